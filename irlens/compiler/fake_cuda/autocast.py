@@ -12,7 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from irlens.compiler.fake_cuda import NoGpuError
-from irlens.compiler.fake_cuda.device import as_torch_fake, kernel_registry, overload_of
+from irlens.compiler.fake_cuda.device import as_torch_fake, is_fake, kernel_registry, overload_of
 
 #: The dispatch key that casts fake tensors: that of a device that is not in use.
 _KEY = "AutocastXPU"
@@ -70,7 +70,7 @@ def _casting(operator: Any, key: Any) -> Any:
     def cast(*args: Any, **kwargs: Any) -> Any:
         with torch._C._ExcludeDispatchKeyGuard(keys):
             leaves, tree = tree_flatten((args, kwargs))
-            if not any(type(leaf) in _PLAIN and leaf.is_meta for leaf in leaves):
+            if not any(map(is_fake, leaves)):
                 return operator(*args, **kwargs)
             kinds = tuple(_kind(leaf) for leaf in leaves)
             situation = (kinds, torch.get_autocast_dtype("cuda"), kwargs.get("dtype"))
@@ -83,9 +83,6 @@ def _casting(operator: Any, key: Any) -> Any:
             return operator(*args, **kwargs, **options)
 
     return cast
-
-
-_PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 
 def _kind(leaf: Any) -> Any:

@@ -18,7 +18,8 @@ import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import _disable_current_modes
 
-_PLAIN = (torch.Tensor, torch.nn.Parameter)
+#: The types that fake tensors have.
+PLAIN = (torch.Tensor, torch.nn.Parameter)
 _PACKAGE = Path(torch.__file__).parent
 _LIBRARIES = _PACKAGE / "lib"
 #: Device types as indices into the table of guards, see c10/core/DeviceType.h.
@@ -183,7 +184,7 @@ def plain_pytorch() -> Iterator[None]:
 
 def is_fake(value: object) -> bool:
     """Whether a value is a fake tensor, and not one of PyTorch's."""
-    return type(value) in _PLAIN and value.is_meta  # type: ignore[attr-defined]
+    return type(value) in PLAIN and value.is_meta  # type: ignore[attr-defined]
 
 
 def memory_of(tensor: torch.Tensor) -> StorageWeakRef:

@@ -22,7 +22,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
 from irlens.compiler.fake_cuda import Deviations, NoValueError
-from irlens.compiler.fake_cuda.device import memory_of, plain_pytorch
+from irlens.compiler.fake_cuda.device import is_fake, memory_of, plain_pytorch
 from irlens.compiler.fake_cuda.propagation import operators
 from irlens.compiler.fake_cuda.values import Values
 
@@ -154,7 +154,7 @@ class _Constants(TorchFunctionMode):  # type: ignore[misc]  # mypy does not foll
     def __torch_function__(
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        if args and type(args[0]) in _PLAIN and args[0].is_meta:
+        if args and is_fake(args[0]):
             if func in _ANSWERS:
                 return _ANSWERS[func]
             if func in _READS:
@@ -169,7 +169,6 @@ class _Constants(TorchFunctionMode):  # type: ignore[misc]  # mypy does not foll
         return func(*args, **(kwargs or {}))
 
 
-_PLAIN = (torch.Tensor, torch.nn.Parameter)
 _ANSWERS: dict[Any, Any] = {
     torch.Tensor.device.__get__: torch.device("cuda", 0),
     torch.Tensor.is_cuda.__get__: True,

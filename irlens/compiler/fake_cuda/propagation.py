@@ -19,11 +19,10 @@ from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatc
 from torch.utils._pytree import tree_leaves
 
 from irlens.compiler.fake_cuda import NoValueError
-from irlens.compiler.fake_cuda.device import is_fake
+from irlens.compiler.fake_cuda.device import PLAIN, is_fake
 from irlens.compiler.fake_cuda.values import Values
 
 _META = torch.device("meta")
-_PLAIN = (torch.Tensor, torch.nn.Parameter)
 #: In PyTorch's errors about tensors without values.
 META_ERROR = re.compile(r"(?<![a-z])meta(?![a-z])", re.IGNORECASE)
 #: Keys under which PyTorch registers an operator's kernel for CUDA tensors.
@@ -77,7 +76,7 @@ class FakeOperators(TorchDispatchMode):  # type: ignore[misc]  # mypy does not f
     ) -> Any:
         keywords = kwargs or {}
         tensors = [each for each in tree_leaves((args, keywords)) if isinstance(each, torch.Tensor)]
-        if not isinstance(func, OpOverload) or not all(type(each) in _PLAIN for each in tensors):
+        if not isinstance(func, OpOverload) or not all(type(each) in PLAIN for each in tensors):
             return func(*args, **keywords)
         on_gpu = any(is_fake(each) for each in tensors)
         creates = keywords.get("device") == _META
