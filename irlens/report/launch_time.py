@@ -68,7 +68,7 @@ def find_launch(
         reason = reason or "there is no machine code in this capture"
     if reason or gpu is None or occupancy is None or usage is None:
         return reason
-    from irlens.analyze.time.paths import UnknownPathError
+    from irlens.analyze.time.dataflow import UnknownPathError
 
     try:
         return _of_code(capture, parsed, launched, gpu, occupancy, usage.threads, provenance)
@@ -118,7 +118,7 @@ def arguments_of(
         UnknownPathError: The parameters have no names.
     """
     from irlens.analyze.time.launched import Arguments
-    from irlens.analyze.time.paths import UnknownPathError
+    from irlens.analyze.time.dataflow import UnknownPathError
 
     if ttir.kernel is None:
         raise UnknownPathError("the ttir has no single kernel, or is not understood")

@@ -8,8 +8,9 @@ from math import prod
 
 import msgspec
 
+from irlens.analyze.time.dataflow import UnknownPathError
 from irlens.analyze.time.operands import WORD, Launch
-from irlens.analyze.time.paths import Machine, Path, UnknownPathError
+from irlens.analyze.time.paths import Machine, Path
 from irlens.analyze.time.shared_wavefronts import Wavefronts, mean_wavefronts
 from irlens.analyze.time.shared_wavefronts import wavefronts as shared_wavefronts
 from irlens.analyze.time.tensor_memory import TensorMemory, is_product, is_wait
@@ -171,9 +172,7 @@ def wavefronts(
     words = constants(kernel, arguments)
     found: dict[int, list[tuple[Wavefronts, int]]] = {}
     for each in cta:
-        of_path = shared_wavefronts(
-            machine.section, machine.flow, each.path, lanes(words, each.first)
-        )
+        of_path = shared_wavefronts(machine.data, each.path, lanes(words, each.first))
         for index, one in of_path.items():
             found.setdefault(index, []).append((one, each.of_cta))
     return {index: mean_wavefronts(weighted) for index, weighted in found.items()}
@@ -214,7 +213,7 @@ def tensor_memory(
             raise UnknownPathError("how long warps wait for the products of others is unknown")
         issuing[cta[one].path] = cta[one].first
     first = Launch(constants(kernel, arguments), _special((0, 0, 0), min(issuing.values()), 0))
-    return of_paths(machine.section, machine.flow, issuing, first)
+    return of_paths(machine.data, issuing, first)
 
 
 def lanes(words: dict[int, int], warp: int) -> list[Launch]:

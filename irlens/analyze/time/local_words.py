@@ -5,7 +5,7 @@ through the stack pointer, which never changes behind the kernel's first block, 
 the words; otherwise local memory is data.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -14,7 +14,7 @@ from irlens.analyze.time import units
 from irlens.analyze.time.operands import State, Step, position
 from irlens.isa.sass import Instruction, Section
 from irlens.isa.sass.records import Register
-from irlens.isa.sass.registers import FILES, STACK_POINTER, access
+from irlens.isa.sass.registers import FILES, STACK_POINTER
 
 #: Positions of the registers in a state.
 REGISTERS = FILES.shift("UP") + 8
@@ -34,8 +34,14 @@ class LocalWords(msgspec.Struct, frozen=True):
     words: Mapping[int, tuple[int, ...]]
 
 
-def find_local_words(section: Section, flow: SassCfg) -> LocalWords:
-    """Return the words of local memory that a kernel accesses, none where they are not known."""
+def find_local_words(section: Section, flow: SassCfg, writes: Sequence[int]) -> LocalWords:
+    """Return the words of local memory that a kernel accesses, none where they are not known.
+
+    Args:
+        section: The kernel.
+        flow: Its control flow.
+        writes: The registers that each instruction writes, as bits.
+    """
     known: dict[int, int] = {}
     words: dict[int, tuple[int, ...]] = {}
     first = flow.blocks[0].indices if flow.blocks else range(0)
@@ -49,7 +55,7 @@ def find_local_words(section: Section, flow: SassCfg) -> LocalWords:
                 known.setdefault(word, REGISTERS + len(known))
                 for word in range(offset // _WORD, offset // _WORD + count)
             )
-        elif _moves_stack(each) and (words or index not in first):
+        elif writes[index] & STACK_POINTER and (words or index not in first):
             return LocalWords(REGISTERS, {})
     return LocalWords(REGISTERS + len(known), words)
 
@@ -96,8 +102,3 @@ def _offset(instruction: Instruction) -> int | None:
         return int(text or "0", 0)
     except ValueError:
         return None
-
-
-def _moves_stack(instruction: Instruction) -> bool:
-    accessed = access(instruction)
-    return accessed is None or bool(accessed.writes & STACK_POINTER)

@@ -5,26 +5,18 @@ stays unknown, and a branch on unknown data ends the attempt, unless it only ski
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 
 import msgspec
 
 from irlens.analyze.graph import find_loops
 from irlens.analyze.sass_cfg import SassCfg, with_far_jumps
-from irlens.analyze.time.local_words import LocalWords, as_step, find_local_words, word_access
+from irlens.analyze.time.dataflow import DataFlow, UnknownPathError
 from irlens.analyze.time.operands import Launch, State, Step, position
-from irlens.analyze.time.semantics import compile_step, written
 from irlens.analyze.time.semantics.predicates import reduces_argument
 from irlens.isa.sass import Instruction, Section
-from irlens.isa.sass.registers import FILES, access
 
 #: Blocks that a path may run through, repetitions included.
 _MOST_BLOCKS = 400_000
-
-
-class UnknownPathError(Exception):
-    """A path cannot be followed; the message says why."""
 
 
 class Segment(msgspec.Struct, frozen=True):
@@ -54,138 +46,6 @@ class Path(msgspec.Struct, frozen=True):
         return counts
 
 
-class Slice(msgspec.Struct, frozen=True):
-    """The instructions that branches depend on.
-
-    Attributes:
-        by_block: Their indices, by block.
-        special: Special registers that they read.
-        local: The words of local memory that they may pass through.
-    """
-
-    by_block: tuple[tuple[int, ...], ...]
-    special: frozenset[str]
-    local: LocalWords
-
-
-def branch_slice(
-    section: Section, flow: SassCfg, also: Mapping[int, int] = MappingProxyType({})
-) -> Slice:
-    """Return the instructions that the branches of a section depend on.
-
-    Args:
-        section: The kernel.
-        flow: Its control flow.
-        also: Registers of other instructions that are asked for, as bits, by index.
-
-    Raises:
-        UnknownPathError: The registers of an instruction are not known.
-    """
-    local = find_local_words(section, flow)
-    accesses = [_access(each, local) for each in section.instructions]
-    successors = with_far_jumps(flow)
-    live = [0] * len(flow.blocks)  # at each block's beginning
-    wanted: set[int] = set()
-    changed = True
-    while changed:
-        changed = False
-        for number in range(len(flow.blocks) - 1, -1, -1):
-            needed = 0
-            for target in successors[number]:
-                needed |= live[target]
-            indices = flow.blocks[number].indices
-            needed = _through(section, indices, accesses, needed, wanted, also)
-            if needed | live[number] != live[number]:
-                live[number] |= needed
-                changed = True
-    by_block = tuple(
-        tuple(index for index in block.indices if index in wanted) for block in flow.blocks
-    )
-    special = frozenset(
-        operand.text
-        for index in wanted
-        for operand in section.instructions[index].operands
-        if operand.kind == "special"
-    )
-    return Slice(by_block, special, local)
-
-
-def _access(instruction: Instruction, local: LocalWords) -> tuple[int, int, int]:
-    """Return what an instruction reads, writes and replaces, as bits: a load reads nothing."""
-    accessed = access(instruction)
-    if accessed is None:
-        where = f"{instruction.opcode} at {instruction.offset:#06x}"
-        raise UnknownPathError(f"{where} is not understood")
-    reads, writes, kills = accessed.reads, accessed.writes, accessed.kills
-    if instruction.opcode in ("IMAD", "UIMAD") and "HI" in instruction.modifiers:
-        reads |= _upper_halves(instruction)
-    words = local.words.get(instruction.offset)
-    if words is not None:
-        more = word_access(instruction, words)
-        return reads | more[0], writes | more[1], kills | more[2]
-    return 0 if _loads(instruction) else reads, writes, kills
-
-
-def _upper_halves(instruction: Instruction) -> int:
-    """IMAD.HI adds a pair, of which the disassembly names the lower half."""
-    last = next((o for o in reversed(instruction.operands) if o.registers), None)
-    if last is None or last.registers[0].index is None:
-        return 0
-    return FILES.bits(last.registers[0].file, last.registers[0].index, 2)
-
-
-def _through(
-    section: Section,
-    indices: range,
-    accesses: Sequence[tuple[int, int, int]],
-    needed: int,
-    wanted: set[int],
-    also: Mapping[int, int],
-) -> int:
-    for index in reversed(indices):
-        reads, writes, kills = accesses[index]
-        instruction = section.instructions[index]
-        if index == indices.stop - 1 and _decides(instruction):
-            needed |= reads
-            continue
-        if instruction.opcode == "CALL" and instruction.guard is not None:
-            register = instruction.guard.register
-            if register.index is not None:
-                needed |= FILES.bits(register.file, register.index, 1)
-        if writes & needed:
-            wanted.add(index)
-            needed = needed & ~kills | reads
-        needed |= also.get(index, 0)
-    return needed
-
-
-def step_of(instruction: Instruction, launch: Launch, local: LocalWords) -> Step:
-    """Return what an instruction does to a state: what is not understood makes it unknown."""
-    words = local.words.get(instruction.offset)
-    if words is not None:
-        return as_step(instruction, words)
-    step = None if _loads(instruction) else compile_step(instruction, launch)
-    if step is not None:
-        return step
-    targets = written(instruction)
-
-    def forget(state: State) -> None:
-        for target in targets:
-            state[target] = None
-
-    return forget
-
-
-def _decides(instruction: Instruction) -> bool:
-    return instruction.opcode in ("BRA", "BRX", "BRXU", "EXIT", "RET", "BSYNC", "KILL")
-
-
-def _loads(instruction: Instruction) -> bool:
-    if instruction.opcode == "SHFL" and "IDX" in instruction.modifiers:
-        return [each.text for each in instruction.operands][-2:-1] != ["RZ"]
-    return instruction.opcode in ("LDG", "LDS", "LDL", "LD", "SHFL", "ATOMG", "ATOM", "ATOMS")
-
-
 class Machine:
     """Follows the paths of a kernel's warps.
 
@@ -201,7 +61,8 @@ class Machine:
         if flow.unknown:
             raise UnknownPathError(flow.unknown)
         self.section, self.flow = section, flow
-        self.slice = branch_slice(section, flow)
+        self.data = DataFlow(section, flow)
+        self.slice = self.data.slice()
         successors = with_far_jumps(flow)
         self._forest = find_loops(successors)
         self._headers = {loop.header for loop in self._forest.loops}
@@ -246,10 +107,9 @@ class _Walk:
     def __init__(self, machine: Machine, launch: Launch) -> None:
         self.machine = machine
         self.section, self.flow = machine.section, machine.flow
-        local = machine.slice.local
-        self.state: State = [None] * local.size
+        self.state: State = [None] * machine.data.local.size
         self.steps: list[list[Step]] = [
-            [step_of(self.section.instructions[index], launch, local) for index in block]
+            [machine.data.step(index, launch) for index in block]
             for block in machine.slice.by_block
         ]
         self.barriers: dict[int, int] = {}

@@ -21,10 +21,10 @@ from typing import TypeAlias
 
 import msgspec
 
-from irlens.analyze.sass_cfg import SassCfg
 from irlens.analyze.time import units
+from irlens.analyze.time.dataflow import DataFlow
 from irlens.analyze.time.operands import WORD, Launch, State, Step, position
-from irlens.analyze.time.paths import Path, branch_slice, step_of
+from irlens.analyze.time.paths import Path
 from irlens.isa.sass import Instruction, Operand, Section
 from irlens.isa.sass.registers import FILES
 
@@ -60,27 +60,21 @@ class _Lane(msgspec.Struct, frozen=True):
     active: Reader
 
 
-def wavefronts(
-    section: Section, flow: SassCfg, path: Path, launches: Sequence[Launch]
-) -> dict[int, Wavefronts]:
+def wavefronts(data: DataFlow, path: Path, launches: Sequence[Launch]) -> dict[int, Wavefronts]:
     """Return the wavefronts of each access to shared memory that a warp executes.
 
     Args:
-        section: The kernel.
-        flow: Its control flow.
+        data: The kernel's.
         path: The warp's path.
         launches: What each of the warp's 32 lanes can read of the launch.
 
     Returns:
         By index of the instruction; an access without known addresses is absent.
-
-    Raises:
-        UnknownPathError: The registers of an instruction are not known.
     """
-    operands = dict(_shared_operands(section))
+    operands = dict(_shared_operands(data.section))
     if not operands:
         return {}
-    return _Warp(section, flow, operands, launches).run(path)
+    return _Warp(data, operands, launches).run(path)
 
 
 def passes(addresses: Iterable[int], size: int) -> int:
@@ -122,23 +116,22 @@ class _Warp:
 
     def __init__(
         self,
-        section: Section,
-        flow: SassCfg,
+        data: DataFlow,
         operands: Mapping[int, Operand],
         launches: Sequence[Launch],
     ) -> None:
-        self.section = section
+        self.data = data
         self.operands = operands
-        also = {n: _registers(section.instructions[n], each) for n, each in operands.items()}
-        needed = branch_slice(section, flow, also)
-        wanted, self.local = needed.by_block, needed.local
+        self.instructions = data.section.instructions
+        also = {n: _registers(self.instructions[n], each) for n, each in operands.items()}
+        wanted = data.slice(also).by_block
         self.blocks = [
             sorted({*chosen, *(index for index in block.indices if index in operands)})
-            for block, chosen in zip(flow.blocks, wanted, strict=True)
+            for block, chosen in zip(data.flow.blocks, wanted, strict=True)
         ]
         self.needed = {index for chosen in wanted for index in chosen}
         self.launches = launches
-        self.states: list[State] = [[None] * self.local.size for _ in launches]
+        self.states: list[State] = [[None] * data.local.size for _ in launches]
         self.steps: dict[int, list[Step]] = {}
         self.lanes: dict[int, _Lane] = {}
         self.found: defaultdict[int, list[Wavefronts]] = defaultdict(list)
@@ -158,18 +151,18 @@ class _Warp:
             if index in self.needed:
                 steps = self.steps.get(index)
                 if steps is None:
-                    steps = self.steps[index] = self._steps(self.section.instructions[index])
+                    steps = self.steps[index] = self._steps(index)
                 for step, state in zip(steps, self.states, strict=True):
                     step(state)
 
-    def _steps(self, instruction: Instruction) -> list[Step]:
+    def _steps(self, index: int) -> list[Step]:
         """Return what an instruction does to each lane; only special registers tell them apart."""
-        if any(operand.kind == "special" for operand in instruction.operands):
-            return [step_of(instruction, one, self.local) for one in self.launches]
-        return [step_of(instruction, self.launches[0], self.local)] * len(self.launches)
+        if any(operand.kind == "special" for operand in self.instructions[index].operands):
+            return [self.data.step(index, one) for one in self.launches]
+        return [self.data.step(index, self.launches[0])] * len(self.launches)
 
     def _access(self, index: int) -> None:
-        instruction = self.section.instructions[index]
+        instruction = self.instructions[index]
         lane = self.lanes.get(index)
         if lane is None:
             lane = _Lane(read_address(self.operands[index].text), _active(instruction))

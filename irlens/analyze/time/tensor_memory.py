@@ -10,14 +10,9 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from irlens.analyze.sass_cfg import SassCfg
+from irlens.analyze.time.dataflow import DataFlow, UnknownPathError
 from irlens.analyze.time.operands import Launch, State
-from irlens.analyze.time.paths import (
-    Path,
-    UnknownPathError,
-    branch_slice,
-    step_of,
-)
+from irlens.analyze.time.paths import Path
 from irlens.analyze.time.shared_wavefronts import read_address
 from irlens.isa.sass import Instruction, Operand, Section
 from irlens.isa.sass.registers import FILES
@@ -85,23 +80,21 @@ def is_product(instruction: Instruction) -> bool:
     return instruction.opcode.startswith("UTC") and instruction.opcode.endswith("MMA")
 
 
-def tensor_memory(
-    section: Section, flow: SassCfg, paths: Iterable[Path], launch: Launch
-) -> TensorMemory:
+def tensor_memory(data: DataFlow, paths: Iterable[Path], launch: Launch) -> TensorMemory:
     """Return the products in tensor memory on paths, and the waits that retire them.
 
     Args:
-        section: The kernel.
-        flow: Its control flow.
+        data: The kernel's.
         paths: The paths of warps that issue products, one or more.
         launch: What the first lane of such a warp can read of the launch.
 
     Raises:
         UnknownPathError: A product's sizes, its rate or a barrier are not known.
     """
+    section = data.section
     products: dict[int, Product] = {}
     signalled, awaited = {}, {}
-    for index, found in _Values(section, flow, _asked(section), launch).run(paths).items():
+    for index, found in _Values(data, _asked(section), launch).run(paths).items():
         each = section.instructions[index]
         if is_product(each):
             products[index] = _product(each, found)
@@ -131,9 +124,7 @@ def _asked(section: Section) -> dict[int, Operand]:
 class _Values:
     """The values of operands over the executions of their instructions."""
 
-    def __init__(
-        self, section: Section, flow: SassCfg, operands: Mapping[int, Operand], launch: Launch
-    ) -> None:
+    def __init__(self, data: DataFlow, operands: Mapping[int, Operand], launch: Launch) -> None:
         also = {
             index: sum(
                 FILES.bits(each.file, each.index, 1)
@@ -142,25 +133,19 @@ class _Values:
             )
             for index, operand in operands.items()
         }
-        self.flow = flow
-        needed = branch_slice(section, flow, also)
-        self.chosen = [set(each) for each in needed.by_block]
-        self.local = needed.local
+        self.data = data
+        self.chosen = [set(each) for each in data.slice(also).by_block]
         # "[UR4+0x24000]" and "idesc[UR31]" alike.
         self.readers = {
             index: read_address(each.text.removeprefix("idesc")) for index, each in operands.items()
         }
-        self.steps = {
-            index: step_of(section.instructions[index], launch, self.local)
-            for block in self.chosen
-            for index in block
-        }
+        self.steps = {index: data.step(index, launch) for block in self.chosen for index in block}
         self.found: defaultdict[int, set[int | None]] = defaultdict(set)
 
     def run(self, paths: Iterable[Path]) -> Mapping[int, set[int | None]]:
         """Return the values by instruction; one that no path executes is absent."""
         for path in paths:
-            state: State = [None] * self.local.size
+            state: State = [None] * self.data.local.size
             for segment in path.segments:
                 for _ in range(min(segment.times, _ROUNDS)):
                     for block in segment.blocks:
@@ -168,7 +153,7 @@ class _Values:
         return self.found
 
     def _run_block(self, block: int, state: State) -> None:
-        for index in self.flow.blocks[block].indices:
+        for index in self.data.flow.blocks[block].indices:
             if index in self.readers:
                 self.found[index].add(self.readers[index](state))
             if index in self.chosen[block]:

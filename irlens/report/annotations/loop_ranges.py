@@ -13,7 +13,8 @@ from irlens.analyze.resources import find_gpu, read_demand
 from irlens.analyze.sass_origin import match_loops
 from irlens.analyze.time import launched
 from irlens.analyze.time.cta_timeline import Timeline
-from irlens.analyze.time.paths import Machine, UnknownPathError
+from irlens.analyze.time.dataflow import UnknownPathError
+from irlens.analyze.time.paths import Machine
 from irlens.analyze.time.shared_wavefronts import Wavefronts
 from irlens.artifacts import cubin
 from irlens.gpus import Gpu

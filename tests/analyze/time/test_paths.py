@@ -8,9 +8,10 @@ import pytest
 
 from irlens.analyze import sass_cfg
 from irlens.analyze.time import units
+from irlens.analyze.time.dataflow import UnknownPathError
 from irlens.analyze.time.launched import Arguments, constants, follow, sample
 from irlens.analyze.time.operands import Launch
-from irlens.analyze.time.paths import Machine, UnknownPathError
+from irlens.analyze.time.paths import Machine
 from irlens.analyze.traffic.evaluation import public_function
 from irlens.artifacts import cubin
 from irlens.artifacts.tools import disassemble

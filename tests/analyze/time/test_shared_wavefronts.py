@@ -56,7 +56,7 @@ def count(launch: dict[str, Any]) -> dict[str, Wavefronts]:
     sums = {"ld": (0.0, 0.0), "st": (0.0, 0.0)}
     cta = follow(machine, kernel, arguments)[0]
     for warp, each in enumerate(path for path in cta for _ in range(path.of_cta)):
-        found = wavefronts(section, flow, each.path, lanes(words, warp))
+        found = wavefronts(machine.data, each.path, lanes(words, warp))
         for block, times in each.counts.items():
             for index in flow.blocks[block].indices:
                 opcode = section.instructions[index].opcode
@@ -124,9 +124,8 @@ k:
         /*0040*/                   EXIT ;
 """
     section = sass.parse(text).sections[0]
-    flow = sass_cfg.build(section)
-    path = Machine(section, flow).follow(lanes({}, 0)[0])
-    return wavefronts(section, flow, path, lanes({}, 0)).get(3)
+    machine = Machine(section, sass_cfg.build(section))
+    return wavefronts(machine.data, machine.follow(lanes({}, 0)[0]), lanes({}, 0)).get(3)
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,9 @@ from irlens import gpus
 from irlens.analyze import sass_cfg
 from irlens.analyze.time import counting
 from irlens.analyze.time.cta_timeline import Timeline
+from irlens.analyze.time.dataflow import UnknownPathError
 from irlens.analyze.time.operands import Launch
-from irlens.analyze.time.paths import Machine, UnknownPathError
+from irlens.analyze.time.paths import Machine
 from irlens.analyze.time.tensor_memory import Product, TensorMemory, tensor_memory
 from irlens.isa import sass
 from irlens.isa.sass import Section
@@ -69,9 +70,9 @@ def section(*code: str) -> Section:
 
 def found_in(*code: str) -> TensorMemory:
     body = section(*code)
-    flow = sass_cfg.build(body)
     launch = Launch({}, {})
-    return tensor_memory(body, flow, [Machine(body, flow).follow(launch)], launch)
+    machine = Machine(body, sass_cfg.build(body))
+    return tensor_memory(machine.data, [machine.follow(launch)], launch)
 
 
 def test_the_descriptor_says_the_sizes() -> None:
