@@ -28,8 +28,8 @@ TIMEOUT = 300.0
 _DISASSEMBLE = ("-c", "-gi", "-gp")
 #: Leaves out the analysis that finds the targets of indirect branches: a third of nvdisasm's time.
 #: The listing is the same without it where there is no such branch.
-_WITHOUT_DATAFLOW = "-ndf"
-_INDIRECT_BRANCH = re.compile(r"\b(?:BRX|JMX)U?\b")
+WITHOUT_DATAFLOW = "-ndf"
+INDIRECT_BRANCH = re.compile(r"\b(?:BRX|JMX)U?\b")
 
 
 _TEMPORARY = re.compile(r"\.\w{8}\.tmp")
@@ -141,8 +141,8 @@ def disassemble(cubin: bytes) -> str:
                 # A relative name keeps the temporary directory out of the tool's output.
                 Path(directory, "kernel.cubin").write_bytes(cubin)
                 call = partial(run, tool, directory=Path(directory))
-                text = call([*_DISASSEMBLE, _WITHOUT_DATAFLOW, "kernel.cubin"])
-                if _INDIRECT_BRANCH.search(text):
+                text = call([*_DISASSEMBLE, WITHOUT_DATAFLOW, "kernel.cubin"])
+                if INDIRECT_BRANCH.search(text):
                     text = call([*_DISASSEMBLE, "kernel.cubin"])
             _write_cached(path, text)
         return text

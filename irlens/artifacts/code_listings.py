@@ -1,0 +1,177 @@
+"""Lists the code of many cubins with one run of nvdisasm, whose start takes longer than its work.
+
+nvdisasm reads the bytes of code sections, one behind the other, without the files around them. It
+prints the address that a branch leads to, where it prints a label if it reads the file. The
+listings have labels again: they differ from those of ``tools.disassemble`` in the names of labels,
+and lack the source lines.
+"""
+
+import re
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from irlens.artifacts import elf, tools
+from irlens.artifacts.identify import cubin_arch
+from irlens.model.capture import Capture
+from irlens.model.errors import ArtifactError, ToolError
+
+#: Bytes of an instruction since Volta.
+_SIZE = 16
+_CODE = ".text."
+_RELOCATIONS = (".rel.text.", ".rela.text.")
+_NAME = re.compile(r"[\w$.]++")
+_LINE = re.compile(r"\s*+/\*(?P<address>[0-9a-f]{4,})\*/(?P<text>\s++.*)", re.DOTALL)
+#: An instruction whose last operand is an address in the code; its scheduling notes may follow.
+_WITH_ADDRESS = re.compile(
+    r"(?P<before>\s++(?:@!?U?P\w\s++)?"
+    r"(?:BRA|BSSY|CALL\.REL|JMP|LEPC|RET\.REL|WARPSYNC\.COLLECTIVE)(?![A-Z])[^;&?]*?)"
+    r"\b(?P<address>0x[0-9a-f]++)(?P<after>\s*+[;&?].*)",
+    re.DOTALL,
+)
+
+
+class CodeListings:
+    """The code of captures, listed together when that of the first is asked for.
+
+    Args:
+        captures: The captures; those without a cubin are skipped.
+    """
+
+    def __init__(self, captures: Iterable[Capture]) -> None:
+        self._captures = [each for each in captures if "cubin" in each.stages]
+        self._listings: dict[bytes, str | None] | None = None
+
+    def of(self, cubin: bytes) -> str | None:
+        """Return the listing of a cubin's code; ``None`` where it has to be disassembled alone."""
+        if self._listings is None:
+            self._listings = dict.fromkeys(self._cubins())
+            with suppress(ToolError):  # disassembling it alone says why
+                self._listings = list_code(list(self._listings))
+        return self._listings.get(cubin)
+
+    def _cubins(self) -> Iterator[bytes]:
+        for capture in self._captures:
+            with suppress(ArtifactError):
+                yield capture.stages["cubin"].read()
+
+
+class _Section(msgspec.Struct, frozen=True):
+    """A code section of a cubin.
+
+    Attributes:
+        name: Without ".text.".
+        code: Its bytes.
+        functions: Names of the functions in it, by offset.
+    """
+
+    name: str
+    code: bytes
+    functions: Mapping[int, str]
+
+
+def list_code(cubins: Sequence[bytes]) -> dict[bytes, str | None]:
+    """Return the listing of each cubin's code; ``None`` where it has to be disassembled alone.
+
+    Alone are cubins with code that is not linked, with indirect branches, and those of an
+    architecture for which nvdisasm refuses some of the code.
+
+    Args:
+        cubins: Of any architectures.
+
+    Raises:
+        ToolError: nvdisasm is missing.
+    """
+    tool = tools.find("nvdisasm")
+    by_arch: defaultdict[str, dict[bytes, list[_Section]]] = defaultdict(dict)
+    for cubin in cubins:
+        with suppress(ArtifactError):
+            file = elf.read(cubin)
+            arch, sections = cubin_arch(file), _linked_sections(file)
+            if arch is not None and sections:
+                by_arch[arch][cubin] = sections
+    listings: dict[bytes, str | None] = dict.fromkeys(cubins)
+    for arch, members in by_arch.items():
+        code = b"".join(each.code for sections in members.values() for each in sections)
+        try:
+            instructions = _disassemble(tool, arch, code)
+        except ToolError:
+            continue
+        begin = 0
+        for cubin, sections in members.items():
+            listings[cubin] = _write(sections, instructions, begin)
+            begin += sum(len(each.code) for each in sections)
+    return listings
+
+
+def _linked_sections(file: elf.Elf) -> list[_Section]:
+    """Return the code sections of a cubin; none if there is anything left for a linker to do."""
+    functions: defaultdict[int, dict[int, str]] = defaultdict(dict)
+    for symbol in file.symbols():
+        if symbol.kind == elf.STT_FUNC:
+            functions[symbol.section][symbol.value] = symbol.name
+    sections = []
+    for number, section in enumerate(file.sections):
+        if section.name.startswith(_RELOCATIONS) and section.size:
+            return []
+        if section.name.startswith(_CODE):
+            code, names = file.content(section), functions[number]
+            if len(code) % _SIZE or not all(map(_NAME.fullmatch, (section.name, *names.values()))):
+                return []
+            sections.append(_Section(section.name.removeprefix(_CODE), code, names))
+    return sections
+
+
+def _disassemble(tool: Path, arch: str, code: bytes) -> list[str]:
+    """Return each instruction as nvdisasm prints it behind its address.
+
+    Raises:
+        ToolError: nvdisasm refuses some of the code.
+    """
+    with tempfile.TemporaryDirectory(prefix="irlens-") as directory:
+        Path(directory, "code").write_bytes(code)
+        arguments = ["-b", arch.replace("_", "").upper(), tools.WITHOUT_DATAFLOW, "code"]
+        listing = tools.run(tool, arguments, directory=Path(directory))
+    lines = [line for each in listing.splitlines() if (line := _LINE.fullmatch(each))]
+    if [int(line["address"], 16) for line in lines] != list(range(0, len(code), _SIZE)):
+        raise ToolError(f"{tool.name} does not list each instruction of the code for {arch}")
+    return [line["text"] for line in lines]
+
+
+def _write(sections: Sequence[_Section], instructions: Sequence[str], begin: int) -> str | None:
+    """Return the listing of a cubin; ``None`` where it is unknown what its code branches to.
+
+    Args:
+        sections: Its sections.
+        instructions: Those of all cubins.
+        begin: Address of the cubin's first instruction.
+    """
+    listing: list[str] = []
+    for section in sections:
+        end = begin + len(section.code)
+        own = instructions[begin // _SIZE : end // _SIZE]
+        branches = [_WITH_ADDRESS.fullmatch(instruction) for instruction in own]
+        targets = [int(each["address"], 16) - begin if each else None for each in branches]
+        places = {at for at in targets if at is not None}
+        inside = places.issubset(range(0, len(section.code) + 1, _SIZE))
+        if not inside or any(map(tools.INDIRECT_BRANCH.search, own)):
+            return None
+        labels = {at: f".L_x_{at}" for at in places}
+        labels.update(section.functions)
+        listing.append(f"\t.section\t.text.{section.name}\n")
+        listing += [f"\t.type\t{name},@function\n" for name in section.functions.values()]
+        for number, line in enumerate(own):
+            offset, branch, target = number * _SIZE, branches[number], targets[number]
+            if offset in labels:
+                listing.append(f"{labels[offset]}:\n")
+            if branch is not None and target is not None:
+                line = f"{branch['before']}`({labels[target]}){branch['after']}"
+            listing.append(f"        /*{offset:04x}*/{line}\n")
+        if len(section.code) in labels:
+            listing.append(f"{labels[len(section.code)]}:\n")
+        begin = end
+    return "".join(listing)
