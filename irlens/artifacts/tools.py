@@ -30,7 +30,9 @@ _DISASSEMBLE = ("-c", "-gi", "-gp")
 #: The listing is the same without it where there is no such branch.
 WITHOUT_DATAFLOW = "-ndf"
 INDIRECT_BRANCH = re.compile(r"\b(?:BRX|JMX)U?\b")
-
+#: nvdisasm fills 50 MB as it starts. In large pages, asked for at once, that takes a tenth less.
+_GLIBC = "GLIBC_TUNABLES"
+_LARGE_PAGES = f"glibc.malloc.hugetlb=1:glibc.malloc.top_pad={64 << 20}"
 
 _TEMPORARY = re.compile(r"\.\w{8}\.tmp")
 
@@ -104,6 +106,7 @@ def run(
             stdin=subprocess.DEVNULL,
             capture_output=True,
             cwd=directory,
+            env={_GLIBC: _LARGE_PAGES, **os.environ},
             timeout=timeout,
         )
     except subprocess.TimeoutExpired:
