@@ -52,6 +52,7 @@ from irlens.report.parsed import Parsed, parse
 if TYPE_CHECKING:
     from irlens.analyze.time.counting import Launch
     from irlens.analyze.traffic import Survey
+    from irlens.artifacts.code_listings import CodeListings
 
 NOT_DISASSEMBLED = "the machine code was not disassembled; --sass does that"
 NO_ASSEMBLY = "there is no ptx and no amdgcn in this capture"
@@ -74,11 +75,15 @@ class Inspection:
     Args:
         capture: Any capture, however little it holds.
         sass: Whether to disassemble the cubin too, which takes a moment.
+        listings: Of several captures, this one among them, if they are disassembled together.
     """
 
-    def __init__(self, capture: Capture, *, sass: bool = False) -> None:
+    def __init__(
+        self, capture: Capture, *, sass: bool = False, listings: "CodeListings | None" = None
+    ) -> None:
         self._as_loaded = capture
         self._sass = sass
+        self._listings = listings
         self._provenance = Provenance()
 
     @property
@@ -115,7 +120,7 @@ class Inspection:
 
     @cached_property
     def _parsed(self) -> Parsed:
-        return parse(self._capture, self._provenance, sass=self._sass)
+        return parse(self._capture, self._provenance, sass=self._sass, listings=self._listings)
 
     def values(self, figure: Figure) -> tuple[Value, ...]:
         """Return ``figure.read_each`` of the report, and compute no more than the figure needs.

@@ -73,7 +73,11 @@ def find_launch(
     try:
         return _of_code(capture, parsed, launched, gpu, occupancy, usage.threads, provenance)
     except (UnknownPathError, ToolError) as error:
-        return str(error)
+        if parsed.listings is None:
+            return str(error)
+    # A reason names a source line, which is not in the listings.
+    alone = msgspec.structs.replace(parsed, listings=None)
+    return find_launch(capture, alone, launched, provenance)
 
 
 def find_time(
@@ -117,8 +121,8 @@ def arguments_of(
     Raises:
         UnknownPathError: The parameters have no names.
     """
-    from irlens.analyze.time.launched import Arguments
     from irlens.analyze.time.dataflow import UnknownPathError
+    from irlens.analyze.time.launched import Arguments
 
     if ttir.kernel is None:
         raise UnknownPathError("the ttir has no single kernel, or is not understood")

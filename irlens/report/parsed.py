@@ -13,6 +13,7 @@ from irlens.isa.dialect import Named, kernel_named
 from irlens.model.capture import Capture
 
 if TYPE_CHECKING:
+    from irlens.artifacts.code_listings import CodeListings
     from irlens.isa import amdgcn, sass
 
 N = TypeVar("N", bound=Named)
@@ -24,6 +25,7 @@ class Parsed(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         flows: Control flow of the kernel in ptx, sass and amdgcn, by stage.
         device_functions: Functions of the ptx with a body that are no kernels.
+        listings: The listings of machine code that need not be made alone.
     """
 
     ttir: mlir.Module | None
@@ -33,15 +35,19 @@ class Parsed(msgspec.Struct, frozen=True, kw_only=True):
     sass: "sass.Section | None"
     flows: Mapping[str, Cfg]
     device_functions: int = 0
+    listings: "CodeListings | None" = None
 
 
-def parse(capture: Capture, provenance: Provenance, *, sass: bool) -> Parsed:
+def parse(
+    capture: Capture, provenance: Provenance, *, sass: bool, listings: "CodeListings | None" = None
+) -> Parsed:
     """Parse the stages of a capture; only the dialects it holds are loaded.
 
     Args:
         capture: The capture.
         provenance: Receives which stages hold no kernel of the capture's name.
         sass: Whether to disassemble the cubin too.
+        listings: Serve what needs the machine code later, and no source lines.
 
     Raises:
         ArtifactError: An artifact is broken.
@@ -79,11 +85,14 @@ def parse(capture: Capture, provenance: Provenance, *, sass: bool) -> Parsed:
         sass=section,
         flows=flows,
         device_functions=device_functions,
+        listings=listings,
     )
 
 
 def machine_code(capture: Capture, parsed: Parsed, provenance: Provenance) -> "sass.Section | None":
     """Return a kernel's machine code, disassembled now if it has not been; ``None`` without any.
+
+    It may lack source lines.
 
     Raises:
         ArtifactError: The cubin is broken.
@@ -91,6 +100,11 @@ def machine_code(capture: Capture, parsed: Parsed, provenance: Provenance) -> "s
     """
     if parsed.sass is not None or "cubin" not in capture.stages:
         return parsed.sass
+    listing = parsed.listings.of(capture.stages["cubin"].read()) if parsed.listings else None
+    if listing is not None:
+        from irlens.isa import sass
+
+        return _select(sass.parse(listing).sections, "sass", capture, provenance)
     return _disassemble(capture, parsed.ptx, provenance)
 
 

@@ -26,6 +26,7 @@ from irlens.session.subject import (
 )
 
 if TYPE_CHECKING:
+    from irlens.artifacts.code_listings import CodeListings
     from irlens.compiler import Device, Request
     from irlens.gpus import Gpu
     from irlens.model.report import Report
@@ -49,13 +50,16 @@ def ignore(message: str, *, transient: bool = False) -> None:
 _MOST_DISASSEMBLED = 8
 
 
-def report_of(capture: Capture, *, sass: bool | None = False) -> "Report":
+def report_of(
+    capture: Capture, *, sass: bool | None = False, listings: "CodeListings | None" = None
+) -> "Report":
     """Return a capture's report: a remembered one, or a new one that is then remembered.
 
     Args:
         capture: Any capture.
         sass: Whether to disassemble machine code too; ``None`` if the disassembler can, and
             otherwise with the reason in the report.
+        listings: Of captures whose reports are made together, this one's among them.
 
     Raises:
         ArtifactError: An artifact is broken or gone.
@@ -67,7 +71,7 @@ def report_of(capture: Capture, *, sass: bool | None = False) -> "Report":
         with disassembling([capture] if wanted else []):
             from irlens.report import inspect
 
-            return inspect(capture, sass=wanted)
+            return inspect(capture, sass=wanted, listings=listings)
 
     try:
         return report_cache.report_of(capture, make, sass=wanted)
@@ -87,9 +91,12 @@ def recall(capture: Capture, sass: bool | None = False) -> "Report | None":
 
 def _make_reports(due: Sequence[Due]) -> None:
     """Make and cache reports; who needs one that fails reports the error."""
+    from irlens.artifacts.code_listings import CodeListings
+
+    listings = CodeListings(capture for capture, _ in due)
     for capture, sass in due:
         with suppress(IrlensError):
-            report_of(capture, sass=sass)
+            report_of(capture, sass=sass, listings=listings)
 
 
 class Session:
