@@ -42,6 +42,8 @@ class ClusterPool:
             workers.
     """
 
+    shares_store = False
+
     def __init__(self, address: str) -> None:
         try:
             import distributed

@@ -1,7 +1,6 @@
 """Runs a sweep: compile a grid of configurations, select and sort the results, rank the figures."""
 
 import math
-import time
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -9,12 +8,13 @@ from contextlib import ExitStack
 import msgspec
 
 from irlens import gpus as arch
-from irlens.compiler import KernelSource, Request, find_kernel
+from irlens.compiler import Request, find_kernel
 from irlens.compiler.planning import Plan, PlannedVariant
 from irlens.compiler.toolchains.versions import version_of
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import IrlensError
-from irlens.model.sweep import SWEEP_SCHEMA, Correlation, Outcome, Sweep, Trial
+from irlens.model.sweep import SWEEP_SCHEMA, Correlation, Sweep, Trial
+from irlens.sweep.compiling import compile_variants
 from irlens.sweep.journal import Journal
 from irlens.sweep.measuring import Progress
 from irlens.sweep.selection import (
@@ -35,17 +35,8 @@ from irlens.sweep.selection import (
     split_top,
     target_facts,
 )
-from irlens.sweep.tasks import (
-    Compiled,
-    Planned,
-    Result,
-    decode_answer,
-    encode_task,
-    from_error,
-    run_compile,
-    run_plan,
-)
-from irlens.sweep.workers import Crash, Running, WorkerPool, run_tasks
+from irlens.sweep.tasks import Planned, Result, decode_answer, encode_task, run_plan
+from irlens.sweep.workers import Crash, WorkerPool, run_tasks
 
 
 class CompiledGrid(msgspec.Struct, frozen=True):
@@ -106,7 +97,12 @@ def compile_grid(
         )
     with ExitStack() as stack:
         journal = stack.enter_context(Journal(plan, variants))
-        results = _compile_variants(source, variants, pool, journal, progress, timeout)
+        labels = [_place(*each) for each in zip(variants, _labels(variants), strict=True)]
+
+        def watch(done: int, running: Sequence[tuple[int, float]]) -> None:
+            progress(done, len(variants), [(labels[each], taken) for each, taken in running])
+
+        results = compile_variants(source, variants, pool, journal, watch, timeout)
         stack.pop_all()  # it stays open for the caller
     return CompiledGrid(
         kernel=plan.function,
@@ -173,45 +169,6 @@ def plan_grid(requests: Sequence[Request], pool: WorkerPool) -> Plan:
             hint=answer.last_line or None,
         )
     return decode_answer(answer, Planned).plan
-
-
-def _compile_variants(
-    source: KernelSource,
-    variants: Sequence[PlannedVariant],
-    pool: WorkerPool,
-    journal: Journal,
-    progress: Progress,
-    timeout: float,
-) -> dict[int, Result]:
-    """Return the result of each variant by its index."""
-    results = journal.results()
-    left = [number for number in range(len(variants)) if number not in results]
-    tasks = [encode_task(source, [variants[number].request]) for number in left]
-    labels = [_place(each, label) for each, label in zip(variants, _labels(variants), strict=True)]
-
-    def watch(running: Sequence[Running]) -> None:
-        now = time.monotonic()
-        current = [(labels[left[task.index]], now - task.since) for task in running]
-        progress(len(results), len(variants), current)
-
-    watch([])
-    failures: list[IrlensError] = []
-    for index, answer in run_tasks(pool, run_compile, tasks, timeout=timeout, watch=watch):
-        number = left[index]
-        if isinstance(answer, Crash):
-            outcome: Outcome = "timed out" if answer.timed_out else "died"
-            results[number] = Result(outcome=outcome, reason=answer.reason, hint=answer.last_line)
-            continue
-        try:
-            results[number] = decode_answer(answer, Compiled).result
-            journal.add_result(number, results[number])
-        except IrlensError as error:
-            failures.append(error)
-            results[number] = from_error(error)
-    watch([])
-    if len(failures) == len(variants):
-        raise failures[0]  # a failure of every variant is not due to its configuration
-    return results
 
 
 def _trials(variants: Sequence[PlannedVariant], results: dict[int, Result]) -> list[Trial]:

@@ -16,13 +16,15 @@ import msgspec
 
 from irlens.analyze.time.counts import CountedLaunch
 from irlens.artifacts import report_cache
+from irlens.artifacts.code_listings import CodeListings
 from irlens.compiler import KernelSource, Request, capture, find_kernel
 from irlens.compiler.compile_request import measure
 from irlens.compiler.planning import Plan, plan
 from irlens.compiler.sources.lookup import samples_folder
 from irlens.compiler.toolchains.interpreters import CompilerDiedError
 from irlens.figures import SWEEP_FIGURES
-from irlens.model.errors import CaptureError, IrlensError
+from irlens.model.capture import Capture
+from irlens.model.errors import ArtifactError, CaptureError, IrlensError
 from irlens.model.estimate import Bound
 from irlens.model.report import Finding, LimitName, Pipeline, Report
 from irlens.model.sweep import Depth, FigureValue, Measurement, Outcome, ProviderName
@@ -40,7 +42,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     """What a worker is to do.
 
     Attributes:
-        requests: One request, or all of them for planning.
+        requests: One request, or all of them for planning, or several to inspect.
         content: sha256 of the kernel's file on the machine that runs the sweep.
         version: irlens's version there.
         against: Other implementations to time.
@@ -78,10 +80,16 @@ class Planned(msgspec.Struct, frozen=True, tag="planned"):
     plan: Plan
 
 
-class Compiled(msgspec.Struct, frozen=True, tag="done"):
-    """The answer of ``run_compile``."""
+class Compiled(msgspec.Struct, frozen=True, tag="compiled"):
+    """The answer of ``run_compile``: the result of a configuration that does not compile."""
 
-    result: Result
+    failed: Result | None
+
+
+class Inspected(msgspec.Struct, frozen=True, tag="inspected"):
+    """The answer of ``run_inspect``: the result of each request."""
+
+    results: list[Result]
 
 
 class Timed(msgspec.Struct, frozen=True, tag="timed"):
@@ -97,7 +105,7 @@ class Counted(msgspec.Struct, frozen=True, tag="counted"):
     reason: str = ""
 
 
-Answer: TypeAlias = Planned | Compiled | Timed | Counted
+Answer: TypeAlias = Planned | Compiled | Inspected | Timed | Counted
 
 
 def encode_task(
@@ -127,8 +135,13 @@ def run_plan(task: bytes) -> bytes:
 
 
 def run_compile(task: bytes) -> bytes:
-    """Compile and inspect the task's single request: ``Compiled`` or ``Failure``."""
-    return _run(task, lambda task: Compiled(_compile(task.requests[0])))
+    """Compile the task's single request: ``Compiled`` or ``Failure``."""
+    return _run(task, lambda task: Compiled(_failure(_captured(task.requests[0]))))
+
+
+def run_inspect(task: bytes) -> bytes:
+    """Inspect the task's requests together, compiled if they have not been: ``Inspected``."""
+    return _run(task, lambda task: Inspected(_inspect(task.requests)))
 
 
 def run_timing(task: bytes) -> bytes:
@@ -200,7 +213,8 @@ def _check(task: Task) -> None:
         )
 
 
-def _compile(request: Request) -> Result:
+def _captured(request: Request) -> Capture | Result:
+    """Return a request's single capture, or the result of one that does not compile."""
     try:
         captures = capture(request)
     except CompilerDiedError as error:
@@ -209,7 +223,27 @@ def _compile(request: Request) -> Result:
         return from_error(error)
     if len(captures) != 1:
         return from_error(CaptureError(f"{len(captures)} configurations instead of one"))
-    return from_report(report_cache.report_of(captures[0], lambda: inspect(captures[0])))
+    return captures[0]
+
+
+def _failure(captured: Capture | Result) -> Result | None:
+    return captured if isinstance(captured, Result) else None
+
+
+def _inspect(requests: Sequence[Request]) -> list[Result]:
+    """Return the result of each request. Their machine code is disassembled together."""
+    captured = [_captured(request) for request in requests]
+    listings = CodeListings(each for each in captured if isinstance(each, Capture))
+    return [each if isinstance(each, Result) else _result(each, listings) for each in captured]
+
+
+def _result(capture: Capture, listings: CodeListings) -> Result:
+    try:
+        return from_report(
+            report_cache.report_of(capture, lambda: inspect(capture, listings=listings))
+        )
+    except ArtifactError as error:
+        return from_error(error)
 
 
 def _count(request: Request) -> Counted:

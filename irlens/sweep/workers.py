@@ -51,16 +51,34 @@ class Crash(msgspec.Struct, frozen=True):
     timed_out: bool = False
 
 
-class Running(msgspec.Struct, frozen=True):
-    """A task that a worker is running.
+class Job(msgspec.Struct, frozen=True):
+    """What a worker is to do.
 
     Attributes:
-        index: The task's index.
-        since: When it was submitted, on the monotonic clock.
+        handler: Runs the task.
+        task: The task.
+        numbers: What the task is about, for who submits it.
+        timeout: Seconds after which it is abandoned.
     """
 
-    index: int
+    handler: Handler
+    task: bytes
+    numbers: tuple[int, ...]
+    timeout: float = math.inf
+
+
+class Running(msgspec.Struct, frozen=True):
+    """A job that a worker is running.
+
+    Attributes:
+        job: The job.
+        since: When it was submitted, on the monotonic clock.
+        again: Whether its worker crashed before.
+    """
+
+    job: Job
     since: float
+    again: bool
 
 
 class WorkerPool(Protocol):
@@ -68,9 +86,11 @@ class WorkerPool(Protocol):
 
     Attributes:
         width: Tasks that are submitted at a time.
+        shares_store: Whether a worker finds in its store what another one compiled.
     """
 
     width: int
+    shares_store: bool
 
     def submit(self, handler: Handler, task: bytes) -> Future[bytes]:
         """Submit a task."""
@@ -92,57 +112,64 @@ def run_tasks(
     pool: WorkerPool,
     handler: Handler,
     tasks: Sequence[bytes],
-    *,
-    timeout: float = math.inf,
-    watch: Callable[[Sequence[Running]], None] = lambda _: None,
 ) -> Iterator[tuple[int, bytes | Crash]]:
-    """Yield the index and answer of each task as they complete.
+    """Yield the index and answer of each task as they complete, see ``run_jobs``."""
+    jobs = deque(Job(handler, task, (index,)) for index, task in enumerate(tasks))
+    for job, answer in run_jobs(pool, jobs):
+        yield job.numbers[0], answer
 
-    At most ``pool.width`` tasks are submitted at a time, so that a crash loses little and an
-    interrupted sweep has little to wait for. A task whose worker crashed is retried alone at the
-    end: tasks beside it may have taken all memory.
+
+def run_jobs(
+    pool: WorkerPool,
+    waiting: deque[Job],
+    *,
+    watch: Callable[[Sequence[Running]], None] = lambda _: None,
+) -> Iterator[tuple[Job, bytes | Crash]]:
+    """Yield each job and its answer as they complete.
+
+    At most ``pool.width`` jobs are submitted at a time, so that a crash loses little and an
+    interrupted sweep has little to wait for. A job whose worker crashed is retried alone at the
+    end: jobs beside it may have taken all memory.
 
     Args:
         pool: The workers.
-        handler: Runs a task.
-        tasks: The tasks.
-        timeout: Seconds after which a task is abandoned.
-        watch: Receives the running tasks, several times a second.
+        waiting: The jobs. The caller may add more as answers arrive.
+        watch: Receives the running jobs, several times a second.
 
     Raises:
         IrlensError: The workers cannot run tasks at all.
     """
-    waiting, lost, retried = deque(range(len(tasks))), deque[int](), set[int]()
+    lost = deque[Job]()
     running: dict[Future[bytes], Running] = {}
 
-    def submit(index: int) -> None:
-        running[pool.submit(handler, tasks[index])] = Running(index, time.monotonic())
+    def submit(job: Job, *, again: bool = False) -> None:
+        running[pool.submit(job.handler, job.task)] = Running(job, time.monotonic(), again)
 
     while waiting or running or lost:
         while waiting and len(running) < pool.width:
             submit(waiting.popleft())
         if not running:
-            retried.add(lost[0])
-            submit(lost.popleft())
+            submit(lost.popleft(), again=True)
         done, _ = wait(running, timeout=_TICK_SECONDS, return_when=FIRST_COMPLETED)
-        for future in sorted(done, key=lambda future: running[future].index):
-            index, error = running.pop(future).index, _error(future)
+        for future in sorted(done, key=lambda future: running[future].since):
+            ended, error = running.pop(future), _error(future)
             if error is None:
-                yield index, future.result()
+                yield ended.job, future.result()
             elif not pool.is_crash(error):
                 raise IrlensError(
                     f"the workers cannot run the task: {type(error).__name__}: {error}",
                     hint="each needs the same irlens and Python, and has to stay reachable",
                 ) from error
-            elif index in retried:
-                yield index, pool.crash(future)
+            elif ended.again:
+                yield ended.job, pool.crash(future)
             else:
-                lost.append(index)
-        latest = time.monotonic() - timeout
-        for future in [each for each, task in running.items() if task.since < latest]:
+                lost.append(ended.job)
+        now = time.monotonic()
+        late = [each for each, one in running.items() if now - one.since > one.job.timeout]
+        for future in late:
             pool.abandon(future)
-            reason = f"not finished after {timeout:g} s"
-            yield running.pop(future).index, Crash(reason, timed_out=True)
+            job = running.pop(future).job
+            yield job, Crash(f"not finished after {job.timeout:g} s", timed_out=True)
         watch(list(running.values()))
 
 
@@ -160,6 +187,8 @@ class LocalPool:
     Args:
         jobs: Number of worker processes.
     """
+
+    shares_store = True
 
     def __init__(self, jobs: int) -> None:
         self.width = jobs

@@ -1,6 +1,7 @@
 """Worker processes that live and die. The work is ``eval``, which every interpreter can find."""
 
 import os
+from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, Future
 from multiprocessing.context import SpawnProcess
@@ -11,7 +12,7 @@ import pytest
 
 from irlens.model.errors import IrlensError
 from irlens.sweep.tasks import Handler
-from irlens.sweep.workers import Crash, LocalPool, run_tasks
+from irlens.sweep.workers import Crash, Job, LocalPool, run_jobs, run_tasks
 
 WORK = cast(Handler, eval)
 KILLED = b"__import__('os').kill(__import__('os').getpid(), 9)"
@@ -95,6 +96,7 @@ class LosesOne:
     """A pool like a cluster: a crash there may be another task's fault."""
 
     width = 2
+    shares_store = True
 
     def __init__(self) -> None:
         self.told: list[str] = []
@@ -130,10 +132,22 @@ def test_tasks_lost_to_others_are_retried_after_all_else() -> None:
 def test_a_task_that_takes_too_long_is_abandoned_and_the_rest_goes_on(pool: LocalPool) -> None:
     endless = b"__import__('time').sleep(3600)"
     tasks = [endless, b"b'a'", endless, b"b'b'", b"b'c'"]
-    seen: set[int] = set()
-    answers = run_tasks(
-        pool, WORK, tasks, timeout=5, watch=lambda tasks: seen.update(each.index for each in tasks)
+    jobs = deque(Job(WORK, task, (number,), timeout=5) for number, task in enumerate(tasks))
+    seen: set[tuple[int, ...]] = set()
+    answers = run_jobs(
+        pool, jobs, watch=lambda running: seen.update(each.job.numbers for each in running)
     )
     abandoned = Crash("not finished after 5 s", timed_out=True)
-    assert dict(answers) == {0: abandoned, 1: b"a", 2: abandoned, 3: b"b", 4: b"c"}
-    assert {0, 2} <= seen, "what takes long is named meanwhile"
+    expected = {(0,): abandoned, (1,): b"a", (2,): abandoned, (3,): b"b", (4,): b"c"}
+    assert {job.numbers: answer for job, answer in answers} == expected
+    assert {(0,), (2,)} <= seen, "what takes long is named meanwhile"
+
+
+def test_an_answer_may_lead_to_more_jobs(pool: LocalPool) -> None:
+    jobs = deque([Job(WORK, b"b'a'", (0,)), Job(WORK, b"b'b'", (1,))])
+    found = []
+    for job, answer in run_jobs(pool, jobs):
+        found.append(answer)
+        if job.numbers == (0,):
+            jobs.append(Job(WORK, b"b'c'", (2,)))
+    assert set(found) == {b"a", b"b", b"c"}
