@@ -47,11 +47,15 @@ class CodeListings:
         self._listings: dict[bytes, str | None] | None = None
 
     def of(self, cubin: bytes) -> str | None:
-        """Return the listing of a cubin's code; ``None`` where it has to be disassembled alone."""
+        """Return the listing of a cubin's code; ``None`` where it has to be disassembled alone.
+
+        A single cubin is: that takes no longer, and ``tools.disassemble`` keeps its listing.
+        """
         if self._listings is None:
             self._listings = dict.fromkeys(self._cubins())
-            with suppress(ToolError):  # disassembling it alone says why
-                self._listings = list_code(list(self._listings))
+            if len(self._listings) > 1:
+                with suppress(ToolError):  # disassembling it alone says why
+                    self._listings = list_code(list(self._listings))
         return self._listings.get(cubin)
 
     def _cubins(self) -> Iterator[bytes]:

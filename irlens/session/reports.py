@@ -91,12 +91,17 @@ def recall(capture: Capture, sass: bool | None = False) -> "Report | None":
 
 def _make_reports(due: Sequence[Due]) -> None:
     """Make and cache reports; who needs one that fails reports the error."""
-    from irlens.artifacts.code_listings import CodeListings
-
-    listings = CodeListings(capture for capture, _ in due)
+    listings = _listings(due)
     for capture, sass in due:
         with suppress(IrlensError):
             report_of(capture, sass=sass, listings=listings)
+
+
+def _listings(due: Sequence[Due]) -> "CodeListings":
+    """Return the code of those captures that are not disassembled for their reports."""
+    from irlens.artifacts.code_listings import CodeListings
+
+    return CodeListings(capture for capture, sass in due if sass is False)
 
 
 class Session:
@@ -208,9 +213,10 @@ class Session:
             for capture, report in zip(captures, reports, strict=True)
             if report is None
         ]
+        listings = _listings(missing) if missing else None
         with preparing(missing, _make_reports):
             return [
-                self._inspect_set(kernel, captures, coverage, reports)
+                self._inspect_set(kernel, captures, coverage, reports, listings)
                 for (kernel, captures), coverage, reports in zip(
                     sets, coverages, known, strict=True
                 )
@@ -222,11 +228,13 @@ class Session:
         captures: Sequence[Capture],
         sass: bool | None,
         known: "Sequence[Report | None]",
+        listings: "CodeListings | None",
     ) -> "list[tuple[Capture | None, Report]]":
         inspected: list[tuple[Capture | None, Report]] = []
         for capture, report in zip(captures, known, strict=True):
             try:
-                inspected.append((capture, report or report_of(capture, sass=sass)))
+                made = report or report_of(capture, sass=sass, listings=listings)
+                inspected.append((capture, made))
             except ArtifactError as error:
                 if len(captures) == 1:
                     # A comparison has two sides: the message names the broken one.
