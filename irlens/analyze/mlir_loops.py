@@ -24,7 +24,7 @@ import msgspec
 
 from irlens.analyze.loops import ONLY, LoopCopy
 from irlens.isa.mlir import Module, Operation
-from irlens.model.source import SourceLocation, user_frame
+from irlens.model.source import SourceLocation, Span, user_frame
 
 Chain: TypeAlias = tuple[SourceLocation, ...]
 #: Number of stages requested, given the source location of a loop, innermost frame first, and
@@ -87,6 +87,12 @@ def find_loops(module: Module) -> dict[int, Loop]:
         index: _loop(module, module.operations[index], depth, parent, tuple(inner[index]))
         for index, (depth, parent) in parents.items()
     }
+
+
+def outermost_loops(module: Module) -> list[Span]:
+    """Return the lines of each loop that is in no other."""
+    loops = find_loops(module).values()
+    return [module.operations[each.operation].span for each in loops if each.parent is None]
 
 
 def _loop(

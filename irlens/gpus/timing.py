@@ -103,6 +103,16 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
         if failed:
             raise ValueError("; ".join(failed))
 
+    def load_latency(self, memory_share: float, l1_share: float) -> float:
+        """Return the mean number of cycles from a load to its data.
+
+        Args:
+            memory_share: Part of the data from beyond the L1 that memory delivers, 0..1.
+            l1_share: Part of all data that the L1 delivers, 0..1.
+        """
+        beyond = self.l2 + (self.memory - self.l2) * memory_share
+        return beyond + (self.l1 - beyond) * l1_share
+
 
 _FIT = "benchmarks/time_model.py: fitted to 635 launches on an H200"
 _PIPES = "NVIDIA, 'CUDA C++ Programming Guide', throughput of native arithmetic instructions"
@@ -111,8 +121,8 @@ _SCHEDULE = "measured with dependent instructions by the papers below, rounded: 
 
 #: The row of the GPU that was measured.
 H200 = Timing(
-    memory=849.0,
-    l2=430.0,
+    memory=854.0,
+    l2=435.0,
     l1=35.0,
     shared=30.0,
     special=24.0,
@@ -132,11 +142,11 @@ H200 = Timing(
     warp_products=0.625,
     tensor_clock=1.755e9,
     cta=160.0,
-    launch=5.32e-6,
+    launch=5.3e-6,
     dram_share=0.847,
-    port_share=0.724,
-    contention=0.462,
-    exponent=4.68,
+    port_share=0.715,
+    contention=0.474,
+    exponent=4.74,
     low=0.78,
     high=1.35,
     ratio_error=0.2,

@@ -144,6 +144,7 @@ def _of_code(
     provenance: Provenance,
 ) -> "Launch | str":
     from irlens.analyze import sass_cfg
+    from irlens.analyze.mlir_loops import outermost_loops
     from irlens.analyze.time import counting, paths
     from irlens.analyze.time import launched as launches
     from irlens.analyze.time.transfers import Wave, transfers
@@ -178,8 +179,9 @@ def _of_code(
     moved = transfers(
         launched.launch,
         launched.program,
-        Wave(ctas, occupancy.waves or 1.0, looping),
+        Wave(ctas, occupancy.waves or 1.0, machine.resident, looping),
         machine.caches(shared),
+        outermost_loops(parsed.ttir),
         counting.spilled(code, followed, machine, local * threads),
     )
     if isinstance(moved, str):

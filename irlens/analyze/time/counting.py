@@ -130,7 +130,7 @@ def count(launch: Launch, latency: float | None = None) -> Counts:
     code, followed, transfers, machine = launch.code, launch.followed, launch.moved, launch.machine
     timing, multiply_adds = machine.timing, machine.gpu.multiply_adds
     if latency is None:
-        latency = timing.l2 + (timing.memory - timing.l2) * transfers.memory_share
+        latency = timing.load_latency(transfers.memory_share, transfers.l1_share)
     totals: defaultdict[units.Unit, float] = defaultdict(float)
     sums: defaultdict[str, float] = defaultdict(float)
     for index, times in _executed(code.flow, followed).items():

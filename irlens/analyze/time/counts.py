@@ -48,7 +48,8 @@ class CountedLaunch(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         cycles: Latency of global memory, and the cycles that a CTA takes with it.
-        memory_share: Part of the loads' data that memory delivers, and not the L2.
+        memory_share: Part of the data from beyond the L1 that memory delivers, and not the L2.
+        l1_share: Part of the loads' data that the L1 delivers.
 
     The other attributes are those of ``Counts``.
     """
@@ -57,6 +58,7 @@ class CountedLaunch(msgspec.Struct, frozen=True, kw_only=True):
     resident: int
     cycles: list[tuple[float, float]]
     memory_share: float
+    l1_share: float = 0.0
     instructions: float
     units: dict[Unit, float]
     tensor_cycles: float
@@ -69,7 +71,7 @@ class CountedLaunch(msgspec.Struct, frozen=True, kw_only=True):
 
     def counts(self, timing: Timing) -> Counts:
         """Return the counts with the time of a CTA that follows from a timing's latencies."""
-        latency = timing.l2 + (timing.memory - timing.l2) * self.memory_share
+        latency = timing.load_latency(self.memory_share, self.l1_share)
         fields = {name: getattr(self, name) for name in LATENCY_INDEPENDENT}
         return Counts(**fields, cta_cycles=_between(self.cycles, latency))
 

@@ -64,6 +64,7 @@ def counted(launch: Launch) -> CountedLaunch:
     counts = asdict(count(launch))
     return CountedLaunch(
         memory_share=round(launch.moved.memory_share, 4),
+        l1_share=round(launch.moved.l1_share, 4),
         cycles=[(latency, count(launch, latency).cta_cycles) for latency in _LATENCIES],
         **{name: _rounded(counts[name]) for name in LATENCY_INDEPENDENT},
     )

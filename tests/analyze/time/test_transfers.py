@@ -3,9 +3,11 @@
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from irlens.analyze.time.transfers import Caches, Transfers, Wave, transfers
 from irlens.analyze.traffic import Footprint, Survey
+from irlens.model.source import Span
 from irlens.model.traffic import Access, Traffic
 from irlens.report.inspection import Inspection
 from tests.analyze.h200_launches import launches
@@ -51,8 +53,8 @@ def survey(
     return Survey(traffic, footprint)
 
 
-def moved(launch: Survey, program: Survey, wave: Wave) -> Transfers:
-    found = transfers(launch, program, wave, CACHES)
+def moved(launch: Survey, program: Survey, wave: Wave, loops: tuple[Span, ...] = ()) -> Transfers:
+    found = transfers(launch, program, wave, CACHES, loops)
     assert isinstance(found, Transfers)
     return found
 
@@ -65,7 +67,7 @@ def test_rows_that_are_read_twice_come_from_memory_where_the_l2_is_full() -> Non
         program = survey(*again, read=row, distinct=row + 40)
         whole = tuple(access("tt.load", 1024 * each.bytes, 1024 * row) for each in again)
         launch = survey(*whole, read=1024 * row)
-        found = moved(launch, program, Wave(ctas=1024, waves=0.97, looping=True))
+        found = moved(launch, program, Wave(ctas=1024, waves=0.97, resident=8, looping=True))
         assert found.dram_read_bytes == pytest.approx(times * 1024 * row, rel=0.01)
 
 
@@ -77,7 +79,34 @@ def test_sectors_that_ctas_share_leave_the_l2(looping: bool, reads: int, writes:
     launch = survey(
         access("tt.load", used * ctas, used * ctas), read=used * ctas, written=used * ctas
     )
-    found = moved(launch, program, Wave(ctas=ctas, waves=3.9, looping=looping))
+    found = moved(launch, program, Wave(ctas=ctas, waves=3.9, resident=16, looping=looping))
     distinct = used * ctas
     assert found.dram_read_bytes == pytest.approx(reads * distinct, rel=0.01)
     assert found.dram_written_bytes == pytest.approx(writes * distinct, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("row", "resident", "second", "held", "missed"),
+    [
+        (20_480, 8, 21, 0.5, 0.5),  # 160 KB in an L1 of 200
+        (81_920, 8, 21, 0.0, 1.0),  # 640 KB
+        (81_920, 8, 11, 0.0, 0.5),  # in the same loop, at once
+    ],
+)
+def test_the_l1_holds_what_another_loop_has_read_if_there_is_room(
+    row: int, resident: int, second: int, held: float, missed: float
+) -> None:
+    """CTAs read a row twice: in the loop of lines 10 to 15, and in that of lines 20 to 25."""
+    reads = [replace(access("tt.load", row, row), line=line, sectors=row // 32)
+             for line in (10, second)]  # fmt: skip
+    once = survey(*reads, read=row)
+    program = replace(once, traffic=replace(once.traffic, load_sectors=2 * row // 32))
+    ctas = 1024
+    everywhere = [replace(each, distinct_bytes=row * ctas) for each in reads]
+    whole = survey(*everywhere, read=row * ctas)
+    launch = replace(whole, traffic=replace(whole.traffic, load_sectors=2 * row * ctas // 32))
+    wave = Wave(ctas=ctas, waves=0.97, resident=resident, looping=True)
+    found = moved(launch, program, wave, (Span("ttir", 9, 15), Span("ttir", 20, 25)))
+    assert found.missed_sectors / found.load_sectors == pytest.approx(missed)
+    assert found.held_sectors / found.load_sectors == pytest.approx(held)
+    assert found.l1_share == pytest.approx(held and 0.5)
