@@ -4,6 +4,7 @@ The classes are those of Nsight Compute's ``smsp__inst_executed_pipe_*`` counter
 reproduce to the instruction on an H200 (``benchmarks/time_model.py``).
 """
 
+import re
 from typing import Literal, TypeAlias
 
 from irlens.isa.sass import Instruction
@@ -64,9 +65,15 @@ def integer_cycles(instruction: Instruction) -> int:
     return 4 if {"HI", "WIDE"} & set(instruction.modifiers) else 2
 
 
+#: Floats that a lane adds with one atomic: "F32x4", "BF16x2".
+_PACKED = re.compile(r"B?F(?P<bits>16|32)x(?P<count>[248])")
+
+
 def lane_bytes(instruction: Instruction) -> int:
-    """Return the bytes that a lane of a load or store moves."""
+    """Return the bytes that a lane of a load, a store or an atomic moves."""
     for name in instruction.modifiers:
+        if packed := _PACKED.fullmatch(name):
+            return int(packed["bits"]) * int(packed["count"]) // 8
         if name in ("128", "64", "32"):
             return int(name) // 8
         if name in ("U16", "S16", "16"):

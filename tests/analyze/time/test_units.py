@@ -46,6 +46,20 @@ def test_units(text: str, unit: str, issues: int) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("LDG.E.128 R4, desc[UR4][R2.64]", 16),
+        ("LDG.E.U16 R4, desc[UR4][R2.64]", 2),
+        ("ATOMG.E.ADD.F32x4.FTZ.RN.STRONG.GPU PT, R4, desc[UR4][R2.64], R4", 16),
+        ("REDG.E.ADD.BF16x2.RN.STRONG.GPU desc[UR4][R2.64], R4", 4),
+        ("ATOMG.E.ADD.F32.FTZ.RN.STRONG.GPU PT, R4, desc[UR4][R2.64], R4", 4),
+    ],
+)
+def test_bytes_of_a_lane(text: str, count: int) -> None:
+    assert units.lane_bytes(instruction(text)) == count
+
+
+@pytest.mark.parametrize(
     ("text", "cycles"),
     [
         ("LDS R0, [R1]", 1),
