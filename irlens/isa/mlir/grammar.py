@@ -1,6 +1,6 @@
 """Grammar of MLIR's statements: pure predicates and readers at a token of the text."""
 
-from irlens.isa.mlir.tokens import Tokens
+from irlens.isa.mlir.tokens import Tokens, is_location
 from irlens.isa.mlir.tree import UnfinishedArgument
 
 #: Separators of operand and result types: casts print ``arith.extf %x : f16 to f32``.
@@ -18,7 +18,7 @@ def begins_statement(tokens: Tokens, index: int) -> bool:
     if kind in ("", "}"):
         return True
     if kind in "#!":
-        return values[index + 1] == "="
+        return is_alias(tokens, index)
     if kind == "^":
         following = index + 1
         if values[following] == "(":
@@ -29,6 +29,11 @@ def begins_statement(tokens: Tokens, index: int) -> bool:
     if kind == "%":
         return name_after_results(tokens, index) is not None
     return _is_name(tokens, index)
+
+
+def is_alias(tokens: Tokens, index: int) -> bool:
+    """Whether a token that begins with ``#`` or ``!`` begins the definition of an alias."""
+    return is_location(tokens.values[index]) or tokens.values[index + 1] == "="
 
 
 def _is_name(tokens: Tokens, index: int) -> bool:
@@ -84,14 +89,16 @@ def arguments(tokens: Tokens, opener: int) -> list[UnfinishedArgument]:
         if values[first][0] != "%":
             continue
         index = first + 2
-        while index < end and values[index] not in ("{", "loc"):
+        while index < end and values[index] not in ("{", "loc") and not is_location(values[index]):
             index = tokens.after(index)
         argument = UnfinishedArgument(values[first])
         argument.type = tokens.slice(first + 2, index)
         if index < end and values[index] == "{":
             argument.attributes.update(dictionary(tokens, index))
             index = tokens.after(index)
-        if index < end and values[index] == "loc" and tokens.match[index + 1]:
+        if index < end and is_location(values[index]):
+            argument.location = (index, index + 1)
+        elif index < end and values[index] == "loc" and tokens.match[index + 1]:
             argument.location = (index + 2, tokens.match[index + 1])
         block_arguments.append(argument)
     return block_arguments

@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import PurePosixPath
 
-from irlens.isa.mlir.tokens import Tokens
+from irlens.isa.mlir.tokens import Tokens, is_location
+from irlens.model.errors import ParseError
 from irlens.model.source import SourceLocation
 
 Chain = tuple[SourceLocation, ...]
@@ -14,6 +16,8 @@ Chain = tuple[SourceLocation, ...]
 MAX_CALLS = 256
 
 _NUMBER = re.compile(r"[0-9]{1,9}")
+# The aliases that a location of one token names: none, its child, or a callee and its caller.
+_ALIASES = re.compile(r"(#loc[0-9]*)(?: at (#loc[0-9]*))?\)+$")
 
 
 class Locations:
@@ -21,16 +25,30 @@ class Locations:
 
     Args:
         tokens: The text.
-
-    Attributes:
-        aliases: The value of each alias: the range of tokens between the parentheses of its
-            ``loc(...)``.
     """
 
     def __init__(self, tokens: Tokens) -> None:
-        self.aliases: dict[str, tuple[int, int]] = {}
         self._tokens = tokens
+        self._aliases: dict[str, tuple[int, int]] = {}
         self._resolved: dict[str, Chain] = {}
+
+    def define(self, name: str, first: int, end: int) -> None:
+        """Add an alias: its location is in tokens ``first`` to ``end``."""
+        if name in self._aliases:  # the last definition is the one that counts
+            self._resolved.clear()
+        self._aliases[name] = (first, end)
+
+    def define_token(self, index: int) -> None:
+        """Add the alias that one token defines.
+
+        MLIR prints aliases behind those that they name, so nearly all are resolved at once.
+        """
+        value = self._tokens.values[index]
+        name = value.partition(" ")[0]
+        self.define(name, index, index + 1)
+        chain = self._read_token(value)
+        if chain is not None:
+            self._resolved[name] = chain
 
     def resolve(self, first: int, end: int) -> Chain:
         """Return the source lines that tokens ``first`` to ``end`` name, innermost first.
@@ -41,8 +59,10 @@ class Locations:
         Raises:
             ParseError: An alias is undefined, or is defined by itself, or the chain is too long.
         """
-        if end - first == 1 and self._tokens.values[first] in self._resolved:
-            return self._resolved[self._tokens.values[first]]
+        if end - first == 1:
+            name = self._tokens.values[first].removeprefix("loc(").removesuffix(")")
+            if name in self._resolved:
+                return self._resolved[name]
         self._resolve_aliases(first, end)
         return self._evaluate(first, end)
 
@@ -52,30 +72,36 @@ class Locations:
         entered = set[str]()
         while waiting:
             name, dependencies = waiting[-1]
-            token = next(dependencies, None)
-            if token is None:
+            alias, offset = next(dependencies, ("", 0))
+            if not alias:
                 waiting.pop()
                 if name:
-                    self._resolved[name] = self._evaluate(*self.aliases[name])
+                    self._resolved[name] = self._evaluate(*self._aliases[name])
                 continue
-            alias = self._tokens.values[token]
             if alias in self._resolved:
                 continue
-            if alias not in self.aliases:
+            if alias not in self._aliases:
                 message = f"location '{alias}' is not defined; is the end of the text missing?"
-                raise self._tokens.error(message, self._tokens.starts[token])
+                raise self._tokens.error(message, offset)
             if alias in entered:
                 message = f"location '{alias}' is defined by itself"
-                raise self._tokens.error(message, self._tokens.starts[token])
+                raise self._tokens.error(message, offset)
             entered.add(alias)
-            waiting.append((alias, self._dependencies(*self.aliases[alias])))
+            waiting.append((alias, self._dependencies(*self._aliases[alias])))
 
-    def _dependencies(self, first: int, end: int) -> Iterator[int]:
+    def _dependencies(self, first: int, end: int) -> Iterator[tuple[str, int]]:
+        """Yield the aliases that a range names, with their offsets in the text."""
         index = first
         while index < end:
             value = self._tokens.values[index]
-            if value.startswith("#"):
-                yield index
+            if is_location(value):
+                start, named = self._tokens.starts[index], _ALIASES.search(value)
+                if named is not None:
+                    yield named[1], start + named.start(1)
+                if named is not None and named[2]:
+                    yield named[2], start + named.start(2)
+            elif value.startswith("#"):
+                yield value, self._tokens.starts[index]
             index = self._tokens.after(index) if value == "<" else index + 1
 
     def _evaluate(self, first: int, end: int) -> Chain:
@@ -85,21 +111,43 @@ class Locations:
         index = first
         while index < end:
             value = values[index]
-            if value in ("(", "["):
+            if is_location(value):
+                chain = self._read_token(value)
+                if chain is None:
+                    raise self._too_long(self._tokens.stop(index) - 2)
+                groups[-1][1].append(chain)
+            elif value in ("(", "["):
                 groups.append((values[index - 1], []))
             elif value in (")", "]"):
-                groups[-2][1].append(self._join(*groups.pop(), index))
+                groups[-2][1].append(self._join(*groups.pop(), self._tokens.starts[index]))
             elif value.startswith("#"):
                 groups[-1][1].append(self._resolved[value])
             elif value.startswith('"') and values[index + 1] == ":":
                 groups[-1][1].append((self._line_of_file(index),))
             index = self._tokens.after(index) if value == "<" else index + 1
-        return self._join(*groups[0], first)
+        return self._join(*groups[0], self._tokens.starts[first])
+
+    def _read_token(self, value: str) -> Chain | None:
+        """Read a location of one token.
+
+        ``None`` while an alias in it is not resolved, or where it has more than ``MAX_CALLS``.
+        """
+        named = _ALIASES.search(value)
+        if named is None:
+            _, file, position = value.split('"')
+            line, column = position[1:-1].split(":")
+            return (SourceLocation(_base_name(file), int(line), int(column)),)
+        callee, caller = named.groups()
+        inner = self._resolved.get(callee)
+        outer = self._resolved.get(caller) if caller else ()
+        if inner is None or outer is None or len(inner) + len(outer) > MAX_CALLS:
+            return None
+        return inner + outer
 
     def _line_of_file(self, index: int) -> SourceLocation:
         """Read ``"file":line:column``, or ``"file":line``."""
         values = self._tokens.values
-        file = PurePosixPath(values[index][1:-1]).name
+        file = _base_name(values[index][1:-1])
         line, column = values[index + 2], "0"
         if values[index + 3] == ":":
             column = values[index + 4]
@@ -107,11 +155,19 @@ class Locations:
             raise self._tokens.error("expected a line and a column", self._tokens.starts[index])
         return SourceLocation(file, int(line), int(column))
 
-    def _join(self, kind: str, parts: list[Chain], index: int) -> Chain:
+    def _join(self, kind: str, parts: list[Chain], offset: int) -> Chain:
         if kind != "callsite":
             return next((part for part in parts if part), ())
         chain = tuple(location for part in parts for location in part)
         if len(chain) > MAX_CALLS:
-            message = f"a location with more than {MAX_CALLS} calls"
-            raise self._tokens.error(message, self._tokens.starts[index])
+            raise self._too_long(offset)
         return chain
+
+    def _too_long(self, offset: int) -> ParseError:
+        return self._tokens.error(f"a location with more than {MAX_CALLS} calls", offset)
+
+
+@lru_cache  # a text has many lines of a few files
+def _base_name(path: str) -> str:
+    """Return the last part of a POSIX path."""
+    return PurePosixPath(path).name

@@ -12,7 +12,7 @@ before where no location stands between them, and takes minutes for 200 KB of ma
 
 from irlens.isa.mlir import grammar
 from irlens.isa.mlir.locations import Locations
-from irlens.isa.mlir.tokens import Tokens
+from irlens.isa.mlir.tokens import Tokens, is_location
 from irlens.isa.mlir.tree import (
     Module,
     UnfinishedArgument,
@@ -81,7 +81,7 @@ class _Parser:
         kind = self._values[first][0]
         if kind == "^" and self._open is not None and grammar.begins_statement(self._tokens, first):
             self._read_label(self._open)
-        elif kind in "#!" and self._values[first + 1] == "=":
+        elif kind in "#!" and grammar.is_alias(self._tokens, first):
             self._read_alias()
         elif (name := grammar.name_after_results(self._tokens, first)) is not None:
             self._begin_operation(first, name)
@@ -101,10 +101,16 @@ class _Parser:
     def _read_alias(self) -> None:
         """Read ``#name = value``; aliases of locations are kept apart, to be resolved later."""
         name, first = self._values[self._at], self._at + 2
+        if is_location(name):  # "#name = loc(...)" in one token
+            self._locations.define_token(self._at)
+            self._skip_statement()
+            return
         self._at += 1
         self._skip_statement()
-        if self._values[first : first + 2] == ["loc", "("]:
-            self._locations.aliases[name] = (first + 2, self._tokens.match[first + 1])
+        if is_location(self._values[first]):
+            self._locations.define(name, first, first + 1)
+        elif self._values[first : first + 2] == ["loc", "("]:
+            self._locations.define(name, first + 2, self._tokens.match[first + 1])
         else:
             self._aliases[name] = self._tokens.slice(first, self._at)
 
@@ -146,19 +152,20 @@ class _Parser:
 
     def _read_head(self, operation: UnfinishedOperation) -> None:
         """Read until a region begins or the operation ends."""
+        values = self._values
         while self._open is operation and not operation.region_closer:
-            value = self._values[self._at]
-            if (
+            value = values[self._at]
+            if value[:4] == "loc(" or (value == "loc" and values[self._at + 1] == "("):
+                location = self._read_location()
+                if not operation.depth:
+                    operation.location = location
+                    self._end_operation(operation)
+            elif (
                 value not in _NEVER_FIRST
                 and not operation.depth
                 and grammar.begins_statement(self._tokens, self._at)
             ):
                 self._end_operation(operation)
-            elif value == "loc" and self._values[self._at + 1] == "(":
-                location = self._read_location()
-                if not operation.depth:
-                    operation.location = location
-                    self._end_operation(operation)
             elif value[0] == "%":
                 self._read_value(operation)
             elif value in "([":
@@ -174,8 +181,12 @@ class _Parser:
                 self._read_word(operation)
 
     def _read_location(self) -> tuple[int, int]:
-        first, self._at = self._at + 2, self._tokens.after(self._at + 1)
-        return first, self._at - 1
+        first = self._at
+        if self._values[first] != "loc":  # "loc(#loc1)" in one token
+            self._at += 1
+            return first, self._at
+        self._at = self._tokens.after(first + 1)
+        return first + 2, self._at - 1
 
     def _read_value(self, operation: UnfinishedOperation) -> None:
         value = self._values[self._at]

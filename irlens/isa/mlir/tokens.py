@@ -11,7 +11,13 @@ _TOKEN = re.compile(
     r"""
     (\s*)
     (
-        //[^\n]*
+        # Half of a text is locations, so as MLIR prints them each is one token.
+        loc\(\#loc[0-9]*\)
+      | \#loc[0-9]*\ =\ loc\(
+        (?: "[^"\\\n]*" (?: :[0-9]{1,9}:[0-9]{1,9} | \(\#loc[0-9]*\) )
+          | callsite\(\#loc[0-9]*\ at\ \#loc[0-9]*\)
+        )\)
+      | //[^\n]*
       | @? " (?: [^"\\\n] | \\. )* "
       | [<>=!]=
       | [()\[\]{}<>]
@@ -29,6 +35,11 @@ _OPENER = {")": "(", "]": "[", "}": "{", ">": "<"}
 _BRACKETS = frozenset("()[]{}<>")
 
 
+def is_location(value: str) -> bool:
+    """Whether a token is a whole location, or the definition of its alias."""
+    return value[-1:] == ")" != value
+
+
 class Tokens:
     """The tokens of one text, closed by an empty token at its end.
 
@@ -37,7 +48,7 @@ class Tokens:
         stage: Its name, for errors.
 
     Attributes:
-        values: The tokens' text.
+        values: The tokens' text; ``loc(#loc1)`` and most aliases of locations are one token.
         starts: Offset of each in the text.
         match: For an opening bracket the token that closes it, else 0.
 

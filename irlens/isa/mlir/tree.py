@@ -226,6 +226,12 @@ class UnfinishedOperation:
     def finish(self, tokens: Tokens, locations: Locations) -> Operation:
         """Return the finished record."""
         start, stop = tokens.starts[self.first], tokens.stop(self.last)
+        regions: tuple[Region, ...] = ()
+        if self.regions:
+            regions = tuple(
+                Region(tuple(block.finish(locations) for block in blocks))
+                for blocks in self.regions
+            )
         return Operation(
             index=self.index,
             parent=None if self.parent is None else self.parent.index,
@@ -237,10 +243,7 @@ class UnfinishedOperation:
             attributes=self.attributes,
             operand_types=tuple(self.operand_types),
             result_types=tuple(self.result_types),
-            regions=tuple(
-                Region(tuple(block.finish(locations) for block in blocks))
-                for blocks in self.regions
-            ),
+            regions=regions,
             location=locations.resolve(*self.location),
             span=Span(tokens.stage, tokens.line(start), tokens.line(stop - 1)),
             start=start,
