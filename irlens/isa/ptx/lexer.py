@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from enum import Enum, auto
-from typing import NamedTuple
+from typing import TypeAlias
 
 from irlens.model.errors import ParseError
 
@@ -26,26 +26,21 @@ class Kind(Enum):
     UNKNOWN = auto()
 
 
-class Token(NamedTuple):
-    """A statement: its kind, and offsets of its trivia, its first character and its end."""
-
-    kind: Kind
-    trivia: int
-    start: int
-    end: int
-
+#: A statement: its kind, and offsets of its trivia, its first character and its end.
+Token: TypeAlias = tuple[Kind, int, int, int]
 
 COMMENT = r"//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/"
 STRING = r'"(?:[^"\\\n]++|\\[^\n])*+"'
 GAP = rf"(?:\s++|{COMMENT})*+"
 LINKAGE = r"\.(?:visible|extern|weak|common)\b"
 
+_COMMENT = re.compile(COMMENT)
 _TRIVIA = re.compile(GAP)
 _WORD = re.compile(r"\.?[\w$%]++")
 _LABEL = re.compile(rf"[A-Za-z_$%][\w$%]*+{GAP}:(?!:)")
 _PLAIN = re.compile(r'[^;{}"/]*+;')
-# An instruction behind blanks that no comment, label, string, brace or second colon complicates.
-_PLAIN_INSTRUCTION = re.compile(r'\s*+((?:[A-Za-z_$%]|@(?!@))[^;{}"/:]*+;)')
+# An instruction that no comment, string, brace or colon of its own complicates.
+_PLAIN_INSTRUCTION = re.compile(rf'{GAP}((?:[A-Za-z_$%]|@(?!@))[^;{{}}"/:]*+;)')
 _TO_SEMICOLON = re.compile(rf'(?:[^;"/]++|{STRING}|{COMMENT}|/(?![/*]))*+;')
 _TO_BODY = re.compile(
     rf'(?:[^;{{"/.]++|{STRING}|{COMMENT}|\.pragma{GAP}{STRING}{GAP};|\.|/(?![/*]))*+[;{{]'
@@ -104,6 +99,8 @@ def without_comments(text: str) -> str:
     """Replace every comment by one space; strings stay."""
     if "/" not in text:
         return text
+    if '"' not in text:
+        return _COMMENT.sub(" ", text)
     return _QUOTED.sub(lambda m: m.group() if m.group()[0] == '"' else " ", text)
 
 
@@ -117,7 +114,7 @@ def tokenize(text: str) -> Iterator[Token]:
     while True:
         if plain := _PLAIN_INSTRUCTION.match(text, position):
             start, end = plain.span(1)
-            yield Token(Kind.INSTRUCTION, position, start, end)
+            yield Kind.INSTRUCTION, position, start, end
             position = end
             continue
         match = _TRIVIA.match(text, position)
@@ -125,7 +122,7 @@ def tokenize(text: str) -> Iterator[Token]:
         if start == len(text):
             return
         kind, end = _statement(text, start)
-        yield Token(kind, position, start, end)
+        yield kind, position, start, end
         position = end
 
 

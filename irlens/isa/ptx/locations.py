@@ -52,6 +52,8 @@ class LocationReader:
     def __init__(self, files: dict[int, str]) -> None:
         self._files = files
         self._memo: dict[tuple[str, str], Chain] = {}
+        #: Directives without ``inlined_at``, with their comments: nothing before them matters.
+        self._without_site: dict[tuple[str, str], tuple[Position, Chain]] = {}
         self._latest: dict[Position, Chain] = {}
 
     def start_function(self) -> None:
@@ -66,10 +68,15 @@ class LocationReader:
             text: The input, for the comment behind it.
             end: Where in ``text`` the directive ends.
         """
-        main, _, attributes = without_comments(directive).partition(",")
-        position = _position(main)
         match = _COMMENT.match(text, end)
         comment = match.group(1) if match else ""
+        known = self._without_site.get((directive, comment))
+        if known is not None:
+            position, chain = known
+            self._latest[position] = chain
+            return chain
+        main, _, attributes = without_comments(directive).partition(",")
+        position = _position(main)
         if attributes:
             site = _position(attributes.rpartition("inlined_at")[2])
             outer = self._latest.get(site)
@@ -78,6 +85,7 @@ class LocationReader:
             chain = (*self._frame(position, comment), *outer)[:MAX_CHAIN]
         else:
             chain = self._plain(position, comment)
+            self._without_site[directive, comment] = (position, chain)
         self._latest[position] = chain
         return chain
 

@@ -1,6 +1,7 @@
 """Operands of PTX instructions (PTX ISA, Instruction Operands)."""
 
 import re
+from functools import lru_cache
 from struct import unpack
 from typing import TypeAlias
 
@@ -94,16 +95,25 @@ _LITERAL = re.compile(
     r"|(?:[0-9]++\.[0-9]*+|\.[0-9]++|[0-9]++(?=[eE]))(?:[eE][-+]?[0-9]++)?)"
 )
 _ADDRESS = re.compile(rf"({_NAME}|{_INTEGER})(?:\s*([-+])\s*([-+]?)\s*({_INTEGER}))?", re.ASCII)
-_BRACKET = re.compile(r"[\[\]{}(),]")
+# First characters of what ``_read_common`` reads.
+_COMMON = frozenset("%0123456789")
+# Brackets that hold no others, or else a single bracket or comma.
+_BRACKET = re.compile(r"[\[{(][^\[\]{}()]*+[\]})]|[\[\]{}(),]")
 _NESTED = re.compile(r"[\[\]{}()]")
+# What most instructions have, as LLVM prints it: names, numbers, and addresses without blanks.
+_PLAIN = r"(?:[%$\w.-]++|\[[%$\w.+-]++\])"
+_PLAIN_LIST = re.compile(rf"{_PLAIN}(?:, {_PLAIN})*+")
 _EXPRESSION = re.compile(r"[\w$%.+\-*/<>&|^~!?:=()\[\]\s]++")
 _TWO_WORDS = re.compile(r"[\w$%\])]\s++[\w$%\[(]")
 
 
 def split_operands(text: str) -> list[str]:
     """Split at the commas outside of brackets."""
+    text = text.strip()
+    if _PLAIN_LIST.fullmatch(text):
+        return text.split(", ")
     if not _NESTED.search(text):
-        return [piece.strip() for piece in text.split(",")] if text.strip() else []
+        return [piece.strip() for piece in text.split(",")] if text else []
     pieces: list[str] = []
     depth = begin = 0
     for match in _BRACKET.finditer(text):
@@ -112,7 +122,7 @@ def split_operands(text: str) -> list[str]:
             if depth == 0:
                 pieces.append(text[begin : match.start()].strip())
                 begin = match.end()
-        else:
+        elif len(mark) == 1:
             depth += 1 if mark in "[{(" else -1
     pieces.append(text[begin:].strip())
     return pieces
@@ -153,21 +163,21 @@ class OperandReader:
         return self._read_list(text, 0)
 
     def _read_list(self, text: str, depth: int) -> tuple[Operand, ...] | None:
+        known = self._memo
         operands = []
         for piece in split_operands(text):
-            operand = self._read(piece, depth)
+            operand = _read_common(piece) if piece[:1] in _COMMON else known.get(piece)
+            if operand is None:
+                operand = self._read(piece, depth)
             if operand is None:
                 return None
             operands.append(operand)
         return tuple(operands)
 
     def _read(self, text: str, depth: int) -> Operand | None:
-        try:
-            return self._memo[text]
-        except KeyError:
-            operand = self._read_new(text, depth) if depth < MAX_DEPTH else None
-            self._memo[text] = operand
-            return operand
+        if text not in self._memo:
+            self._memo[text] = self._read_new(text, depth) if depth < MAX_DEPTH else None
+        return self._memo[text]
 
     def _read_new(self, text: str, depth: int) -> Operand | None:
         if match := _NAMED.fullmatch(text):
@@ -208,12 +218,21 @@ class OperandReader:
         if match is None:
             return None
         base = self._read(match.group(1), depth)
-        rest = self._read_list(",".join(tail), depth)
+        rest = self._read_list(",".join(tail), depth) if tail else ()
         if base is None or rest is None:
             return None
         offset = parse_integer(match.group(4)) if match.group(4) else 0
         negative = (match.group(2) == "-") != (match.group(3) == "-")
         return Address(base, -offset if negative else offset, rest)
+
+
+@lru_cache(maxsize=1 << 14)  # kernels have thousands of registers, and all the same names
+def _read_common(text: str) -> Register | Immediate | None:
+    """Read an operand that is the same in every kernel: a name with a percent sign, a literal."""
+    if text[0] == "%":
+        match = _NAMED.fullmatch(text)
+        return Register(match.group(1), match.group(2) or "") if match else None
+    return Immediate(text, _literal_value(text)) if _LITERAL.fullmatch(text) else None
 
 
 def _literal_value(text: str) -> int | float:
@@ -223,6 +242,6 @@ def _literal_value(text: str) -> int | float:
         return sign * float(unpack(">f", bytes.fromhex(digits[2:]))[0])
     if digits[:2] in ("0d", "0D"):
         return sign * float(unpack(">d", bytes.fromhex(digits[2:]))[0])
-    if digits[:2] in ("0x", "0X") or not set(digits) & set(".eE"):
+    if digits.isdigit() or digits[:2] in ("0x", "0X") or not set(digits) & set(".eE"):
         return sign * parse_integer(digits)
     return sign * float(digits)

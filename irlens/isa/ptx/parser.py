@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from irlens.isa.ptx import declarations, lexer
 from irlens.isa.ptx.function import Function, PtxModule
-from irlens.isa.ptx.lexer import Kind, Token, without_comments
+from irlens.isa.ptx.lexer import Kind, without_comments
 from irlens.isa.ptx.locations import LocationReader, read_file
 from irlens.isa.ptx.operands import OperandReader
 from irlens.isa.ptx.records import (
@@ -97,7 +97,7 @@ class _Parser:
     def __init__(self, text: str) -> None:
         self.text = text
         self.tokens = list(lexer.tokenize(text))
-        self.files = dict(filter(None, map(self._file, self.tokens)))
+        self.files = self._files()
         self.operands = OperandReader()
         self.locations = LocationReader(self.files)
         self.names: dict[str, tuple[str, tuple[str, ...]]] = {}
@@ -117,15 +117,15 @@ class _Parser:
         self.declared: list[Signature] = []
         self.variables: list[Declaration] = []
 
-    def _file(self, token: Token) -> tuple[int, str] | None:
-        """The file a token names; all are read first, since ``.file`` may end the text."""
-        if token.kind is not Kind.DIRECTIVE or not self.text.startswith(".file", token.start):
-            return None
-        return read_file(without_comments(self.text[token.start : token.end]))
+    def _files(self) -> dict[int, str]:
+        """The files that tokens name; all are read first, since ``.file`` may end the text."""
+        text = self.text
+        texts = [text[at:end] for kind, _, at, end in self.tokens if kind is Kind.DIRECTIVE]
+        named = (read_file(without_comments(each)) for each in texts if each.startswith(".file"))
+        return dict(filter(None, named))
 
     def module(self) -> PtxModule:
         readers = {
-            Kind.INSTRUCTION: self._instruction,
             Kind.LABEL: self._label,
             Kind.OPEN: self._open,
             Kind.CLOSE: self._close,
@@ -137,28 +137,29 @@ class _Parser:
             Kind.DIRECTIVE: self._directive,
             Kind.UNKNOWN: self._unknown,
         }
-        end = 0
-        for token in self.tokens:
-            trivia = self.text[token.trivia : token.start]
-            own = self.text[token.start : token.end]
+        text, end = self.text, 0
+        for kind, before, start, end in self.tokens:
+            trivia, own = text[before:start], text[start:end]
             if "inline asm" in trivia:
                 self.inline_asm = _ends_in_asm(trivia)
-            self.line += trivia.count("\n")
-            line, self.line = self.line, self.line + own.count("\n")
-            extent = (trivia, own, token.start, line, self.line)
-            statement = readers[token.kind](extent, without_comments(own))
+            line = self.line + trivia.count("\n")
+            self.line = line + own.count("\n")
+            extent = (trivia, own, start, line, self.line)
+            clean = without_comments(own)
+            if kind is Kind.INSTRUCTION:  # most are
+                statement = self._instruction(extent, clean)
+            else:
+                statement = readers[kind](extent, clean)
             self.statements.append(statement)
-            end = token.end
         if self.open:
             raise lexer.error_at(self.text, self.open[-1][0], "'{' is not closed")
         if self.fragment.instructions:
             self.functions.append(self.fragment.finish(self.line, self.variables))
-        return self._finished(self.text[end:])
+        return self._finished(text[end:])
 
     def _finished(self, trailing: str) -> PtxModule:
-        header = {
-            s.name: s.arguments for s in reversed(self.statements) if isinstance(s, Directive)
-        }
+        directives = [each for each in self.statements if type(each) is Directive]
+        header = {each.name: each.arguments for each in reversed(directives)}
         size = header.get(".address_size")
         target = header.get(".target")
         return PtxModule(
