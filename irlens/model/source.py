@@ -59,4 +59,10 @@ def user_frame(frames: tuple[SourceLocation, ...]) -> SourceLocation | None:
     Args:
         frames: Where an instruction or a loop comes from, innermost frame first.
     """
-    return next((frame for frame in frames if frame.file == frames[-1].file), None)
+    if not frames:
+        return None
+    own = frames[-1].file
+    for frame in frames:
+        if frame.file == own:
+            return frame
+    return None

@@ -21,7 +21,7 @@ _MAX_VISITS = 64
 _MAX_ITERATIONS = 128
 
 
-class Interval(msgspec.Struct, frozen=True):
+class Interval(msgspec.Struct, frozen=True, gc=False):
     """A closed interval of numbers."""
 
     low: int
@@ -36,7 +36,7 @@ class Interval(msgspec.Struct, frozen=True):
         """Add a constant."""
         low, high = self.low + amount, self.high + amount
         if high > UNBOUNDED:
-            low, high = min(low, UNBOUNDED), UNBOUNDED
+            return Interval(min(low, UNBOUNDED), UNBOUNDED)
         return Interval(low, high)
 
     def at_most(self, limit: int) -> "Interval":
@@ -51,7 +51,7 @@ class Interval(msgspec.Struct, frozen=True):
 ZERO = Interval(0, 0)
 
 
-class State(msgspec.Struct, frozen=True):
+class State(msgspec.Struct, frozen=True, gc=False):
     """The data-flow state at a point.
 
     Attributes:
@@ -82,28 +82,26 @@ class State(msgspec.Struct, frozen=True):
 
     def after(self, event: Event) -> "State":
         """The state after an event."""
-        replace = msgspec.structs.replace
         if isinstance(event, Copy):
             # Predicated copies count: the figures are what an iteration moves at most.
             known = event.bytes if event.amount is None else event.amount
             amount = UNBOUNDED if known is None else known
-            return replace(
-                self,
-                pending=self.pending.plus(amount),
-                copies=self.copies.plus(1),
-                bytes=self.bytes.plus(amount),
+            return State(
+                self.outstanding,
+                self.pending.plus(amount),
+                self.committed,
+                self.copies.plus(1),
+                self.bytes.plus(amount),
             )
         if isinstance(event, Commit):
             if event.implicit and self.pending.high == 0:
                 return self
-            behind = replace(
-                self,
-                outstanding=self.outstanding.plus(1),
-                pending=ZERO,
-                committed=self.committed.plus(1),
+            behind = State(
+                self.outstanding.plus(1), ZERO, self.committed.plus(1), self.copies, self.bytes
             )
         else:
-            behind = replace(self, outstanding=self.outstanding.at_most(event.limit))
+            outstanding = self.outstanding.at_most(event.limit)
+            behind = State(outstanding, self.pending, self.committed, self.copies, self.bytes)
         return behind if event.certain else self.join(behind)
 
     def next_iteration(self) -> "State":

@@ -97,6 +97,8 @@ class Evaluator:
     def __init__(self, function: Function) -> None:
         self._ambiguous = _ambiguous(function)
         self._variables: dict[str, int] = {}
+        #: What each instruction writes, by its offset: a loop's are executed many times.
+        self._written: dict[int, tuple[str, ...]] = {}
 
     def address(self, operand: Operand, values: Mapping[str, int]) -> int | None:
         """Return the value of ``[base+offset]``, or of a register or name with an address."""
@@ -107,8 +109,11 @@ class Evaluator:
 
     def execute(self, instruction: Instruction, values: Values) -> None:
         """Update the known values with the effect of an instruction."""
-        accessed = access(instruction)
-        written = accessed.writes if accessed is not None else ()
+        written = self._written.get(instruction.start)
+        if written is None:
+            accessed = access(instruction)
+            written = accessed.writes if accessed is not None else ()
+            self._written[instruction.start] = written
         result = self._result(instruction, values) if len(written) == 1 else None
         for name in written:
             changed = values.get(name) != result

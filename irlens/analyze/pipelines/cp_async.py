@@ -128,7 +128,7 @@ def _weighed_events(
     instructions: tuple[Instruction, ...], threads: int | None, parts: _Parts
 ) -> Iterator[Event]:
     """Yield copies, commits and waits; copies count the distinct bytes they bring to the CTA."""
-    places = {instruction.start: place_in_kernel(instruction) for instruction in instructions}
+    places = {each.start: place_in_kernel(each) for each in instructions if is_cp_async(each)}
     for event in cp_async_events(instructions):
         if isinstance(event, Copy) and event.bytes is not None and threads is not None:
             place = places[event.at]

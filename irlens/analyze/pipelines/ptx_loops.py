@@ -110,8 +110,8 @@ def _lookups(function: Function) -> frozenset[int]:
     while before < len(from_table):  # until no loop adds any
         before = len(from_table)
         for instruction in addressing:
-            accessed = access(instruction)
             named = any(_names(each, function.tables) for each in instruction.operands)
+            accessed = access(instruction) if named or from_table else None
             if accessed is not None and (named or not from_table.isdisjoint(accessed.reads)):
                 from_table.update(accessed.writes)
     return frozenset(

@@ -1,5 +1,7 @@
 """Classes of PTX instructions (PTX ISA, Instruction Set)."""
 
+from functools import lru_cache
+
 from irlens.isa.ptx.records import Instruction
 
 #: Instructions of each class, by the dotted prefix of their name that decides it. Those of
@@ -53,7 +55,11 @@ _SPACES = {
 
 def classify(instruction: Instruction) -> str | None:
     """Return an instruction's class; ``None`` if its opcode is not in the PTX ISA."""
-    opcode, modifiers = instruction.opcode, instruction.modifiers
+    return _classify(instruction.opcode, instruction.modifiers)
+
+
+@lru_cache(maxsize=4096)
+def _classify(opcode: str, modifiers: tuple[str, ...]) -> str | None:
     if opcode in _TYPED:
         return "integer" if _FLOATS.isdisjoint(modifiers) else "floating point"
     if opcode in _MEMORY:

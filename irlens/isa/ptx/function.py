@@ -32,6 +32,7 @@ _FRAME_UNIT = 16
 BRANCHES = frozenset({"bra", "brx"})
 #: Opcodes behind which control does not continue.
 EXITS = frozenset({"ret", "exit", "trap"})
+_ENDS = BRANCHES | EXITS
 
 
 class Function(FunctionBody, frozen=True, kw_only=True):
@@ -51,11 +52,11 @@ class Function(FunctionBody, frozen=True, kw_only=True):
         terminators: dict[int, Terminator] = {}
         labels: dict[int, BlockLabel] = {}
         for index, instruction in enumerate(self.instructions):
+            if instruction.opcode not in _ENDS:
+                continue
             targets: tuple[Label, ...] = ()
             if instruction.opcode in BRANCHES:
                 targets = _targets(self, instruction)
-            elif instruction.opcode not in EXITS:
-                continue
             for label in targets:
                 labels.setdefault(label.position, BlockLabel(label.name, label.line))
             terminators[index] = Terminator(

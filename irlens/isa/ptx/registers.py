@@ -84,6 +84,9 @@ def access(instruction: Instruction) -> Access | None:
     reads, writes = [*guard], list[str]()
     for names, operands in ((reads, read), (writes, written)):
         for operand in operands:
+            if type(operand) is Register:  # most are
+                names.append(operand.name)
+                continue
             for register in _registers(operand):
                 if register is None:
                     return None
