@@ -11,6 +11,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
+from functools import cached_property
 
 import msgspec
 
@@ -64,12 +65,26 @@ class _Finder:
     def __init__(self, module: Module, num_stages: int | None) -> None:
         self._module = module
         self._num_stages = num_stages
-        self._values = Values(module)
-        self._buffers = Buffers(module, self._values)
-        self._carried = _CarriedValues(module, self._values)
         self._loops: dict[int, Loop] = find_loops(module)
         self._bodies: dict[int, LoopBody] = {}
-        self._products = tuple(module.named(*DOTS))
+
+    # Many kernels have no load in a loop, and need none of these.
+
+    @cached_property
+    def _values(self) -> Values:
+        return Values(self._module)
+
+    @cached_property
+    def _buffers(self) -> Buffers:
+        return Buffers(self._module, self._values)
+
+    @cached_property
+    def _carried(self) -> "_CarriedValues":
+        return _CarriedValues(self._module, self._values)
+
+    @cached_property
+    def _products(self) -> tuple[Operation, ...]:
+        return tuple(self._module.named(*DOTS))
 
     def loads(self) -> Iterator[LoopLoad]:
         reads = self._named(_READS)

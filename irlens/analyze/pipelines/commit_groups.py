@@ -7,7 +7,7 @@ intervals; where different paths meet, an interval is wider than one value.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import reduce
+from functools import cached_property, reduce
 from heapq import heappop, heappush
 
 import msgspec
@@ -41,10 +41,14 @@ class Interval(msgspec.Struct, frozen=True, gc=False):
 
     def at_most(self, limit: int) -> "Interval":
         """Clamp to an upper limit."""
+        if self.high <= limit:
+            return self
         return Interval(min(self.low, limit), min(self.high, limit))
 
     def join(self, other: "Interval") -> "Interval":
         """The smallest interval around both."""
+        if self.low <= other.low and other.high <= self.high:
+            return self
         return Interval(min(self.low, other.low), max(self.high, other.high))
 
 
@@ -154,7 +158,11 @@ class GroupFlow:
         self._predecessors = predecessors(successors)
         self._events = events
         self._order = {b: index for index, b in enumerate(reverse_postorder(successors))}
-        self._entries = self._flow(self._order, 0, State()) if self._order else {}
+
+    @cached_property
+    def _entries(self) -> dict[int, State]:
+        """The state at the start of every reachable block."""
+        return self._flow(self._order, 0, State()) if self._order else {}
 
     def settle(self, loop: Loop, body: Collection[int]) -> SteadyLoop | None:
         """Run a loop until its iterations repeat.

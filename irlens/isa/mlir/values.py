@@ -10,7 +10,7 @@ import msgspec
 from irlens.isa.mlir import Module, Operation
 
 
-class Value(msgspec.Struct, frozen=True):
+class Value(msgspec.Struct, frozen=True, gc=False):
     """One SSA value.
 
     Attributes:
@@ -52,7 +52,8 @@ class Values:
                 self._define_arguments(owner, region, shadowed[-1][1])
             self.operands.append(tuple(self._lookup(name) for name in operation.operands))
             self._define_results(operation, shadowed[-1][1])
-            beginning.update(_regions(operation))
+            if operation.regions:
+                beginning.update(_regions(operation))
 
     def initial(self, operation: Operation, name: str) -> Value | None:
         """Return the value of an operand by its name, as in ``iter_args(%x = %name)``."""
@@ -61,6 +62,8 @@ class Values:
         return self.operands[operation.index][operation.operands.index(name)]
 
     def _lookup(self, name: str) -> Value | None:
+        if "#" not in name:
+            return self._defined.get(name)
         base, _, number = name.partition("#")
         value = self._defined.get(base)
         return Value(value.operation, int(number)) if value and number else value
