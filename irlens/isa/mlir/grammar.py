@@ -41,7 +41,9 @@ def _is_name(tokens: Tokens, index: int) -> bool:
     value = tokens.values[index]
     if value[:1] == '"':
         return tokens.values[index + 1] == "("
-    return value == "module" or ("." in value and (value[0].isalpha() or value[0] == "_"))
+    if "." not in value or value[-1] == ">":  # "tensor<4x!tt.ptr<f32>>"
+        return value == "module"
+    return value[0].isalpha() or value[0] == "_"
 
 
 def name_after_results(tokens: Tokens, index: int) -> int | None:

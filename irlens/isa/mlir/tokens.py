@@ -6,24 +6,34 @@ from itertools import accumulate, chain
 
 from irlens.model.errors import ParseError
 
-# The space before a token, and the token: what is no space is always one.
+_INNER = r"< [\w,\#!.]++ (?: \ [\w,\#!.]++ )*+ > [\w,\#!.]*+"
+_PARAMETERS = rf"< [\w,\#!.]++ (?: {_INNER} | \ [\w,\#!.]++ )*+ >"
+_DIGITS = r"[\w.]* (?: (?<= [eE] ) [+-] \d+ )?"
+# The space before a token, and the token: what is no space is always one. An alternative that
+# begins with a character is skipped fast, and the most frequent ones come first.
 _TOKEN = re.compile(
-    r"""
+    rf"""
     (\s*)
     (
+        [,:()\[\]{{}}]
+      | % [\w$.]+ (?: - [\w$.]+ )* (?: [:\#] [0-9]{{1,9}} )?  # %7, %7:4 (four), %7#2 (one of them)
         # Half of a text is locations, so as MLIR prints them each is one token.
-        loc\(\#loc[0-9]*\)
+      | loc\(\#loc[0-9]*\)
       | \#loc[0-9]*\ =\ loc\(
-        (?: "[^"\\\n]*" (?: :[0-9]{1,9}:[0-9]{1,9} | \(\#loc[0-9]*\) )
+        (?: "[^"\\\n]*" (?: :[0-9]{{1,9}}:[0-9]{{1,9}} | \(\#loc[0-9]*\) )
           | callsite\(\#loc[0-9]*\ at\ \#loc[0-9]*\)
         )\)
+        # So is a type whose parameters are names, numbers and types of that kind.
+      | tensor {_PARAMETERS}
+      | ! [\w.]++ {_PARAMETERS}
       | //[^\n]*
-      | @? " (?: [^"\\\n] | \\. )* "
+      | " (?: [^"\\\n] | \\. )* "
+      | @" (?: [^"\\\n] | \\. )* "
       | [<>=!]=
-      | [()\[\]{}<>]
-      | % [\w$.]+ (?: - [\w$.]+ )* (?: [:\#] [0-9]{1,9} )?  # %7, %7:4 (four), %7#2 (one of them)
+      | [<>]
       | [@^\#!] [\w$.]+
-      | -? \d [\w.]* (?: (?<= [eE] ) [+-] \d+ )?
+      | \d {_DIGITS}
+      | -\d {_DIGITS}
       | [\w$.]+
       | ->
       | \S
@@ -48,7 +58,7 @@ class Tokens:
         stage: Its name, for errors.
 
     Attributes:
-        values: The tokens' text; ``loc(#loc1)`` and most aliases of locations are one token.
+        values: The tokens' text; most locations, aliases of locations and types are one token.
         starts: Offset of each in the text.
         match: For an opening bracket the token that closes it, else 0.
 
@@ -68,7 +78,7 @@ class Tokens:
             self.values = [self.values[at] for at in kept]
             self.starts = [self.starts[at] for at in kept]
         self.match: list[int] = [0] * (len(self.values) + 1)
-        self._lines = [0, *(match.end() for match in re.finditer(r"\n", text))]
+        self._lines = [0, *accumulate(len(line) + 1 for line in text.split("\n"))][:-1]
         self._match_brackets()
         self.values.append("")
         self.starts.append(len(text))
