@@ -71,7 +71,12 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def compute(
-    gpu: Gpu, usage: Usage, *, grid_ctas: int | None = None, changes: bool = True
+    gpu: Gpu,
+    usage: Usage,
+    *,
+    grid_ctas: int | None = None,
+    changes: bool = True,
+    curves: bool = True,
 ) -> Occupancy:
     """Compute the theoretical occupancy of a kernel.
 
@@ -82,6 +87,7 @@ def compute(
         usage: What one CTA needs.
         grid_ctas: CTAs of the launch, all clusters together; ``None`` if unknown.
         changes: Whether to compute what a change would do, which takes most of the time.
+        curves: Whether to compute the curves among that, which no rule reads.
     """
     arch = gpu.arch
     allowed = limits(arch, usage)
@@ -100,7 +106,7 @@ def compute(
         refusals=refusals(arch, usage),
         waves=waves,
         tail=tail,
-        curves=[curve(arch, usage, name) for name in CURVES] if changes else [],
+        curves=all_curves(arch, usage) if changes and curves else [],
     )
 
 
@@ -291,6 +297,11 @@ def _lever(usage: Usage, name: CurveName) -> tuple[str, int, int, Callable[[int]
         0,
         lambda amount: replace(usage, shared_bytes=amount),
     )
+
+
+def all_curves(arch: Arch, usage: Usage) -> list[OccupancyCurve]:
+    """Return the curve of each resource that has one."""
+    return [curve(arch, usage, name) for name in CURVES]
 
 
 def curve(arch: Arch, usage: Usage, name: CurveName) -> OccupancyCurve:

@@ -220,6 +220,7 @@ def find_occupancy(
     provenance: Provenance,
     *,
     changes: bool = True,
+    curves: bool = True,
 ) -> Occupancy | None:
     """Return the occupancy of a kernel on its GPU.
 
@@ -229,6 +230,7 @@ def find_occupancy(
         demand: What it needs.
         provenance: Receives the origin, or why something is missing.
         changes: Whether to compute what a change would do, which takes most of the time.
+        curves: Whether to compute the curves among that.
     """
     if gpu is None or demand.usage is None:
         missing = [name for name in _OCCUPANCY_INPUTS if getattr(demand.resources, name) is None]
@@ -237,7 +239,9 @@ def find_occupancy(
         return None
     provenance.known(f"computed from resources and the limits of {gpu.arch.name}", "occupancy")
     grid_ctas = _grid_ctas(capture)
-    result = occupancy.compute(gpu, demand.usage, grid_ctas=grid_ctas, changes=changes)
+    result = occupancy.compute(
+        gpu, demand.usage, grid_ctas=grid_ctas, changes=changes, curves=curves
+    )
     if result.waves is None and result.launchable:
         provenance.missing(_no_waves(capture, gpu), "occupancy.waves")
     return result

@@ -13,6 +13,7 @@ from irlens.analyze import shared_memory, ttgir_loads
 from irlens.analyze.facts import Facts, Provenance
 from irlens.analyze.mix import instruction_mix
 from irlens.analyze.mlir_loops import requested_stages
+from irlens.analyze.occupancy import all_curves
 from irlens.analyze.pipelines import find_pipelines, warp_specialization
 from irlens.analyze.pipelines.distinct_bytes import source_bytes
 from irlens.analyze.pipelines.ptx_loops import analyze_loops
@@ -170,7 +171,17 @@ class Inspection:
     @cached_property
     def occupancy(self) -> Occupancy | None:
         """Theoretical occupancy."""
-        return find_occupancy(self._capture, self._gpu, self._demand, self._provenance)
+        known, gpu, usage = self._occupancy, self._gpu, self._demand.usage
+        if known is None or gpu is None or usage is None:
+            return known
+        return msgspec.structs.replace(known, curves=all_curves(gpu.arch, usage))
+
+    @cached_property
+    def _occupancy(self) -> Occupancy | None:
+        """The occupancy without its curves."""
+        return find_occupancy(
+            self._capture, self._gpu, self._demand, self._provenance, curves=False
+        )
 
     @cached_property
     def loads(self) -> list[LoopLoad]:
@@ -211,7 +222,7 @@ class Inspection:
             self._capture, self._parsed, self._demand, tuple(self.loads), self._serialized,
             self._specialization, self._provenance,
         )  # fmt: skip
-        return [_with_bytes_per_sm(pipeline, self._gpu, self.occupancy) for pipeline in found]
+        return [_with_bytes_per_sm(pipeline, self._gpu, self._occupancy) for pipeline in found]
 
     @cached_property
     def pressure(self) -> Pressure:
@@ -259,7 +270,7 @@ class Inspection:
 
     @property
     def _machine(self) -> Machine:
-        return Machine(gpu=self._gpu, occupancy=self.occupancy)
+        return Machine(gpu=self._gpu, occupancy=self._occupancy)
 
     @cached_property
     def _survey(self) -> "Survey | None":
@@ -323,7 +334,7 @@ class Inspection:
                 gpu=self._gpu,
                 config=self._capture.config,
                 resources=self.resources,
-                occupancy=self.occupancy,
+                occupancy=self._occupancy,
                 pipelines=self.pipelines,
                 threads=usage.threads if usage else None,
                 warp_groups=tuple(self.warp_groups),
