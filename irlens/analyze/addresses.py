@@ -62,8 +62,12 @@ class Access(msgspec.Struct, frozen=True):
             aligned = self.pointer.divisor_along(n) // self.element_bytes
             allowed = self.mask.axes[n].constant if masked and self.mask else axis.run
             best = max(best, min(axis.run, aligned, allowed))
+        return min(best * self.element_bytes, self.widest(elements_per_thread))
+
+    def widest(self, elements_per_thread: int) -> int:
+        """Return the bytes that a thread can access at once whatever the address and the mask."""
         widest = max(16 // self.element_bytes, 1)
-        return min(best, widest, max(elements_per_thread, 1)) * self.element_bytes
+        return min(widest, max(elements_per_thread, 1)) * self.element_bytes
 
 
 def divisors(module: Module) -> dict[str, int]:

@@ -45,17 +45,24 @@ def narrow_accesses(facts: Facts) -> list[NarrowAccess]:
     known = divisors(facts.ttir)
     if len(known) > _MOST_ARGUMENTS:
         return []
-    narrow: dict[int, NarrowAccess] = {}
     actual = access_widths(facts.assembly)
-    best = addresses.accesses(dict.fromkeys(known, ALIGNMENT))
-    constant = addresses.accesses({name: _divisor(facts, name, known[name]) for name in known})
+    candidates: dict[int, tuple[Access, int]] = {}
     for index, access in enumerate(addresses.accesses(known)):
         elements = prod(access.pointer.shape) // facts.threads
         width = access.width(elements)
         # Where the compiler deviates from its rule, the reasons are unknown.
         follows_rule = actual.get((access.direction, access.location)) == frozenset({width})
-        if follows_rule and width < best[index].width(elements):
-            narrow[index] = NarrowAccess(access, best[index], constant[index], elements, [], [])
+        if follows_rule and width < access.widest(elements):
+            candidates[index] = (access, elements)
+    if not candidates:
+        return []
+    best = addresses.accesses(dict.fromkeys(known, ALIGNMENT))
+    constant = addresses.accesses({name: _divisor(facts, name, known[name]) for name in known})
+    narrow = {
+        index: NarrowAccess(access, best[index], constant[index], elements, [], [])
+        for index, (access, elements) in candidates.items()
+        if access.width(elements) < best[index].width(elements)
+    }
     if narrow:
         _find_blockers(addresses, known, narrow)
     return list(narrow.values())

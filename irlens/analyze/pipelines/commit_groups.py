@@ -157,6 +157,8 @@ class GroupFlow:
         self._successors = successors
         self._predecessors = predecessors(successors)
         self._events = events
+        #: The state behind a block by the state before it; iterations repeat.
+        self._behind: dict[tuple[int, State], State] = {}
         self._order = {b: index for index, b in enumerate(reverse_postorder(successors))}
 
     @cached_property
@@ -251,9 +253,14 @@ class GroupFlow:
         return tuple(observations)
 
     def _through(self, block: int, state: State) -> State:
-        for event in self._events.get(block, ()):
-            state = state.after(event)
-        return state
+        events = self._events.get(block)
+        if not events:
+            return state
+        behind = self._behind.get((block, state))
+        if behind is None:
+            behind = reduce(State.after, events, state)
+            self._behind[block, state] = behind
+        return behind
 
     def _flow(self, order: Mapping[int, int], start: int, state: State) -> dict[int, State]:
         """Return the state at the start of every reachable block, at the fixed point.

@@ -93,10 +93,10 @@ def find_serialized(capture: Capture, function: Function) -> bool | None:
     Raises:
         ArtifactError: The cubin is broken.
     """
+    if not any(map(is_wgmma, function.instructions)):
+        return False
     blocks = cfg.build(function).blocks
     events = [tuple(wgmma_events(function.instructions[b.start : b.stop])) for b in blocks]
-    if not any(isinstance(event, Copy) for block in events for event in block):
-        return False
     if "cubin" not in capture.stages:
         return None
     code = kernel_named(warpgroup.read(capture.stages["cubin"].read()) or [], capture.kernel)
