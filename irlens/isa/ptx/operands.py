@@ -99,21 +99,16 @@ _ADDRESS = re.compile(rf"({_NAME}|{_INTEGER})(?:\s*([-+])\s*([-+]?)\s*({_INTEGER
 _COMMON = frozenset("%0123456789")
 # Brackets that hold no others, or else a single bracket or comma.
 _BRACKET = re.compile(r"[\[{(][^\[\]{}()]*+[\]})]|[\[\]{}(),]")
+_CLOSING = {"[": "]", "{": "}", "(": ")"}
 _NESTED = re.compile(r"[\[\]{}()]")
-# What most instructions have, as LLVM prints it: names, numbers, and addresses without blanks.
-_PLAIN = r"(?:[%$\w.-]++|\[[%$\w.+-]++\])"
-_PLAIN_LIST = re.compile(rf"{_PLAIN}(?:, {_PLAIN})*+")
 _EXPRESSION = re.compile(r"[\w$%.+\-*/<>&|^~!?:=()\[\]\s]++")
 _TWO_WORDS = re.compile(r"[\w$%\])]\s++[\w$%\[(]")
 
 
 def split_operands(text: str) -> list[str]:
     """Split at the commas outside of brackets."""
-    text = text.strip()
-    if _PLAIN_LIST.fullmatch(text):
-        return text.split(", ")
     if not _NESTED.search(text):
-        return [piece.strip() for piece in text.split(",")] if text else []
+        return [piece.strip() for piece in text.split(",")] if text.strip() else []
     pieces: list[str] = []
     depth = begin = 0
     for match in _BRACKET.finditer(text):
@@ -163,12 +158,19 @@ class OperandReader:
         return self._read_list(text, 0)
 
     def _read_list(self, text: str, depth: int) -> tuple[Operand, ...] | None:
-        known = self._memo
         operands = []
-        for piece in split_operands(text):
-            operand = _read_common(piece) if piece[:1] in _COMMON else known.get(piece)
+        # Most lists are of operands that occurred before, separated as LLVM prints them.
+        for piece in text.strip().split(", "):
+            operand = _read_common(piece) if piece[:1] in _COMMON else self._memo.get(piece)
             if operand is None:
-                operand = self._read(piece, depth)
+                return self._read_pieces(split_operands(text), depth)
+            operands.append(operand)
+        return tuple(operands)
+
+    def _read_pieces(self, pieces: list[str], depth: int) -> tuple[Operand, ...] | None:
+        operands = []
+        for piece in pieces:
+            operand = self._read(piece, depth)
             if operand is None:
                 return None
             operands.append(operand)
@@ -180,12 +182,13 @@ class OperandReader:
         return self._memo[text]
 
     def _read_new(self, text: str, depth: int) -> Operand | None:
-        if match := _NAMED.fullmatch(text):
-            return self._named(match.group(1), match.group(2) or "")
-        if _LITERAL.fullmatch(text):
-            return Immediate(text, _literal_value(text))
-        closing = {"[": "]", "{": "}", "(": ")"}.get(text[:1])
-        if closing is not None and text.endswith(closing):
+        closing = _CLOSING.get(text[:1])
+        if closing is None:
+            if match := _NAMED.fullmatch(text):
+                return self._named(match.group(1), match.group(2) or "")
+            if _LITERAL.fullmatch(text):
+                return Immediate(text, _literal_value(text))
+        elif text.endswith(closing):
             bracketed = self._bracketed(text[0], text[1:-1], depth + 1)
             if bracketed is not None:
                 return bracketed
@@ -213,8 +216,11 @@ class OperandReader:
         return Vector(items) if opening == "{" else ArgumentList(items)
 
     def _address(self, inner: str, depth: int) -> Operand | None:
-        head, *tail = split_operands(inner) or [""]
-        match = _ADDRESS.fullmatch(head)
+        tail: list[str] = []
+        match = _ADDRESS.fullmatch(inner.strip())
+        if match is None:  # coordinates follow
+            head, *tail = split_operands(inner) or [""]
+            match = _ADDRESS.fullmatch(head)
         if match is None:
             return None
         base = self._read(match.group(1), depth)
