@@ -41,6 +41,8 @@ _LABEL = re.compile(rf"[A-Za-z_$%][\w$%]*+{GAP}:(?!:)")
 _PLAIN = re.compile(r'[^;{}"/]*+;')
 # An instruction that no comment, string, brace or colon of its own complicates.
 _PLAIN_INSTRUCTION = re.compile(rf'{GAP}((?:[A-Za-z_$%]|@(?!@))[^;{{}}"/:]*+;)')
+# A location of three numbers that no comma continues.
+_PLAIN_LOC = re.compile(rf"{GAP}(\.loc(?:[ \t]++[0-9]++){{3}})(?={GAP}[^,])")
 _TO_SEMICOLON = re.compile(rf'(?:[^;"/]++|{STRING}|{COMMENT}|/(?![/*]))*+;')
 _TO_BODY = re.compile(
     rf'(?:[^;{{"/.]++|{STRING}|{COMMENT}|\.pragma{GAP}{STRING}{GAP};|\.|/(?![/*]))*+[;{{]'
@@ -115,6 +117,11 @@ def tokenize(text: str) -> Iterator[Token]:
         if plain := _PLAIN_INSTRUCTION.match(text, position):
             start, end = plain.span(1)
             yield Kind.INSTRUCTION, position, start, end
+            position = end
+            continue
+        if plain := _PLAIN_LOC.match(text, position):
+            start, end = plain.span(1)
+            yield Kind.LOC, position, start, end
             position = end
             continue
         match = _TRIVIA.match(text, position)
