@@ -60,9 +60,12 @@ class Locations:
             ParseError: An alias is undefined, or is defined by itself, or the chain is too long.
         """
         if end - first == 1:
-            name = self._tokens.values[first].removeprefix("loc(").removesuffix(")")
-            if name in self._resolved:
-                return self._resolved[name]
+            value = self._tokens.values[first]
+            chain = self._resolved.get(value.removeprefix("loc(").removesuffix(")"))
+            if chain is None and is_location(value):
+                chain = self._read_token(value)
+            if chain is not None:
+                return chain
         self._resolve_aliases(first, end)
         return self._evaluate(first, end)
 

@@ -101,8 +101,11 @@ class _Parser:
     def _read_alias(self) -> None:
         """Read ``#name = value``; aliases of locations are kept apart, to be resolved later."""
         name, first = self._values[self._at], self._at + 2
-        if is_location(name):  # "#name = loc(...)" in one token
+        if is_location(name):  # "#name = loc(...)" in one token, and mostly a block of them
             self._locations.define_token(self._at)
+            while (following := self._values[self._at + 1])[:1] == "#" and is_location(following):
+                self._at += 1
+                self._locations.define_token(self._at)
             self._skip_statement()
             return
         self._at += 1

@@ -18,7 +18,7 @@ _TOKEN = re.compile(
         [,:()\[\]{{}}]
       | % [\w$.]+ (?: - [\w$.]+ )* (?: [:\#] [0-9]{{1,9}} )?  # %7, %7:4 (four), %7#2 (one of them)
         # Half of a text is locations, so as MLIR prints them each is one token.
-      | loc\(\#loc[0-9]*\)
+      | loc\( (?: \#loc[0-9]* | "[^"\\\n]*" \(\#loc[0-9]*\) )\)
       | \#loc[0-9]*\ =\ loc\(
         (?: "[^"\\\n]*" (?: :[0-9]{{1,9}}:[0-9]{{1,9}} | \(\#loc[0-9]*\) )
           | callsite\(\#loc[0-9]*\ at\ \#loc[0-9]*\)
