@@ -1,5 +1,6 @@
 """Widths of a thread's accesses to global memory, by their place in the source."""
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -54,10 +55,11 @@ def read_once(function: Assembly) -> frozenset[SourceLocation]:
     flow = cfg.build(function)
     forest = find_loops(flow.successors)
     outside, inside = set[SourceLocation](), set[SourceLocation]()
-    home = {index: n for n, block in enumerate(flow.ranges) for index in block}
+    starts = [block.start for block in flow.blocks]
     for index, (direction, _) in _accesses(function):
         if direction == "load":
-            places = inside if forest.depth(home[index]) else outside
+            block = bisect_right(starts, index) - 1
+            places = inside if forest.depth(block) else outside
             places.update(function.instructions[index].locations)
     return frozenset(outside - inside)
 
@@ -73,18 +75,18 @@ def access_bytes(instruction: Instruction) -> int | None:
 def _accesses(function: Assembly) -> Iterator[tuple[int, tuple[Direction, int]]]:
     """Yield the accesses to global memory, each with the index of its instruction."""
     if isinstance(function, Function):
-        found = map(_access, function.instructions)
-    else:
-        from irlens.isa.amdgcn.memory import global_access
+        for index, instruction in enumerate(function.instructions):
+            if instruction.opcode in _GLOBAL and (access := _access(instruction)) is not None:
+                yield index, access
+        return
+    from irlens.isa.amdgcn.memory import global_access
 
-        found = map(global_access, function.instructions)
+    found = map(global_access, function.instructions)
     yield from ((index, access) for index, access in enumerate(found) if access is not None)
 
 
 def _access(instruction: Instruction) -> tuple[Direction, int] | None:
-    """Return the direction and the bytes of an access to global memory."""
-    if instruction.opcode not in _GLOBAL:
-        return None
+    """Return the direction and the bytes of an access by an opcode of ``_GLOBAL``."""
     if is_cp_async(instruction):
         size = copy_size(instruction)
         return None if size is None else ("load", size)

@@ -145,7 +145,7 @@ class _Parser:
             line = self.line + trivia.count("\n")
             self.line = line + own.count("\n")
             extent = (trivia, own, start, line, self.line)
-            clean = without_comments(own)
+            clean = without_comments(own) if "/" in own else own
             if kind is Kind.INSTRUCTION:  # most are
                 statement = self._instruction(extent, clean)
             else:
@@ -201,12 +201,13 @@ class _Parser:
             *split,
             operands,
             predicate,
-            bool(negation),
+            negation == "!",
             self.location,
             self.inline_asm,
         )
         self.body.instructions.append(instruction)
-        return self._keep(instruction)
+        self.body.statements.append(instruction)
+        return instruction
 
     def _label(self, extent: "_Extent", clean: str) -> Statement:
         name = clean[:-1].rstrip()
