@@ -226,6 +226,22 @@ def test_locations(location: str, expected: list[tuple[str, int, int]]) -> None:
     assert operation.location == tuple(SourceLocation(*place) for place in expected)
 
 
+@pytest.mark.parametrize(
+    "use", ["#loc2", '"name"(#loc2)', " #loc2", 'callsite("b.py":3:4 at #loc)']
+)
+@pytest.mark.parametrize("behind", [True, False])
+def test_aliases_may_stand_in_any_order(use: str, behind: bool) -> None:
+    aliases = [
+        "#loc2 = loc(callsite(#loc1 at #loc))",
+        '#loc = loc("/a/wrong.py":7:8)',
+        '#loc1 = loc("b.py":3:4)',
+        '#loc = loc("/a/c.py":5:6)',  # the last definition counts
+    ]
+    lines = [f"tt.return loc({use})", *aliases] if behind else [*aliases, f"tt.return loc({use})"]
+    (operation,) = parse("\n".join(lines)).operations
+    assert operation.location == (SourceLocation("b.py", 3, 4), SourceLocation("c.py", 5, 6))
+
+
 def test_what_is_no_statement_is_kept() -> None:
     module = parse("tt.return loc(unknown)\n{-# dialect_resources: { x: 1 } #-}")
     assert [unknown.line for unknown in module.unknown] == [2]

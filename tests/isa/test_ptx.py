@@ -340,6 +340,11 @@ class TestLocations:
             [*helpers, "buffers.cu:15", "buffers.cu:25"],
         ]
 
+    def test_a_comma_may_follow_on_another_line(self) -> None:
+        loc = ".loc 1 2 3 // a comment\n  , function_name f, inlined_at 1 9 8\n"
+        (instruction,) = instructions(parse('.file 1 "k.py"\n' + loc + "nop;"))
+        assert instruction.locations == (SourceLocation("k.py", 2, 3), SourceLocation("k.py", 9, 8))
+
     def test_line_zero_is_no_location(self) -> None:
         text = '.file 1 "/a/b/k.py"\n.loc 1 0 57\nnop;\n.loc 1 7 5\nnop;'
         none, some = instructions(parse(text))

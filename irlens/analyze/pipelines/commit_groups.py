@@ -20,6 +20,9 @@ _MAX_VISITS = 64
 #: Iterations after which a loop must be steady; real pipelines need as many as they are deep.
 _MAX_ITERATIONS = 128
 
+#: States to remember; the flow of a real kernel has hundreds.
+_MOST_REMEMBERED = 1 << 14
+
 
 class Interval(msgspec.Struct, frozen=True, gc=False):
     """A closed interval of numbers."""
@@ -259,7 +262,8 @@ class GroupFlow:
         behind = self._behind.get((block, state))
         if behind is None:
             behind = reduce(State.after, events, state)
-            self._behind[block, state] = behind
+            if len(self._behind) < _MOST_REMEMBERED:
+                self._behind[block, state] = behind
         return behind
 
     def _flow(self, order: Mapping[int, int], start: int, state: State) -> dict[int, State]:
