@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from irlens.artifacts import locks, store
+from irlens.model import files
 from irlens.model.errors import ArtifactError
 
 _KEY = re.compile(r"[0-9a-f]{64}")
@@ -58,11 +59,16 @@ class Kind(msgspec.Struct, frozen=True):
     guard: Callable[[Path], AbstractContextManager[bool]] = lambda _: nullcontext(True)
 
 
-def key_of(path: Path, suffix: str) -> str | None:
-    """Return the key in the name of a file, ``None`` if it is no file of this kind."""
-    key = path.name.removesuffix(suffix)
-    is_one = path.name.endswith(suffix) and _KEY.fullmatch(key) and path.is_file()
-    return key if is_one else None
+def name_of(path: Path, suffix: str) -> str | None:
+    """Return the key in the name of a file, or that it is unfinished; ``None`` for other files."""
+    temporary = files.TEMPORARY.fullmatch(path.name)
+    name = temporary["name"] if temporary else path.name
+    key = name.removesuffix(suffix)
+    if not name.endswith(suffix) or not _KEY.fullmatch(key):
+        return None
+    if temporary:
+        return UNFINISHED if store.is_abandoned(path, int(temporary["pid"])) else None
+    return key if path.is_file() else None
 
 
 def _capture(path: Path) -> str | None:

@@ -9,10 +9,10 @@ text depends on otherwise: showing it again loads neither records nor a format.
 import hashlib
 import itertools
 import os
-import re
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,15 +33,10 @@ _MAX_BYTES = 500_000_000
 #: Files that are written between two looks at the size, which reads the whole folder.
 _WRITES_PER_LOOK = 64
 _BEGUN = time.time()
-_TEMPORARY = re.compile(r"\.[0-9a-f]{64}\.json\.(?P<pid>\d+)\.tmp")
 
 
 def _name(path: Path) -> str | None:
-    """Return the key of a file in a folder of the cache, ``None`` for an unrelated file."""
-    temporary = _TEMPORARY.fullmatch(path.name)
-    if temporary is not None:
-        return inventory.UNFINISHED if store.is_abandoned(path, int(temporary["pid"])) else None
-    return inventory.key_of(path, _SUFFIX)
+    return inventory.name_of(path, _SUFFIX)
 
 
 REPORTS = inventory.Kind("reports", folder="reports", name=_name)
@@ -143,15 +138,11 @@ def _read(path: Path) -> bytes | None:
 
 
 def _write(path: Path, content: bytes) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
+    with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_bytes(content)
-        temporary.replace(path)
+        files.replace(path, [content])
         if next(_writes[path.parent]) % _WRITES_PER_LOOK == 0:
             _evict(path.parent)
-    except OSError:
-        return
 
 
 @lru_cache(maxsize=1)

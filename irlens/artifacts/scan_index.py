@@ -31,7 +31,7 @@ Row: TypeAlias = dict[str, Any]
 T = TypeVar("T")
 
 SCANS = inventory.Kind(
-    "scans", folder="scans", name=lambda path: inventory.key_of(path, ".msgpack")
+    "scans", folder="scans", name=lambda path: inventory.name_of(path, ".msgpack")
 )
 
 
@@ -141,15 +141,10 @@ class ScanIndex(Generic[T]):
             store.touch(self._path)
             return
         entries = self._seen if complete else {**self._known, **self._seen}
-        temporary = self._path.with_name(f".{self._path.name}.{os.getpid()}.tmp")
-        try:
+        with suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            temporary.write_bytes(_encode(_Content(self._program, entries)))
-            temporary.replace(self._path)
+            files.replace(self._path, [_encode(_Content(self._program, entries))])
             _evict(self._path.parent)
-        except OSError:
-            with suppress(OSError):
-                temporary.unlink(missing_ok=True)
 
     def _load(self) -> dict[str, _Entry]:
         try:

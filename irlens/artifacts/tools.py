@@ -41,7 +41,7 @@ def _name(path: Path) -> str | None:
     """Return the name of a cached disassembly, ``None`` for any other file."""
     if _TEMPORARY.fullmatch(path.name):
         return inventory.UNFINISHED if store.is_old(path) else None
-    return inventory.key_of(path, ".gz")
+    return inventory.name_of(path, ".gz")
 
 
 DISASSEMBLY = inventory.Kind("disassembly", folder="sass", name=_name)

@@ -317,26 +317,18 @@ def _is_too_tall(text: str) -> bool:
 
 
 def _replace(path: Path, pieces: Iterable[bytes]) -> None:
-    temporary: Path | None = None
+    from irlens.model import files  # not needed to print
+
     try:
         target = path.resolve()
         if target.exists() and not target.is_file():
             # A device or a pipe: replacing /dev/null with a file would harm the whole machine.
-            _write_pieces(target, pieces)
-            return
-        temporary = target.with_name(f".{target.name}.{os.urandom(4).hex()}.tmp")
-        _write_pieces(temporary, pieces)
-        temporary.replace(target)
+            with target.open("wb") as file:
+                file.writelines(pieces)
+        else:
+            files.replace(target, pieces)
     except OSError as error:
         raise IrlensError(
             f"cannot write {path}: {error.strerror}",
             hint="name a file in a writable directory",
         ) from error
-    finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
-
-
-def _write_pieces(path: Path, pieces: Iterable[bytes]) -> None:
-    with path.open("wb") as file:
-        file.writelines(pieces)

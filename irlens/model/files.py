@@ -2,12 +2,13 @@
 
 A capture may come from a stranger, and a report of it may end in a public comment. A link in it to
 a file elsewhere would publish that file, a device or a pipe would never end, and an analysis needs
-a multiple of its input's size in memory.
+a multiple of its input's size in memory. What irlens itself writes is replaced atomically.
 """
 
 import os
 import re
 import stat
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal
@@ -44,6 +45,9 @@ _AS_ZEROS = bytes(ord("0") if chr(each) in "0123456789abcdefABCDEF" else 32 for 
 #: nested too deeply.
 DECODE_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
+#: What ``replace`` writes first: its names hold the file's, and the id of the process.
+TEMPORARY = re.compile(r"\.(?P<name>.+)\.(?P<pid>\d+)(?:\.[0-9a-f]{8})?\.tmp", re.DOTALL)
+
 _OUTSIDE = "copy the capture with `cp -rL` if its links can be trusted"
 
 
@@ -77,6 +81,28 @@ def read(
         raise unreadable(path, error, hint) from error
     except ValueError as error:  # a NUL in the name
         raise ArtifactError(f"cannot read {path}: no file has such a name", hint=hint) from error
+
+
+def replace(path: Path, pieces: Iterable[bytes]) -> None:
+    """Write a file completely or not at all; one that exists is replaced atomically.
+
+    Args:
+        path: The file, in a directory that exists.
+        pieces: Its content. If making them fails, the file stays as it is.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    # Processes of several containers that share the directory may have the same id.
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            file.writelines(pieces)
+        temporary.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
 
 
 def kind(path: Path) -> Literal["file", "directory", "other"] | None:

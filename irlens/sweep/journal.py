@@ -134,7 +134,7 @@ class Journal:
 SWEEPS = inventory.Kind(
     "sweeps",
     folder="sweeps",
-    name=lambda path: inventory.key_of(path, ".jsonl"),
+    name=lambda path: inventory.name_of(path, ".jsonl"),
     guard=locks.alone,
 )
 

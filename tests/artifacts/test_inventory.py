@@ -13,6 +13,7 @@ import pytest
 from irlens.artifacts import inventory, store
 from irlens.artifacts.inventory import CAPTURES, Kind, StoredItem, list_items, remove
 from irlens.artifacts.report_cache import REPORTS
+from irlens.artifacts.scan_index import SCANS
 from irlens.artifacts.tools import DISASSEMBLY
 from irlens.compiler.toolchains.environments import ENVIRONMENTS
 from irlens.model.capture import MANIFEST_NAME
@@ -275,6 +276,7 @@ def test_what_a_killed_process_left_behind_is_found_when_it_is_old(root: Path) -
         CAPTURES: root / "captures" / f".irlens-tmp-{dead.pid}-0123abcd",
         ENVIRONMENTS: root / "environments" / f".irlens-tmp-{dead.pid}-0123abcd",
         REPORTS: root / "reports" / f".{KEYS[0]}.json.{dead.pid}.tmp",
+        SCANS: root / "scans" / f".{KEYS[0]}.msgpack.{dead.pid}.0123abcd.tmp",
         DISASSEMBLY: root / "sass" / ".abcd_123.tmp",
     }
     for kind, path in left.items():

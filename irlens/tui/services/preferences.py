@@ -1,6 +1,5 @@
 """Preferences of the TUI, kept between sessions."""
 
-import os
 from contextlib import suppress
 from pathlib import Path
 
@@ -47,11 +46,6 @@ def save(path: Path | None, preferences: Preferences) -> None:
     """Replace a file atomically; a path that cannot be written is ignored."""
     if path is None:
         return
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
+    with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_bytes(msgspec.json.encode(preferences))
-        temporary.replace(path)
-    except OSError:
-        with suppress(OSError):
-            temporary.unlink()
+        files.replace(path, [msgspec.json.encode(preferences)])
