@@ -29,6 +29,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from irlens.artifacts import module_processes
+from irlens.artifacts.module_processes import Refused
 from irlens.model.errors import IrlensError
 
 if TYPE_CHECKING:  # the user's program has imported Triton; this module does without
@@ -68,12 +70,6 @@ class Kept(msgspec.Struct, frozen=True, tag="kept"):
 
     places: list[int]
     reason: str = ""
-
-
-class Failed(msgspec.Struct, frozen=True, tag="failed"):
-    """The child's answer if it cannot compile any configuration."""
-
-    message: str
 
 
 def prune(
@@ -133,26 +129,24 @@ def _rank(
     if not hasattr(tuner, "base_fn"):
         raise IrlensError("early_config_prune was not called by triton.autotune")
     requests = tuned_requests(tuner, configs, named_args, kwargs)
-    path = os.pathsep.join(filter(None, sys.path))
     process = subprocess.run(
-        # -P: the working directory is not trusted with modules.
-        [sys.executable, "-P", "-m", __name__],
+        module_processes.command(__name__),
         input=msgspec.json.encode(Job(requests, top)),
         capture_output=True,
-        env=os.environ | {"PYTHONPATH": path, _COMPILING: "1"},
+        env=module_processes.environment(**{_COMPILING: "1"}),
         check=False,
         timeout=_PATIENCE_S,
     )
     try:
-        answer = msgspec.json.decode(process.stdout, type=Kept | Failed)
+        answer = msgspec.json.decode(process.stdout, type=Kept | Refused)
     except msgspec.DecodeError:
         lines = process.stderr.decode("utf-8", "replace").split("\n")
         last = next((line for line in reversed(lines) if line.strip()), "")
         raise IrlensError(
             f"the compiling process ended with {process.returncode}: {last}"
         ) from None
-    if isinstance(answer, Failed):
-        raise IrlensError(answer.message)
+    if isinstance(answer, Refused):
+        raise IrlensError(answer.message, hint=answer.hint)
     return answer
 
 
@@ -184,7 +178,7 @@ def _time(trial: "Trial") -> float | None:
     return value if isinstance(value, int | float) else None
 
 
-def _answer(job: Job) -> Kept | Failed:
+def _answer(job: Job) -> Kept | Refused:
     from irlens.sweep.run import compile_grid
     from irlens.sweep.selection import Selection
     from irlens.sweep.workers import LocalPool
@@ -199,11 +193,12 @@ def _answer(job: Job) -> Kept | Failed:
         with grid.journal:
             grid.journal.remove()
     except IrlensError as error:
-        return Failed(error.message)
+        return Refused(error.message, error.hint)
     finally:
         pool.stop()
     if len(grid.trials) != len(requests):
-        return Failed(f"{len(requests)} configurations compile to {len(grid.trials)} kernels")
+        reason = f"{len(requests)} configurations compile to {len(grid.trials)} kernels"
+        return Refused(reason)
     kept = select(grid.trials, job.top)
     return Kept([n for n, place in enumerate(places) if place in set(kept.places)], kept.reason)
 
@@ -212,11 +207,9 @@ def main() -> None:
     """Run the child process: rank the requests on stdin."""
     from irlens.compiler import Request
 
-    stdout = os.dup(1)
-    os.dup2(2, 1)  # anything that the kernel's file prints must not mix with the answer
-    fields = msgspec.json.decode(sys.stdin.buffer.read())
-    job = Job(msgspec.convert(fields["requests"], list[Request]), fields["top"])
-    with os.fdopen(stdout, "wb") as stream:
+    with module_processes.answering() as stream:
+        fields = msgspec.json.decode(sys.stdin.buffer.read())
+        job = Job(msgspec.convert(fields["requests"], list[Request]), fields["top"])
         stream.write(msgspec.json.encode(_answer(job)))
 
 

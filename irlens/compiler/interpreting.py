@@ -6,13 +6,14 @@ the user's, so that ``breakpoint()`` and ``print`` work in a kernel.
 """
 
 import importlib.util
-import os
 import subprocess
 import sys
 from typing import Any
 
 import msgspec
 
+from irlens.artifacts import module_processes
+from irlens.artifacts.module_processes import Refused
 from irlens.compiler.calls.binding import bind, evaluate_formula, require_values, resolve
 from irlens.compiler.calls.expressions import evaluate
 from irlens.compiler.reference import Reference
@@ -59,13 +60,6 @@ class Interpretation(msgspec.Struct, frozen=True, tag="done"):
     formula: tuple[int, int] | None
 
 
-class _Refused(msgspec.Struct, frozen=True, tag="refused"):
-    """The child's answer where the kernel cannot be interpreted, see ``IrlensError``."""
-
-    message: str
-    hint: str | None
-
-
 def interpret(request: Request) -> Interpretation:
     """Interpret a kernel in a child process, whose stdin and stderr are this process's.
 
@@ -81,10 +75,8 @@ def interpret(request: Request) -> Interpretation:
             hint='pip install "irlens[run]"',
         )
     ran = subprocess.run(
-        # -P: the working directory is not trusted with modules.
-        [sys.executable, "-P", "-m", __name__, msgspec.json.encode(request).decode()],
-        env=os.environ
-        | {"TRITON_INTERPRET": "1", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        module_processes.command(__name__, msgspec.json.encode(request).decode()),
+        env=module_processes.environment(TRITON_INTERPRET="1"),
         stdout=subprocess.PIPE,
         check=False,
     )
@@ -95,8 +87,8 @@ def interpret(request: Request) -> Interpretation:
             if ran.returncode == 1
             else None,
         )
-    answer = msgspec.json.decode(ran.stdout, type=Interpretation | _Refused)
-    if isinstance(answer, _Refused):
+    answer = msgspec.json.decode(ran.stdout, type=Interpretation | Refused)
+    if isinstance(answer, Refused):
         raise CaptureError(answer.message, hint=answer.hint)
     return answer
 
@@ -169,15 +161,13 @@ def _evaluated(traffic: Traffic | None, names: dict[str, ConstexprValue]) -> tup
 
 def main() -> None:
     """Run the child process: interpret the request in the first argument."""
-    answers = os.dup(1)
-    os.dup2(2, 1)  # what the kernel prints must not mix with the answer
-    request = msgspec.json.decode(sys.argv[1], type=Request)
-    answer: Interpretation | _Refused
-    try:
-        answer = run_interpreter(request)
-    except IrlensError as error:
-        answer = _Refused(error.message, error.hint)
-    with os.fdopen(answers, "wb") as stream:
+    answer: Interpretation | Refused
+    with module_processes.answering() as stream:
+        request = msgspec.json.decode(sys.argv[1], type=Request)
+        try:
+            answer = run_interpreter(request)
+        except IrlensError as error:
+            answer = Refused(error.message, error.hint)
         stream.write(msgspec.json.encode(answer))
 
 

@@ -10,6 +10,7 @@ import msgspec
 
 from irlens.analyze.fusion.launches import Launches
 from irlens.artifacts.load import load
+from irlens.artifacts.module_processes import Refused
 from irlens.compiler.request import Request
 from irlens.gpus import Gpu
 from irlens.isa import mlir
@@ -18,7 +19,7 @@ from irlens.model.errors import ArtifactError, CaptureError
 from irlens.model.operations import Recorded, RecordedProgram
 from irlens.record.job import OPERATIONS, Options, Program
 from irlens.record.record import Run, make_job, program_interpreter, run_job
-from irlens.record.reference_program import MODULE, ReferenceRequest, References, Refused
+from irlens.record.reference_program import MODULE, ReferenceRequest, References
 
 _OPTIONS = Options(operations=True)
 

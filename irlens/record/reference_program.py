@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from irlens.artifacts.module_processes import Refused
 from irlens.compiler.request import Request
 from irlens.model.errors import IrlensError
 from irlens.model.operations import RecordedProgram
@@ -35,13 +36,6 @@ class References(msgspec.Struct, frozen=True, tag="references"):
     """The operators of each reference, with its name."""
 
     references: tuple[tuple[str, RecordedProgram], ...]
-
-
-class Refused(msgspec.Struct, frozen=True, tag="refused"):
-    """The answer where a reference cannot be run, see ``IrlensError``."""
-
-    message: str
-    hint: str | None
 
 
 def main() -> None:

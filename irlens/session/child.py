@@ -7,14 +7,13 @@ there. A child reads its task on stdin and answers in lines on stdout.
 import os
 import signal
 import subprocess
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from tempfile import TemporaryFile
-from typing import BinaryIO
 
 import msgspec
 
+from irlens.artifacts import module_processes
 from irlens.model.errors import CaptureError
 
 #: Last lines of a dead child's output that become a hint.
@@ -77,12 +76,11 @@ class Child:
         with (
             TemporaryFile() as errors,
             subprocess.Popen(
-                # -P: the working directory is not trusted with modules.
-                [sys.executable, "-P", "-m", module],
+                module_processes.command(module),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
-                env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                env=module_processes.environment(),
                 start_new_session=True,
             ) as process,
         ):
@@ -106,15 +104,6 @@ class Child:
         process = self._process
         if process is not None:
             _kill(process)
-
-
-@contextmanager
-def answering() -> Iterator[BinaryIO]:
-    """Yield the stream of a child's answer; whatever else is printed goes to stderr."""
-    stdout = os.dup(1)
-    os.dup2(2, 1)
-    with os.fdopen(stdout, "wb") as stream:
-        yield stream
 
 
 def _kill(process: "subprocess.Popen[bytes]") -> None:

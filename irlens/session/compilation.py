@@ -16,10 +16,11 @@ import msgspec
 from irlens.artifacts import store
 from irlens.artifacts.entries import Broken
 from irlens.artifacts.load import load
+from irlens.artifacts.module_processes import Refused, answering
 from irlens.model import files
 from irlens.model.capture import Capture
 from irlens.model.errors import CaptureError, IrlensError
-from irlens.session.child import Child, answering
+from irlens.session.child import Child
 from irlens.session.entries import key_of
 from irlens.session.reports import report_of
 
@@ -39,14 +40,8 @@ class Compiled(msgspec.Struct, frozen=True, tag="done"):
     entries: list[str]
 
 
-class Failed(msgspec.Struct, frozen=True, tag="refused"):
-    """The child's answer if the kernel does not compile; see ``IrlensError``."""
-
-    message: str
-    hint: str | None
-
-
-Answer: TypeAlias = Compiled | Failed
+#: The child's answer; it refuses a kernel that does not compile.
+Answer: TypeAlias = Compiled | Refused
 
 
 class Compiler:
@@ -104,7 +99,7 @@ class Compiler:
             answer: Answer = msgspec.json.decode(ended.last_line, type=Answer)
         except files.DECODE_ERRORS:
             raise ended.died(request.kernel) from None
-        if isinstance(answer, Failed):
+        if isinstance(answer, Refused):
             raise CaptureError(answer.message, hint=answer.hint)
         return answer.entries
 
@@ -225,7 +220,7 @@ def _answer(request: "Request") -> Answer:
     try:
         entries = capture_entries(request)
     except IrlensError as error:
-        return Failed(error.message, error.hint)
+        return Refused(error.message, error.hint)
     for entry in entries:
         # The report is made here and remembered, so the interface does not wait for it. An error
         # in it is raised again when the report is requested.

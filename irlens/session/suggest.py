@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 
 from irlens.artifacts import store
+from irlens.artifacts.module_processes import Refused, answering
 from irlens.model import files
 from irlens.model.errors import CaptureError, IrlensError
 from irlens.model.suggestion import Suggestion
-from irlens.session.child import Child, answering
+from irlens.session.child import Child
 from irlens.session.reports import Session, report_of
 
 # They load the compiler layer.
@@ -39,13 +40,6 @@ class Suggested(msgspec.Struct, frozen=True, tag="done"):
     """The child's answer."""
 
     suggestion: Suggestion
-
-
-class Refused(msgspec.Struct, frozen=True, tag="refused"):
-    """The child's answer if there is no suggestion; see ``IrlensError``."""
-
-    message: str
-    hint: str | None
 
 
 Line: TypeAlias = Reached | Suggested | Refused
