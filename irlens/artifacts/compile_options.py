@@ -10,17 +10,14 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePath
 
-from irlens.model.config import ConstexprValue
+from irlens.model.config import LAUNCH_OPTIONS, ConstexprValue
 
 #: Releases of which the defaults below were taken from the backends' option classes.
 _OLDEST, _NEWEST = (3, 2), (3, 9)
 #: Options that have a field of their own in a configuration, or follow from it or the target.
 _ELSEWHERE = frozenset(
-    {
-        "num_warps", "num_stages", "num_ctas", "maxnreg", "warp_size", "arch", "base_arch",
-        "backend_name", "cluster_dims",
-    }
-)  # fmt: skip
+    {*LAUNCH_OPTIONS, "warp_size", "arch", "base_arch", "backend_name", "cluster_dims"}
+)
 _DEFAULTS: Mapping[str, object] = {
     "allow_flush_denorm": False,
     "clc": False,

@@ -20,7 +20,7 @@ from irlens.compiler.reference import Reference
 from irlens.compiler.request import Request
 from irlens.compiler.sources.description import Traffic, find_kernel
 from irlens.compiler.sources.loading import loaded
-from irlens.model.config import ConstexprValue, GridFormula
+from irlens.model.config import LAUNCH_OPTIONS, ConstexprValue, GridFormula
 from irlens.model.errors import CaptureError, IrlensError
 
 #: For grids that depend on the GPU: so many programs run one after the other.
@@ -115,8 +115,7 @@ def run_interpreter(request: Request, *, spoil: bool = False) -> Interpretation:
     description = source.description
     with loaded(source) as file:
         kernel = Interpreted(vars(file.module), source.function)
-        options = {"num_warps", "num_stages", "num_ctas", "maxnreg"}
-        call = resolve(request, description, kernel.parameters, options)
+        call = resolve(request, description, kernel.parameters, LAUNCH_OPTIONS)
         settings = {**call.defaults, **kernel.config, **call.overrides}
         require_values(source.function, kernel.parameters, call, settings, "")
         grid = evaluate_formula(GridFormula(call.grid, {**call.sizes, **settings}), 1)
@@ -135,7 +134,11 @@ def run_interpreter(request: Request, *, spoil: bool = False) -> Interpretation:
     return Interpretation(
         kernel=source.function,
         grid=grid,
-        sizes={name: value for name, value in names.items() if name not in (*options, "sm_count")},
+        sizes={
+            name: value
+            for name, value in names.items()
+            if name not in (*LAUNCH_OPTIONS, "sm_count")
+        },
         outputs=description.outputs,
         reference=description.reference,
         matches=matches,

@@ -7,6 +7,9 @@ import msgspec
 Vendor: TypeAlias = Literal["nvidia", "amd"]
 ConstexprValue: TypeAlias = bool | int | float | str | None
 
+#: The compile options that ``triton.Config`` takes by name, and ``Config`` has fields for.
+LAUNCH_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
+
 
 class Target(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The GPU a kernel was compiled for.

@@ -26,7 +26,7 @@ from irlens.compiler.calls.expressions import evaluate
 from irlens.compiler.calls.strides import strides_of
 from irlens.compiler.sources.description import Description
 from irlens.model.capture import Capture
-from irlens.model.config import ConstexprValue
+from irlens.model.config import LAUNCH_OPTIONS, ConstexprValue
 from irlens.model.errors import CaptureError, IrlensError
 from irlens.model.text import split_list
 from irlens.session.workbench import Setting
@@ -206,11 +206,7 @@ def _is_grid_derived(
 
 
 def _options(capture: Capture) -> dict[str, ConstexprValue]:
-    config = capture.config
-    options = {
-        "num_warps": config.num_warps, "num_stages": config.num_stages,
-        "num_ctas": config.num_ctas, "maxnreg": config.maxnreg,
-    }  # fmt: skip
+    options = {name: getattr(capture.config, name) for name in LAUNCH_OPTIONS}
     return {name: value for name, value in options.items() if value is not None}
 
 

@@ -12,7 +12,7 @@ import msgspec
 from irlens.compiler.calls.expressions import BUILT_IN, UnknownSizeError, evaluate
 from irlens.figures import SWEEP_FIGURES
 from irlens.gpus import Gpu
-from irlens.model.config import ConstexprValue, Target
+from irlens.model.config import LAUNCH_OPTIONS, ConstexprValue, Target
 from irlens.model.errors import CaptureError, IrlensError, UnknownNameError
 from irlens.model.sweep import OUTCOMES, Trial
 
@@ -25,8 +25,6 @@ FIGURE_NAMES = (*STATIC_FIGURES, *_MEASURED)
 #: A minus sorts the largest first. The time is known only where it was measured. Spills come
 #: before occupancy: a compiler with a cap on registers buys occupancy with spills.
 DEFAULT_ORDER = (_TIME, "local_bytes", "-occupancy", "-stages_achieved", "registers")
-#: Options that ``triton.Config`` takes by name; everything else goes into its ``kwargs``.
-_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
 
 
 class Selection(msgspec.Struct, frozen=True, kw_only=True):
@@ -203,8 +201,8 @@ def _settings_key(trial: Trial) -> bytes:
 
 
 def _config(settings: dict[str, ConstexprValue]) -> dict[str, object]:
-    options = {name: settings[name] for name in _OPTIONS if settings.get(name) is not None}
-    kwargs = {name: value for name, value in settings.items() if name not in _OPTIONS}
+    options = {name: settings[name] for name in LAUNCH_OPTIONS if settings.get(name) is not None}
+    kwargs = {name: value for name, value in settings.items() if name not in LAUNCH_OPTIONS}
     return {"kwargs": kwargs, **options}
 
 

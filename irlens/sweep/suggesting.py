@@ -6,6 +6,7 @@ import msgspec
 
 from irlens.compiler import Request, find_kernel
 from irlens.compiler.planning import PlannedVariant
+from irlens.model.config import LAUNCH_OPTIONS
 from irlens.model.errors import IrlensError
 from irlens.model.estimate import RESOLUTION, TimeEstimate
 from irlens.model.suggestion import SUGGESTION_SCHEMA, Neighbour, Suggestion
@@ -17,8 +18,6 @@ from irlens.sweep.selection import Selection
 from irlens.sweep.workers import WorkerPool
 
 _SHOWN = 3
-#: Options of the compiler that stand among a request's settings, and are no constexprs.
-_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
 #: A configuration solves the same problem only where the launch accesses as many distinct bytes.
 _SAME = ("distinct_read_bytes", "distinct_written_bytes")
 
@@ -157,7 +156,7 @@ def _varied(variant: PlannedVariant) -> dict[str, int]:
     description = find_kernel(request.kernel).description
     described = {} if description is None else description.constexprs
     given = {name for name, value in described.items() if not isinstance(value, str)}
-    blocks = [name for name in (*described, *request.settings) if name not in _OPTIONS]
+    blocks = [name for name in (*described, *request.settings) if name not in LAUNCH_OPTIONS]
     names = dict.fromkeys(name for name in blocks if name in given or name in request.settings)
     varied = {name: variant.names.get(name) for name in ("num_warps", "num_stages")}
     varied |= {name: variant.names[name] for name in names if is_block_size(variant.names[name])}
@@ -180,7 +179,7 @@ def _changed(request: Request, changes: Changes) -> Request:
 
     A grid that is given, and not computed by the description, may follow from a block's size.
     """
-    moves_grid = not changes.keys() <= set(_OPTIONS)
+    moves_grid = not changes.keys() <= set(LAUNCH_OPTIONS)
     return msgspec.structs.replace(
         request,
         settings={**request.settings, **changes},

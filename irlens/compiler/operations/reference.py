@@ -18,11 +18,9 @@ from irlens.compiler.request import Request
 from irlens.compiler.sources.description import Description, KernelSource, find_kernel
 from irlens.compiler.sources.loading import loaded
 from irlens.compiler.triton_compat import jit
+from irlens.model.config import LAUNCH_OPTIONS
 from irlens.model.errors import CaptureError, UnknownNameError
 from irlens.model.operations import RecordedProgram
-
-#: Compile options that a request may set; they have no effect here.
-_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
 
 
 def record_reference(
@@ -55,7 +53,8 @@ def record_reference(
             functions = [n for n, v in vars(file.module).items() if inspect.isfunction(v)]
             raise UnknownNameError(f"function of {source.path.name}", name, functions)
         kernel = jit.find_kernel(vars(file.module), source.function)
-        call = resolve(request, description, kernel.parameters(), _OPTIONS)
+        # Compile options have no effect here.
+        call = resolve(request, description, kernel.parameters(), LAUNCH_OPTIONS)
         first = next(iter(kernel.configurations()), {})
         settings = {**kernel.defaults(), **call.defaults, **first, **call.overrides}
         values = _values(bind(call, settings), file.module, description)

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from irlens import figures
 from irlens.model.capture import stage_rank
+from irlens.model.config import LAUNCH_OPTIONS
 from irlens.model.pressure import StagePressure
 from irlens.model.report import InstructionMix, Pipeline, Report
 from irlens.model.resources import Resources
@@ -134,7 +135,7 @@ def _settings(report: Report) -> Settings:
     chosen: list[tuple[str, object]] = []
     if target is not None:
         chosen.append(("", target.full_name))
-    for name in ("num_warps", "num_stages", "num_ctas", "maxnreg"):
+    for name in LAUNCH_OPTIONS:
         value = getattr(config, name)
         if value is not None and (name != "num_ctas" or value > 1):
             chosen.append((name, value))
