@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from irlens.artifacts import module_processes
+from irlens.artifacts import module_processes, processors
 from irlens.artifacts.module_processes import Refused
 from irlens.model.errors import IrlensError
 
@@ -187,7 +187,7 @@ def _answer(job: Job) -> Kept | Refused:
     distinct = list(dict.fromkeys(encoded))  # an autotuner may have a configuration twice
     places = [distinct.index(each) for each in encoded]
     requests = [job.requests[encoded.index(each)] for each in distinct]
-    pool = LocalPool(min(len(requests), len(os.sched_getaffinity(0))))
+    pool = LocalPool(min(len(requests), processors.count()))
     try:
         grid = compile_grid(requests, pool, Selection())
         with grid.journal:

@@ -4,14 +4,13 @@ The child reads a request as JSON on stdin, and writes its progress and its answ
 to stdout; see ``irlens.session.child``.
 """
 
-import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
-from irlens.artifacts import store
+from irlens.artifacts import processors, store
 from irlens.artifacts.module_processes import Refused, answering
 from irlens.model import files
 from irlens.model.errors import CaptureError, IrlensError
@@ -71,7 +70,7 @@ def suggest_near(
     for triton in dict.fromkeys(request.triton for request in requests):
         session.require_triton(triton)
     session.ensure_store()
-    pool = LocalPool(jobs or len(os.sched_getaffinity(0)))
+    pool = LocalPool(jobs or processors.count())
     try:
         return suggest(requests, pool, _estimate, most, progress)
     finally:

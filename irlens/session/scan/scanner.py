@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from irlens.artifacts import report_cache
+from irlens.artifacts import processors, report_cache
 from irlens.artifacts.entries import Broken
 from irlens.artifacts.load import find_entries, load
 from irlens.artifacts.scan_index import Row, ScanIndex, has_changed, signature
@@ -61,7 +61,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         """The number of processes to read entries in."""
         if self.jobs is not None:
             return self.jobs
-        return 1 if all(map(is_cheap, self.keys)) else len(os.sched_getaffinity(0))
+        return 1 if all(map(is_cheap, self.keys)) else processors.count()
 
     @property
     def keys(self) -> tuple[str, ...]:
