@@ -4,6 +4,7 @@ from typing import Final
 
 from irlens.figures.figure import Figure
 from irlens.model.estimate import RESOLUTION
+from irlens.model.text import percent
 
 _REQUESTS: Final = "each instruction of a warp with an active lane being one"
 _SECTORS: Final = "32 bytes (AMD: a cache line) each, once for every request that touches it"
@@ -107,7 +108,7 @@ TIME: Final = (
         sweep="time", sweep_column=7,
         documentation="Time that the launch is estimated to take with cold caches, from the "
         "schedule of its machine code, its traffic and the GPU's rates; estimates within "
-        f"{RESOLUTION:.0%} of each other do not tell which is the faster.".replace("%", " %"),
+        f"{percent(RESOLUTION)} of each other do not tell which is the faster.",
     ),
     Figure(
         path="time.low_us", title="least estimated time", unit="us", importance="little",

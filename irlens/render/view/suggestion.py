@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from irlens import figures
 from irlens.model.suggestion import Neighbour, Suggestion
 from irlens.model.sweep import Trial
-from irlens.model.text import count, plural
+from irlens.model.text import count, percent, plural
 from irlens.render.view.launch_time import NAMES
 from irlens.render.view.memory_traffic import microseconds
 from irlens.render.view.nodes import (
@@ -68,9 +68,8 @@ def _verdict(suggestion: Suggestion) -> str:
         )
         others = f"; {plural(ties, 'other')} as fast" if ties else ""
         return f"{changes} is estimated {_percent(best.time_ratio)} in time{others}"
-    return (
-        f"nothing near is better: no neighbour is estimated more than {suggestion.noise:.0%} faster"
-    ).replace("%", " %")
+    least = percent(suggestion.noise)
+    return f"nothing near is better: no neighbour is estimated more than {least} faster"
 
 
 def _counted(suggestion: Suggestion) -> str:
