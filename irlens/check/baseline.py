@@ -28,6 +28,7 @@ from irlens.model.report import (
     Ratio,
     Report,
     Verdict,
+    blank_pipeline,
 )
 from irlens.model.resources import Resources
 from irlens.model.source import SourceLocation
@@ -253,26 +254,17 @@ def _occupancy(kept: KeptOccupancy) -> Occupancy:
 
 
 def _pipeline(kept: KeptPipeline) -> Pipeline:
-    return Pipeline(
+    blank = blank_pipeline(
         stage="",
         loop="",
         line=0,
         source=kept.source,
         kind=kept.kind,
-        requested_stages=kept.requested_stages,
-        achieved_stages=kept.achieved_stages,
-        prefetch_iterations=None,
-        groups_before_loop=None,
-        groups_per_iteration=None,
-        outstanding_at_wait=None,
-        outstanding_after_wait=None,
-        groups_during_compute=None,
-        copies_per_iteration=None,
-        bytes_per_copy=None,
-        bytes_per_iteration=None,
-        bytes_in_flight=None,
-        verdict=kept.verdict,
+        requested=kept.requested_stages,
         reason="",
+    )
+    return msgspec.structs.replace(
+        blank, achieved_stages=kept.achieved_stages, verdict=kept.verdict
     )
 
 

@@ -228,6 +228,40 @@ class Pipeline(msgspec.Struct, frozen=True, kw_only=True):
         return str(self.source) if self.source else f"{self.stage}:{self.line}"
 
 
+def blank_pipeline(
+    *,
+    stage: str,
+    loop: str,
+    line: int,
+    source: SourceLocation | None,
+    kind: PipelineKind | None,
+    requested: int | None,
+    reason: str,
+) -> Pipeline:
+    """Return the record of a loop whose figures are unknown."""
+    return Pipeline(
+        stage=stage,
+        loop=loop,
+        line=line,
+        source=source,
+        kind=kind,
+        requested_stages=requested,
+        achieved_stages=None,
+        prefetch_iterations=None,
+        groups_before_loop=None,
+        groups_per_iteration=None,
+        outstanding_at_wait=None,
+        outstanding_after_wait=None,
+        groups_during_compute=None,
+        copies_per_iteration=None,
+        bytes_per_copy=None,
+        bytes_per_iteration=None,
+        bytes_in_flight=None,
+        verdict="unknown",
+        reason=reason,
+    )
+
+
 class InstructionMix(msgspec.Struct, frozen=True, kw_only=True):
     """Static instruction counts of one stage by class; classes without instructions are absent.
 

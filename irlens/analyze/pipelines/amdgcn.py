@@ -28,12 +28,12 @@ from irlens.analyze.pipelines.distinct_bytes import (
     source_bytes,
     total,
 )
-from irlens.analyze.pipelines.verdicts import blank_pipeline, judge
+from irlens.analyze.pipelines.verdicts import judge
 from irlens.isa.amdgcn import Function, Instruction
 from irlens.isa.amdgcn.memory import Counter, Transfer, is_scalar_load, stores_count_apart, transfer
 from irlens.isa.mlir import Module
 from irlens.model.memory import LoopLoad
-from irlens.model.report import Pipeline, PipelineKind
+from irlens.model.report import Pipeline, PipelineKind, blank_pipeline
 from irlens.model.source import user_frame
 from irlens.model.text import size
 

@@ -1,4 +1,4 @@
-"""``Pipeline`` records: blank ones, the verdict, and figures read from groups or barriers."""
+"""``Pipeline`` records: the verdict, and figures read from groups or barriers."""
 
 from functools import cached_property
 
@@ -15,8 +15,8 @@ from irlens.analyze.pipelines.mbarrier_rings import (
 from irlens.analyze.pipelines.products import Products
 from irlens.analyze.pipelines.ptx_loops import FunctionLoops
 from irlens.analyze.pipelines.steady_state import GroupReading, Unreadable
-from irlens.model.report import COMPUTE_KINDS, Pipeline, PipelineKind, Verdict
-from irlens.model.source import SourceLocation, user_frame
+from irlens.model.report import COMPUTE_KINDS, Pipeline, PipelineKind, Verdict, blank_pipeline
+from irlens.model.source import user_frame
 
 IRREDUCIBLE = "control enters the loop at more than one place"
 
@@ -62,40 +62,6 @@ class PtxKernel(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             reason=reason,
         )
         return record if group is None else msgspec.structs.replace(record, warp_group=group.name)
-
-
-def blank_pipeline(
-    *,
-    stage: str,
-    loop: str,
-    line: int,
-    source: SourceLocation | None,
-    kind: PipelineKind | None,
-    requested: int | None,
-    reason: str,
-) -> Pipeline:
-    """Return the record of a loop whose figures are unknown."""
-    return Pipeline(
-        stage=stage,
-        loop=loop,
-        line=line,
-        source=source,
-        kind=kind,
-        requested_stages=requested,
-        achieved_stages=None,
-        prefetch_iterations=None,
-        groups_before_loop=None,
-        groups_per_iteration=None,
-        outstanding_at_wait=None,
-        outstanding_after_wait=None,
-        groups_during_compute=None,
-        copies_per_iteration=None,
-        bytes_per_copy=None,
-        bytes_per_iteration=None,
-        bytes_in_flight=None,
-        verdict="unknown",
-        reason=reason,
-    )
 
 
 def with_groups(record: Pipeline, reading: GroupReading | RingReading) -> Pipeline:
