@@ -215,9 +215,26 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True):
     contents: dict[str, Stage] = {}
 
     @property
+    def first_path(self) -> Path | None:
+        """The file of the first stage that is one; ``None`` where all are in memory."""
+        return next((stage.path for stage in self.stages.values() if stage.path), None)
+
+    @property
+    def triton_version(self) -> str | None:
+        """The compiler's version; ``None`` where neither the manifest nor the metadata says."""
+        if self.manifest is not None:
+            return self.manifest.triton_version
+        return (self.metadata.triton_version or None) if self.metadata is not None else None
+
+    @property
+    def source(self) -> SourceFile | None:
+        """The Python file that it was compiled from, if its manifest says."""
+        return self.manifest.source if self.manifest is not None else None
+
+    @property
     def metadata_stage(self) -> Stage | None:
         """Triton's own metadata file, if the capture has it."""
-        artifact = next((stage.path for stage in self.stages.values() if stage.path), None)
+        artifact = self.first_path
         if self.directory is None or artifact is None:
             return None
         path = artifact.with_suffix(".json")  # the kernel's name may be longer than the file's
@@ -251,6 +268,11 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True):
             return files.read(path, within=self.directory).decode("utf-8", "replace")
         except ArtifactError:
             return None
+
+    def python_texts(self) -> dict[str, str]:
+        """Return the texts of ``python_files`` by name, without those that cannot be read."""
+        texts = {name: self.python(name) for name in self.python_files}
+        return {name: text for name, text in texts.items() if text is not None}
 
     def refuses_python(self, file: str) -> bool:
         """Whether a Python file's copy is a link that leads out of the capture, so not read."""

@@ -143,14 +143,11 @@ class Inspection:
     @cached_property
     def triton_version(self) -> str | None:
         """The compiler's version."""
-        capture = self._as_loaded
-        if capture.manifest:
-            return capture.manifest.triton_version
-        if capture.metadata and capture.metadata.triton_version:
-            return capture.metadata.triton_version
-        reason = "Triton's metadata is not in this capture, or too old to say"
-        self._provenance.missing(reason, "triton_version")
-        return None
+        version = self._as_loaded.triton_version
+        if version is None:
+            reason = "Triton's metadata is not in this capture, or too old to say"
+            self._provenance.missing(reason, "triton_version")
+        return version
 
     @cached_property
     def stages(self) -> dict[str, StageSize]:

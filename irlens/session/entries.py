@@ -83,14 +83,11 @@ def entry_of_name(item: Uncompiled) -> Entry:
 
 def entry_of_metadata(key: str, capture: Capture, place: str) -> Entry:
     """Return an entry with the content of Triton's metadata, which is already read."""
-    version = capture.metadata.triton_version if capture.metadata is not None else None
-    if capture.manifest is not None:
-        version = capture.manifest.triton_version
     return Entry(
         key=key,
         kernel=capture.kernel,
         target=capture.target,
-        triton_version=version,
+        triton_version=capture.triton_version,
         config=capture.config,
         place=place,
         modified=_modified(capture),
@@ -99,7 +96,7 @@ def entry_of_metadata(key: str, capture: Capture, place: str) -> Entry:
 
 def _modified(capture: Capture) -> float | None:
     """When the first artifact was written; a capture's directory changes with its summaries."""
-    path = next((stage.path for stage in capture.stages.values() if stage.path is not None), None)
+    path = capture.first_path
     try:
         return path.stat().st_mtime if path is not None else None
     except OSError:  # deleted meanwhile
@@ -155,10 +152,14 @@ def entry_of_report(key: str, report: Report, place: str) -> Entry:
 def read_entry(key: str, capture: Capture, place: str) -> Entry:
     """Return the complete entry of a capture, or one that says why it cannot be read."""
     try:
-        entry = entry_of_report(key, report_of(capture), place)
+        report = report_of(capture)
     except IrlensError as error:
         return Entry(key=key, kernel=capture.kernel, problem=error.message, place=place)
-    return replace(entry, modified=_modified(capture))
+    return _complete(key, capture, report, place)
+
+
+def _complete(key: str, capture: Capture, report: Report, place: str) -> Entry:
+    return replace(entry_of_report(key, report, place), modified=_modified(capture))
 
 
 def recall_entries(unread: Sequence[Unread]) -> Iterator[tuple[Unread, Entry | None]]:
@@ -169,12 +170,9 @@ def recall_entries(unread: Sequence[Unread]) -> Iterator[tuple[Unread, Entry | N
     """
     misses = 0
     for key, capture, place in unread:
-        entry = None
         report = recall(capture) if misses < _MOST_MISSES else None
         misses = misses + 1 if report is None else 0
-        if report is not None:
-            complete = entry_of_report(key, report, place)
-            entry = replace(complete, modified=_modified(capture))
+        entry = None if report is None else _complete(key, capture, report, place)
         yield (key, capture, place), entry
 
 
@@ -276,8 +274,4 @@ def _is_equal(one: Capture, other: Capture) -> bool:
     """
     return all(
         stage.read() == one.stages[name].read() for name, stage in other.stages.items()
-    ) and list(_python(one)) == list(_python(other))
-
-
-def _python(capture: Capture) -> Iterator[tuple[str, str | None]]:
-    return ((name, capture.python(name)) for name in capture.python_files)
+    ) and list(one.python_texts().items()) == list(other.python_texts().items())

@@ -31,8 +31,7 @@ def key_of_capture(capture: Capture, index: int) -> str:
         capture: The capture.
         index: Index in the listing, for a capture without files or a given launch.
     """
-    paths = [stage.path for stage in capture.stages.values() if stage.path is not None]
-    place = f"{paths[0] if paths else index}:{capture.kernel}"
+    place = f"{capture.first_path or index}:{capture.kernel}"
     if capture.manifest is None and (capture.config.args or capture.config.grid):
         return f"{place} {index}"  # one of several launches of the same artifacts
     return place

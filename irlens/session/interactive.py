@@ -255,10 +255,7 @@ class InteractiveSession:
     def python(self, key: str) -> dict[str, str]:
         """Return the Python files of an entry by name, the kernel's own file first."""
         capture = self._capture_or_none(key)
-        if capture is None:
-            return {}
-        texts = {name: capture.python(name) for name in capture.python_files}
-        return {name: text for name, text in texts.items() if text is not None}
+        return capture.python_texts() if capture is not None else {}
 
     def listing(self, key: str, stage: str, *, annotated: bool = True) -> StageListing:
         """Return a stage line by line."""
@@ -401,5 +398,4 @@ class InteractiveSession:
         return source
 
     def _place(self, capture: Capture) -> str:
-        first = next(iter(capture.stages.values())).path if capture.stages else None
-        return entries.display_path(capture.directory or first, self._root)
+        return entries.display_path(capture.directory or capture.first_path, self._root)

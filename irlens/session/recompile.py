@@ -55,37 +55,35 @@ def source_of(capture: Capture, named: str | None) -> str | None:
     Raises:
         CaptureError: The file is gone, or no longer has the kernel.
     """
-    if named is not None:
-        find_kernel(named)
-        return named
-    manifest = capture.manifest
+    kernel = _trusted_source(capture) if named is None else named
+    if kernel is not None:
+        find_kernel(kernel)
+    return kernel
+
+
+def _trusted_source(capture: Capture) -> str | None:
+    manifest, source = capture.manifest, capture.source
     if manifest is None:
         return None
-    if manifest.source is not None and is_own(manifest.source, capture.kernel):
-        kernel = f"{manifest.source.path}:{capture.kernel}"
-        find_kernel(kernel)
-        return kernel
-    for path in known_files().values():
-        if path.name == manifest.file:
-            kernel = f"{path}:{capture.kernel}"
-            find_kernel(kernel)
-            return kernel
-    return None
+    if source is not None and is_own(source, capture.kernel):
+        return f"{source.path}:{capture.kernel}"
+    path = next((path for path in known_files().values() if path.name == manifest.file), None)
+    return f"{path}:{capture.kernel}" if path is not None else None
 
 
 def is_edited(capture: Capture, kernel: str) -> bool:
     """Whether a capture's source has changed since it was compiled."""
-    source = capture.manifest.source if capture.manifest is not None else None
+    source = capture.source
     return source is not None and sha256(find_kernel(kernel).content) != source.sha256
 
 
 def unknown_source(capture: Capture) -> CaptureError:
     """Return the error that says why a capture's source is unknown, and how to name it."""
-    manifest = capture.manifest
-    if manifest is not None and manifest.source is not None:
-        kernel = f"{manifest.source.path}:{capture.kernel}"
+    manifest, source = capture.manifest, capture.source
+    if source is not None:
+        kernel = f"{source.path}:{capture.kernel}"
         return CaptureError(
-            f"irlens does not load {manifest.source.path}, which a capture of somebody else names",
+            f"irlens does not load {source.path}, which a capture of somebody else names",
             hint=f"if you trust the file, name it yourself: irlens inspect {kernel}",
         )
     named = manifest.file if manifest is not None else None
@@ -131,16 +129,10 @@ def _compile_settings(capture: Capture, derivation: Derivation) -> list[Setting]
         _setting("num_warps", config.num_warps, warps),
         *([_setting("num_ctas", config.num_ctas, _powers_of_two(16))] if nvidia else []),
         *([_setting("maxnreg", config.maxnreg)] if nvidia else []),
-        *(
-            _setting(name, value, ("false", "true") if isinstance(value, bool) else ())
-            for name, value in _chosen_options(capture).items()
-        ),
+        *(_setting(name, value) for name, value in _chosen_options(capture).items()),
     ]
     constexprs = [
-        replace(
-            _setting(name, value, ("false", "true") if isinstance(value, bool) else ()),
-            follows=derivation.expressions.get(name, ""),
-        )
+        replace(_setting(name, value), follows=derivation.expressions.get(name, ""))
         for name, value in config.constexprs.items()
     ]
     target_setting = Setting(
@@ -247,12 +239,14 @@ def _is_repeatable(capture: Capture, name: str, value: ConstexprValue) -> bool:
     """
     if not isinstance(value, str) or name in _SAFE_TEXT:
         return True
-    source = capture.manifest.source if capture.manifest is not None else None
+    source = capture.source
     own = source is not None and is_own(source, capture.kernel)
     return own and name == "ptx_options"
 
 
 def _setting(name: str, value: ConstexprValue, choices: Sequence[str] = ()) -> Setting:
+    if isinstance(value, bool):
+        choices = ("false", "true")
     return Setting(name=name, value=format_value(value), choices=tuple(choices))
 
 

@@ -219,11 +219,7 @@ def _is_earlier(other: Capture, current: Capture) -> bool:
         return False
     if (_path(one), one.triton_version) != (_path(two), two.triton_version):
         return False
-    return _source_texts(other) != _source_texts(current)
-
-
-def _source_texts(capture: Capture) -> dict[str, str | None]:
-    return {name: capture.python(name) for name in capture.python_files}
+    return other.python_texts() != current.python_texts()
 
 
 def _path(manifest: Manifest) -> str:

@@ -36,14 +36,13 @@ def list_capture(capture: Capture, report: Report) -> Listing:
     Raises:
         ArtifactError: A file of the capture cannot be read.
     """
-    sources = {name: capture.python(name) for name in capture.python_files}
     stages = {}
     for stage in list_stages(capture):
         with suppress(ToolError):
             stages[stage] = list_stage(capture, stage, report)
     return Listing(
         kernel=capture.kernel,
-        python={name: text for name, text in sources.items() if text is not None},
+        python=capture.python_texts(),
         stages=stages,
     )
 
