@@ -9,7 +9,7 @@ from irlens.model.errors import IrlensError
 from irlens.model.text import count, plural, printable
 from irlens.render.view.memory_traffic import traffic_cells
 from irlens.session.reports import report_of
-from irlens.session.stages import annotated, binary_hint, read_stage
+from irlens.session.stages import annotated, check_text, read_stage
 
 #: Lines of a stage in one answer.
 MAX_LINES = 1000
@@ -103,6 +103,5 @@ def _capture(capture: Capture) -> Iterator[str]:
 
 
 def _text(capture: Capture, stage: str) -> list[str]:
-    if stage in BINARY_STAGES:
-        raise IrlensError(f"{stage} is binary and has no lines", hint=binary_hint(stage))
+    check_text(stage)
     return read_stage(capture, stage).decode("utf-8", "replace").splitlines()

@@ -55,6 +55,12 @@ def check_stage(name: str) -> None:
         raise UnknownNameError("stage", name, STAGES)
 
 
+def check_text(stage: str) -> None:
+    """Raise ``IrlensError`` for a stage without lines."""
+    if stage in BINARY_STAGES:
+        raise IrlensError(f"{stage} is binary and has no lines", hint=binary_hint(stage))
+
+
 def binary_hint(stage: str) -> str | None:
     """Return how to read the code of a binary stage as text, if there is a way."""
     return "read it with --stage sass" if stage == "cubin" else None
@@ -100,8 +106,7 @@ def annotated(
     Raises:
         IrlensError: The capture lacks the stage, or it is not text.
     """
-    if stage in BINARY_STAGES:
-        raise IrlensError(f"{stage} is binary and has no lines", hint=binary_hint(stage))
+    check_text(stage)
     if stage not in _DERIVED:
         read_stage(capture, stage)  # its error names the stages of the capture
     from irlens.report.annotations import list_stage
