@@ -58,7 +58,7 @@ def _spread(due: Sequence[Due], make: Callable[[Sequence[Due]], None]) -> None:
     executor = ProcessPoolExecutor(
         processors.count(),
         mp_context=get_context("fork" if can_fork else "spawn"),
-        initializer=_ignore_interrupts,
+        initializer=ignore_interrupts,
     )
     try:
         for _ in executor.map(make, batches):
@@ -77,7 +77,7 @@ def _can_fork() -> bool:
     return sys.platform == "linux" and threading.active_count() == 1
 
 
-def _ignore_interrupts() -> None:
+def ignore_interrupts() -> None:
     """Leave Ctrl-C, which a terminal sends to all processes, to the parent."""
     import signal
 

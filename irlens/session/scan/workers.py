@@ -1,6 +1,5 @@
 """Reads the entries of a scan, many of them in worker processes, and returns them in order."""
 
-import signal
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -13,6 +12,7 @@ import msgspec
 
 from irlens.artifacts.entries import Listing
 from irlens.model.errors import IrlensError
+from irlens.session.background import ignore_interrupts
 from irlens.session.scan.entries import EntryRows, read_rows
 
 if TYPE_CHECKING:
@@ -124,15 +124,10 @@ class Reader(Generic[T]):
         if self._pool is None:
             # The workers have the analyses that this process has loaded, and it has no threads.
             self._pool = ProcessPoolExecutor(
-                self._jobs, mp_context=get_context("fork"), initializer=_ignore_interrupts
+                self._jobs, mp_context=get_context("fork"), initializer=ignore_interrupts
             )
         self._batch.rows = self._pool.submit(_read, self._batch.entries).result
         self._batch = _Batch()
-
-
-def _ignore_interrupts() -> None:
-    """Leave ctrl+c to the process that waits for this one."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _read(entries: Sequence[tuple[Path, Sequence[str]]]) -> list[EntryRows]:
