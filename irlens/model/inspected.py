@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from irlens.model.config import Config, Target
 from irlens.model.estimate import TimeEstimate
+from irlens.model.label import Labelled
 from irlens.model.memory import LoopLoad, SharedMemory
 from irlens.model.pressure import Pressure
 from irlens.model.report import Finding, InstructionMix, Occupancy, Pipeline
@@ -13,24 +13,8 @@ from irlens.model.roofline import Roofline
 from irlens.model.traffic import Traffic
 
 
-class Inspected(Protocol):
+class Inspected(Labelled, Protocol):
     """The parts of a ``Report`` that figures are read from, under the report's names."""
-
-    @property
-    def kernel(self) -> str:
-        """The kernel's name."""
-
-    @property
-    def target(self) -> Target | None:
-        """The GPU it was compiled for."""
-
-    @property
-    def triton_version(self) -> str | None:
-        """The compiler's version."""
-
-    @property
-    def config(self) -> Config:
-        """Compile and launch parameters."""
 
     @property
     def resources(self) -> Resources:
