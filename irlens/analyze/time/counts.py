@@ -9,13 +9,12 @@ from irlens.analyze.time.units import Unit
 from irlens.gpus import Timing
 
 
-class Counts(msgspec.Struct, frozen=True, kw_only=True):
-    """Counts of one launch, all CTAs together where nothing else is said.
+class _LaunchCounts(msgspec.Struct, frozen=True, kw_only=True):
+    """Counts of one launch that no latency changes, all CTAs together where nothing else is said.
 
     Attributes:
         ctas: CTAs of the grid.
         resident: CTAs that an SM holds at once.
-        cta_cycles: Cycles that a CTA takes with an SM to itself.
         instructions: Instructions that warps issue.
         units: Those of them that occupy each unit.
         tensor_cycles: Cycles for which they occupy the tensor cores of one SM.
@@ -25,12 +24,10 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
         sectors: Sectors that loads and stores ask the L1 for.
         l2_bytes: Bytes between SMs and L2.
         dram_bytes: Bytes between L2 and memory.
-        uncertain: What is not exact in these counts; empty if nothing.
     """
 
     ctas: int
     resident: int
-    cta_cycles: float
     instructions: float
     units: dict[Unit, float]
     tensor_cycles: float
@@ -40,44 +37,42 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
     sectors: float
     l2_bytes: float
     dram_bytes: float
+
+
+#: The attributes of ``Counts`` that no fitted constant changes.
+LATENCY_INDEPENDENT = _LaunchCounts.__struct_fields__
+
+
+class Counts(_LaunchCounts, frozen=True, kw_only=True):
+    """Counts of one launch.
+
+    Attributes:
+        cta_cycles: Cycles that a CTA takes with an SM to itself.
+        uncertain: What is not exact in these counts; empty if nothing.
+    """
+
+    cta_cycles: float
     uncertain: str = ""
 
 
-class CountedLaunch(msgspec.Struct, frozen=True, kw_only=True):
+class CountedLaunch(_LaunchCounts, frozen=True, kw_only=True):
     """What a launch asks of each unit, for any latency of memory.
 
     Attributes:
         cycles: Latency of global memory, and the cycles that a CTA takes with it.
         memory_share: Part of the data from beyond the L1 that memory delivers, and not the L2.
         l1_share: Part of the loads' data that the L1 delivers.
-
-    The other attributes are those of ``Counts``.
     """
 
-    ctas: int
-    resident: int
     cycles: list[tuple[float, float]]
     memory_share: float
     l1_share: float = 0.0
-    instructions: float
-    units: dict[Unit, float]
-    tensor_cycles: float
-    shared_wavefronts: float
-    exchanged: float
-    requests: float
-    sectors: float
-    l2_bytes: float
-    dram_bytes: float
 
     def counts(self, timing: Timing) -> Counts:
         """Return the counts with the time of a CTA that follows from a timing's latencies."""
         latency = timing.load_latency(self.memory_share, self.l1_share)
         fields = {name: getattr(self, name) for name in LATENCY_INDEPENDENT}
         return Counts(**fields, cta_cycles=_between(self.cycles, latency))
-
-
-#: The attributes of ``Counts`` that no fitted constant changes.
-LATENCY_INDEPENDENT = tuple(set(Counts.__struct_fields__) & set(CountedLaunch.__struct_fields__))
 
 
 def _between(points: Sequence[tuple[float, float]], at: float) -> float:
