@@ -6,13 +6,13 @@ loaded, or the result of an instruction that is not understood.
 
 import re
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from math import isfinite
 from typing import TypeAlias
 
 import msgspec
 
-from irlens.isa.sass import Instruction, Operand
+from irlens.isa.sass import Instruction, Operand, Register
 from irlens.isa.sass.registers import FILES
 
 #: The registers of one thread by their position in ``FILES``: numbers, and predicates as booleans.
@@ -45,6 +45,15 @@ def signed(value: int, bits: int = 32) -> int:
 def position(file: str, index: int) -> int:
     """Return a register's position in a state."""
     return FILES.shift(file) + index
+
+
+def register_bits(registers: Iterable[Register]) -> int:
+    """Return registers as bits, those that are constants left out."""
+    bits = 0
+    for each in registers:
+        if each.index is not None:
+            bits |= FILES.bits(each.file, each.index, 1)
+    return bits
 
 
 class Form:
@@ -168,8 +177,11 @@ def read_pair(operand: Operand, launch: Launch) -> Read:
 
 def read_predicate(operand: Operand) -> Read:
     """Return a reader of a predicate, its negation applied."""
-    register = operand.registers[0]
-    negated = operand.text.startswith("!")
+    return read_condition(operand.registers[0], negated=operand.text.startswith("!"))
+
+
+def read_condition(register: Register, *, negated: bool) -> Read:
+    """Return a reader of a predicate register, or of its negation."""
     if register.index is None:
         constant = int(not negated)
         return lambda _: constant

@@ -16,17 +16,24 @@ shared memory; it counts those as bank conflicts too.
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
 from irlens.analyze.time import units
 from irlens.analyze.time.dataflow import DataFlow
-from irlens.analyze.time.operands import WORD, Launch, State, Step, position
+from irlens.analyze.time.operands import (
+    WORD,
+    Launch,
+    Read,
+    State,
+    Step,
+    position,
+    read_condition,
+    register_bits,
+)
 from irlens.analyze.time.paths import Path
 from irlens.isa.sass import Instruction, Operand, Section
-from irlens.isa.sass.registers import FILES
 
 BANKS = 32
 _WORD = 4
@@ -37,8 +44,6 @@ _ROUNDS = 4
 ACCESSES = frozenset({"LDS", "STS", "LDSM", "STSM", "LDGSTS"})
 _TERM = re.compile(r"(?P<sign>-?)(?:(?P<file>UR|R)(?P<index>\d+|Z)(?:\.X(?P<scale>\d+))?[.\w]*"
                    r"|(?P<number>0x[0-9a-f]+))$")  # fmt: skip
-
-Reader: TypeAlias = Callable[[State], int | None]
 
 
 class Wavefronts(msgspec.Struct, frozen=True):
@@ -56,8 +61,8 @@ class Wavefronts(msgspec.Struct, frozen=True):
 class _Lane(msgspec.Struct, frozen=True):
     """What one lane does at an access: its address, and whether it takes part."""
 
-    address: Reader
-    active: Reader
+    address: Read
+    active: Read
 
 
 def wavefronts(data: DataFlow, path: Path, launches: Sequence[Launch]) -> dict[int, Wavefronts]:
@@ -101,14 +106,8 @@ def _shared_operands(section: Section) -> Iterable[tuple[int, Operand]]:
 
 def _registers(instruction: Instruction, operand: Operand) -> int:
     """Return the registers that an access's address and predicate are in, as bits."""
-    registers = list(operand.registers)
-    if instruction.guard is not None:
-        registers.append(instruction.guard.register)
-    bits = 0
-    for each in registers:
-        if each.index is not None:
-            bits |= FILES.bits(each.file, each.index, 1)
-    return bits
+    guard = instruction.guard
+    return register_bits((*operand.registers, *((guard.register,) if guard else ())))
 
 
 class _Warp:
@@ -212,21 +211,14 @@ def _wavefronts(instruction: Instruction, addresses: Sequence[int | None]) -> Wa
     return Wavefronts(total, total - sum(map(bool, counts)))
 
 
-def _active(instruction: Instruction) -> Reader:
+def _active(instruction: Instruction) -> Read:
     guard = instruction.guard
-    if guard is None or guard.register.index is None:
-        held = int(guard is None or not guard.negated)
-        return lambda _: held
-    at, negated = position(guard.register.file, guard.register.index), guard.negated
-
-    def read(state: State) -> int | None:
-        value = state[at]
-        return None if value is None else int(bool(value) != negated)
-
-    return read
+    if guard is None:
+        return lambda _: 1
+    return read_condition(guard.register, negated=guard.negated)
 
 
-def read_address(address: str) -> Reader:
+def read_address(address: str) -> Read:
     """Return a reader of an address: "[R75+UR4+0x10]", "[R2.X4]"."""
     terms: list[tuple[int, int]] = []
     number = 0

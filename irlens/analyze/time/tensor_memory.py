@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from irlens.analyze.time.dataflow import DataFlow, UnknownPathError
-from irlens.analyze.time.operands import Launch, State
+from irlens.analyze.time.operands import Launch, State, register_bits
 from irlens.analyze.time.paths import Path
 from irlens.analyze.time.shared_wavefronts import read_address
+from irlens.analyze.time.units import WAVEFRONT
 from irlens.isa.sass import Instruction, Operand, Section
-from irlens.isa.sass.registers import FILES
 
 #: Rounds of a repeated segment that are run: the barriers of a ring alternate.
 _ROUNDS = 8
@@ -29,8 +29,6 @@ _ROWS = 128
 _OTHERS = frozenset({"2CTA", "WS"})
 #: The bit of a descriptor that says that A is sparse.
 _SPARSE = 1 << 2
-#: Bytes that shared memory delivers in a cycle.
-_WAVEFRONT = 128
 
 
 class Product(msgspec.Struct, frozen=True):
@@ -54,7 +52,7 @@ class Product(msgspec.Struct, frozen=True):
     @property
     def shared_cycles(self) -> float:
         """Cycles for which shared memory delivers the operands."""
-        return (self.columns + (self.rows if self.shared else 0)) * _DEPTH / _WAVEFRONT
+        return (self.columns + (self.rows if self.shared else 0)) * _DEPTH / WAVEFRONT
 
 
 class TensorMemory(msgspec.Struct, frozen=True):
@@ -125,14 +123,7 @@ class _Values:
     """The values of operands over the executions of their instructions."""
 
     def __init__(self, data: DataFlow, operands: Mapping[int, Operand], launch: Launch) -> None:
-        also = {
-            index: sum(
-                FILES.bits(each.file, each.index, 1)
-                for each in operand.registers
-                if each.index is not None
-            )
-            for index, operand in operands.items()
-        }
+        also = {index: register_bits(each.registers) for index, each in operands.items()}
         self.data = data
         self.chosen = [set(each) for each in data.slice(also).by_block]
         # "[UR4+0x24000]" and "idesc[UR31]" alike.
