@@ -74,6 +74,15 @@ class Form:
         self.predicates = [each for each in rest if is_predicate(each)]
         self.all = operands
 
+    @property
+    def result(self) -> int | None:
+        """Position of the result; ``None`` if there is none, and for RZ and PT."""
+        return None if self.target is None else self.put(self.target)
+
+    def number(self, word: int) -> int:
+        """Return the number that the instruction takes a word for, with a sign unless .U32."""
+        return word if "U32" in self.modifiers else signed(word)
+
     def values(self) -> list[Read]:
         """Readers of the sources as 32-bit words."""
         return [read_word(each, self.launch) for each in self.sources]

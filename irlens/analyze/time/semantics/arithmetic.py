@@ -29,7 +29,7 @@ def add(form: Form) -> Step | None:
         for each, read in zip(form.sources, reads, strict=True)
     ]
     outs = [form.put(each) for each in form.carries]
-    at = form.put(form.target) if form.target is not None else None
+    at = form.result
 
     def run(state: State) -> None:
         values = [read(state) for read in (*reads, *carries)]
@@ -61,11 +61,10 @@ def _complemented(operand: Operand, read: Read, one: int) -> Read:
 
 def multiply(form: Form) -> Step | None:
     """IMAD: a product and a sum, of 32 or 64 bits."""
-    unsigned = "U32" in form.modifiers
     if len(form.sources) != 3:
         return None
     a, b, _ = form.values()
-    number = (lambda v: v) if unsigned else signed
+    number = form.number
     if "WIDE" in form.modifiers:
         return wide(form, [a, b, form.pair(form.sources[2])],
                      lambda x, y, z: number(x) * number(y) + z)  # fmt: skip
@@ -90,7 +89,7 @@ def lea(form: Form) -> Step | None:
         return None
     carries = [read_predicate(each) for each in form.predicates] if "X" in form.modifiers else []
     outs = [form.put(each) for each in form.carries]
-    at = form.put(form.target) if form.target is not None else None
+    at = form.result
     reads = [low, base, shift, *([upper] if upper is not None else []), *carries]
 
     def run(state: State) -> None:
@@ -168,9 +167,8 @@ def minimum(form: Form) -> Step | None:
     if len(form.sources) != 2 or not form.predicates:
         return None
     least = read_predicate(form.predicates[0])
-    key = (lambda v: v) if "U32" in form.modifiers else signed
     return compute(form, [*form.values(), least],
-                    lambda a, b, low: (min if low else max)(a, b, key=key))  # fmt: skip
+                    lambda a, b, low: (min if low else max)(a, b, key=form.number))  # fmt: skip
 
 
 def minimum_of_sum(form: Form) -> Step | None:
@@ -178,10 +176,9 @@ def minimum_of_sum(form: Form) -> Step | None:
     if len(form.sources) != 3 or not form.predicates:
         return None
     least = read_predicate(form.predicates[0])
-    key = (lambda v: v) if "U32" in form.modifiers else signed
 
     def function(a: int, b: int, c: int, low: int) -> int:
-        return (min if low else max)(a + b & WORD, c, key=key)
+        return (min if low else max)(a + b & WORD, c, key=form.number)
 
     return compute(form, [*form.values(), least], function)
 

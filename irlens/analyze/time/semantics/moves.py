@@ -8,7 +8,6 @@ from irlens.analyze.time.operands import (
     State,
     Step,
     read_word,
-    signed,
 )
 from irlens.analyze.time.semantics.results import compute, wide
 
@@ -70,8 +69,7 @@ def to_float(form: Form) -> Step | None:
     """I2F: an integer as a float."""
     if form.modifiers & {"F64", "S64", "U64", "F16", "U8", "S8", "U16", "S16"}:
         return None
-    number = (lambda v: v) if "U32" in form.modifiers else signed
-    return compute(form, form.values()[:1], lambda v: _bits(float(number(v))))
+    return compute(form, form.values()[:1], lambda v: _bits(float(form.number(v))))
 
 
 def to_integer(form: Form) -> Step | None:

@@ -137,7 +137,7 @@ def select(form: Form) -> Step | None:
         return None
     one, two = form.values()
     which = read_predicate(form.predicates[0])
-    at = form.put(form.target) if form.target is not None else None
+    at = form.result
 
     def run(state: State) -> None:
         chosen = which(state)

@@ -30,7 +30,7 @@ def compute(form: Form, reads: list[Read], function: Callable[..., int]) -> Step
 
 def wide(form: Form, reads: list[Read], function: Callable[..., int]) -> Step | None:
     """Return a step that writes a pair."""
-    at = form.put(form.target) if form.target is not None else None
+    at = form.result
     if at is None:
         return None
 
