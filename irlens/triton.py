@@ -163,7 +163,7 @@ def select(trials: "Sequence[Trial]", top: int) -> Kept:
         trials: Their results, in their order.
         top: How many of those with an estimate to keep.
     """
-    times = {n: _time(trial) for n, trial in enumerate(trials) if trial.outcome == "fits"}
+    times = {n: trial.figure("time") for n, trial in enumerate(trials) if trial.outcome == "fits"}
     known = {n: time for n, time in times.items() if time is not None}
     if not known:
         failed = next((f": {each.reason}" for each in trials if each.reason), "")
@@ -171,11 +171,6 @@ def select(trials: "Sequence[Trial]", top: int) -> Kept:
     slow = sorted(known, key=lambda n: known[n])[top:]
     hopeless = [n for n, each in enumerate(trials) if each.outcome in ("does not fit", "died")]
     return Kept([n for n in range(len(trials)) if n not in {*slow, *hopeless}])
-
-
-def _time(trial: "Trial") -> float | None:
-    value = (trial.figures or {}).get("time")
-    return value if isinstance(value, int | float) else None
 
 
 def _answer(job: Job) -> Kept | Refused:

@@ -150,6 +150,10 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     against: list[ProviderTime] = []
     bound: Bound | None = None
 
+    def figure(self, name: str) -> FigureValue:
+        """Return a figure by name; ``None`` if unknown."""
+        return None if self.figures is None else self.figures.get(name)
+
     def value(self, name: str) -> int | None:
         """Return a size or an argument that is a whole number; ``None`` if it is none."""
         value = self.args.get(name)

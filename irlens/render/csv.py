@@ -330,7 +330,7 @@ def _trial_row(trial: Trial, sweep: Sweep) -> dict[str, Field]:
         row[f"{other.name} tflop_per_s"] = getattr(other.rate, "tflop_per_s", None)
         row[f"{other.name} reason"] = other.reason
     for name in SWEEP_FIGURES:
-        row[name] = (trial.figures or {}).get(name)
+        row[name] = trial.figure(name)
     row["limited_by"] = " ".join(trial.limited_by)
     row["reason"] = trial.reason
     return row

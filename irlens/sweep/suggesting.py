@@ -204,11 +204,11 @@ def _order(trial: Trial) -> tuple[bool, float]:
 
 def _time(trial: Trial) -> float | None:
     """Return the estimated time of a configuration that fits, in microseconds."""
-    return (trial.figures or {}).get("time") if trial.outcome == "fits" else None
+    return trial.figure("time") if trial.outcome == "fits" else None
 
 
 def _accesses(trial: Trial) -> list[float | None]:
-    return [(trial.figures or {}).get(name) for name in _SAME]
+    return [trial.figure(name) for name in _SAME]
 
 
 def _comparable(trial: Trial) -> bool:

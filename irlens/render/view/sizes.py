@@ -20,7 +20,7 @@ def size_columns(sweep: Sweep, trials: Sequence[Trial]) -> Iterator[SizeColumn]:
     """Yield the columns of traffic and roofline over sizes, and of what was measured."""
     if sweep.axis is not None:
         yield _column("GB", lambda each: _number(_gigabytes(each)))
-        yield _column("floor us", lambda each: _number((each.figures or {}).get("floor_us")))
+        yield _column("floor us", lambda each: _number(each.figure("floor_us")))
     if sweep.device is None or all(each.rate is None for each in trials):
         return
     if any(each.rate is not None and each.rate.gb_per_s is not None for each in trials):

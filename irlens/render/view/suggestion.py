@@ -104,7 +104,7 @@ def _moved(current: Trial, neighbour: Neighbour) -> str:
 
 
 def _time(trial: Trial) -> str:
-    value = (trial.figures or {}).get("time")
+    value = trial.figure("time")
     return figures.UNKNOWN if value is None else microseconds(value)
 
 

@@ -158,14 +158,14 @@ def _table(sweep: Sweep, trials: Sequence[Trial], shown: int | None) -> Table:
 def _outranked(sweep: Sweep, first: Trial, trials: Sequence[Trial]) -> Section:
     """What ranks below the rows: by what binds the time, and how far behind the first it is."""
     figure = sweep.ranked_by or ""
-    best = (first.figures or {}).get(figure)
+    best = first.figure(figure)
     groups: dict[str, list[Trial]] = {}
     for trial in trials:
         groups.setdefault("" if trial.bound is None else NAMES[trial.bound], []).append(trial)
     lines = []
     known_figure = figures.SWEEP_FIGURES.get(figure)
     if known_figure is not None and known_figure.tolerance:
-        values = [(trial.figures or {}).get(figure) for trial in trials]
+        values = [trial.figure(figure) for trial in trials]
         ties = sum(each == best or figures.is_noise(known_figure, best, each) for each in values)
         if ties:
             within = percent(known_figure.tolerance)
@@ -173,7 +173,7 @@ def _outranked(sweep: Sweep, first: Trial, trials: Sequence[Trial]) -> Section:
     for bound, group in groups.items():
         described = plural(len(group), "configuration")
         described += f", bound by {bound}" if bound and figure == "time" else ""
-        values = [(trial.figures or {}).get(figure) for trial in group]
+        values = [trial.figure(figure) for trial in group]
         known = [float(value) for value in values if isinstance(value, int | float)]
         if known and best:
             low, high = (f"{extreme(known) / best:.2f}" for extreme in (min, max))
