@@ -25,12 +25,12 @@ from irlens.session.reports import Session
 from irlens.session.subject import Configurations
 from irlens.sweep.rates import with_measurement
 from irlens.sweep.tasks import (
-    Compiled,
+    Inspected,
     Planned,
     Timed,
     decode_answer,
     encode_task,
-    run_compile,
+    run_inspect,
     run_plan,
     run_timing,
 )
@@ -88,10 +88,10 @@ def compile_all(spec: str, requests: Sequence[Request], pool: LocalPool) -> list
     """Return each variant compiled and inspected."""
     source, trials = find_kernel(spec), []
     tasks = [encode_task(source, [each]) for each in requests]
-    for index, answer in sorted(run_tasks(pool, run_compile, tasks), key=lambda each: each[0]):
+    for index, answer in sorted(run_tasks(pool, run_inspect, tasks), key=lambda each: each[0]):
         if isinstance(answer, Crash):
             raise IrlensError(answer.reason)
-        result = decode_answer(answer, Compiled).result
+        (result,) = decode_answer(answer, Inspected).results
         trials.append(
             Trial(
                 label=" ".join(f"{n}={value}" for n, value in requests[index].settings.items()),

@@ -24,7 +24,7 @@ from irlens.sweep.tasks import (
 )
 from irlens.sweep.workers import Crash, Job, Running, WorkerPool, run_jobs
 
-#: Receives the number of results, and the running configurations, by index, with their seconds.
+#: Receives how many are compiled, and the running configurations, by index, with their seconds.
 Watch: TypeAlias = Callable[[int, Sequence[tuple[int, float]]], None]
 
 #: Configurations that are inspected together, since nvdisasm's start takes longer than their code.
@@ -58,7 +58,7 @@ def compile_variants(
     def report(running: Sequence[Running]) -> None:
         now = time.monotonic()
         current = [(each.job.numbers[0], now - each.since) for each in running]
-        watch(len(compilation.results), current)
+        watch(compilation.done, current)
 
     report([])
     for job, answer in run_jobs(pool, compilation.jobs, watch=report):
@@ -99,7 +99,13 @@ class _Compilation:
         first = run_compile if self._together > 1 else run_inspect
         self.jobs = deque(self._job(first, [number]) for number in left)
         self._compiling = len(left) if self._together > 1 else 0
-        self._compiled: list[int] = []
+        self._compiled: set[int] = set()
+        self._waiting: list[int] = []  # to be inspected
+
+    @property
+    def done(self) -> int:
+        """Number of variants that are compiled: all that takes long."""
+        return len(self._compiled | self.results.keys())
 
     def _job(self, handler: Handler, numbers: Sequence[int]) -> Job:
         requests = [self._variants[number].request for number in numbers]
@@ -119,14 +125,15 @@ class _Compilation:
                 self._take_results(job.numbers, decode_answer(answer, Inspected).results)
         except IrlensError as error:
             self._take_failure(job, error)
-        full = len(self._compiled) >= self._together
-        if self._compiled and (full or self._compiling == 0):
-            self.jobs.appendleft(self._job(run_inspect, self._compiled))
-            self._compiled = []
+        full = len(self._waiting) >= self._together
+        if self._waiting and (full or self._compiling == 0):
+            self.jobs.appendleft(self._job(run_inspect, self._waiting))
+            self._waiting = []
 
     def _take_compiled(self, number: int, failed: Result | None) -> None:
         if failed is None:
-            self._compiled.append(number)
+            self._compiled.add(number)
+            self._waiting.append(number)
         else:
             self._take_results([number], [failed])
 
