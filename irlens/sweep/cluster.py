@@ -108,7 +108,7 @@ def _settle(answer: Future[bytes], submitted: _DaskFuture) -> None:
         return
     try:
         answer.set_result(submitted.result())
-    except BaseException as error:  # Dask's, of any kind: ``run_tasks`` tells a crash from the rest
+    except BaseException as error:  # Dask's, of any kind: ``run_jobs`` tells a crash from the rest
         answer.set_exception(error)
 
 

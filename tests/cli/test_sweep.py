@@ -117,6 +117,11 @@ def captures(store: Path) -> dict[str, int]:
     return {name: manifest.stat().st_mtime_ns for name, manifest in made.items()}
 
 
+def journal_lines(store: Path) -> list[bytes]:
+    journals = (store / "sweeps").glob("*.jsonl")
+    return [line for each in journals for line in each.read_bytes().splitlines() if line]
+
+
 def children(pid: int) -> list[int]:
     return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
@@ -250,14 +255,16 @@ def test_a_configuration_that_takes_too_long_is_a_row(tmp_path: Path) -> None:
 def test_a_killed_sweep_goes_on_where_it_was(
     store: Path, grid: tuple[str, ...], hold: Path
 ) -> None:
-    process = start(*grid, "--format", "json")
-    until(lambda: len(captures(store)) == 5, process)
+    # With four workers, three configurations are inspected together.
+    process = start(*grid, "--jobs", "4", "--format", "json")
+    until(lambda: len(captures(store)) == 5 and len(journal_lines(store)) >= 3, process)
     workers = children(process.pid)
     process.kill()
     process.communicate()
     gone(workers)
     there = captures(store)
     assert len(there) == 5
+    assert len(journal_lines(store)) >= len(there) - 4, "at most what was in flight may be missing"
     (journal,) = (store / "sweeps").glob("*.jsonl")
     with journal.open("ab") as file:
         file.write(b'{"number": 3, "fou')

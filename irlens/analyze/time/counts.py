@@ -66,7 +66,7 @@ class CountedLaunch(_LaunchCounts, frozen=True, kw_only=True):
 
     cycles: list[tuple[float, float]]
     memory_share: float
-    l1_share: float = 0.0
+    l1_share: float
 
     def counts(self, timing: Timing) -> Counts:
         """Return the counts with the time of a CTA that follows from a timing's latencies."""

@@ -193,14 +193,16 @@ def _read_again(
     Returns:
         What the L1 still holds, and what has left it.
     """
-    all_ctas = {each.line: each.distinct_bytes for each in launch.traffic.accesses}
+    # An operation may access memory through several arguments.
+    all_ctas = {(each.line, each.argument): each for each in launch.traffic.accesses}
     sectors: defaultdict[str, dict[int, float]] = defaultdict(dict)
     moved: defaultdict[int, dict[str, int]] = defaultdict(dict)  # by the CTAs of an SM
     for each in program.traffic.accesses:
         around = (n for n, span in enumerate(loops) if span.line <= each.line <= span.end_line)
         loop, argument = next(around, -1), each.argument
-        own = min(wave.resident * each.distinct_bytes, all_ctas.get(each.line, 0))
-        moved[loop][argument] = max(moved[loop].get(argument, 0), own)
+        most = all_ctas[each.line, argument].distinct_bytes
+        of_sm = min(wave.resident * each.distinct_bytes, most)
+        moved[loop][argument] = max(moved[loop].get(argument, 0), of_sm)
         if each.direction == "load" and each.sectors and each.bytes:
             once = each.sectors * each.distinct_bytes / each.bytes
             sectors[argument][loop] = max(sectors[argument].get(loop, 0.0), once)
