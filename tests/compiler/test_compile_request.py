@@ -245,14 +245,18 @@ def test_a_damaged_capture_is_compiled_again(sm_90: Target, write: Callable[...,
     assert manifest(entry).kernel == "copy"
 
 
-def test_capturing_leaves_no_other_files(private_store: Path, sm_90: Target) -> None:
-    cwd, environment = Path.cwd(), dict(os.environ)
-    before = sorted(Path.cwd().iterdir())
+def test_capturing_leaves_no_other_files(
+    private_store: Path, sm_90: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cwd = tmp_path / "elsewhere"
+    cwd.mkdir()
+    monkeypatch.chdir(cwd)
+    environment = dict(os.environ)
     (entry,) = capture_entries(Request(kernel="vector_add", target=sm_90))
     assert [path for path in private_store.rglob("*") if path.name.startswith(".irlens")] == []
     assert sorted((private_store / "captures").iterdir()) == [entry.parent]
     assert (Path.cwd(), dict(os.environ)) == (cwd, environment)
-    assert sorted(Path.cwd().iterdir()) == before
+    assert list(cwd.iterdir()) == []
 
 
 @pytest.mark.parametrize(
