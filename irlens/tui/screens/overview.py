@@ -82,9 +82,10 @@ the changes are summarized on top, and `,` and `.` go through the versions.
         self._adopted: tuple[str, float] | None = None
         #: First and last row of each panel when they were laid out last.
         self._extents: dict[Panel, tuple[int, int]] = {}
-        #: Scroll position of the bottom after going there: the view stays at the bottom as panels
-        #: grow. -1 otherwise.
-        self._bottom = -1.0
+        #: Returns the row to keep to while panels grow: the bottom, or the adopted position.
+        self._find_kept_row: Callable[[], float] | None = None
+        #: That row when it was last scrolled to: elsewhere the user has scrolled since.
+        self._kept_row = 0.0
 
     def compose(self) -> ComposeResult:
         """Lay out the panels in as many columns as fit."""
@@ -148,9 +149,7 @@ the changes are summarized on top, and `,` and `.` go through the versions.
 
     def action_scroll_to(self, share: int) -> None:
         """Scroll to the top (0) or to the bottom (1)."""
-        scroll = self._scroll
-        scroll.scroll_to(y=scroll.max_scroll_y * share, animate=False, immediate=True)
-        self._bottom = scroll.scroll_y if share else -1.0
+        self._keep_row(lambda: self._scroll.max_scroll_y * share)
 
     def action_focus_panel(self, panel: str) -> None:
         """Focus a panel."""
@@ -212,19 +211,17 @@ the changes are summarized on top, and `,` and `.` go through the versions.
     def _on_loaded(self) -> None:
         self._is_loaded = True
         if self._adopted is not None:
-            panel, top = self._adopted
+            panel, row = self._adopted
             self.query_one(f"#{panel}").focus(scroll_visible=False)
-            self._scroll.scroll_to(y=top, animate=False, immediate=True)
-            self.call_after_refresh(self._show_focused)
+            self._keep_row(partial(self._adopted_row, panel, row))
         self.context.keys.resume()
 
-    def _show_focused(self) -> None:
-        """Scroll to the focused panel if none of it is visible: panels differ in height."""
-        shown = self._scroll.scroll_y
-        for panel, (top, bottom) in self._find_extents():
-            is_visible = top < shown + self._scroll.size.height and bottom > shown
-            if panel.has_focus and not is_visible:
-                self._scroll.scroll_to(y=top, animate=False, immediate=True)
+    def _adopted_row(self, name: str, row: float) -> float:
+        """Return a row, or the top of a panel if none of the panel is in view there."""
+        row = min(row, self._scroll.max_scroll_y)
+        extents = {str(panel.id): extent for panel, extent in self._find_extents()}
+        top, bottom = extents.get(name, (row, row + 1))
+        return row if top < row + self._scroll.size.height and bottom > row else top
 
     def _on_error(self, error: IrlensError) -> None:
         self._scroll.display = False
@@ -238,15 +235,20 @@ the changes are summarized on top, and `,` and `.` go through the versions.
 
     def _on_virtual_size(self) -> None:
         # During layout the panels may be smaller for a moment.
-        self._bottom = min(self._bottom, self._scroll.max_scroll_y)
+        self._kept_row = min(self._kept_row, self._scroll.max_scroll_y)
         self.call_later(self._keep_position)
+
+    def _keep_row(self, find_row: Callable[[], float]) -> None:
+        """Scroll to a row, and again when panels have grown, until the user scrolls elsewhere."""
+        self._scroll.scroll_to(y=find_row(), animate=False, immediate=True)
+        self._find_kept_row, self._kept_row = find_row, self._scroll.scroll_y
 
     def _keep_position(self) -> None:
         """Keep the visible panels in place while panels above them grow."""
         scroll = self._scroll
         before, self._extents = self._extents, dict(self._find_extents())
-        if 0 <= self._bottom <= scroll.scroll_y:
-            self.action_scroll_to(1)
+        if self._find_kept_row is not None and self._kept_row == scroll.scroll_y:
+            self._keep_row(self._find_kept_row)
             return
         visible = [
             panel
