@@ -16,8 +16,9 @@ Times that differ by less than the measurement's noise have no order that an est
 rank is in parentheses where this holds for more than half of the pairs of a problem, and "in order"
 is the share of all other pairs of a kind that the estimates order as the times do.
 
-It then prints the same of ``kinds.json``, kinds that no constant is fitted to. The fit itself is
-``irlens.analyze.time.fitting``.
+It then prints the same of ``kinds.json``, kinds that no constant is fitted to, and of what an H100
+took for the configurations of ``spaces.json`` and ``kinds.json``, with the constants of irlens. The
+fit itself is ``irlens.analyze.time.fitting``.
 """
 
 import json
@@ -30,6 +31,7 @@ from pathlib import Path
 from statistics import correlation, geometric_mean, median, quantiles
 
 import msgspec
+from msgspec.structs import replace
 
 from irlens import gpus
 from irlens.analyze.time.fitting import TimedLaunch, fit, pairs, predict, ratio_error, with_timing
@@ -40,6 +42,8 @@ _DATA = Path(__file__).parents[1] / "tests" / "data" / "h200"
 LAUNCHES, SPACES = _DATA / "time.json", _DATA / "spaces.json"
 #: Kinds that are never fitted to.
 OTHERS = _DATA / "kinds.json"
+#: What the configurations of ``SPACES`` and ``OTHERS`` take on an H100.
+H100_TIMES = _DATA.parent / "h100" / "times.json"
 #: Share of a time within which two times do not tell which configuration is the faster. The medians
 #: of 12 launches (``splitk`` of ``kinds.json``) that were timed again on another day differ by up
 #: to 1.5 %, and half of the launches of ``launches.json.xz`` have deciles 1.2 % from their median.
@@ -49,6 +53,28 @@ NOISE = 0.03
 def load(path: Path) -> list[TimedLaunch]:
     """Read launches."""
     return msgspec.json.decode(path.read_bytes(), type=list[TimedLaunch])
+
+
+class Again(msgspec.Struct, frozen=True):
+    """What a configuration that an H200 timed takes on another GPU; see ``TimedLaunch``."""
+
+    problem: str
+    config: dict[str, int]
+    us: float
+
+
+def on_h100() -> list[TimedLaunch]:
+    """Return the launches that an H100 timed.
+
+    They ask the same of each unit as on an H200, which has as many SMs and as much L2.
+    """
+    again = msgspec.json.decode(H100_TIMES.read_bytes(), type=list[Again])
+    times = {_key(each): each.us for each in again}
+    return [replace(each, us=times[_key(each)]) for file in (SPACES, OTHERS) for each in load(file)]
+
+
+def _key(launch: Again | TimedLaunch) -> tuple[str, str]:
+    return launch.problem, json.dumps(launch.config, sort_keys=True)
 
 
 class Score(msgspec.Struct, frozen=True):
@@ -187,6 +213,8 @@ def main() -> int:
     others, found = load(OTHERS), with_timing(gpu, fitted)
     print("\nkinds that no constant is fitted to:")
     print("\n".join(_show(by_kind(others, found))))
+    print("\nan H100, which no constant is fitted to:")
+    print("\n".join(_show(by_kind(on_h100(), gpus.find("h100")))))
     return 0
 
 

@@ -44,7 +44,8 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
             times: in nine of ten pairs the logarithms of both ratios differ by less than this
             times 1 + |ln(ratio of the estimates)|. What an estimate gets wrong about a kernel it
             gets wrong about all its configurations, so that this is less than ``high`` tells.
-        measured: Whether these numbers were measured on this GPU, and not on a relative.
+        measured: Whether estimates with these numbers were held against times of this GPU, and
+            not only of a relative.
         sources: The source of each number, by field.
 
     Raises:
@@ -119,7 +120,7 @@ _PIPES = "NVIDIA, 'CUDA C++ Programming Guide', throughput of native arithmetic 
 _PAPER = "Luo et al., 'Benchmarking and Dissecting the Nvidia Hopper GPU Architecture' (2024)"
 _SCHEDULE = "measured with dependent instructions by the papers below, rounded: " + _PAPER
 
-#: The row of the GPU that was measured.
+#: The row of the GPU that the constants were fitted on.
 H200 = Timing(
     memory=854.0,
     l2=435.0,
@@ -174,8 +175,19 @@ H200 = Timing(
     },
 )
 
+#: The H100 has the same SMs and L2, and other memory. The constants hold on it as they are.
+H100 = replace(
+    H200,
+    ratio_error=0.21,
+    sources=H200.sources
+    | {
+        name: f"{H200.sources[name]}; 600 launches on an H100 are estimated as well with it"
+        for name in CONSTANTS
+    },
+)
+
 #: The rows of GPUs that were measured, by product.
-_MEASURED = {"h200": H200}
+_MEASURED = {"h200": H200, "h100": H100}
 
 #: Architectures whose machine code irlens can time.
 _RELATIVES = frozenset({"sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"})

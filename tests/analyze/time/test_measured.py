@@ -1,4 +1,4 @@
-"""Estimates against what an H200 took: launches that the model's constants were fitted to."""
+"""Estimates against what GPUs took. The constants were fitted to launches on the H200."""
 
 import importlib.util
 from collections import defaultdict
@@ -97,3 +97,24 @@ def test_kinds_that_no_constant_is_fitted_to() -> None:
     assert timing is not None
     ratios = [ratio for each in scores.values() for ratio in each.ratios]
     assert sum(timing.low <= ratio <= timing.high for ratio in ratios) / len(ratios) >= 0.9
+
+
+def test_an_h100_that_no_constant_is_fitted_to() -> None:
+    model = benchmark()
+    gpu = gpus.find("h100")
+    rows = model.on_h100()
+    assert len(rows) == 600
+    scores = model.by_kind(rows, gpu)
+    assert len(scores) == 27
+    assert median(each.error for each in scores.values()) < 0.06
+    assert max(each.error for each in scores.values()) < 0.21
+    assert geometric_mean(ratio for each in scores.values() for ratio in each.first) < 1.02
+    assert all(ratio < 1.01 for each in scores.values() for ratio in each.best_of_8)
+    assert gpu.timing is not None
+    assert gpu.timing.measured
+    low, high = gpu.timing.low, gpu.timing.high
+    ratios = [ratio for each in scores.values() for ratio in each.ratios]
+    assert sum(low <= ratio <= high for ratio in ratios) / len(ratios) >= 0.9
+    pairs = [pair for each in scores.values() for pair in each.pairs]
+    inside = [abs(a - b) <= gpu.timing.ratio_error * (1 + abs(a)) for a, b in pairs]
+    assert sum(inside) / len(inside) >= 0.9
