@@ -5,9 +5,9 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from irlens.check import causes
-from irlens.check.conditions import Condition, baseline_key
 from irlens.check.project import Budget
 from irlens.figures import Figure
+from irlens.figures.conditions import Condition, baseline_key
 from irlens.model.check import BUDGET_STATES, BudgetFigure, BudgetState, BudgetVerdict
 from irlens.model.comparison import Comparison, Value
 from irlens.model.report import Pipeline, Report

@@ -23,8 +23,8 @@ from typing import TypeVar
 import msgspec
 
 from irlens.check.baseline import NAME, Baseline
-from irlens.check.conditions import Condition, ConditionError, parse_all
 from irlens.compiler.sources.lookup import find_project
+from irlens.figures.conditions import Condition, ConditionError, parse_all
 from irlens.model import files
 from irlens.model.errors import ArtifactError, IrlensError, ParseError, UnknownNameError
 

@@ -8,9 +8,9 @@ import pytest
 
 from irlens.check import check
 from irlens.check.baseline import BASELINE_SCHEMA, Baseline, Recipe, entry, sort
-from irlens.check.conditions import parse
 from irlens.check.pairing import RecipeResult
 from irlens.check.project import Budget, Requirements
+from irlens.figures.conditions import parse
 from irlens.model.check import BudgetVerdict, Check, Movement
 from irlens.model.estimate import TimeEstimate
 from irlens.model.report import Finding, Occupancy, Refusal, Report

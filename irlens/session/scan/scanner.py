@@ -13,7 +13,7 @@ from irlens.artifacts import processors, report_cache
 from irlens.artifacts.entries import Broken
 from irlens.artifacts.load import find_entries, load
 from irlens.artifacts.scan_index import Row, ScanIndex, has_changed, signature
-from irlens.check.conditions import Condition
+from irlens.figures.conditions import Condition
 from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError
 from irlens.model.report import Report

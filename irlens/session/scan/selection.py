@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from irlens.check.conditions import Condition, ConditionError, parse_all
 from irlens.figures import Figure
+from irlens.figures.conditions import Condition, ConditionError, parse_all
 from irlens.model.comparison import Value
 from irlens.model.errors import IrlensError
 from irlens.model.scan import ScanValue

@@ -1,4 +1,4 @@
-"""The conditions of budgets: ``occupancy >= 0.5``, ``pipeline.achieved >= requested``.
+"""Conditions over figures, of budgets and of scans: ``pipeline.achieved >= requested``.
 
 A condition compares figures, with arithmetic, joined by ``and``, ``or`` and ``not``. The grammar
 has nothing else, so a condition cannot reach anything else. ``baseline.registers`` is the figure of

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irlens.check.conditions import ConditionError, parse, parse_all
 from irlens.figures import budget_names, sample
+from irlens.figures.conditions import ConditionError, parse, parse_all
 from irlens.model.comparison import Value
 
 
