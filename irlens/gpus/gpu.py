@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from irlens.gpus.rates import Dtype, Rates
 from irlens.gpus.timing import Timing
+from irlens.gpus.validation import require
 from irlens.model.config import Target, Vendor
 
 _NAME_PATTERN: dict[Vendor, str] = {"nvidia": r"sm_\d{2,3}", "amd": r"gfx[0-9a-f]{3,4}"}
@@ -136,14 +137,7 @@ class Arch(msgspec.Struct, frozen=True, kw_only=True):
             <= self.shared_per_sm - self.shared_reserved_per_block,
             "a number has no source, or a source no number": set(self.sources) == numbers,
         }
-        failed = [complaint for complaint, holds in checks.items() if not holds]
-        if failed:
-            raise ValueError(f"{self.name}: {'; '.join(failed)}")
-
-    @property
-    def warps_per_partition(self) -> int:
-        """Resident warps of one sub-partition (AMD: waves per SIMD)."""
-        return self.warps_per_sm // self.partitions
+        require(checks, self.name)
 
     @property
     def registers_per_partition(self) -> int:
@@ -206,9 +200,7 @@ class Product(msgspec.Struct, frozen=True, kw_only=True):
             "L2 is not in bytes": self.l2_bytes is None or 1 << 20 <= self.l2_bytes <= 1 << 30,
             "no source": self.source and (self.l2_bytes is None) == (not self.l2_source),
         }
-        failed = [complaint for complaint, holds in checks.items() if not holds]
-        if failed:
-            raise ValueError(f"{self.name}: {'; '.join(failed)}")
+        require(checks, self.name)
 
 
 class Gpu(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,6 +8,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from irlens.gpus.validation import require
+
 #: Type of the operands; of a tensor core's ("matrix core's") products whatever it accumulates in.
 Dtype: TypeAlias = Literal["fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "fp4", "int8"]
 
@@ -40,9 +42,7 @@ class Rates(msgspec.Struct, frozen=True, kw_only=True):
             <= self.tensor.get("fp16", 1 << 30),
             "no source": self.source,
         }
-        failed = [complaint for complaint, holds in checks.items() if not holds]
-        if failed:
-            raise ValueError(f"rates of {self.source!r}: {'; '.join(failed)}")
+        require(checks, f"rates of {self.source!r}")
 
 
 _VOLTA = Rates(

@@ -4,6 +4,7 @@ import msgspec
 from msgspec.structs import replace
 
 from irlens.gpus.rates import Rates
+from irlens.gpus.validation import require
 from irlens.model.calibration import CONSTANTS, RANGE, Calibration
 
 
@@ -100,9 +101,7 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
             "the range does not hold the estimate": self.low < 1 < self.high,
             "a number has no source": set(self.sources) == numbers,
         }
-        failed = [complaint for complaint, holds in checks.items() if not holds]
-        if failed:
-            raise ValueError("; ".join(failed))
+        require(checks)
 
     def load_latency(self, memory_share: float, l1_share: float) -> float:
         """Return the mean number of cycles from a load to its data.

@@ -18,7 +18,7 @@ COMMENTS = Path(__file__).parents[1] / "data" / "amdgcn" / "occupancy.json"
 def waves_per_simd(row: arch.Arch, usage: Usage) -> int:
     by_registers = warps_by_registers(row, usage)
     assert by_registers is not None
-    return min(by_registers, row.warps_per_partition)
+    return min(by_registers, row.warps_per_sm // row.partitions)
 
 
 def test_register_limit_of_compiled_kernels() -> None:

@@ -84,7 +84,8 @@ def test_rdna_counts_work_group_processors_and_can_be_asked_for_compute_units() 
     cu = wgp.in_cu_mode()
     assert (wgp.arch.multiprocessor, wgp.sm_count) == ("WGP", 48)
     assert (cu.arch.multiprocessor, cu.sm_count) == ("CU", 96)
-    assert cu.arch.warps_per_partition == wgp.arch.warps_per_partition == 16
+    assert (cu.arch.warps_per_sm, cu.arch.partitions) == (2 * 16, 2)
+    assert (wgp.arch.warps_per_sm, wgp.arch.partitions) == (4 * 16, 4)
     assert cu.arch.registers_per_partition == wgp.arch.registers_per_partition
     assert cu.arch.shared_per_sm == cu.arch.shared_per_block_optin == 65536
     mi300x = arch.find("mi300x")
