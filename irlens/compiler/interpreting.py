@@ -21,7 +21,7 @@ from irlens.compiler.request import Request
 from irlens.compiler.sources.description import Traffic, find_kernel
 from irlens.compiler.sources.loading import loaded
 from irlens.model.config import LAUNCH_OPTIONS, ConstexprValue, GridFormula
-from irlens.model.errors import CaptureError, IrlensError
+from irlens.model.errors import CaptureError, IrlensError, NotInstalledError
 
 #: For grids that depend on the GPU: so many programs run one after the other.
 SM_COUNT = 4
@@ -67,13 +67,9 @@ def interpret(request: Request) -> Interpretation:
         CaptureError: PyTorch or NumPy is absent, or the kernel cannot be interpreted.
         UnknownNameError: There is no such kernel, or an override names nothing of it.
     """
-    absent = [name for name in ("torch", "numpy") if importlib.util.find_spec(name) is None]
-    if absent:
-        words = {"torch": "PyTorch", "numpy": "NumPy"}
-        raise CaptureError(
-            f"--interpret needs {words[absent[0]]}, which is not installed",
-            hint='pip install "irlens[run]"',
-        )
+    for module, package in (("torch", "PyTorch"), ("numpy", "NumPy")):
+        if importlib.util.find_spec(module) is None:
+            raise NotInstalledError("--interpret", package)
     ran = subprocess.run(
         module_processes.command(__name__, msgspec.json.encode(request).decode()),
         env=module_processes.environment(TRITON_INTERPRET="1"),

@@ -16,7 +16,7 @@ from irlens.compiler.triton_compat.execution import Compiled
 from irlens.compiler.triton_compat.jit import Kernel, Values
 from irlens.model.capture import RunResult
 from irlens.model.config import Target
-from irlens.model.errors import CaptureError
+from irlens.model.errors import CaptureError, NotInstalledError
 from irlens.model.sweep import Measurement, ProviderName, ProviderTime, Timing
 
 #: Of the times: ``Timing`` has them in this order.
@@ -180,9 +180,7 @@ def _timing(times: Sequence[float]) -> Timing:
 def _import_torch() -> Any:
     """Import PyTorch and check that it has a GPU."""
     if is_stand_in(sys.modules.get("torch")) or importlib.util.find_spec("torch") is None:
-        raise CaptureError(
-            "--run needs PyTorch, which is not installed", hint='pip install "irlens[run]"'
-        )
+        raise NotInstalledError("--run")
     import torch
 
     if not torch.cuda.is_available():

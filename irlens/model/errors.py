@@ -113,5 +113,14 @@ class CaptureError(IrlensError):
     """A kernel cannot be loaded, compiled or launched."""
 
 
+class NotInstalledError(CaptureError):
+    """Something, such as "--run", needs a package that ``irlens[run]`` installs."""
+
+    def __init__(self, user: str, package: str = "PyTorch") -> None:
+        super().__init__(
+            f"{user} needs {package}, which is not installed", hint='pip install "irlens[run]"'
+        )
+
+
 class ToolError(IrlensError):
     """A vendor's tool (ptxas, nvdisasm, ...) is missing or failed."""

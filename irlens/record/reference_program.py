@@ -11,7 +11,7 @@ import msgspec
 
 from irlens.artifacts.module_processes import Refused
 from irlens.compiler.request import Request
-from irlens.model.errors import IrlensError
+from irlens.model.errors import IrlensError, NotInstalledError
 from irlens.model.operations import RecordedProgram
 
 #: The module's name, for a job.
@@ -58,9 +58,7 @@ def _recorded(wanted: ReferenceRequest) -> Any:
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
-        raise IrlensError(
-            "a reference needs PyTorch, which is not installed", hint='pip install "irlens[run]"'
-        ) from error
+        raise NotInstalledError("a reference") from error
     from irlens.compiler.operations.log import active
     from irlens.compiler.operations.reference import record_reference
 

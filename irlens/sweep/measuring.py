@@ -10,7 +10,7 @@ from irlens.compiler import Device, Request, find_device, find_kernel
 from irlens.compiler.local_gpu import timing_identity
 from irlens.compiler.toolchains import environments
 from irlens.compiler.toolchains.versions import installed_triton
-from irlens.model.errors import IrlensError
+from irlens.model.errors import IrlensError, NotInstalledError
 from irlens.model.sweep import Measurement, ProviderName, ProviderTime, Trial
 from irlens.sweep.journal import Journal
 from irlens.sweep.rates import with_measurement
@@ -37,9 +37,7 @@ def device_for(purpose: str, hint: str) -> Device:
     if device is None:
         raise IrlensError(f"{purpose} needs a GPU, and this machine has none", hint=hint)
     if find_spec("torch") is None:
-        raise IrlensError(
-            f"{purpose} needs PyTorch, which is not installed", hint='pip install "irlens[run]"'
-        )
+        raise NotInstalledError(purpose)
     return device
 
 
