@@ -13,7 +13,7 @@ import msgspec
 
 
 class Refused(msgspec.Struct, frozen=True, tag="refused"):
-    """The answer of a child that cannot do what it is asked for; see ``IrlensError``."""
+    """The answer of a process that cannot do what it is asked for; see ``IrlensError``."""
 
     message: str
     hint: str | None = None

@@ -9,7 +9,6 @@ from typing import TypeAlias
 from irlens.compiler import KernelSource
 from irlens.compiler.planning import PlannedVariant
 from irlens.model.errors import IrlensError
-from irlens.model.sweep import Outcome
 from irlens.sweep.journal import Journal
 from irlens.sweep.tasks import (
     Compiled,
@@ -118,7 +117,7 @@ class _Compilation:
         self._compiling -= compiling
         try:
             if isinstance(answer, Crash):
-                self._take_crash(job, answer)
+                self._take_failure(job, answer)
             elif compiling:
                 self._take_compiled(job.numbers[0], decode_answer(answer, Compiled).failed)
             else:
@@ -142,22 +141,16 @@ class _Compilation:
             self.results[number] = result
             self._journal.add_result(number, result)
 
-    def _take_crash(self, job: Job, crash: Crash) -> None:
+    def _take_failure(self, job: Job, failure: Crash | IrlensError) -> None:
         if len(job.numbers) > 1:
-            self._split(job)
-            return
-        outcome: Outcome = "timed out" if crash.timed_out else "died"
-        self.results[job.numbers[0]] = Result(
-            outcome=outcome, reason=crash.reason, hint=crash.last_line
-        )
-
-    def _take_failure(self, job: Job, error: IrlensError) -> None:
-        if len(job.numbers) > 1:
-            self._split(job)
-            return
-        self.failures.append(error)
-        self.results[job.numbers[0]] = from_error(error)
-
-    def _split(self, job: Job) -> None:
-        """Inspect each variant of a job alone: one of them, or all together, are too much."""
-        self.jobs += [self._job(run_inspect, [number]) for number in job.numbers]
+            # Each variant is inspected alone: one of them, or all together, are too much.
+            self.jobs += [self._job(run_inspect, [number]) for number in job.numbers]
+        elif isinstance(failure, Crash):
+            self.results[job.numbers[0]] = Result(
+                outcome="timed out" if failure.timed_out else "died",
+                reason=failure.reason,
+                hint=failure.last_line,
+            )
+        else:
+            self.failures.append(failure)
+            self.results[job.numbers[0]] = from_error(failure)

@@ -17,6 +17,7 @@ import msgspec
 from irlens.analyze.time.counts import CountedLaunch
 from irlens.artifacts import report_cache
 from irlens.artifacts.code_listings import CodeListings
+from irlens.artifacts.module_processes import Refused
 from irlens.compiler import KernelSource, Request, capture, find_kernel
 from irlens.compiler.compile_request import measure
 from irlens.compiler.planning import Plan, plan
@@ -65,13 +66,6 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     pipelines: list[Depth] = []
     findings: list[Finding] = []
     bound: Bound | None = None
-
-
-class Failure(msgspec.Struct, frozen=True, tag="trouble"):
-    """Why a task could not be run at all; see ``IrlensError``."""
-
-    message: str
-    hint: str | None
 
 
 class Planned(msgspec.Struct, frozen=True, tag="planned"):
@@ -130,12 +124,12 @@ def encode_task(
 
 
 def run_plan(task: bytes) -> bytes:
-    """Return every variant that the task's requests ask for: ``Planned`` or ``Failure``."""
+    """Return every variant that the task's requests ask for: ``Planned`` or ``Refused``."""
     return _run(task, lambda task: Planned(plan(task.requests)))
 
 
 def run_compile(task: bytes) -> bytes:
-    """Compile the task's single request: ``Compiled`` or ``Failure``."""
+    """Compile the task's single request: ``Compiled`` or ``Refused``."""
     return _run(task, lambda task: Compiled(_failure(_captured(task.requests[0]))))
 
 
@@ -145,12 +139,12 @@ def run_inspect(task: bytes) -> bytes:
 
 
 def run_timing(task: bytes) -> bytes:
-    """Launch the task's single request repeatedly: ``Timed`` or ``Failure``."""
+    """Launch the task's single request repeatedly: ``Timed`` or ``Refused``."""
     return _run(task, lambda task: Timed(measure(task.requests[0], task.against)))
 
 
 def run_count(task: bytes) -> bytes:
-    """Count what the task's single request asks of each unit: ``Counted`` or ``Failure``."""
+    """Count what the task's single request asks of each unit: ``Counted`` or ``Refused``."""
     return _run(task, lambda task: _count(task.requests[0]))
 
 
@@ -158,10 +152,10 @@ def decode_answer(answer: bytes, kind: type[T]) -> T:
     """Return an answer of the expected kind.
 
     Raises:
-        IrlensError: It is a ``Failure``.
+        IrlensError: It is a ``Refused``.
     """
-    decoded = msgspec.msgpack.decode(answer, type=Answer | Failure)
-    if isinstance(decoded, Failure):
+    decoded = msgspec.msgpack.decode(answer, type=Answer | Refused)
+    if isinstance(decoded, Refused):
         raise IrlensError(decoded.message, hint=decoded.hint)
     if not isinstance(decoded, kind):
         raise TypeError(f"a {type(decoded).__name__}, not a {kind.__name__}")
@@ -172,11 +166,11 @@ def _run(encoded: bytes, work: Callable[[Task], Answer]) -> bytes:
     try:
         task = msgspec.msgpack.decode(encoded, type=Task)
         _check(task)
-        answer: Answer | Failure = work(task)
+        answer: Answer | Refused = work(task)
     except IrlensError as error:
-        answer = Failure(error.message, error.hint)
+        answer = Refused(error.message, error.hint)
     except Exception as error:  # a bug of irlens in one configuration must not end the sweep
-        answer = Failure(f"irlens failed: {type(error).__name__}: {error}", "please report it")
+        answer = Refused(f"irlens failed: {type(error).__name__}: {error}", "please report it")
     _freeze_imports()
     return msgspec.msgpack.encode(answer)
 

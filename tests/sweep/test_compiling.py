@@ -8,6 +8,7 @@ from typing import TypeAlias
 import msgspec
 import pytest
 
+from irlens.artifacts.module_processes import Refused
 from irlens.compiler import Request, find_kernel
 from irlens.compiler.planning import Plan, PlannedVariant
 from irlens.model.config import Target
@@ -16,7 +17,6 @@ from irlens.sweep.compiling import compile_variants
 from irlens.sweep.journal import Journal
 from irlens.sweep.tasks import (
     Compiled,
-    Failure,
     Handler,
     Inspected,
     Result,
@@ -27,14 +27,14 @@ from irlens.sweep.tasks import (
 from irlens.sweep.workers import Crash
 
 #: What a worker answers of configurations; ``None`` for one that it does not survive.
-Work: TypeAlias = Callable[[Handler, list[int]], Compiled | Inspected | Failure | None]
+Work: TypeAlias = Callable[[Handler, list[int]], Compiled | Inspected | Refused | None]
 
 
 def result(number: int) -> Result:
     return Result(outcome="fits", reason=str(number))
 
 
-def work(handler: Handler, numbers: list[int]) -> Compiled | Inspected | Failure | None:
+def work(handler: Handler, numbers: list[int]) -> Compiled | Inspected | Refused | None:
     if handler is run_compile:
         return Compiled(None)
     return Inspected([result(each) for each in numbers])
@@ -123,7 +123,7 @@ def test_workers_do_both_at_once_where_nothing_is_gained(
 def test_what_does_not_compile_is_not_inspected(variants: list[PlannedVariant]) -> None:
     failed = Result(outcome="failed", reason="no")
 
-    def fail(handler: Handler, numbers: list[int]) -> Compiled | Inspected | Failure | None:
+    def fail(handler: Handler, numbers: list[int]) -> Compiled | Inspected | Refused | None:
         if handler is run_compile and numbers == [3]:
             return Compiled(failed)
         if handler is run_compile and numbers == [4]:
@@ -138,11 +138,11 @@ def test_what_does_not_compile_is_not_inspected(variants: list[PlannedVariant]) 
     assert known == [0, 1, 2, 3], "the next run tries again what crashed"
 
 
-@pytest.mark.parametrize("answer", [None, Failure("broken", None)])
+@pytest.mark.parametrize("answer", [None, Refused("broken", None)])
 def test_one_that_cannot_be_inspected_leaves_the_others(
-    variants: list[PlannedVariant], answer: Failure | None
+    variants: list[PlannedVariant], answer: Refused | None
 ) -> None:
-    def fail(handler: Handler, numbers: list[int]) -> Compiled | Inspected | Failure | None:
+    def fail(handler: Handler, numbers: list[int]) -> Compiled | Inspected | Refused | None:
         if handler is run_inspect and 2 in numbers:
             return answer
         return work(handler, numbers)
@@ -158,13 +158,13 @@ def test_one_that_cannot_be_inspected_leaves_the_others(
 
 def test_what_fails_whatever_the_configuration_is_an_error(variants: list[PlannedVariant]) -> None:
     with pytest.raises(IrlensError, match="no Triton"):
-        compile_with(Pool(lambda *_: Failure("no Triton", None)), variants)
+        compile_with(Pool(lambda *_: Refused("no Triton", None)), variants)
 
 
 def test_known_results_are_not_asked_for_again(
     variants: list[PlannedVariant],
 ) -> None:
-    def stop(handler: Handler, numbers: list[int]) -> Compiled | Inspected | Failure | None:
+    def stop(handler: Handler, numbers: list[int]) -> Compiled | Inspected | Refused | None:
         if handler is run_inspect and 4 in numbers:
             raise KeyboardInterrupt
         return work(handler, numbers)
