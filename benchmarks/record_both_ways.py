@@ -25,7 +25,7 @@ from irlens.artifacts import elf
 from irlens.artifacts.load import load
 from irlens.compiler import find_device
 from irlens.model.capture import MANIFEST_NAME, STAGE_ORDER, Capture
-from irlens.session.reports import known_gpu
+from irlens.session.session import known_gpu
 
 _COMPARED = {f".{stage}" for stage in STAGE_ORDER} | {".json"}
 _WORKSPACE = re.compile(rb"\.irlens-tmp-[0-9a-f]+-[0-9a-f]+")

@@ -21,7 +21,7 @@ from irlens.compiler import Device, Request, find_device, find_kernel
 from irlens.compiler.sources.description import known_kernels
 from irlens.model.errors import IrlensError
 from irlens.model.sweep import SWEEP_SCHEMA, Sweep, Trial
-from irlens.session.reports import Session
+from irlens.session.session import Session
 from irlens.session.subject import Configurations
 from irlens.sweep.rates import with_measurement
 from irlens.sweep.tasks import (
@@ -57,7 +57,7 @@ def sweeps(step: int) -> dict[str, tuple[str, ...]]:
 
 def measure_samples(device: Device, until: float) -> Iterator[Sweep]:
     """Yield every sample, compiled for and timed on the GPU, at the sizes of its description."""
-    session, target = Session(quiet), gpu_name(device)
+    session, target = Session(), gpu_name(device)
     compilers, stopwatch = LocalPool(len(os.sched_getaffinity(0))), LocalPool(1)
     try:
         for spec in known_kernels():
@@ -122,13 +122,9 @@ def measure(spec: str, trial: Trial, pool: LocalPool, device: Device) -> Trial:
         return msgspec.structs.replace(trial, reason=f"no time: {error.message}")
 
 
-def quiet(message: str, *, transient: bool = False) -> None:
-    """Ignore a note."""
-
-
 def gpu_name(device: Device) -> str:
     """Return the name of the GPU for ``--target``: its product, whose roofline is known."""
-    return Session(quiet).default_gpu(device).name
+    return Session().default_gpu(device).name
 
 
 def main(folder: Path, seconds: float, step: int) -> None:

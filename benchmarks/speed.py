@@ -180,7 +180,7 @@ def tui(folder: Path) -> Iterator[Row]:
 async def list_entries(cache: str) -> None:
     """Print the processor time until the list has rows, and until it is complete."""
     from irlens.session.interactive import open_session
-    from irlens.session.reports import Session
+    from irlens.session.session import Session
     from irlens.session.subject import Configurations
     from irlens.tui.app import IrlensApp
     from irlens.tui.entries.table import EntryTable

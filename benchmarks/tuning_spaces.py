@@ -24,7 +24,7 @@ from time_model import Score, score  # type: ignore[import-not-found]  # beside 
 from irlens import gpus
 from irlens.compiler import find_device
 from irlens.model.sweep import Sweep, Trial
-from irlens.session.reports import Session
+from irlens.session.session import Session
 
 #: The axes of each space, over a sample's other settings.
 SPACES = {

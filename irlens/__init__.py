@@ -51,7 +51,7 @@ def capture(
     from irlens import gpus
     from irlens.compiler import Request
     from irlens.model.errors import CaptureError
-    from irlens.session.reports import Session
+    from irlens.session.session import Session
 
     gpu = gpus.find(target)
     request = Request(

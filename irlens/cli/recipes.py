@@ -13,7 +13,7 @@ from irlens.compiler.sources.lookup import known_files
 from irlens.model import files
 from irlens.model.errors import IrlensError
 from irlens.model.report import Report
-from irlens.session.reports import Session
+from irlens.session.session import Session
 from irlens.session.subject import Configurations, is_compiled
 
 

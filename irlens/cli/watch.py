@@ -19,7 +19,8 @@ from irlens.model.text import plural, printable_line
 from irlens.render.view.changes import verdict
 from irlens.render.view.code import code_summary
 from irlens.session.compilation import Compiler
-from irlens.session.reports import Session, report_of
+from irlens.session.reports import report_of
+from irlens.session.session import Session
 from irlens.session.subject import Configurations, is_compiled
 
 #: The assembler's input: the last stage that is readable without a disassembler.

@@ -18,7 +18,7 @@ from irlens.model.errors import IrlensError
 from irlens.render import DETAILS, Detail, Options, render
 from irlens.session.compilation import Compiler
 from irlens.session.explain import explain
-from irlens.session.reports import Session
+from irlens.session.session import Session
 from irlens.session.sides import Sides
 from irlens.session.source_lines import line_report
 from irlens.session.stages import check_stage
@@ -151,7 +151,7 @@ class Tools:
                 reports = self._session.reports(kernel, selection, sass=sass)
             else:
                 launched = self._launched(kernel, selection)
-                inspected = self._session.inspect_captures(kernel, launched, sass=sass)
+                inspected = self._session.inspect(kernel, launched, sass=sass)
                 reports = [report for _, report in inspected]
         options = Options(details=frozenset(details or ()))
         shown = reports if format == "csv" else reports[: documents.MAX_REPORTS]

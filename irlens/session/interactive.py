@@ -24,7 +24,8 @@ from irlens.session import entries
 from irlens.session.compilation import Compilations
 from irlens.session.entries import Item, Uncompiled, key_of
 from irlens.session.entry_index import EntryIndex, Indexed, can_index
-from irlens.session.reports import Session, report_of
+from irlens.session.reports import report_of
+from irlens.session.session import Session
 from irlens.session.subject import Configurations, is_compiled, saved_reports
 from irlens.session.suggest import Suggester
 from irlens.session.workbench import Entry, Setting

@@ -1,50 +1,19 @@
-"""From the subject to captures and reports: load or compile, then analyse or recall."""
+"""Reports of captures: recalled, or made and then remembered, many of them on all cores."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from irlens.artifacts import report_cache, store
-from irlens.model.capture import Capture, load_notes
-from irlens.model.errors import (
-    ArtifactError,
-    CaptureError,
-    IrlensError,
-    ToolError,
-    UnknownNameError,
-)
+from irlens.artifacts import report_cache
+from irlens.model.capture import Capture
+from irlens.model.errors import ArtifactError, IrlensError, ToolError
 from irlens.session.background import Due, disassembling, preparing
-from irlens.session.subject import (
-    Configurations,
-    is_compiled,
-    read_stdin,
-    refuse_options,
-    saved_reports,
-)
 
 if TYPE_CHECKING:
     from irlens.artifacts.code_listings import CodeListings
-    from irlens.compiler import Device, Request
-    from irlens.gpus import Gpu
     from irlens.model.report import Report
-
-DEFAULT_TARGET = "h100"
-_MAX_BROKEN_SHOWN = 5
-
-
-class Notify(Protocol):
-    """Receives messages that are not part of a result."""
-
-    def __call__(self, message: str, *, transient: bool = False) -> None:
-        """Show a message; a ``transient`` one matters only to a person who waits."""
-
-
-def ignore(message: str, *, transient: bool = False) -> None:
-    """Drop a message."""
-
 
 #: Captures that are disassembled unless asked otherwise: each takes nvdisasm half a second, once.
 _MOST_DISASSEMBLED = 8
@@ -104,424 +73,102 @@ def _listings(due: Sequence[Due]) -> "CodeListings":
     return CodeListings(capture for capture, sass in due if sass is False)
 
 
-class Session:
-    """Loads or compiles what the user named, and returns finished records.
+class _Recalled(NamedTuple):
+    """What a KERNEL selects, and the reports that are saved or remembered."""
+
+    kernel: str
+    selected: "Sequence[Capture | Report]"
+    sass: bool | None
+    reports: "list[Report | None]"
+
+
+def inspect_sets(
+    sets: "Sequence[tuple[str, Sequence[Capture | Report]]]",
+    sass: bool | None,
+    notify: Callable[[str], None],
+) -> "list[list[tuple[Capture | None, Report]]]":
+    """Return the reports of what several KERNELs select, see ``Session.inspect``.
+
+    Those that are not remembered are made on all cores if they are many.
 
     Args:
-        notify: Receives messages about skipped captures and slow steps.
-        compile: Compiles a request that the store does not answer; in this process if not given.
+        sets: Each KERNEL, for error messages, and what it selects.
+        sass: Whether to disassemble machine code too; ``None`` where a set has few captures.
+        notify: Receives what is skipped, and why.
+
+    Raises:
+        ArtifactError: A set has no readable capture.
     """
+    recalled = [_recall_set(kernel, selected, sass) for kernel, selected in sets]
+    missing = [
+        (each, one.sass)
+        for one in recalled
+        for each, report in zip(one.selected, one.reports, strict=True)
+        if isinstance(each, Capture) and report is None
+    ]
+    listings = _listings(missing) if missing else None
+    with preparing(missing, _make_reports):
+        return [_inspect_set(one, listings, notify) for one in recalled]
 
-    def __init__(
-        self,
-        notify: Notify = ignore,
-        compile: "Callable[[Request], Sequence[Capture]] | None" = None,  # noqa: A002
-    ) -> None:
-        self._notify = notify
-        self._compile = compile
-        self._default_announced = False
-        self._noted: set[str] = set()
 
-    def reports(
-        self, kernel: str, configurations: Configurations, *, sass: bool | None = None
-    ) -> "list[Report]":
-        """Return a report of everything that KERNEL and the options select, never an empty list.
+def _recall_set(
+    kernel: str, selected: "Sequence[Capture | Report]", sass: bool | None
+) -> _Recalled:
+    sass = _covers_machine_code(selected, sass)
+    reports = [recall(each, sass) if isinstance(each, Capture) else each for each in selected]
+    return _Recalled(kernel, selected, sass, reports)
 
-        Args:
-            kernel: KERNEL.
-            configurations: The configurations to compile.
-            sass: Whether to disassemble machine code too; ``None`` where there are few captures.
 
-        Raises:
-            IrlensError: KERNEL cannot be inspected.
-        """
-        return [report for _, report in self.inspect(kernel, configurations, sass=sass)]
-
-    def inspect(
-        self, kernel: str, configurations: Configurations, *, sass: bool | None = None
-    ) -> "list[tuple[Capture | None, Report]]":
-        """Return each report of ``reports`` with its capture, ``None`` for a saved report."""
-        return self.inspect_selected(kernel, self.select(kernel, configurations), sass=sass)
-
-    def inspect_selected(
-        self, kernel: str, selected: "Saved | list[Capture]", *, sass: bool | None = None
-    ) -> "list[tuple[Capture | None, Report]]":
-        """Return what ``inspect`` returns of what ``select`` returned."""
-        if isinstance(selected, Saved):
-            return [(None, report) for report in selected.reports]
-        return self.inspect_captures(kernel, selected, sass=sass)
-
-    def reports_of_sides(
-        self, sides: Sequence[tuple[str, Configurations]], *, sass: bool | None = None
-    ) -> "list[list[Report]]":
-        """Return what ``reports`` returns of each KERNEL and its configurations.
-
-        Raises:
-            IrlensError: A KERNEL cannot be inspected.
-        """
-        selected = [self.select(*side) for side in sides]
-        unread = [
-            (kernel, each)
-            for (kernel, _), each in zip(sides, selected, strict=True)
-            if not isinstance(each, Saved)
-        ]
-        inspected = iter(self._inspect_sets(unread, sass))
-        return [
-            each.reports if isinstance(each, Saved) else [report for _, report in next(inspected)]
-            for each in selected
-        ]
-
-    def select(self, kernel: str, configurations: Configurations) -> "Saved | list[Capture]":
-        """Return the saved reports or the captures that KERNEL and the options select."""
-        saved = saved_reports(kernel)
-        if saved is None:
-            return self.captures(kernel, configurations)
-        refuse_options(kernel, configurations)
-        return Saved(list(saved))
-
-    def inspect_captures(
-        self, kernel: str, captures: Sequence[Capture], *, sass: bool | None = None
-    ) -> "list[tuple[Capture | None, Report]]":
-        """Return the report of each readable capture, never an empty list.
-
-        Args:
-            kernel: KERNEL, for error messages.
-            captures: The captures that it selects.
-            sass: Whether to disassemble machine code too; ``None`` where there are few captures.
-
-        Raises:
-            ArtifactError: No capture is readable.
-        """
-        ((*inspected,),) = self._inspect_sets([(kernel, captures)], sass)
-        return inspected
-
-    def _inspect_sets(
-        self, sets: Sequence[tuple[str, Sequence[Capture]]], sass: bool | None
-    ) -> "list[list[tuple[Capture | None, Report]]]":
-        """Return the reports of several KERNELs' captures, see ``inspect_captures``.
-
-        Those that are not remembered are made on all cores if they are many.
-        """
-        coverages = [_covers_machine_code(captures, sass) for _, captures in sets]
-        known = [
-            [recall(capture, coverage) for capture in captures]
-            for (_, captures), coverage in zip(sets, coverages, strict=True)
-        ]
-        missing = [
-            (capture, coverage)
-            for (_, captures), coverage, reports in zip(sets, coverages, known, strict=True)
-            for capture, report in zip(captures, reports, strict=True)
-            if report is None
-        ]
-        listings = _listings(missing) if missing else None
-        with preparing(missing, _make_reports):
-            return [
-                self._inspect_set(kernel, captures, coverage, reports, listings)
-                for (kernel, captures), coverage, reports in zip(
-                    sets, coverages, known, strict=True
-                )
-            ]
-
-    def _inspect_set(
-        self,
-        kernel: str,
-        captures: Sequence[Capture],
-        sass: bool | None,
-        known: "Sequence[Report | None]",
-        listings: "CodeListings | None",
-    ) -> "list[tuple[Capture | None, Report]]":
-        inspected: list[tuple[Capture | None, Report]] = []
-        for capture, report in zip(captures, known, strict=True):
-            try:
-                made = report or report_of(capture, sass=sass, listings=listings)
-                inspected.append((capture, made))
-            except ArtifactError as error:
-                if len(captures) == 1:
-                    # A comparison has two sides: the message names the broken one.
-                    raise ArtifactError(f"{kernel}: {error.message}", hint=error.hint) from error
-                # One broken artifact must not hide the rest of a cache.
-                self._notify(f"skipped {capture.directory or capture.kernel}: {error.message}")
-        if not inspected:
-            raise _nothing_readable(kernel)
-        return inspected
-
-    def captures(self, kernel: str, configurations: Configurations) -> list[Capture]:
-        """Return every capture that KERNEL and the options select, never an empty list.
-
-        Raises:
-            IrlensError: KERNEL neither holds captures nor compiles to one.
-        """
-        if is_compiled(kernel) and (configurations.is_empty or kernel == "-"):
-            refuse_options(kernel, configurations)
-            _refuse_report(kernel)
-            return self._load(kernel)
-        if (launched := self.launched(kernel, configurations)) is not None:
-            return launched
-        return [capture for capture, _ in self.compile_all(kernel, configurations)]
-
-    def launched(self, kernel: str, configurations: Configurations) -> list[Capture] | None:
-        """Return captures that say nothing of their launch, completed with those that are given.
-
-        Returns:
-            ``None`` where KERNEL is something else, or options ask for another compilation.
-
-        Raises:
-            IrlensError: No capture can be launched so.
-        """
-        if kernel == "-" or not is_compiled(kernel) or configurations.is_empty:
-            return None
-        if not configurations.is_launch or saved_reports(kernel) is not None:
-            return None
-        captures = self._load(kernel)
-        if any(capture.manifest is not None for capture in captures):
-            return None  # irlens captured them, and can compile them again
-        from irlens.session.launch import launches
-
-        combinations = [(target, args) for target, _, args in configurations.as_written()]
-        launched: list[Capture] = []
-        refused: list[IrlensError] = []
-        for each in launches(captures, combinations, configurations.grid):
-            if isinstance(each, Capture):
-                launched.append(each)
-            else:
-                refused.append(each)
-        if not launched:
-            raise refused[0]
-        for error in refused:  # of several kernels only some have these arguments
-            self._notify(f"skipped: {error.message}")
-        return launched
-
-    def compile_all(
-        self, kernel: str, configurations: Configurations
-    ) -> "Iterator[tuple[Capture, Request]]":
-        """Yield each capture of a kernel, from the store or newly compiled, with its request.
-
-        Raises:
-            IrlensError: The kernel does not compile.
-        """
-        from irlens.compiler.compiler_output import set_crash_heading
-        from irlens.compiler.sources.description import find_kernels
-
-        set_crash_heading("irlens: error: the compiler ended the process. It said last:\n")
-        recompiled = is_compiled(kernel)
-        functions = [] if recompiled else [each.function for each in find_kernels(kernel)]
-        requests = list(self.requests(kernel, configurations))
-        if recompiled or len(functions) == 1:
-            for request in requests:
-                for capture in self.compile(request):
-                    yield capture, request
-            return
-        names = [f"{kernel}:{function}" for function in functions]
-        compiled = [each for name in names for each in self._compile_or_skip(name, requests)]
-        if not compiled:
-            raise CaptureError(
-                f"none of the {len(names)} kernels in {kernel} compiles as it is",
-                hint=f"name one, with its arguments: {names[0]} --arg NAME=VALUE",
-            )
-        yield from compiled
-
-    def _compile_or_skip(
-        self, kernel: str, requests: "Sequence[Request]"
-    ) -> "list[tuple[Capture, Request]]":
-        """Return the captures of one kernel of several; say why if there are none."""
-        own = [replace(request, kernel=kernel) for request in requests]
+def _inspect_set(
+    recalled: _Recalled, listings: "CodeListings | None", notify: Callable[[str], None]
+) -> "list[tuple[Capture | None, Report]]":
+    kernel, selected, sass, reports = recalled
+    inspected: list[tuple[Capture | None, Report]] = []
+    for each, report in zip(selected, reports, strict=True):
+        if not isinstance(each, Capture):
+            inspected.append((None, each))
+            continue
         try:
-            return [(capture, request) for request in own for capture in self.compile(request)]
-        except UnknownNameError as error:  # an option that is another kernel's
-            self._notify(f"skipped {kernel}: {error.message}")
-        except IrlensError as error:
-            self._notify(f"skipped {kernel}: {error.joined('; ')}")
-        return []
-
-    def compile(self, request: "Request") -> Sequence[Capture]:
-        """Return the captures of a request, from the store or newly compiled.
-
-        Raises:
-            IrlensError: The kernel does not compile.
-        """
-        from irlens.compiler import capture, is_stored, needs_install
-
-        if is_stored(request):
-            return self._note_loading(capture(request))
-        self.ensure_store()
-        install = needs_install(request.triton)
-        if install:
-            self._announce_install(request.triton)
-        message = f"compiling {request.kernel} for {request.target.name} ..."
-        self._notify(message, transient=not install)  # an installation takes minutes
-        return self._note_loading((self._compile or capture)(request))
-
-    def ensure_store(self) -> None:
-        """Go on with a temporary directory, and say so, if the store cannot be written."""
-        problem = store.ensure_writable()
-        if problem is not None:
-            self._notify(f"{problem}; using a temporary directory, which is removed at the end")
-
-    def _note_loading(self, captures: Sequence[Capture]) -> Sequence[Capture]:
-        """Show once what a user should know about how a kernel's file was loaded."""
-        for manifest in (each.manifest for each in captures if each.manifest is not None):
-            self.note_once(load_notes(manifest.file, manifest.absent, manifest.stopped))
-        return captures
-
-    def note_once(self, notes: Sequence[str]) -> None:
-        """Show the notes that this session has not shown yet."""
-        for note in notes:
-            if note not in self._noted:
-                self._noted.add(note)
-                self._notify(note)
-
-    def requests(self, kernel: str, configurations: Configurations) -> "Iterator[Request]":
-        """Yield a request for each selected configuration; the compiler varies slowest.
-
-        Each capture that KERNEL holds is requested again, with what the options change.
-
-        Raises:
-            UnknownNameError: A target is unknown.
-            CaptureError: The source of a capture is unknown or gone.
-        """
-        if is_compiled(kernel):
-            yield from self._recompilations(kernel, configurations)
-            return
-        from irlens import gpus
-        from irlens.compiler import Request, find_device
-
-        device = find_device()
-        default = None if configurations.targets else self.default_gpu(device)
-        for triton in configurations.tritons or (None,):
-            for target, settings, args in configurations.combinations():
-                gpu = default or gpus.find(target or DEFAULT_TARGET)
-                is_present = device is not None and device.target.arch == gpu.arch.name
-                # The environment of another Triton rarely has PyTorch.
-                can_run = is_present and triton is None and _has_torch()
-                yield Request(
-                    kernel=kernel,
-                    target=gpu.target,
-                    sm_count=gpu.sm_count,
-                    settings=settings,
-                    args=args,
-                    grid=configurations.grid,
-                    run=can_run if configurations.run is None else configurations.run,
-                    triton=triton,
-                )
-
-    def _recompilations(self, kernel: str, configurations: Configurations) -> "Iterator[Request]":
-        from irlens.session.recompile import is_edited, recompilations
-
-        _refuse_report(kernel)
-        for capture, request in recompilations(self._load(kernel), configurations):
-            edited = ", which has changed since" if is_edited(capture, request.kernel) else ""
-            self.note_once([f"compiling from {request.kernel}{edited}"])
-            yield request
-
-    def default_gpu(self, device: "Device | None") -> "Gpu":
-        """Return the GPU to compile for without ``--target``: the one present, or the default.
-
-        A default is announced once.
-        """
-        from irlens import gpus
-
-        if device is not None:
-            return known_gpu(device)
-        if not self._default_announced:
-            self._default_announced = True
-            self._notify(f"no GPU present and no --target: compiling for {DEFAULT_TARGET}")
-        return gpus.find(DEFAULT_TARGET)
-
-    def require_triton(self, triton: str | None) -> None:
-        """Install a Triton if needed, so that its absence is not reported as a kernel's error.
-
-        Raises:
-            IrlensError: The Triton does not exist.
-        """
-        from irlens.compiler.toolchains import environments
-        from irlens.compiler.toolchains.versions import triton_version
-
-        if triton is None:
-            triton_version()
-            return
-        if environments.needs_install(triton):
-            self._announce_install(triton)
-        environments.find_interpreter(triton)
-
-    def _announce_install(self, triton: str | None) -> None:
-        self._notify(f"installing Triton {triton}, once ...")
-
-    def _load(self, kernel: str) -> list[Capture]:
-        from irlens.artifacts.entries import Broken
-        from irlens.artifacts.load import load, load_bytes
-
-        if kernel == "-":
-            return list(load_bytes(read_stdin(), name="stdin"))
-        broken: list[Broken] = []
-        captures: list[Capture] = []
-        for entry in load(Path(kernel).expanduser()):
-            if isinstance(entry, Broken):
-                broken.append(entry)
-            else:
-                captures.append(entry)
-        for entry in broken[:_MAX_BROKEN_SHOWN]:
-            self._notify(f"skipped {entry.path}: {entry.reason}")
-        if len(broken) > _MAX_BROKEN_SHOWN:
-            self._notify(f"skipped {len(broken) - _MAX_BROKEN_SHOWN} more")
-        if not captures:
-            raise _nothing_readable(kernel)
-        return captures
+            inspected.append((each, report or report_of(each, sass=sass, listings=listings)))
+        except ArtifactError as error:
+            if len(selected) == 1:
+                # A comparison has two sides: the message names the broken one.
+                raise ArtifactError(f"{kernel}: {error.message}", hint=error.hint) from error
+            # One broken artifact must not hide the rest of a cache.
+            notify(f"skipped {each.directory or each.kernel}: {error.message}")
+    if not inspected:
+        raise nothing_readable(kernel)
+    return inspected
 
 
-class Saved(NamedTuple):
-    """The reports of a file."""
+def nothing_readable(kernel: str) -> ArtifactError:
+    """Return the error of a KERNEL without a readable capture."""
+    return ArtifactError(f"{kernel} holds no readable capture")
 
-    reports: "list[Report]"
 
-
-def report_keys(captures: Sequence[Capture], sass: bool | None) -> list[str] | None:
-    """Return the keys of the captures' reports; ``None`` if an artifact is unreadable.
+def report_keys(selected: "Sequence[Capture | Report]", sass: bool | None) -> list[str] | None:
+    """Return the keys of captures' reports.
 
     Args:
-        captures: What KERNEL selects.
+        selected: What KERNEL selects.
         sass: As ``Session.inspect`` takes it.
+
+    Returns:
+        ``None`` if an artifact is unreadable, or reports are saved ones.
     """
-    coverage = _covers_machine_code(captures, sass)
+    sass = _covers_machine_code(selected, sass)
+    captures = [each for each in selected if isinstance(each, Capture)]
+    if len(captures) < len(selected):
+        return None
     try:
         return [
-            report_cache.key(each, sass="cubin" in each.stages if coverage is None else coverage)
+            report_cache.key(each, sass="cubin" in each.stages if sass is None else sass)
             for each in captures
         ]
     except ArtifactError:  # making the report reports the error
         return None
 
 
-def _covers_machine_code(captures: Sequence[Capture], sass: bool | None) -> bool | None:
+def _covers_machine_code(selected: "Sequence[Capture | Report]", sass: bool | None) -> bool | None:
     """Return ``report_of``'s argument for several captures: only few are disassembled unasked."""
-    return False if sass is None and len(captures) > _MOST_DISASSEMBLED else sass
-
-
-def known_gpu(device: "Device") -> "Gpu":
-    """Return the GPU that is present: the product that its driver names, or its architecture."""
-    from irlens import gpus
-
-    try:
-        return gpus.find(device.name or device.target.arch)
-    except UnknownNameError:
-        return gpus.by_arch(device.target.arch)
-
-
-def _refuse_report(kernel: str) -> None:
-    """Raise ``IrlensError`` for a saved report."""
-    if saved_reports(kernel) is not None:
-        name = "stdin" if kernel == "-" else kernel
-        raise IrlensError(
-            f"{name} is a saved report, which holds no code",
-            hint="name the capture that the report was made from",
-        )
-
-
-def _nothing_readable(kernel: str) -> ArtifactError:
-    return ArtifactError(f"{kernel} holds no readable capture")
-
-
-def _has_torch() -> bool:
-    """Whether kernels can be launched; the check does not load PyTorch."""
-    from importlib.util import find_spec
-
-    return find_spec("torch") is not None
+    return False if sass is None and len(selected) > _MOST_DISASSEMBLED else sass

@@ -8,7 +8,7 @@ from irlens.model.comparison import Comparisons
 from irlens.model.errors import IrlensError
 from irlens.model.report import Report
 from irlens.session.background import disassembling
-from irlens.session.reports import Session
+from irlens.session.session import Session
 from irlens.session.subject import Configurations, is_compiled
 
 
@@ -135,7 +135,7 @@ class SinceLastSave(Sides):
         self, after: str, *, sass: bool | None = None
     ) -> tuple[Sequence[Report], Sequence[Report]]:
         before, now = (
-            [one for _, one in self._session.inspect_captures(after, captures, sass=sass)]
+            [one for _, one in self._session.inspect(after, captures, sass=sass)]
             for captures in self._both_captures(after)
         )
         return before, now

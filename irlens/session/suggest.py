@@ -16,7 +16,8 @@ from irlens.model import files
 from irlens.model.errors import CaptureError, IrlensError
 from irlens.model.suggestion import Suggestion
 from irlens.session.child import Child
-from irlens.session.reports import Session, report_of
+from irlens.session.reports import report_of
+from irlens.session.session import Session
 
 # They load the compiler layer.
 if TYPE_CHECKING:

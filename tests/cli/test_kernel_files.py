@@ -9,7 +9,7 @@ import pytest
 
 from irlens.model.errors import CaptureError
 from irlens.session.interactive import open_session
-from irlens.session.reports import Session
+from irlens.session.session import Session
 from irlens.session.subject import Configurations
 
 HEAD = "import triton\nimport triton.language as tl\n"

@@ -19,7 +19,7 @@ from irlens.diff.code import captures as code_captures
 from irlens.diff.code import compare_code
 from irlens.model.code import CodeComparison
 from irlens.render.view.code import code_summary
-from irlens.session.reports import Session
+from irlens.session.session import Session
 
 CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
 KERNEL = """

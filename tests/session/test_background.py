@@ -11,7 +11,8 @@ from irlens.model.capture import Capture
 from irlens.session import background
 from irlens.session import reports as session_reports
 from irlens.session.background import Due, preparing
-from irlens.session.reports import Session, report_of
+from irlens.session.reports import report_of
+from irlens.session.session import Session
 
 CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
 FOLDER = "IRLENS_TEST_FOLDER"
@@ -55,7 +56,7 @@ def test_they_equal_those_made_here(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, threads: bool
 ) -> None:
     monkeypatch.setattr(background, "_can_fork", lambda: not threads)
-    made = [report for _, report in Session().inspect_captures("", captures(), sass=False)]
+    made = [report for _, report in Session().inspect("", captures(), sass=False)]
     assert len(list((tmp_path / "cache" / "reports").glob("*.json"))) == 3
     monkeypatch.setenv("IRLENS_CACHE_DIR", str(tmp_path / "another"))
     assert made == [report_of(capture) for capture in captures()]
@@ -63,18 +64,18 @@ def test_they_equal_those_made_here(
 
 def test_a_worker_that_dies_costs_time_only() -> None:
     with preparing([(capture, False) for capture in captures()], die):
-        assert Session().inspect_captures("", captures()[:1], sass=False)
+        assert Session().inspect("", captures()[:1], sass=False)
 
 
 def test_without_a_cache_reports_are_made_here(cache: Path) -> None:
     cache.write_text("a file where the directory should be")
     with preparing([(capture, False) for capture in captures()], die):
         pass
-    assert len(Session().inspect_captures("", captures(), sass=False)) == 3
+    assert len(Session().inspect("", captures(), sass=False)) == 3
 
 
 def test_remembered_reports_need_no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    first = Session().inspect_captures("", captures(), sass=False)
+    first = Session().inspect("", captures(), sass=False)
     monkeypatch.setattr(background, "_spread", lambda *_: pytest.fail("nothing is to be made"))
     monkeypatch.setattr(session_reports, "report_of", lambda *_, **__: pytest.fail("recalled"))
-    assert Session().inspect_captures("", captures(), sass=False) == first
+    assert Session().inspect("", captures(), sass=False) == first

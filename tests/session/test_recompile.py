@@ -21,7 +21,7 @@ from irlens.session import recompile
 from irlens.session.compilation import Compiler
 from irlens.session.interactive import InteractiveSession
 from irlens.session.recompile import request_of, settings_of, source_of, unknown_source
-from irlens.session.reports import Session
+from irlens.session.session import Session
 from irlens.session.subject import Configurations
 from tests.session.compiled import compiled_here, never_asked, when_compiling
 

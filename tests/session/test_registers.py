@@ -12,7 +12,8 @@ from irlens.model.pressure import Pressure, StagePressure
 from irlens.model.source import SourceLocation
 from irlens.render import DETAILS, Options, render
 from irlens.session import reports as session_reports
-from irlens.session.reports import Session, report_of
+from irlens.session.reports import report_of
+from irlens.session.session import Session
 from irlens.session.subject import Configurations
 
 CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
@@ -56,7 +57,7 @@ def test_many_captures_are_not_disassembled_unless_asked(monkeypatch: pytest.Mon
     monkeypatch.setattr(session_reports, "_MOST_DISASSEMBLED", 1)
     captures = [next(iter(load(SOFTMAX))) for _ in range(2)]
     for sass, expected in ((None, False), (True, True), (False, False)):
-        for _, report in Session().inspect_captures("two", captures, sass=sass):
+        for _, report in Session().inspect("two", captures, sass=sass):
             assert (report.pressure.sass is not None) == expected
 
 

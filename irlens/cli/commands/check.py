@@ -166,7 +166,7 @@ def _make_all(
     """
     from irlens.check.pairing import RecipeResult
     from irlens.cli.recipes import is_gone, make
-    from irlens.session.reports import Session
+    from irlens.session.session import Session
 
     session = Session(output.note)
     known = _recipes_of(baseline)

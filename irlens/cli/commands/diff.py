@@ -127,7 +127,7 @@ def _sides(
     configurations: "Configurations",
 ) -> "Sides":
     """Return what the arguments name."""
-    from irlens.session.reports import Session
+    from irlens.session.session import Session
     from irlens.session.sides import Sides, SinceLastSave, between_revisions
 
     session = Session(output.note)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:  # running the command loads them
     from irlens.model.code import CodeComparisons
     from irlens.model.listing import Listing
     from irlens.model.report import Report
-    from irlens.session.reports import Session
+    from irlens.session.session import Session
     from irlens.session.subject import Configurations
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -132,7 +132,7 @@ def command(
         _refuse_report_options(stage, place, ("all",) if everything else details, options)
     if watch:
         options["pager"] = False  # a pager waits for a key, not for a save
-    from irlens.session.reports import Session
+    from irlens.session.session import Session
 
     session, configurations = Session(output.note), selected(options)
     shown = frozenset(DETAILS if everything else details)
@@ -168,10 +168,11 @@ def _show_other(
     if others or interpret:
         raise click.UsageError("--program shows one program alone: remove the other options")
     from irlens.cli import one_program
-    from irlens.session.reports import Session
+    from irlens.session.session import Session
 
     place = one_program.parse_program(program)
-    inspected = Session(output.note).inspect(kernel, selected(options))
+    session = Session(output.note)
+    inspected = session.inspect(kernel, session.select(kernel, selected(options)))
     return one_program.show(inspected, place, options)
 
 
@@ -233,12 +234,12 @@ def _show_page(
 ) -> None:
     """Show the page of reports as it was shown before, if nothing changed since."""
     from irlens.artifacts import report_cache
-    from irlens.session.reports import Saved, report_keys
+    from irlens.session.reports import report_keys
 
     selected = session.select(kernel, configurations)
-    keys = None if isinstance(selected, Saved) else report_keys(selected, sass)
+    keys = report_keys(selected, sass)
     if keys is None or not is_lasting("reports", options):
-        inspected = session.inspect_selected(kernel, selected, sass=sass)
+        inspected = session.inspect(kernel, selected, sass=sass)
         _show_reports(inspected, details, kernel, options)
         return
     facts = page_facts(as_typed([kernel], options), options)
@@ -247,7 +248,7 @@ def _show_page(
     if page is not None:
         output.write(page, options["destination"], paged=options["pager"])
         return
-    inspected = session.inspect_selected(kernel, selected, sass=sass)
+    inspected = session.inspect(kernel, selected, sass=sass)
     page = _show_reports(inspected, details, kernel, options)
     report_cache.remember_page(key, page, keys)
 
@@ -262,7 +263,7 @@ def _show_saved(
     captures: "Sequence[Capture]",
 ) -> None:
     """Show the reports of what was compiled after a save."""
-    inspected = session.inspect_captures(kernel, captures, sass=sass)
+    inspected = session.inspect(kernel, captures, sass=sass)
     _show_reports(inspected, details, kernel, options)
 
 

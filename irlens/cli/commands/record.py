@@ -176,7 +176,7 @@ def _gpus(names: tuple[str, ...]) -> "tuple[list[Gpu], bool]":
     """Return the GPUs to compile for, and whether to fake them: all but the one present."""
     from irlens import gpus
     from irlens.compiler import find_device
-    from irlens.session.reports import Session
+    from irlens.session.session import Session
 
     if names:
         return [gpus.find(name) for name in names], True

@@ -52,7 +52,7 @@ class _Options(ConfigOptions, WritingOptions):
 def command(kernel: str, most: int, jobs: int | None, **options: Unpack[_Options]) -> Exit:
     """Suggest a configuration of one kernel."""
     configurations = selected_configs(options)
-    from irlens.session.reports import Session
+    from irlens.session.session import Session
     from irlens.session.suggest import suggest_near
 
     session = Session(output.note)

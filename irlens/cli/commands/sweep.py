@@ -184,7 +184,7 @@ def command(
         raise click.UsageError(
             "--prune-list - and the report would both go to stdout: give one of them a file"
         )
-    from irlens.session.reports import Session
+    from irlens.session.session import Session
     from irlens.sweep.measuring import require_device
     from irlens.sweep.run import build_sweep
     from irlens.sweep.selection import Selection

@@ -85,7 +85,7 @@ def command(
         _check_terminal()
     gc.disable()  # until the first frame: collections took a tenth of the start-up time
     from irlens.session.interactive import open_session
-    from irlens.session.reports import Session
+    from irlens.session.session import Session
 
     session = open_session(kernel, selected(options), Session(output.note))
     entry = session.single() if kernel is not None else None

@@ -10,7 +10,7 @@ from irlens.compiler import Request
 from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError, IrlensError
 from irlens.session.interactive import open_session
-from irlens.session.reports import Session
+from irlens.session.session import Session
 from irlens.session.subject import Configurations, is_compiled
 
 SAMPLES = Path(__file__).parents[2] / "samples"
