@@ -1,4 +1,4 @@
-"""Runs a sweep: compile a grid of configurations, select and sort the results, rank the figures."""
+"""Runs a sweep: compile a grid of configurations, then select and sort the results."""
 
 import math
 from collections import Counter
@@ -7,14 +7,15 @@ from contextlib import ExitStack
 
 import msgspec
 
-from irlens import gpus as arch
+from irlens import gpus
 from irlens.compiler import Request, find_kernel
 from irlens.compiler.planning import Plan, PlannedVariant
 from irlens.compiler.toolchains.versions import version_of
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import IrlensError
-from irlens.model.sweep import SWEEP_SCHEMA, Correlation, Sweep, Trial
+from irlens.model.sweep import SWEEP_SCHEMA, Sweep, Trial
 from irlens.sweep.compiling import compile_variants
+from irlens.sweep.correlations import correlations
 from irlens.sweep.journal import Journal
 from irlens.sweep.measuring import Progress
 from irlens.sweep.selection import (
@@ -26,11 +27,9 @@ from irlens.sweep.selection import (
     check_keys,
     check_names,
     check_rank,
-    figures_of,
     needs_time,
     passes,
     size_axis,
-    sort_by_size,
     sort_trials,
     split_top,
     target_facts,
@@ -124,9 +123,10 @@ def build_sweep(grid: CompiledGrid, selection: Selection, device: str | None = N
     targets = list(dict.fromkeys(trial.target for trial in grid.trials))
     kept = [trial for trial in grid.trials if passes(trial, selection.filters)]
     axis = size_axis(grid.trials)
-    ordered = sort_trials(kept, targets, selection.order or DEFAULT_ORDER)
-    if axis is not None and not selection.order:
-        ordered = sort_by_size(ordered, targets, axis)
+    if selection.order:
+        ordered = sort_trials(kept, targets, selection.order)
+    else:
+        ordered = sort_trials(kept, targets, DEFAULT_ORDER, axis)
     ordered, outranked = split_top(ordered, selection.top)
     return Sweep(
         schema=SWEEP_SCHEMA,
@@ -230,56 +230,4 @@ def _tritons(variants: Sequence[PlannedVariant]) -> list[str | None]:
 
 def _names(variant: PlannedVariant) -> dict[str, ConstexprValue]:
     """Return the names that ``--where`` may use."""
-    target = variant.request.target
-    gpu = arch.find(target.product) if target.product else arch.by_arch(target.arch)
-    return {**target_facts(gpu), **variant.names}
-
-
-#: Below so many samples any order is a coincidence.
-_FEWEST = 3
-
-
-def correlations(trials: Sequence[Trial], figures: Sequence[str]) -> list[Correlation]:
-    """Return the correlation of each figure with the median times, strongest first."""
-    unsorted = [_correlation(trials, figure) for figure in figures]
-    return sorted(unsorted, key=lambda each: -abs(each.rho) if each.rho is not None else 1.0)
-
-
-def spearman(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """Return Spearman's rank correlation of two equally long samples, -1..1.
-
-    It is Pearson's correlation of the ranks; equal values share the mean of their ranks
-    (C. Spearman, The Proof and Measurement of Association between Two Things, 1904).
-
-    Returns:
-        ``None`` for fewer than three pairs, and where all values of a sample are equal.
-    """
-    if len(first) < _FEWEST:
-        return None
-    mean = (len(first) + 1) / 2
-    one = [rank - mean for rank in _ranks(first)]
-    other = [rank - mean for rank in _ranks(second)]
-    spread = math.sqrt(_dot(one, one) * _dot(other, other))
-    return _dot(one, other) / spread if spread else None
-
-
-def _correlation(trials: Sequence[Trial], figure: str) -> Correlation:
-    pairs = [
-        (float(value), trial.timing.median_ms)
-        for trial in trials
-        if trial.timing is not None and isinstance(value := figures_of(trial)[figure], int | float)
-    ]
-    rho = spearman([value for value, _ in pairs], [time for _, time in pairs])
-    return Correlation(figure=figure, trials=len(pairs), rho=rho)
-
-
-def _ranks(values: Sequence[float]) -> list[float]:
-    """Return each value's rank, from 1; equal values share the mean of their ranks."""
-    ordered = sorted(values)
-    first = {value: index for index, value in reversed(list(enumerate(ordered, 1)))}
-    last = {value: index for index, value in enumerate(ordered, 1)}
-    return [(first[value] + last[value]) / 2 for value in values]
-
-
-def _dot(first: Sequence[float], second: Sequence[float]) -> float:
-    return math.fsum(one * other for one, other in zip(first, second, strict=True))
+    return {**target_facts(gpus.find(variant.request.target.name)), **variant.names}

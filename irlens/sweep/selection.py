@@ -130,17 +130,22 @@ def allows(constraints: Sequence[str], names: Mapping[str, ConstexprValue], opti
 
 
 def sort_trials(
-    trials: Sequence[Trial], targets: Sequence[Target], keys: Sequence[str]
+    trials: Sequence[Trial],
+    targets: Sequence[Target],
+    keys: Sequence[str],
+    axis: str | None = None,
 ) -> list[Trial]:
     """Sort trials by target, then by outcome, then by the keys.
 
-    Equal trials keep their order. Unknown figures come last.
+    Equal trials keep their order. Unknown figures come last. With an ``axis``, its size comes
+    before the keys: times of other sizes do not compare.
     """
 
     def rank(trial: Trial) -> tuple[object, ...]:
         figures = figures_of(trial)
+        size = trial.value(axis) if axis is not None else 0
         by_keys = (_rank(key, figures[key.removeprefix("-")]) for key in keys)
-        return targets.index(trial.target), OUTCOMES.index(trial.outcome), *by_keys
+        return targets.index(trial.target), OUTCOMES.index(trial.outcome), size or 0, *by_keys
 
     return sorted(trials, key=rank)
 
@@ -166,16 +171,6 @@ def size_axis(trials: Sequence[Trial]) -> str | None:
         if len(different) > 1 and None not in values and len(values) == len(different):
             return name
     return None
-
-
-def sort_by_size(trials: Sequence[Trial], targets: Sequence[Target], axis: str) -> list[Trial]:
-    """Sort sorted trials by target, outcome and size: times of other sizes do not compare."""
-
-    def rank(trial: Trial) -> tuple[int, int, int]:
-        size = trial.value(axis)
-        return targets.index(trial.target), OUTCOMES.index(trial.outcome), size or 0
-
-    return sorted(trials, key=rank)
 
 
 def prune_list(trials: Sequence[Trial], kept: Sequence[Trial]) -> list[dict[str, object]]:

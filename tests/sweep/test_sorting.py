@@ -16,7 +16,6 @@ from irlens.sweep.selection import (
     check_rank,
     prune_list,
     size_axis,
-    sort_by_size,
     sort_trials,
     split_top,
 )
@@ -135,4 +134,4 @@ def test_sizes_come_before_times(trial: Callable[..., Trial], h100: Target) -> N
     ordered = [sized(8, 1.0), sized(8, 2.0), sized(64, 0.5), sized(128, 0.1)]
     by_time = sort_trials(ordered, [h100], DEFAULT_ORDER)
     assert by_time != ordered
-    assert sort_by_size(by_time, [h100], "n") == ordered
+    assert sort_trials(by_time, [h100], DEFAULT_ORDER, axis="n") == ordered
