@@ -44,17 +44,12 @@ class Compiled(msgspec.Struct, frozen=True, tag="done"):
 Answer: TypeAlias = Compiled | Refused
 
 
-class Compiler:
+class Compiler(Child):
     """Runs one compilation at a time; ``cancel`` may be called from any thread."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._lock = threading.Lock()
-        self._child = Child()
-
-    @property
-    def cancels(self) -> int:
-        """Number of calls of ``cancel`` so far, for ``compile``."""
-        return self._child.cancels
 
     def compile(self, request: "Request", cancels: int | None = None) -> list[Capture]:
         """Compile a kernel into the store.
@@ -86,13 +81,9 @@ class Compiler:
             raise CaptureError(f"compiling {request.kernel} left no readable capture")
         return captures
 
-    def cancel(self) -> None:
-        """Abandon the running compilation, if there is one."""
-        self._child.cancel()
-
     def _run_child(self, request: "Request", cancels: int) -> list[str]:
         """Return the directories of the compiled captures."""
-        ended = self._child.run(__name__, msgspec.json.encode(request), cancels)
+        ended = self.run(__name__, msgspec.json.encode(request), cancels)
         if self.cancels != cancels:
             raise CaptureError(f"compiling {request.kernel} was cancelled")
         try:

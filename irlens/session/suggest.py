@@ -86,16 +86,8 @@ def _estimate(request: "Request") -> "TimeEstimate | None":
     return report_of(compiled).time
 
 
-class Suggester:
+class Suggester(Child):
     """Compiles neighbours in a child process; ``cancel`` may be called from any thread."""
-
-    def __init__(self) -> None:
-        self._child = Child()
-
-    @property
-    def cancels(self) -> int:
-        """Number of calls of ``cancel`` so far, for ``suggest``."""
-        return self._child.cancels
 
     def suggest(
         self, request: "Request", cancels: int, progress: Callable[[int, int], None]
@@ -118,8 +110,8 @@ class Suggester:
             if isinstance(reached, Reached):
                 progress(reached.done, reached.total)
 
-        ended = self._child.run(__name__, msgspec.json.encode(request), cancels, on_line)
-        if self._child.cancels != cancels:
+        ended = self.run(__name__, msgspec.json.encode(request), cancels, on_line)
+        if self.cancels != cancels:
             raise CaptureError(f"compiling the neighbours of {request.kernel} was cancelled")
         match _decode(ended.last_line):
             case Suggested(suggestion):
@@ -128,10 +120,6 @@ class Suggester:
                 raise IrlensError(message, hint=hint)
             case _:
                 raise ended.died(request.kernel)
-
-    def cancel(self) -> None:
-        """Stop the child and its workers, if they run."""
-        self._child.cancel()
 
 
 def _decode(line: bytes) -> Line | None:

@@ -284,7 +284,7 @@ def test_the_workers_of_a_suggestion_end_with_it() -> None:
     seen: dict[int, list[int]] = {}
 
     def cancel(_done: int, total: int) -> None:
-        process = bench._suggester._child._process
+        process = bench._suggester._process
         assert process is not None
         if total > 1 and process.pid not in seen:
             seen[process.pid] = _alive(process.pid)
