@@ -33,15 +33,14 @@ class _Batch:
     def __init__(self) -> None:
         self.entries: list[tuple[Path, tuple[str, ...]]] = []
         #: Waits for the rows; ``None`` until a worker has the task.
-        self.rows: Callable[[], list[EntryRows]] | None = None
+        self.wait: Callable[[], list[EntryRows]] | None = None
 
 
 class _Waiting(msgspec.Struct, Generic[T]):
-    """What the caller knows of an entry, and its rows or where they will be."""
+    """What the caller knows of an entry, and its rows or where, at which index, they will be."""
 
     tag: T
-    rows: EntryRows | None
-    batch: _Batch | None = None
+    rows: EntryRows | _Batch
     index: int = 0
 
 
@@ -82,7 +81,7 @@ class Reader(Generic[T]):
             self._queue.append(_Waiting(tag, read_rows(directory, keys, listing)))
         else:
             at = len(self._batch.entries)
-            self._queue.append(_Waiting(tag, None, self._batch, at))
+            self._queue.append(_Waiting(tag, self._batch, at))
             self._batch.entries.append((directory, tuple(keys)))
             if at + 1 == _BATCH:
                 self._submit()
@@ -96,38 +95,38 @@ class Reader(Generic[T]):
     def _ready(self) -> Iterator[tuple[T, EntryRows]]:
         """Yield what is known, or waits for more than the workers need to be busy."""
         most = self._jobs * _AHEAD * _BATCH
-        while self._queue and (self._queue[0].rows is not None or len(self._queue) > most):
+        while self._queue and (
+            isinstance(self._queue[0].rows, EntryRows) or len(self._queue) > most
+        ):
             yield self._first()
 
     def _first(self) -> tuple[T, EntryRows]:
         waiting = self._queue.popleft()
-        if waiting.rows is not None:
+        if isinstance(waiting.rows, EntryRows):
             return waiting.tag, waiting.rows
-        if waiting.batch is self._batch:
-            self._submit()
-        if waiting.batch is None or waiting.batch.rows is None:
-            raise AssertionError("a batch that was left is submitted")
+        wait = waiting.rows.wait or self._submit()  # only the last batch is not submitted yet
         try:
-            return waiting.tag, waiting.batch.rows()[waiting.index]
+            return waiting.tag, wait()[waiting.index]
         except BrokenProcessPool as error:
             raise IrlensError(
                 "a worker process ended unexpectedly", hint="try again with --jobs 1"
             ) from error
 
-    def _submit(self) -> None:
+    def _submit(self) -> Callable[[], list[EntryRows]]:
+        """Have the last batch read, and return the function that waits for its rows."""
+        batch, self._batch = self._batch, _Batch()
         if self._cluster is not None:
             from irlens.session.scan.cluster import submit
 
-            self._batch.rows = submit(self._cluster, self._batch.entries)
-            self._batch = _Batch()
-            return
+            batch.wait = submit(self._cluster, batch.entries)
+            return batch.wait
         if self._pool is None:
             # The workers have the analyses that this process has loaded, and it has no threads.
             self._pool = ProcessPoolExecutor(
                 self._jobs, mp_context=get_context("fork"), initializer=ignore_interrupts
             )
-        self._batch.rows = self._pool.submit(_read, self._batch.entries).result
-        self._batch = _Batch()
+        batch.wait = self._pool.submit(_read, batch.entries).result
+        return batch.wait
 
 
 def _read(entries: Sequence[tuple[Path, Sequence[str]]]) -> list[EntryRows]:
