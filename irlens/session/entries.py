@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import redirect_stderr
 from functools import lru_cache
+from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -183,8 +184,7 @@ def read_entries(unread: Sequence[Unread]) -> Iterator[Entry]:
     iterator drops the tasks that have not begun.
     """
     if len(unread) <= _FEW:
-        for key, capture, place in unread:
-            yield read_entry(key, capture, place)
+        yield from starmap(read_entry, unread)
         return
     from concurrent.futures import as_completed
     from concurrent.futures.process import BrokenProcessPool
@@ -215,7 +215,7 @@ def _start_pool() -> "Executor":
 
 
 def _read_batch(batch: Sequence[Unread]) -> list[Entry]:
-    return [read_entry(key, capture, place) for key, capture, place in batch]
+    return list(starmap(read_entry, batch))
 
 
 class Deduplication:

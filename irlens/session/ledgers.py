@@ -11,7 +11,7 @@ from irlens.compiler.sources.description import find_kernels
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import CaptureError
 from irlens.model.ledger import LEDGER_SCHEMA, Ledgers
-from irlens.model.operations import CompiledGraph, Recorded
+from irlens.model.operations import Recorded
 from irlens.record import Options, Program
 from irlens.record.operations import record_operations, record_references
 
@@ -128,9 +128,9 @@ def _notes(recorded: Recorded) -> list[str]:
     ]
     if recorded.dropped:
         notes.append(f"{recorded.dropped:,} operations beyond the first 50,000 are left out")
-    notes += map(_reason, (each for each in recorded.graphs if each.before is None))
+    notes += [
+        f"{graph.name} before compilation is unknown: {graph.reason}"
+        for graph in recorded.graphs
+        if graph.before is None
+    ]
     return notes
-
-
-def _reason(graph: CompiledGraph) -> str:
-    return f"{graph.name} before compilation is unknown: {graph.reason}"

@@ -73,7 +73,7 @@ class Session:
         return [report for _, report in self.inspect(kernel, selected, sass=sass)]
 
     def reports_of_sides(
-        self, sides: Sequence[tuple[str, Configurations]], *, sass: bool | None = None
+        self, sides: Sequence[tuple[str, Configurations]], sass: bool | None
     ) -> "list[list[Report]]":
         """Return what ``reports`` returns of each KERNEL and its configurations.
 

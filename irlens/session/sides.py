@@ -48,7 +48,7 @@ class Sides:
 
         read, configurations = self._session.reports, self._configurations
         if self._after is not None:
-            before, after = self._both_reports(self._after, sass=sass)
+            before, after = self._both_reports(self._after, sass)
             comparisons = match(before, after, names=self._names)
             if not comparisons.pairs:
                 raise self._nothing_in_common()
@@ -88,11 +88,11 @@ class Sides:
             return compare_across(sides, names, context=context)
 
     def _both_reports(
-        self, after: str, *, sass: bool | None = None
+        self, after: str, sass: bool | None
     ) -> tuple[Sequence[Report], Sequence[Report]]:
         first, second = self._split_options(after)
         sides = ((self._before, first), (after, second))
-        before, now = self._session.reports_of_sides(sides, sass=sass)
+        before, now = self._session.reports_of_sides(sides, sass)
         return before, now
 
     def _both_captures(self, after: str) -> tuple[Sequence[Capture], Sequence[Capture]]:
@@ -132,7 +132,7 @@ class SinceLastSave(Sides):
         super().__init__(kernel, kernel, configurations, session, names=names)
 
     def _both_reports(
-        self, after: str, *, sass: bool | None = None
+        self, after: str, sass: bool | None
     ) -> tuple[Sequence[Report], Sequence[Report]]:
         before, now = (
             [one for _, one in self._session.inspect(after, captures, sass=sass)]

@@ -32,7 +32,9 @@ def with_source(capture: Capture, stage: str) -> Iterator[tuple[int | None, str]
     """
     mapped = map_stage(capture, stage) if stage in MAPPED else None
     if mapped is None:
-        present = (s for s in MAPPED if s in capture.stages or _has_sass(capture, s))
+        from irlens.report.annotations import list_stages
+
+        present = (each for each in list_stages(capture) if each in MAPPED)
         raise IrlensError(
             f"{capture.kernel}: {stage} has no source locations to interleave",
             hint=f"stages with source locations: {', '.join(present)}",
@@ -49,10 +51,6 @@ def with_source(capture: Capture, stage: str) -> Iterator[tuple[int | None, str]
             last = caption(chain)
             yield None, f"{comment} {last}"
         yield number, text
-
-
-def _has_sass(capture: Capture, stage: str) -> bool:
-    return stage == "sass" and "cubin" in capture.stages
 
 
 def _caption(capture: Capture, chain: Sequence[SourceLocation]) -> str:
