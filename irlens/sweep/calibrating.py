@@ -185,7 +185,7 @@ def fit_launches(launches: "Sequence[TimedLaunch]", device: Device, gpu: Gpu) ->
         "gpu": gpu.name,
         "launches": len(launches),
         "error": fitting.median_error(launches, fitted),
-        "triton": installed_triton() or "",
+        "triton": installed_triton(),
         "driver": nvidia_driver() or "",
     }
     return CalibrationResult(
