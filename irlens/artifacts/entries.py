@@ -83,7 +83,7 @@ def list_files(directory: Path) -> Listing:
             name, _, extension = child.name.rpartition(".")
             is_artifact = bool(name) and extension in STAGE_ORDER
             if child.is_dir(follow_symlinks=False):
-                directories.append(Path(child.path))
+                directories.append(child.path)
             elif _is_refused(child, directory, is_artifact=is_artifact):
                 refused.append(Path(child.path))
             elif _is_file(child):
@@ -93,7 +93,9 @@ def list_files(directory: Path) -> Listing:
                     others.add(child.name)
             elif child.is_symlink() and files.kind(Path(child.path)) == "directory":
                 links.append(Path(child.path))
-    return Listing(dict(artifacts), others, sorted(directories), sorted(refused), sorted(links))
+    # Texts are sorted many times faster than paths.
+    inner = list(map(Path, sorted(directories)))
+    return Listing(dict(artifacts), others, inner, sorted(refused), sorted(links))
 
 
 def read_entry(directory: Path, listing: Listing) -> Iterator[Capture | Broken]:

@@ -66,17 +66,17 @@ def signature(directory: Path, listing: Listing) -> bytes | None:
         if any(child.name == PYTHON_FOLDER for child in listing.directories):
             with os.scandir(directory / PYTHON_FOLDER) as children:
                 named += [f"{PYTHON_FOLDER}{os.sep}{child.name}" for child in children]
-        for name in sorted(named):
+        named.sort()
+        for name in named:
             status = os.stat(above + name)  # noqa: PTH116  # faster
-            facts.append(
-                (name, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-            )
+            facts.append((status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
             newest = max(newest, status.st_ctime_ns)
-    except OSError:
+        content = _encode(facts)
+    except (OSError, OverflowError):  # deleted meanwhile, or changed after the year 2500
         return None
     if time.time_ns() - newest < SETTLED_NS:
         return None
-    return hashlib.blake2b(repr(facts).encode(), digest_size=16).digest()
+    return hashlib.blake2b(os.fsencode("\0".join(named)) + content, digest_size=16).digest()
 
 
 def has_changed(directory: Path, digest: bytes | None) -> bool:
@@ -98,6 +98,7 @@ class ScanIndex(Generic[T]):
     def __init__(self, root: Path, record: type[T]) -> None:
         named = f"{root.resolve()}\0{record.__name__}"
         key = hashlib.sha256(os.fsencode(named)).hexdigest()
+        self._above = len(str(root / "_")) - 1
         self._path = store.root() / SCANS.folder / f"{key}.msgpack"
         self._decode = msgspec.msgpack.Decoder(list[record]).decode  # type: ignore[valid-type]
         # Whether an artifact is too large to be read depends on the limit.
@@ -107,11 +108,15 @@ class ScanIndex(Generic[T]):
         self._seen: dict[str, _Entry] = {}
         self._is_changed = False
 
+    def name_of(self, directory: Path) -> str:
+        """Return the path of an entry below the directory, "." for the directory itself."""
+        return str(directory)[self._above :] or "."  # many times faster than `relative_to`
+
     def rows(self, name: str, digest: bytes) -> list[T]:
         """Return what is known of an entry's captures; nothing if it changed.
 
         Args:
-            name: The entry's path below the directory.
+            name: The entry's ``name_of``.
             digest: Its ``signature``.
         """
         entry = self._known.get(name)
@@ -124,7 +129,7 @@ class ScanIndex(Generic[T]):
         """Remember all rows of an entry.
 
         Args:
-            name: The entry's path below the directory.
+            name: The entry's ``name_of``.
             digest: Its ``signature``, taken before it was read.
             rows: At least one.
         """

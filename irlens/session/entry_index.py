@@ -113,7 +113,7 @@ class EntryIndex:
         self._unsaved = 0
 
     def _captures(self, directory: Path, listing: Listing) -> Iterator[Indexed | Capture | Broken]:
-        digest, name = signature(directory, listing), str(directory.relative_to(self._root))
+        digest, name = signature(directory, listing), self._index.name_of(directory)
         if digest is None:
             yield from read_entry(directory, listing)
             return

@@ -240,7 +240,7 @@ class Scanner:
                 yield from reader.pass_on(_Found(found.path), EntryRows([], [found]))
                 continue
             directory, listing = found
-            digest, name = signature(directory, listing), str(directory.relative_to(root))
+            digest, name = signature(directory, listing), index.name_of(directory)
             rows = index.rows(name, digest) if digest is not None else []
             missing = [key for key in keys if not rows or any(key not in row for row in rows)]
             if missing:
