@@ -128,6 +128,9 @@ def entry_of_binary(key: str, capture: Capture, place: str) -> Entry:
 
 def entry_of_report(key: str, report: Report, place: str) -> Entry:
     """Return a complete entry."""
+    occupancy = report.occupancy
+    if occupancy is not None:  # no list shows these, and an index would be a third larger
+        occupancy = replace(occupancy, next_step=[], curves=[])
     findings: dict[Severity, int] = {}
     for finding in report.findings:
         findings[finding.severity] = findings.get(finding.severity, 0) + 1
@@ -138,7 +141,7 @@ def entry_of_report(key: str, report: Report, place: str) -> Entry:
         triton_version=report.triton_version,
         config=report.config,
         resources=report.resources,
-        occupancy=report.occupancy,
+        occupancy=occupancy,
         figures={row.path: row.read_each(report) for row in COLUMNS if not is_early(row)},
         stages=tuple(
             (pipeline.achieved_stages, pipeline.requested_stages)

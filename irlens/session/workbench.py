@@ -29,7 +29,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
         triton_version: The compiler's version, if known.
         config: The configuration; ``None`` for a kernel that is not compiled yet.
         resources: Registers and memories.
-        occupancy: Theoretical occupancy.
+        occupancy: Theoretical occupancy, without next steps and curves.
         figures: Values of the registry's columns that no record above holds, by path, with one
             value for each element of a list; ``None`` until analysed.
         stages: Achieved and requested stages of each pipeline; ``None`` until analysed.

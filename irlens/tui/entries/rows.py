@@ -114,7 +114,9 @@ class EntryRows:
     def sort(self) -> None:
         """Sort the rows: unknown values last in either order, ties by name and settings."""
         self._by_name.sort(key=self._name_keys.__getitem__)  # nearly sorted already
-        by_name = [key for key in self._by_name if self._matches(self.entries[key])]
+        by_name = self._by_name
+        if self.words:
+            by_name = [key for key in by_name if self._matches(self.entries[key])]
         column = self.sorted_by if self.sorted_by in BROWSER_COLUMNS else "kernel"
         keyed = [(self._cells[key][column][1], key) for key in by_name]
         known = [(sort_key, key) for sort_key, key in keyed if sort_key is not None]
@@ -176,12 +178,11 @@ class EntryRows:
                 del texts[before]
         own[column] = cell
         text = _text(cell[0])
+        if text not in texts:
+            self._widths[column] = max(self._widths[column], _width(text))
         texts[text] += 1
-        self._widths[column] = max(self._widths[column], _width(text))
 
     def _matches(self, entry: Entry) -> bool:
-        if not self.words:
-            return True
         text = search_text(entry)
         lower = text.lower()
         return all(word in (text if is_case_sensitive(word) else lower) for word in self.words)

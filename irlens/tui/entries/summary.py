@@ -42,12 +42,12 @@ def tally(entries: Collection[Entry], *, shown: int, listing: bool) -> Content:
     if listing:
         analysed = sum(entry.findings is not None for entry in entries)
         parts.append(Content(f"{count(analysed)} read"))
-    marks = [mark(entry) for entry in entries]
+    marks = Counter(map(mark, entries))
     unreadable = sum(bool(entry.problem) for entry in entries)
     problems = (
         (unreadable, "✗ unreadable", BAD),
-        (marks.count("✗") - unreadable, "✗ cannot launch", BAD),
-        (marks.count("!"), "! spill", WARN),
+        (marks["✗"] - unreadable, "✗ cannot launch", BAD),
+        (marks["!"], "! spill", WARN),
     )
     parts += [
         Content.styled(f"{count(many)} {problem}", style)
@@ -56,8 +56,8 @@ def tally(entries: Collection[Entry], *, shown: int, listing: bool) -> Content:
     ]
     findings = Counter[Severity]()
     for entry in entries:
-        if entry.findings:
-            findings.update(entry.findings)
+        for severity, found in (entry.findings or {}).items():
+            findings[severity] += found
     if pieces := finding_pieces(findings):
         parts.append(Content.assemble(*pieces).rstrip())
     return Content(" · ").join(parts)
