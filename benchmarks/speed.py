@@ -13,6 +13,7 @@ The benchmarks for one row each say more about it: `startup.py`, `cold_compile.p
 """
 
 import asyncio
+import gc
 import json
 import os
 import subprocess
@@ -30,6 +31,7 @@ import scan  # type: ignore[import-not-found]
 import sweep_speedup  # type: ignore[import-not-found]
 
 from irlens.artifacts import scan_index, tools
+from irlens.cli import COLLECTIONS
 
 PYTHON = sys.executable
 IRLENS = [PYTHON, "-c", "import sys; from irlens.cli import main; sys.exit(main())"]
@@ -179,6 +181,8 @@ def tui(folder: Path) -> Iterator[Row]:
 
 async def list_entries(cache: str) -> None:
     """Print the processor time until the list has rows, and until it is complete."""
+    gc.disable()  # as `irlens tui` does; the app enables it
+    gc.set_threshold(*COLLECTIONS)
     from irlens.session.interactive import open_session
     from irlens.session.session import Session
     from irlens.session.subject import Configurations

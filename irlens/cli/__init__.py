@@ -18,7 +18,7 @@ _STDOUT_ERRORS = (errno.EPIPE, errno.ENOSPC, errno.EIO)
 
 #: Garbage collector thresholds: parsed records hold no cycles, and looking for them took up to a
 #: tenth of the time.
-_COLLECTIONS = (50_000, 20, 20)
+COLLECTIONS = (50_000, 20, 20)
 
 
 class Exit(IntEnum):
@@ -32,7 +32,7 @@ class Exit(IntEnum):
 
 def main() -> None:
     """Run ``irlens`` with the process's arguments and exit with its code."""
-    gc.set_threshold(*_COLLECTIONS)
+    gc.set_threshold(*COLLECTIONS)
     atexit.register(_skip_last_collection)
     if sys.stdin is None:
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: PTH123, SIM115  # until the end
