@@ -16,7 +16,7 @@ from time_model import OTHERS, SPACES, Again  # type: ignore[import-not-found]
 
 from irlens.compiler import Request, find_device
 from irlens.compiler.compile_request import measure
-from irlens.session.reports import known_gpu
+from irlens.session.session import known_gpu
 
 
 def main() -> int:
