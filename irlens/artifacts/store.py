@@ -18,6 +18,7 @@ from pathlib import Path
 import msgspec
 
 from irlens.artifacts import locks
+from irlens.model import user_folders
 from irlens.model.capture import MANIFEST_NAME
 from irlens.model.errors import ArtifactError
 
@@ -42,9 +43,7 @@ def root() -> Path:
     chosen = os.environ.get(ROOT_VARIABLE)
     if chosen:
         return Path(chosen).expanduser().absolute()
-    import platformdirs  # slow to load, and not needed if the variable is set
-
-    path = platformdirs.user_cache_path("irlens")
+    path = user_folders.cache()
     return path if path.is_absolute() else _NOWHERE
 
 

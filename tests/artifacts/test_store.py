@@ -276,7 +276,9 @@ def test_without_a_home_directory_nothing_is_written_into_the_current_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("IRLENS_CACHE_DIR", raising=False)
-    monkeypatch.setattr("platformdirs.user_cache_path", lambda _: Path("~/.cache/irlens"))
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr("pwd.getpwuid", {}.__getitem__)  # knows nobody
     monkeypatch.chdir(tmp_path)
     assert not store.root().exists()
     assert store.ensure_writable() == "no cache directory: there is no home directory"

@@ -14,6 +14,7 @@ from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 from textual.widgets import Input
 
+from irlens.model import user_folders
 from irlens.model.errors import IrlensError, UnknownNameError
 
 #: Keys by binding id; several keys are separated by commas.
@@ -28,9 +29,7 @@ _HINT = 'write one line per binding, such as  quit = "ctrl+q, q"'
 
 def default_path() -> Path:
     """Return the path of ``keys.toml`` in the user's configuration directory."""
-    import platformdirs
-
-    return platformdirs.user_config_path("irlens") / "keys.toml"
+    return user_folders.config() / "keys.toml"
 
 
 def read(path: Path) -> Keymap:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from irlens.model import files
+from irlens.model import files, user_folders
 from irlens.tui.themes import DARK
 
 
@@ -29,9 +29,7 @@ class Preferences(msgspec.Struct, kw_only=True):
 
 def default_path() -> Path:
     """Return the path of the file in the user's state directory."""
-    import platformdirs
-
-    return platformdirs.user_state_path("irlens") / "tui.json"
+    return user_folders.state() / "tui.json"
 
 
 def load(path: Path | None) -> Preferences:
