@@ -1,6 +1,7 @@
 """Compiles kernels that are made to show a finding, and runs the rules on them."""
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import TypeAlias
 
@@ -11,7 +12,8 @@ from irlens import rules
 from irlens.analyze import ttgir_loads
 from irlens.analyze.facts import Facts
 from irlens.analyze.pipelines.wgmma import find_serialized
-from irlens.compiler import Request, capture
+from irlens.artifacts.load import load
+from irlens.compiler import Request, capture_entries
 from irlens.isa import amdgcn, mlir, ptx
 from irlens.model.capture import Capture
 from irlens.model.config import ConstexprValue
@@ -48,8 +50,8 @@ def facts_of() -> FactsOf:
             settings=settings,
             args=args or {},
         )
-        (variant,) = capture(request)
-        return _facts(variant, sass=sass)
+        (entry,) = capture_entries(request)
+        return _facts(entry, sass)
 
     return facts_of
 
@@ -66,7 +68,10 @@ def look(facts_of: FactsOf) -> Look:
     return look
 
 
-def _facts(variant: Capture, *, sass: bool = False) -> Facts:
+@cache  # the samples are looked at for every rule
+def _facts(entry: Path, sass: bool) -> Facts:
+    (variant,) = load(entry)
+    assert isinstance(variant, Capture)
     assert variant.target is not None
     inspection = Inspection(variant, sass=sass)
     report = inspection.report()
