@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+from functools import partial
 from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from irlens import gpus as arch
+from irlens.artifacts import report_cache
 from irlens.artifacts.load import load
 from irlens.compiler import Request, capture
 from irlens.model.capture import Capture
@@ -46,6 +48,11 @@ def captured(
         )
     )
     return only
+
+
+def reported(captured: Capture) -> Report:
+    """The report of a capture, which is made once for all tests that look at it."""
+    return report_cache.report_of(captured, partial(inspect, captured))
 
 
 @pytest.mark.parametrize("n_cols", [1024, 781])
@@ -107,7 +114,7 @@ def test_resources_equal_cuobjdump(kernel: str, target: str, tmp_path: Path) -> 
         [tool("cuobjdump"), "-res-usage", path], capture_output=True, text=True, check=True
     ).stdout
     usage = {name: int(value) for name, value in re.findall(r"(REG|STACK|SHARED):(\d+)", told)}
-    found = inspect(made).resources
+    found = reported(made).resources
     assert found.registers == usage["REG"]
     assert found.stack_bytes == usage["STACK"]
     reserved = usage["SHARED"] - (found.shared_static_bytes or 0)
@@ -117,7 +124,7 @@ def test_resources_equal_cuobjdump(kernel: str, target: str, tmp_path: Path) -> 
 @pytest.mark.parametrize(("kernel", "target"), list(product(SAMPLES, AMD)))
 def test_amd_registers_limit_occupancy_as_llvm_says(kernel: str, target: str) -> None:
     made = captured(kernel, target, SAMPLES[kernel])
-    report, text = inspect(made), made.stages["amdgcn"].text()
+    report, text = reported(made), made.stages["amdgcn"].text()
     comments: dict[str, str] = dict(
         re.findall(r"^; (NumSgprs|NumVgprs|TotalNumVgprs|ScratchSize|Occupancy): (\d+)", text, re.M)
     )
@@ -136,7 +143,7 @@ def test_amd_registers_limit_occupancy_as_llvm_says(kernel: str, target: str) ->
 @pytest.mark.parametrize(("kernel", "target"), list(product(SAMPLES, NVIDIA + AMD)))
 def test_shared_memory_adds_up(kernel: str, target: str) -> None:
     made = captured(kernel, target, SAMPLES[kernel])
-    memory = inspect(made).memory
+    memory = reported(made).memory
     assert made.metadata is not None
     assert memory is not None
     assert memory.total_bytes == made.metadata.shared
