@@ -43,10 +43,11 @@ _DEFAULTS: Mapping[str, object] = {
     "sched4reg": False,
     "wgp_cu_mode": "wgp",
 }
-#: Environment variables that Triton, LLVM or MLIR read while compiling.
-_VARIABLE = re.compile(r"(TRITON|MLIR|LLVM|NVPTX|AMDGCN|DISABLE|ENABLE|ALLOW|PTXAS)_\w+|USE_IR_LOC")
+#: Pattern of the environment variables that Triton, LLVM or MLIR read while compiling. Not compiled
+#: here: reading a capture needs none of these patterns, and all of them take a millisecond.
+_VARIABLE = r"(TRITON|MLIR|LLVM|NVPTX|AMDGCN|DISABLE|ENABLE|ALLOW|PTXAS)_\w+|USE_IR_LOC"
 #: Those of them that only affect caches, printing and other tools, or that a capture overrides.
-_NO_EFFECT = re.compile(
+_NO_EFFECT = (
     r"TRITON_(HOME|\w*_DIR|KERNEL_(DUMP|OVERRIDE)|ALWAYS_COMPILE|STORE_BINARY_ONLY|INTERPRET"
     r"|OVERRIDE_ARCH|CACHE_\w+|REMOTE_CACHE_BACKEND|REDIS_\w+|PRINT_AUTOTUNING|DEFAULT_BACKEND"
     r"|(NVDISASM|CUOBJDUMP|CUPTI\w*|CUDART|CUDACRT|LIBCUDA|LIBHIP)_PATH|PROTON_\w+|DUMP_\w+"
@@ -55,7 +56,7 @@ _NO_EFFECT = re.compile(
 )
 #: Variables that change the output although Triton's metadata leaves them out. Others of the same
 #: prefixes may belong to any program: they are in the store's keys and not in a configuration.
-_LEFT_OUT = re.compile(
+_LEFT_OUT = (
     r"PTXAS_OPTIONS|AMDGCN_(ANALYZE_SMALL_TENSOR_RANGE|SCALARIZE_PACKED_FOPS)"
     r"|TRITON_(PTXAS(_BLACKWELL)?_PATH|LIBDEVICE_PATH|AMD_CODEGEN_PATH|MOCK_PTX_VERSION|SWAP_MIR\w*)"
 )
@@ -123,12 +124,12 @@ def is_known_release(version: str | None) -> bool:
 
 def changes_output(variable: str) -> bool:
     """Whether an environment variable of this name may change the compiler's output."""
-    return bool(_VARIABLE.fullmatch(variable)) and not _NO_EFFECT.fullmatch(variable)
+    return bool(re.fullmatch(_VARIABLE, variable)) and not re.fullmatch(_NO_EFFECT, variable)
 
 
 def left_out_variables(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the variables that change the output and that Triton's metadata leaves out."""
-    return {n: value for n, value in sorted(environment.items()) if _LEFT_OUT.fullmatch(n)}
+    return {n: value for n, value in sorted(environment.items()) if re.fullmatch(_LEFT_OUT, n)}
 
 
 def named_files(values: Iterable[object]) -> dict[str, str]:

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import msgspec
 
+from irlens.artifacts.compile_options import changed_options, release_defaults
 from irlens.model import files
 from irlens.model.capture import (
     MANIFEST_NAME,
@@ -205,9 +206,6 @@ def _config(
 
 def _options(metadata: Metadata, everything: dict[str, object]) -> dict[str, ConstexprValue]:
     """Return the options in an entry's metadata that differ from its release's defaults."""
-    # Its patterns take a millisecond, and a capture of irlens states its options.
-    from irlens.artifacts.compile_options import changed_options, release_defaults
-
     target = metadata.target
     defaults = release_defaults(metadata.triton_version, target.backend, target.arch)
     return changed_options(everything, defaults)
