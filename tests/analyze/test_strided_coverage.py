@@ -1,4 +1,4 @@
-"""Sets of strided bytes, against sets of numbers."""
+"""Sets of bytes, strided and not, against sets of numbers."""
 
 import numpy as np
 import pytest
@@ -39,10 +39,13 @@ def test_it_holds_the_bytes_that_were_added(
     grain: int, columns: int, adds: list[tuple[Runs, set[int]]], split: int, granule: int
 ) -> None:
     whole, rest = (StridedCoverage(grain, grain * columns) for _ in range(2))
+    plain = Coverage(grain)
     bytes_: set[int] = set()
     for number, (runs, bases) in enumerate(adds):
         starts, lengths = (grain * np.array(each) for each in zip(*runs, strict=True))
-        (whole if number < split else rest).add(grain * np.array(sorted(bases)), starts, lengths)
+        tiles = grain * np.array(sorted(bases))
+        (whole if number < split else rest).add(tiles, starts, lengths)
+        plain.add(tiles, starts, lengths)
         bytes_ |= {
             grain * (base + start) + byte
             for base in bases
@@ -50,7 +53,8 @@ def test_it_holds_the_bytes_that_were_added(
             for byte in range(grain * length)
         }
     whole.update(rest)
-    assert whole.size() == len(bytes_)
+    assert whole.size() == plain.size() == len(bytes_)
+    assert plain.granules(granule) == len({byte // granule for byte in bytes_})
     stride = grain * columns
     if (stride % granule and granule % stride) or granule % grain:
         if bytes_:

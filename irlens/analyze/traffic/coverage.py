@@ -1,5 +1,6 @@
 """Which bytes of an argument are accessed: a union of intervals, or a map where they are many."""
 
+from collections.abc import Iterator
 from typing import Protocol
 
 import numpy as np
@@ -10,6 +11,8 @@ from irlens.analyze.traffic.values import Array
 PENDING = 1 << 20
 #: Intervals that a union may have, 16 bytes each; a set without strides becomes a map beyond.
 MOST = 1 << 22
+#: Lengths of intervals that merged tiles may have; in all but ragged grids they have one.
+_MOST_SIZES = 4
 #: Grains of a page of the map, a byte each, and how many pages a map may have.
 _PAGE = 1 << 16
 _MOST_PAGES = 1 << 12
@@ -82,6 +85,10 @@ class Coverage(Intervals):
 
     def add(self, bases: Array, starts: Array, lengths: Array) -> None:
         """Add the same intervals at several bases, all ascending, in bytes."""
+        for some, length in _merged(bases, lengths):
+            self._add(some, starts, length)
+
+    def _add(self, bases: Array, starts: Array, lengths: Array) -> None:
         step = max(1, PENDING // max(1, starts.size))
         for begin in range(0, bases.size, step):
             some = bases[begin : begin + step, None]
@@ -167,6 +174,24 @@ class Coverage(Intervals):
                 raise TooManyIntervalsError
             self._pages[number] = np.zeros(_PAGE, dtype=bool)
         return self._pages[number]
+
+
+def _merged(bases: Array, lengths: Array) -> Iterator[tuple[Array, Array]]:
+    """Yield fewer bases with longer intervals, which cover the same bytes together.
+
+    The tiles of a loop over a row, and those of a row of programs, lie side by side: intervals of
+    one length at a base and at the next, which is so far away, are one. A matrix has thousands of
+    tiles, and as many rows in each.
+    """
+    if lengths.size and (lengths == lengths[0]).all():
+        starts, ends = joined(bases, bases + lengths[0])
+        spans = ends - starts
+        sizes = np.unique(spans)
+        if sizes.size <= _MOST_SIZES:
+            for size in sizes:
+                yield starts[spans == size], size
+            return
+    yield bases, lengths
 
 
 def joined(starts: Array, ends: Array) -> tuple[Array, Array]:
