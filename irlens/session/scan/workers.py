@@ -37,7 +37,7 @@ class _Batch:
 
 
 class _Waiting(msgspec.Struct, Generic[T]):
-    """What the caller knows of an entry, and its rows or where, at which index, they will be."""
+    """What the caller knows of an entry, and its rows or the batch whose ``index`` has them."""
 
     tag: T
     rows: EntryRows | _Batch

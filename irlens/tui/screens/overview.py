@@ -84,7 +84,7 @@ the changes are summarized on top, and `,` and `.` go through the versions.
         self._extents: dict[Panel, tuple[int, int]] = {}
         #: Returns the row to keep to while panels grow: the bottom, or the adopted position.
         self._find_kept_row: Callable[[], float] | None = None
-        #: That row when it was last scrolled to: elsewhere the user has scrolled since.
+        #: That row, as it was last scrolled to: at any other the user has scrolled since.
         self._kept_row = 0.0
 
     def compose(self) -> ComposeResult:
