@@ -3,7 +3,7 @@
     python benchmarks/time_again.py FILE
 
 Writes the median time of each configuration of ``spaces.json`` and ``kinds.json`` in
-``tests/data/h200`` to FILE, as ``tests/data/h100/times.json`` has them. Takes a quarter of an hour.
+``tests/data/h200`` to FILE, as ``tests/data/h100/times.json`` has them.
 ``time_model.py`` compares such times with the estimates.
 """
 

@@ -174,14 +174,14 @@ H200 = Timing(
     },
 )
 
-#: The H100 has the same SMs and L2, and other memory. The constants hold on it as they are.
+#: The H100 has as many SMs and as much L2, and other memory. The constants hold on it as they are.
 H100 = replace(
     H200,
     ratio_error=0.21,
     sources=H200.sources
     | {
-        name: f"{H200.sources[name]}; 600 launches on an H100 are estimated as well with it"
-        for name in CONSTANTS
+        name: f"{H200.sources[name]}; held against 600 launches on an H100"
+        for name in (*CONSTANTS, "ratio_error")
     },
 )
 

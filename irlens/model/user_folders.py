@@ -20,7 +20,10 @@ def state() -> Path:
 
 
 def _folder(variable: str, default: str) -> Path:
-    """Return the folder in a variable, or the default: a relative path without a home directory."""
+    """Return irlens's folder in the one that a variable names, or else in the default one.
+
+    Without a home directory it is a relative path.
+    """
     named = os.environ.get(variable, "")
     base = named if os.path.isabs(named) else os.path.expanduser(default)  # noqa: PTH111, PTH117
     return Path(base, "irlens")

@@ -179,9 +179,8 @@ class Coverage(Intervals):
 def _merged(bases: Array, lengths: Array) -> Iterator[tuple[Array, Array]]:
     """Yield fewer bases with longer intervals, which cover the same bytes together.
 
-    The tiles of a loop over a row, and those of a row of programs, lie side by side: intervals of
-    one length at a base and at the next, which is so far away, are one. A matrix has thousands of
-    tiles, and as many rows in each.
+    Where all intervals have one length, each touches itself at a base that is this length further.
+    So do the rows of tiles that lie side by side, of which a matrix has thousands.
     """
     if lengths.size and (lengths == lengths[0]).all():
         starts, ends = joined(bases, bases + lengths[0])
