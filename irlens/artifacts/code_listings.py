@@ -139,7 +139,7 @@ def _disassemble(tool: Path, arch: str, code: bytes) -> list[str]:
     with tempfile.TemporaryDirectory(prefix="irlens-") as directory:
         Path(directory, "code").write_bytes(code)
         arguments = ["-b", arch.replace("_", "").upper(), tools.WITHOUT_DATAFLOW, "code"]
-        listing = tools.run(tool, arguments, directory=Path(directory))
+        listing = tools.run(tool, arguments, directory=Path(directory), input_bytes=len(code))
     lines = [line for each in listing.splitlines() if (line := _LINE.fullmatch(each))]
     if [int(line["address"], 16) for line in lines] != list(range(0, len(code), _SIZE)):
         raise ToolError(f"{tool.name} does not list each instruction of the code for {arch}")

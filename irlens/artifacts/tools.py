@@ -7,22 +7,30 @@ import gzip
 import hashlib
 import os
 import re
+import resource
 import shutil
+import signal
 import subprocess
 import tempfile
 import threading
 import zlib
 from collections import defaultdict
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import lru_cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 
-from irlens.artifacts import inventory, store
+from irlens.artifacts import inventory, owned_processes, store
 from irlens.model.errors import ToolError
 
-#: Seconds. A cubin of 2 MB (59,000 instructions) takes nvdisasm one.
-TIMEOUT = 300.0
+#: Seconds of processor time that a tool gets, and for each MB of its input. A cubin of 2 MB (59,000
+#: instructions) takes nvdisasm one; some damaged ones would take it forever.
+_SECONDS, _SECONDS_PER_MB = 5, 5
+#: A machine that is busy with other work lets a tool run for a part of the time.
+_WALL_PER_PROCESSOR_TIME = 10
+#: Bytes of address space, of which a cubin of 2 MB takes nvdisasm a tenth.
+_MEMORY = 4 << 30
 
 #: Code sections only, with the line table and the inlining that led to each line.
 _DISASSEMBLE = ("-c", "-gi", "-gp")
@@ -34,6 +42,8 @@ INDIRECT_BRANCH = re.compile(r"\b(?:BRX|JMX)U?\b")
 _GLIBC = "GLIBC_TUNABLES"
 _LARGE_PAGES = f"glibc.malloc.hugetlb=1:glibc.malloc.top_pad={64 << 20}"
 
+#: Suffix of the file that says that nvdisasm was stopped at a cubin, in place of a listing.
+_STOPPED = ".stopped"
 _TEMPORARY = re.compile(r"\.\w{8}\.tmp")
 
 
@@ -41,13 +51,25 @@ def _name(path: Path) -> str | None:
     """Return the name of a cached disassembly, ``None`` for any other file."""
     if _TEMPORARY.fullmatch(path.name):
         return inventory.UNFINISHED if store.is_old(path) else None
-    return inventory.name_of(path, ".gz")
+    return inventory.name_of(path, ".gz") or inventory.name_of(path, _STOPPED)
 
 
 DISASSEMBLY = inventory.Kind("disassembly", folder="sass", name=_name)
 
+
+class StoppedError(ToolError):
+    """A tool was stopped because it took too long."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(
+            message, hint="the input may be damaged, or larger than the tool can handle"
+        )
+
+
 #: One lock for each disassembly: who asks for one that is being made waits for it.
 _making: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+#: Why nvdisasm was stopped in this process, by disassembly.
+_stopped: dict[str, str] = {}
 
 
 def find(name: str) -> Path:
@@ -84,46 +106,65 @@ def version(tool: Path) -> str:
 
 
 def run(
-    tool: Path, arguments: Sequence[str], *, directory: Path | None = None, timeout: float = TIMEOUT
+    tool: Path, arguments: Sequence[str], *, directory: Path | None = None, input_bytes: int = 0
 ) -> str:
-    """Run a tool without a shell and with an empty standard input.
+    """Run a tool without a shell and with an empty standard input. It ends with this process.
 
     Args:
         tool: The executable.
         arguments: Its arguments.
         directory: Its working directory; irlens's own by default.
-        timeout: Seconds after which it is killed.
+        input_bytes: Size of what it reads, which decides how long it may take.
 
     Returns:
         Its standard output.
 
     Raises:
-        ToolError: It cannot be started, exits with an error, or takes too long.
+        StoppedError: It took too long.
+        ToolError: It cannot be started, or exits with an error, or the machine is overloaded.
     """
+    seconds = _SECONDS + _SECONDS_PER_MB * input_bytes // 10**6
     try:
-        done = subprocess.run(
+        with subprocess.Popen(
             [tool.absolute(), *arguments],
             stdin=subprocess.DEVNULL,
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             cwd=directory,
             env={_GLIBC: _LARGE_PAGES, **os.environ},
-            timeout=timeout,
-        )
+            process_group=owned_processes.group(),
+        ) as process:
+            _limit(process.pid, seconds)
+            try:
+                output, errors = process.communicate(timeout=seconds * _WALL_PER_PROCESSOR_TIME)
+            except BaseException:
+                process.kill()
+                raise
     except subprocess.TimeoutExpired:
+        waited = seconds * _WALL_PER_PROCESSOR_TIME
         raise ToolError(
-            f"{tool.name} was stopped after {timeout:g} s",
-            hint="the input may be damaged, or larger than the tool can handle",
+            f"{tool.name} did not end within {waited} s", hint="is the machine overloaded?"
         ) from None
     except OSError as error:
         raise ToolError(
             f"cannot run {tool}: {error.strerror}", hint="reinstall triton or the CUDA toolkit"
         ) from error
-    if done.returncode != 0:
+    if process.returncode == -signal.SIGXCPU:
+        raise StoppedError(f"{tool.name} was stopped after {seconds} s of processor time")
+    if process.returncode != 0:
         raise ToolError(
-            f"{tool.name} failed: {_complaint(done.stderr, done.stdout, done.returncode)}",
+            f"{tool.name} failed: {_complaint(errors, output, process.returncode)}",
             hint=f"the input may be damaged, or made by something newer than this {tool.name}",
         )
-    return done.stdout.decode("utf-8", "replace")
+    return output.decode("utf-8", "replace")
+
+
+def _limit(process: int, seconds: int) -> None:
+    """Limit a process's processor time and memory."""
+    with suppress(ProcessLookupError):  # it has ended
+        # One second more for the hard limit, which kills without saying why.
+        resource.prlimit(process, resource.RLIMIT_CPU, (seconds, seconds + 1))
+        resource.prlimit(process, resource.RLIMIT_AS, (_MEMORY, _MEMORY))
 
 
 def disassemble(cubin: bytes) -> str:
@@ -133,6 +174,7 @@ def disassemble(cubin: bytes) -> str:
     for a small kernel.
 
     Raises:
+        StoppedError: nvdisasm takes too long, now or when it was tried before.
         ToolError: nvdisasm is missing or refuses the cubin.
     """
     tool = find("nvdisasm")
@@ -140,24 +182,39 @@ def disassemble(cubin: bytes) -> str:
     with _making[path.name]:
         text = _read_cached(path)
         if text is None:
-            with tempfile.TemporaryDirectory(prefix="irlens-") as directory:
-                # A relative name keeps the temporary directory out of the tool's output.
-                Path(directory, "kernel.cubin").write_bytes(cubin)
-                call = partial(run, tool, directory=Path(directory))
-                text = call([*_DISASSEMBLE, WITHOUT_DATAFLOW, "kernel.cubin"])
-                if INDIRECT_BRANCH.search(text):
-                    text = call([*_DISASSEMBLE, "kernel.cubin"])
+            stopped = path.with_suffix(_STOPPED)
+            message = _stopped.get(path.name) or _read_cached(stopped)
+            if message is not None:
+                raise StoppedError(message)
+            try:
+                text = _disassemble(tool, cubin)
+            except StoppedError as error:
+                _stopped[path.name] = error.message  # where nothing can be written
+                _write_cached(stopped, error.message)
+                raise
             _write_cached(path, text)
         return text
 
 
+def _disassemble(tool: Path, cubin: bytes) -> str:
+    with tempfile.TemporaryDirectory(prefix="irlens-") as directory:
+        # A relative name keeps the temporary directory out of the tool's output.
+        Path(directory, "kernel.cubin").write_bytes(cubin)
+        call = partial(run, tool, directory=Path(directory), input_bytes=len(cubin))
+        text = call([*_DISASSEMBLE, WITHOUT_DATAFLOW, "kernel.cubin"])
+        if INDIRECT_BRANCH.search(text):
+            text = call([*_DISASSEMBLE, "kernel.cubin"])
+        return text
+
+
 def is_disassembled(cubin: bytes) -> bool:
-    """Whether ``disassemble`` finds a cubin in the cache.
+    """Whether ``disassemble`` finds a cubin in the cache, or that nvdisasm was stopped at it.
 
     Raises:
         ToolError: nvdisasm is missing.
     """
-    return _cached_path(cubin, find("nvdisasm")).exists()
+    path = _cached_path(cubin, find("nvdisasm"))
+    return path.exists() or path.with_suffix(_STOPPED).exists()
 
 
 def _cached_path(cubin: bytes, tool: Path) -> Path:

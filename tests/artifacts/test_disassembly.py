@@ -36,11 +36,19 @@ class Tool:
         self.calls: list[bytes] = []
         self.begun, self.release = threading.Event(), threading.Event()
 
-    def run(self, _tool: Path, arguments: list[str], *, directory: Path | None = None) -> str:
+    def run(
+        self,
+        _tool: Path,
+        arguments: list[str],
+        *,
+        directory: Path | None = None,
+        input_bytes: int = 0,
+    ) -> str:
         if arguments == ["--version"]:
             return "Build 1"
         assert directory is not None
         content = (directory / arguments[-1]).read_bytes()
+        assert len(content) == input_bytes
         self.calls.append(content)
         self.begun.set()
         assert self.release.wait(30)

@@ -1,15 +1,21 @@
 """The vendor's tools: where they are found, how they fail, and that their answers are kept."""
 
 import gzip
+import signal
 import stat
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
 from irlens.artifacts import store, tools
 from irlens.model.errors import ToolError
+
+T = TypeVar("T")
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples" / "captures"
 
@@ -96,10 +102,88 @@ def test_a_failure_says_what_the_tool_said(pretend: Path, script: str, message: 
     assert "\n" not in error.value.message + error.value.hint
 
 
-def test_a_tool_that_hangs_is_stopped(pretend: Path) -> None:
+LOOPS = """
+if sys.argv[1] == "--version":
+    print("Build 1")
+else:
+    calls = open(os.path.join(os.path.dirname(sys.argv[0]), "calls"), "a")
+    calls.write("called ")
+    calls.close()
+    while True: pass
+"""
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tools, "_SECONDS", 1)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_tool_that_computes_forever_is_stopped_once(pretend: Path) -> None:
+    install(pretend, LOOPS)
+    stopped = "nvdisasm was stopped after 1 s of processor time"
+    for _ in range(2):
+        with pytest.raises(tools.StoppedError, match=stopped):
+            tools.disassemble(b"one")
+    tools._stopped.clear()  # as in the next process
+    with pytest.raises(tools.StoppedError, match=stopped):
+        tools.disassemble(b"one")
+    assert tools.is_disassembled(b"one")
+    assert calls(pretend) == 1
+
+
+@pytest.mark.usefixtures("impatient")
+def test_larger_inputs_get_more_time(pretend: Path) -> None:
+    tool = install(pretend, "import time\nwhile time.process_time() < 2: pass\nprint('done')")
+    with pytest.raises(tools.StoppedError):
+        tools.run(tool, [])
+    assert tools.run(tool, [], input_bytes=10**6) == "done\n"
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_tool_that_waits_forever_is_stopped(
+    pretend: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tools, "_WALL_PER_PROCESSOR_TIME", 1)
     tool = install(pretend, "time.sleep(900)")
-    with pytest.raises(ToolError, match=r"nvdisasm was stopped after 0\.2 s"):
-        tools.run(tool, [], timeout=0.2)
+    with pytest.raises(ToolError, match="nvdisasm did not end within 1 s"):
+        tools.run(tool, [])
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_a_tool_ends_with_irlens(pretend: Path, number: signal.Signals) -> None:
+    tool = install(pretend, f"open({str(pretend / 'pid')!r}, 'w').write(str(os.getpid()))\n{LOOPS}")
+    code = (
+        "import sys; from pathlib import Path; from irlens.artifacts import tools\n"
+        "tools.run(Path(sys.argv[1]), [''])"
+    )
+    irlens = subprocess.Popen([sys.executable, "-c", code, str(tool)], stderr=subprocess.DEVNULL)
+    try:
+        pid = int(wait_for(lambda: read(pretend / "pid")))
+    finally:
+        irlens.send_signal(number)
+    irlens.wait()
+    wait_for(lambda: not is_running(pid))
+
+
+def wait_for(condition: Callable[[], T]) -> T:
+    """Return the first true value of a condition."""
+    deadline = time.monotonic() + 60
+    while not (value := condition()):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    return value
+
+
+def read(path: Path) -> str:
+    return path.read_text() if path.exists() else ""
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
 
 
 def test_what_cannot_be_started_is_an_error(pretend: Path) -> None:
