@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from irlens.artifacts import module_processes, processors
+from irlens.artifacts import module_processes, owned_processes, processors
 from irlens.artifacts.module_processes import Refused
 from irlens.model.errors import IrlensError
 
@@ -136,6 +136,7 @@ def _rank(
         env=module_processes.environment(**{_COMPILING: "1"}),
         check=False,
         timeout=_PATIENCE_S,
+        process_group=owned_processes.group(),
     )
     try:
         answer = msgspec.json.decode(process.stdout, type=Kept | Refused)

@@ -1,21 +1,23 @@
-"""The process group of the children that end with this process, whatever ends it.
+"""Children that end with this process, whatever ends it.
 
-A killed process cannot clean up, and what it started runs on. The group's first member is a shell
-that waits for the end of a pipe whose other end only this process holds, and then kills the group.
+A killed process cannot clean up, and what it started runs on, holding its output. So a shell waits
+for the end of a pipe whose other end only this process holds, and then kills a process group.
 Linux's parent-death signal would do as much, but needs code between fork and exec, which is not
 safe where there are threads, and follows the thread that forked.
 """
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 
-#: Ends at the end of stdin: the process that holds the pipe's other end is gone.
-_GUARD = "read -r line; kill -KILL 0"
 _SHELL = "/bin/sh"
+#: Kills the group "$0" (0: the shell's own) at the end of stdin; a line means that it has ended.
+_GUARD = 'read -r ended || kill -s KILL -- "$0"'
 
 
 def group() -> int:
-    """Return the process group to start children in (``process_group`` of ``Popen``).
+    """Return a process group for children (``process_group`` of ``Popen``) that ends as this does.
 
     Raises:
         OSError: The shell that guards the group cannot be started.
@@ -23,21 +25,66 @@ def group() -> int:
     return _group_of(os.getpid())  # a forked process has children of its own
 
 
+@contextmanager
+def guarded(group: int) -> Iterator[None]:
+    """Kill a process group if this process ends before the block does, or an exception ends it.
+
+    Raises:
+        OSError: The shell that guards the group cannot be started.
+    """
+    shell, pipe = _start_guard(f"-{group}")
+    try:
+        yield
+        os.write(pipe, b"\n")
+    finally:
+        os.close(pipe)
+        os.waitpid(shell, 0)
+
+
+def end_with_parent() -> None:
+    """End this worker process of ``multiprocessing`` as soon as the process that started it ends.
+
+    Its parent may be killed while the workers wait for tasks, or compute.
+    """
+    import threading
+
+    threading.Thread(target=_wait_for_parent, daemon=True).start()
+
+
+def _wait_for_parent() -> None:
+    import multiprocessing
+
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
 @lru_cache(maxsize=1)
 def _group_of(_process: int) -> int:
-    """Start the guard of a process, and return its group."""
-    reading, _ = os.pipe()  # neither end is inherited; the other stays open until the process ends
+    """Start the guard of a process's own group, which it leads; the pipe stays open to the end."""
+    shell, _ = _start_guard("0", setpgroup=0)
+    return shell
+
+
+def _start_guard(target: str, **options: int) -> tuple[int, int]:
+    """Return the guard of a group, and the pipe it reads from, which no child inherits."""
+    reading, writing = os.pipe()
     try:
-        return os.posix_spawn(
+        shell = os.posix_spawn(
             _SHELL,
-            [_SHELL, "-c", _GUARD],
+            [_SHELL, "-c", _GUARD, target],
             {},
             file_actions=[
                 (os.POSIX_SPAWN_DUP2, reading, 0),
                 (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
                 (os.POSIX_SPAWN_DUP2, 1, 2),
             ],
-            setpgroup=0,
+            **options,
         )
+    except OSError:
+        os.close(writing)
+        raise
     finally:
         os.close(reading)
+    return shell, writing

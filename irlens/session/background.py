@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TypeAlias
 
-from irlens.artifacts import processors, store
+from irlens.artifacts import owned_processes, processors, store
 from irlens.artifacts.report_cache import REPORTS
 from irlens.model.capture import Capture
 
@@ -58,7 +58,7 @@ def _spread(due: Sequence[Due], make: Callable[[Sequence[Due]], None]) -> None:
     executor = ProcessPoolExecutor(
         processors.count(),
         mp_context=get_context("fork" if can_fork else "spawn"),
-        initializer=ignore_interrupts,
+        initializer=start_worker,
     )
     try:
         for _ in executor.map(make, batches):
@@ -77,8 +77,9 @@ def _can_fork() -> bool:
     return sys.platform == "linux" and threading.active_count() == 1
 
 
-def ignore_interrupts() -> None:
-    """Leave Ctrl-C, which a terminal sends to all processes, to the parent."""
+def start_worker() -> None:
+    """Leave Ctrl-C, which a terminal sends to all processes, to the parent, and end with it."""
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    owned_processes.end_with_parent()

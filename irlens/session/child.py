@@ -8,12 +8,12 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from tempfile import TemporaryFile
 
 import msgspec
 
-from irlens.artifacts import module_processes
+from irlens.artifacts import module_processes, owned_processes
 from irlens.model.errors import CaptureError
 
 #: Last lines of a dead child's output that become a hint.
@@ -83,8 +83,10 @@ class Child:
                 env=module_processes.environment(),
                 start_new_session=True,
             ) as process,
+            ExitStack() as guard,
         ):
             self._process = process
+            guard.enter_context(owned_processes.guarded(process.pid))
             if self.cancels != cancels:  # cancelled before there was a process to kill
                 _kill(process)
             assert process.stdin is not None

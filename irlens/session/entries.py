@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from irlens.artifacts import processors, store
+from irlens.artifacts import owned_processes, processors, store
 from irlens.artifacts.entries import Broken
 from irlens.figures import COLUMNS
 from irlens.model.capture import Capture
@@ -214,7 +214,12 @@ def _start_pool() -> "Executor":
     # The tracker inherits stderr, and that of a running Textual app is not a file.
     with redirect_stderr(sys.__stderr__):
         resource_tracker.ensure_running()
-    return ProcessPoolExecutor(workers, mp_context=context, initializer=os.nice, initargs=(5,))
+    return ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker)
+
+
+def _start_worker() -> None:
+    owned_processes.end_with_parent()
+    os.nice(5)
 
 
 def _read_batch(batch: Sequence[Unread]) -> list[Entry]:

@@ -1,11 +1,9 @@
 """Crash-tolerant worker pools: tasks in, answers out, whatever happens to a worker."""
 
 import math
-import multiprocessing
 import os
 import signal
 import sys
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -25,7 +23,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from irlens.artifacts import locks
+from irlens.artifacts import locks, owned_processes
 from irlens.model.errors import IrlensError
 from irlens.sweep.tasks import Handler
 
@@ -333,11 +331,4 @@ def _start_worker(logs: str) -> None:
     sys.stderr.flush()
     os.dup2(log, sys.stderr.fileno())
     os.close(log)
-    threading.Thread(target=_exit_with_parent, daemon=True).start()
-
-
-def _exit_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
+    owned_processes.end_with_parent()

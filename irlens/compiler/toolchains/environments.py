@@ -17,7 +17,7 @@ from pathlib import Path
 
 import msgspec
 
-from irlens.artifacts import locks, store
+from irlens.artifacts import locks, owned_processes, store
 from irlens.artifacts.inventory import Kind
 from irlens.compiler.toolchains import interpreters
 from irlens.compiler.toolchains.interpreters import Interpreter
@@ -173,13 +173,14 @@ def _install(version: str, folder: Path, lock: int) -> None:
     """Create an environment with Triton; on failure, remove it."""
     shutil.rmtree(folder, ignore_errors=True)
     try:
-        error = _run([sys.executable, "-m", "venv", str(folder)], lock)
+        # -I: the working directory and the user's own packages are not trusted with modules.
+        error = _run([sys.executable, "-I", "-m", "venv", str(folder)], lock)
         if error is not None:
             raise CaptureError(
                 f"cannot create an environment for Triton {version}: {_last_line(error)}",
                 hint="irlens needs Python's venv (python3-venv), or --python PATH",
             )
-        pip = [str(_python(folder)), "-m", "pip", "install", "--no-input"]
+        pip = [str(_python(folder)), "-I", "-m", "pip", "install", "--no-input"]
         # Only wheels: building one would take an hour, and run code from the index.
         error = _run([*pip, "--only-binary", ":all:", f"triton=={version}"], lock)
         if error is not None:
@@ -202,6 +203,7 @@ def _run(command: Sequence[str], lock: int) -> str | None:
         stderr=subprocess.STDOUT,
         env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
         pass_fds=[lock],
+        process_group=owned_processes.group(),
         check=False,
     )
     return process.stdout.decode("utf-8", "replace") if process.returncode != 0 else None

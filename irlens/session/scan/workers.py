@@ -12,7 +12,7 @@ import msgspec
 
 from irlens.artifacts.entries import Listing
 from irlens.model.errors import IrlensError
-from irlens.session.background import ignore_interrupts
+from irlens.session.background import start_worker
 from irlens.session.scan.entries import EntryRows, read_rows
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class Reader(Generic[T]):
         if self._pool is None:
             # The workers have the analyses that this process has loaded, and it has no threads.
             self._pool = ProcessPoolExecutor(
-                self._jobs, mp_context=get_context("fork"), initializer=ignore_interrupts
+                self._jobs, mp_context=get_context("fork"), initializer=start_worker
             )
         batch.wait = self._pool.submit(_read, batch.entries).result
         return batch.wait
