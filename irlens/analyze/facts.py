@@ -45,6 +45,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         runs: The runs of bytes of each access of the traffic, in its order; ``None`` where its
             requests are unknown.
         roofline: Lower bounds of its time.
+        contradictions: Why parts of the capture were put aside.
     """
 
     gpu: Gpu | None
@@ -64,6 +65,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     traffic: Traffic | None = None
     runs: tuple[Runs | None, ...] = ()
     roofline: Roofline | None = None
+    contradictions: tuple[str, ...] = ()
 
     @cached_property
     def addresses(self) -> Addresses | None:

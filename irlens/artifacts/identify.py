@@ -106,7 +106,7 @@ def identify(content: bytes, stage: str | None = None) -> Identity | None:
     return Identity(
         stage=stage,
         kernels=list(dict.fromkeys(kernels)),
-        target=_text_target(stage, text),
+        target=text_target(stage, text),
         num_warps=module_number("num-warps", text) if stage == "ttgir" else None,
         num_ctas=module_number("num-ctas", text) if stage == "ttgir" else None,
     )
@@ -190,7 +190,8 @@ def _identify_binary(content: bytes) -> Identity:
     )
 
 
-def _text_target(stage: str, text: str) -> Target | None:
+def text_target(stage: str, text: str) -> Target | None:
+    """Return the GPU that the text of a stage states; ``None`` if it does not."""
     match stage:
         case "ptx":
             found = _PTX_TARGET.search(text)

@@ -46,6 +46,7 @@ from irlens.model.resources import Resources, SpillSite, WarpGroup
 from irlens.model.roofline import Roofline
 from irlens.model.source import SourceLocation
 from irlens.model.traffic import Traffic
+from irlens.report.agreement import Agreement, find_agreement
 from irlens.report.launch_figures import Machine, find_roofline, find_traffic, first_program
 from irlens.report.launch_time import Launched, find_launch, find_time
 from irlens.report.parsed import Parsed, parse
@@ -82,15 +83,23 @@ class Inspection:
     def __init__(
         self, capture: Capture, *, sass: bool = False, listings: "CodeListings | None" = None
     ) -> None:
-        self._as_loaded = capture
+        self._given = capture
         self._sass = sass
         self._listings = listings
         self._provenance = Provenance()
 
+    @cached_property
+    def _agreement(self) -> Agreement:
+        return find_agreement(self._given, self._provenance)
+
+    @property
+    def _as_loaded(self) -> Capture:
+        return self._agreement.capture
+
     @property
     def kernel(self) -> str:
         """The kernel's name."""
-        return self._as_loaded.kernel
+        return self._given.kernel
 
     @property
     def target(self) -> Target | None:
@@ -152,7 +161,7 @@ class Inspection:
     @cached_property
     def stages(self) -> dict[str, StageSize]:
         """Sizes of the artifacts."""
-        stages = self._as_loaded.stages.values()
+        stages = self._given.stages.values()
         ordered = sorted(stages, key=lambda stage: STAGE_ORDER.index(stage.name))
         return {stage.name: _stage_size(stage) for stage in ordered}
 
@@ -345,6 +354,7 @@ class Inspection:
                 traffic=self.traffic,
                 runs=self.runs,
                 roofline=self.roofline,
+                contradictions=self._agreement.contradictions,
             )
         )
 

@@ -9,7 +9,7 @@ A rule is a module of this package, without a leading underscore, that has
   a fact.
 
 The first digit of a code is the family: 1 resources and occupancy, 2 software pipelining,
-3 memory accesses, 4 computation, 5 launch.
+3 memory accesses, 4 computation, 5 launch, 6 the capture itself.
 """
 
 import importlib

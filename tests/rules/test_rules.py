@@ -13,7 +13,14 @@ from irlens.model.resources import Resources
 from irlens.rules import RuleModule
 
 EVERY = pytest.mark.parametrize("rule", rules.all_rules(), ids=lambda rule: rule.CODE)
-FAMILIES = {"1": "resources", "2": "pipelining", "3": "memory", "4": "compute", "5": "launch"}
+FAMILIES = {
+    "1": "resources",
+    "2": "pipelining",
+    "3": "memory",
+    "4": "compute",
+    "5": "launch",
+    "6": "capture",
+}
 
 
 def test_codes_and_names_are_unique() -> None:

@@ -1,0 +1,135 @@
+"""Parts of a capture that belong to another kernel are put aside."""
+
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+import irlens
+from irlens.analyze.facts import Provenance
+from irlens.artifacts.load import load
+from irlens.model.capture import Capture, Stage
+from irlens.report import statements
+from irlens.report.agreement import find_agreement, find_contradictions
+
+CAPTURES = Path(__file__).resolve().parents[2] / "samples" / "captures"
+
+
+def sample(name: str) -> Capture:
+    (capture,) = load(CAPTURES / name)
+    assert isinstance(capture, Capture)
+    return capture
+
+
+SAMPLES = {path.name: sample(path.name) for path in sorted(CAPTURES.iterdir())}
+
+
+def splice(capture: Capture, stage: str, other: Capture) -> Capture:
+    return replace(capture, stages={**capture.stages, stage: other.stages[stage]})
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_capture_as_compiled_agrees(name: str) -> None:
+    provenance = Provenance()
+    agreement = find_agreement(SAMPLES[name], provenance)
+    assert agreement.capture is SAMPLES[name]
+    assert not agreement.contradictions
+    assert not provenance.unknown
+
+
+def test_every_part_states_something() -> None:
+    for capture in SAMPLES.values():
+        stated = statements.read(capture)
+        assert stated.keys() == capture.stages.keys() - {"source"} | {"metadata"}
+        assert all("kernel" in each for each in stated.values())
+        assert {"parameters", "threads per CTA"} <= {
+            *stated["metadata"],
+            *stated.get("ptx", stated.get("amdgcn", {})),
+        }
+
+
+def test_a_cubin_of_another_kernel_gives_no_figures() -> None:
+    """A matmul for sm_80 needs 96 registers; the softmax for sm_75 beside it needs 26."""
+    capture = splice(SAMPLES["matmul-a100"], "cubin", SAMPLES["softmax-t4"])
+    report = irlens.inspect(capture)
+    assert report.resources.registers is None
+    assert report.occupancy is None
+    reason = "cubin is of another kernel: architecture sm_75, but ttgir, ptx, metadata: sm_80"
+    assert report.unknown["resources.registers"] == reason
+    (finding,) = [each for each in report.findings if each.code == "IRL601"]
+    assert finding.severity == "error"
+    assert finding.message == reason
+    assert report.pipelines[0].achieved_stages == 3  # of the ptx, which belongs to it
+    assert set(report.stages) == set(capture.stages)
+
+
+def test_metadata_of_another_kernel_give_no_figures() -> None:
+    other = SAMPLES["softmax-t4"]
+    capture = replace(
+        SAMPLES["matmul-a100"], metadata=other.metadata, target=other.target, config=other.config
+    )
+    report = irlens.inspect(capture)
+    assert report.resources.registers == 96
+    assert report.resources.shared_dynamic_bytes is None
+    assert report.target is None
+    assert report.config.num_stages is None
+    assert "metadata is of another kernel" in report.unknown["resources.shared_dynamic_bytes"]
+
+
+def test_of_two_parts_neither_is_believed() -> None:
+    capture = replace(
+        splice(SAMPLES["softmax-h100"], "cubin", SAMPLES["softmax-t4"]), metadata=None
+    )
+    only = {name: capture.stages[name] for name in ("ptx", "cubin")}
+    agreement = find_agreement(replace(capture, stages=only), Provenance())
+    assert len(agreement.contradictions) == 2
+    assert not agreement.capture.stages
+    assert agreement.capture.target is None
+
+
+def test_every_splice_of_samples_is_found_where_the_parts_differ_in_a_statement() -> None:
+    found = 0
+    for name, other in permutations(SAMPLES, 2):
+        capture, foreign = SAMPLES[name], SAMPLES[other]
+        own = statements.read(capture)
+        for stage in capture.stages.keys() & foreign.stages.keys() - {"source"}:
+            stated = statements.read(splice(capture, stage, foreign))[stage]
+            differs = [
+                topic
+                for topic in stated
+                if any(
+                    topic in each and each[topic] != stated[topic]
+                    for part, each in own.items()
+                    if part != stage
+                )
+            ]
+            contradicting = [each.part for each in find_contradictions({**own, stage: stated})]
+            assert bool(differs) == bool(contradicting), (name, other, stage)
+            found += bool(contradicting)
+    assert found > 200
+
+
+@pytest.mark.parametrize(
+    ("texts", "parts", "topic"),
+    [
+        ((".reqntid 256", ".reqntid 128"), {"ptx"}, "threads per CTA"),
+        (("\t.param .u32 softmax_kernel_param_2,\n", ""), {"ptx"}, "number of parameters"),
+        (
+            (".param .u32 softmax_kernel_param_2", ".param .u64 softmax_kernel_param_2"),
+            {"ptx", "cubin"},  # no other part states sizes
+            "parameters",
+        ),
+        ((".entry softmax_kernel", ".entry another_kernel"), {"ptx"}, "kernel"),
+        ((".target sm_90a", ".target sm_89"), {"ptx"}, "architecture"),
+    ],
+)
+def test_each_topic_is_compared(texts: tuple[str, str], parts: set[str], topic: str) -> None:
+    capture = SAMPLES["softmax-h100"]
+    text = capture.stages["ptx"].text()
+    assert texts[0] in text
+    changed = Stage("ptx", content=text.replace(*texts).encode())
+    spliced = replace(capture, stages={**capture.stages, "ptx": changed})
+    found = find_contradictions(statements.read(spliced))
+    assert {each.part for each in found} == parts
+    assert {each.topic for each in found} == {topic}
