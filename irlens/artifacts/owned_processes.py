@@ -63,12 +63,15 @@ def _wait_for_parent() -> None:
 @lru_cache(maxsize=1)
 def _group_of(_process: int) -> int:
     """Start the guard of a process's own group, which it leads; the pipe stays open to the end."""
-    shell, _ = _start_guard("0", setpgroup=0)
+    shell, _ = _start_guard("0")
     return shell
 
 
-def _start_guard(target: str, **options: int) -> tuple[int, int]:
-    """Return the guard of a group, and the pipe it reads from, which no child inherits."""
+def _start_guard(target: str) -> tuple[int, int]:
+    """Return the guard of a group, and the pipe it reads from, which no child inherits.
+
+    The guard leads a group of its own.
+    """
     reading, writing = os.pipe()
     try:
         shell = os.posix_spawn(
@@ -80,7 +83,7 @@ def _start_guard(target: str, **options: int) -> tuple[int, int]:
                 (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
                 (os.POSIX_SPAWN_DUP2, 1, 2),
             ],
-            **options,
+            setpgroup=0,  # ctrl+c at the terminal is not for it
         )
     except OSError:
         os.close(writing)
