@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from irlens.artifacts import inventory, store
+from irlens.artifacts import inventory, remembered, store
 from irlens.model import calibration_files, files
 from irlens.model.capture import Capture
 
@@ -87,7 +87,7 @@ def recall(key: str) -> "Report | None":
     """Return the cached report of a key, ``None`` if there is none."""
     from irlens.model.report import Report
 
-    content = _read(_path(REPORTS, key))
+    content = remembered.read(_path(REPORTS, key))
     try:
         return None if content is None else msgspec.json.decode(content, type=Report)
     except files.DECODE_ERRORS:
@@ -111,7 +111,7 @@ def page_key(reports: Sequence[str], facts: Sequence[object]) -> str:
 
 def recall_page(key: str, reports: Sequence[str]) -> str | None:
     """Return the cached page of a key, ``None`` if there is none; its reports count as used."""
-    content = _read(_path(PAGES, key))
+    content = remembered.read(_path(PAGES, key))
     try:
         page = None if content is None else msgspec.json.decode(content, type=str)
     except files.DECODE_ERRORS:
@@ -128,19 +128,9 @@ def remember_page(key: str, page: str, reports: Sequence[str]) -> None:
         _write(_path(PAGES, key), msgspec.json.encode(page))
 
 
-def _read(path: Path) -> bytes | None:
-    try:
-        content = path.read_bytes()
-    except OSError:
-        return None
-    store.touch(path)
-    return content
-
-
 def _write(path: Path, content: bytes) -> None:
+    remembered.write(path, content)
     with suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        files.replace(path, [content])
         if next(_writes[path.parent]) % _WRITES_PER_LOOK == 0:
             _evict(path.parent)
 

@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 import msgspec
 
-from irlens.artifacts import inventory, report_cache, store
+from irlens.artifacts import inventory, remembered, report_cache, store
 from irlens.artifacts.entries import Listing, list_files
 from irlens.model import calibration_files, files
 from irlens.model.capture import PYTHON_FOLDER
@@ -146,17 +146,17 @@ class ScanIndex(Generic[T]):
             store.touch(self._path)
             return
         entries = self._seen if complete else {**self._known, **self._seen}
+        remembered.write(self._path, _encode(_Content(self._program, entries)))
         with suppress(OSError):
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            files.replace(self._path, [_encode(_Content(self._program, entries))])
             _evict(self._path.parent)
 
     def _load(self) -> dict[str, _Entry]:
+        encoded = remembered.read(self._path)
         try:
-            content = msgspec.msgpack.decode(self._path.read_bytes(), type=_Content)
-        except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+            content = msgspec.msgpack.decode(encoded, type=_Content) if encoded else None
+        except files.DECODE_ERRORS:  # written by another irlens
             return {}
-        return content.entries if content.program == self._program else {}
+        return content.entries if content and content.program == self._program else {}
 
 
 def _evict(folder: Path) -> None:

@@ -13,7 +13,6 @@ import signal
 import subprocess
 import tempfile
 import threading
-import zlib
 from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
@@ -21,7 +20,7 @@ from functools import lru_cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 
-from irlens.artifacts import inventory, owned_processes, store
+from irlens.artifacts import inventory, owned_processes, remembered, store
 from irlens.model.errors import ToolError
 
 #: Seconds of processor time that a tool gets, and for each MB of its input. A cubin of 2 MB (59,000
@@ -44,13 +43,10 @@ _LARGE_PAGES = f"glibc.malloc.hugetlb=1:glibc.malloc.top_pad={64 << 20}"
 
 #: Suffix of the file that says that nvdisasm was stopped at a cubin, in place of a listing.
 _STOPPED = ".stopped"
-_TEMPORARY = re.compile(r"\.\w{8}\.tmp")
 
 
 def _name(path: Path) -> str | None:
     """Return the name of a cached disassembly, ``None`` for any other file."""
-    if _TEMPORARY.fullmatch(path.name):
-        return inventory.UNFINISHED if store.is_old(path) else None
     return inventory.name_of(path, ".gz") or inventory.name_of(path, _STOPPED)
 
 
@@ -254,24 +250,10 @@ def _complaint(stderr: bytes, stdout: bytes, code: int) -> str:
 
 
 def _read_cached(path: Path) -> str | None:
-    try:
-        text = gzip.decompress(path.read_bytes()).decode()
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError):
-        return None  # absent, unreadable or damaged: it is made again and replaced
-    store.touch(path)
-    return text or None  # gzip decompresses an empty file to an empty text
+    content = remembered.read(path)
+    return None if content is None else gzip.decompress(content).decode()
 
 
 def _write_cached(path: Path, text: str) -> None:
     """Write a cache file atomically. A cache that cannot be written only costs time."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=path.parent)
-    except OSError:
-        return
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(gzip.compress(text.encode(), compresslevel=3, mtime=0))
-        Path(temporary).replace(path)
-    except OSError:
-        Path(temporary).unlink(missing_ok=True)
+    remembered.write(path, gzip.compress(text.encode(), compresslevel=3, mtime=0))

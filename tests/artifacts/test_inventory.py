@@ -277,7 +277,7 @@ def test_what_a_killed_process_left_behind_is_found_when_it_is_old(root: Path) -
         ENVIRONMENTS: root / "environments" / f".irlens-tmp-{dead.pid}-0123abcd",
         REPORTS: root / "reports" / f".{KEYS[0]}.json.{dead.pid}.tmp",
         SCANS: root / "scans" / f".{KEYS[0]}.msgpack.{dead.pid}.0123abcd.tmp",
-        DISASSEMBLY: root / "sass" / ".abcd_123.tmp",
+        DISASSEMBLY: root / "sass" / f".{KEYS[0]}.gz.{dead.pid}.0123abcd.tmp",
     }
     for kind, path in left.items():
         path.parent.mkdir(parents=True)

@@ -150,21 +150,22 @@ def test_an_interrupted_scan_keeps_what_it_read(
 
 
 def test_values_read_later_belong_to_the_same_files(
-    cache: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    cache = tmp_path / "cache"
+    shutil.copytree(CAPTURES / "layer_norm-b200-3.6", cache)
     rows(request(cache, "registers"))
-    cubin = cache / "softmax-h100" / "softmax_kernel.cubin"
+    cubin = CAPTURES / "layer_norm-b200-3.7" / "layer_norm_kernel.cubin"
     original = entries.read_rows
 
     def replaced(directory: Path, keys: Sequence[str], *args: object) -> entries.EntryRows:
-        if directory.name == "softmax-h100":  # after its status was taken
-            shutil.copy(cache / "softmax-t4" / "softmax_kernel.cubin", cubin)
+        shutil.copy(cubin, cache)  # after the status was taken
         return original(directory, keys)
 
     for module in (workers, scanner):
         monkeypatch.setattr(module, "read_rows", replaced)
-    row = rows(request(cache, "registers", "local_bytes"))[0]
-    assert (row["resources.registers"], row["resources.local_bytes"]) == (26, 0)
+    (row,) = rows(request(cache, "registers", "local_bytes"))
+    assert (row["resources.registers"], row["resources.local_bytes"]) == (72, 0)  # and not 64
 
 
 def test_workers_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
