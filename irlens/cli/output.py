@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TextIO, TypeAlias, TypeVar
 import click
 
 from irlens.model.errors import IrlensError, UnknownNameError
-from irlens.model.text import printable, printable_line
+from irlens.model.text import printable, printable_json, printable_line
 
 if TYPE_CHECKING:  # click has no public name for it
     from click._termui_impl import ProgressBar
@@ -158,7 +158,8 @@ def write_json(
     import msgspec
 
     encoded = msgspec.json.encode(value, order=order)
-    write(msgspec.json.format(encoded, indent=2) + b"\n", destination)
+    text = printable_json(msgspec.json.format(encoded, indent=2).decode())
+    write(text.encode() + b"\n", destination)
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, right: set[int]) -> str:

@@ -15,6 +15,11 @@ def printable(text: str) -> str:
     return _UNSAFE.sub(lambda match: _escaped(ord(match[0])), text)
 
 
+def printable_json(text: str) -> str:
+    r"""Return JSON with the same value, its strings safe to show on a terminal: ``\u202e``."""
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
 def printable_line(text: str) -> str:
     r"""Return ``text`` safe to show and on one line: newlines become ``\n``."""
     return printable(text).replace("\n", "\\n").replace("\t", " ")

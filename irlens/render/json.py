@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from irlens.figures import FIGURES, SWEEP_FIGURES, owner
+from irlens.model.text import printable_json
 from irlens.render import Kind, Options
 
 
@@ -43,7 +44,7 @@ def _ordered(value: Any) -> Any:
 
 
 def _formatted(encoded: bytes) -> str:
-    return msgspec.json.format(encoded, indent=2).decode() + "\n"
+    return printable_json(msgspec.json.format(encoded, indent=2).decode()) + "\n"
 
 
 def schema(kind: Kind = "reports") -> str:

@@ -1,4 +1,7 @@
+import msgspec
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from irlens.model import text as units
 
@@ -45,3 +48,12 @@ def test_a_size_as_people_say_it(value: int, text: str) -> None:
 def test_plural() -> None:
     assert units.plural(1, "line") == "1 line"
     assert units.plural(2048, "line") == "2,048 lines"
+
+
+@given(st.text())
+@example("\u009b2J \u202e \u2066 \x7f \x1b[2J")
+def test_json_for_a_terminal_has_the_same_value_and_no_control(value: str) -> None:
+    encoded = msgspec.json.encode(value).decode()
+    shown = units.printable_json(encoded)
+    assert msgspec.json.decode(shown) == value
+    assert units.printable(shown) == shown
