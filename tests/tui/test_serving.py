@@ -9,9 +9,10 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -41,24 +42,29 @@ def served(port: int, tmp_path: Path) -> Iterator[str]:
     place = tmp_path / "it's here; $HOME"
     place.symlink_to(CAPTURES / "softmax-h100")
     command = ["-m", "irlens", "tui", place.name, "--serve", f"--port={port}"]
-    with serving(command, port, tmp_path):
-        yield f"localhost:{port}"
+    with serving(command, port, tmp_path) as address:
+        yield address
 
 
 @contextmanager
-def serving(command: list[str], port: int, folder: Path) -> Iterator[None]:
-    """Start a Python that serves, and wait until it says so."""
+def serving(command: list[str], port: int, folder: Path) -> Iterator[str]:
+    """Start a Python that serves, and wait until it says so; yields the address."""
     environment = os.environ | {"HOME": str(folder), "XDG_STATE_HOME": str(folder / "state")}
     with subprocess.Popen(
         [sys.executable, "-P", *command],
         cwd=folder, env=environment, stderr=subprocess.PIPE, text=True,
     ) as process:  # fmt: skip
         assert process.stderr is not None
-        assert process.stderr.readline() == (
-            f"irlens: serving on http://localhost:{port}, press ctrl+c to stop\n"
+        said = re.fullmatch(
+            rf"irlens: serving on (http://localhost:{port}/\?token=[\w-]{{32}}), "
+            r"press ctrl\+c to stop\n",
+            process.stderr.readline(),
         )
-        yield
-        process.terminate()
+        try:
+            assert said is not None
+            yield said[1]
+        finally:
+            process.terminate()
     assert process.returncode == 0
 
 
@@ -95,25 +101,74 @@ main()
         pass
 
 
-async def test_shows_the_same_in_a_page_of_this_machine_alone(served: str, port: int) -> None:
+async def test_shows_the_same_in_its_own_page(served: str, port: int) -> None:
+    here = f"localhost:{port}"
     async with aiohttp.ClientSession() as session:
-        async with session.get(f"http://{served}/") as answer:
+        async with session.get(served) as answer:
             assert answer.status == 200
-            assert f"ws://{served}/ws" in await answer.text()
-        for headers in ({"Origin": "http://example.com"}, {"Host": "example.com"}):
-            async with session.get(f"http://{served}/ws", headers=headers) as answer:
-                assert answer.status == 403
+            assert str(answer.url) == f"http://{here}/"  # the token is not in the history
+            page = await answer.text()
+            assert f'"ws://{here}/ws"' in page
+            assert set(re.findall(r"(?:https?|ws):(//[^/\"]+)", page)) <= {
+                f"//{here}", "//www.w3.org"  # the name of a markup, not an address
+            }  # fmt: skip
+            assert "default-src 'self'" in answer.headers["Content-Security-Policy"]
         if Path("/proc/net/tcp").exists():
             addresses = listening(port)
             assert addresses
             assert all(ipaddress.ip_address(each).is_loopback for each in addresses)
         shown = b""
-        headers = {"Origin": f"http://{served}"}
-        url = f"ws://{served}/ws?width=120&height=40"
-        async with session.ws_connect(url, headers=headers) as page, asyncio.timeout(PATIENCE):
+        headers = {"Origin": f"http://{here}"}
+        url = f"ws://{here}/ws?width=120&height=40"
+        async with session.ws_connect(url, headers=headers) as socket, asyncio.timeout(PATIENCE):
             while b"what if" not in shown:
-                shown += (await page.receive()).data
+                shown += (await socket.receive()).data
     assert b"softmax_kernel" in shown
+
+
+async def test_who_does_not_know_the_token_gets_nothing(served: str, port: int) -> None:
+    here = f"http://localhost:{port}"
+    for path in ("/", "/ws", "/static/js/textual.js", "/?token=", f"/?token={'a' * 32}"):
+        async with aiohttp.ClientSession() as session, session.get(here + path) as answer:
+            assert answer.status == 403, path
+    assert served.startswith(here)
+
+
+async def test_a_page_of_another_origin_gets_nothing(served: str, port: int) -> None:
+    async with aiohttp.ClientSession() as session:
+        async with session.get(served) as answer:
+            assert answer.status == 200
+        for origin in (
+            "http://example.com", "http://localhost:9999", f"https://localhost:{port}", "null",
+            f"http://127.0.0.1:{port}",
+        ):  # fmt: skip
+            headers = {"Origin": origin}
+            async with session.get(f"http://localhost:{port}/ws", headers=headers) as answer:
+                assert answer.status == 403, origin
+
+
+async def test_sessions_are_limited(
+    port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = f"""
+import sys
+from irlens.cli import main, serving
+serving.MOST_SESSIONS = 1
+sys.argv = ["irlens", "tui", {str(CAPTURES / "softmax-h100")!r}, "--serve", "--port={port}"]
+main()
+"""
+    with serving(["-c", script], port, tmp_path) as address:
+        url = f"http://localhost:{port}/ws"
+        async with aiohttp.ClientSession() as session:
+            await session.get(address)
+            async with session.ws_connect(url), session.get(url) as answer:
+                assert answer.status == 503
+            async with asyncio.timeout(PATIENCE):  # the first has gone
+                while True:
+                    with suppress(aiohttp.WSServerHandshakeError):
+                        async with session.ws_connect(url):
+                            break
+                    await asyncio.sleep(0.1)
 
 
 def told(*arguments: str) -> str:
@@ -164,11 +219,12 @@ def test_the_page_takes_keys_without_a_click(served: str) -> None:
         )
         page = browser.new_page()
         page.set_default_timeout(PATIENCE * 1000)
-        # The page names a font of another site's.
-        elsewhere = re.compile(rf"https?://(?!{re.escape(served)}/)")
-        page.route(elsewhere, lambda route: route.abort())
-        page.goto(f"http://{served}/")
+        requested: list[str] = []
+        page.on("request", lambda request: requested.append(request.url))
+        page.goto(served)
         page.wait_for_selector("body.-first-byte", state="attached")
         page.keyboard.press("q")
         page.wait_for_selector("body.-closed", state="attached")
+        assert requested
+        assert all(urlsplit(url).netloc == urlsplit(served).netloc for url in requested)
         browser.close()
