@@ -150,6 +150,35 @@ class Occupancy(msgspec.Struct, frozen=True, kw_only=True):
     curves: list[OccupancyCurve] = []
 
 
+class PipelineLoad(msgspec.Struct, frozen=True, kw_only=True):
+    """Load instructions of a loop that stand at one place and run equally far ahead: AMD only.
+
+    Attributes:
+        line: 1-based line of the first one in the pipeline's stage.
+        source: Their line of Python.
+        instructions: How many there are in the loop's body.
+        bytes_per_lane: Width of each, bytes; ``None`` if unknown.
+        iterations_ahead: Iterations that memory has to answer: to the wait or to the first use of
+            the data, whichever comes first; ``None`` if unknown.
+        computes_before_wait: Whether the loop computes between their issue and the wait that
+            retires them. If not, every iteration waits for all of memory's latency.
+        verdict: The verdict on them.
+    """
+
+    line: int
+    source: SourceLocation | None
+    instructions: int
+    bytes_per_lane: int | None
+    iterations_ahead: int | None
+    computes_before_wait: bool | None
+    verdict: Verdict
+
+    @property
+    def is_exposed(self) -> bool:
+        """Whether the loop waits for them at once."""
+        return self.computes_before_wait is False
+
+
 class Pipeline(msgspec.Struct, frozen=True, kw_only=True):
     """Software pipelining of one loop, found in the machine-level IR.
 
@@ -163,7 +192,8 @@ class Pipeline(msgspec.Struct, frozen=True, kw_only=True):
         achieved_stages: ``prefetch_iterations + 1``.
         prefetch_iterations: Iterations between a group's commit and the first use of its data;
             the wait that retires it is in the using iteration, or at the end of the previous one
-            where the loop reads ahead.
+            where the loop reads ahead. AMD: of the load that runs least far ahead, apart from
+            loads that their own iteration uses behind other computation.
         groups_before_loop: Commit groups outstanding on entry to the loop.
         groups_per_iteration: Groups committed per iteration.
         outstanding_at_wait: Groups outstanding just before the wait, in the steady state.
@@ -172,7 +202,7 @@ class Pipeline(msgspec.Struct, frozen=True, kw_only=True):
             after the wait, unless the loop reads ahead. Where the compute is an asynchronous
             matrix product, the most at once while one runs.
         copies_per_iteration: Asynchronous copy instructions per thread and iteration; for kind
-            "register", the loads that run ahead.
+            "register" of PTX, the loads that run ahead; of AMD, all vector loads.
         bytes_per_copy: Width of one such copy, bytes; ``None`` if they differ.
         bytes_per_iteration: Bytes that one thread copies per iteration, times the CTA's threads
             that run the loop, less ``bytes_repeated``; for kind "tma", the bytes that the barriers
@@ -192,7 +222,8 @@ class Pipeline(msgspec.Struct, frozen=True, kw_only=True):
             they share bound it.
         kept_iterations: Iterations that loaded data then waits for its first use, in registers or
             LDS, beyond ``prefetch_iterations``: AMD only, at least so many; ``None`` for none.
-        verdict: The verdict on all this.
+        loads: The loop's loads one by one, AMD only; empty where they could not be followed.
+        verdict: The verdict on all this. Where the loads differ, that of the worst one.
         reason: Why, in one sentence; empty where the verdict needs no reason.
     """
 
@@ -219,6 +250,7 @@ class Pipeline(msgspec.Struct, frozen=True, kw_only=True):
     warp_group: str | None = None
     stages_at_most: int | None = None
     kept_iterations: int | None = None
+    loads: tuple[PipelineLoad, ...] = ()
     verdict: Verdict
     reason: str
 

@@ -4,12 +4,13 @@ A CTA is AMD's workgroup, a warp its wave, shared memory its LDS. AMD's waves ar
 than the waves of a grid, which are therefore rounds there.
 """
 
+from collections.abc import Iterable
 from math import prod
 
 from irlens.model.capture import RunResult
 from irlens.model.config import Vendor
 from irlens.model.memory import LoopLoad, SharedBuffer
-from irlens.model.report import NextStep, Occupancy, Pipeline, Refusal, Report
+from irlens.model.report import NextStep, Occupancy, Pipeline, PipelineLoad, Refusal, Report
 from irlens.model.text import count, percent, plural, size
 
 _AMD_LIMITS = {"warps": "waves", "blocks": "workgroups", "shared_memory": "LDS"}
@@ -163,6 +164,30 @@ def describe_prefetch(pipeline: Pipeline) -> list[str]:
     if pipeline.warp_group is not None:
         phrases.append(f"run by {pipeline.warp_group}")
     return phrases
+
+
+def describe_loads(loads: Iterable[PipelineLoad]) -> str:
+    """Return which loads: "2 × 16 B per lane at k.py:14 and 1 B per lane at k.py:15"."""
+    return " and ".join(_describe_load(each) for each in loads)
+
+
+def _describe_load(load: PipelineLoad) -> str:
+    place = str(load.source) if load.source else f"amdgcn:{load.line}"
+    if load.bytes_per_lane is None:
+        return f"the load at {place}"
+    times = f"{count(load.instructions)} × " if load.instructions > 1 else ""
+    return f"{times}{load.bytes_per_lane} B per lane at {place}"
+
+
+def describe_distance(load: PipelineLoad) -> str:
+    """Return how far a load runs ahead: "1 iteration ahead", "waited for at once"."""
+    if load.is_exposed:
+        return "waited for at once"
+    if load.iterations_ahead is None:
+        return "unknown"
+    if load.iterations_ahead:
+        return f"{plural(load.iterations_ahead, 'iteration')} ahead"
+    return "used in its own iteration"
 
 
 def describe_cover(pipeline: Pipeline) -> str:

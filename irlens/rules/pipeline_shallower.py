@@ -7,6 +7,10 @@ the data of the next S - 1 are being copied. irlens determines the depth from th
 code, by following the groups of copies from their commit to the wait that retires them. Where it is
 less than S, the copies have less time to arrive than the author planned.
 
+On AMD each load of a loop has its own distance, from its issue to the `s_waitcnt` that retires it.
+Where the loop computes nothing in between, it waits for all of memory's latency in every iteration,
+although its other loads run ahead. The finding names those loads by their line and width.
+
 ## Example
 
 ```cuda
@@ -18,21 +22,35 @@ for (...) {
 
 Three buffers, three stages requested; the second group never survives the wait.
 
+```asm
+buffer_load_dwordx4 v[58:61], v66, s[20:23], 0 offen   ; of A: runs ahead of the products
+v_mfma_f32_32x32x16_f16 ...
+buffer_load_dwordx4 v[66:69], v74, s[4:7], 0 offen     ; of B: behind the last product,
+s_waitcnt vmcnt(1)
+ds_write_b128 v49, v[58:61]
+s_waitcnt vmcnt(0)                                     ; and awaited at once
+ds_write_b128 v50, v[66:69]
+```
+
 ## What to do
 
 Compare the wait with the number of groups that are committed before the loop. For a loop that
 Triton pipelined, look at its loads: IRL203 names those that are not pipelined. If the achieved
 depth is enough, request that one: it may need less shared memory.
 
+Where LLVM's scheduler placed a load of AMD's right before its wait, the code differs between tiles,
+numbers of warps, sizes of matrix instructions (`matrix_instr_nonkdim`) and versions of Triton.
+
 ## Targets
 
 NVIDIA and AMD.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from irlens.analyze.facts import Facts
-from irlens.model.report import Severity
+from irlens.model.report import Pipeline, PipelineLoad, Severity
+from irlens.model.terms import describe_loads
 from irlens.rules import Match
 
 CODE = "IRL201"
@@ -41,17 +59,45 @@ SEVERITY: Severity = "warning"
 
 
 def find(facts: Facts) -> Iterator[Match]:
-    """Yield a finding for each loop whose copies run less far ahead than requested."""
+    """Yield a finding for each loop of which any load runs less far ahead than requested."""
     for pipeline in facts.pipelines:
-        if pipeline.verdict != "shallower":
+        exposed = [load for load in pipeline.loads if load.is_exposed]
+        if pipeline.verdict == "shallower":
+            message, hint = _shallower(pipeline)
+        elif len(exposed) < len(pipeline.loads) and exposed and _asked(pipeline):
+            message, hint = _exposed(pipeline, exposed)
+        else:
             continue
         yield Match(
-            message=(
-                f"the loop at {pipeline.place} requested {pipeline.requested_stages} stages and got"
-                f" {pipeline.achieved_stages}"
-            ),
-            hint="look for waits on more groups than needed, and for loads that are not pipelined",
+            message=message,
+            hint=hint,
             stage=pipeline.stage,
             line=pipeline.line,
             source=pipeline.source,
         )
+
+
+def _asked(pipeline: Pipeline) -> bool:
+    return (pipeline.requested_stages or 1) > 1
+
+
+def _shallower(pipeline: Pipeline) -> tuple[str, str]:
+    """Return the message and the hint for a loop that runs ahead, but not as far as requested."""
+    return (
+        f"the loop at {pipeline.place} requested {pipeline.requested_stages} stages and got"
+        f" {pipeline.achieved_stages}",
+        "look for waits on more groups than needed, and for loads that are not pipelined",
+    )
+
+
+def _exposed(pipeline: Pipeline, exposed: Sequence[PipelineLoad]) -> tuple[str, str]:
+    """Return the message and the hint for a loop that waits for some of its loads at once."""
+    total = sum(load.instructions for load in pipeline.loads)
+    waited = sum(load.instructions for load in exposed)
+    return (
+        f"the loop at {pipeline.place} requested {pipeline.requested_stages} stages and waits at"
+        f" once for {waited} of its {total} loads, with nothing computed since their issue:"
+        f" {describe_loads(exposed)}",
+        "LLVM placed these loads behind the compute: try other tiles, another num_warps or, on"
+        " CDNA, matrix_instr_nonkdim, and compare versions of Triton (irlens diff --triton)",
+    )

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from irlens.analyze.pipelines import amdgcn as pipelines
+from irlens.analyze.pipelines import amdgcn_loads
 from irlens.isa.amdgcn import Function, Instruction, parse
 from irlens.isa.amdgcn.memory import access_bytes, limit, raises, transfer
 from irlens.model.report import Pipeline
@@ -60,8 +61,8 @@ def _loop(
     return found
 
 
-#: Kernel, kind, loads that the record is of, iterations they run ahead, outstanding before the
-#: wait and behind it.
+#: Kernel, kind, loads of the loop, iterations that the worst of them runs ahead, outstanding before
+#: the wait and behind it.
 TABLE = [
     ("softmax_s1.gfx942", None, 1, 0, 1, 0),
     # The row is selected from the load and -inf, and so waited for, in the iteration that loads.
@@ -80,9 +81,9 @@ TABLE = [
     ("matmul_s2.gfx942", "register", 2, 1, 2, 0),
     ("matmul_s3.gfx942", "register", 2, 1, 2, 0),
     # The fence at the barrier waits for the first operand's loads right behind their issue.
-    ("matmul_s2.gfx1100", "register", 2, 1, 2, 0),
-    ("matmul_s2.gfx1201", "register", 2, 1, 2, 0),
-    ("wide_s2.gfx908", "register", 8, 1, 8, 0),
+    ("matmul_s2.gfx1100", "register", 4, 0, 2, 0),
+    ("matmul_s2.gfx1201", "register", 4, 0, 2, 0),
+    ("wide_s2.gfx908", "register", 12, 0, 8, 0),
     # vmcnt(0) at the top, vmcnt(2) and vmcnt(4) at the end, each before the reads of LDS.
     ("matmul_s2.gfx950", "direct-to-lds", 2, 1, 2, 0),
     ("matmul_s3.gfx950", "direct-to-lds", 2, 2, 4, 2),
@@ -93,8 +94,8 @@ TABLE = [
     ("attention_s2.gfx950", "direct-to-lds", 4, 1, 4, 0),
     # Its registers are gone: every load is followed by its wait, and all that by the first MFMA.
     ("wider_s2.gfx942", None, 16, 0, 10, 0),
-    # The data is loaded one iteration ahead of its sum, the indices right before they are needed.
-    ("gather_s3.gfx942", "register", 2, 1, 2, 0),
+    # The data is loaded last, and awaited right behind the first load of the next iteration.
+    ("gather_s3.gfx942", None, 3, 0, 3, 0),
     ("total.gfx942", None, 1, 0, 1, 0),
     ("tiles_s2.gfx942", "register", 2, 1, 2, 0),
 ]
@@ -120,28 +121,28 @@ def test_loops_read_by_eye(
 
 
 @pytest.mark.parametrize(
-    ("name", "copies", "kind", "loads", "ahead"),
+    ("name", "copies", "kind", "loads", "ahead", "outstanding"),
     [
-        ("matmul.gfx942.triton-3.9.0", 2, "register", 2, 2),
-        ("matmul.gfx90a.triton-3.9.0", 2, "register", 2, 1),
-        ("matmul.gfx1100.triton-3.9.0", 2, "register", 4, 2),
-        ("matmul.gfx1201.triton-3.9.0", 2, "register", 4, 2),
-        ("matmul.gfx950.triton-3.9.0", 4, "direct-to-lds", 2, 2),
-        ("matmul.gfx1250.triton-3.9.0", 2, "direct-to-lds", 4, 4),
-        ("matmul.gfx942.triton-3.6.0", 1, "register", 2, 2),
-        ("wide.gfx950.triton-3.9.0", 1, "direct-to-lds", 12, 12),
+        ("matmul.gfx942.triton-3.9.0", 2, "register", 2, 2, 2),
+        ("matmul.gfx90a.triton-3.9.0", 2, "register", 2, 1, 2),
+        ("matmul.gfx1100.triton-3.9.0", 2, "register", 4, 2, 2),
+        ("matmul.gfx1201.triton-3.9.0", 2, "register", 4, 2, 2),
+        ("matmul.gfx950.triton-3.9.0", 4, "direct-to-lds", 2, 2, 2),
+        ("matmul.gfx1250.triton-3.9.0", 2, "direct-to-lds", 4, 4, 4),
+        ("matmul.gfx942.triton-3.6.0", 1, "register", 2, 2, 2),
+        ("wide.gfx950.triton-3.9.0", 1, "direct-to-lds", 12, 12, 12),
     ],
 )
 def test_unrolled_loops_are_read_by_the_iterations_of_the_source(
-    name: str, copies: int, kind: str, loads: int, ahead: int
+    name: str, copies: int, kind: str, loads: int, ahead: int, outstanding: int
 ) -> None:
     found = _pipelines(name)[0]
-    assert (found.kind, found.prefetch_iterations) == (kind, 1)
-    assert (found.copies_per_iteration, found.outstanding_at_wait) == (ahead, ahead)
+    assert (found.kind, found.prefetch_iterations) == (kind, int(ahead == loads))
+    assert (found.copies_per_iteration, found.outstanding_at_wait) == (loads, outstanding)
     assert (f"{ahead} of the loop's {loads} loads run ahead" in found.reason) == (ahead < loads)
     unrolled = f"unrolled {copies} times; figures are per iteration of the source"
     assert (unrolled in found.reason) == (copies > 1)
-    assert found.bytes_per_iteration == ahead * 16 * 256
+    assert found.bytes_per_iteration == loads * 16 * 256
     assert found.bytes_in_flight == ahead * 16 * 256
 
 
@@ -164,15 +165,18 @@ def test_what_is_asked_for_and_what_becomes_of_it() -> None:
     assert matmul.groups_during_compute == 6
     assert matmul.bytes_in_flight == 6 * 16 * 256
     (starved,) = _pipelines("wider_s2.gfx942", asked=2)
-    assert (starved.verdict, starved.reason) == ("not pipelined", pipelines.WAITED_FOR)
+    assert (starved.verdict, starved.reason) == ("not pipelined", amdgcn_loads.WAITED_FOR)
     (barrier,) = _pipelines("matmul_s2.gfx1100")
-    assert barrier.reason.endswith("2 of the loop's 4 loads run ahead")
+    assert (barrier.verdict, barrier.kind) == ("not pipelined", "register")
+    assert barrier.reason == (
+        "2 of the loop's 4 loads run ahead; it waits at once for 2 × 16 B per lane at loops.py:45"
+    )
 
 
 def test_loads_that_follow_each_other_are_not_ahead() -> None:
     found = _pipelines("chase.gfx942", asked=2)
     assert [(each.verdict, each.reason) for each in found] == [
-        ("not pipelined", pipelines.CHAINED)
+        ("not pipelined", amdgcn_loads.CHAINED)
     ] * 2  # LLVM unrolled the loop, and left one for the rest
     (scalar,) = _pipelines("walk.gfx942")
     assert (scalar.kind, scalar.verdict, scalar.reason) == (None, "not pipelined", pipelines.SCALAR)
@@ -229,7 +233,7 @@ def test_what_is_issued_together_is_not_made_of_each_other(shifted: str, chained
         "v_add_nc_u32_e32 v7, s19, v7", "buffer_load_b32 v3, v1, s[8:11], 0 offen",
         "v_exp_f32_e32 v9, v4",
     )  # fmt: skip
-    assert (found.reason == pipelines.CHAINED) == chained
+    assert (found.reason == amdgcn_loads.CHAINED) == chained
     assert found.prefetch_iterations == (0 if chained else 1)
 
 
@@ -249,11 +253,11 @@ def test_the_wait_decides_and_not_the_use() -> None:
     top = _loop("s_waitcnt vmcnt(0)", ADD, LOAD, OTHER)
     assert (top.prefetch_iterations, top.outstanding_after_wait) == (1, 0)
     at_once = _loop("s_nop 0", ADD, LOAD, "s_waitcnt vmcnt(0)", OTHER)
-    assert (at_once.prefetch_iterations, at_once.reason) == (0, pipelines.WAITED_FOR)
+    assert (at_once.prefetch_iterations, at_once.reason) == (0, amdgcn_loads.WAITED_FOR)
     later = _loop(ADD, LOAD, OTHER, "s_waitcnt vmcnt(0)")
     assert (later.prefetch_iterations, later.kind) == (1, "register")
     used = _loop(LOAD, OTHER, "s_waitcnt vmcnt(0)", ADD)
-    assert (used.prefetch_iterations, used.reason) == (0, pipelines.IN_PLACE)
+    assert (used.prefetch_iterations, used.reason) == (0, amdgcn_loads.IN_PLACE)
 
 
 def test_a_ring_of_registers_that_really_runs_two_ahead() -> None:
@@ -266,7 +270,7 @@ def test_a_ring_of_registers_that_really_runs_two_ahead() -> None:
 
 def test_stores_count_with_loads_before_gfx10_only() -> None:
     store = "global_store_dword v0, v2, s[2:3]"
-    body = ("s_waitcnt vmcnt(1)", ADD, LOAD, store)
+    body = ("s_waitcnt vmcnt(1)", ADD, LOAD, store, OTHER)
     together, apart = _loop(*body), _loop(*body, stores_apart=True)
     # vmcnt(1) leaves the store behind the load, or else the load itself.
     assert together.prefetch_iterations == 1
@@ -286,7 +290,7 @@ def test_what_lies_between_lds_stores_and_loads_is_claimed_only_where_certain() 
     behind = _loop(LOAD, OTHER, wait, store, read, use)
     assert (behind.prefetch_iterations, behind.verdict) == (0, "not pipelined")
     filled = _loop(LOAD, OTHER, wait, store, read, use, before=("ds_write_b32 v4, v7",))
-    assert (filled.prefetch_iterations, filled.reason) == (None, pipelines.NOT_FOLLOWED)
+    assert (filled.prefetch_iterations, filled.reason) == (None, amdgcn_loads.NOT_FOLLOWED)
     ahead = _loop(read, use, LOAD, OTHER, wait, store, before=("ds_write_b32 v4, v7",))
     assert (ahead.prefetch_iterations, ahead.verdict) == (1, "pipelined")
 
@@ -297,15 +301,15 @@ def test_lds_that_no_iteration_leaves_to_the_next_is_read_where_it_is_stored() -
     use, wait = "v_add_f32_e32 v2, v2, v5", "s_waitcnt vmcnt(0)"
     before = (one, "ds_write_b32 v4, v7")
     behind = (two, LOAD, OTHER, wait, store, read, use)
-    assert _loop(*behind, before=before).reason == pipelines.NOT_FOLLOWED
+    assert _loop(*behind, before=before).reason == amdgcn_loads.NOT_FOLLOWED
     found = _loop(*behind, before=before, lds_stays=True)
     assert (found.prefetch_iterations, found.verdict) == (0, "not pipelined")
     # Another operation's read does not say when this one's is.
     other = (two, LOAD, OTHER, wait, store, ".loc 1 8 3", read, use)
-    assert _loop(*other, before=before, lds_stays=True).reason == pipelines.NOT_FOLLOWED
+    assert _loop(*other, before=before, lds_stays=True).reason == amdgcn_loads.NOT_FOLLOWED
     # Nor do reads around the store: the loop may be rotated.
     around = (two, read, LOAD, OTHER, wait, store, read, use)
-    assert _loop(*around, before=before, lds_stays=True).reason == pipelines.NOT_FOLLOWED
+    assert _loop(*around, before=before, lds_stays=True).reason == amdgcn_loads.NOT_FOLLOWED
 
 
 def test_spilled_data_is_followed_to_its_reload() -> None:
@@ -321,11 +325,13 @@ def test_spilled_data_is_followed_to_its_reload() -> None:
     assert clustered.prefetch_iterations == 0
     # Another address, one that is not constant, and one that the next load may depend on.
     other = reload.replace("offset:8", "offset:12")
-    assert _loop(LOAD, OTHER, wait, spill, other, wait, use).reason == pipelines.NOT_FOLLOWED
+    assert _loop(LOAD, OTHER, wait, spill, other, wait, use).reason == amdgcn_loads.NOT_FOLLOWED
     indexed = reload.replace("off, off", "v7, off")
-    assert _loop(LOAD, OTHER, wait, spill, indexed, wait, use).reason == pipelines.NOT_FOLLOWED
+    assert _loop(LOAD, OTHER, wait, spill, indexed, wait, use).reason == amdgcn_loads.NOT_FOLLOWED
     address = "v_add_u32_e32 v8, v9, v3"
-    assert _loop(LOAD, OTHER, wait, spill, reload, wait, address).reason == pipelines.NOT_FOLLOWED
+    assert (
+        _loop(LOAD, OTHER, wait, spill, reload, wait, address).reason == amdgcn_loads.NOT_FOLLOWED
+    )
 
 
 def test_each_register_of_a_wide_spill_has_its_own_address() -> None:
@@ -334,7 +340,7 @@ def test_each_register_of_a_wide_spill_has_its_own_address() -> None:
     body = (LOAD, OTHER, wait, spill, "scratch_load_b32 v9, off, off offset:{}", wait, use)
     loaded = _loop(*(line.format(12) for line in body))
     assert (loaded.prefetch_iterations, loaded.verdict) == (0, "not pipelined")
-    assert _loop(*(line.format(8) for line in body)).reason == pipelines.NOT_FOLLOWED
+    assert _loop(*(line.format(8) for line in body)).reason == amdgcn_loads.NOT_FOLLOWED
 
 
 def test_code_that_is_skipped_without_lanes_belongs_to_the_iteration() -> None:
@@ -347,7 +353,7 @@ def test_code_that_is_skipped_without_lanes_belongs_to_the_iteration() -> None:
         "s_waitcnt vmcnt(0)",
         ADD,
     )
-    assert (found.verdict, found.reason) == ("not pipelined", pipelines.IN_PLACE)
+    assert (found.verdict, found.reason) == ("not pipelined", amdgcn_loads.IN_PLACE)
 
 
 def _instruction(text: str) -> Instruction:

@@ -31,6 +31,7 @@ NOT_FIGURES = {
     r"traffic\.(flops|tensor_flops)\{\}": "a count by type; summary.flops is their total",
     r"time\.parts\{\}": "a time of one unit; time.estimate_us combines them",
     r"mix\[\]\..*": "a count by class; summary.instructions is their total",
+    r"pipelines\[\]\.loads\[\]\..*": "one load's; pipelines[].achieved_stages is that of the worst",
 }  # fmt: skip
 
 

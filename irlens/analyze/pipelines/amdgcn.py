@@ -7,14 +7,15 @@ between data and ``other`` in the iteration that loads, however many iterations 
 carried along in registers.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 import msgspec
 
 from irlens.analyze.mlir_loops import RequestedStages, find_loops, user_line
+from irlens.analyze.pipelines.amdgcn_loads import with_depth
 from irlens.analyze.pipelines.amdgcn_loops import KernelLoops, remainders, unroll_factor
-from irlens.analyze.pipelines.amdgcn_trace import Ahead, LoopTrace, Queue
+from irlens.analyze.pipelines.amdgcn_trace import LoopTrace, Queue
 from irlens.analyze.pipelines.distinct_bytes import (
     Place,
     SourceBytes,
@@ -28,7 +29,6 @@ from irlens.analyze.pipelines.distinct_bytes import (
     source_bytes,
     total,
 )
-from irlens.analyze.pipelines.verdicts import judge
 from irlens.isa.amdgcn import Function, Instruction
 from irlens.isa.amdgcn.memory import Counter, Transfer, is_scalar_load, stores_count_apart, transfer
 from irlens.isa.mlir import Module
@@ -37,22 +37,14 @@ from irlens.model.report import Pipeline, PipelineKind, blank_pipeline
 from irlens.model.source import user_frame
 from irlens.model.text import size
 
-IN_PLACE = "each iteration waits for the loads that it issues, and uses them"
-WAITED_FOR = (
-    "nothing is computed between a load and the wait for it, though its data is used in a later"
-    " iteration"
-)
-CHAINED = "a load's address depends on what it loaded in the iteration before"
 SCALAR = "the loop reads memory by scalar loads, and uses each in the iteration that issues it"
 SCALAR_AHEAD = "the loop reads memory by scalar loads, which complete out of order"
 CONDITIONS = "the loop contains branches or loops, so its iterations differ"
-COPIES_DIFFER = "the loop is unrolled, and its copies run ahead by different distances"
 INTERLEAVED = (
     "the loop is unrolled, and its copies are interleaved: their loads are issued together"
 )
 LEFT_OVER = "the loop runs the iterations left over from the one that LLVM unrolled"
 PILE_UP = "the loop issues loads that it never waits for"
-NOT_FOLLOWED = "the first use of the loaded data was not found"
 
 
 def find_pipelines(
@@ -76,8 +68,8 @@ def find_pipelines(
 
     Returns:
         In the order of the text, one record per loop and mechanism. Groups are single load
-        instructions. The figures of "register" are those of the loads that run ahead; the loads
-        and bytes in flight during the compute are those at the instruction with the most.
+        instructions; those and the bytes in flight during the compute are those at the instruction
+        with the most.
 
     Raises:
         ArtifactError: A branch to a label that does not exist.
@@ -219,19 +211,11 @@ class _Finder:
             flying = _in_flight(record, queue, reads, copies, traffic)
             reasons = (f"{INTERLEAVED}; unrolled {copies} times", _scalar_note(trace, of_source))
             return msgspec.structs.replace(flying, reason="; ".join(filter(None, reasons)))
-        ahead: dict[int, Ahead] = {}
-        for position in reads:
-            distance = trace.ahead(position, to_lds=to_lds)
-            if distance is None or distance.prefetch is None:
-                return msgspec.structs.replace(record, reason=NOT_FOLLOWED)
-            ahead[position] = distance
-        if not _copies_agree([each.prefetch for each in ahead.values()], copies):
-            return msgspec.structs.replace(record, reason=COPIES_DIFFER)
-        running = {n: reads[n] for n, each in ahead.items() if each.prefetch}
-        if not running and not to_lds:
-            record = msgspec.structs.replace(record, kind=None)
-        flying = _in_flight(record, queue, running or reads, copies, traffic)
-        filled = _with_depth(flying, running or reads, ahead, copies)
+        ahead = {n: trace.ahead(n, to_lds=to_lds) for n in reads}
+        filled = with_depth(record, trace, reads, ahead, copies)
+        if filled.achieved_stages is None:
+            return filled
+        filled = _in_flight(filled, queue, reads, copies, traffic)
         if traffic.times is not None:
             filled, of_source = _with_unknown_depth(filled, traffic.times), {}
         left_over = LEFT_OVER if trace.factor == 1 else ""
@@ -291,73 +275,8 @@ def _share(amount: int | None, copies: int) -> int | None:
     return None if amount is None or amount % copies else amount // copies
 
 
-def _with_depth(
-    record: Pipeline, reads: Collection[int], ahead: Mapping[int, Ahead], copies: int
-) -> Pipeline:
-    """Fill in how far the loads run ahead, and the verdict."""
-    prefetch = min(ahead[n].prefetch or 0 for n in reads)
-    verdict, reason = judge(prefetch, record.requested_stages, _serial(ahead.values()))
-    notes = [*([reason] if reason else []), *_notes(ahead, list(reads), prefetch, copies)]
-    return msgspec.structs.replace(
-        record,
-        achieved_stages=prefetch + 1,
-        prefetch_iterations=prefetch,
-        kept_iterations=_kept([ahead[n] for n in reads], prefetch) or None,
-        verdict=verdict,
-        reason="; ".join(notes),
-    )
-
-
 def _reads_memory(instruction: Instruction) -> bool:
     return transfer(instruction) is not None or is_scalar_load(instruction)
-
-
-def _copies_agree(prefetches: Sequence[int | None], copies: int) -> bool:
-    """Whether the loads of all copies of an unrolled loop's body run equally far ahead."""
-    size, rest = divmod(len(prefetches), copies)
-    parts = [sorted(p or 0 for p in prefetches[n * size :][:size]) for n in range(copies)]
-    return not rest and all(part == parts[0] for part in parts)
-
-
-def _serial(ahead: Collection[Ahead]) -> str:
-    """Return why no load runs ahead."""
-    if any(each.chained for each in ahead):
-        return CHAINED
-    if all(each.least == 0 for each in ahead):
-        return IN_PLACE
-    return WAITED_FOR
-
-
-def _notes(
-    ahead: Mapping[int, Ahead], reads: Collection[int], prefetch: int, copies: int
-) -> Iterator[str]:
-    """Yield notes that explain the verdict on a loop.
-
-    Args:
-        ahead: How far each load of the loop runs ahead.
-        reads: The loads that the figures are of.
-        prefetch: Iterations that these loads run ahead.
-        copies: Source iterations per iteration of the loop.
-    """
-    if prefetch:
-        chosen = [ahead[n] for n in reads]
-        if all(each.wait == 0 for each in chosen):
-            steps = min(each.steps for each in chosen)
-            yield (
-                f"the wait is in the iteration that issues the loads, {steps} instructions later"
-            )
-        if kept := _kept(chosen, prefetch):
-            used = prefetch + kept
-            yield f"the data is then kept until it is used, {used} iterations after its load"
-    if len(reads) < len(ahead):
-        yield f"{len(reads) // copies} of the loop's {len(ahead) // copies} loads run ahead"
-    if copies > 1:
-        yield f"unrolled {copies} times; figures are per iteration of the source"
-
-
-def _kept(ahead: Collection[Ahead], prefetch: int) -> int:
-    """Return the iterations that data is kept beyond those that its load runs ahead."""
-    return max(each.least for each in ahead) - prefetch if prefetch else 0
 
 
 def _reads(trace: LoopTrace) -> dict[int, Transfer]:
@@ -455,6 +374,7 @@ def _with_unknown_depth(pipeline: Pipeline, times: Fraction) -> Pipeline:
         pipeline,
         achieved_stages=None,
         prefetch_iterations=None,
+        loads=(),
         verdict="unknown",
         reason=f"an iteration of the machine code loads {float(times):g} times the bytes of one of"
         " the source: LLVM may have unrolled the loop, or lanes may load the same bytes",

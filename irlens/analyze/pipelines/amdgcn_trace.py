@@ -35,6 +35,11 @@ _CARRIES = frozenset({"accumulation register move", "conversion", "logic & shift
 _SELECTS = ("v_cndmask_", "v_dual_cndmask_", "s_cselect_")
 #: Classes of instructions that are a loop's purpose, and not the arithmetic of its addresses.
 _COMPUTES = frozenset({"dot product", "matrix core", "special function", "vector floating point"})
+#: Classes that also work on data, as where integers are unpacked to the operands of a product.
+_UNPACKS = frozenset({"conversion", "cross-lane", "logic & shift", "vector integer"})
+#: Instructions that only unpack data hide some of a load's latency from this number on. Fewer
+#: may just repack what goes to LDS.
+_MUCH_UNPACKING = 32
 
 
 class Ahead(msgspec.Struct, frozen=True):
@@ -43,7 +48,8 @@ class Ahead(msgspec.Struct, frozen=True):
     Attributes:
         wait: Iterations from its issue to the wait that retires it.
         steps: Instructions in between.
-        flight: Iterations with a computation while it is in flight.
+        flight: Iterations with a computation while it is in flight; 0 where the wait follows the
+            load at once, with nothing computed in between.
         least: Lower bound of the iterations from its issue to the first use of its data.
         most: Upper bound of the same; ``None`` if unknown.
         chained: Whether its address depends on what it loaded an iteration before.
@@ -166,6 +172,7 @@ class LoopTrace:
                 "vector integer" in classes and n not in addressing
                 for n, classes in enumerate(kinds)
             ]
+        self._unpacks = self._unpacking(kinds)
         self._queues: dict[Counter, Queue | None] = {}
         self.starts = self._unrolled()
 
@@ -204,8 +211,7 @@ class LoopTrace:
         rounds, at = queue.retired[load]
         steps = rounds * len(self.body) + at - load
         wait = self._distance(load, rounds, at)
-        issued_again = self.starts[self._copy(at)] + load - self.starts[self._copy(load)]
-        flight = wait + int(self._computes(issued_again, at))
+        flight = wait + self._hides(load, wait, at)
         bounds: tuple[int, int | None] | None
         if to_lds:
             used = wait if self._lds_read_behind(at) else wait + 1
@@ -216,9 +222,60 @@ class LoopTrace:
             bounds = self.used(load)
         return Ahead(wait, steps, flight, *bounds) if bounds is not None else None
 
+    def _hides(self, load: int, wait: int, at: int) -> int:
+        """Return what to add to the iterations from a load to its wait for those that compute.
+
+        It is 1 where the iteration of the wait computes between its own issue of the load and the
+        wait, -1 where the wait is in the next iteration with nothing computed on the way.
+
+        Args:
+            load: The load's position.
+            wait: Iterations of the source from the load to the wait.
+            at: The wait's position.
+        """
+        copy = self._copy(at)
+        offset = load - self.starts[self._copy(load)]
+        again = self.starts[copy] + offset
+        if again < at and self._works(range(again + 1, at)):
+            return 1
+        if wait != 1:
+            return 0
+        before = self.starts[copy - 1] + offset  # of the last copy, in the round before
+        on_the_way = range(before + 1, at if copy else len(self.body))
+        return 0 if self._works(on_the_way, range(0 if copy else at)) else -1
+
     def _computes(self, start: int, stop: int) -> bool:
         """Whether something is computed between two positions, the first one before the other."""
         return any(self._compute[start + 1 : stop])
+
+    def _works(self, *parts: range) -> bool:
+        """Whether the instructions at some positions hide latency: they compute, or unpack much."""
+        positions = [n for part in parts for n in part]
+        if any(self._compute[n] for n in positions):
+            return True
+        return sum(self._unpacks[n] for n in positions) >= _MUCH_UNPACKING
+
+    def _unpacking(self, kinds: Sequence[Sequence[str | None]]) -> list[bool]:
+        """Return whether each instruction unpacks data that came from memory.
+
+        Args:
+            kinds: The classes of each instruction's operations.
+        """
+        addressing = self._addressing()
+        data = 0
+        unpacks = [False] * len(self.body)
+        for _ in range(2):  # the second time with what the iteration before left in registers
+            for n, instruction in enumerate(self.body):
+                accessed = self._accesses[n]
+                if accessed is None:
+                    continue
+                derived = bool(accessed.reads & data)
+                if transfer(instruction) or reads_lds(instruction):
+                    derived = True
+                elif n not in addressing:
+                    unpacks[n] = derived and not _UNPACKS.isdisjoint(kinds[n])
+                data = data & ~accessed.kills | (accessed.writes if derived else 0)
+        return unpacks
 
     def _copy(self, position: int) -> int:
         """Return the source iteration, among those of the body, that an instruction is in."""

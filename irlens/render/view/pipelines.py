@@ -1,11 +1,14 @@
 """Pipelines and the loads of loops as nodes: verdict, depth, timeline, and every figure."""
 
+from collections.abc import Iterable
+
 from irlens.model.memory import LoopLoad
-from irlens.model.report import COMPUTE_KINDS, Pipeline, Report
+from irlens.model.report import COMPUTE_KINDS, Pipeline, PipelineLoad, Report
 from irlens.model.terms import (
     Terms,
     describe_cover,
     describe_depth,
+    describe_distance,
     describe_prefetch,
     describe_tile,
     describe_way,
@@ -65,6 +68,7 @@ def pipeline_section(pipeline: Pipeline, report: Report, terms: Terms) -> Sectio
         timeline(pipeline),
         phrases(*(Run(each, "dim") for each in notes)) if any(notes) else None,
         Sentence(pipeline.reason, "dim") if pipeline.reason else None,
+        _loads(pipeline) if pipeline.loads else None,
         Section("all figures", (_figures(pipeline),), key="figures", folded=True),
     ]
     return Section(
@@ -76,8 +80,31 @@ def pipeline_section(pipeline: Pipeline, report: Report, terms: Terms) -> Sectio
     )
 
 
+def _loads(pipeline: Pipeline) -> Table:
+    """Return how far each load of an AMD loop runs ahead."""
+    columns = (
+        Column("loads"), Column("each", numbers=True), Column("issued at"), Column(),
+    )  # fmt: skip
+    return table(columns, (_load_of(each, pipeline) for each in pipeline.loads), "loads")
+
+
+def _load_of(load: PipelineLoad, pipeline: Pipeline) -> Cells:
+    place = nearest(load.source, pipeline.stage, load.line)
+    issued = Place(pipeline.stage, load.line, in_stage=True)
+    tone: Tone = "good" if load.verdict == "pipelined" else "warn"
+    if load.verdict == "unknown" or (pipeline.requested_stages or 1) == 1:
+        tone = "unknown" if load.verdict == "unknown" else "neutral"
+    width = load.bytes_per_lane
+    return [
+        Run(f"{count(load.instructions)} at {place}", place=place),
+        Run("unknown", "unknown") if width is None else f"{width} B per lane",
+        Run(str(issued), place=issued),
+        Run(describe_distance(load), tone),
+    ]
+
+
 #: Said above the figures; the others are absent unless warps are specialized.
-_NOT_FIGURES = frozenset({"stage", "line", "loop", "source", "kind", "verdict", "reason"})
+_NOT_FIGURES = frozenset({"stage", "line", "loop", "source", "kind", "loads", "verdict", "reason"})
 _OF_WARP_GROUPS = frozenset({"warp_group", "stages_at_most"})
 
 
@@ -101,7 +128,11 @@ def loads_section(report: Report) -> Section:
     )  # fmt: skip
     return Section(
         title="Loads in loops",
-        children=(table(columns, map(_load, report.loads), "loads in loops"),),
+        children=(
+            table(
+                columns, (_load(each, report.pipelines) for each in report.loads), "loads in loops"
+            ),
+        ),
         key="loads",
         aside=text("as the ttgir has them"),
         detail="pipelines",
@@ -109,19 +140,25 @@ def loads_section(report: Report) -> Section:
     )
 
 
-def _load(load: LoopLoad) -> Cells:
+def _load(load: LoopLoad, pipelines: Iterable[Pipeline]) -> Cells:
     place = nearest(load.source, "ttgir", load.line)
+    exposed = any(
+        each.is_exposed and each.source == load.source and load.source is not None
+        for pipeline in pipelines
+        for each in pipeline.loads
+    )
     amount, access, copies = (
         load.bytes_per_iteration, load.widest_access_bytes, load.buffer_copies,
     )  # fmt: skip
     more = (
         "" if access is None else f"at most {access} B per access",
         load.reason if copies is None else f"into {plural(copies, 'buffer')}",
+        "the machine code waits for it at once" if exposed else "",
     )
     return [
         Run(str(place), place=place),
         Run(describe_tile(load), "code"),
-        Run(describe_way(load), "warn" if load.state == "in place" else "good"),
+        Run(describe_way(load), "warn" if exposed or load.state == "in place" else "good"),
         Run("unknown", "unknown") if amount is None else size(amount),
         ", ".join(filter(None, more)),
     ]

@@ -22,7 +22,8 @@ _LATE, _UNKNOWN_ISSUE, _OWN_USE, _DONE, _PRODUCT = 0.8, 0.5, 0.5, 0.75, 0.5
 def timeline(pipeline: Pipeline, steady: int = STEADY) -> Timeline | None:
     """Return a pipeline's timeline; ``None`` where the figures do not determine it.
 
-    They do not where the mechanism or the prefetch distance is unknown.
+    They do not where the mechanism or the prefetch distance is unknown, or where loads differ in
+    it.
 
     Args:
         pipeline: The pipeline.
@@ -30,6 +31,8 @@ def timeline(pipeline: Pipeline, steady: int = STEADY) -> Timeline | None:
     """
     ahead, kept = pipeline.prefetch_iterations, pipeline.kept_iterations or 0
     if ahead is None or ahead + kept > DEEPEST or pipeline.kind is None:
+        return None
+    if len({load.iterations_ahead for load in pipeline.loads}) > 1:
         return None
     product = pipeline.kind in COMPUTE_KINDS
     loads = pipeline.kind in ("register", "direct-to-lds")

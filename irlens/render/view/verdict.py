@@ -90,7 +90,13 @@ def _depth(pipeline: Pipeline) -> tuple[str, Tone]:
             asked = pipeline.requested_stages
             if asked is None or asked <= 1:
                 return "no pipelining requested", "neutral"
-            return f"not pipelined, {plural(asked, 'stage')} requested", "warn"
+            ahead = sum(each.instructions for each in pipeline.loads if each.iterations_ahead)
+            if ahead:
+                loads = sum(each.instructions for each in pipeline.loads)
+                done = f"only {count(ahead)} of {plural(loads, 'load')} pipelined"
+            else:
+                done = "not pipelined"
+            return f"{done}, {plural(asked, 'stage')} requested", "warn"
         case _:
             return "pipelining unknown", "unknown"
 

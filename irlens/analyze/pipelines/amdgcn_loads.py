@@ -1,0 +1,158 @@
+"""The verdict on each load of an AMDGPU loop, and that on the loop by its worst load.
+
+A load that is waited for with nothing computed since its issue costs every iteration all of
+memory's latency, whatever the loop's other loads do: it decides. A load whose data is used in the
+iteration that issues it, behind other computation, hides some of the latency without running
+ahead, and decides only where no load runs ahead.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+import msgspec
+
+from irlens.analyze.pipelines.amdgcn_trace import Ahead, LoopTrace
+from irlens.analyze.pipelines.verdicts import judge
+from irlens.isa.amdgcn.memory import Transfer
+from irlens.model.report import Pipeline, PipelineLoad, Verdict
+from irlens.model.source import SourceLocation, user_frame
+from irlens.model.terms import describe_loads
+
+IN_PLACE = "each iteration waits for the loads that it issues, and uses them"
+WAITED_FOR = (
+    "nothing is computed between a load and the wait for it, though its data is used in a later"
+    " iteration"
+)
+CHAINED = "a load's address depends on what it loaded in the iteration before"
+COPIES_DIFFER = "the loop is unrolled, and its copies run ahead by different distances"
+NOT_FOLLOWED = "the first use of the loaded data was not found"
+
+#: How far each load of a loop runs ahead, by its position; ``None`` if unknown.
+Distances = Mapping[int, Ahead | None]
+
+
+def with_depth(
+    record: Pipeline,
+    trace: LoopTrace,
+    reads: Mapping[int, Transfer],
+    ahead: Distances,
+    copies: int,
+) -> Pipeline:
+    """Fill in how far a loop's loads run ahead, the verdict on each and that on the loop.
+
+    Args:
+        record: The loop's, with its mechanism.
+        trace: The loop.
+        reads: Its loads by their positions.
+        ahead: How far they run ahead.
+        copies: Source iterations per iteration of the loop.
+    """
+    record = msgspec.structs.replace(
+        record, loads=_by_place(trace, reads, ahead, record.requested_stages)
+    )
+    known = {n: each for n, each in ahead.items() if each is not None}
+    exposed = {n for n, each in known.items() if not each.flight}
+    running = {n for n, each in known.items() if each.prefetch}
+    if not running and record.kind == "register":
+        record = msgspec.structs.replace(record, kind=None)
+    if not exposed:
+        if len(known) < len(ahead) or any(each.prefetch is None for each in known.values()):
+            return msgspec.structs.replace(record, reason=NOT_FOLLOWED)
+        if not _copies_agree([each.prefetch or 0 for each in known.values()], copies):
+            return msgspec.structs.replace(record, reason=COPIES_DIFFER)
+    deciding = [known[n] for n in exposed or running or known]
+    prefetch = min(each.prefetch or 0 for each in deciding)
+    verdict, reason = judge(prefetch, record.requested_stages, _serial(known.values()))
+    if exposed and running:
+        reason = ""  # the notes say which loads
+    kept = _kept(deciding, prefetch)
+    notes = [
+        *([reason] if reason else []),
+        *(_notes(deciding, prefetch) if prefetch else ()),
+        *(_unlike(record.loads, len(running), len(ahead), copies) if running else ()),
+    ]
+    if copies > 1:
+        notes.append(f"unrolled {copies} times; figures are per iteration of the source")
+    return msgspec.structs.replace(
+        record,
+        achieved_stages=prefetch + 1,
+        prefetch_iterations=prefetch,
+        kept_iterations=kept or None,
+        verdict=verdict,
+        reason="; ".join(notes),
+    )
+
+
+def _by_place(
+    trace: LoopTrace, reads: Mapping[int, Transfer], ahead: Distances, requested: int | None
+) -> tuple[PipelineLoad, ...]:
+    """Return the loads one place after the other, apart where they run ahead differently."""
+    alike: dict[tuple[SourceLocation | None, int | None, int | None, bool | None], list[int]] = {}
+    for position, read in reads.items():
+        distance = ahead[position]
+        iterations = None if distance is None else distance.prefetch
+        works = None if distance is None else bool(distance.flight)
+        source = user_frame(trace.body[position].locations)
+        alike.setdefault((source, read.bytes, iterations, works), []).append(position)
+    return tuple(
+        PipelineLoad(
+            line=trace.body[positions[0]].line,
+            source=source,
+            instructions=len(positions),
+            bytes_per_lane=width,
+            iterations_ahead=iterations,
+            computes_before_wait=works,
+            verdict=_verdict(iterations, requested),
+        )
+        for (source, width, iterations, works), positions in alike.items()
+    )
+
+
+def _verdict(iterations: int | None, requested: int | None) -> Verdict:
+    return "unknown" if iterations is None else judge(iterations, requested, "")[0]
+
+
+def _copies_agree(prefetches: Sequence[int], copies: int) -> bool:
+    """Whether the loads of all copies of an unrolled loop's body run equally far ahead."""
+    size, rest = divmod(len(prefetches), copies)
+    parts = [sorted(prefetches[n * size :][:size]) for n in range(copies)]
+    return not rest and all(part == parts[0] for part in parts)
+
+
+def _serial(ahead: Collection[Ahead]) -> str:
+    """Return why no load runs ahead."""
+    if any(each.chained for each in ahead):
+        return CHAINED
+    if all(each.least == 0 for each in ahead):
+        return IN_PLACE
+    return WAITED_FOR
+
+
+def _notes(ahead: Collection[Ahead], prefetch: int) -> Iterator[str]:
+    """Yield how the loads that decide run ahead."""
+    if all(each.wait == 0 for each in ahead):
+        steps = min(each.steps for each in ahead)
+        yield f"the wait is in the iteration that issues the loads, {steps} instructions later"
+    if kept := _kept(ahead, prefetch):
+        used = prefetch + kept
+        yield f"the data is then kept until it is used, {used} iterations after its load"
+
+
+def _kept(ahead: Collection[Ahead], prefetch: int) -> int:
+    """Return the iterations that data is kept beyond those that its load runs ahead."""
+    return max(each.least for each in ahead) - prefetch if prefetch else 0
+
+
+def _unlike(
+    loads: Collection[PipelineLoad], running: int, total: int, copies: int
+) -> Iterator[str]:
+    """Yield how many of the loads run ahead, and what becomes of the others."""
+    if running == total:
+        return
+    if not running % copies and not total % copies:
+        running, total = running // copies, total // copies
+    yield f"{running} of the loop's {total} loads run ahead"
+    behind = [each for each in loads if each.computes_before_wait and each.iterations_ahead == 0]
+    if exposed := [each for each in loads if each.is_exposed]:
+        yield f"it waits at once for {describe_loads(exposed)}"
+    if behind:
+        yield f"{describe_loads(behind)} is used in the iteration that loads it"
