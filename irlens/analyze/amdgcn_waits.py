@@ -10,6 +10,7 @@ import msgspec
 
 from irlens.analyze.loops import Loops
 from irlens.isa.amdgcn import Function, Instruction
+from irlens.isa.amdgcn.classes import may_access_memory
 from irlens.isa.amdgcn.memory import stores_count_apart
 from irlens.isa.amdgcn.waits import Counted, counted, limits
 
@@ -58,10 +59,12 @@ def find_waits(kernel: Function, kernel_loops: Loops[Instruction]) -> list[Await
     """Return what the waits of a kernel wait for, by line and counter.
 
     Waits that can be reached with too many different queues are left out, and all of a kernel
-    with a wait that is not understood or with control flow that is unknown.
+    with a wait or an access to memory that is not understood, or with control flow that is unknown.
     """
     understood = [limits(each) for each in kernel.instructions]
     if kernel_loops.cfg.unknown or None in understood:
+        return []
+    if any(may_access_memory(each.operations[0]) for each in kernel.instructions):
         return []
     limited = [each or {} for each in understood]
     names = sorted({name for each in limited for name in each})

@@ -33,14 +33,22 @@ def access_widths(function: Assembly) -> dict[Place, frozenset[int]]:
     """Return the bytes that one thread's instructions load or store at each place.
 
     Asynchronous copies to shared memory are loads of their cp-size. Instructions without debug
-    information, bulk copies and AMD's scalar loads are left out.
+    information, bulk copies and AMD's scalar loads are left out, as are places with an instruction
+    of unknown width.
     """
-    return {place: frozenset(widths) for place, widths in instruction_widths(function).items()}
+    return {
+        place: frozenset(each for each in widths if isinstance(each, int))
+        for place, widths in instruction_widths(function).items()
+        if all(isinstance(each, int) for each in widths)
+    }
 
 
-def instruction_widths(function: Assembly) -> dict[Place, list[int]]:
-    """Return the same as a list: the bytes of each instruction, in the order of the text."""
-    by_place: defaultdict[Place, list[int]] = defaultdict(list)
+def instruction_widths(function: Assembly) -> dict[Place, list[int | str]]:
+    """Return the bytes of each instruction, in the order of the text.
+
+    Where these are unknown, the instruction's name stands for them.
+    """
+    by_place: defaultdict[Place, list[int | str]] = defaultdict(list)
     for index, (direction, width) in _accesses(function):
         if locations := function.instructions[index].locations:
             by_place[direction, locations].append(width)
@@ -72,8 +80,11 @@ def access_bytes(instruction: Instruction) -> int | None:
     return None if bits is None else bits * elements // 8
 
 
-def _accesses(function: Assembly) -> Iterator[tuple[int, tuple[Direction, int]]]:
-    """Yield the accesses to global memory, each with the index of its instruction."""
+def _accesses(function: Assembly) -> Iterator[tuple[int, tuple[Direction, int | str]]]:
+    """Yield the accesses to global memory, each with the index of its instruction.
+
+    One whose direction is unknown may be a load and may be a store.
+    """
     if isinstance(function, Function):
         for index, instruction in enumerate(function.instructions):
             if instruction.opcode in _GLOBAL and (access := _access(instruction)) is not None:
@@ -81,8 +92,13 @@ def _accesses(function: Assembly) -> Iterator[tuple[int, tuple[Direction, int]]]
         return
     from irlens.isa.amdgcn.memory import global_access
 
-    found = map(global_access, function.instructions)
-    yield from ((index, access) for index, access in enumerate(found) if access is not None)
+    for index, found in enumerate(map(global_access, function.instructions)):
+        if found is None:
+            continue
+        direction, width = found
+        either: tuple[Direction, ...] = ("load", "store")
+        for each in either if direction == "unknown" else (direction,):
+            yield index, (each, width)
 
 
 def _access(instruction: Instruction) -> tuple[Direction, int] | None:

@@ -84,12 +84,20 @@ def _place(operation: Operation) -> Place:
     return ("store" if operation.name in STORES else "load"), operation.location
 
 
-def _widths(accesses: Sequence[_Elements | str], issued: list[int]) -> list[int | str]:
-    """Return the width of the instructions of each access at one place.
+def _widths(accesses: Sequence[_Elements | str], widths: list[int | str]) -> list[int | str]:
+    """Return the width of the instructions of each access at one place, or why it is unknown.
 
     Accesses of different layouts differ in width. Their instructions stand in the same order, as
     many for each as its bytes take.
+
+    Args:
+        accesses: What each of them accesses.
+        widths: Those of the instructions; a name where it is unknown.
     """
+    nameless = next((each for each in widths if isinstance(each, str)), None)
+    if nameless is not None:
+        return [f"how many bytes {nameless} moves is unknown"] * len(accesses)
+    issued = [each for each in widths if isinstance(each, int)]
     if len(set(issued)) == 1:
         return [issued[0]] * len(accesses)
     unknown: list[int | str] = ["its instructions differ in width"] * len(accesses)

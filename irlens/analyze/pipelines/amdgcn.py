@@ -30,6 +30,7 @@ from irlens.analyze.pipelines.distinct_bytes import (
     total,
 )
 from irlens.isa.amdgcn import Function, Instruction
+from irlens.isa.amdgcn.classes import may_access_memory
 from irlens.isa.amdgcn.memory import Counter, Transfer, is_scalar_load, stores_count_apart, transfer
 from irlens.isa.mlir import Module
 from irlens.model.memory import LoopLoad
@@ -44,6 +45,7 @@ INTERLEAVED = (
     "the loop is unrolled, and its copies are interleaved: their loads are issued together"
 )
 LEFT_OVER = "the loop runs the iterations left over from the one that LLVM unrolled"
+UNKNOWN_ACCESS = "what {} does to the counters is not known"
 PILE_UP = "the loop issues loads that it never waits for"
 
 
@@ -136,6 +138,11 @@ class _Finder:
         if trace is None:
             yield msgspec.structs.replace(blank, kind=self._kind(index), reason=CONDITIONS)
             return
+        for each in trace.body:
+            if may_access_memory(each.operations[0]):
+                reason = UNKNOWN_ACCESS.format(each.mnemonic)
+                yield msgspec.structs.replace(blank, kind=self._kind(index), reason=reason)
+                return
         reads_at = _reads(trace)
         if not reads_at:
             scalar = [n for n, each in enumerate(trace.body) if is_scalar_load(each)]
@@ -276,7 +283,8 @@ def _share(amount: int | None, copies: int) -> int | None:
 
 
 def _reads_memory(instruction: Instruction) -> bool:
-    return transfer(instruction) is not None or is_scalar_load(instruction)
+    reads = transfer(instruction) is not None or is_scalar_load(instruction)
+    return reads or may_access_memory(instruction.operations[0])
 
 
 def _reads(trace: LoopTrace) -> dict[int, Transfer]:

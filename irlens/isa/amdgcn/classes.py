@@ -22,18 +22,19 @@ _CLASSES = {
     " s_and_not1_wrexec s_andn1_saveexec s_andn2_saveexec s_andn1_wrexec s_andn2_wrexec"
     " s_nand_saveexec s_nor_saveexec s_or_not0_saveexec s_or_not1_saveexec s_or_saveexec"
     " s_orn1_saveexec s_orn2_saveexec s_xnor_saveexec s_xor_saveexec",
-    "scalar load": "s_buffer_load s_load",
-    "scalar store": "s_buffer_store s_store s_atomic s_buffer_atomic",
+    "scalar load": "s_buffer_load s_load s_scratch_load",
+    "scalar store": "s_buffer_store s_scratch_store s_store s_atomic s_buffer_atomic",
     "wait": "s_delay_alu s_nop s_sleep s_wait s_waitcnt v_nop ds_nop",
     "barrier": "s_barrier",
     "control": "s_branch s_call s_cbranch s_clause s_code_end s_decperflevel s_denorm_mode"
     " s_endpgm s_icache s_incperflevel s_inst_prefetch s_rfe s_round_mode s_sendmsg"
     " s_sendmsghalt s_set_gpr_idx s_set_inst_prefetch_distance s_sethalt s_setkill s_set_pc"
     " s_setpc s_setprio s_swap_pc s_swappc s_trap s_ttracedata s_monitor_sleep s_wakeup s_memtime"
-    " s_memrealtime s_alloc_vgpr s_dealloc_vgpr s_get_shader_cycles_u64",
-    "cache control": "s_dcache s_gl1_inv s_prefetch buffer_gl0_inv buffer_gl1_inv buffer_inv"
-    " buffer_wbinvl1 buffer_wbl2 buffer_invl2 global_inv global_wb global_wbinv global_prefetch"
-    " flat_prefetch",
+    " s_memrealtime s_alloc_vgpr s_dealloc_vgpr s_get_shader_cycles_u64 ds_add_gs_reg ds_gws"
+    " ds_ordered_count ds_sub_gs_reg tensor_save tensor_stop",
+    "cache control": "s_atc_probe s_buffer_prefetch s_dcache s_gl1_inv s_prefetch buffer_gl0_inv"
+    " buffer_gl1_inv buffer_inv buffer_wbinvl1 buffer_wbl2 buffer_invl2 global_inv global_wb"
+    " global_wbinv global_prefetch flat_prefetch",
     # Split further by the type in the rest of the mnemonic.
     "vector arithmetic": "v_add v_add3 v_add_lshl v_addc v_ceil v_div v_floor v_fma v_fmaak v_fmac"
     " v_fmamk v_fract v_frexp v_ldexp v_lerp v_lshl_add v_mac v_mad v_madak v_madmk v_max"
@@ -53,13 +54,17 @@ _CLASSES = {
     "move": "v_mov v_pk_mov v_swap v_movreld v_movrels v_movrelsd",
     "cross-lane": "v_permlane16 v_permlane32 v_permlane64 v_permlanex16 v_permlane v_readfirstlane"
     " v_readlane v_writelane ds_bpermute ds_permute ds_swizzle",
-    "LDS load": "ds_read ds_read2 ds_read2st64 ds_load ds_consume",
+    "LDS load": "ds_read ds_read2 ds_read2st64 ds_load ds_consume ds_direct_load ds_param_load"
+    " lds_direct_load lds_param_load",
     "LDS store": "ds_write ds_write2 ds_write2st64 ds_store ds_append",
-    "LDS atomic": "ds_add ds_and ds_atomic ds_cmpst ds_cmpstore ds_cond ds_dec ds_inc ds_max"
-    " ds_min ds_mskor ds_or ds_pk ds_rsub ds_storexchg ds_sub ds_wrap ds_wrxchg ds_xor",
+    "LDS atomic": "ds_add ds_and ds_atomic ds_bvh_stack ds_cmpst ds_cmpstore ds_cond ds_condxchg32"
+    " ds_dec ds_inc ds_max ds_min ds_mskor ds_or ds_pk ds_rsub ds_storexchg ds_sub ds_wrap"
+    " ds_wrxchg ds_wrxchg2 ds_wrxchg2st64 ds_xor",
     "global to LDS": "global_load_lds global_load_async_to_lds buffer_load_lds"
     " cluster_load_async_to_lds tensor_load_to_lds",
     "LDS to global": "global_store_async_from_lds tensor_store_from_lds",
+    "image": "image_atomic image_bvh image_bvh8 image_bvh64 image_gather4 image_gather4h image_get"
+    " image_load image_msaa_load image_sample image_store",
     "buffer load": "buffer_load tbuffer_load",
     "buffer store": "buffer_store tbuffer_store",
     "buffer atomic": "buffer_atomic",
@@ -72,11 +77,19 @@ _CLASSES = {
     "scratch load": "scratch_load",
     "scratch store": "scratch_store",
 }
+#: Families of instructions that access memory; LLVM may name more of them.
+_MEMORY = ("buffer_", "cluster_", "flat_", "global_", "image_", "scratch_", "tbuffer_", "tensor_")
 _CLASS_OF = {name: kind for kind, names in _CLASSES.items() for name in names.split()}
 
 _FLOAT = re.compile(r"_(?:b?f16|f32|f64|legacy)\b|_b?f(?:16|32|64)_")
 _DUAL = re.compile(r"^v_dual_(?!dot2acc)")
 _ENCODING = re.compile(r"(?:_e32|_e64|_e64_dpp|_dpp|_dpp8|_e64_dpp8|_sdwa)$")
+
+
+def may_access_memory(operation: Operation) -> bool:
+    """Whether an operation is a vector access to memory whose effects are not known."""
+    kind = classify(operation)
+    return kind == "image" or (kind is None and operation.mnemonic.startswith(_MEMORY))
 
 
 def classify(operation: Operation) -> str | None:

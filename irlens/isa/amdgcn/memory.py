@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from irlens.isa.amdgcn.classes import classify
+from irlens.isa.amdgcn.classes import classify, may_access_memory
 from irlens.isa.amdgcn.records import FunctionBody, Instruction, Operation
 from irlens.isa.dialect import Spill
 from irlens.isa.events import Commit, Event, Wait
@@ -45,9 +45,16 @@ _WAITS: dict[str, Counter] = {
 #: Of a spilled register.
 _REGISTER_BYTES = 4
 _LITERAL = re.compile(r"0x[0-9a-f]{1,8}|\d{1,9}")
-_DWORDS = re.compile(r"_dword(?:x([234]))?(?:_|$)")
-_BITS = re.compile(r"_[biu](8|16|32|64|96|128)(?:_|$)")
-_NARROW = re.compile(r"_(?:[us](byte|short)|(short)_d16)")
+_DWORDS = re.compile(r"_dword(?:x(2|3|4|8|16))?(?:_|$)")
+_BITS = re.compile(r"_[bfiu](8|16|32|64|96|128|256|512)(?:_|$)")
+_NARROW = re.compile(r"_[us]?(byte|short)(?:_|$)")
+#: Two accesses of the named width at two addresses.
+_TWICE = re.compile(r"ds_(?:(?:read|write|wrxchg)2|\w+_2addr)")
+#: A pair of 16-bit numbers, and until gfx10 atomics without a type.
+_PACKED = re.compile(r"_pk_add(?:_rtn)?_b?f16$")
+_UNTYPED = re.compile(r"_atomic_[a-z]+(?:_(x2))?$")
+#: In LDS: counters of a wave, and what no lane addresses.
+_NO_WIDTH = re.compile(r"ds_(?:add|sub)_gs_reg|ds_bvh_stack|image_|_prefetch_")
 
 
 class Transfer(msgspec.Struct, frozen=True, gc=False):
@@ -76,23 +83,40 @@ def transfer(instruction: Instruction) -> Transfer | None:
             counter = "tensor"
         return Transfer(True, counter, access_bytes(operation.mnemonic))
     if kind in _TO_REGISTERS and not is_spill(instruction):
-        return Transfer(False, "load", access_bytes(operation.mnemonic))
+        return Transfer(False, "load", _loaded_bytes(operation))
     return None
 
 
-def global_access(instruction: Instruction) -> tuple[Literal["load", "store"], int] | None:
+def _loaded_bytes(operation: Operation) -> int | None:
+    """Return the bytes per lane that a load to registers brings.
+
+    A load that transposes a matrix names what a lane of 32 gets; 64 lanes share the same matrix.
+    """
+    registers = operation.operands[0].registers if operation.operands else ()
+    if "_load_tr" in operation.mnemonic and registers:
+        return _REGISTER_BYTES * sum(each.count for each in registers)
+    return access_bytes(operation.mnemonic)
+
+
+def global_access(
+    instruction: Instruction,
+) -> tuple[Literal["load", "store", "unknown"], int | str] | None:
     """Return the direction of a vector access to global memory, and its bytes per lane.
 
-    ``None`` for other instructions, spills among them, and where the mnemonic does not say.
+    Instead of the bytes it is the mnemonic, where that does not say. ``None`` for atomics, spills
+    and all other instructions.
     """
-    read, mnemonic = transfer(instruction), instruction.operations[0].mnemonic
+    operation = instruction.operations[0]
+    read, mnemonic = transfer(instruction), operation.mnemonic
     if read is not None:
-        return None if read.bytes is None else ("load", read.bytes)
-    kind = classify(instruction.operations[0])
-    if kind not in _STORES or kind == "scratch store" or is_spill(instruction):
+        return "load", mnemonic if read.bytes is None else read.bytes
+    if may_access_memory(operation):
+        return "unknown", mnemonic
+    kind = classify(operation)
+    stores = kind in _STORES or kind == "LDS to global"
+    if not stores or kind == "scratch store" or is_spill(instruction):
         return None
-    width = access_bytes(mnemonic)
-    return None if width is None else ("store", width)
+    return "store", access_bytes(mnemonic) or mnemonic
 
 
 def is_scalar_load(instruction: Instruction) -> bool:
@@ -198,13 +222,23 @@ def immediate(operation: Operation) -> int | None:
 
 
 def access_bytes(mnemonic: str) -> int | None:
-    """Return the bytes per lane that a memory instruction moves; ``None`` if it does not say."""
+    """Return the bytes per lane that a memory instruction moves; ``None`` if it does not say.
+
+    Of an atomic they are those in memory. Accesses that convert formats, and those of images,
+    tensors and blocks of registers, do not say.
+    """
+    if _NO_WIDTH.search(mnemonic):
+        return None
+    if _PACKED.search(mnemonic):
+        return 4
     if match := _DWORDS.search(mnemonic):
         return 4 * int(match[1] or 1)
     if match := _NARROW.search(mnemonic):
         return 1 if match[1] == "byte" else 2
-    match = _BITS.search(mnemonic)
-    return int(match[1]) // 8 if match else None
+    if match := _BITS.search(mnemonic):
+        return int(match[1]) // 8 * (2 if _TWICE.match(mnemonic) else 1)
+    match = _UNTYPED.search(mnemonic)
+    return None if match is None else 8 if match[1] else 4
 
 
 def spills(instructions: Sequence[Instruction]) -> Iterator[Spill]:

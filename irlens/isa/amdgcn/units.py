@@ -42,6 +42,7 @@ _UNITS: dict[str, Unit] = {
     "LDS atomic": "lds",
     "global to LDS": "vmem",
     "LDS to global": "vmem",
+    "image": "vmem",
     "buffer load": "vmem",
     "buffer store": "vmem",
     "buffer atomic": "vmem",
