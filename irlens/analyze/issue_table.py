@@ -11,6 +11,7 @@ from typing import Literal
 
 import msgspec
 
+from irlens.analyze.extending_loads import find_extending
 from irlens.analyze.global_accesses import Assembly, Direction, Place, instruction_widths
 from irlens.analyze.warp_requests import SECTOR, WarpAccess, free_bits
 from irlens.isa.mlir import Module, Operation
@@ -59,7 +60,13 @@ def issued_accesses(
     for index in elements:
         places[_place(module.operations[index])].append(index)
     widths: dict[int, int | str] = {}
-    for place, issued in instruction_widths(assembly).items():
+    issued_at = instruction_widths(assembly)
+    for place, issued in find_extending(module, issued_at, places).items():
+        held = [elements[index] for index in places[place]]
+        sizes = {each.bytes for each in held if isinstance(each, _Elements)}
+        if sizes == {*issued}:  # such an instruction brings a single element
+            issued_at[place] = [*issued]
+    for place, issued in issued_at.items():
         at = places.get(place, [])
         widths.update(zip(at, _widths([elements[index] for index in at], issued), strict=True))
     return tuple(

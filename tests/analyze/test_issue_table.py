@@ -3,6 +3,7 @@
 from irlens.analyze.issue_table import IssueTable, issued_accesses
 from irlens.analyze.request_runs import Runs
 from irlens.analyze.warp_requests import Requests, count
+from irlens.isa.amdgcn import parse as parse_amdgcn
 from irlens.isa.mlir import parse
 from irlens.isa.ptx import parse as parse_ptx
 
@@ -86,3 +87,56 @@ def test_loads_of_one_place_in_two_layouts_are_both_executed() -> None:
         ttgir, PTX.replace(".loc 1 3 3\n", again.replace(twice, twice[: len(twice) // 2])) + STORE
     )
     assert fewer[1:3] == ["its instructions differ in width"] * 2
+
+
+SCALES = """#blocked = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [64], \
+warpsPerCTA = [2], order = [0]}>
+module attributes {"ttg.num-warps" = 2 : i32, "ttg.threads-per-warp" = 64 : i32} {
+  tt.func public @k(%p: !tt.ptr<i8>, %o: tensor<128xi32, #blocked>) {
+    %s = amdg.buffer_load %p[%o] : tensor<128xi8, #blocked> loc(#loc1)
+    %c = ttg.convert_layout %s : tensor<128xi8, #blocked> -> tensor<128xi8, #blocked> loc(#loc3)
+    %x = arith.extsi %c : tensor<128xi8, #blocked> to tensor<128xi32, #blocked> loc(#loc2)
+    tt.return
+  }
+}
+#loc1 = loc("k.py":1:3)
+#loc2 = loc("k.py":2:3)
+#loc3 = loc("k.py":3:3)
+"""
+
+
+def _scales(instruction: str, ttgir: str = SCALES) -> list[int | str | None]:
+    """The width of each load, whose instruction stands in line 2; or why it is unknown."""
+    text = f'\t.file\t1 "/" "k.py"\n\t.type k,@function\nk:\n\t.loc\t1 2 3\n\t{instruction}\n'
+    text += "\ts_endpgm\n.Lfunc_end0:\n.amdhsa_kernel k\n.end_amdhsa_kernel\n"
+    (kernel,) = parse_amdgcn(text).kernels
+    found = issued_accesses(parse(ttgir), kernel)
+    return [each.access.width if each.access else each.reason for each in found]
+
+
+def test_a_load_that_extends_its_value_stands_where_it_is_converted() -> None:
+    lost = "no instruction has its location"
+    load = "buffer_load_sbyte v1, v2, s[0:3], 0 offen"
+    assert _scales(load) == [1]
+    # An element of another size, and a place that another access has, too.
+    assert _scales(load.replace("sbyte", "sshort")) == [lost]
+    other = SCALES.replace("    tt.return", "    %y = amdg.buffer_load %p[%o] : "
+                           "tensor<128xi8, #blocked> loc(#loc2)\n    tt.return")  # fmt: skip
+    assert _scales(load, other) == [lost, 1]
+    # Two loads that the place may be of.
+    twice = SCALES.replace(
+        "    tt.return",
+        """    %t = amdg.buffer_load %p[%o] : \
+tensor<128xi8, #blocked> loc(#loc3)
+    %z = arith.extsi %t : tensor<128xi8, #blocked> to tensor<128xi32, #blocked> loc(#loc2)
+    tt.return""",
+    )
+    assert _scales(load, twice) == [lost, lost]
+
+
+def test_an_instruction_without_a_fixed_size_makes_its_access_unknown_by_name() -> None:
+    at_load = SCALES.replace("loc(#loc1)", "loc(#loc2)")
+    assert _scales("buffer_load_ubyte v1, v2, s[0:3], 0 offen", at_load) == [1]
+    for instruction in ("global_load_block v[0:31], v[40:41], off", "image_load v0, v1, s[0:7]"):
+        mnemonic = instruction.split()[0]
+        assert _scales(instruction, at_load) == [f"how many bytes {mnemonic} moves is unknown"]
