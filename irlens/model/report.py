@@ -155,6 +155,7 @@ class PipelineLoad(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         line: 1-based line of the first one in the pipeline's stage.
+        wait_line: The same of the wait that retires it.
         source: Their line of Python.
         instructions: How many there are in the loop's body.
         bytes_per_lane: Width of each, bytes; ``None`` if unknown.
@@ -166,6 +167,7 @@ class PipelineLoad(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     line: int
+    wait_line: int | None
     source: SourceLocation | None
     instructions: int
     bytes_per_lane: int | None

@@ -38,8 +38,10 @@ Compare the wait with the number of groups that are committed before the loop. F
 Triton pipelined, look at its loads: IRL203 names those that are not pipelined. If the achieved
 depth is enough, request that one: it may need less shared memory.
 
-Where LLVM's scheduler placed a load of AMD's right before its wait, the code differs between tiles,
-numbers of warps, sizes of matrix instructions (`matrix_instr_nonkdim`) and versions of Triton.
+On AMD it is LLVM that places loads and waits. Its scheduler may move a load behind the products, to
+save registers, and on RDNA the fence of a barrier waits for every load before it. Tiles, numbers of
+warps, sizes of matrix instructions (`matrix_instr_nonkdim`) and versions of Triton differ in this:
+`irlens inspect --pipelines` lists where each load is issued and awaited.
 
 ## Targets
 
@@ -98,6 +100,6 @@ def _exposed(pipeline: Pipeline, exposed: Sequence[PipelineLoad]) -> tuple[str, 
         f"the loop at {pipeline.place} requested {pipeline.requested_stages} stages and waits at"
         f" once for {waited} of its {total} loads, with nothing computed since their issue:"
         f" {describe_loads(exposed)}",
-        "LLVM placed these loads behind the compute: try other tiles, another num_warps or, on"
-        " CDNA, matrix_instr_nonkdim, and compare versions of Triton (irlens diff --triton)",
+        "LLVM places loads and waits: try other tiles, another num_warps or, on CDNA,"
+        " matrix_instr_nonkdim, and compare versions of Triton (irlens diff --triton)",
     )

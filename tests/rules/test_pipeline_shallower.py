@@ -1,13 +1,16 @@
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from irlens import gpus as arch
 from irlens.analyze import cfg
 from irlens.analyze.facts import Facts
+from irlens.analyze.pipelines import amdgcn as amd_pipelines
 from irlens.analyze.pipelines import cp_async
 from irlens.analyze.pipelines.ptx_loops import analyze_loops
 from irlens.analyze.pipelines.verdicts import PtxKernel
+from irlens.isa import amdgcn
 from irlens.isa.ptx import parse
 from irlens.model.config import Config
 from irlens.model.report import Finding
@@ -61,3 +64,70 @@ def test_silent_where_triton_did_what_it_was_asked(
     stages: int, look: Callable[..., list[Finding]]
 ) -> None:
     assert look(CODE, "tile_sum.py", STAGES=stages, num_stages=stages) == []
+
+
+#: A's tile is loaded ahead of the product, B's behind it.
+PARTLY = """
+    .file 1 "/" "k.py"
+    .type k,@function
+k:
+    ds_write_b128 v10, v[0:3]
+.LBB0_1:
+    .loc 1 13 1
+    buffer_load_dwordx4 v[0:3], v8, s[0:3], 0 offen
+    {early}
+    ds_read_b128 v[32:35], v11
+    s_waitcnt lgkmcnt(0)
+    .loc 1 15 1
+    v_mfma_f32_32x32x8_f16 v[16:31], v[32:33], v[34:35], v[16:31]
+    {late}
+    s_waitcnt vmcnt(1)
+    ds_write_b128 v10, v[0:3]
+    s_waitcnt vmcnt(0)
+    ds_write_b128 v10, v[4:7] offset:4096
+    .loc 1 12 1
+    s_cbranch_scc1 .LBB0_1
+    s_endpgm
+.Lfunc_end0:
+.amdhsa_kernel k
+.end_amdhsa_kernel
+"""
+
+
+def _look_at_amd(asked: int, **where: str) -> list[Match]:
+    load = ".loc 1 14 1\n    buffer_load_dwordx4 v[4:7], v9, s[0:3], 0 offen"
+    text = PARTLY.format(**{"early": "", "late": "", **dict.fromkeys(where, load)})
+    (kernel,) = amdgcn.parse(text).functions
+    pipelines = amd_pipelines.find_pipelines(
+        kernel, threads_per_cta=256, requested=lambda *_: asked
+    )
+    config = Config(num_warps=4, num_stages=2, num_ctas=None, maxnreg=None, constexprs={}, args={})
+    resources = Resources(
+        registers=None,
+        shared_dynamic_bytes=None,
+        shared_static_bytes=None,
+        local_bytes=None,
+        stack_bytes=None,
+    )
+    facts = Facts(gpu=arch.find("mi300x"), config=config, resources=resources, pipelines=pipelines)
+    return list(pipeline_shallower.find(facts))
+
+
+def test_shows_the_loads_that_are_awaited_at_once() -> None:
+    (finding,) = _look_at_amd(2, late="behind the product")
+    assert finding.message == (
+        "the loop at k.py:12 requested 2 stages and waits at once for 1 of its 2 loads, with"
+        " nothing computed since their issue: 16 B per lane at k.py:14"
+    )
+    assert _look_at_amd(2, early="ahead of the product") == []
+    assert _look_at_amd(1, late="nobody asked for stages") == []
+
+
+def test_another_matrix_instruction_lets_all_loads_run_ahead(look: Callable[..., Any]) -> None:
+    """The remedy that the finding proposes, on the loop of a matrix product."""
+    tile = {"M": 128, "N": 128, "BLOCK_K": 64, "STAGES": 2, "PRECISION": "ieee", "num_warps": 8}
+    half = {"a_ptr": "fp16", "b_ptr": "fp16"}
+    found = look(CODE, "dots.py", "gfx90a", args=half, **tile)
+    if not found:
+        pytest.skip("this Triton lets all loads run ahead")
+    assert look(CODE, "dots.py", "gfx90a", args=half, **tile, matrix_instr_nonkdim=16) == []

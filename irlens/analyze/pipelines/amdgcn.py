@@ -167,16 +167,14 @@ class _Finder:
             return
         header = self.loops.header(index).line
         for position, read in _reads(trace).items():
-            queue = trace.queue(read.counter)
             ahead = trace.ahead(position, to_lds=read.to_lds)
             if not read.to_lds and not (ahead and ahead.prefetch):
                 continue
-            retired = queue.retired.get(position) if queue is not None else None
             yield TracedLoad(
                 header,
                 "direct-to-lds" if read.to_lds else "register",
                 trace.body[position].line,
-                trace.body[retired[1]].line if retired is not None else None,
+                trace.wait_line(position),
             )
 
     def _trace(self, index: int) -> LoopTrace | None:
@@ -374,16 +372,24 @@ def _by_iteration(pipeline: Pipeline, of_source: SourceBytes) -> Pipeline:
 def _with_unknown_depth(pipeline: Pipeline, times: Fraction) -> Pipeline:
     """Return a pipeline without depth, since its loop's iterations may be several of the source.
 
+    A load that is awaited at once, beside others that run ahead, decides all the same.
+
     Args:
         pipeline: As read from amdgcn.
         times: Bytes that an iteration loads, as a multiple of those of a source iteration.
     """
+    reason = (
+        f"an iteration of the machine code loads {float(times):g} times the bytes of one of the"
+        " source: LLVM may have unrolled the loop, or lanes may load the same bytes"
+    )
+    exposed = any(load.is_exposed for load in pipeline.loads)
+    if exposed and any(load.iterations_ahead for load in pipeline.loads):
+        return msgspec.structs.replace(pipeline, reason=f"{pipeline.reason}; {reason}")
     return msgspec.structs.replace(
         pipeline,
         achieved_stages=None,
         prefetch_iterations=None,
         loads=(),
         verdict="unknown",
-        reason=f"an iteration of the machine code loads {float(times):g} times the bytes of one of"
-        " the source: LLVM may have unrolled the loop, or lanes may load the same bytes",
+        reason=reason,
     )

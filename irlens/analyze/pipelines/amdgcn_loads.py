@@ -96,6 +96,7 @@ def _by_place(
     return tuple(
         PipelineLoad(
             line=trace.body[positions[0]].line,
+            wait_line=trace.wait_line(positions[0]),
             source=source,
             instructions=len(positions),
             bytes_per_lane=width,

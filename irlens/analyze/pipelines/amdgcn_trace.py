@@ -202,6 +202,14 @@ class LoopTrace:
             self._queues[counter] = settle(counted, limits, self._compute)
         return self._queues[counter]
 
+    def wait_line(self, load: int) -> int | None:
+        """Return the 1-based line of the wait that retires a load; ``None`` if unknown."""
+        read = transfer(self.body[load])
+        queue = self.queue(read.counter) if read is not None else None
+        if queue is None or load not in queue.retired:
+            return None
+        return self.body[queue.retired[load][1]].line
+
     def ahead(self, load: int, *, to_lds: bool) -> Ahead | None:
         """Return how far a load that a wait retires runs ahead; ``None`` if unknown."""
         read = transfer(self.body[load])

@@ -83,14 +83,21 @@ def pipeline_section(pipeline: Pipeline, report: Report, terms: Terms) -> Sectio
 def _loads(pipeline: Pipeline) -> Table:
     """Return how far each load of an AMD loop runs ahead."""
     columns = (
-        Column("loads"), Column("each", numbers=True), Column("issued at"), Column(),
+        Column("loads"), Column("each", numbers=True), Column("issued"), Column("awaited"),
+        Column(),
     )  # fmt: skip
     return table(columns, (_load_of(each, pipeline) for each in pipeline.loads), "loads")
 
 
+def _in_stage(stage: str, line: int) -> Run:
+    place = Place(stage, line, in_stage=True)
+    return Run(str(place), place=place)
+
+
 def _load_of(load: PipelineLoad, pipeline: Pipeline) -> Cells:
     place = nearest(load.source, pipeline.stage, load.line)
-    issued = Place(pipeline.stage, load.line, in_stage=True)
+    lines = (load.line, load.wait_line)
+    issued, awaited = ("" if line is None else _in_stage(pipeline.stage, line) for line in lines)
     tone: Tone = "good" if load.verdict == "pipelined" else "warn"
     if load.verdict == "unknown" or (pipeline.requested_stages or 1) == 1:
         tone = "unknown" if load.verdict == "unknown" else "neutral"
@@ -98,7 +105,8 @@ def _load_of(load: PipelineLoad, pipeline: Pipeline) -> Cells:
     return [
         Run(f"{count(load.instructions)} at {place}", place=place),
         Run("unknown", "unknown") if width is None else f"{width} B per lane",
-        Run(str(issued), place=issued),
+        issued,
+        awaited,
         Run(describe_distance(load), tone),
     ]
 

@@ -6,7 +6,7 @@ import pytest
 from irlens.analyze.pipelines.amdgcn import against_source
 from irlens.isa.mlir import parse
 from irlens.model.memory import LoopLoad
-from irlens.model.report import Pipeline
+from irlens.model.report import Pipeline, PipelineLoad
 from irlens.model.source import SourceLocation
 
 FOR, LOAD = SourceLocation("kernel.py", 6), SourceLocation("kernel.py", 7)
@@ -32,6 +32,26 @@ def test_an_unrolled_loop_is_not_judged_by_iterations_of_the_machine() -> None:
     assert found.verdict == "unknown"
     assert (found.achieved_stages, found.prefetch_iterations) == (None, None)
     assert "loads 2 times the bytes of one of the source" in found.reason
+
+
+def test_a_load_that_is_awaited_at_once_decides_in_an_unrolled_loop_too() -> None:
+    ahead = PipelineLoad(
+        line=60, wait_line=80, source=LOAD, instructions=2, bytes_per_lane=16, iterations_ahead=1,
+        computes_before_wait=True, verdict="shallower",
+    )  # fmt: skip
+    exposed = msgspec.structs.replace(
+        ahead, iterations_ahead=0, computes_before_wait=False, verdict="not pipelined"
+    )
+    partly = msgspec.structs.replace(
+        PIPELINE, achieved_stages=1, loads=(ahead, exposed), verdict="not pipelined", reason="so"
+    )
+    (found,) = against_source([partly], [load(4096)], None)
+    assert (found.verdict, found.achieved_stages, found.loads) == ("not pipelined", 1, partly.loads)
+    assert found.reason.startswith("so; an iteration of the machine code loads 2 times")
+    # Without others that run ahead, LLVM may have unrolled a loop that is not pipelined.
+    alone = msgspec.structs.replace(partly, loads=(exposed,))
+    (found,) = against_source([alone], [load(4096)], None)
+    assert (found.verdict, found.loads) == ("unknown", ())
 
 
 def test_a_loop_as_it_stands_in_the_source_keeps_its_reading() -> None:
