@@ -155,7 +155,7 @@ class PipelineLoad(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         line: 1-based line of the first one in the pipeline's stage.
-        wait_line: The same of the wait that retires it.
+        wait_line: 1-based line of the wait that retires it; ``None`` if unknown.
         source: Their line of Python.
         instructions: How many there are in the loop's body.
         bytes_per_lane: Width of each, bytes; ``None`` if unknown.

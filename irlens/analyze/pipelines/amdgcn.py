@@ -13,7 +13,7 @@ from fractions import Fraction
 import msgspec
 
 from irlens.analyze.mlir_loops import RequestedStages, find_loops, user_line
-from irlens.analyze.pipelines.amdgcn_loads import with_depth
+from irlens.analyze.pipelines.amdgcn_loads import fold, with_depth
 from irlens.analyze.pipelines.amdgcn_loops import KernelLoops, remainders, unroll_factor
 from irlens.analyze.pipelines.amdgcn_trace import LoopTrace, Queue
 from irlens.analyze.pipelines.distinct_bytes import (
@@ -69,9 +69,9 @@ def find_pipelines(
             unknown.
 
     Returns:
-        In the order of the text, one record per loop and mechanism. Groups are single load
-        instructions; those and the bytes in flight during the compute are those at the instruction
-        with the most.
+        In the order of the text, one record per loop and mechanism that runs ahead. Groups are
+        single load instructions; those and the bytes in flight during the compute are those at the
+        instruction with the most.
 
     Raises:
         ArtifactError: A branch to a label that does not exist.
@@ -152,13 +152,17 @@ class _Finder:
                 verdict="not pipelined" if in_place else "unknown",
                 reason=SCALAR if in_place else SCALAR_AHEAD,
             )
-        for mechanism in dict.fromkeys((read.to_lds, read.counter) for read in reads_at.values()):
-            yield self._record(
-                blank,
-                trace,
-                {n: r for n, r in reads_at.items() if (r.to_lds, r.counter) == mechanism},
-                *mechanism,
-            )
+        yield from fold(
+            [
+                self._record(
+                    blank,
+                    trace,
+                    {n: r for n, r in reads_at.items() if (r.to_lds, r.counter) == mechanism},
+                    *mechanism,
+                )
+                for mechanism in dict.fromkeys((r.to_lds, r.counter) for r in reads_at.values())
+            ]
+        )
 
     def trace_loads(self, index: int) -> Iterator[TracedLoad]:
         """Yield the loads of one loop that are part of a pipeline."""

@@ -82,6 +82,34 @@ def with_depth(
     )
 
 
+def fold(records: Sequence[Pipeline]) -> list[Pipeline]:
+    """Return the records of a loop, those of loads that stay in place merged into the first other.
+
+    Beside copies to LDS that run ahead, say, the loop loads scales to registers, which decide like
+    the other loads. The figures remain those of the loads that run ahead.
+    """
+    leading = next((r for r in records if any(each.iterations_ahead for each in r.loads)), None)
+    idle = [each for each in records if each.kind is None and each.loads]
+    if leading is None or leading.verdict == "unknown" or not idle:
+        return list(records)
+    others = [load for each in idle for load in each.loads]
+    notes = [leading.reason, *_others(others)]
+    merged = msgspec.structs.replace(
+        leading,
+        loads=(*leading.loads, *others),
+        reason="; ".join(each for each in notes if each),
+    )
+    if any(load.is_exposed for load in others):
+        merged = msgspec.structs.replace(
+            merged,
+            achieved_stages=1,
+            prefetch_iterations=0,
+            kept_iterations=None,
+            verdict="not pipelined",
+        )
+    return [merged if each is leading else each for each in records if each not in idle]
+
+
 def _by_place(
     trace: LoopTrace, reads: Mapping[int, Transfer], ahead: Distances, requested: int | None
 ) -> tuple[PipelineLoad, ...]:
@@ -152,6 +180,11 @@ def _unlike(
     if not running % copies and not total % copies:
         running, total = running // copies, total // copies
     yield f"{running} of the loop's {total} loads run ahead"
+    yield from _others(loads)
+
+
+def _others(loads: Collection[PipelineLoad]) -> Iterator[str]:
+    """Yield what becomes of the loads that do not run ahead."""
     behind = [each for each in loads if each.computes_before_wait and each.iterations_ahead == 0]
     if exposed := [each for each in loads if each.is_exposed]:
         yield f"it waits at once for {describe_loads(exposed)}"

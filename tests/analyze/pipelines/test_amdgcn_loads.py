@@ -123,3 +123,20 @@ def test_the_counters_of_gfx12() -> None:
     )  # fmt: skip
     assert _distances(both)[7] == "waited for at once"
     assert both.verdict == "not pipelined"
+
+
+def test_loads_in_place_beside_copies_to_lds_belong_to_the_same_loop() -> None:
+    copy = "buffer_load_dwordx4 v8, s[0:3], 0 offen lds"
+    scale = "buffer_load_dword v41, v12, s[0:3], 0 offen"
+    use = "v_mul_f32_e32 v16, v16, v41"
+    found = _loop("s_waitcnt vmcnt(0)", READ, WAIT, scale, copy, PRODUCT, "s_waitcnt vmcnt(1)", use)
+    assert (found.kind, found.verdict, found.achieved_stages) == ("direct-to-lds", "pipelined", 2)
+    assert _distances(found) == {10: "used in its own iteration", 11: "1 iteration ahead"}
+    assert found.reason == "4 B per lane at k.py:10 is used in the iteration that loads it"
+    assert found.bytes_per_copy == 16
+    at_once = _loop(
+        "s_waitcnt vmcnt(0)", READ, WAIT, copy, PRODUCT, scale, "s_waitcnt vmcnt(0)", use
+    )
+    assert (at_once.kind, at_once.verdict) == ("direct-to-lds", "not pipelined")
+    assert at_once.achieved_stages == 1
+    assert at_once.reason.endswith("it waits at once for 4 B per lane at k.py:12")
