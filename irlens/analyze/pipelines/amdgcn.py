@@ -15,7 +15,8 @@ import msgspec
 from irlens.analyze.mlir_loops import RequestedStages, find_loops, user_line
 from irlens.analyze.pipelines.amdgcn_loads import fold, with_depth
 from irlens.analyze.pipelines.amdgcn_loops import KernelLoops, remainders, unroll_factor
-from irlens.analyze.pipelines.amdgcn_trace import LoopTrace, Queue
+from irlens.analyze.pipelines.amdgcn_queues import Queue
+from irlens.analyze.pipelines.amdgcn_trace import LoopTrace
 from irlens.analyze.pipelines.distinct_bytes import (
     Place,
     SourceBytes,
