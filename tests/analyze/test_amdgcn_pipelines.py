@@ -169,7 +169,8 @@ def test_what_is_asked_for_and_what_becomes_of_it() -> None:
     (barrier,) = _pipelines("matmul_s2.gfx1100")
     assert (barrier.verdict, barrier.kind) == ("not pipelined", "register")
     assert barrier.reason == (
-        "2 of the loop's 4 loads run ahead; it waits at once for 2 × 16 B per lane at loops.py:45"
+        "2 of the loop's 4 loads run ahead; the loop waits at once for 2 × 16 B per lane"
+        " at loops.py:45"
     )
 
 

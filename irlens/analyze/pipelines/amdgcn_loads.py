@@ -187,6 +187,6 @@ def _others(loads: Collection[PipelineLoad]) -> Iterator[str]:
     """Yield what becomes of the loads that do not run ahead."""
     behind = [each for each in loads if each.computes_before_wait and each.iterations_ahead == 0]
     if exposed := [each for each in loads if each.is_exposed]:
-        yield f"it waits at once for {describe_loads(exposed)}"
+        yield f"the loop waits at once for {describe_loads(exposed)}"
     if behind:
         yield f"{describe_loads(behind)} is used in the iteration that loads it"

@@ -47,7 +47,7 @@ def test_a_load_behind_the_products_decides() -> None:
     assert [each.verdict for each in found.loads] == ["pipelined", "not pipelined"]
     assert (found.verdict, found.achieved_stages, found.kind) == ("not pipelined", 1, "register")
     assert found.reason == (
-        "1 of the loop's 2 loads run ahead; it waits at once for 16 B per lane at k.py:11"
+        "1 of the loop's 2 loads run ahead; the loop waits at once for 16 B per lane at k.py:11"
     )
     # The figures are those of all loads; in flight during the compute is only one of them.
     assert (found.copies_per_iteration, found.bytes_per_iteration) == (2, 2 * 16 * 256)
@@ -139,4 +139,4 @@ def test_loads_in_place_beside_copies_to_lds_belong_to_the_same_loop() -> None:
     )
     assert (at_once.kind, at_once.verdict) == ("direct-to-lds", "not pipelined")
     assert at_once.achieved_stages == 1
-    assert at_once.reason.endswith("it waits at once for 4 B per lane at k.py:12")
+    assert at_once.reason.endswith("the loop waits at once for 4 B per lane at k.py:12")
