@@ -58,7 +58,7 @@ def build(function: Function[Instruction]) -> Cfg:
     instructions = function.instructions
     count = len(instructions)
     cuts = (index + 1 for index in flow.terminators if index + 1 < count)
-    starts = sorted({0, *flow.labels, *cuts})
+    starts = sorted({0, *flow.labels, *flow.starts, *cuts})
     block_at = {start: block for block, start in enumerate(starts)}
     blocks, successors = [], []
     for block, (start, stop) in enumerate(zip(starts, [*starts[1:], count], strict=True)):

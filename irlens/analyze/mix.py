@@ -14,8 +14,8 @@ def instruction_mix(
     A dual-issue instruction counts as the two operations that it issues.
 
     Args:
-        function: The kernel.
-        functions_left_out: Other functions of its module, which it may call.
+        function: The kernel, with what it calls.
+        functions_left_out: Other functions of its module, which a call of it may run.
     """
     classes: Counter[str] = Counter()
     unknown: Counter[str] = Counter()

@@ -57,11 +57,13 @@ class ControlFlow(msgspec.Struct, frozen=True):
         labels: The labels that begin a block, by the index of the instruction behind them. A
             label behind the last instruction begins an empty block.
         unknown: What is not known about the control flow; empty if all of it is.
+        starts: Further instructions that begin a block: control goes on there behind a call.
     """
 
     terminators: Mapping[int, Terminator]
     labels: Mapping[int, BlockLabel]
     unknown: str = ""
+    starts: frozenset[int] = frozenset()
 
 
 I_co = TypeVar("I_co", bound=Instruction, covariant=True)

@@ -15,6 +15,7 @@ from irlens.analyze.mix import instruction_mix
 from irlens.analyze.mlir_loops import requested_stages
 from irlens.analyze.occupancy import all_curves
 from irlens.analyze.pipelines import find_pipelines, warp_specialization
+from irlens.analyze.pipelines.calls import settle
 from irlens.analyze.pipelines.distinct_bytes import source_bytes
 from irlens.analyze.pipelines.ptx_loops import analyze_loops
 from irlens.analyze.pipelines.verdicts import PtxKernel
@@ -328,7 +329,7 @@ class Inspection:
         """Instruction mix."""
         parsed = self._parsed
         if parsed.ptx is not None:
-            return [instruction_mix(parsed.ptx, parsed.device_functions)]
+            return [instruction_mix(parsed.ptx, parsed.functions_left_out)]
         return [instruction_mix(parsed.amdgcn)] if parsed.amdgcn is not None else []
 
     @cached_property
@@ -438,7 +439,8 @@ def _pipelines(
             of_source=source_bytes(loads),
             lds_stays=stays_in_iteration(parsed.ttgir),
         )
-        return amd_pipelines.against_source(pipelines, loads, parsed.ttgir)
+        known = amd_pipelines.against_source(pipelines, loads, parsed.ttgir)
+        return settle(known, parsed.amdgcn.expansion, parsed.flows["amdgcn"])
     if parsed.ptx is None:
         provenance.missing(NO_ASSEMBLY, "pipelines")
         return []
@@ -455,7 +457,7 @@ def _pipelines(
     if serialized is not None and any(pipeline.kind == "wgmma" for pipeline in pipelines):
         origin += "; cubin, whether ptxas serialized matrix products"
     provenance.known(origin, "pipelines")
-    return pipelines
+    return settle(pipelines, parsed.ptx.expansion, parsed.flows["ptx"])
 
 
 def _with_bytes_per_sm(

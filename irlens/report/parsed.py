@@ -24,7 +24,8 @@ class Parsed(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         flows: Control flow of the kernel in ptx, sass and amdgcn, by stage.
-        device_functions: Functions of the ptx with a body that are no kernels.
+        functions_left_out: Functions of the ptx that a call of the kernel that cannot be followed
+            may run.
         listings: The listings of machine code that need not be made alone.
     """
 
@@ -34,7 +35,7 @@ class Parsed(msgspec.Struct, frozen=True, kw_only=True):
     amdgcn: "amdgcn.Function | None"
     sass: "sass.Section | None"
     flows: Mapping[str, Cfg]
-    device_functions: int = 0
+    functions_left_out: int = 0
     listings: "CodeListings | None" = None
 
 
@@ -54,13 +55,12 @@ def parse(
         ToolError: The disassembler is missing or failed.
     """
     ptx_kernel, amd_kernel = None, None
-    device_functions = 0
+    left_out = 0
     flows: dict[str, Cfg] = {}
     if "ptx" in capture.stages:
         module = ptx.parse(capture.stages["ptx"].text())
         ptx_kernel = _select(module.kernels, "ptx", capture, provenance)
-        bodies = [each for each in module.functions if each.kind == "func" and each.instructions]
-        device_functions = len(bodies)
+        left_out = _left_out(module, ptx_kernel)
     if "amdgcn" in capture.stages:
         from irlens.isa import amdgcn
 
@@ -69,6 +69,8 @@ def parse(
     for function in (ptx_kernel, amd_kernel):
         if function is not None:
             flows[function.stage] = cfg.build(function)
+            if function.expansion is not None and function.expansion.unknown:
+                provenance.missing(f"{function.expansion.unknown} is not known", "calls")
     ttir, ttgir = _mlir(capture, "ttir"), _mlir(capture, "ttgir")
     section = None
     if sass and "cubin" in capture.stages:  # last: the disassembler works in the background
@@ -84,9 +86,17 @@ def parse(
         amdgcn=amd_kernel,
         sass=section,
         flows=flows,
-        device_functions=device_functions,
+        functions_left_out=left_out,
         listings=listings,
     )
+
+
+def _left_out(module: ptx.PtxModule, kernel: ptx.Function | None) -> int:
+    expansion = kernel.expansion if kernel is not None else None
+    if expansion is None or not expansion.unknown:
+        return 0
+    followed = {each.name for each in expansion.functions}
+    return sum(each.kind == "func" and each.name not in followed for each in module.functions)
 
 
 def machine_code(capture: Capture, parsed: Parsed, provenance: Provenance) -> "sass.Section | None":

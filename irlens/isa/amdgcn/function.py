@@ -4,14 +4,16 @@ Source: AMD's instruction set manuals, "Program Flow Control".
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 import msgspec
 
 from irlens.isa.amdgcn import memory, registers
+from irlens.isa.amdgcn.callees import LEADS_AWAY, find_calls, find_returns
 from irlens.isa.amdgcn.classes import classify
 from irlens.isa.amdgcn.records import FunctionBody, Instruction, Label, Metadata, Statement, Unknown
+from irlens.isa.calls import Call, Expansion, expand
 from irlens.isa.dialect import BlockLabel, ControlFlow, RegisterUse, Spill, Terminator
 from irlens.model.errors import ArtifactError
 
@@ -22,17 +24,49 @@ JUMPS = frozenset(
         "s_rfe_i64", "s_setpc_b64", "s_set_pc_i64", "s_trap",
     }
 )  # fmt: skip
-#: These lead to an address in a register, or to another function.
-_LEADS_AWAY = ("s_setpc", "s_set_pc", "s_swappc", "s_swap_pc", "s_call", "s_rfe")
 
 
 class Function(FunctionBody, frozen=True):
-    """A function (``irlens.isa.dialect.Function``)."""
+    """A function (``irlens.isa.dialect.Function``).
+
+    Attributes:
+        expansion: Where the functions that it calls are among its instructions; ``None`` for a
+            function as it is written.
+    """
 
     stage: ClassVar[str] = "amdgcn"
+    expansion: "Expansion[Function] | None" = None
 
     def control_flow(self) -> ControlFlow:
         """Return where basic blocks end and begin.
+
+        Raises:
+            ArtifactError: A branch to a label that does not exist.
+        """
+        if self.expansion is not None:
+            return self.expansion.control_flow()
+        flow = self.written_flow()
+        leads = (
+            f"where {each.mnemonic} on line {each.line} leads"
+            for each in self.instructions
+            if each.mnemonic.startswith(LEADS_AWAY)
+        )
+        return msgspec.structs.replace(flow, unknown=next(leads, ""))
+
+    def calls(self) -> Mapping[int, Call]:
+        """Return the calls by the index of their instruction."""
+        return find_calls(self.instructions, self._label_positions)
+
+    def returns(self) -> frozenset[int]:
+        """Return the indices of the instructions that return to the caller."""
+        return find_returns(self.instructions)
+
+    @property
+    def _label_positions(self) -> frozenset[int]:
+        return frozenset(_labels(self)[0].values())
+
+    def written_flow(self) -> ControlFlow:
+        """Return where basic blocks end and begin, as if calls came back and returns ended.
 
         Raises:
             ArtifactError: A branch to a label that does not exist.
@@ -52,7 +86,7 @@ class Function(FunctionBody, frozen=True):
             elif not jumps:
                 continue
             terminators[index] = Terminator(targets, falls_through=not jumps)
-        return ControlFlow(terminators, labels, _unknown(self.instructions))
+        return ControlFlow(terminators, labels)
 
     def register_use(self) -> RegisterUse:
         """Return what each instruction reads, writes and certainly overwrites."""
@@ -63,7 +97,7 @@ class Function(FunctionBody, frozen=True):
 
         Before gfx940 buffer instructions reach scratch, and only LLVM's comment says so.
         """
-        for instruction in self.instructions:
+        for instruction in {each.line: each for each in self.instructions}.values():
             for operation in instruction.operations:
                 kind = classify(operation)
                 if kind in ("buffer load", "buffer store") and "-byte Folded " in instruction.text:
@@ -90,8 +124,9 @@ class Program(msgspec.Struct, frozen=True):
 
     @property
     def kernels(self) -> list[Function]:
-        """The functions that a launch can name."""
-        return [function for function in self.functions if function.is_kernel]
+        """The functions that a launch can name, with what they call."""
+        bodies = {each.name: each for each in self.functions if not each.is_kernel}
+        return [_expanded(each, bodies) for each in self.functions if each.is_kernel]
 
     @property
     def arch(self) -> str:
@@ -134,12 +169,23 @@ def _target(branch: Instruction) -> str:
     return operands[-1].text if operands else ""
 
 
-def _unknown(instructions: tuple[Instruction, ...]) -> str:
-    """What leads elsewhere: to an address in a register, or to another function."""
-    for each in instructions:
-        if each.mnemonic.startswith(_LEADS_AWAY):
-            return f"where {each.mnemonic} on line {each.line} leads"
-    return ""
+def _expanded(kernel: Function, bodies: Mapping[str, Function]) -> Function:
+    """Return a kernel with the functions that it calls; as it is written without any."""
+    expansion = expand(kernel, bodies)
+    if expansion is None:
+        return kernel
+    functions = [copy.function for copy in expansion.copies]
+    return msgspec.structs.replace(
+        kernel,
+        statements=tuple(each for body in expansion.functions for each in body.statements),
+        instructions=tuple(
+            msgspec.structs.replace(
+                functions[copy].instructions[own], locations=expansion.chain(index)
+            )
+            for index, (copy, own) in enumerate(expansion.origins)
+        ),
+        expansion=expansion,
+    )
 
 
 def _dangling(branch: Instruction, label: str) -> ArtifactError:

@@ -61,7 +61,7 @@ _NOTHING_WRITTEN = re.compile(
     r"s_(?:cmp|cmpk|bitcmp[01]|setreg|setprio|set_|setpc|set_pc|sethalt|setkill)(?:_|\b)\w*|v_nop"
 )
 #: Instructions of the class "control" with a destination.
-_CONTROL_WRITES = re.compile(r"s_(?:mem(?:real)?time|get_shader_cycles_u64)")
+_CONTROL_WRITES = re.compile(r"s_(?:mem(?:real)?time|get_shader_cycles_u64|swap_?pc_\w+)")
 _CARRIES_OUT = re.compile(
     r"v_(?:(?:add|sub|subrev|addc|subb|subbrev)_co(?:_ci)?_u32|div_scale_f(?:32|64)"
     r"|mad_(?:co_)?[iu]64_[iu]32)(?:_e32|_e64)?(?:_dpp8?|_sdwa)?"
@@ -79,7 +79,7 @@ _READS_VCC = re.compile(
     r"|s_cbranch_cdbg\w*"
 )
 #: Instructions whose registers depend on run-time values.
-_INDIRECT = re.compile(r"[sv]_movrel\w*|s_set_gpr_idx\w*|s_(?:swappc|swap_pc|call|rfe)\w*")
+_INDIRECT = re.compile(r"[sv]_movrel\w*|s_set_gpr_idx\w*|s_(?:call|rfe)\w*")
 
 
 def bits(register: RegisterRange) -> int:
@@ -151,7 +151,8 @@ def lanes_off(instruction: Instruction, before: bool) -> bool:
 def access(instruction: Instruction, lanes: int) -> Access | None:
     """Return what an instruction reads and writes; ``None`` where that is not known.
 
-    Both operations of a dual-issue instruction read before either writes.
+    For a call these are its operands alone, without the effects of the callee. Both operations of
+    a dual-issue instruction read before either writes.
 
     Args:
         instruction: Any.

@@ -4,21 +4,23 @@ Source: PTX ISA, "Control Flow Instructions".
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import prod
 from typing import ClassVar
 
 import msgspec
 
+from irlens.isa.calls import Call, Expansion, expand
 from irlens.isa.dialect import BlockLabel, ControlFlow, RegisterUse, Terminator
 from irlens.isa.ptx import registers
 from irlens.isa.ptx.classes import classify
-from irlens.isa.ptx.operands import Symbol
+from irlens.isa.ptx.operands import Register, Symbol
 from irlens.isa.ptx.records import (
     Declaration,
     FunctionBody,
     Instruction,
     Label,
+    Scope,
     Signature,
     Statement,
     Unknown,
@@ -33,18 +35,46 @@ BRANCHES = frozenset({"bra", "brx"})
 #: Opcodes behind which control does not continue.
 EXITS = frozenset({"ret", "exit", "trap"})
 _ENDS = BRANCHES | EXITS
+#: Functions of the driver (CUDA C++ Programming Guide, "Formatted Output", "Assertion").
+_OF_THE_DRIVER = frozenset({"__assertfail", "free", "malloc", "vprintf"})
 
 
 class Function(FunctionBody, frozen=True, kw_only=True):
-    """A function with a body (``irlens.isa.dialect.Function``)."""
+    """A function with a body (``irlens.isa.dialect.Function``).
+
+    Attributes:
+        expansion: Where the functions that it calls are among its instructions; ``None`` for a
+            function as it is written.
+    """
 
     stage: ClassVar[str] = "ptx"
+    expansion: "Expansion[Function] | None" = None
 
     def control_flow(self) -> ControlFlow:
         """Return where basic blocks end and begin.
 
+        Raises:
+            ArtifactError: A branch to a label, or through a list of labels, that does not exist.
+        """
+        return self.written_flow() if self.expansion is None else self.expansion.control_flow()
+
+    def calls(self) -> Mapping[int, Call]:
+        """Return the calls by the index of their instruction."""
+        return {
+            index: _call(instruction)
+            for index, instruction in enumerate(self.instructions)
+            if instruction.opcode == "call"
+        }
+
+    def returns(self) -> frozenset[int]:
+        """Return the indices of the instructions that return to the caller."""
+        return frozenset(n for n, each in enumerate(self.instructions) if each.opcode == "ret")
+
+    def written_flow(self) -> ControlFlow:
+        """Return where basic blocks end and begin, as if calls came back and returns ended.
+
         ``bra`` and ``brx.idx`` branch, ``ret``, ``exit`` and ``trap`` end; with a predicate any of
-        them may also fall through. A call comes back.
+        them may also fall through.
 
         Raises:
             ArtifactError: A branch to a label, or through a list of labels, that does not exist.
@@ -70,7 +100,8 @@ class Function(FunctionBody, frozen=True, kw_only=True):
 
     def classes(self) -> Iterator[tuple[str, str | None]]:
         """Yield the opcode and the class of each instruction; ``None`` where it is not known."""
-        return ((each.opcode, classify(each)) for each in self.instructions)
+        written = {each.start: each for each in self.instructions}  # once, however often called
+        return ((each.opcode, classify(each)) for each in written.values())
 
     def declared_local_bytes(self) -> int | None:
         """Return the bytes per thread of the kernel's own arrays in local memory, at most.
@@ -121,8 +152,9 @@ class PtxModule(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def kernels(self) -> tuple[Function, ...]:
-        """The entry functions and the fragment: everything that can be analysed as a kernel."""
-        return tuple(f for f in self.functions if f.kind != "func")
+        """The entry functions and the fragment, with what they call: what is read as a kernel."""
+        bodies = {each.name: each for each in self.functions if each.kind == "func"}
+        return tuple(_expanded(each, bodies) for each in self.functions if each.kind != "func")
 
     @property
     def unknown(self) -> Counter[str]:
@@ -133,6 +165,61 @@ class PtxModule(msgspec.Struct, frozen=True, kw_only=True):
         """Return the input, rebuilt from the statements."""
         pieces = [piece for s in self.statements for piece in (s.trivia, s.text)]
         return "".join([*pieces, self.trailing])
+
+
+def _call(call: Instruction) -> Call:
+    """Read "call (result), name, (arguments);", or one through a register or a table."""
+    named = next((each for each in call.operands if isinstance(each, Symbol | Register)), None)
+    if not isinstance(named, Symbol):
+        return Call(None, "its target is in a register")
+    return Call(None) if named.name in _OF_THE_DRIVER else Call(named.name)
+
+
+def _expanded(kernel: Function, bodies: Mapping[str, Function]) -> Function:
+    """Return a kernel with the functions that it calls; as it is written without any."""
+    expansion = expand(kernel, bodies)
+    if expansion is None:
+        return kernel
+    functions = [copy.function for copy in expansion.copies]
+    unique = expansion.functions
+    #: The scopes of each copy follow those of the copies before it.
+    base = [0]
+    for each in functions:
+        base.append(base[-1] + len(each.scopes))
+    return msgspec.structs.replace(
+        kernel,
+        statements=tuple(s for each in unique for s in each.statements),
+        instructions=tuple(
+            msgspec.structs.replace(
+                written := functions[copy].instructions[own],
+                scope=written.scope + base[copy],
+                locations=expansion.chain(index),
+            )
+            for index, (copy, own) in enumerate(expansion.origins)
+        ),
+        labels=tuple(label for each in unique for label in each.labels),
+        registers=tuple(group for each in unique for group in each.registers),
+        scopes=tuple(
+            _moved(scope, first)
+            for each, first in zip(functions, base, strict=False)
+            for scope in each.scopes
+        ),
+        tables=frozenset[str]().union(*(each.tables for each in unique)),
+        expansion=expansion,
+    )
+
+
+def _moved(scope: Scope, first: int) -> Scope:
+    """Return a scope of a function whose scopes are numbered from ``first`` on."""
+    replace = msgspec.structs.replace
+    return Scope(
+        parent=scope.parent + first if scope.parent >= 0 else -1,
+        labels=scope.labels,
+        registers={
+            name: replace(group, scope=group.scope + first)
+            for name, group in scope.registers.items()
+        },
+    )
 
 
 def _targets(function: FunctionBody, branch: Instruction) -> tuple[Label, ...]:

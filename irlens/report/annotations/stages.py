@@ -180,15 +180,15 @@ def _read_llir(text: str, report: Report, capture: Capture) -> Analysis:
 
 
 def _read_ptx(text: str, report: Report, capture: Capture) -> Analysis:
-    functions = ptx.parse(text).functions
-    kernel = kernel_named([each for each in functions if each.kind != "func"], report.kernel)
+    module = ptx.parse(text)
+    kernel = kernel_named(module.kernels, report.kernel)
     if kernel is None:
-        return Analysis(chains=_chains(functions), problem=_no_kernel(report))
+        return Analysis(chains=_chains(module.functions), problem=_no_kernel(report))
     flow = cfg.build(kernel)
     kernel_loops = analyze_loops(kernel, flow)
     known = _known(report.pressure.ptx, kernel) or pressure.analyze(kernel, flow)
     return Analysis(
-        chains=_chains(functions),
+        chains=_chains(module.functions),
         live=_live_by_line(kernel, known),
         loops=loop_ranges.find(kernel_loops),
         marks=annotate_ptx.annotate(kernel_loops, report.pipelines),
