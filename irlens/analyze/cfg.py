@@ -2,6 +2,7 @@
 
 import msgspec
 
+from irlens.analyze.graph import find_loops, reverse_postorder
 from irlens.isa.dialect import Function, Instruction
 
 
@@ -39,6 +40,17 @@ class Cfg(msgspec.Struct, frozen=True, kw_only=True):
     blocks: tuple[Block, ...]
     successors: tuple[tuple[int, ...], ...]
     unknown: str = ""
+
+    @property
+    def entries(self) -> tuple[int, ...]:
+        """The blocks in which control may begin."""
+        return (0,) if self.blocks else ()
+
+    def loop_depths(self) -> list[int | None]:
+        """Return how many loops are around each block; ``None`` where nothing leads there."""
+        forest = find_loops(self.successors)
+        reached = set(reverse_postorder(self.successors))
+        return [forest.depth(n) if n in reached else None for n in range(len(self.blocks))]
 
     @property
     def ranges(self) -> tuple[range, ...]:

@@ -71,20 +71,29 @@ def predecessors(successors: Successors) -> tuple[tuple[int, ...], ...]:
 
 def reverse_postorder(successors: Successors, entry: int = 0) -> tuple[int, ...]:
     """Return the reachable nodes; back edges aside, each comes after all that lead to it."""
-    return _search(successors, entry)[1]
+    return _search(successors, (entry,))[1]
 
 
-def _search(successors: Successors, entry: int) -> tuple[list[int], tuple[int, ...], list[int]]:
+def _search(
+    successors: Successors, entries: Sequence[int]
+) -> tuple[list[int], tuple[int, ...], list[int]]:
     """Depth-first search: nodes in preorder, in reverse postorder, and each node's tree parent."""
     parent = [-1] * len(successors)
     if not successors:
         return [], (), parent
     seen = [False] * len(successors)
-    seen[entry] = True
-    preorder = [entry]
-    postorder = []
-    stack: list[tuple[int, Iterator[int]]] = [(entry, iter(successors[entry]))]
-    while stack:
+    preorder: list[int] = []
+    postorder: list[int] = []
+    waiting = list(reversed(entries))
+    stack: list[tuple[int, Iterator[int]]] = []
+    while stack or waiting:
+        if not stack:
+            entry = waiting.pop()
+            if not seen[entry]:
+                seen[entry] = True
+                preorder.append(entry)
+                stack.append((entry, iter(successors[entry])))
+            continue
         node, remaining = stack[-1]
         for target in remaining:
             if not seen[target]:
@@ -99,13 +108,13 @@ def _search(successors: Successors, entry: int) -> tuple[list[int], tuple[int, .
     return preorder, tuple(reversed(postorder)), parent
 
 
-def find_loops(successors: Successors) -> LoopForest:
-    """Return the loops that are reachable from the first node, and how they nest.
+def find_loops(successors: Successors, entries: Sequence[int] = (0,)) -> LoopForest:
+    """Return the loops that are reachable from some nodes, and how they nest.
 
     Havlak, "Nesting of reducible and irreducible loops" (1997): headers innermost first, each
     collapsing what reaches it backwards into one node.
     """
-    preorder, _, parent = _search(successors, 0)
+    preorder, _, parent = _search(successors, entries)
     backward, forward, last = _edges(successors, preorder, parent)
     number = {node: index for index, node in enumerate(preorder)}
     merged = list(range(len(successors)))
@@ -143,8 +152,9 @@ def _edges(
     """
     number = {node: index for index, node in enumerate(preorder)}
     last = number.copy()
-    for node in reversed(preorder[1:]):
-        last[parent[node]] = max(last[parent[node]], last[node])
+    for node in reversed(preorder):
+        if parent[node] >= 0:
+            last[parent[node]] = max(last[parent[node]], last[node])
     backward: list[list[int]] = [[] for _ in successors]
     forward: list[list[int]] = [[] for _ in successors]
     for target, sources in enumerate(predecessors(successors)):

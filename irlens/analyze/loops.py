@@ -119,4 +119,4 @@ def find(function: Function[I_co], flow: Cfg | None = None) -> Loops[I_co]:
         ArtifactError: A branch to a label that does not exist.
     """
     flow = cfg.build(function) if flow is None else flow
-    return Loops(function.instructions, flow, find_loops(flow.successors))
+    return Loops(function.instructions, flow, find_loops(flow.successors, flow.entries))

@@ -125,6 +125,10 @@ def _amd(capture: Capture, gpu: Gpu | None, provenance: Provenance) -> Demand:
     if kernel.vgprs is None:
         reason = "AGPRs in a file of their own outnumber them, and the note has the larger count"
         provenance.missing(reason, "resources.vgprs")
+    for name in ("vgpr_spills", "sgpr_spills"):
+        if getattr(kernel, name) is None:
+            reason = "the note leaves out what functions spill that the kernel calls"
+            provenance.missing(reason, f"resources.{name}")
     resources = Resources(
         registers=kernel.registers,
         shared_dynamic_bytes=shared,

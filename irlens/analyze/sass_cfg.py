@@ -5,16 +5,22 @@ names the place L where the threads that take part in B0 continue, ``BSYNC B0`` 
 others and goes there, ``BREAK B0`` leaves. So the successors of a BSYNC are the targets of
 the BSSYs that reach it.
 
-Subroutines are called by ``CALL.REL`` with the return address in a register that a MOV before the
-call filled, and they return by ``RET.REL`` through it.
+Functions are called by ``CALL.REL``, and they return by ``RET.REL`` through a register that holds
+the address behind the call: a constant, which is loaded in front of the call, or anywhere in a
+function that only one call leads to. A CALL whose address nothing loads is a far branch: ptxas for
+sm_80 leaves a loop that way, for code that is far away. Calls through a register name the section.
 """
+
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from irlens.analyze import cfg
 from irlens.analyze.cfg import Block, Cfg
-from irlens.analyze.graph import Successors, reverse_postorder
+from irlens.analyze.graph import find_loops, reverse_postorder
 from irlens.isa.sass import Instruction, Section
+from irlens.isa.sass.control import INSTRUCTION_BYTES
+from irlens.isa.sass.registers import is_certain
 
 #: Barrier registers of a thread: B0 to B15.
 _BARRIERS = 16
@@ -23,24 +29,31 @@ _BARRIERS = 16
 _MOST_SITES = 2048
 _MOST_SUBROUTINES = 256
 
+#: Opcodes that load a constant: IMAD.MOV, in half of the cases.
+_MOVES = frozenset({"IMAD", "MOV", "UMOV"})
+
 
 class Call(msgspec.Struct, frozen=True, gc=False):
-    """A call of a subroutine in the same section, which ends a block.
+    """A call of a function in the same section, or a far branch, which ends a block.
 
     Attributes:
         block: The block that it ends.
-        entry: The block in which the subroutine starts.
+        entry: The block in which the function starts.
+        far_branch: Whether control does not come back.
     """
 
     block: int
     entry: int
+    far_branch: bool = False
 
 
 class SassCfg(Cfg, frozen=True, kw_only=True):
-    """Control flow of a section within each function: a call leads to the block behind it.
+    """Control flow of a section within each function.
+
+    A call leads to the block behind it, a far branch to its target.
 
     Attributes:
-        calls: Calls of subroutines in the section.
+        calls: Calls of functions in the section, far branches among them.
         returns: Blocks that end in a return.
         outside: What is not known about code of the driver that calls run, outside of the section;
             empty without such calls. It returns behind the call, and leaves groups of
@@ -51,24 +64,58 @@ class SassCfg(Cfg, frozen=True, kw_only=True):
     returns: tuple[int, ...]
     outside: str = ""
 
+    @property
+    def entries(self) -> tuple[int, ...]:
+        """The kernel's first block, and those of the functions that are called."""
+        called = (call.entry for call in self.calls if not call.far_branch)
+        return tuple(dict.fromkeys((*super().entries, *called)))
+
+    def loop_depths(self) -> list[int | None]:
+        """Return how many loops are around each block, those of callers included.
+
+        Of a function that is called in several places the deepest counts. ``None`` where nothing
+        that is known leads to a block, or functions call each other in a circle.
+        """
+        forest = find_loops(self.successors, self.entries)
+        inside = {each: set(reverse_postorder(self.successors, each)) for each in self.entries}
+        around: dict[int, int | None] = {}
+
+        def depth_of(entry: int) -> int | None:
+            """Return the loops around a function; ``None`` while it is being asked for."""
+            if entry in around or not entry:
+                return around.get(entry, 0)
+            around[entry] = None
+            sites = [
+                _sum(depth_of(caller), forest.depth(call.block))
+                for call in self.calls
+                if call.entry == entry and not call.far_branch
+                for caller, blocks in inside.items()
+                if call.block in blocks
+            ]
+            around[entry] = _deepest(sites)
+            return around[entry]
+
+        return [
+            _deepest(
+                [_sum(depth_of(each), forest.depth(n)) for each in inside if n in inside[each]]
+            )
+            for n in range(len(self.blocks))
+        ]
+
+
+def _sum(around: int | None, depth: int) -> int | None:
+    return None if around is None else around + depth
+
+
+def _deepest(depths: list[int | None]) -> int | None:
+    """Return the most of some depths; ``None`` if one is unknown, or there are none."""
+    known = [each for each in depths if each is not None]
+    return max(known) if known and len(known) == len(depths) else None
+
 
 def build(section: Section) -> SassCfg:
     """Return the basic blocks of a section and their successors."""
     return _Builder(section).build()
-
-
-def with_far_jumps(flow: SassCfg) -> Successors:
-    """Return the successors, with calls that never return leading to their callee.
-
-    ptxas for sm_80 leaves a loop that way, for code that is far away.
-    """
-    returns = set(flow.returns)
-    successors = list(flow.successors)
-    for call in flow.calls:
-        if returns.isdisjoint(reverse_postorder(flow.successors, call.entry)):
-            targets = (*successors[call.block], call.entry)
-            successors[call.block] = tuple(dict.fromkeys(targets))
-    return tuple(successors)
 
 
 class _Builder:
@@ -85,27 +132,57 @@ class _Builder:
         self.outside: list[str] = []
 
     def build(self) -> SassCfg:
-        calls, returns = [], []
-        for block, last in enumerate(self.lasts):
-            if last.opcode == "RET":
-                returns.append(block)
-            elif last.opcode == "CALL" and (entry := self._callee(last)) is not None:
-                calls.append(Call(block, entry))
-        entries = {call.entry for call in calls}
+        found = {
+            block: entry
+            for block, last in enumerate(self.lasts)
+            if last.opcode == "CALL" and (entry := self._callee(last)) is not None
+        }
+        far = self._far_branches(found)
+        entries = {entry for block, entry in found.items() if block not in far}
         if len(entries) > _MOST_SUBROUTINES:
             self.unknown.append(f"how {len(entries)} subroutines call each other")
         self._join({0, *entries} if self.blocks else set())
+        returns = [n for n, last in enumerate(self.lasts) if last.opcode == "RET"]
+        for block in found.keys() - far:
+            if set(returns).isdisjoint(reverse_postorder(self.successors, found[block])):
+                far.add(block)  # to code that ends the thread
+        for block in sorted(far):
+            self._branch(block, found[block])
+        if self.blocks:
+            self._check_returns(returns)
         return SassCfg(
             blocks=self.blocks,
             successors=tuple(self.successors),
-            calls=tuple(calls),
+            calls=tuple(Call(block, entry, block in far) for block, entry in found.items()),
             returns=tuple(returns),
             unknown=self.unknown[0] if self.unknown else "",
             outside=self.outside[0] if self.outside else "",
         )
 
+    def _far_branches(self, found: Mapping[int, int]) -> set[int]:
+        """Lead the calls that do not come back to their targets, and return their blocks."""
+        addresses = _loaded_addresses(self.section) if found else frozenset[int]()
+        functions = set(self.section.functions.values())
+        far = {n for n in found if self.lasts[n].offset + INSTRUCTION_BYTES not in addresses}
+        for block in sorted(far):
+            if self.blocks[found[block]].start in functions:
+                offset = self.lasts[block].offset
+                self.unknown.append(f"where the code that CALL at {offset:#06x} runs returns to")
+            self._branch(block, found[block])
+        return far
+
+    def _check_returns(self, returns: Sequence[int]) -> None:
+        """A kernel ends, and does not return: what does was called."""
+        for block in set(returns).intersection(reverse_postorder(self.successors)):
+            self.unknown.append(f"where RET at {self.lasts[block].offset:#06x} leads")
+
+    def _branch(self, block: int, target: int) -> None:
+        kept = () if is_certain(self.lasts[block]) else self.successors[block]
+        self.successors[block] = tuple(dict.fromkeys((*kept, target)))
+
     def _callee(self, call: Instruction) -> int | None:
-        entries = self._at(call.targets)
+        through_register = any(operand.kind == "register" for operand in call.operands)
+        entries = [] if through_register else self._at(call.targets)
         if len(entries) == 1 and "REL" in call.modifiers:
             return entries[0]
         # ptxas takes the address of what the driver provides from constant bank 4.
@@ -198,6 +275,17 @@ class _Barriers:
         if last.guard is None:
             state &= ~(self.every << register * self.count)
         return state | arriving << register * self.count
+
+
+def _loaded_addresses(section: Section) -> frozenset[int]:
+    """Return the constants that a section's moves load, addresses of code among them."""
+    return frozenset(
+        int(operand.text, 16)
+        for each in section.instructions
+        if each.opcode in _MOVES
+        for operand in each.operands
+        if operand.kind == "immediate" and operand.text.startswith("0x")
+    )
 
 
 def _saves(move: Instruction) -> bool:

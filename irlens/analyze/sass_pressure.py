@@ -53,7 +53,8 @@ def occupied(section: Section) -> tuple[list[int], str]:
     use = section.register_use()
     if use.unknown:
         return [], use.unknown
-    return _Solver(section, flow, list(use.reads), list(use.kills)).occupied(list(use.writes))
+    solver = _Solver(section, flow, list(use.reads), list(use.kills))
+    return solver.occupied(list(use.writes)), ""
 
 
 class _Solver:
@@ -62,9 +63,8 @@ class _Solver:
     The registers live before a subroutine depend on those live behind the call, X, in one way:
     before(X) = before(nothing) | X & before(everything). So two solutions with nothing and
     everything live at the returns turn a call into an instruction that reads the first and
-    overwrites all that is not in the second. (Code that never returns overwrites everything:
-    ptxas uses CALL.REL as a far branch as well.) Subroutines that call others take a round for
-    each level.
+    overwrites all that is not in the second. Functions that call others take a round for each
+    level; one that calls itself has the least solution.
     """
 
     def __init__(self, section: Section, flow: SassCfg, reads: list[int], kills: list[int]) -> None:
@@ -73,20 +73,19 @@ class _Solver:
         self.ranges = flow.ranges
         self.reads = reads
         self.kills = kills
-        self.own = {call: reads[flow.blocks[call.block].stop - 1] for call in flow.calls}
-        #: For each subroutine, by its first block, the returns that it can reach.
-        self.returns = {call.entry: self._returns_of(call.entry) for call in flow.calls}
+        self.calls = [call for call in flow.calls if not call.far_branch]
+        self.own = {call: reads[flow.blocks[call.block].stop - 1] for call in self.calls}
+        #: For each function, by its first block, the returns that it can reach.
+        self.returns = {call.entry: self._returns_of(call.entry) for call in self.calls}
 
-    def occupied(self, writes: list[int]) -> tuple[list[int], str]:
-        """Return the registers occupied at each instruction, or what is not known."""
-        unknown = self._summarize()
-        if unknown:
-            return [], unknown
+    def occupied(self, writes: list[int]) -> list[int]:
+        """Return the registers occupied at each instruction."""
+        self._summarize()
         at_end = dict.fromkeys(self.flow.returns, 0)
         while True:
             after = self._solve(at_end)
             behind = dict.fromkeys(at_end, 0)
-            for call in self.flow.calls:
+            for call in self.calls:
                 for block in self.returns[call.entry]:
                     behind[block] |= after[call.block]
             if behind == at_end:
@@ -96,18 +95,12 @@ class _Solver:
         for instructions, leaving in zip(self.ranges, after, strict=True):
             for index, before, _ in liveness.walk(instructions, leaving, self.reads, self.kills):
                 occupied[index] = before | writes[index] | STACK_POINTER
-        for call in self.flow.calls:
+        for call in self.calls:
             occupied[self.flow.blocks[call.block].stop - 1] |= after[call.block]
-        return occupied, ""
+        return occupied
 
-    def _summarize(self) -> str:
+    def _summarize(self) -> None:
         """Give each call the reads and kills of the code it runs."""
-        for call in self.flow.calls:
-            if self.returns[call.entry] and not self._comes_back(call):
-                offset = self._instruction(call).offset
-                return f"where the code that CALL at {offset:#06x} runs returns to"
-        if not self.returns:
-            return ""
         summaries = dict.fromkeys(self.returns, (0, 0))
         while True:
             self._apply(summaries)
@@ -118,7 +111,7 @@ class _Solver:
                 for entry in self.returns
             }
             if latest == summaries:
-                return ""
+                return
             summaries = latest
 
     def _apply(self, summaries: dict[int, tuple[int, int]]) -> None:
@@ -136,15 +129,6 @@ class _Solver:
 
     def _instruction(self, call: Call) -> Instruction:
         return self.section.instructions[self.flow.blocks[call.block].stop - 1]
-
-    def _comes_back(self, call: Call) -> bool:
-        """Whether the block loads the address behind its call, as a constant."""
-        address = f"{self._instruction(call).offset + 16:#x}"
-        return any(
-            operand.text == address
-            for index in self.flow.blocks[call.block].indices
-            for operand in self.section.instructions[index].operands
-        )
 
     def _returns_of(self, entry: int) -> frozenset[int]:
         """The returns that code starting at a block can reach without leaving its function."""

@@ -1,31 +1,189 @@
-"""Instructions that spill registers or reload them, with the loops around them."""
+"""Registers that the compiler spilled, told apart from arrays that the kernel keeps on the stack.
+
+ptxas puts a kernel's arrays at the bottom of its frame in local memory, in the order in which the
+PTX declares them, and spilled registers above. Spills are accessed at constant offsets from the
+stack pointer; where the offset alone does not decide, because functions share the space of their
+arrays, the line of PTX does that an access was made from. The registers that a called function
+saves count as spilled, as they do for ``ptxas -v``, whose bytes of spill stores and loads are the
+sums of what is found here.
+
+LLVM marks what spills in a comment, and counts it in the metadata, for the kernel without the
+functions that it calls.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
 
 from irlens.analyze.cfg import Cfg
-from irlens.analyze.graph import find_loops
 from irlens.analyze.pressure import line_of
-from irlens.isa.dialect import Instruction, SpillingFunction
+from irlens.isa import ptx
+from irlens.isa.dialect import Instruction, SpillingFunction, StackAccess
+from irlens.isa.sass import Section
+from irlens.isa.sass.registers import STACK_POINTER, access
 from irlens.model.resources import SpillSite
 
+_NO_PTX = "the ptx, which declares the kernel's arrays, is not in this capture"
+_OPAQUE = "the stack may hold arrays of unknown size, or of functions that cannot be followed"
+_MIXED = "spilled registers and arrays cannot be told apart on this stack"
+#: Bytes of a register.
+_REGISTER = 4
 
-def find_spills(function: SpillingFunction[Instruction], flow: Cfg) -> list[SpillSite]:
+
+class Stack(msgspec.Struct, frozen=True):
+    """The accesses of a function to its stack.
+
+    Attributes:
+        spills: Those that spill or reload a register.
+        arrays: Those to arrays.
+        unknown: Why they cannot be told apart; empty if they are.
+    """
+
+    spills: tuple[StackAccess, ...] = ()
+    arrays: tuple[StackAccess, ...] = ()
+    unknown: str = ""
+
+
+def read_sass(section: Section, kernel: ptx.Function | None) -> Stack:
+    """Tell the accesses to local memory of machine code apart.
+
+    Args:
+        section: The code, with lines of the PTX as far as they are known.
+        kernel: The kernel in PTX, with what it calls.
+    """
+    accesses = tuple(section.stack_accesses())
+    if not accesses:
+        return Stack()
+    arrays = kernel.local_arrays() if kernel is not None else ()
+    if kernel is None:
+        return Stack(unknown=_NO_PTX) if _uses_addresses(section) else Stack(accesses)
+    if arrays is None:
+        return Stack(unknown=_OPAQUE)
+    lines = {each.line for each in kernel.instructions if kernel.may_access_arrays(each)}
+    found = [_is_array(each, section, arrays, lines) for each in accesses]
+    touched = any(section.instructions[each.index].ptx_line in lines for each in accesses)
+    if not arrays or not (touched or any(each.offset is None for each in accesses)):
+        # Arrays that are not accessed are not there.
+        known = not arrays or all(_line(section, each) is not None for each in accesses)
+        stray = any(each.offset is None for each in accesses)
+        return Stack(accesses) if known and not stray else Stack(unknown=_MIXED)
+    slots: dict[int, bool] = {}
+    for each, is_array in zip(accesses, found, strict=True):
+        for slot in range(each.offset or 0, (each.offset or 0) + (each.bytes or 0), _REGISTER):
+            agrees = each.offset is None or slots.setdefault(slot, bool(is_array)) == is_array
+            if is_array is None or not agrees or _has_frames(section):
+                return Stack(unknown=_MIXED)
+    return Stack(
+        tuple(each for each, is_array in zip(accesses, found, strict=True) if not is_array),
+        tuple(each for each, is_array in zip(accesses, found, strict=True) if is_array),
+    )
+
+
+def read_amdgcn(
+    function: SpillingFunction[Instruction], count: int | None, *, calls: bool
+) -> Stack:
+    """Tell the accesses to scratch of AMD's assembly apart.
+
+    Args:
+        function: The kernel, with what it calls.
+        count: LLVM's count of spilled vector registers in the kernel itself; ``None`` if unknown.
+        calls: Whether it calls functions, which the count leaves out.
+    """
+    accesses = tuple(function.stack_accesses())
+    spills = tuple(each for each in accesses if each.spills)
+    arrays = tuple(each for each in accesses if not each.spills)
+    if not arrays:
+        return Stack(spills)
+    if count is None or calls:
+        return Stack(spills, arrays) if spills else Stack(unknown=_MIXED)
+    if _spilled_registers(spills) == count:
+        return Stack(spills, arrays)
+    return Stack(accesses) if _spilled_registers(accesses) == count else Stack(unknown=_MIXED)
+
+
+def find_spills(
+    function: SpillingFunction[Instruction], spills: Iterable[StackAccess], flow: Cfg
+) -> list[SpillSite]:
     """Return the instructions of a function that spill or reload, in the order of the text.
 
-    Code that nothing is known to reach counts as outside of any loop.
+    An instruction of a function that is called several times counts once, in the deepest loop.
     """
-    forest = find_loops(flow.successors)
-    depths = {i: forest.depth(n) for n, block in enumerate(flow.ranges) for i in block}
-    sites = []
-    for spill in function.spills():
+    depths = flow.loop_depths()
+    block_of = {index: number for number, block in enumerate(flow.ranges) for index in block}
+    sites: dict[int, SpillSite] = {}
+    for spill in spills:
         instruction = function.instructions[spill.index]
-        sites.append(
-            SpillSite(
-                stage=function.stage,
-                kind="store" if spill.stores else "load",
-                place=spill.place,
-                line=instruction.line,
-                source=line_of(instruction.locations),
-                loop_depth=depths[spill.index],
-                bytes=spill.bytes,
-            )
+        depth, known = depths[block_of[spill.index]], sites.get(instruction.line)
+        if known is not None and (known.loop_depth is None or depth is None):
+            depth = None
+        elif known is not None:
+            depth = max(depth or 0, known.loop_depth or 0)
+        sites[instruction.line] = SpillSite(
+            stage=function.stage,
+            kind="store" if spill.stores else "load",
+            place=spill.place,
+            line=instruction.line,
+            source=line_of(instruction.locations),
+            loop_depth=depth,
+            bytes=spill.bytes,
         )
-    return sites
+    return [sites[line] for line in sorted(sites)]
+
+
+def _is_array(
+    each: StackAccess, section: Section, arrays: Sequence[ptx.LocalArray], lines: set[int]
+) -> bool | None:
+    """Whether an access is to an array; ``None`` where what is known contradicts itself."""
+    if each.offset is None:
+        return True
+    by_function: dict[str, list[ptx.LocalArray]] = {}
+    for array in arrays:
+        by_function.setdefault(array.function, []).append(array)
+    least = max((sum(one.bytes for one in some) for some in by_function.values()), default=0)
+    line = _line(section, each)
+    if each.offset < least:
+        return True if line is None or line in lines else None
+    if each.offset >= sum(map(_most_bytes, by_function.values())):
+        return False
+    return None if line is None else line in lines
+
+
+def _most_bytes(arrays: Sequence[ptx.LocalArray]) -> int:
+    """Return the bytes of a function's arrays at most: alignment may leave gaps."""
+    total = sum(each.bytes for each in arrays)
+    packed = all(one.bytes % other.align == 0 for one in arrays[:-1] for other in arrays)
+    return total if packed else total + sum(each.align - 1 for each in arrays)
+
+
+def _line(section: Section, each: StackAccess) -> int | None:
+    return section.instructions[each.index].ptx_line
+
+
+def _uses_addresses(section: Section) -> bool:
+    """Whether the stack pointer is used for more than constant offsets, as for an array."""
+    for index, each in enumerate(section.instructions):
+        accessed = access(each)
+        if accessed is None:
+            return True
+        if accessed.reads & STACK_POINTER and not accessed.writes & STACK_POINTER:
+            if each.opcode not in ("STL", "LDL"):
+                return True
+        elif index and each.opcode in ("STL", "LDL"):
+            return True
+    return False
+
+
+def _has_frames(section: Section) -> bool:
+    """Whether a called function moves the stack pointer: it has a frame of its own."""
+    kernel = min((at for at in section.functions.values() if at), default=None)
+    if kernel is None:
+        return False
+    moves = (access(each) for each in section.instructions[kernel:])
+    return any(moved is None or moved.writes & STACK_POINTER for moved in moves)
+
+
+def _spilled_registers(accesses: Iterable[StackAccess]) -> int | None:
+    """Return the vector registers that are stored; ``None`` where a width is unknown."""
+    widths = [each.bytes for each in accesses if each.stores and each.place != "VGPR lane"]
+    known = [each for each in widths if each is not None]
+    return sum(known) // _REGISTER if len(known) == len(widths) else None

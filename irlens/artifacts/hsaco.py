@@ -123,14 +123,21 @@ def read(data: bytes) -> Hsaco:
         )
     note = code_object_metadata(file, _Note)
     symbols = {symbol.name: symbol for symbol in file.symbols(elf.SHT_DYNSYM)}
+    named = {kernel.symbol.removesuffix(".kd") for kernel in note.kernels}
+    calls = any(
+        symbol.kind == elf.STT_FUNC and symbol.name not in named
+        for symbol in file.symbols(elf.SHT_SYMTAB)
+    )
     return Hsaco(
         target=note.target,
         arch=target_arch(note.target) if note.target else None,
-        kernels=[_kernel(file, symbols, kernel) for kernel in note.kernels],
+        kernels=[_kernel(file, symbols, kernel, calls=calls) for kernel in note.kernels],
     )
 
 
-def _kernel(file: elf.Elf, symbols: dict[str, elf.Symbol], note: _KernelNote) -> Kernel:
+def _kernel(
+    file: elf.Elf, symbols: dict[str, elf.Symbol], note: _KernelNote, *, calls: bool
+) -> Kernel:
     code = symbols.get(note.symbol.removesuffix(".kd"))
     descriptor = _descriptor(file, symbols.get(note.symbol))
     wgp = note.workgroup_processor_mode
@@ -141,8 +148,8 @@ def _kernel(file: elf.Elf, symbols: dict[str, elf.Symbol], note: _KernelNote) ->
         vgprs=_vgprs(note, _accumulation_offset(descriptor)),
         agprs=note.agpr_count,
         sgprs=note.sgpr_count,
-        vgpr_spills=note.vgpr_spill_count,
-        sgpr_spills=note.sgpr_spill_count,
+        vgpr_spills=None if calls and note.private_segment_fixed_size else note.vgpr_spill_count,
+        sgpr_spills=None if calls else note.sgpr_spill_count,
         lds_bytes=note.group_segment_fixed_size,
         scratch_bytes=note.private_segment_fixed_size,
         dynamic_stack=note.uses_dynamic_stack,

@@ -7,13 +7,14 @@ from irlens.model.report import COMPUTE_KINDS, Pipeline
 
 
 def spill_instructions(report: Inspected) -> int | None:
-    """Return the instructions that spill or reload; ``None`` without machine code."""
+    """Return the instructions that spill or reload; ``None`` where they are unknown."""
     return None if report.spills is None else len(report.spills)
 
 
 def spill_instructions_in_loops(report: Inspected) -> int | None:
-    """Return those of them inside a loop."""
-    return None if report.spills is None else sum(one.loop_depth > 0 for one in report.spills)
+    """Return those of them inside a loop; ``None`` where that is unknown of one."""
+    depths = None if report.spills is None else [one.loop_depth for one in report.spills]
+    return None if depths is None or None in depths else sum(map(bool, depths))
 
 
 def shared_bytes(report: Inspected) -> int | None:

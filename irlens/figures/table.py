@@ -291,13 +291,12 @@ _SPILLS: Final = (
         path="spills.in_loops", title="spill instructions in loops", unit="count",
         importance="much", better="less", needs="spills",
         compute=derived.spill_instructions_in_loops,
-        documentation="Instructions inside loops that spill or reload a register, or access a "
-        "stack array.",
+        documentation="Instructions inside loops that spill or reload a register.",
     ),
     Figure(
         path="spills.instructions", title="spill instructions", unit="count", importance="much",
         better="less", needs="spills", compute=derived.spill_instructions,
-        documentation="Instructions that spill or reload a register, or access a stack array.",
+        documentation="Instructions that spill or reload a register; called functions' included.",
     ),
 )  # fmt: skip
 

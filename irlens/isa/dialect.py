@@ -170,27 +170,31 @@ class ClassifiedFunction(Function[I_co], Protocol[I_co]):
         """Return the name and the class of each operation, ``None`` where it is not known."""
 
 
-class Spill(msgspec.Struct, frozen=True, gc=False):
-    """An instruction that puts a register away, or fetches it back.
+class StackAccess(msgspec.Struct, frozen=True, gc=False):
+    """An instruction that puts a register away, or fetches it back, or accesses an array.
 
     Attributes:
         index: The instruction.
-        stores: Whether it puts the register away, and does not fetch it back.
+        stores: Whether it stores, and does not load.
         place: Where to: "memory" is private memory (NVIDIA: local, AMD: scratch).
         bytes: Per thread; of a "VGPR lane" per wave. ``None`` where the instruction does not say.
+        offset: Bytes above the stack pointer, where it is accessed at a constant distance.
+        spills: Whether the compiler says that it spills or reloads.
     """
 
     index: int
     stores: bool
     place: SpillPlace
     bytes: int | None
+    offset: int | None = None
+    spills: bool = False
 
 
 class SpillingFunction(Function[I_co], Protocol[I_co]):
     """A function of machine code, whose registers may be spilled."""
 
-    def spills(self) -> Iterable[Spill]:
-        """Return the instructions that spill or reload, in the order of the text."""
+    def stack_accesses(self) -> Iterable[StackAccess]:
+        """Return the instructions that spill, reload, or access arrays on the stack."""
 
 
 class Named(Protocol):

@@ -8,7 +8,7 @@ from irlens.model.label import Labelled
 from irlens.model.memory import LoopLoad, SharedMemory
 from irlens.model.pressure import Pressure
 from irlens.model.report import Finding, InstructionMix, Occupancy, Pipeline
-from irlens.model.resources import Resources, SpillSite, WarpGroup
+from irlens.model.resources import LocalArray, Resources, SpillSite, WarpGroup
 from irlens.model.roofline import Roofline
 from irlens.model.traffic import Traffic
 
@@ -58,7 +58,11 @@ class Inspected(Labelled, Protocol):
 
     @property
     def spills(self) -> Sequence[SpillSite] | None:
-        """Instructions that access spilled registers or stack arrays."""
+        """Instructions that spill registers or reload them."""
+
+    @property
+    def local_arrays(self) -> Sequence[LocalArray]:
+        """Arrays in local memory."""
 
     @property
     def mix(self) -> Sequence[InstructionMix]:

@@ -13,7 +13,7 @@ from irlens.model.config import Config, Target
 from irlens.model.estimate import TimeEstimate
 from irlens.model.memory import LoopLoad, SharedMemory
 from irlens.model.pressure import Pressure
-from irlens.model.resources import Resources, SpillSite, WarpGroup
+from irlens.model.resources import LocalArray, Resources, SpillSite, WarpGroup
 from irlens.model.roofline import Roofline
 from irlens.model.source import SourceLocation
 from irlens.model.traffic import Traffic
@@ -378,8 +378,9 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
             unknown.
         time: Estimated time of the launch; ``None`` where the traffic is.
         pressure: Register pressure by stage.
-        spills: Instructions that access spilled registers or stack arrays; ``None`` where the
-            machine code was not read.
+        spills: Instructions that spill registers or reload them; ``None`` where the machine code
+            was not read, or they cannot be told from accesses to arrays.
+        local_arrays: Arrays in local memory.
         mix: Instruction mix, one record per stage.
         findings: Most severe first.
         run: The launch on a real GPU, if there was one.
@@ -406,6 +407,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     time: TimeEstimate | None = None
     pressure: Pressure
     spills: list[SpillSite] | None
+    local_arrays: list[LocalArray] = []
     mix: list[InstructionMix]
     findings: list[Finding]
     run: RunResult | None

@@ -72,8 +72,7 @@ class WarpGroup(msgspec.Struct, frozen=True, kw_only=True):
 class SpillSite(msgspec.Struct, frozen=True, kw_only=True):
     """One instruction that spills or reloads a register.
 
-    Machine code accesses stack arrays and spilled registers alike. The compiler's own count of
-    spills, where it reports one, tells whether there are any.
+    A called function's registers that it saves are spilled, too.
 
     Attributes:
         stage: "amdgcn" or "sass".
@@ -81,7 +80,8 @@ class SpillSite(msgspec.Struct, frozen=True, kw_only=True):
         place: The destination: "memory" is private memory (NVIDIA: local, AMD: scratch).
         line: 1-based line in the stage's text.
         source: The line of Python it belongs to, in the outermost function: the kernel itself.
-        loop_depth: Number of loops around it.
+        loop_depth: Number of loops around it, those around calls included; ``None`` where it is
+            not known what leads there.
         bytes: Per thread; for a "VGPR lane" per wave. ``None`` where the instruction does not say.
     """
 
@@ -90,5 +90,20 @@ class SpillSite(msgspec.Struct, frozen=True, kw_only=True):
     place: SpillPlace
     line: int
     source: SourceLocation | None
-    loop_depth: int
+    loop_depth: int | None
     bytes: int | None
+
+
+class LocalArray(msgspec.Struct, frozen=True, kw_only=True):
+    """An array that a function keeps in local memory (AMD: scratch), apart from spilled registers.
+
+    Attributes:
+        origin: "trigonometry" for the array in which ``sin``, ``cos`` and ``tan`` reduce large
+            arguments, "indexed" for an array that the code indexes at run time.
+        bytes: Per thread; ``None`` if unknown.
+        sources: The lines of Python that access it, in the outermost function: the kernel itself.
+    """
+
+    origin: Literal["trigonometry", "indexed"]
+    bytes: int | None
+    sources: list[SourceLocation]

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from irlens import rules
+from irlens.analyze import local_arrays, shared_memory, ttgir_loads
 from irlens.analyze import pressure as register_pressure
-from irlens.analyze import shared_memory, ttgir_loads
+from irlens.analyze import spills as spilling
 from irlens.analyze.facts import Facts, Provenance
 from irlens.analyze.mix import instruction_mix
 from irlens.analyze.mlir_loops import requested_stages
@@ -23,7 +24,7 @@ from irlens.analyze.pipelines.warp_specialization import Specialization
 from irlens.analyze.pipelines.wgmma import find_serialized
 from irlens.analyze.request_runs import Runs
 from irlens.analyze.resources import Demand, find_gpu, find_occupancy, read_demand, with_grid
-from irlens.analyze.spills import find_spills
+from irlens.analyze.spills import Stack
 from irlens.analyze.tensor_memory import with_tensor_memory
 from irlens.artifacts.compile_options import is_known_release
 from irlens.figures import Figure
@@ -43,7 +44,7 @@ from irlens.model.report import (
     Report,
     StageSize,
 )
-from irlens.model.resources import Resources, SpillSite, WarpGroup
+from irlens.model.resources import LocalArray, Resources, SpillSite, WarpGroup
 from irlens.model.roofline import Roofline
 from irlens.model.source import SourceLocation
 from irlens.model.traffic import Traffic
@@ -253,17 +254,44 @@ class Inspection:
         return Pressure(**stages)
 
     @cached_property
+    def _stack(self) -> Stack | None:
+        """The accesses to the stack; ``None`` where no machine code was read."""
+        parsed = self._parsed
+        if parsed.amdgcn is not None:
+            count, calls = self._demand.resources.vgpr_spills, parsed.amdgcn.expansion is not None
+            return spilling.read_amdgcn(parsed.amdgcn, count, calls=calls)
+        return spilling.read_sass(parsed.sass, parsed.ptx) if parsed.sass is not None else None
+
+    @cached_property
     def spills(self) -> list[SpillSite] | None:
-        """Instructions that access spilled registers or stack arrays."""
+        """Instructions that spill or reload registers."""
         parsed, local_bytes = self._parsed, self._demand.resources.local_bytes
         if parsed.amdgcn is None and local_bytes == 0:
             return []
-        machine_code = parsed.amdgcn or parsed.sass
-        if machine_code is not None:
-            return find_spills(machine_code, parsed.flows[machine_code.stage])
-        absent = "there is no machine code in this capture"
-        self._provenance.missing(absent if local_bytes is None else NOT_DISASSEMBLED, "spills")
-        return None
+        machine_code, stack = parsed.amdgcn or parsed.sass, self._stack
+        if machine_code is None or stack is None:
+            absent = "there is no machine code in this capture"
+            self._provenance.missing(absent if local_bytes is None else NOT_DISASSEMBLED, "spills")
+            return None
+        reason = stack.unknown
+        if parsed.amdgcn is not None and parsed.amdgcn.expansion is not None:
+            unfollowed = parsed.amdgcn.expansion.unknown
+            reason = f"{unfollowed} is not known" if unfollowed else reason
+        if reason:
+            self._provenance.missing(reason, "spills")
+            return None
+        return spilling.find_spills(machine_code, stack.spills, parsed.flows[machine_code.stage])
+
+    @cached_property
+    def local_arrays(self) -> list[LocalArray]:
+        """Arrays in local memory."""
+        parsed, local_bytes = self._parsed, self._demand.resources.local_bytes
+        if parsed.ptx is not None and local_bytes:
+            gone = self._stack is not None and not self._stack.unknown and not self._stack.arrays
+            return [] if gone else local_arrays.of_ptx(parsed.ptx)
+        if parsed.amdgcn is not None and self._stack is not None:
+            return local_arrays.of_accesses(parsed.amdgcn, self._stack.arrays)
+        return []
 
     @cached_property
     def memory(self) -> SharedMemory | None:

@@ -7,8 +7,10 @@ memory (AMD: scratch) and reads them back. That is ordinary device memory behind
 hundreds of cycles, and a loop pays for it in every iteration.
 
 On NVIDIA the figure is the stack frame of the machine code minus the bytes that the PTX itself
-declares there (arrays such as the one `tl.sin` needs for large arguments), and it is reported only
-for kernels that call no function. On AMD it is the compiler's own count of spilled registers.
+declares there (arrays such as the one `tl.sin` needs for large arguments), for the kernel with the
+functions that it calls; registers that these save count as spilled, as for `ptxas -v`. Where a call
+cannot be followed, it is not reported. On AMD it is the compiler's own count of spilled registers,
+or the assembly's where called functions spill.
 
 ## Example
 
@@ -53,7 +55,9 @@ def _spilled(facts: Facts) -> str | None:
     if resources.vgpr_spills:
         registers = "register" if resources.vgpr_spills == 1 else "registers"
         return f"{resources.vgpr_spills:,} vector {registers} per lane are"
-    if facts.ptx is None or not resources.local_bytes:
+    if facts.amdgcn is not None:
+        return _stored(facts)
+    if facts.ptx is None or not resources.local_bytes or facts.spills == []:
         return None
     declared = facts.ptx.declared_local_bytes()
     if declared is None or resources.local_bytes <= declared:
@@ -61,3 +65,12 @@ def _spilled(facts: Facts) -> str | None:
     # Declared arrays may have been optimized away, and spills use their space.
     least = "at least " if declared else ""
     return f"{least}{resources.local_bytes - declared:,} B of registers per thread are"
+
+
+def _stored(facts: Facts) -> str | None:
+    """Return what the functions that an AMD kernel calls spill, which its count leaves out."""
+    stores = [each for each in facts.spills or () if each.kind == "store"]
+    widths = [each.bytes for each in stores if each.place == "memory"]
+    if facts.resources.vgpr_spills is not None or not widths or None in widths:
+        return None
+    return f"{sum(each or 0 for each in widths):,} B of registers per lane are"

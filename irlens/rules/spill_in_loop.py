@@ -5,10 +5,9 @@
 A spill before or after a loop costs once. Inside, each iteration waits for memory, and the spilled
 data competes with the loop's own traffic for the caches.
 
-The accesses are read from the machine code. For NVIDIA that has to be disassembled, so the finding
-needs `--sass`, and it is reported only for kernels whose PTX declares no array of its own,
-since arrays are accessed in the same way. For AMD it is read from the assembly of kernels whose
-metadata counts spills.
+The accesses are read from the machine code, those of called functions included. For NVIDIA that
+has to be disassembled, so the finding needs `--sass`. Arrays that the kernel keeps in local memory
+do not count; where they cannot be told from spilled registers, nothing is reported.
 
 ## Example
 
@@ -43,10 +42,10 @@ SEVERITY: Severity = "warning"
 def find(facts: Facts) -> Iterator[Match]:
     """Yield a finding where spilled registers are accessed inside a loop."""
     sites = [site for site in facts.spills or () if site.loop_depth and site.place == "memory"]
-    if not sites or not _are_spills(facts):
+    if not sites:
         return
     kinds = Counter(site.kind for site in sites)
-    deepest = max(sites, key=lambda site: site.loop_depth)
+    deepest = max(sites, key=lambda site: site.loop_depth or 0)
     yield Match(
         message=(
             f"{_count(kinds['load'], 'reload')} and {_count(kinds['store'], 'spill')} of registers"
@@ -57,13 +56,6 @@ def find(facts: Facts) -> Iterator[Match]:
         line=deepest.line,
         source=deepest.source,
     )
-
-
-def _are_spills(facts: Facts) -> bool:
-    """Whether the accesses are certainly spills and not arrays of the kernel."""
-    if facts.resources.vgpr_spills is not None:
-        return facts.resources.vgpr_spills > 0
-    return facts.ptx is not None and facts.ptx.declared_local_bytes() == 0
 
 
 def _count(number: int, noun: str) -> str:

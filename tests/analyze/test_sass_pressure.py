@@ -208,7 +208,9 @@ def occupied_with_inlining(section: Section) -> list[int]:
     """
     flow = sass_cfg.build(section)
     block_of = {index: n for n, block in enumerate(flow.ranges) for index in block}
-    entry_of = {flow.blocks[call.block].stop - 1: call.entry for call in flow.calls}
+    entry_of = {
+        flow.blocks[call.block].stop - 1: call.entry for call in flow.calls if not call.far_branch
+    }
     following: dict[Node, list[Node]] = {}
     pending: list[Node] = [(0, ())]
     while pending:

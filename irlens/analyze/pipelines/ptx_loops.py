@@ -92,12 +92,12 @@ def analyze_loops(
         cfg,
         find_loops(cfg.successors),
         function=function,
-        lookups=_lookups(function),
+        lookups=table_loads(function),
         specialization=specialization,
     )
 
 
-def _lookups(function: Function) -> frozenset[int]:
+def table_loads(function: Function) -> frozenset[int]:
     """Return the offsets of loads whose address comes from a table in the PTX.
 
     libdevice's ``sin`` walks over such a table, in a loop of its own, for large arguments.

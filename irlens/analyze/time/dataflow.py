@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 import msgspec
 
-from irlens.analyze.sass_cfg import SassCfg, with_far_jumps
+from irlens.analyze.sass_cfg import SassCfg
 from irlens.analyze.time.local_words import LocalWords, as_step, find_local_words, word_access
 from irlens.analyze.time.operands import Launch, State, Step
 from irlens.analyze.time.semantics import compile_step, written
@@ -54,7 +54,7 @@ class DataFlow:
             _with_words(instruction, self.local, accessed)
             for instruction, accessed in zip(section.instructions, accesses, strict=True)
         ]
-        self._successors = with_far_jumps(flow)
+        self._successors = flow.successors
 
     def slice(self, also: Mapping[int, int] = MappingProxyType({})) -> Slice:
         """Return the instructions that the branches depend on.

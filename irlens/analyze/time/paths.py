@@ -9,7 +9,7 @@ from collections import Counter
 import msgspec
 
 from irlens.analyze.graph import find_loops
-from irlens.analyze.sass_cfg import SassCfg, with_far_jumps
+from irlens.analyze.sass_cfg import SassCfg
 from irlens.analyze.time.dataflow import DataFlow, UnknownPathError
 from irlens.analyze.time.operands import Launch, State, Step, position
 from irlens.analyze.time.semantics.predicates import reduces_argument
@@ -63,12 +63,11 @@ class Machine:
         self.section, self.flow = section, flow
         self.data = DataFlow(section, flow)
         self.slice = self.data.slice()
-        successors = with_far_jumps(flow)
-        self._forest = find_loops(successors)
+        self._forest = find_loops(flow.successors, flow.entries)
         self._headers = {loop.header for loop in self._forest.loops}
         self._block_at = {block.start: number for number, block in enumerate(flow.blocks)}
         self._callees = {call.block: call.entry for call in flow.calls}
-        self._jumps = {call.block for call in flow.calls if call.entry in successors[call.block]}
+        self._jumps = {call.block for call in flow.calls if call.far_branch}
         self._traps = {
             call.block
             for call in flow.calls
@@ -165,7 +164,7 @@ class _Walk:
         return target if held else following
 
     def _call(self, block: int, last: Instruction, following: int | None) -> int | None:
-        """Go to a subroutine, or as with a branch where none returns from it."""
+        """Go to a function, or along a far branch."""
         held = self._held(last)
         if held is None:
             raise UnknownPathError(_data_dependent(last))

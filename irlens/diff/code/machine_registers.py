@@ -48,7 +48,8 @@ def _with_calls(flow: sass_cfg.SassCfg) -> Successors:
     """Return the successors of each block, with an edge from each call to its subroutine."""
     successors = [list(each) for each in flow.successors]
     for call in flow.calls:
-        successors[call.block].append(call.entry)
+        if not call.far_branch:
+            successors[call.block].append(call.entry)
     return successors
 
 

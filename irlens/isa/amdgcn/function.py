@@ -14,7 +14,7 @@ from irlens.isa.amdgcn.callees import LEADS_AWAY, find_calls, find_returns
 from irlens.isa.amdgcn.classes import classify
 from irlens.isa.amdgcn.records import FunctionBody, Instruction, Label, Metadata, Statement, Unknown
 from irlens.isa.calls import Call, Expansion, expand
-from irlens.isa.dialect import BlockLabel, ControlFlow, RegisterUse, Spill, Terminator
+from irlens.isa.dialect import BlockLabel, ControlFlow, RegisterUse, StackAccess, Terminator
 from irlens.model.errors import ArtifactError
 
 #: Control does not continue behind these. gfx1250 renames those with an address.
@@ -104,9 +104,9 @@ class Function(FunctionBody, frozen=True):
                     kind = kind.replace("buffer", "scratch")
                 yield operation.mnemonic, kind
 
-    def spills(self) -> Iterator[Spill]:
-        """Yield the instructions that spill or reload."""
-        return memory.spills(self.instructions)
+    def stack_accesses(self) -> Iterator[StackAccess]:
+        """Yield the instructions that spill, reload, or access arrays in scratch."""
+        return memory.stack_accesses(self.instructions)
 
 
 class Program(msgspec.Struct, frozen=True):

@@ -18,7 +18,7 @@ import msgspec
 
 from irlens.isa.amdgcn.classes import classify, may_access_memory
 from irlens.isa.amdgcn.records import FunctionBody, Instruction, Operation
-from irlens.isa.dialect import Spill
+from irlens.isa.dialect import StackAccess
 from irlens.isa.events import Commit, Event, Wait
 
 #: A queue of operations that complete in order: vmcnt or LOADcnt, ASYNCcnt, TENSORcnt.
@@ -42,6 +42,8 @@ _WAITS: dict[str, Counter] = {
     "s_wait_asynccnt": "async",
     "s_wait_tensorcnt": "tensor",
 }
+#: LLVM's comment on a spill, or on a clause of them.
+_FOLDED = "-byte Folded "
 #: Of a spilled register.
 _REGISTER_BYTES = 4
 _LITERAL = re.compile(r"0x[0-9a-f]{1,8}|\d{1,9}")
@@ -130,7 +132,7 @@ def is_spill(instruction: Instruction) -> bool:
     Before gfx940 these are buffer instructions, recognisable by LLVM's comment only.
     """
     kind = classify(instruction.operations[0])
-    return kind in ("scratch load", "scratch store") or "-byte Folded " in instruction.text
+    return kind in ("scratch load", "scratch store") or _FOLDED in instruction.text
 
 
 def reads_lds(instruction: Instruction) -> bool:
@@ -241,26 +243,31 @@ def access_bytes(mnemonic: str) -> int | None:
     return None if match is None else 8 if match[1] else 4
 
 
-def spills(instructions: Sequence[Instruction]) -> Iterator[Spill]:
-    """Yield the instructions that spill or reload.
+def stack_accesses(instructions: Sequence[Instruction]) -> Iterator[StackAccess]:
+    """Yield the instructions that spill or reload, or access arrays in scratch.
 
-    The bytes of the stores to memory and AGPRs, over 4, are what the metadata counts as
-    ``.vgpr_spill_count``, unless the kernel has stack arrays too.
+    The bytes of the stores that spill to memory and AGPRs, over 4, are what the metadata counts as
+    ``.vgpr_spill_count``, for the kernel without the functions that it calls.
     """
-    lanes = _spill_registers(instructions)
+    lanes, commented = _spill_registers(instructions), -1
     for index, instruction in enumerate(instructions):
         operation = instruction.operations[0]
         mnemonic, operands = operation.mnemonic, operation.operands
-        if is_spill(instruction):
+        if mnemonic == "s_clause":
+            # LLVM's comment on a clause is on each of the instructions that it counts, less one.
+            spilled = _FOLDED in instruction.text
+            commented = index + 1 + (immediate(operation) or 0) if spilled else commented
+        elif is_spill(instruction):
             stores = (classify(operation) or "").endswith("store")
-            yield Spill(index, stores, "memory", access_bytes(mnemonic))
+            known = _FOLDED in instruction.text or index <= commented
+            yield StackAccess(index, stores, "memory", access_bytes(mnemonic), spills=known)
         elif mnemonic.startswith("v_accvgpr") and "Reload Reuse" in instruction.text:
             stores = mnemonic.startswith("v_accvgpr_write")
-            yield Spill(index, stores, "AGPR", _REGISTER_BYTES)
+            yield StackAccess(index, stores, "AGPR", _REGISTER_BYTES, spills=True)
         elif mnemonic.startswith("v_writelane") and operands[0].text in lanes:
-            yield Spill(index, True, "VGPR lane", _REGISTER_BYTES)
+            yield StackAccess(index, True, "VGPR lane", _REGISTER_BYTES, spills=True)
         elif mnemonic.startswith("v_readlane") and operands[1].text in lanes:
-            yield Spill(index, False, "VGPR lane", _REGISTER_BYTES)
+            yield StackAccess(index, False, "VGPR lane", _REGISTER_BYTES, spills=True)
 
 
 def _spill_registers(instructions: Sequence[Instruction]) -> frozenset[str]:

@@ -1,6 +1,6 @@
 """PTX, NVIDIA's virtual assembly: the text as records, rebuilt byte for byte by joining them."""
 
-from irlens.isa.ptx.function import Function, PtxModule
+from irlens.isa.ptx.function import DIGITS_OF_PI, Function, LocalArray, PtxModule
 from irlens.isa.ptx.operands import (
     Address,
     ArgumentList,
@@ -33,6 +33,7 @@ from irlens.isa.ptx.records import (
 )
 
 __all__ = [
+    "DIGITS_OF_PI",
     "Address",
     "ArgumentList",
     "Brace",
@@ -45,6 +46,7 @@ __all__ = [
     "Instruction",
     "Label",
     "Loc",
+    "LocalArray",
     "Negated",
     "Operand",
     "Pair",

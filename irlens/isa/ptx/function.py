@@ -35,8 +35,25 @@ BRANCHES = frozenset({"bra", "brx"})
 #: Opcodes behind which control does not continue.
 EXITS = frozenset({"ret", "exit", "trap"})
 _ENDS = BRANCHES | EXITS
+_STATE_SPACES = frozenset({"const", "global", "local", "param", "shared"})
+#: libdevice's tables of the digits of 2/pi, to which sin, cos and tan reduce large arguments.
+DIGITS_OF_PI = frozenset({"__cudart_i2opi_d", "__cudart_i2opi_f"})
 #: Functions of the driver (CUDA C++ Programming Guide, "Formatted Output", "Assertion").
 _OF_THE_DRIVER = frozenset({"__assertfail", "free", "malloc", "vprintf"})
+
+
+class LocalArray(msgspec.Struct, frozen=True):
+    """A variable in local memory, of which LLVM makes one for all arrays of a function.
+
+    Attributes:
+        function: The function that declares it.
+        bytes: Per thread.
+        align: In bytes.
+    """
+
+    function: str
+    bytes: int
+    align: int
 
 
 class Function(FunctionBody, frozen=True, kw_only=True):
@@ -103,15 +120,30 @@ class Function(FunctionBody, frozen=True, kw_only=True):
         written = {each.start: each for each in self.instructions}  # once, however often called
         return ((each.opcode, classify(each)) for each in written.values())
 
-    def declared_local_bytes(self) -> int | None:
-        """Return the bytes per thread of the kernel's own arrays in local memory, at most.
+    def local_arrays(self) -> tuple[LocalArray, ...] | None:
+        """Return the arrays that the kernel and what it calls keep in local memory.
 
-        Anything beyond was spilled. ``None`` where the stack may hold other things too: the kernel
-        calls functions, allocates at run time, or declares arrays of unknown size.
+        ``None`` where the stack may hold other things too: the kernel calls functions that cannot
+        be followed, allocates at run time, or declares arrays of unknown size.
         """
-        if any(instruction.opcode in ("call", "alloca") for instruction in self.instructions):
+        functions = (self,) if self.expansion is None else self.expansion.functions
+        calls = [call for each in functions for call in each.calls().values()]
+        unfollowed = self.expansion is not None and self.expansion.unknown
+        if unfollowed or any(call.callee is None for call in calls):
             return None
-        total = 0
+        arrays: list[LocalArray] = []
+        for function in functions:
+            written = function._written_arrays()
+            if written is None:
+                return None
+            arrays += written
+        return tuple(arrays)
+
+    def _written_arrays(self) -> list[LocalArray] | None:
+        """Return the arrays that a function itself declares; ``None`` where sizes are unknown."""
+        arrays: list[LocalArray] = []
+        if any(each.opcode == "alloca" for each in self.instructions):
+            return None
         for statement in self.statements:
             for variable in statement.declarations if isinstance(statement, Variable) else ():
                 if variable.space != "local":
@@ -120,8 +152,27 @@ class Function(FunctionBody, frozen=True, kw_only=True):
                 extents = [extent for extent in variable.dimensions if extent is not None]
                 if size is None or len(extents) < len(variable.dimensions):
                     return None
-                # Alignment adds at most this much in front of each.
-                total += size * prod(extents) + (variable.align or size) - 1
+                align = variable.align or size
+                arrays.append(LocalArray(self.name, size * prod(extents), align))
+        return arrays
+
+    def may_access_arrays(self, instruction: Instruction) -> bool:
+        """Whether an instruction accesses local memory, or may: a generic access can."""
+        if instruction.opcode not in ("ld", "st"):
+            return False
+        spaces = {each.partition("::")[0] for each in instruction.modifiers} & _STATE_SPACES
+        return not spaces or "local" in spaces
+
+    def declared_local_bytes(self) -> int | None:
+        """Return the bytes per thread of its arrays in local memory, at most.
+
+        Anything beyond was spilled. ``None`` where ``local_arrays`` is.
+        """
+        arrays = self.local_arrays()
+        if arrays is None:
+            return None
+        # Alignment adds at most this much in front of each.
+        total = sum(each.bytes + each.align - 1 for each in arrays)
         return -(-total // _FRAME_UNIT) * _FRAME_UNIT
 
 

@@ -3,17 +3,19 @@
 Reconvergence barriers and calls are in ``irlens.analyze.sass_cfg``.
 """
 
+import re
 from collections.abc import Iterator
 from typing import ClassVar
 
 import msgspec
 
-from irlens.isa.dialect import BlockLabel, ControlFlow, RegisterUse, Spill, Terminator
+from irlens.isa.dialect import BlockLabel, ControlFlow, RegisterUse, StackAccess, Terminator
 from irlens.isa.sass import registers
 from irlens.isa.sass.records import Instruction, SectionBody
 
 #: Bytes of an access to local memory, by its modifier; 4 without one.
 _BYTES = {"8": 1, "16": 2, "U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16}
+_ON_STACK = re.compile(r"\[R1(?:\+(?P<offset>-?0x[0-9a-f]+))?\]")
 BRANCHES = frozenset({"BRA", "BRX", "BRXU", "JMP", "JMX", "JMXU"})
 EXITS = frozenset({"EXIT", "RET", "KILL"})
 #: What ends a block because it leads elsewhere, or changes where a BSYNC will lead.
@@ -59,15 +61,13 @@ class Section(SectionBody, frozen=True, kw_only=True):
         """Return what each instruction reads, writes and certainly overwrites, calls aside."""
         return registers.register_use(self)
 
-    def spills(self) -> Iterator[Spill]:
-        """Yield the instructions that access local memory: STL stores, LDL loads.
-
-        Stack arrays are there too: in a kernel whose PTX declares none, all accesses are spills.
-        """
+    def stack_accesses(self) -> Iterator[StackAccess]:
+        """Yield the instructions that access local memory: STL stores, LDL loads."""
         for index, each in enumerate(self.instructions):
             if each.opcode in ("STL", "LDL"):
                 widths = [_BYTES[modifier] for modifier in each.modifiers if modifier in _BYTES]
-                yield Spill(index, each.opcode == "STL", "memory", widths[0] if widths else 4)
+                width = widths[0] if widths else 4
+                yield StackAccess(index, each.opcode == "STL", "memory", width, _offset(each))
 
 
 class Sass(msgspec.Struct, frozen=True):
@@ -80,6 +80,13 @@ class Sass(msgspec.Struct, frozen=True):
 
     sections: tuple[Section, ...]
     unknown: dict[int, str]
+
+
+def _offset(access: Instruction) -> int | None:
+    """Return the offset of an access from the stack pointer; ``None`` for any other address."""
+    texts = [operand.text for operand in access.operands if operand.kind == "memory"]
+    match = _ON_STACK.fullmatch(texts[0]) if texts else None
+    return int(match["offset"] or "0", 16) if match else None
 
 
 def _always_leaves(last: Instruction) -> bool:

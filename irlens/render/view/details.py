@@ -185,10 +185,12 @@ def _spills(sites: list[SpillSite]) -> Section:
     groups: dict[tuple[int, Place, str, str], list[SpillSite]] = {}
     for site in sites:
         place = nearest(site.source, site.stage, site.line)
-        groups.setdefault((-site.loop_depth, place, site.kind, site.place), []).append(site)
+        rank = 1 if site.loop_depth is None else -site.loop_depth
+        groups.setdefault((rank, place, site.kind, site.place), []).append(site)
     rows: list[Cells] = []
     order = sorted(groups.items(), key=lambda item: (item[0][0], str(item[0][1]), *item[0][2:]))
-    for (depth, place, kind, where), members in order:
+    for (_, place, kind, where), members in order:
+        depth = members[0].loop_depth
         sizes = [site.bytes for site in members]
         known = sum(each for each in sizes if each is not None)
         rows.append([
@@ -196,7 +198,7 @@ def _spills(sites: list[SpillSite]) -> Section:
             Run(plural(len(members), kind), "warn" if depth else "neutral"),
             size(known) if None not in sizes else Run("unknown size", "unknown"),
             where,
-            f"in {plural(-depth, 'loop')}" if depth else "outside of loops",
+            _around(depth),
         ])  # fmt: skip
     columns = (Column("line"), Column(), _NUMBER, Column("of"), Column())
     return Section(
@@ -206,6 +208,12 @@ def _spills(sites: list[SpillSite]) -> Section:
         aside=text(f"{plural(len(sites), 'instruction')} in {sites[0].stage}"),
         detail="pressure",
     )
+
+
+def _around(depth: int | None) -> str | Run:
+    if depth is None:
+        return Run("loops unknown", "unknown")
+    return f"in {plural(depth, 'loop')}" if depth else "outside of loops"
 
 
 def _memory(report: Report, terms: Terms) -> Section | None:

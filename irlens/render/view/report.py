@@ -34,6 +34,7 @@ from irlens.render.view.details import (
 from irlens.render.view.drawings import nearest, place_of
 from irlens.render.view.findings import findings
 from irlens.render.view.launch_time import time_fact
+from irlens.render.view.local_memory import describe_arrays, spills_known
 from irlens.render.view.memory_traffic import traffic_fact
 from irlens.render.view.nodes import (
     Code,
@@ -208,14 +209,16 @@ def _registers(report: Report, terms: Terms) -> Fact:
     held = report.resources
     if held.registers is None:
         return _unknown("Registers", report.unknown.get("resources.registers", ""))
+    arrays_alone = bool(report.local_arrays) and not spills_known(report)
+    spilled = bool(held.vgpr_spills or held.sgpr_spills or (held.local_bytes and not arrays_alone))
     vector = "vector registers " if held.sgprs is not None else ""
     value = (Run(count(held.registers), "strong"), Run(f" {vector}per {terms.thread}"))
     first = list(_register_kinds(held, terms)) + [
-        Run(f"{count(amount)} {unit}", "warn" if amount else "neutral")
+        Run(f"{count(amount)} {unit}", "warn" if amount and spilled else "neutral")
         for amount, unit in _spilled(held)
     ]
-    spilled = any((held.local_bytes, held.vgpr_spills, held.sgpr_spills))
     lines = [phrases(*first)] if first else []
+    lines += [phrases(Run(each)) for each in describe_arrays(report)]
     if (live := _live(report)) is not None:
         lines.append(live)
     return Fact("Registers", value, tuple(lines), "warn" if spilled else "neutral")

@@ -12,6 +12,7 @@ from irlens.model.report import COMPUTE_KINDS, SEVERITIES, Pipeline, Report
 from irlens.model.terms import Terms, describe_depth, describe_run
 from irlens.model.text import count, percent, plural, short_size, size
 from irlens.render.view.findings import severities
+from irlens.render.view.local_memory import spills_known
 from irlens.render.view.memory_traffic import MANY_SECTORS, moves_the_minimum, sector_ratio
 from irlens.render.view.nodes import SEVERITY_TONES, Command, Headline, NextSteps, Run, Tone
 from irlens.render.view.pipelines import is_drained
@@ -60,6 +61,8 @@ def _phrases(report: Report) -> Iterator[Run]:
         yield _occupancy(report)
         yield from _spills(report)
         yield from _traffic(report)
+        if "calls" in report.unknown:
+            yield Run("calls a function that is not known", "unknown")
     numbers = severities(report.findings)
     yield from (Run(plural(numbers[each], each), SEVERITY_TONES[each]) for each in numbers)
 
@@ -113,18 +116,19 @@ def _occupancy(report: Report) -> Run:
 
 
 def _spills(report: Report) -> Iterator[Run]:
-    held = report.resources
-    spilled = [
+    held, terms = report.resources, Terms(report)
+    counted = [
         Run(f"{count(number)} {kind}", "warn")
         for number, kind in ((held.vgpr_spills, "VGPR spills"), (held.sgpr_spills, "SGPR spills"))
         if number
     ]
+    yield from counted
+    spills = spills_known(report)
     if held.local_bytes:
-        terms = Terms(report)
-        spilled.append(Run(f"{size(held.local_bytes)} of {terms.local} per {terms.thread}", "warn"))
-    if spilled:
-        yield from spilled
-    elif held.local_bytes == 0:
+        local = f"{size(held.local_bytes)} of {terms.local} per {terms.thread}"
+        arrays = "" if spills or not report.local_arrays else ", for arrays"
+        yield Run(local + arrays, "warn" if spills or not arrays else "neutral")
+    if spills is False and not counted and held.local_bytes is not None:
         yield Run("no spills", "good")
 
 
@@ -180,7 +184,7 @@ def _terms(report: Report) -> Iterator[str]:
     if any(each.groups_during_compute is not None for each in report.pipelines):
         yield "groups-in-flight"
     yield from (kind for kind in dict.fromkeys(kinds) if kind in _MECHANISMS)
-    if report.resources.local_bytes:
+    if report.resources.local_bytes and spills_known(report):
         yield "spill"
     if report.occupancy is not None and report.occupancy.tail is not None:
         yield "tail-wave"
@@ -190,10 +194,10 @@ def _terms(report: Report) -> Iterator[str]:
 
 def _details(report: Report) -> Iterator[tuple[str, str]]:
     """Yield the details of ``irlens inspect`` that show where what is not good comes from."""
-    held, occupancy = report.resources, report.occupancy
+    occupancy = report.occupancy
     limited = occupancy.limited_by if occupancy is not None else []
     enough = occupancy is not None and occupancy.theoretical >= _ENOUGH_OCCUPANCY
-    if held.local_bytes or held.vgpr_spills:
+    if spills_known(report):
         yield "pressure", "which lines hold the registers, and where they are spilled"
     if any(_depth(each)[1] in ("warn", "unknown") for each in report.pipelines):
         yield "pipelines", "the timeline of each loop, and why it is no deeper"

@@ -67,9 +67,10 @@ class _SassAnnotator(Annotator):
         # Where control flow is unknown, nothing leads to any block.
         self._shift = 1 if self._flow.unknown else 0
         unrelated = ((),) * (len(self._flow.blocks) + 1)
-        known = sass_cfg.with_far_jumps(self._flow)
-        self._successors = unrelated if self._flow.unknown else known
-        self._loops = Loops(section.instructions, self._flow, find_loops(self._successors))
+        self._successors = unrelated if self._flow.unknown else self._flow.successors
+        entries = (0,) if self._flow.unknown else self._flow.entries
+        forest = find_loops(self._successors, entries)
+        self._loops = Loops(section.instructions, self._flow, forest)
         self._headers = [
             original.loops.header(loop).line if original.loops and loop is not None else None
             for loop in match_loops(self._loops, original.loops)
