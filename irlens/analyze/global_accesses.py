@@ -49,9 +49,13 @@ def instruction_widths(function: Assembly) -> dict[Place, list[int | str]]:
     Where these are unknown, the instruction's name stands for them.
     """
     by_place: defaultdict[Place, list[int | str]] = defaultdict(list)
+    expansion = function.expansion
+    # The ttgir has the lines of a called function alone, and each of its accesses once.
+    once = dict(expansion.written()) if expansion is not None else None
     for index, (direction, width) in _accesses(function):
-        if locations := function.instructions[index].locations:
-            by_place[direction, locations].append(width)
+        instruction = function.instructions[index] if once is None else once.get(index)
+        if instruction is not None and instruction.locations:
+            by_place[direction, instruction.locations].append(width)
     return dict(by_place)
 
 

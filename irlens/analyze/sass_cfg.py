@@ -17,7 +17,7 @@ import msgspec
 
 from irlens.analyze import cfg
 from irlens.analyze.cfg import Block, Cfg
-from irlens.analyze.graph import find_loops, reverse_postorder
+from irlens.analyze.graph import Successors, find_loops, reverse_postorder
 from irlens.isa.sass import Instruction, Section
 from irlens.isa.sass.control import INSTRUCTION_BYTES
 from irlens.isa.sass.registers import is_certain
@@ -69,6 +69,18 @@ class SassCfg(Cfg, frozen=True, kw_only=True):
         """The kernel's first block, and those of the functions that are called."""
         called = (call.entry for call in self.calls if not call.far_branch)
         return tuple(dict.fromkeys((*super().entries, *called)))
+
+    @property
+    def through_calls(self) -> Successors:
+        """The successors, with calls leading to functions, and these behind every call."""
+        linked = [list(targets) for targets in self.successors]
+        for call in self.calls:
+            if not call.far_branch:
+                behind = self.successors[call.block]
+                linked[call.block].append(call.entry)
+                for block in set(self.returns) & {*reverse_postorder(self.successors, call.entry)}:
+                    linked[block] += behind
+        return [tuple(dict.fromkeys(targets)) for targets in linked]
 
     def loop_depths(self) -> list[int | None]:
         """Return how many loops are around each block, those of callers included.

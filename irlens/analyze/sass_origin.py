@@ -12,11 +12,13 @@ the body, and what ptxas peels, unrolls or turns into a loop of its own has no `
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec.structs import replace
 
 from irlens.analyze.loops import Loops
+from irlens.isa import ptx
 from irlens.isa.ptx.function import BRANCHES
 from irlens.isa.sass import Instruction, Section
 from irlens.model.source import SourceLocation
@@ -30,6 +32,23 @@ Chain: TypeAlias = tuple[SourceLocation, ...]
 _MOST_SHIFT = 40
 #: Part of the instructions that must agree on their line for the two texts to be the same.
 _AGREEMENT = 0.6
+
+
+def chains_of(kernel: ptx.Function) -> dict[int, Chain]:
+    """Return the source of each line of a kernel in PTX, and of the functions that it calls.
+
+    Code of a function that several lines call has the frames that all calls have in common.
+    """
+    chains: dict[int, Chain] = {}
+    for each in kernel.instructions:
+        known = chains.get(each.line)
+        chains[each.line] = each.locations if known is None else _common(known, each.locations)
+    return chains
+
+
+def _common(one: Chain, other: Chain) -> Chain:
+    same = takewhile(lambda frames: frames[0] == frames[1], zip(one, other, strict=False))
+    return tuple(frame for frame, _ in same)
 
 
 def trace(section: Section, ptx_chains: Mapping[int, Chain]) -> Section:

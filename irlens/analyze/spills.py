@@ -60,22 +60,20 @@ def read_sass(section: Section, kernel: ptx.Function | None) -> Stack:
     if arrays is None:
         return Stack(unknown=_OPAQUE)
     lines = {each.line for each in kernel.instructions if kernel.may_access_arrays(each)}
-    found = [_is_array(each, section, arrays, lines) for each in accesses]
+    bounds = _bounds(arrays)
+    found = [_is_array(each, _line(section, each), bounds, lines) for each in accesses]
     touched = any(section.instructions[each.index].ptx_line in lines for each in accesses)
     if not arrays or not (touched or any(each.offset is None for each in accesses)):
         # Arrays that are not accessed are not there.
         known = not arrays or all(_line(section, each) is not None for each in accesses)
         stray = any(each.offset is None for each in accesses)
         return Stack(accesses) if known and not stray else Stack(unknown=_MIXED)
-    slots: dict[int, bool] = {}
-    for each, is_array in zip(accesses, found, strict=True):
-        for slot in range(each.offset or 0, (each.offset or 0) + (each.bytes or 0), _REGISTER):
-            agrees = each.offset is None or slots.setdefault(slot, bool(is_array)) == is_array
-            if is_array is None or not agrees or _has_frames(section):
-                return Stack(unknown=_MIXED)
+    told = list(zip(accesses, found, strict=True))
+    if not _agree(told) or _has_frames(section):
+        return Stack(unknown=_MIXED)
     return Stack(
-        tuple(each for each, is_array in zip(accesses, found, strict=True) if not is_array),
-        tuple(each for each, is_array in zip(accesses, found, strict=True) if is_array),
+        tuple(each for each, is_array in told if not is_array),
+        tuple(each for each, is_array in told if is_array),
     )
 
 
@@ -130,22 +128,40 @@ def find_spills(
     return [sites[line] for line in sorted(sites)]
 
 
+def _agree(told: Iterable[tuple[StackAccess, bool | None]]) -> bool:
+    """Whether each word of the stack belongs to an array, or to none, in all accesses to it."""
+    words: dict[int, bool] = {}
+    for each, is_array in told:
+        if is_array is None:
+            return False
+        if each.offset is not None:
+            for word in range(each.offset, each.offset + (each.bytes or 0), _REGISTER):
+                if words.setdefault(word, is_array) != is_array:
+                    return False
+    return True
+
+
 def _is_array(
-    each: StackAccess, section: Section, arrays: Sequence[ptx.LocalArray], lines: set[int]
+    each: StackAccess, line: int | None, bounds: tuple[int, int], lines: set[int]
 ) -> bool | None:
     """Whether an access is to an array; ``None`` where what is known contradicts itself."""
     if each.offset is None:
         return True
+    least, most = bounds
+    if each.offset < least:
+        return True if line is None or line in lines else None
+    if each.offset >= most:
+        return False
+    return None if line is None else line in lines
+
+
+def _bounds(arrays: Sequence[ptx.LocalArray]) -> tuple[int, int]:
+    """Return the bytes of all arrays at least, and at most: functions may share them."""
     by_function: dict[str, list[ptx.LocalArray]] = {}
     for array in arrays:
         by_function.setdefault(array.function, []).append(array)
     least = max((sum(one.bytes for one in some) for some in by_function.values()), default=0)
-    line = _line(section, each)
-    if each.offset < least:
-        return True if line is None or line in lines else None
-    if each.offset >= sum(map(_most_bytes, by_function.values())):
-        return False
-    return None if line is None else line in lines
+    return least, sum(map(_most_bytes, by_function.values()))
 
 
 def _most_bytes(arrays: Sequence[ptx.LocalArray]) -> int:

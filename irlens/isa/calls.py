@@ -7,7 +7,7 @@ call, as those of inlined code are. A function that is called twice stands there
 counted once for each instruction of the text goes by the instructions' lines.
 """
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from typing import Generic, Protocol, TypeVar
 
 import msgspec
@@ -95,6 +95,15 @@ class Expansion(msgspec.Struct, Generic[F_co], frozen=True):
     def functions(self) -> tuple[F_co, ...]:
         """The kernel, and each function that it calls, once."""
         return tuple({copy.function.name: copy.function for copy in self.copies}.values())
+
+    def written(self) -> Iterator[tuple[int, Instruction]]:
+        """Yield for each instruction of the text the index of its first copy, and itself."""
+        seen: set[tuple[str, int]] = set()
+        for index, (copy, own) in enumerate(self.origins):
+            function = self.copies[copy].function
+            if (function.name, own) not in seen:
+                seen.add((function.name, own))
+                yield index, function.instructions[own]
 
     @property
     def unknown(self) -> str:

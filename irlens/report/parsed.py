@@ -132,8 +132,7 @@ def _disassemble(
 
     sections = sass.parse(disassemble(capture.stages["cubin"].read())).sections
     section = _select(sections, "sass", capture, provenance)
-    instructions = ptx_kernel.instructions if ptx_kernel is not None else ()
-    ptx_chains = {instruction.line: instruction.locations for instruction in instructions}
+    ptx_chains = sass_origin.chains_of(ptx_kernel) if ptx_kernel is not None else {}
     return sass_origin.trace(section, ptx_chains) if section is not None else None
 
 

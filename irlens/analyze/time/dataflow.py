@@ -54,7 +54,7 @@ class DataFlow:
             _with_words(instruction, self.local, accessed)
             for instruction, accessed in zip(section.instructions, accesses, strict=True)
         ]
-        self._successors = flow.successors
+        self._successors = flow.through_calls
 
     def slice(self, also: Mapping[int, int] = MappingProxyType({})) -> Slice:
         """Return the instructions that the branches depend on.
