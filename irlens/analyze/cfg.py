@@ -47,7 +47,9 @@ class Cfg(msgspec.Struct, frozen=True, kw_only=True):
         return (0,) if self.blocks else ()
 
     def loop_depths(self) -> list[int | None]:
-        """Return how many loops are around each block; ``None`` where nothing leads there."""
+        """Return how many loops are around each block; ``None`` where that is not known."""
+        if self.unknown:
+            return [None] * len(self.blocks)
         forest = find_loops(self.successors)
         reached = set(reverse_postorder(self.successors))
         return [forest.depth(n) if n in reached else None for n in range(len(self.blocks))]

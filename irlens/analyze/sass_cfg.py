@@ -88,6 +88,8 @@ class SassCfg(Cfg, frozen=True, kw_only=True):
         Of a function that is called in several places the deepest counts. ``None`` where nothing
         that is known leads to a block, or functions call each other in a circle.
         """
+        if self.unknown:
+            return [None] * len(self.blocks)
         forest = find_loops(self.successors, self.entries)
         inside = {each: set(reverse_postorder(self.successors, each)) for each in self.entries}
         around: dict[int, int | None] = {}

@@ -17,7 +17,7 @@ from irlens.model.source import SourceLocation
 
 #: More than any compiler writes; copies of functions that call each other multiply.
 _MOST_INSTRUCTIONS = 1 << 20
-_MOST_LEVELS = 64
+MOST_LEVELS = 64
 
 
 class Call(msgspec.Struct, frozen=True, gc=False):
@@ -201,7 +201,7 @@ class _Expander(Generic[F]):
         elif callee is not None and callee.name in self._active:
             reason = f"{callee.name} calls itself"
         elif callee is not None and (
-            len(self._active) >= _MOST_LEVELS
+            len(self._active) >= MOST_LEVELS
             or len(self.origins) + len(callee.instructions) > _MOST_INSTRUCTIONS
         ):
             reason = "there are too many calls to follow"

@@ -56,10 +56,16 @@ def many(w, q, acc_ptr, n, stride, BM: tl.constexpr, BN: tl.constexpr, D: tl.con
     for j in range(0, 4):
         body(w + b * BN * stride, q + j * n, acc_ptr + b * BN * D, 0, n, stride, BM, BN, D)
 
+@triton.jit
+def spilling(w, q, acc_ptr, n, stride, BM: tl.constexpr, BN: tl.constexpr, D: tl.constexpr):
+    b = tl.program_id(0)
+    body(w + b * BN * stride, q, acc_ptr + b * BN * D, 0, n, stride, BM, BN, D)
+
 IRLENS_KERNELS = {
     'twice': {'sizes': {'n': 64}, 'args': {'p': 'fp32[n, n, 1024]', 'q': 'fp32[n]', 'n': 'n'}, 'constexprs': {'BLOCK': 1024}, 'grid': [8], 'outputs': ['q']},
     'looped': {'sizes': {'n': 64}, 'args': {'p': 'fp32[n, n, 1024]', 'q': 'fp32[n]', 'n': 'n'}, 'constexprs': {'BLOCK': 1024}, 'grid': [8], 'outputs': ['q']},
     'nested': {'sizes': {'n': 64}, 'args': {'p': 'fp32[n, n, 1024]', 'q': 'fp32[n]', 'n': 'n'}, 'constexprs': {'BLOCK': 1024}, 'grid': [8], 'outputs': ['q']},
     
+    'spilling': {'sizes': {'n': 4096}, 'args': {'w': 'bf16[n, 128]', 'q': 'bf16[n, 128]', 'acc_ptr': 'fp32[n, 128]', 'n': 'n', 'stride': 128}, 'constexprs': {'BM': 128, 'BN': 128, 'D': 128}, 'options': {'num_warps': 4, 'num_stages': 2}, 'grid': ['n // BN'], 'outputs': ['acc_ptr']},
     'many': {'sizes': {'n': 4096}, 'args': {'w': 'bf16[n, 64]', 'q': 'bf16[n, 64]', 'acc_ptr': 'fp32[n, 64]', 'n': 'n', 'stride': 64}, 'constexprs': {'BM': 64, 'BN': 64, 'D': 64}, 'options': {'num_warps': 4, 'num_stages': 3}, 'grid': ['n // BN'], 'outputs': ['acc_ptr']},
 }
