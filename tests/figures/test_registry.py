@@ -27,6 +27,7 @@ NOT_FIGURES = {
     r"memory\.buffers\[\].*": "a figure of one buffer",
     r"loads\[\]\.shape\[\]": "an element of a shape, whose row is loads[].shape",
     r"spills\[\]\.bytes": "a figure of one instruction; spills.instructions counts them",
+    r"local_arrays\[\]\.bytes": "a figure of one array, in resources.local_bytes",
     r"traffic\.accesses\[\].*": "a figure of one access; the traffic's own figures are their sums",
     r"traffic\.(flops|tensor_flops)\{\}": "a count by type; summary.flops is their total",
     r"time\.parts\{\}": "a time of one unit; time.estimate_us combines them",

@@ -10,6 +10,8 @@ from irlens.artifacts.load import load_bytes
 from irlens.diff.report import compare
 from irlens.diff.report.comparisons import against_first, match
 from irlens.model.report import Finding, Occupancy, Pipeline, Refusal, Report
+from irlens.model.resources import LocalArray
+from irlens.model.source import SourceLocation
 from irlens.render import Options, render
 from irlens.render.view.changes import changes
 from irlens.render.view.changes import verdict as verdict_on_change
@@ -235,11 +237,35 @@ def test_bodies_that_are_not_counted_are_said() -> None:
     assert ".func" not in render("text", "reports", [SOFTMAX], Options())
 
 
-def test_functions_of_the_ptx_are_counted() -> None:
+def test_functions_that_cannot_be_followed_are_counted() -> None:
+    """A call through a register may run any of them, a function that nothing calls does not run."""
     body = ".func helper()\n{\n ret;\n}\n"
-    entry = ".visible .entry kernel()\n{\n ret;\n}\n"
     head = ".version 8.0\n.target sm_90\n.address_size 64\n"
-    for bodies in (0, 1, 2):
-        text = head + "".join(body.replace("helper", f"helper{n}") for n in range(bodies)) + entry
+    for call, left_out in (("", 0), ("call helper0;", 0), ("call %rd1, prototype;", 2)):
+        entry = f".visible .entry kernel()\n{{\n .reg .b64 %rd<2>;\n {call}\n ret;\n}}\n"
+        text = head + "".join(body.replace("helper", f"helper{n}") for n in range(2)) + entry
         (capture,) = load_bytes(text.encode(), name="stdin")
-        assert inspect(capture).mix[0].functions_left_out == bodies
+        found = inspect(capture)
+        assert found.mix[0].functions_left_out == left_out
+        assert found.mix[0].total == 1 + 2 * bool(call) - bool(left_out)
+        said = "calls a function that is not known" in [
+            each.text for each in verdict(found).phrases
+        ]
+        assert said == ("calls" in found.unknown) == bool(left_out)
+        assert (verdict(found).tone == "good") <= (not left_out)
+
+
+def test_arrays_are_no_spills() -> None:
+    """Told apart in the machine code, they are named; without it nothing is said of spills."""
+    held = replace(SOFTMAX.resources, local_bytes=32, stack_bytes=32)
+    array = LocalArray(origin="trigonometry", bytes=28, sources=[SourceLocation("k.py", 8)])
+    subject = replace(SOFTMAX, resources=held, local_arrays=[array], spills=[])
+    page = " ".join(render("text", "reports", [subject], Options()).split())
+    assert "32 B of local memory per thread, for arrays · no spills" in page
+    assert "array of 28 B for the slow path of sin, cos or tan at k.py:8" in page
+    assert "where they are spilled" not in page
+    assert verdict(subject).tone == verdict(SOFTMAX).tone
+    unread = verdict(replace(subject, spills=None))
+    texts = [each.text for each in unread.phrases]
+    assert "32 B of local memory per thread, for arrays" in texts
+    assert "no spills" not in texts
