@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING, TypeAlias
 
+import msgspec
 from msgspec.structs import replace
 
 from irlens.analyze.loops import Loops
@@ -34,16 +35,37 @@ _MOST_SHIFT = 40
 _AGREEMENT = 0.6
 
 
-def chains_of(kernel: ptx.Function) -> dict[int, Chain]:
-    """Return the source of each line of a kernel in PTX, and of the functions that it calls.
+class PtxLines(msgspec.Struct, frozen=True):
+    """The lines of PTX that hold instructions.
+
+    Attributes:
+        chains: The source of each.
+        assembled: The line of the innermost file that the assembler takes each to be of: LLVM's
+            line numbers inside of inline assembly go on behind it.
+    """
+
+    chains: Mapping[int, Chain]
+    assembled: Mapping[int, int] = {}
+
+
+def lines_of(functions: Iterable[ptx.Function]) -> PtxLines:
+    """Return the lines of functions in PTX; of a kernel, with those of what it calls.
 
     Code of a function that several lines call has the frames that all calls have in common.
     """
     chains: dict[int, Chain] = {}
-    for each in kernel.instructions:
-        known = chains.get(each.line)
-        chains[each.line] = each.locations if known is None else _common(known, each.locations)
-    return chains
+    assembled: dict[int, int] = {}
+    for function in functions:
+        for each in function.instructions:
+            known = chains.get(each.line)
+            chains[each.line] = each.locations if known is None else _common(known, each.locations)
+        line = None
+        for statement in function.statements:
+            if isinstance(statement, ptx.Loc):
+                line = ptx.assembled_line(statement)
+            elif isinstance(statement, ptx.Instruction) and line is not None:
+                assembled[statement.line] = line
+    return PtxLines(chains, assembled)
 
 
 def _common(one: Chain, other: Chain) -> Chain:
@@ -51,26 +73,27 @@ def _common(one: Chain, other: Chain) -> Chain:
     return tuple(frame for frame, _ in same)
 
 
-def trace(section: Section, ptx_chains: Mapping[int, Chain]) -> Section:
+def trace(section: Section, original: PtxLines) -> Section:
     """Return a section whose instructions have the source of the PTX they were made from.
 
     Args:
         section: As disassembled.
-        ptx_chains: The source of each line of the PTX that holds an instruction.
+        original: The PTX.
 
     Returns:
         Instructions that name no line of PTX, or all of them where the PTX is another, keep what
         the line table says, completed by the callers if in the PTX only one chain of them leads
         to that line. ``ptx_line`` is that of the PTX as it is now, ``None`` where it is another.
     """
-    shift = _shift(section, ptx_chains)
-    callers = _callers(ptx_chains)
+    shift = _shift(section, original)
+    callers = _callers(original.chains)
     traced = []
     for instruction in section.instructions:
         chain = instruction.locations
         line = _moved(instruction.ptx_line, shift)
         if line is not None:
-            chain = ptx_chains.get(line) or chain
+            none = original.assembled.get(line) == 0  # the compiler's own: of no line
+            chain = original.chains.get(line) or (() if none else chain)
         if chain == instruction.locations and len(chain) == 1:
             known = callers.get(_line(chain[0]), set())
             chain = next(iter(known)) if len(known) == 1 else chain
@@ -83,7 +106,7 @@ def _moved(line: int | None, shift: int | None) -> int | None:
     return line + shift if line is not None and shift is not None else None
 
 
-def _shift(section: Section, ptx_chains: Mapping[int, Chain]) -> int | None:
+def _shift(section: Section, original: PtxLines) -> int | None:
     """Return what to add to a line of PTX as the machine code counts; ``None`` if nothing fits."""
     traceable = [
         each for each in section.instructions if each.ptx_line is not None and each.locations
@@ -92,17 +115,19 @@ def _shift(section: Section, ptx_chains: Mapping[int, Chain]) -> int | None:
         return None
     enough = _AGREEMENT * len(traceable)
     shifts = sorted(range(-_MOST_SHIFT, _MOST_SHIFT + 1), key=abs)
-    return next((s for s in shifts if _agreeing(traceable, ptx_chains, s) >= enough), None)
+    return next((s for s in shifts if _agreeing(traceable, original, s) >= enough), None)
 
 
-def _agreeing(instructions: list[Instruction], ptx_chains: Mapping[int, Chain], shift: int) -> int:
+def _agreeing(instructions: list[Instruction], original: PtxLines, shift: int) -> int:
     """Count the instructions whose line of Python is that of their line of PTX."""
-    return sum(
-        1
-        for each in instructions
-        if (chain := ptx_chains.get((each.ptx_line or 0) + shift))
-        and _line(chain[0]) == _line(each.locations[0])
-    )
+    count = 0
+    for each in instructions:
+        line, stated = (each.ptx_line or 0) + shift, _line(each.locations[0])
+        if chain := original.chains.get(line):
+            same_file = chain[0].file == stated.file
+            numbers = (chain[0].line, original.assembled.get(line))
+            count += same_file and stated.line in numbers
+    return count
 
 
 def _callers(ptx_chains: Mapping[int, Chain]) -> dict[SourceLocation, set[Chain]]:

@@ -70,9 +70,9 @@ def map_stage(capture: Capture, stage: str) -> StageMap | None:
     functions: Sequence[Function[Instruction]]
     if stage == "sass":
         ptx_stage = capture.stages.get("ptx")
-        ptx_functions = ptx.parse(ptx_stage.text()).functions if ptx_stage is not None else ()
-        ptx_chains = dict(_chains(ptx_functions))
-        functions = [sass_origin.trace(each, ptx_chains) for each in sass.parse(text).sections]
+        kernels = ptx.parse(ptx_stage.text()).kernels if ptx_stage is not None else ()
+        original = sass_origin.lines_of(kernels)
+        functions = [sass_origin.trace(each, original) for each in sass.parse(text).sections]
     else:
         functions = _PARSERS[stage](text).functions
     return StageMap(stage, text, dict(_chains(functions)))

@@ -132,8 +132,8 @@ def _disassemble(
 
     sections = sass.parse(disassemble(capture.stages["cubin"].read())).sections
     section = _select(sections, "sass", capture, provenance)
-    ptx_chains = sass_origin.chains_of(ptx_kernel) if ptx_kernel is not None else {}
-    return sass_origin.trace(section, ptx_chains) if section is not None else None
+    original = sass_origin.lines_of([ptx_kernel] if ptx_kernel is not None else ())
+    return sass_origin.trace(section, original) if section is not None else None
 
 
 def _select(kernels: Sequence[N], stage: str, capture: Capture, provenance: Provenance) -> N | None:

@@ -3,9 +3,9 @@
 import pytest
 
 import irlens
-from irlens.analyze.sass_origin import trace
+from irlens.analyze.sass_origin import PtxLines, lines_of, trace
 from irlens.analyze.source_map import map_stage
-from irlens.isa import sass
+from irlens.isa import ptx, sass
 from irlens.model.source import SourceLocation
 
 LISTING = """\
@@ -27,7 +27,8 @@ SUM = SourceLocation("standard.py", 170, 27)
 
 def sources(ptx_chains: dict[int, tuple[SourceLocation, ...]]) -> list[tuple[str, ...]]:
     (section,) = sass.parse(LISTING).sections
-    return [tuple(map(str, each.locations)) for each in trace(section, ptx_chains).instructions]
+    traced = trace(section, PtxLines(ptx_chains))
+    return [tuple(map(str, each.locations)) for each in traced.instructions]
 
 
 @pytest.mark.parametrize("shift", [0, 6, -3])
@@ -60,3 +61,41 @@ def test_loads_and_stores_lead_to_their_own_lines(kernel: str, target: str) -> N
                 met.add(opcode)
                 assert call in python[chain[-1].line - 1], text[number - 1]
     assert "STG" in met
+
+
+#: Behind inline assembly the assembler goes on with the last line that LLVM numbered in it.
+NUMBERED_ON = """\
+.version 8.0
+.target sm_80
+.address_size 64
+.file 1 "kernel.py"
+.visible .entry kernel()
+{
+ .reg .b32 %r<9>;
+ .loc 1 30 9
+ mov.b32 %r1, 0;
+ // begin inline asm
+ .loc 1 33 9
+ mov.b32 %r2, %r1;
+ // end inline asm
+ mov.b32 %r3, %r2;
+ mov.b32 %r4, %r3;
+ ret;
+}
+"""
+
+
+def test_lines_that_go_on_behind_inline_assembly() -> None:
+    """All instructions but one have a wrong line, and the PTX is the right one nevertheless."""
+    (kernel,) = ptx.parse(NUMBERED_ON).kernels
+    lines = [each.line for each in kernel.instructions]
+    text = '.section .text.kernel,"ax",@progbits\n' + "".join(
+        f'\t//## File "kernel.py", line {30 if at == 0 else 33}\n'
+        f'\t//## File ".nv_debug_ptx_txt", line {line}\n'
+        f"        /*{16 * at:04x}*/                   MOV R1, R2 ;\n"
+        for at, line in enumerate(lines)
+    )
+    (section,) = sass.parse(text).sections
+    traced = trace(section, lines_of([kernel]))
+    assert {str(each.locations[0]) for each in traced.instructions} == {"kernel.py:30"}
+    assert [each.ptx_line for each in traced.instructions] == lines

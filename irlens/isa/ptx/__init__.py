@@ -1,6 +1,7 @@
 """PTX, NVIDIA's virtual assembly: the text as records, rebuilt byte for byte by joining them."""
 
 from irlens.isa.ptx.function import DIGITS_OF_PI, Function, LocalArray, PtxModule
+from irlens.isa.ptx.locations import assembled_line
 from irlens.isa.ptx.operands import (
     Address,
     ArgumentList,
@@ -62,5 +63,6 @@ __all__ = [
     "Unknown",
     "Variable",
     "Vector",
+    "assembled_line",
     "parse",
 ]

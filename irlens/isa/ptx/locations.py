@@ -3,6 +3,7 @@
 import re
 
 from irlens.isa.ptx.lexer import without_comments
+from irlens.isa.ptx.records import Loc
 from irlens.model.source import SourceLocation
 
 #: A longer inlining chain is a cycle in the debug information.
@@ -30,6 +31,11 @@ def read_file(directive: str) -> tuple[int, str] | None:
     if number is None or not paths or len(number.group()) > 9:
         return None
     return int(number.group()), base_name(paths[-1])
+
+
+def assembled_line(directive: Loc) -> int:
+    """Return the line that a ``.loc`` names, inside of inline assembly too."""
+    return _position(directive.text)[1]
 
 
 def _position(text: str) -> Position:

@@ -165,7 +165,7 @@ def _read_llir(text: str, report: Report, capture: Capture) -> Analysis:
 
     def original() -> PtxAnnotations:
         with suppress(ArtifactError):
-            return _original(_ptx_functions(capture), report)
+            return _original(_ptx_kernels(capture), report)
         return PtxAnnotations()
 
     return Analysis(
@@ -198,16 +198,16 @@ def _read_ptx(text: str, report: Report, capture: Capture) -> Analysis:
 
 def _read_sass(text: str, report: Report, capture: Capture) -> Analysis:
     """Read SASS; its source locations come from the PTX, if the capture has it."""
-    functions = _ptx_functions(capture)
-    known = {each.line: each.locations for one in functions for each in one.instructions}
-    sections = [sass_origin.trace(each, known) for each in sass.parse(text).sections]
+    kernels = _ptx_kernels(capture)
+    lines = sass_origin.lines_of(kernels)
+    sections = [sass_origin.trace(each, lines) for each in sass.parse(text).sections]
     fields = _control_fields(sections, capture)
     schedule = {line: each.text for line, each in fields.items()}
     section = kernel_named(sections, report.kernel)
     if section is None:
         return Analysis(chains=_chains(sections), schedule=schedule, problem=_no_kernel(report))
     registers = _known(report.pressure.sass, section) or sass_pressure.analyze(section)
-    original = _original(functions, report)
+    original = _original(kernels, report)
     return Analysis(
         chains=_chains(sections),
         live=_live_by_line(section, registers),
@@ -271,14 +271,14 @@ def _no_kernel(report: Report) -> str:
     return f"there is no kernel named {report.kernel} in it"
 
 
-def _ptx_functions(capture: Capture) -> Sequence[ptx.Function]:
+def _ptx_kernels(capture: Capture) -> Sequence[ptx.Function]:
     stage = capture.stages.get("ptx")
-    return ptx.parse(stage.text()).functions if stage is not None else ()
+    return ptx.parse(stage.text()).kernels if stage is not None else ()
 
 
-def _original(functions: Sequence[ptx.Function], report: Report) -> PtxAnnotations:
+def _original(kernels: Sequence[ptx.Function], report: Report) -> PtxAnnotations:
     """Return the annotations of the PTX, empty if it does not have the kernel."""
-    kernel = kernel_named([each for each in functions if each.kind != "func"], report.kernel)
+    kernel = kernel_named(kernels, report.kernel)
     if kernel is None:
         return PtxAnnotations()
     kernel_loops = analyze_loops(kernel, cfg.build(kernel))

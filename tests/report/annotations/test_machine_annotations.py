@@ -68,17 +68,13 @@ def role_of(text: str) -> str | None:
 def read(capture: Capture, report: Report | None = None) -> Both:
     report = report or inspect(capture)
     found = list_stage(capture, "ptx", report), list_stage(capture, "sass", report)
-    chains = {
-        each.line: each.locations
-        for function in ptx.parse(found[0].text).functions
-        for each in function.instructions
-    }
+    lines = sass_origin.lines_of(ptx.parse(found[0].text).kernels)
     return Both(
         *found,
         {
             each.line: each.ptx_line
             for section in sass.parse(found[1].text).sections
-            for each in sass_origin.trace(section, chains).instructions
+            for each in sass_origin.trace(section, lines).instructions
         },
         (
             [re.sub(r"^\s*(@!?%\w+ )?", "", line) for line in found[0].lines],
