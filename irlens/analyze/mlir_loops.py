@@ -158,7 +158,7 @@ def requested_stages(ttir: Module | None, default: int | None) -> RequestedStage
     remaining iterations one stage. Each then answers for the loop of the machine code that is at
     its position. The function returns ``None`` where their numbers differ, and for a location
     without a loop or without a request. Columns are ignored: up to Triton 3.7 a loop carries that
-    of its range, later its own.
+    of its range, later its own. A loop of a called function stands there without its callers.
 
     Args:
         ttir: The ttir; without one every answer is ``None``.
@@ -172,7 +172,9 @@ def requested_stages(ttir: Module | None, default: int | None) -> RequestedStage
             there.append(requested_for(loops, index, default))
 
     def answer(location: Chain, copy: LoopCopy = ONLY) -> int | None:
-        candidates = stages.get(_lines(location), [None])
+        lines = _lines(location)
+        prefixes = (lines[:length] for length in range(len(lines), 0, -1))
+        candidates = next((stages[each] for each in prefixes if each in stages), [None])
         if len(set(candidates)) == 1:
             return candidates[0]
         return candidates[copy.index] if len(candidates) == copy.of else None

@@ -157,3 +157,10 @@ def test_what_a_called_function_spills(tmp_path: Path) -> None:
     assert {site.source and site.source.line for site in report.spills} == {62}
     assert {site.loop_depth for site in report.spills} >= {0, 1}
     assert {"IRL105", "IRL106"} <= {finding.code for finding in report.findings}
+    (pipeline,) = report.pipelines
+    assert (pipeline.kind, pipeline.requested_stages, pipeline.achieved_stages) == (
+        "cp.async", 2, 2,
+    )  # fmt: skip
+    assert report.traffic is not None
+    assert report.traffic.load_sectors is not None
+    assert report.traffic.tensor_flops == {"bf16": 2 * 2 * 128 * 128 * 4096 * 32}
