@@ -276,7 +276,7 @@ def test_code_outside_of_the_cubin_is_not_guessed_at() -> None:
         (["BSYNC B0", "EXIT"], "where BSYNC at 0x0000 leads"),
         (
             ["CALL.REL.NOINC `(.L_x_0)", "EXIT", ".L_x_0:", "RET.REL.NODEC R2 `(k)"],
-            "where the code that CALL at 0x0000 runs returns to",
+            "where RET at 0x0020 leads",
         ),
     ],
 )
