@@ -6,7 +6,7 @@ from irlens.analyze.pipelines.ptx_loops import table_loads
 from irlens.analyze.pressure import line_of
 from irlens.isa import ptx
 from irlens.isa.dialect import Function, Instruction, StackAccess
-from irlens.model.resources import LocalArray
+from irlens.model.resources import ArrayOrigin, LocalArray
 from irlens.model.source import SourceLocation
 
 
@@ -52,13 +52,16 @@ def _of_function(
         return []
     sources = _lines(each for each in instructions if written.may_access_arrays(each))
     digits = set(_lines(each for each in instructions if each.start in of_tables))
-    return [
-        LocalArray(
-            origin="trigonometry" if sources and digits.issuperset(sources) else "indexed",
-            bytes=sum(each.bytes for each in arrays),
-            sources=sources,
-        )
-    ]
+    driver = {n for n, call in written.calls().items() if not (call.callee or call.unknown)}
+    calls = {written.instructions[n].line for n in driver}
+    printed = set(_lines(each for each in instructions if each.line in calls))
+    origin: ArrayOrigin = "indexed"
+    if sources and digits.issuperset(sources):
+        origin = "trigonometry"
+    elif sources and printed.issuperset(sources):
+        origin = "arguments"
+    size = sum(each.bytes for each in arrays)
+    return [LocalArray(origin=origin, bytes=size, sources=sources)]
 
 
 def _lines(instructions: Iterable[Instruction]) -> list[SourceLocation]:

@@ -7,6 +7,7 @@ import msgspec
 from irlens.model.source import SourceLocation
 
 SpillPlace: TypeAlias = Literal["memory", "AGPR", "VGPR lane"]
+ArrayOrigin: TypeAlias = Literal["trigonometry", "arguments", "indexed"]
 
 
 class Resources(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -99,11 +100,12 @@ class LocalArray(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         origin: "trigonometry" for the array in which ``sin``, ``cos`` and ``tan`` reduce large
-            arguments, "indexed" for an array that the code indexes at run time.
+            arguments, "arguments" for those of ``device_print`` and assertions, "indexed" for an
+            array that the code indexes at run time.
         bytes: Per thread; ``None`` if unknown.
         sources: The lines of Python that access it, in the outermost function: the kernel itself.
     """
 
-    origin: Literal["trigonometry", "indexed"]
+    origin: ArrayOrigin
     bytes: int | None
     sources: list[SourceLocation]

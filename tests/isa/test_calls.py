@@ -116,7 +116,8 @@ def test_a_call_that_cannot_be_followed_is_unknown(body: str, functions: str, re
 def test_the_drivers_functions_are_known() -> None:
     kernel = _kernel(_call("vprintf", 9))
     assert cfg.build(kernel).unknown == ""
-    assert kernel.local_arrays() is None  # its arguments are on the stack
+    assert kernel.local_arrays() == ()
+    assert kernel.declared_local_bytes() is None  # it needs room of its own
 
 
 def test_calls_are_followed_up_to_a_bound() -> None:

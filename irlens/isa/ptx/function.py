@@ -127,9 +127,7 @@ class Function(FunctionBody, frozen=True, kw_only=True):
         be followed, allocates at run time, or declares arrays of unknown size.
         """
         functions = (self,) if self.expansion is None else self.expansion.functions
-        calls = [call for each in functions for call in each.calls().values()]
-        unfollowed = self.expansion is not None and self.expansion.unknown
-        if unfollowed or any(call.callee is None for call in calls):
+        if self.expansion is not None and self.expansion.unknown:
             return None
         arrays: list[LocalArray] = []
         for function in functions:
@@ -166,10 +164,11 @@ class Function(FunctionBody, frozen=True, kw_only=True):
     def declared_local_bytes(self) -> int | None:
         """Return the bytes per thread of its arrays in local memory, at most.
 
-        Anything beyond was spilled. ``None`` where ``local_arrays`` is.
+        Anything beyond was spilled. ``None`` where ``local_arrays`` is, and where the driver's
+        functions need room as well.
         """
         arrays = self.local_arrays()
-        if arrays is None:
+        if arrays is None or any(call.callee is None for call in self.calls().values()):
             return None
         # Alignment adds at most this much in front of each.
         total = sum(each.bytes + each.align - 1 for each in arrays)

@@ -10,6 +10,7 @@ from irlens.model.text import size
 _FRAME_UNIT = 16
 _ORIGINS = {
     "trigonometry": "for the slow path of sin, cos or tan",
+    "arguments": "for the arguments of device_print",
     "indexed": "that is indexed at run time",
 }
 _MOST_LINES = 3
