@@ -1,13 +1,15 @@
 """The loops of a function in machine-level code, for every dialect."""
 
-from collections.abc import Callable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import Generic
 
 import msgspec
 
 from irlens.analyze import cfg
 from irlens.analyze.cfg import Block, Cfg
-from irlens.analyze.graph import LoopForest, find_loops, reverse_postorder
+from irlens.analyze.graph import LoopForest, find_loops, predecessors, reverse_postorder
 from irlens.isa.dialect import Function, I_co
 from irlens.model.source import SourceLocation
 
@@ -23,7 +25,7 @@ class LoopCopy(msgspec.Struct, frozen=True):
 ONLY = LoopCopy()
 
 
-class Loops(msgspec.Struct, Generic[I_co], frozen=True):
+class Loops(msgspec.Struct, Generic[I_co], frozen=True, dict=True):
     """A function's instructions, control flow and loops.
 
     Attributes:
@@ -82,30 +84,68 @@ class Loops(msgspec.Struct, Generic[I_co], frozen=True):
 
         Unrolling leaves the remaining iterations to a second loop at the same location.
         """
-        place = self.locations(loop)
-        if not place:
-            return ONLY
-        alike = [n for n in range(len(self.forest.loops)) if self.locations(n) == place]
-        # A loop inside polls a barrier, say.
-        outer = [
-            n for n in alike if not {*self.around(self.forest.loops[n].header)} & {*alike} - {n}
-        ]
-        if loop not in outer or len(outer) == 1:
-            return ONLY
+        return self._copies.get(loop, ONLY)
+
+    @cached_property
+    def _copies(self) -> dict[int, LoopCopy]:
+        """The loops that are not alone at their location."""
+        alike: defaultdict[tuple[SourceLocation, ...], list[int]] = defaultdict(list)
+        for loop in self._outermost_at_location():
+            alike[self.locations(loop)].append(loop)
         order = {b: n for n, b in enumerate(reverse_postorder(self.cfg.successors))}
-        outer.sort(key=lambda n: order.get(self.forest.loops[n].header, len(order)))
-        return LoopCopy(outer.index(loop), len(outer))
+        copies: dict[int, LoopCopy] = {}
+        for loops in alike.values():
+            loops.sort(key=lambda n: order.get(self.forest.loops[n].header, len(order)))
+            if len(loops) > 1:
+                copies |= {loop: LoopCopy(n, len(loops)) for n, loop in enumerate(loops)}
+        return copies
+
+    def _outermost_at_location(self) -> Iterator[int]:
+        """Yield the loops with a location that no loop around them has: inside, one polls, say."""
+        around: Counter[tuple[SourceLocation, ...]] = Counter()
+        pending = [(n, True) for n, loop in enumerate(self.forest.loops) if loop.parent is None]
+        while pending:
+            loop, enters = pending.pop()
+            place = self.locations(loop)
+            if not enters:
+                around[place] -= 1
+                continue
+            if place and not around[place]:
+                yield loop
+            around[place] += 1
+            pending.append((loop, False))
+            pending += [(child, True) for child in self.forest.loops[loop].children]
 
     def locations(self, loop: int) -> tuple[SourceLocation, ...]:
         """Return the location of the branch back, which is that of the ``for``.
 
         Innermost frame first; empty if it is not known.
         """
-        for latch in self.forest.loops[loop].latches:
-            for branch in self.block(latch)[-1:]:
-                if branch.locations:
-                    return branch.locations
-        return ()
+        return self._locations[loop]
+
+    def alike(self, loop: int) -> Sequence[int]:
+        """Return the loops at the location of a loop, itself among them."""
+        return self._alike[self.locations(loop)]
+
+    @cached_property
+    def _locations(self) -> list[tuple[SourceLocation, ...]]:
+        locations: list[tuple[SourceLocation, ...]] = []
+        for loop in self.forest.loops:
+            branches = (branch for latch in loop.latches for branch in self.block(latch)[-1:])
+            locations.append(next((each.locations for each in branches if each.locations), ()))
+        return locations
+
+    @cached_property
+    def _alike(self) -> dict[tuple[SourceLocation, ...], list[int]]:
+        alike: defaultdict[tuple[SourceLocation, ...], list[int]] = defaultdict(list)
+        for loop, place in enumerate(self._locations):
+            alike[place].append(loop)
+        return alike
+
+    @cached_property
+    def predecessors(self) -> tuple[tuple[int, ...], ...]:
+        """The blocks that each block can follow."""
+        return predecessors(self.cfg.successors)
 
 
 def find(function: Function[I_co], flow: Cfg | None = None) -> Loops[I_co]:

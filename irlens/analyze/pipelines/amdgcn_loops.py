@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from typing import Self
 
 from irlens.analyze import loops
-from irlens.analyze.graph import predecessors
 from irlens.analyze.loops import Loops
 from irlens.isa.amdgcn import Function, Instruction
 from irlens.isa.amdgcn.memory import transfer, writes_lds
@@ -70,7 +69,7 @@ class KernelLoops(Loops[Instruction], frozen=True):
     def is_lds_filled_before(self, index: int) -> bool:
         """Whether the kernel may have written to LDS when a loop is entered."""
         body = self.forest.body(index)
-        entering = predecessors(self.cfg.successors)[self.forest.loops[index].header]
+        entering = self.predecessors[self.forest.loops[index].header]
         return any(self.lds_filled[block] for block in entering if block not in body)
 
 
@@ -106,9 +105,11 @@ def unroll_factor(loops: Loops[Instruction], rests: frozenset[int], index: int) 
         index: One of them.
     """
     place = loops.locations(index)
-    alike = [n for n in range(len(loops.forest.loops)) if loops.locations(n) == place]
+    alike = loops.alike(index)
+    if not place or len(alike) != 2:
+        return None
     rest = [n for n in alike if n in rests]
-    if not place or len(alike) != 2 or len(rest) != 1:
+    if len(rest) != 1:
         return None
     if index in rests:
         return 1

@@ -7,6 +7,7 @@ flight for one iteration more than commit and wait are apart. So the first use c
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 
 import msgspec
 
@@ -124,7 +125,8 @@ def read_loop(
             " information shows whether it was unrolled"
         )
     reading = _reading(steady, steps, sizes, unrolled, first_use)
-    return msgspec.structs.replace(reading, behind={a: _in_flight(sizes, s) for a, s in states})
+    totals = _running_totals(sizes)
+    return msgspec.structs.replace(reading, behind={a: _in_flight(totals, s) for a, s in states})
 
 
 def _reading(
@@ -164,7 +166,7 @@ def _reading(
         copies_per_iteration=_share(steady.at_latch.copies.high, unrolled),
         bytes_per_copy=widths.pop() if len(widths) == 1 else None,
         bytes_per_iteration=_share(steady.at_latch.bytes.high, unrolled),
-        bytes_in_flight=_bytes_in_flight(sizes, computing, committed),
+        bytes_in_flight=_bytes_in_flight(_running_totals(sizes), computing, committed),
         unrolled=unrolled,
     )
 
@@ -179,19 +181,36 @@ def _state_at(steady: SteadyLoop, at: int) -> State:
     return state
 
 
-def _in_flight(sizes: Sequence[int], state: State) -> InFlight:
+def _in_flight(totals: Sequence[int], state: State) -> InFlight:
     outstanding, committed = state.outstanding.exact, state.committed.exact
-    return InFlight(outstanding, _bytes_in_flight(sizes, outstanding, committed))
+    return InFlight(outstanding, _bytes_in_flight(totals, outstanding, committed))
+
+
+def _running_totals(sizes: Sequence[int]) -> list[int]:
+    """Return the bytes of the first groups of an iteration: of none, of one, ... of all."""
+    return [0, *accumulate(sizes)]
 
 
 def _bytes_in_flight(
-    sizes: Sequence[int], outstanding: int | None, committed: int | None
+    totals: Sequence[int], outstanding: int | None, committed: int | None
 ) -> int | None:
-    """Return the bytes of the youngest groups, ``committed`` of them from this iteration."""
+    """Return the bytes of the youngest groups, ``committed`` of them from this iteration.
+
+    Args:
+        totals: The running totals of an iteration's groups.
+        outstanding: How many groups.
+        committed: How many of an iteration's groups are committed.
+    """
     if outstanding is None or committed is None:
         return None
-    total = sum(sizes[(committed - 1 - index) % len(sizes)] for index in range(outstanding))
-    return _share(total, 1)
+    groups = len(totals) - 1
+    iterations, rest = divmod(outstanding, groups)
+    end = committed % groups
+    start = end - rest
+    part = (
+        totals[end] - totals[start] if start >= 0 else totals[end] + totals[-1] - totals[start - 1]
+    )
+    return _share(iterations * totals[-1] + part, 1)
 
 
 def _share(total: int, parts: int) -> int | None:
