@@ -13,6 +13,7 @@ from irlens.isa.mlir import Module
 from irlens.isa.ptx import Function
 from irlens.model.config import Config
 from irlens.model.memory import LoopLoad
+from irlens.model.products import MatrixProduct
 from irlens.model.report import Occupancy, Pipeline
 from irlens.model.resources import Resources, SpillSite, WarpGroup
 from irlens.model.roofline import Roofline
@@ -46,6 +47,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             requests are unknown.
         roofline: Lower bounds of its time.
         contradictions: Why parts of the capture were put aside.
+        products: Matrix products, and the types that they are computed in.
     """
 
     gpu: Gpu | None
@@ -66,6 +68,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     runs: tuple[Runs | None, ...] = ()
     roofline: Roofline | None = None
     contradictions: tuple[str, ...] = ()
+    products: tuple[MatrixProduct, ...] = ()
 
     @cached_property
     def addresses(self) -> Addresses | None:

@@ -1,4 +1,4 @@
-"""How the machine issues the accesses and products of a kernel: layouts, and instructions' widths.
+"""How the machine issues the accesses of a kernel: layouts, and instructions' widths.
 
 ``issued_accesses`` takes those of a ttgir. ``IssueTable`` finds what the compiler made of those of
 a ttir, by their locations.
@@ -17,7 +17,7 @@ from irlens.analyze.warp_requests import SECTOR, WarpAccess, free_bits
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.copies import BULK_COPIES, BULK_STORES, COPIES, LOADS, STORES
 from irlens.isa.mlir.encoding_maps import Unmapped, linear_map
-from irlens.isa.mlir.layouts import element_bits, layout_of, read_shaped
+from irlens.isa.mlir.layouts import element_bits, read_shaped
 from irlens.isa.mlir.linear_maps import LinearMap
 
 _POINTER = re.compile(r"!tt\.ptr<([^<>,]+)(?:, \d+)?>")
@@ -25,7 +25,6 @@ _POINTER = re.compile(r"!tt\.ptr<([^<>,]+)(?:, \d+)?>")
 #: AMD's accesses by a scalar pointer and a tensor of offsets.
 _BUFFER_ACCESSES = frozenset(name for name in LOADS | STORES if ".buffer_" in name)
 _ATOMICS = frozenset({"tt.atomic_rmw", "tt.atomic_cas", "ttg.atomic_poll"})
-_PRODUCTS = frozenset({"tt.dot", "tt.dot_scaled"})
 
 
 class IssuedAccess(msgspec.Struct, frozen=True):
@@ -177,7 +176,7 @@ def _scalar(module: Module) -> LinearMap | Unmapped:
 
 
 class IssueTable:
-    """What the compiler made of the accesses and products of a ttir, found by their locations.
+    """What the compiler made of the accesses of a ttir, found by their locations.
 
     Args:
         module: The ttgir.
@@ -194,10 +193,6 @@ class IssueTable:
         for operation in module.named(*BULK_COPIES, *BULK_STORES):
             direction: Direction = "load" if operation.name in BULK_COPIES else "store"
             self._by_tma.add((direction, operation.location))
-        self._on_vectors = frozenset(
-            operation.location for operation in module.named(*_PRODUCTS)
-            if _is_blocked(module, operation)
-        )  # fmt: skip
 
     def find(self, operation: Operation, *, alone: bool) -> tuple[WarpAccess, ...] | str:
         """Return how an access of the ttir is issued, or why that is unknown.
@@ -228,14 +223,3 @@ class IssueTable:
         if len(counts) > 1 and (not alone or len(set(counts.values())) > 1):
             return "the ttgir has several different accesses for it"
         return tuple(counts)
-
-    def on_tensor_cores(self, product: Operation) -> bool:
-        """Return whether tensor cores compute a matrix product of the ttir."""
-        return product.location not in self._on_vectors
-
-
-def _is_blocked(module: Module, product: Operation) -> bool:
-    """Return whether a product's result has the layout of products without tensor cores."""
-    kinds = product.result_types or product.operand_types[-1:]
-    shaped = read_shaped(kinds[0]) if kinds else None
-    return shaped is not None and "blocked" in layout_of(module, shaped)

@@ -19,7 +19,7 @@ from irlens.analyze.mlir_loops import Chain, Loop, find_loops, user_line
 from irlens.analyze.ttgir_buffers import Buffers
 from irlens.analyze.ttgir_refusals import LoopBody, refusal
 from irlens.isa.mlir import Module, Operation
-from irlens.isa.mlir.copies import BULK_COPIES, COPIES, DOTS, LOADS
+from irlens.isa.mlir.copies import BULK_COPIES, COPIES, LOADS
 from irlens.isa.mlir.layouts import (
     Shaped,
     cta_parts,
@@ -28,13 +28,14 @@ from irlens.isa.mlir.layouts import (
     layout_of,
     read_shaped,
 )
+from irlens.isa.mlir.products import PRODUCTS
 from irlens.isa.mlir.values import Value, Values
 from irlens.model.memory import LoadState, LoopLoad
 
 _BULK_TO_SHARED = BULK_COPIES | {"amdg.async_tdm_copy_global_to_local"}
 _READS = LOADS | COPIES | _BULK_TO_SHARED
 #: Operations that use the tile in a buffer.
-_USES = DOTS | {"ttg.local_load"}
+_USES = PRODUCTS | {"ttg.local_load"}
 _POINTER = re.compile(r"!tt\.ptr<([^,<>]+)(?:, \d+)?>")
 _WIDEST_ACCESS = 16  # bytes: 128-bit loads and copies are the widest that one thread issues
 #: No pipeline is as deep as this.
@@ -84,7 +85,7 @@ class _Finder:
 
     @cached_property
     def _products(self) -> tuple[Operation, ...]:
-        return tuple(self._module.named(*DOTS))
+        return tuple(self._module.named(*PRODUCTS))
 
     def loads(self) -> Iterator[LoopLoad]:
         reads = self._named(_READS)

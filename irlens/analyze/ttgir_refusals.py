@@ -11,8 +11,8 @@ import msgspec
 
 from irlens.analyze.mlir_loops import LOADS, Loop
 from irlens.isa.mlir import Module, Operation
-from irlens.isa.mlir.copies import DOTS
 from irlens.isa.mlir.layouts import blocked, element_bits, layout_of, read_shaped
+from irlens.isa.mlir.products import PRODUCTS
 from irlens.isa.mlir.values import Value, Values
 
 #: The smallest cp.async copies 4 bytes (PTX ISA, cp.async: cp-size).
@@ -62,7 +62,7 @@ class LoopBody(msgspec.Struct, frozen=True):
         """Follow the operands in a loop's body backwards."""
         blocks = [block for region in loop.regions for block in region.blocks]
         body = [module.operations[index] for block in blocks for index in block.operations]
-        dots = [operation for operation in body if operation.name in DOTS]
+        dots = [operation for operation in body if operation.name in PRODUCTS]
         loads = [operation for operation in body if operation.name in LOADS]
         # A dot may read from shared memory what is stored there.
         stores = [operation for operation in body if operation.name == "ttg.local_store"]

@@ -13,6 +13,24 @@ from irlens.gpus.validation import require
 #: Type of the operands; of a tensor core's ("matrix core's") products whatever it accumulates in.
 Dtype: TypeAlias = Literal["fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "fp4", "int8"]
 
+#: Types of elements by whose rate products of them run.
+_RATES_OF: dict[str, Dtype] = {
+    "fp64": "fp64",
+    "fp32": "fp32",
+    "tf32": "tf32",
+    "bf16": "bf16",
+    "fp16": "fp16",
+    "int8": "int8",
+    "e2m1": "fp4",
+}
+
+
+def rate_of(element: str) -> Dtype | None:
+    """Return the type by whose rate products of an element type run: "fp8" of "e4m3"."""
+    if element.startswith(("e4m3", "e5m2", "e2m3", "e3m2")):
+        return "fp8"
+    return _RATES_OF.get(element)
+
 
 class Rates(msgspec.Struct, frozen=True, kw_only=True):
     """Operations per clock of one unit, as the vendor counts units. Constructing a row checks it.

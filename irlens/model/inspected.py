@@ -7,6 +7,7 @@ from irlens.model.estimate import TimeEstimate
 from irlens.model.label import Labelled
 from irlens.model.memory import LoopLoad, SharedMemory
 from irlens.model.pressure import Pressure
+from irlens.model.products import MatrixProduct
 from irlens.model.report import Finding, InstructionMix, Occupancy, Pipeline
 from irlens.model.resources import LocalArray, Resources, SpillSite, WarpGroup
 from irlens.model.roofline import Roofline
@@ -35,6 +36,10 @@ class Inspected(Labelled, Protocol):
     @property
     def loads(self) -> Sequence[LoopLoad]:
         """Reads of global memory in loops."""
+
+    @property
+    def products(self) -> Sequence[MatrixProduct]:
+        """Matrix products, and the types that they are computed in."""
 
     @property
     def memory(self) -> SharedMemory | None:

@@ -13,6 +13,7 @@ from irlens.model.config import Config, Target
 from irlens.model.estimate import TimeEstimate
 from irlens.model.memory import LoopLoad, SharedMemory
 from irlens.model.pressure import Pressure
+from irlens.model.products import MatrixProduct
 from irlens.model.resources import LocalArray, Resources, SpillSite, WarpGroup
 from irlens.model.roofline import Roofline
 from irlens.model.source import SourceLocation
@@ -371,9 +372,10 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
             first; empty where all warps run the same, or it is unknown.
         pipelines: One record per loop and mechanism.
         loads: Reads of global memory in the loops of the ttgir.
+        products: Matrix products, and the types that they are computed in.
         memory: Use of dynamic shared memory; ``None`` without a ttgir.
-        traffic: Traffic of global memory; ``None`` where the launch's arguments or its grid, or
-            the ttir, are not known.
+        traffic: Traffic of global memory; ``None`` where the launch's arguments or its grid are
+            not known, or there is neither ttir nor ttgir.
         roofline: Lower bounds of the launch's time; ``None`` where the traffic is or the GPU is
             unknown.
         time: Estimated time of the launch; ``None`` where the traffic is.
@@ -401,6 +403,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     warp_groups: list[WarpGroup] = []
     pipelines: list[Pipeline]
     loads: list[LoopLoad]
+    products: list[MatrixProduct] = []
     memory: SharedMemory | None
     traffic: Traffic | None = None
     roofline: Roofline | None = None

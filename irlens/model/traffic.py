@@ -88,9 +88,11 @@ class Traffic(msgspec.Struct, frozen=True, kw_only=True):
         store_requests: Requests of warps that store.
         store_sectors: Sectors that they touch.
         ideal_store_sectors: The fewest sectors that hold as many bytes.
-        flops: Floating-point operations by the operands' type ("fp16", "fp32", ...), a multiply-add
-            of a matrix product being two.
+        flops: Floating-point operations by the type that they are computed in ("fp16", "fp8", ...),
+            a multiply-add of a matrix product being two. Products count as the type by whose rate
+            they are computed.
         tensor_flops: Those of them that tensor cores do.
+        multiplied_flops: What tensor cores compute for them: three times as much for "tf32x3".
         accesses: The operations that access memory, in the order of the ttir.
         reason: Why figures are unknown; empty where all are known.
     """
@@ -108,5 +110,6 @@ class Traffic(msgspec.Struct, frozen=True, kw_only=True):
     ideal_store_sectors: int | None = None
     flops: dict[str, int] | None = None
     tensor_flops: dict[str, int] | None = None
+    multiplied_flops: dict[str, int] | None = None
     accesses: list[Access] = []
     reason: str = ""

@@ -22,6 +22,7 @@ from irlens.analyze.pipelines.ptx_loops import analyze_loops
 from irlens.analyze.pipelines.verdicts import PtxKernel
 from irlens.analyze.pipelines.warp_specialization import Specialization
 from irlens.analyze.pipelines.wgmma import find_serialized
+from irlens.analyze.products import matrix_products
 from irlens.analyze.request_runs import Runs
 from irlens.analyze.resources import Demand, find_gpu, find_occupancy, read_demand, with_grid
 from irlens.analyze.spills import Stack
@@ -35,6 +36,7 @@ from irlens.model.config import Config, Target
 from irlens.model.estimate import TimeEstimate
 from irlens.model.memory import LoopLoad, SharedMemory
 from irlens.model.pressure import Pressure, StagePressure
+from irlens.model.products import MatrixProduct
 from irlens.model.report import (
     SCHEMA,
     Finding,
@@ -311,6 +313,15 @@ class Inspection:
     def _survey(self) -> "Survey | None":
         return find_traffic(self._capture, self._parsed, self._machine, self._provenance)
 
+    @cached_property
+    def products(self) -> list[MatrixProduct]:
+        """Matrix products, and the types that they are computed in."""
+        parsed = self._parsed
+        if parsed.source is None:
+            return []
+        found = matrix_products(parsed.source, parsed.ttgir, parsed.assembly, self._gpu)
+        return [found[index] for index in sorted(found)]
+
     @property
     def traffic(self) -> Traffic | None:
         """Traffic of global memory."""
@@ -384,6 +395,7 @@ class Inspection:
                 runs=self.runs,
                 roofline=self.roofline,
                 contradictions=self._agreement.contradictions,
+                products=tuple(self.products),
             )
         )
 

@@ -6,6 +6,7 @@ import msgspec
 
 from irlens.analyze.facts import Provenance
 from irlens.analyze.numpy_import import load_numpy
+from irlens.analyze.products import matrix_products
 from irlens.analyze.roofline import roofline
 from irlens.artifacts import npy
 from irlens.gpus import Dtype, Gpu
@@ -23,7 +24,7 @@ NO_LAUNCH = "the launch is unknown: --arg and --grid give its arguments and its 
 _NO_GRID = "the grid is unknown: --grid gives it"
 #: Bytes in which memory delivers: an H200 reads 64 for each sector of 32 that stands alone.
 _DRAM_GRANULE = 64
-#: What evaluating an untrusted ttir raises where it holds what no compiler writes. A report of
+#: What evaluating untrusted text raises where it holds what no compiler writes. A report of
 #: everything else must not fail with it.
 _EVALUATION_ERRORS = (
     ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, RecursionError,
@@ -65,17 +66,17 @@ def find_traffic(
         ArtifactError: A file with a tensor's contents is gone or unreadable.
     """
     config = capture.config
-    if parsed.ttir is None:
-        provenance.missing("there is no ttir in this capture", "traffic")
+    if parsed.source is None:
+        provenance.missing("there is neither ttir nor ttgir in this capture", "traffic")
         return None
     if not config.args or config.grid is None:
         provenance.missing(_NO_GRID if config.args else NO_LAUNCH, "traffic")
         return None
-    survey = _survey(capture, parsed, parsed.ttir, machine)
+    survey = _survey(capture, parsed, parsed.source, machine)
     traffic = survey.traffic
     if traffic.read_bytes is not None:
-        origin = "ttir, its addresses and masks evaluated for every program of the grid"
-        provenance.known(origin, "traffic")
+        origin = "its addresses and masks evaluated for every program of the grid"
+        provenance.known(f"{parsed.source.stage}, {origin}", "traffic")
     if traffic.load_sectors is not None or traffic.store_sectors is not None:
         origin = "the same, with the layouts of the ttgir and the machine code's widths"
         provenance.known(origin, "traffic.load_sectors", "traffic.store_sectors")
@@ -95,9 +96,9 @@ def first_program(capture: Capture, parsed: Parsed, machine: Machine) -> "Survey
     Raises:
         ArtifactError: A file with a tensor's contents is gone or unreadable.
     """
-    if parsed.ttir is None or capture.config.grid is None:
+    if parsed.source is None or capture.config.grid is None:
         return None
-    return _survey(capture, parsed, parsed.ttir, machine, first=1)
+    return _survey(capture, parsed, parsed.source, machine, first=1)
 
 
 def find_roofline(
@@ -114,9 +115,11 @@ def find_roofline(
         return None  # "traffic" or "target" has the reason
     read, written = traffic.distinct_read_bytes, traffic.distinct_written_bytes
     tensor, vector = _operations(traffic)
-    result = roofline(
-        gpu, None if read is None or written is None else read + written, tensor, vector
-    )
+    moved = None if read is None or written is None else read + written
+    result = roofline(gpu, moved, tensor, vector)
+    if moved and traffic.flops is not None:
+        per_byte = sum(traffic.flops.values()) / moved
+        result = msgspec.structs.replace(result, flops_per_byte=per_byte)
     if result.reason and not traffic.reason:
         provenance.missing(result.reason, "roofline")
     if result.memory_us is not None or result.compute_us is not None:
@@ -125,7 +128,7 @@ def find_roofline(
 
 
 def _survey(
-    capture: Capture, parsed: Parsed, ttir: Module, machine: Machine, first: int | None = None
+    capture: Capture, parsed: Parsed, source: Module, machine: Machine, first: int | None = None
 ) -> "Survey":
     # Most captures have no launch, and need no numpy.
     load_numpy()
@@ -134,26 +137,27 @@ def _survey(
     from irlens.analyze.traffic.values import UnknownTrafficError
 
     contents = {name: npy.read(stage) for name, stage in capture.contents.items()}
-    assembly = parsed.ptx or parsed.amdgcn
+    assembly = parsed.assembly
     granule = machine.gpu.arch.memory_granule if machine.gpu is not None else None
     try:
         issued = None
         if parsed.ttgir is not None and assembly is not None and granule is not None:
             issued = IssueTable(parsed.ttgir, assembly, granule)
         return traffic.survey(
-            ttir,
+            source,
             capture.config.args,
             capture.config.grid or (1, 1, 1),
             granules=traffic.Granules(_DRAM_GRANULE, granule or _DRAM_GRANULE),
             issued=issued,
             wave=machine.wave if first is None else None,
             contents=contents,
+            products=matrix_products(source, parsed.ttgir, assembly, machine.gpu),
             first=first,
         )
     except UnknownTrafficError as error:
         return traffic.Survey(Traffic(reason=str(error)))
     except _EVALUATION_ERRORS as error:
-        reason = f"the ttir cannot be evaluated: {type(error).__name__}"
+        reason = f"the {source.stage} cannot be evaluated: {type(error).__name__}"
         return traffic.Survey(Traffic(reason=reason))
 
 
@@ -163,4 +167,5 @@ def _operations(traffic: Traffic) -> tuple[dict[Dtype, int] | None, dict[Dtype, 
         return None, None
     tensor = traffic.tensor_flops
     vector = {name: number - tensor.get(name, 0) for name, number in traffic.flops.items()}
-    return cast(dict[Dtype, int], tensor), cast(dict[Dtype, int], vector)
+    multiplied = tensor if traffic.multiplied_flops is None else traffic.multiplied_flops
+    return cast(dict[Dtype, int], multiplied), cast(dict[Dtype, int], vector)

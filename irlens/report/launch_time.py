@@ -108,12 +108,12 @@ def find_time(
 
 
 def arguments_of(
-    ttir: mlir.Module, config: Config, grid: tuple[int, int, int], threads: int
+    source: mlir.Module, config: Config, grid: tuple[int, int, int], threads: int
 ) -> "Arguments":
     """Return a launch as its kernel's machine code sees it.
 
     Args:
-        ttir: Names the parameters.
+        source: The ttir or ttgir, which names the parameters.
         config: Its arguments.
         grid: CTAs in x, y and z.
         threads: Threads of a CTA.
@@ -124,10 +124,10 @@ def arguments_of(
     from irlens.analyze.time.dataflow import UnknownPathError
     from irlens.analyze.time.launched import Arguments
 
-    if ttir.kernel is None:
-        raise UnknownPathError("the ttir has no single kernel, or is not understood")
+    if source.kernel is None:
+        raise UnknownPathError(f"the {source.stage} has no single kernel, or is not understood")
     return Arguments(
-        names=tuple(e.name.removeprefix("%") for e in ttir.kernel.regions[0].blocks[0].arguments),
+        names=tuple(e.name.removeprefix("%") for e in source.kernel.regions[0].blocks[0].arguments),
         values={n: v for n, v in config.args.items() if not isinstance(v, str)},
         grid=grid,
         warps=threads // _WARP,
@@ -155,13 +155,13 @@ def _of_code(
     section = machine_code(capture, parsed, provenance)
     kernels = [each for each in cubins.read(cubin).kernels if each.name == capture.kernel]
     grid = capture.config.grid
-    if section is None or not kernels or parsed.ttir is None or grid is None:
+    if section is None or not kernels or parsed.source is None or grid is None:
         return "the cubin holds no kernel of this name"
     flow = sass_cfg.build(section)
     control = decode_all(cubins.code_sections(cubin).get(section.name, b""))
     if len(control) < len(section.instructions):
         return "the cubin's code is not what the disassembler read"
-    arguments = arguments_of(parsed.ttir, capture.config, grid, threads)
+    arguments = arguments_of(parsed.source, capture.config, grid, threads)
     walker = paths.Machine(section, flow)
     followed = launches.follow(walker, kernels[0], arguments)
     wavefronts = {
@@ -181,7 +181,7 @@ def _of_code(
         launched.program,
         Wave(ctas, occupancy.waves or 1.0, machine.resident, looping),
         machine.caches(shared),
-        outermost_loops(parsed.ttir),
+        outermost_loops(parsed.source),
         counting.spilled(code, followed, machine, local * threads),
     )
     if isinstance(moved, str):

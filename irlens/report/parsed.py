@@ -38,6 +38,16 @@ class Parsed(msgspec.Struct, frozen=True, kw_only=True):
     functions_left_out: int = 0
     listings: "CodeListings | None" = None
 
+    @property
+    def source(self) -> mlir.Module | None:
+        """The IR that is closest to the source: the ttir; the ttgir of Gluon, which has none."""
+        return self.ttir or self.ttgir
+
+    @property
+    def assembly(self) -> "ptx.Function | amdgcn.Function | None":
+        """The kernel's function in PTX or AMD's assembly, whichever there is."""
+        return self.ptx or self.amdgcn
+
 
 def parse(
     capture: Capture, provenance: Provenance, *, sass: bool, listings: "CodeListings | None" = None

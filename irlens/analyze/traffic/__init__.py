@@ -26,6 +26,7 @@ from irlens.analyze.traffic.tiles import tiles_of
 from irlens.analyze.traffic.values import Array, UnknownTrafficError
 from irlens.analyze.warp_requests import WarpAccess
 from irlens.isa.mlir import Module, Operation
+from irlens.model.products import MatrixProduct
 from irlens.model.traffic import Access, OutOfBounds, Traffic
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ def count(
     issued: IssueTable | None = None,
     wave: int | None = None,
     contents: "Mapping[str, NDArray[Any]] | None" = None,
+    products: Mapping[int, MatrixProduct] | None = None,
     first: int | None = None,
 ) -> Traffic:
     """Count what a launch requests of global memory, and its floating-point operations.
@@ -97,11 +99,12 @@ def count(
         issued: How the machine issues the accesses, for requests and sectors.
         wave: Programs that run at the same time, for ``wave_read_bytes``.
         contents: What tensors of integers hold, by argument, where addresses depend on them.
+        products: The types that its products are computed in, by index of the operation.
         first: Count only so many programs, the first in the order x, y, z.
     """
     return survey(
         module, arguments, grid, granules=None, issued=issued, wave=wave, contents=contents,
-        first=first,
+        products=products, first=first,
     ).traffic  # fmt: skip
 
 
@@ -114,15 +117,16 @@ def survey(
     issued: IssueTable | None = None,
     wave: int | None = None,
     contents: "Mapping[str, NDArray[Any]] | None" = None,
+    products: Mapping[int, MatrixProduct] | None = None,
     first: int | None = None,
 ) -> Survey:
     """Count the same as ``count``, and the footprint in granules of so many bytes, if given."""
     launch = Launch(arguments, grid, contents or {})
     try:
         with suppress(TooManyIntervalsError):
-            return _counted(module, launch, issued, wave, first, granules, Strides())
+            return _counted(module, launch, issued, wave, first, granules, Strides(), products)
         strides = _strides(module, launch)
-        return _counted(module, launch, issued, wave, first, granules, strides)
+        return _counted(module, launch, issued, wave, first, granules, strides, products)
     except (UnknownTrafficError, TooManyIntervalsError) as error:
         return Survey(Traffic(reason=str(error)))
 
@@ -147,6 +151,7 @@ def _counted(
     first: int | None,
     granules: Granules | None,
     strides: Strides,
+    products: Mapping[int, MatrixProduct] | None,
 ) -> Survey:
     """Return a launch's survey.
 
@@ -167,7 +172,7 @@ def _counted(
         tallies.update(some)
         executed.update(evaluation.executions)
         reason = reason or evaluation.reason
-    traffic = tallies.traffic(count_flops(module, executed, issued), reason)
+    traffic = tallies.traffic(count_flops(module, executed, products), reason)
     footprint = None if reason or granules is None else tallies.footprint(granules)
     return Survey(traffic, footprint, tallies.runs())
 
@@ -230,15 +235,18 @@ class _Tallies:
             else:
                 self._tallies[key] = tally
 
-    def traffic(self, flops: Flops, reason: str) -> Traffic:
+    def traffic(self, flops: Flops | None, reason: str) -> Traffic:
         """Return the record of a launch."""
         accesses = [
             self._access(self._module.operations[index], argument, tally)
             for (index, argument), tally in sorted(self._tallies.items())
         ]
-        operations = Traffic(
-            accesses=accesses, flops=flops.total, tensor_flops=flops.tensor, reason=reason
-        )
+        operations = Traffic(accesses=accesses, reason=reason)
+        if flops is not None:
+            operations = msgspec.structs.replace(
+                operations, flops=flops.total, tensor_flops=flops.tensor,
+                multiplied_flops=flops.multiplied,
+            )  # fmt: skip
         if reason:
             return operations
         reads, writes = LOADS | ATOMICS, STORES | ATOMICS

@@ -2,7 +2,7 @@
 
 An addition, a product, a comparison's larger value and a function such as ``exp`` are one each, a
 fused multiply-add two. A reduction of n elements is n - 1 of its combining operation, and a product
-of M × K by K × N matrices is 2 MNK.
+of M × K by K × N matrices is 2 MNK, of the type that it is computed in.
 """
 
 from collections import Counter
@@ -11,47 +11,67 @@ from math import prod
 
 import msgspec
 
-from irlens.analyze.issue_table import IssueTable
+from irlens.analyze.products import matrix_products
 from irlens.analyze.traffic.arithmetic import element_of
 from irlens.isa.mlir import Module, Operation
+from irlens.isa.mlir.products import PRODUCTS
+from irlens.model.products import MatrixProduct
 
 _VECTOR = {"f64": "fp64", "f32": "fp32", "f16": "fp16", "bf16": "bf16"}
-_TENSOR = {**_VECTOR, "i8": "int8", "i4": "int4"}
 _ARITHMETIC = frozenset(
     f"arith.{name}f"
     for name in ("add", "sub", "mul", "div", "rem", "neg", "maxnum", "minnum", "maximum", "minimum")
 )
 _TRITON = frozenset({"tt.clampf", "tt.precise_divf", "tt.precise_sqrt"})
-_PRODUCTS = frozenset({"tt.dot", "tt.dot_scaled"})
 _COMBINATIONS = frozenset({"tt.reduce", "tt.scan"})
 
 
 class Flops(msgspec.Struct, frozen=True):
-    """Floating-point operations by type: all, and those that tensor cores do."""
+    """Floating-point operations by the type that they are computed in.
+
+    Attributes:
+        total: All.
+        tensor: Those of products that tensor cores compute.
+        multiplied: What the tensor cores multiply for them, where a product takes several.
+    """
 
     total: dict[str, int]
     tensor: dict[str, int]
+    multiplied: dict[str, int]
 
 
 def count_flops(
-    module: Module, executed: Mapping[int, int], issued: IssueTable | None = None
-) -> Flops:
+    module: Module,
+    executed: Mapping[int, int],
+    products: Mapping[int, MatrixProduct] | None = None,
+) -> Flops | None:
     """Count the operations of a launch.
 
     Args:
-        module: The kernel's ttir.
+        module: The kernel's ttir, or the ttgir of one without.
         executed: How often each operation is executed, by index.
-        issued: What the compiler makes of the kernel; without it, products are the tensor cores'.
+        products: The products of the module by the index of their operation, as they are computed;
+            without them, products are the tensor cores', in their operands' own types.
+
+    Returns:
+        ``None`` where a product is not understood.
     """
+    if products is None:
+        products = matrix_products(module, None, None, None)
     total: Counter[str] = Counter()
     tensor: Counter[str] = Counter()
+    multiplied: Counter[str] = Counter()
     for index, times in sorted(executed.items()):
         operation = module.operations[index]
-        if operation.name in _PRODUCTS:
-            dtype, each = _product(operation)
+        if operation.name in PRODUCTS:
+            product = products.get(index)
+            if product is None:
+                return None
+            dtype, each = product.rate or product.operands, 2 * product.multiplications
             total[dtype] += times * each
-            if issued is None or issued.on_tensor_cores(operation):
+            if product.on_tensor_cores is not False:
                 tensor[dtype] += times * each
+                multiplied[dtype] += times * each * product.repeated
         elif operation.name in _COMBINATIONS:
             for inner in module.body(operation):
                 dtype, each = _elementwise(inner)
@@ -61,7 +81,7 @@ def count_flops(
             dtype, each = _elementwise(operation)
             if each:
                 total[dtype] += times * each
-    return Flops(dict(sorted(total.items())), dict(sorted(tensor.items())))
+    return Flops(*(dict(sorted(each.items())) for each in (total, tensor, multiplied)))
 
 
 def _elementwise(operation: Operation) -> tuple[str, int]:
@@ -80,15 +100,3 @@ def _combined(operation: Operation) -> int:
     shape, _ = element_of(operation.operand_types[0])
     axis = int(operation.attributes["axis"].split()[0])
     return prod(shape) // shape[axis] * (shape[axis] - 1)
-
-
-def _product(operation: Operation) -> tuple[str, int]:
-    left, right = operation.operand_types[0], operation.operand_types[1]
-    shape, element = element_of(left)
-    columns = element_of(right)[0][-1]
-    if operation.name == "tt.dot_scaled":
-        right = operation.operand_types[-1] if len(operation.operand_types) > 2 else right
-    dtype = _TENSOR.get(element, "fp8" if element.startswith("f8") else element)
-    if element == "f32" and "tf32" in operation.attributes.get("inputPrecision", ""):
-        dtype = "tf32"
-    return dtype, 2 * prod(shape) * columns

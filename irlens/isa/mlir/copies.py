@@ -37,17 +37,6 @@ TDM_LOADS = frozenset(
 TDM_STORES = frozenset({"amdg.async_tdm_copy_local_to_global", "amdg.async_tdm_scatter"})
 #: Matrix products to tensor memory, and their commit; both signal a barrier.
 TCGEN05 = frozenset({"ttng.tc_gen5_mma", "ttng.tc_gen5_mma_scaled", "ttng.tc_gen5_commit"})
-#: Matrix products on tensor cores or by multiply-adds.
-DOTS = frozenset(
-    {
-        "tt.dot",
-        "tt.dot_scaled",
-        "ttng.tc_gen5_mma",
-        "ttng.tc_gen5_mma_scaled",
-        "ttng.warp_group_dot",
-    }
-)
-
 #: The mechanisms of the report that an asynchronous operation can belong to.
 KINDS: dict[str, tuple[PipelineKind, ...]] = {
     **dict.fromkeys(COPIES, ("cp.async", "direct-to-lds")),

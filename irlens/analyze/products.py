@@ -1,0 +1,234 @@
+"""The types that matrix products are computed in, from the matrix instructions at their place.
+
+The compiler converts operands that the GPU's tensor cores do not multiply. The conversion may be in
+the ttgir, or in what it becomes: only the instructions show it. Where a product's place has none,
+the ttgir's operands say what is known.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from irlens.gpus import Dtype, Gpu
+from irlens.gpus.rates import rate_of
+from irlens.isa import ptx
+from irlens.isa.matrix import MatrixInstruction
+from irlens.isa.mlir import Module, Operation
+from irlens.isa.mlir.layouts import layout_of, read_shaped
+from irlens.isa.mlir.products import Product, products
+from irlens.isa.ptx.products import matrix_instruction as of_ptx
+from irlens.model.products import MatrixProduct
+from irlens.model.source import SourceLocation
+
+if TYPE_CHECKING:
+    from irlens.isa import amdgcn
+
+_Place = tuple[SourceLocation, ...]
+#: The slowest first; of two operands' types the slower is the product's.
+_SLOWEST: tuple[Dtype, ...] = ("fp64", "fp32", "tf32", "bf16", "fp16", "int8", "fp8", "fp4")
+
+
+def matrix_products(
+    source: Module,
+    ttgir: Module | None,
+    assembly: "ptx.Function | amdgcn.Function | None",
+    gpu: Gpu | None,
+) -> dict[int, MatrixProduct]:
+    """Return the products of a kernel by the index of their operation.
+
+    Args:
+        source: The ttir, or the ttgir of a kernel without one.
+        ttgir: The ttgir.
+        assembly: The kernel in the stage that has its instructions.
+        gpu: The GPU, for its rates.
+    """
+    found = list(products(source))
+    if not found:
+        return {}
+    compiled = _Compiled(ttgir, assembly)
+    per_block = _per_block(found)
+    return {
+        operation.index: _record(operation, product, compiled, gpu, per_block[operation.location])
+        for operation, product in found
+    }
+
+
+class _Twin(msgspec.Struct, frozen=True):
+    """A product of the ttgir.
+
+    Attributes:
+        product: Its shape, and its operands' types behind the compiler's conversions.
+        blocked: Whether its result has the layout of products without tensor cores.
+    """
+
+    product: Product
+    blocked: bool
+
+
+class _Compiled:
+    """What the compiler made of the products of a kernel, by their places.
+
+    Args:
+        ttgir: The ttgir.
+        assembly: The kernel in the stage that has its instructions.
+    """
+
+    def __init__(
+        self, ttgir: Module | None, assembly: "ptx.Function | amdgcn.Function | None"
+    ) -> None:
+        self.is_read = assembly is not None
+        self.twins: defaultdict[_Place, list[_Twin]] = defaultdict(list)
+        self.per_block: Mapping[_Place, int] = {}
+        if ttgir is not None:
+            made = list(products(ttgir))
+            self.per_block = _per_block(made)
+            for operation, product in made:
+                twin = _Twin(product, _is_blocked(ttgir, operation))
+                self.twins[operation.location].append(twin)
+        self._instructions: defaultdict[_Place, set[MatrixInstruction]] = defaultdict(set)
+        for place, instruction in _instructions(assembly):
+            self._instructions[place].add(instruction)
+
+    def instructions(self, place: _Place) -> set[MatrixInstruction]:
+        """Return the matrix instructions at a place.
+
+        Without any there they are those of the whole kernel, if these all multiply one type.
+        """
+        if place in self._instructions:
+            return self._instructions[place]
+        kernel = set().union(*self._instructions.values())
+        return (
+            kernel if len({(each.left, each.right, each.rate) for each in kernel}) == 1 else set()
+        )
+
+    @property
+    def has_instructions(self) -> bool:
+        """Whether the kernel has matrix instructions at all."""
+        return bool(self._instructions)
+
+
+def _instructions(
+    assembly: "ptx.Function | amdgcn.Function | None",
+) -> Iterator[tuple[_Place, MatrixInstruction]]:
+    if isinstance(assembly, ptx.Function):
+        for instruction in assembly.instructions:
+            if (found := of_ptx(instruction)) is not None:
+                yield instruction.locations, found
+    elif assembly is not None:
+        from irlens.isa.amdgcn.products import matrix_instruction as of_amdgcn
+
+        for operation in assembly.instructions:
+            if (found := of_amdgcn(operation)) is not None:
+                yield operation.locations, found
+
+
+def _per_block(found: list[tuple[Operation, Product]]) -> Mapping[_Place, int]:
+    """Return the multiply-adds at each place, of the block that has the most.
+
+    Pipelining peels iterations off a loop: their products are the same ones again.
+    """
+    totals: Counter[tuple[_Place, int | None]] = Counter()
+    for operation, product in found:
+        totals[operation.location, operation.parent] += product.multiplications
+    most: Counter[_Place] = Counter()
+    for (place, _), total in totals.items():
+        most[place] = max(most[place], total)
+    return most
+
+
+def _record(
+    operation: Operation, product: Product, compiled: _Compiled, gpu: Gpu | None, own: int
+) -> MatrixProduct:
+    place = operation.location
+    record = MatrixProduct(
+        line=operation.span.line,
+        source=place[0] if place else None,
+        operation=operation.name,
+        shape=(*((product.batch,) if product.batch > 1 else ()), product.m, product.n, product.k),
+        operands=_pair(product.left, product.right),
+        repeated=max(1, compiled.per_block.get(place, 0) // own),
+    )
+    put = partial(msgspec.structs.replace, record)
+    twins = compiled.twins.get(place, [])
+    multiplied = twins[0].product if twins else product
+    as_converted = _pair(multiplied.left, multiplied.right)
+    found = compiled.instructions(place)
+    types = _types(found)
+    if any(each.blocked for each in twins) or (compiled.is_read and not compiled.has_instructions):
+        # Products without tensor cores are multiply-adds in the type of the ttgir's operands.
+        rate = _slower(multiplied.left, multiplied.right)
+        slowdown = _slowdown(product, rate, gpu, tensor=False)
+        return put(computed=as_converted, rate=rate, on_tensor_cores=False, slowdown=slowdown)
+    if len(types) != 1:
+        rate = _own_rate(multiplied)
+        if types:
+            reason = "its instructions multiply several types"
+            return put(rate=rate, on_tensor_cores=True, reason=reason)
+        if compiled.is_read or not twins:
+            return put(rate=rate, reason="no matrix instruction has its location")
+        slowdown = _slowdown(product, rate, gpu, tensor=True)
+        return put(computed=as_converted, rate=rate, on_tensor_cores=True, slowdown=slowdown)
+    name, rate = _multiplied(*next(iter(types)), multiplied)
+    return put(
+        computed=name,
+        rate=rate,
+        on_tensor_cores=True,
+        instruction=min(each.name for each in found),
+        slowdown=_slowdown(product, rate, gpu, tensor=True),
+    )
+
+
+def _multiplied(left: str, right: str, rate: Dtype, operands: Product) -> tuple[str, Dtype]:
+    """Return what an instruction multiplies, as the operands spell it, and at which rate."""
+    if left:
+        return _pair(_spelled(left, operands.left), _spelled(right, operands.right)), rate
+    # tcgen05 leaves the types to its operands: kind::f16 stands for bf16, too.
+    if operands.left == "fp32":
+        return rate, rate
+    rate = "bf16" if rate == "fp16" and operands.left == "bf16" else rate
+    return _pair(operands.left, operands.right), rate
+
+
+def _types(instructions: set[MatrixInstruction]) -> set[tuple[str, str, Dtype]]:
+    return {(each.left, each.right, each.rate) for each in instructions}
+
+
+def _spelled(name: str, operand: str) -> str:
+    """Return a type as the operand spells it: AMD's "fp8" is "e4m3" on some GPUs, "e4m3fnuz"."""
+    kinds = {"fp8": "e4m3", "bf8": "e5m2"}
+    return operand if operand.startswith(kinds.get(name, " ")) else name
+
+
+def _pair(left: str, right: str) -> str:
+    return left if left == right else f"{left} × {right}"
+
+
+def _slower(left: str, right: str) -> Dtype | None:
+    rates = [rate_of(left), rate_of(right)]
+    return next((each for each in _SLOWEST if each in rates), None) if None not in rates else None
+
+
+def _own_rate(product: Product) -> Dtype | None:
+    """Return the type by whose rate a product of such operands can run."""
+    return rate_of(product.precision) if product.precision else _slower(product.left, product.right)
+
+
+def _slowdown(
+    product: Product, rate: Dtype | None, gpu: Gpu | None, *, tensor: bool
+) -> float | None:
+    """Return how many times as long a product takes as in its operands' own type."""
+    own = _own_rate(product)
+    if gpu is None or gpu.rates is None or own is None or rate is None:
+        return None
+    actual = (gpu.rates.tensor if tensor else gpu.rates.vector).get(rate)
+    best = gpu.rates.tensor.get(own)
+    return best / actual if best and actual else None
+
+
+def _is_blocked(module: Module, product: Operation) -> bool:
+    """Return whether a product's result has the layout of products without tensor cores."""
+    shaped = read_shaped(product.result_types[0]) if product.result_types else None
+    return shaped is not None and "blocked" in layout_of(module, shaped)
