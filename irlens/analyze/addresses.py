@@ -11,6 +11,7 @@ from irlens.analyze.axis_info import ANY, Axis, Value
 from irlens.analyze.global_accesses import Direction
 from irlens.analyze.mlir_loops import user_line
 from irlens.isa.mlir import Argument, Module, Operation
+from irlens.isa.mlir.global_memory import ATOMICS, LOADS, POINTERS, buffer_values
 from irlens.isa.mlir.layouts import element_bits, read_shaped
 from irlens.isa.mlir.values import Value as Name
 from irlens.isa.mlir.values import Values
@@ -24,17 +25,19 @@ _INTEGER = re.compile(r"i[0-9]{1,3}")
 _POINTER = re.compile(r"!tt\.ptr<([^<>,]+)(?:, \d+)?>")
 _NUMBER = re.compile(r"(?:dense<)?(-?[0-9]{1,18})>?")
 _HINT = re.compile(r"dense<\[?([0-9, ]{1,60})\]?>")
-_SAME = frozenset({"arith.extsi", "arith.extui", "arith.trunci", "arith.index_cast"})
+_SAME = frozenset(
+    {"arith.extsi", "arith.extui", "arith.trunci", "arith.index_cast", "ttg.convert_layout"}
+)
 
 
 class Access(msgspec.Struct, frozen=True):
-    """One ``tt.load`` or ``tt.store`` of a tensor of pointers.
+    """One load or store of a tensor of pointers, an asynchronous copy being a load.
 
     Attributes:
         direction: "load" or "store".
         location: Innermost frame first.
         source: The user's line of Python.
-        line: 1-based line in the ttir.
+        line: 1-based line in the ttir, or the ttgir.
         element_bytes: Bytes of one element.
         pointer: Addresses in bytes.
         mask: ``None`` without one.
@@ -84,7 +87,7 @@ class Addresses:
     """Evaluates the addresses of a module for one or several assumptions about its arguments.
 
     Args:
-        module: A ttir.
+        module: A ttir, or a ttgir.
     """
 
     def __init__(self, module: Module) -> None:
@@ -125,23 +128,28 @@ class _Walk:
                 break
         else:  # does not converge: give up what the loops carry
             self._evaluate({name: axis_info.unknown(v.shape) for name, v in carried.items()})
-        for operation in self._module.named("tt.load", "tt.store"):
+        for operation in self._module.named(*POINTERS.keys() - ATOMICS):
             access = self._access(operation)
             if access is not None:
                 yield access
 
     def _access(self, operation: Operation) -> Access | None:
-        operands = self._names.operands[operation.index]
-        pointer = self._value(operands[0] if operands else None)
+        operands = [self._value(name) for name in self._names.operands[operation.index]]
+        at = POINTERS[operation.name]
+        pointer = operands[at.pointer] if len(operands) > at.pointer else None
         bits = _pointee_bits(operation.operand_types[0]) if operation.operand_types else None
+        if at.offsets:
+            bits = element_bits(buffer_values(operation)[1])
+            pointer = _offset(pointer, operands[at.pointer + 1 :], bits)
         if pointer is None or not pointer.shape or bits is None:
             return None
-        position = 1 if operation.name == "tt.load" else 2
-        mask = self._value(operands[position]) if len(operands) > position else None
+        mask = operands[at.mask] if at.mask is not None and len(operands) > at.mask else None
+        if at.offsets and mask is not None and not mask.shape:
+            mask = None  # the stride, which the cache of buffers is swizzled by
         if mask is not None and mask.shape != pointer.shape:
             return None
         return Access(
-            direction="load" if operation.name == "tt.load" else "store",
+            direction="load" if operation.name in LOADS else "store",
             location=operation.location,
             source=user_line(operation),
             line=operation.span.line,
@@ -211,6 +219,17 @@ class _Walk:
         complete = len(known) == len(operands)
         value = _evaluate(operation, shape, known) if complete else axis_info.unknown(shape)
         self._values[Name(operation.index, 0)] = value
+
+
+def _offset(pointer: Value | None, operands: list[Value | None], bits: int | None) -> Value | None:
+    """Return the addresses of a buffer access: a pointer, and offsets in elements behind it."""
+    offsets = operands[0] if operands else None
+    if pointer is None or offsets is None or bits is None:
+        return None
+    axes = tuple(map(axis_info.still, offsets.shape))
+    base = Value(offsets.shape, axes, pointer.divisor, pointer.constant, pointer.symbol)
+    size = axis_info.number(max(bits // 8, 1), offsets.shape)
+    return axis_info.add(base, axis_info.multiply(offsets, size))
 
 
 def _arguments(function: Operation) -> tuple[Argument, ...]:

@@ -35,7 +35,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         pipelines: Software pipelines found in the machine-level IR.
         threads: Threads per CTA, those of partitions included.
         warp_groups: Which warps run what, where not all of them do the same.
-        ttir: The IR before layouts: the source, inlined and simplified.
+        ttir: The IR before layouts: the source, inlined and simplified. For Gluon, which has none,
+            the ttgir.
         ttgir: The IR with layouts, after software pipelining.
         loads: Reads of global memory in the ttgir's loops.
         ptx: The kernel's function in the PTX.

@@ -6,7 +6,7 @@ a ttir, by their locations.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import msgspec
@@ -17,6 +17,8 @@ from irlens.analyze.warp_requests import SECTOR, WarpAccess, free_bits
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.copies import BULK_COPIES, BULK_STORES, COPIES, LOADS, STORES
 from irlens.isa.mlir.encoding_maps import Unmapped, linear_map
+from irlens.isa.mlir.global_memory import ATOMICS, BULK_LOADS
+from irlens.isa.mlir.global_memory import BULK_STORES as ALL_BULK_STORES
 from irlens.isa.mlir.layouts import element_bits, read_shaped
 from irlens.isa.mlir.linear_maps import LinearMap
 
@@ -24,7 +26,7 @@ _POINTER = re.compile(r"!tt\.ptr<([^<>,]+)(?:, \d+)?>")
 
 #: AMD's accesses by a scalar pointer and a tensor of offsets.
 _BUFFER_ACCESSES = frozenset(name for name in LOADS | STORES if ".buffer_" in name)
-_ATOMICS = frozenset({"tt.atomic_rmw", "tt.atomic_cas", "ttg.atomic_poll"})
+_NO_COUNTERS = "atomic operations have counters of their own"
 
 
 class IssuedAccess(msgspec.Struct, frozen=True):
@@ -176,7 +178,7 @@ def _scalar(module: Module) -> LinearMap | Unmapped:
 
 
 class IssueTable:
-    """What the compiler made of the accesses of a ttir, found by their locations.
+    """What the compiler made of the accesses of a ttir, found by their locations, or of a ttgir.
 
     Args:
         module: The ttgir.
@@ -187,12 +189,38 @@ class IssueTable:
     def __init__(self, module: Module, assembly: Assembly, granule: int = SECTOR) -> None:
         self._by_place: defaultdict[Place, list[WarpAccess | str]] = defaultdict(list)
         self._by_tma: set[Place] = set()
+        self._module = module
+        self._own: dict[int, WarpAccess | str] = {}
         for each in issued_accesses(module, assembly, granule):
             place = _place(module.operations[each.operation])
-            self._by_place[place].append(each.access or each.reason or "")
+            self._own[each.operation] = each.access or each.reason or ""
+            self._by_place[place].append(self._own[each.operation])
         for operation in module.named(*BULK_COPIES, *BULK_STORES):
             direction: Direction = "load" if operation.name in BULK_COPIES else "store"
             self._by_tma.add((direction, operation.location))
+
+    def of_module(self, module: Module) -> Callable[[Operation], tuple[WarpAccess, ...] | str]:
+        """Return what finds how an access of a module is issued, or why that is unknown.
+
+        Args:
+            module: The ttgir itself, or the ttir that it was made from.
+        """
+        if module is self._module:
+            return self._of_own
+        places = Counter((each.name, each.location) for each in module.operations)
+
+        def find(operation: Operation) -> tuple[WarpAccess, ...] | str:
+            return self.find(operation, alone=places[operation.name, operation.location] == 1)
+
+        return find
+
+    def _of_own(self, operation: Operation) -> tuple[WarpAccess, ...] | str:
+        if operation.name in ATOMICS:
+            return _NO_COUNTERS
+        if operation.name in BULK_LOADS | ALL_BULK_STORES:
+            return ()
+        found = self._own.get(operation.index, "its layout is not read")
+        return found if isinstance(found, str) else (found,)
 
     def find(self, operation: Operation, *, alone: bool) -> tuple[WarpAccess, ...] | str:
         """Return how an access of the ttir is issued, or why that is unknown.
@@ -206,8 +234,8 @@ class IssueTable:
             same elements in several layouts. Empty where the TMA copies them, which makes no
             requests of warps.
         """
-        if operation.name in _ATOMICS:
-            return "atomic operations have counters of their own"
+        if operation.name in ATOMICS:
+            return _NO_COUNTERS
         direction: Direction = "store" if operation.name.endswith("store") else "load"
         place = (direction, operation.location)
         found = self._by_place.get(place, [])

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from irlens.analyze.traffic.accesses import LOADS, Reference
+from irlens.analyze.traffic.accesses import Reference
 from irlens.analyze.traffic.launch import Launch
 from irlens.analyze.traffic.runs import run
 from irlens.analyze.traffic.values import (
@@ -19,6 +19,7 @@ from irlens.analyze.traffic.values import (
     truth,
 )
 from irlens.isa.mlir import Module, Operation
+from irlens.isa.mlir.global_memory import LOADS
 
 #: Elements whose addresses are compared one by one.
 _MOST_ELEMENTS = 1 << 21

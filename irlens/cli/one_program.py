@@ -110,8 +110,10 @@ def _evaluated(
     from irlens.model.program import Program
 
     grid = report.config.grid
-    if capture is None or "ttir" not in capture.stages:
-        raise CaptureError("--program needs a capture with its ttir")
+    held = () if capture is None else capture.stages
+    stage = next((name for name in ("ttir", "ttgir") if name in held), None)
+    if capture is None or stage is None:
+        raise CaptureError("--program needs a capture with its ttir, or its ttgir")
     if grid is None or not report.config.args:
         raise CaptureError(f"the launch of {report.kernel} is unknown", hint="add --arg and --grid")
     if any(at >= extent for at, extent in zip(program, grid, strict=True)):
@@ -119,7 +121,7 @@ def _evaluated(
             f"{report.kernel} has no such program: its grid is {' × '.join(map(str, grid))},"
             f" {prod(grid):,} programs"
         )
-    module = parse(capture.stages["ttir"].text(), stage="ttir")
+    module = parse(capture.stages[stage].text(), stage=stage)
     accesses, reason = program_accesses(module, report.config.args, grid, program)
     return Program(
         kernel=report.kernel,

@@ -44,3 +44,8 @@ class MatrixProduct(msgspec.Struct, frozen=True, kw_only=True):
         for extent in self.shape:
             total *= extent
         return total
+
+    @property
+    def slows_down(self) -> bool:
+        """Whether tensor cores compute it in a type that is slower than its operands' own."""
+        return bool(self.on_tensor_cores and self.slowdown and self.slowdown > 1)

@@ -6,6 +6,9 @@ import msgspec
 
 from irlens.model.source import SourceLocation
 
+#: How the names of operations end that read global memory.
+_LOADS = ("load", "gather", "global_to_local", "load_to_local")
+
 
 class OutOfBounds(msgspec.Struct, frozen=True, kw_only=True):
     """Lanes that access memory outside the tensor that an argument is.
@@ -63,11 +66,27 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
 
     @property
+    def label(self) -> str:
+        """What it does, for a reader: "load", "atomic rmw", "async copy", "TMA store"."""
+        dialect, _, name = self.operation.partition(".")
+        name = name.removeprefix("descriptor_").removeprefix("buffer_")
+        if dialect == "tt":
+            return name.replace("_", " ")
+        if "tma_" in name or "tdm_" in name:
+            engine = "TMA" if "tma_" in name else "TDM"
+            words = {"gather": "gather", "scatter": "scatter", "reduce": "reduce"}
+            return f"{engine} {words.get(name.rpartition('_')[2], self.direction)}"
+        if name.endswith("to_local"):
+            return "async copy"
+        return name.replace("_", " ")
+
+    @property
     def direction(self) -> Literal["load", "store", "atomic"]:
         """What it does to memory."""
-        if self.operation.endswith("load"):
-            return "load"
-        return "store" if self.operation.endswith("store") else "atomic"
+        name = self.operation.partition(".")[2]
+        if "atomic" in name or name.endswith("reduce"):
+            return "atomic"
+        return "load" if name.endswith(_LOADS) else "store"
 
 
 class Traffic(msgspec.Struct, frozen=True, kw_only=True):

@@ -384,7 +384,7 @@ class Inspection:
                 pipelines=self.pipelines,
                 threads=usage.threads if usage else None,
                 warp_groups=tuple(self.warp_groups),
-                ttir=parsed.ttir,
+                ttir=parsed.source,
                 ttgir=parsed.ttgir,
                 loads=tuple(self.loads),
                 ptx=parsed.ptx,

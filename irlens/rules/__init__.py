@@ -95,12 +95,15 @@ def find_rule(code: str) -> Rule | None:
 
 def _findings(rule: RuleModule, facts: Facts) -> Iterator[Finding]:
     for match in rule.find(facts):
+        stage = match.stage
+        if stage == "ttir" and facts.ttir is not None:
+            stage = facts.ttir.stage  # the ttgir, of a kernel that has no ttir
         yield Finding(
             code=rule.CODE,
             severity=rule.SEVERITY,
             message=match.message,
             hint=match.hint,
-            stage=match.stage,
+            stage=stage,
             line=match.line,
             source=match.source,
         )

@@ -80,7 +80,7 @@ _ANY_HINT = "take it out of the loop, or make it wide, unconditional and direct"
 
 def find(facts: Facts) -> Iterator[Match]:
     """Yield a finding for each load that stays in a loop with several stages requested."""
-    if facts.ttir is None or facts.ttgir is None:
+    if facts.ttir is None or facts.ttgir is None or facts.ttir.stage != "ttir":
         return
     requested = requested_stages(facts.ttir, facts.config.num_stages)
     operations = facts.ttgir.operations

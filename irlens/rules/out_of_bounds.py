@@ -54,7 +54,7 @@ def find(facts: Facts) -> Iterator[Match]:
 
 
 def _finding(facts: Facts, access: Access, outside: OutOfBounds) -> Match:
-    operation = access.operation.removeprefix("tt.").replace("_", " ")
+    operation = access.label
     place = f" at {access.source}" if access.source is not None else ""
     program = ", ".join(map(str, outside.program))
     where = (

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 import msgspec
 
 from irlens.analyze.traffic import Footprint, Survey
+from irlens.isa.mlir.global_memory import BULK_LOADS, BULK_STORES
 from irlens.model.source import Span
 
 
@@ -118,9 +119,6 @@ class Transfers(msgspec.Struct, frozen=True, kw_only=True):
 #: Bytes of the sectors that a CTA touches over those that it uses, from where on others are taken
 #: to use the rest.
 _PARTLY = 1.5
-#: Operations that move data without warps' loads and stores.
-_BULK_LOADS = frozenset({"tt.descriptor_load", "tt.descriptor_gather"})
-_BULK_STORES = frozenset({"tt.descriptor_store", "tt.descriptor_scatter", "tt.descriptor_reduce"})
 
 
 def transfers(
@@ -152,7 +150,7 @@ def transfers(
     bulk = [
         sum(each.bytes for each in traffic.accesses
             if each.operation in kinds and not each.requests)
-        for kinds in (_BULK_LOADS, _BULK_STORES)
+        for kinds in (BULK_LOADS, BULK_STORES)
     ]  # fmt: skip
     held, evicted = _read_again(launch, program, loops, wave, caches)
     missed = loads * (1 - max(0.0, again - evicted))

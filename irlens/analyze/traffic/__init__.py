@@ -14,7 +14,7 @@ import msgspec
 
 from irlens.analyze.issue_table import IssueTable
 from irlens.analyze.request_runs import Runs
-from irlens.analyze.traffic.accesses import ATOMICS, LOADS, STORES, Reference
+from irlens.analyze.traffic.accesses import Reference
 from irlens.analyze.traffic.coverage import ByteSet, TooManyIntervalsError
 from irlens.analyze.traffic.evaluation import public_function
 from irlens.analyze.traffic.flops import Flops, count_flops
@@ -24,8 +24,8 @@ from irlens.analyze.traffic.strided_coverage import Strides
 from irlens.analyze.traffic.tally import Tally
 from irlens.analyze.traffic.tiles import tiles_of
 from irlens.analyze.traffic.values import Array, UnknownTrafficError
-from irlens.analyze.warp_requests import WarpAccess
 from irlens.isa.mlir import Module, Operation
+from irlens.isa.mlir.global_memory import ATOMICS, LOADS, STORES
 from irlens.model.products import MatrixProduct
 from irlens.model.traffic import Access, OutOfBounds, Traffic
 
@@ -190,7 +190,7 @@ class _Tallies:
     ) -> None:
         self._module = module
         self._launch = launch
-        self._issued = issued
+        self._issue = issued.of_module(module) if issued is not None else None
         self._wave = wave
         self._strides = strides
         self._sizes = {
@@ -208,7 +208,7 @@ class _Tallies:
                 access.element_bytes,
                 self._sizes.get(argument),
                 self._wave,
-                self._issue(operation),
+                self._issue(operation) if self._issue is not None else None,
                 self._strides.of(argument),
             )
         tally = self._tallies[key]
@@ -216,16 +216,6 @@ class _Tallies:
             tally.access(tiles_of(access, programs))
         finally:
             self._strides.note(argument, tally.leap)
-
-    def _issue(self, operation: Operation) -> tuple[WarpAccess, ...] | str | None:
-        if self._issued is None:
-            return None
-        alike = (
-            each
-            for each in self._module.named(operation.name)
-            if each.location == operation.location
-        )
-        return self._issued.find(operation, alone=len(list(alike)) == 1)
 
     def update(self, other: "_Tallies") -> None:
         """Add what other programs move."""

@@ -22,6 +22,7 @@ from irlens.analyze.traffic.values import (
     check_size,
     constant,
     integer,
+    mapped,
     materialize,
     multiply,
     negate,
@@ -30,18 +31,13 @@ from irlens.analyze.traffic.values import (
     wrapped,
 )
 from irlens.isa.mlir import Operation
+from irlens.isa.mlir.global_memory import POINTERS, ROWS, TILES, VALUES, Operands, buffer_values
+from irlens.isa.mlir.layouts import read_shaped
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-LOADS = frozenset({"tt.load", "tt.descriptor_load"})
-STORES = frozenset({"tt.store", "tt.descriptor_store"})
-ATOMICS = frozenset({"tt.atomic_rmw", "tt.atomic_cas", "tt.descriptor_reduce"})
-#: Accesses of rows whose numbers are data.
-_GATHERS = frozenset({"tt.descriptor_gather", "tt.descriptor_scatter"})
-ALL = LOADS | STORES | ATOMICS | _GATHERS
-#: Position of the mask among the operands.
-_MASKS = {"tt.load": 1, "tt.store": 2, "tt.atomic_rmw": 2}
+ALL = frozenset({*POINTERS, *TILES, *ROWS})
 _NUMBER = re.compile(r"-?\d+")
 
 
@@ -70,23 +66,68 @@ class Reference(msgspec.Struct, frozen=True):
 
 def reference(operation: Operation, operands: Sequence[Value]) -> Reference | Unknown:
     """Return how an operation accesses memory, or why that is unknown."""
-    if operation.name in _GATHERS:
-        return Unknown("the rows that it accesses are data")
+    name = operation.name
+    if name in POINTERS and not isinstance(operands[POINTERS[name].pointer], BlockPointer):
+        return _through_pointers(operation, operands, POINTERS[name])
     place = operands[0]
     if isinstance(place, Unknown):
         return place
     if isinstance(place, BlockPointer):
         return _block(operation, place)
-    if isinstance(place, Descriptor):
-        return _tile(operation, place, operands[1:])
+    if not isinstance(place, Descriptor):
+        return Unknown("the address is not understood")
+    if name in ROWS:
+        found, distance = _rows(operation, place, operands[1:]), ROWS[name]
+        behind = operands[3:]
+    else:
+        rank = len(place.shape)
+        found, distance = _tile(operation, place, operands[1:]), TILES.get(name)
+        behind = operands[1 + rank :]
+    if distance is None or len(behind) <= distance or isinstance(found, Unknown):
+        return found
+    return _predicated(found, behind[distance])
+
+
+def _predicated(access: Reference, predicate: Value) -> Reference | Unknown:
+    """Return an access that is made only where a scalar is true."""
+    if isinstance(predicate, Unknown):
+        return predicate
+    if not isinstance(predicate, Mask):
+        return Unknown("the predicate is not understood")
+    rank = len(access.shape)
+    spread = mapped(predicate, lambda term: term.reshape(-1, *(1,) * rank))
+    factors = spread.factors if isinstance(spread, Mask) else ()
+    mask = Mask(access.mask.factors + factors)
+    return Reference(access.pointer, mask, access.shape, access.element_bytes)
+
+
+def _through_pointers(
+    operation: Operation, operands: Sequence[Value], at: Operands
+) -> Reference | Unknown:
+    """Read an access through a tensor of pointers, or a pointer and a tensor of offsets."""
+    place = operands[at.pointer]
+    if isinstance(place, Unknown):
+        return place
     if not isinstance(place, Pointer):
         return Unknown("the address is not understood")
-    shape, element = element_of(operation.operand_types[0])
-    size = element_bytes(pointee(element)) if element.startswith("!tt.ptr<") else None
+    if at.offsets:
+        shape, element = buffer_values(operation)
+        size = element_bytes(element)
+    else:
+        shape, element = element_of(operation.operand_types[0])
+        size = element_bytes(pointee(element)) if element.startswith("!tt.ptr<") else None
     if size is None:
         return Unknown("the type of the pointer is not understood")
-    at = _MASKS.get(operation.name)
-    mask = operands[at] if at is not None and len(operands) > at else Mask(())
+    if at.offsets:
+        offsets = operands[at.pointer + 1]
+        if not isinstance(offsets, Integer):
+            return offsets if isinstance(offsets, Unknown) else Unknown("it has no offsets")
+        moved = multiply(offsets, constant(size, len(shape)))
+        spread = _spread(place.offset, len(shape))
+        place = Pointer(place.argument, wrapped(add(spread, moved), 64))
+    mask = operands[at.mask] if at.mask is not None and len(operands) > at.mask else Mask(())
+    if at.offsets and isinstance(mask, Integer):
+        mask = Mask(())  # the stride, which the cache of buffers is swizzled by
     if isinstance(mask, Unknown):
         return mask
     if not isinstance(mask, Mask):
@@ -96,7 +137,8 @@ def reference(operation: Operation, operands: Sequence[Value]) -> Reference | Un
 
 def other(operation: Operation, operands: Sequence[Value]) -> Value | None:
     """Return what a load yields for elements that are masked off; ``None`` if it does not say."""
-    return operands[2] if operation.name == "tt.load" and len(operands) > 2 else None
+    mask = POINTERS[operation.name].mask if operation.name in VALUES else None
+    return operands[mask + 1] if mask is not None and len(operands) > mask + 1 else None
 
 
 def loaded(access: Reference, contents: "NDArray[Any] | None", masked: Value | None) -> Value:
@@ -197,6 +239,43 @@ def _tile(
     return _tiled(descriptor, places, kind, frozenset(range(len(descriptor.shape))))
 
 
+def _rows(
+    operation: Operation, descriptor: Descriptor, operands: Sequence[Value]
+) -> Reference | Unknown:
+    """Read an access of rows by their numbers, from one column on; rows outside are masked off."""
+    for each in operands[:2]:
+        if isinstance(each, Unknown):
+            return each
+    rows, column = operands[:2]
+    kinds = (*operation.operand_types, *operation.result_types)
+    shapes = (read_shaped(each) for each in kinds if "x" in each.partition("<")[2])
+    tile = next(
+        (each for each in shapes if each and len(each.shape) == 2 and each.shape[0] > 1), None
+    )
+    size = element_bytes(tile.element) if tile is not None else None
+    if tile is None or size is None or len(descriptor.shape) != 2:
+        return Unknown("the tile's place is not understood")
+    if not isinstance(rows, Integer) or not isinstance(column, Integer):
+        return Unknown("the rows that it accesses are not understood")
+    along = np.arange(tile.shape[1], dtype=np.int64).reshape(1, 1, -1)
+    down = integer(*(term[..., np.newaxis] for term in rows.terms.values()))
+    across = add(_spread(column, 2), integer(along))
+    offset, mask = _spread(descriptor.base.offset, 2), Mask(())
+    for axis, index in enumerate((down, across)):
+        stride = _spread(multiply(descriptor.strides[axis], constant(size)), 2)
+        offset = wrapped(add(offset, multiply(index, stride)), 64)
+        mask = Mask(mask.factors + _inside(index, descriptor.shape[axis]).factors)
+    return Reference(Pointer(descriptor.base.argument, offset), mask, tile.shape, size)
+
+
+def _inside(index: Integer, extent: Integer) -> Mask:
+    """Return which indices are those of a dimension of some extent."""
+    rank = next(iter(index.terms.values())).ndim - 1
+    below = negative(add(index, negate(_spread(extent, rank))))
+    above = negative(add(negate(index), constant(-1, rank)))
+    return Mask(below.factors + above.factors)
+
+
 def _tiled(
     descriptor: Descriptor, places: tuple[Integer, ...], kind: str, checked: frozenset[int]
 ) -> Reference | Unknown:
@@ -213,10 +292,7 @@ def _tiled(
         stride = _spread(multiply(descriptor.strides[axis], constant(size)), rank)
         offset = wrapped(add(offset, multiply(index, stride)), 64)
         if axis in checked:
-            extent = _spread(descriptor.shape[axis], rank)
-            inside = negative(add(index, negate(extent)))
-            above = negative(add(negate(index), constant(-1, rank)))
-            mask = Mask(mask.factors + inside.factors + above.factors)
+            mask = Mask(mask.factors + _inside(index, descriptor.shape[axis]).factors)
     return Reference(Pointer(descriptor.base.argument, offset), mask, shape, size)
 
 

@@ -281,4 +281,5 @@ _FUNCTIONS: dict[str, Callable[[Operation, Sequence[Value]], Value | None]] = {
     "tt.reshape": _reshape,
     "tt.trans": _transpose,
     "tt.broadcast": _same,
+    "ttg.convert_layout": _same,
 }

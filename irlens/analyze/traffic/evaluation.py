@@ -30,6 +30,7 @@ from irlens.analyze.traffic.values import (
     taken,
 )
 from irlens.isa.mlir import Block, Module, Operation
+from irlens.isa.mlir.global_memory import LOADS, ON_CHIP, VALUES
 
 #: Operations with a region that accesses no memory and computes data.
 _DATA_REGIONS = frozenset({"tt.reduce", "tt.scan", "tt.map_elementwise"})
@@ -41,13 +42,19 @@ _PURE = frozenset(
         "tt.dot_scaled", "tt.elementwise_inline_asm", "tt.expand_dims", "tt.extern_elementwise",
         "tt.fp_to_fp", "tt.gather", "tt.histogram", "tt.int_to_ptr", "tt.join", "tt.make_range",
         "tt.mulhiui", "tt.precise_divf", "tt.precise_sqrt", "tt.ptr_to_int", "tt.reshape",
-        "tt.splat", "tt.split", "tt.trans", "tt.unsplat", "ub.poison",
+        "tt.splat", "tt.split", "tt.trans", "tt.unsplat", "ttg.convert_layout", "ub.poison",
+        *ON_CHIP,
     }
 )  # fmt: skip
 #: Operations that neither compute a value nor access memory that is counted.
 _SILENT = frozenset({"tt.print", "tt.assert", "llvm.intr.assume", "gpu.barrier", "ttg.barrier"})
 #: Operations that end a block.
-_TERMINATORS = frozenset({"scf.yield", "scf.condition", "tt.return", "cf.br", "cf.cond_br"})
+_TERMINATORS = frozenset(
+    {
+        "scf.yield", "scf.condition", "tt.return", "cf.br", "cf.cond_br", "ttg.warp_yield",
+        "ttg.warp_return",
+    }
+)  # fmt: skip
 #: Iterations of a loop that are evaluated one after the other.
 _MOST_STEPS = 1 << 13
 #: Programs, each in each iteration, that a block may be evaluated for.
@@ -148,6 +155,8 @@ class Evaluation:
             self._if(operation, operands[0], frame)
         elif name == "scf.while":
             self._while(operation, operands, frame)
+        elif name == "ttg.warp_specialize":
+            self._partitions(operation, operands, frame)
         elif name == "tt.call":
             self._call(operation, operands, frame)
         elif name in ("tt.get_program_id", "tt.get_num_programs"):
@@ -199,10 +208,12 @@ class Evaluation:
         """Return what an access yields, if the contents of its tensor are given."""
         argument = reference.pointer.argument
         contents = self._launch.contents.get(argument)
-        if operation.name not in accesses.LOADS:
+        if operation.name not in LOADS:
             if contents is not None:
                 raise UnknownTrafficError(f"{argument}, whose contents are given, is written")
             contents = None
+        if operation.name not in VALUES:
+            return Unknown("it depends on data that is loaded")
         return accesses.loaded(reference, contents, accesses.other(operation, operands))
 
     def _for(self, operation: Operation, operands: list[Value], frame: Frame) -> None:
@@ -296,7 +307,17 @@ class Evaluation:
 
     def _accesses_memory(self, operation: Operation) -> bool:
         names = {each.name for each in self._module.body(operation)}
-        return bool(names & accesses.ALL) or "tt.call" in names
+        return bool(names & accesses.ALL) or "tt.call" in names or "ttg.warp_specialize" in names
+
+    def _partitions(self, operation: Operation, operands: list[Value], frame: Frame) -> None:
+        """Run what the kernel's own warps do, and what each partition does with its arguments."""
+        default, *partitions = (region.blocks[0] for region in operation.regions)
+        results = self.block(default, frame.inner())
+        for block in partitions:
+            body = Frame(frame.size, programs=frame.programs)
+            bind(block, operands, body)
+            self.block(block, body)
+        define(operation, results, frame)
 
     def _call(self, operation: Operation, operands: list[Value], frame: Frame) -> None:
         symbol = next((word for word in operation.words if word.startswith("@")), "")

@@ -110,12 +110,17 @@ class LineTraffic(msgspec.Struct, frozen=True):
     words: tuple[str, ...]
 
 
+def traffic_stage(report: Report) -> str:
+    """Return the stage that a launch's traffic is evaluated in: Gluon has no ttir."""
+    return "ttgir" if "ttgir" in report.stages and "ttir" not in report.stages else "ttir"
+
+
 def traffic_by_line(report: Report, file: str | None = None) -> dict[int, LineTraffic]:
     """Return what each line moves that accesses global memory.
 
     Args:
         report: The report.
-        file: A file of Python; ``None`` for the ttir.
+        file: A file of Python; ``None`` for the stage that it is evaluated in.
     """
     lines: dict[int, list[Access]] = {}
     for access in report.traffic.accesses if report.traffic is not None else ():
@@ -140,9 +145,9 @@ def traffic_by_line(report: Report, file: str | None = None) -> dict[int, LineTr
 def traffic_cells(report: Report, stage: str) -> dict[int, tuple[str, str, str]]:
     """Return the bytes requested, the distinct ones, and the sectors of each line of a stage.
 
-    Only the ttir's lines are known, and only those of a known launch.
+    Only the lines of the stage that it is evaluated in are known, and only with a known launch.
     """
-    if stage != "ttir":
+    if stage != traffic_stage(report):
         return {}
     return {
         line: (short_size(each.bytes), short_size(each.distinct_bytes), each.sectors)
@@ -163,7 +168,7 @@ def _sectors(accesses: list[Access]) -> str:
 
 def _in_words(access: Access, terms: Terms) -> str:
     """Return "load input_ptr 50.3 MB, each byte 3.00 ×, coalesced, 16 B per thread"."""
-    parts = [f"{_verb(access)} {access.argument} {short_size(access.bytes)}"]
+    parts = [f"{access.label} {access.argument} {short_size(access.bytes)}"]
     if access.distinct_bytes and access.bytes != access.distinct_bytes:
         parts.append(f"each byte {_factor(access.bytes / access.distinct_bytes)}")
     if access.masked:
@@ -263,7 +268,7 @@ def _by_access(traffic: Traffic, report: Report) -> Table:
     )  # fmt: skip
     rows = tuple(
         row(
-            _name(access),
+            _name(access, traffic_stage(report)),
             short_size(access.bytes),
             short_size(access.distinct_bytes),
             _factor(access.bytes / access.distinct_bytes) if access.distinct_bytes else "",
@@ -276,15 +281,10 @@ def _by_access(traffic: Traffic, report: Report) -> Table:
     return Table(columns, rows, "accesses to global memory", noun="access", splits=True)
 
 
-def _name(access: Access) -> Text:
+def _name(access: Access, stage: str) -> Text:
     """Return "softmax.py:50 load input_ptr"."""
-    place = nearest(access.source, "ttir", access.line)
-    return text(Run(str(place), place=place), f" {_verb(access)} ", Run(access.argument, "code"))
-
-
-def _verb(access: Access) -> str:
-    """Return "load", "store", "atomic rmw"."""
-    return access.operation.removeprefix("tt.").removeprefix("descriptor_").replace("_", " ")
+    place = nearest(access.source, stage, access.line)
+    return text(Run(str(place), place=place), f" {access.label} ", Run(access.argument, "code"))
 
 
 def _bars(traffic: Traffic, report: Report) -> Table:
@@ -300,7 +300,7 @@ def _bars(traffic: Traffic, report: Report) -> Table:
             ("requested", access.bytes, "neutral"),
             ("distinct", access.distinct_bytes, "good"),
         ]
-        name: Text = _name(access)
+        name: Text = _name(access, traffic_stage(report))
         for kind, amount, tone in bars:
             if amount is not None:
                 share = min(amount / most, 1.0)

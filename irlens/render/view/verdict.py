@@ -57,9 +57,10 @@ def _phrases(report: Report) -> Iterator[Run]:
         refused = [Terms(report).refusal(each) for each in occupancy.refusals[:1]]
         yield Run(": ".join(["cannot launch", *refused]), "bad")
     else:
-        yield from _pipelining(report.pipelines)
+        yield from _pipelining(report)
         yield _occupancy(report)
         yield from _spills(report)
+        yield from _products(report)
         yield from _traffic(report)
         if "calls" in report.unknown:
             yield Run("calls a function that is not known", "unknown")
@@ -67,8 +68,11 @@ def _phrases(report: Report) -> Iterator[Run]:
     yield from (Run(plural(numbers[each], each), SEVERITY_TONES[each]) for each in numbers)
 
 
-def _pipelining(pipelines: Sequence[Pipeline]) -> Iterator[Run]:
+def _pipelining(report: Report) -> Iterator[Run]:
     """Yield how deep the loops that load data are pipelined; nothing where no loop does."""
+    pipelines = report.pipelines
+    if not pipelines and "pipelines" in report.unknown:
+        yield Run("pipelining unknown", "unknown")
     alike: dict[tuple[str, Tone], int] = {}
     for pipeline in pipelines:
         if pipeline.kind not in COMPUTE_KINDS:
@@ -130,11 +134,28 @@ def _spills(report: Report) -> Iterator[Run]:
         yield Run(local + arrays, "warn" if spills or not arrays else "neutral")
     if spills is False and not counted and held.local_bytes is not None:
         yield Run("no spills", "good")
+    else:
+        yield Run("spills unknown", "unknown")
+
+
+def _products(report: Report) -> Iterator[Run]:
+    """Yield the types that products are computed in, where that is slower, or unknown."""
+    slower = [
+        f"{each.operands} multiplied in {each.computed}"
+        for each in report.products
+        if each.slows_down
+    ]
+    yield from (Run(phrase, "warn") for phrase in dict.fromkeys(slower))
+    if any(each.computed is None for each in report.products):
+        yield Run("type of products unknown", "unknown")
 
 
 def _traffic(report: Report) -> Iterator[Run]:
-    """Yield whether the launch moves the least that it can."""
-    traffic = report.traffic
+    """Yield whether a launch moves the least that it can, or what of it is unknown."""
+    traffic, config = report.traffic, report.config
+    reason = report.unknown.get("traffic", "") if traffic is None else traffic.reason
+    if reason and (traffic is not None or (config.args and config.grid)):
+        yield Run(f"memory traffic unknown: {reason}", "unknown")
     if traffic is None:
         return
     if any(each.out_of_bounds for each in traffic.accesses):
@@ -144,6 +165,8 @@ def _traffic(report: Report) -> Iterator[Run]:
         yield Run(f"moves the minimum, {short_size(moved)}", "good")
     elif (ratio := sector_ratio(traffic)) is not None and ratio >= MANY_SECTORS:
         yield Run(f"{ratio:.3g} × the ideal {Terms(report).granule}s", "warn")
+    elif ratio is None and not reason and None in (traffic.load_sectors, traffic.store_sectors):
+        yield Run("coalescing unknown", "unknown")
 
 
 def next_steps(

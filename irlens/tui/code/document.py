@@ -15,7 +15,7 @@ from irlens.model.pressure import Pressure
 from irlens.model.report import Finding, Pipeline, Report
 from irlens.model.source import SourceLocation
 from irlens.render.view.drawings import RegisterBudget, register_budget
-from irlens.render.view.memory_traffic import LineTraffic, traffic_by_line
+from irlens.render.view.memory_traffic import LineTraffic, traffic_by_line, traffic_stage
 from irlens.tui.code.text import CodeText
 
 _COMPILED = re.compile(
@@ -179,7 +179,8 @@ def stage_document(listing: StageListing, report: Report | None) -> Document:
     begin = next((line for line, number in enumerate(listing.chain, 1) if number >= 0), 1)
     pipelines = report.pipelines if report else ()
     budget = register_budget(report) if report else None
-    traffic = traffic_by_line(report) if report and listing.stage == "ttir" else None
+    evaluated = report is not None and listing.stage == traffic_stage(report)
+    traffic = traffic_by_line(report) if report and evaluated else None
     return Document(
         listing.stage, listing, findings, listing.stage, begin, pipelines, budget, traffic
     )
