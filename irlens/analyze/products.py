@@ -6,7 +6,7 @@ the ttgir's operands say what is known.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -48,7 +48,7 @@ def matrix_products(
     found = list(products(source))
     if not found:
         return {}
-    compiled = _Compiled(ttgir, assembly)
+    compiled = _Compiled(ttgir, assembly, {operation.location for operation, _ in found})
     per_block = _per_block(found)
     return {
         operation.index: _record(operation, product, compiled, gpu, per_block[operation.location])
@@ -74,23 +74,35 @@ class _Compiled:
     Args:
         ttgir: The ttgir.
         assembly: The kernel in the stage that has its instructions.
+        places: Those of the source's products.
     """
 
     def __init__(
-        self, ttgir: Module | None, assembly: "ptx.Function | amdgcn.Function | None"
+        self,
+        ttgir: Module | None,
+        assembly: "ptx.Function | amdgcn.Function | None",
+        places: set[_Place],
     ) -> None:
         self.is_read = assembly is not None
         self.twins: defaultdict[_Place, list[_Twin]] = defaultdict(list)
-        self.per_block: Mapping[_Place, int] = {}
-        if ttgir is not None:
-            made = list(products(ttgir))
-            self.per_block = _per_block(made)
-            for operation, product in made:
-                twin = _Twin(product, _is_blocked(ttgir, operation))
-                self.twins[operation.location].append(twin)
+        made = list(products(ttgir)) if ttgir is not None else []
+        # Some passes give the products that they make the place of an operand. Those of a single
+        # product are known all the same.
+        missing = places - {operation.location for operation, _ in made}
+        self._moved_to = next(iter(missing)) if len(missing) == 1 else None
+        self._places = places
+        self.per_block = _per_block(made, self._origin)
+        for operation, product in made:
+            twin = _Twin(product, ttgir is not None and _is_blocked(ttgir, operation))
+            self.twins[self._origin(operation.location)].append(twin)
         self._instructions: defaultdict[_Place, set[MatrixInstruction]] = defaultdict(set)
         for place, instruction in _instructions(assembly):
-            self._instructions[place].add(instruction)
+            self._instructions[self._origin(place)].add(instruction)
+
+    def _origin(self, place: _Place) -> _Place:
+        """Return the place of the source's product that one of the ttgir was made from."""
+        moved = self._moved_to is not None and place not in self._places
+        return self._moved_to if moved and self._moved_to is not None else place
 
     def instructions(self, place: _Place) -> set[MatrixInstruction]:
         """Return the matrix instructions at a place.
@@ -125,14 +137,16 @@ def _instructions(
                 yield operation.locations, found
 
 
-def _per_block(found: list[tuple[Operation, Product]]) -> Mapping[_Place, int]:
+def _per_block(
+    found: list[tuple[Operation, Product]], place_of: Callable[[_Place], _Place] = lambda at: at
+) -> Mapping[_Place, int]:
     """Return the multiply-adds at each place, of the block that has the most.
 
     Pipelining peels iterations off a loop: their products are the same ones again.
     """
     totals: Counter[tuple[_Place, int | None]] = Counter()
     for operation, product in found:
-        totals[operation.location, operation.parent] += product.multiplications
+        totals[place_of(operation.location), operation.parent] += product.multiplications
     most: Counter[_Place] = Counter()
     for (place, _), total in totals.items():
         most[place] = max(most[place], total)
@@ -184,6 +198,11 @@ def _record(
 def _multiplied(left: str, right: str, rate: Dtype, operands: Product) -> tuple[str, Dtype]:
     """Return what an instruction multiplies, as the operands spell it, and at which rate."""
     if left:
+        # AMD's instructions may take the operands the other way round, and transpose the result.
+        for one, other in ((left, right), (right, left)):
+            names = (_spelled(one, operands.left), _spelled(other, operands.right))
+            if names == (operands.left, operands.right):
+                return _pair(*names), rate
         return _pair(_spelled(left, operands.left), _spelled(right, operands.right)), rate
     # tcgen05 leaves the types to its operands: kind::f16 stands for bf16, too.
     if operands.left == "fp32":

@@ -71,6 +71,18 @@ def sectors_over_ideal(report: Inspected) -> float | None:
     return sectors / ideal if sectors is not None and ideal else None
 
 
+def products_computed_in(report: Inspected) -> str | None:
+    """Return the types that the kernel's products are computed in; ``None`` if one is unknown."""
+    computed = [each.computed for each in report.products]
+    known = [each for each in computed if each is not None]
+    return ", ".join(dict.fromkeys(known)) if known and len(known) == len(computed) else None
+
+
+def product_slowdown(report: Inspected) -> float | None:
+    """Return how many times as long the slowest product takes as in its operands' own type."""
+    return max((each.slowdown for each in report.products if each.slowdown), default=None)
+
+
 def _copying(report: Inspected) -> list[Pipeline]:
     return [each for each in report.pipelines if each.kind not in COMPUTE_KINDS]
 

@@ -353,6 +353,18 @@ _SUMMARIES: Final = (
         documentation="Static instructions in ptx or amdgcn, each counted once.",
     ),
     Figure(
+        path="summary.products_computed_in", title="products computed in", unit="word",
+        importance="much", budget=False, compute=derived.products_computed_in,
+        documentation="The types that matrix products are computed in, by the matrix instructions "
+        "at their places; the compiler converts operands of types that the GPU does not multiply.",
+    ),
+    Figure(
+        path="summary.product_slowdown", title="time of products over their own type's",
+        unit="factor", importance="some", better="less", compute=derived.product_slowdown,
+        documentation="How many times as long the slowest matrix product takes, at the peaks, as "
+        "in its operands' own type; 1 where it is computed in that.",
+    ),
+    Figure(
         path="summary.flops", title="floating-point operations", unit="count", importance="some",
         needs="traffic", sweep="flops", compute=derived.flops,
         documentation="Floating-point operations of the launch, a multiply-add of a matrix product "

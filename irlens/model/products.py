@@ -49,3 +49,10 @@ class MatrixProduct(msgspec.Struct, frozen=True, kw_only=True):
     def slows_down(self) -> bool:
         """Whether tensor cores compute it in a type that is slower than its operands' own."""
         return bool(self.on_tensor_cores and self.slowdown and self.slowdown > 1)
+
+    @property
+    def computed_how(self) -> str:
+        """How it is computed, where that is not its operands' own way: "in fp16"."""
+        if self.computed == self.operands:
+            return f"at the rate of {self.rate}"
+        return f"in {self.computed}"

@@ -22,6 +22,8 @@ acc = tl.dot(a, b, acc)      # e4m3 on sm_120, compiled by Triton 3.4: products 
   names the types that products are computed in.
 * AMD's CDNA 3 multiplies the formats "fnuz" alone: `tl.float8e4b8` and `tl.float8e5b16` in place
   of `tl.float8e4nv` and `tl.float8e5`.
+* 4-bit values of `dot_scaled` that are packed along M or N (`lhs_k_pack=False`) are multiplied at
+  the rate of 8 bits: pack them along K.
 * `dot_scaled` on a GPU without block-scaled products multiplies in bf16 or fp16. Where scales are
   the same along K, multiply fp8 with `tl.dot` and scale the result.
 
@@ -55,7 +57,7 @@ def _finding(facts: Facts, product: MatrixProduct) -> Match:
     factor = f"{product.slowdown:.3g}".removesuffix(".0")
     return Match(
         message=(
-            f"the product{place} of {product.operands} is computed in {product.computed}"
+            f"the product{place} of {product.operands} is computed {product.computed_how}"
             f"{instruction}, which takes {factor} times as long as in its operands' type"
         ),
         hint=_hint(facts, product),
@@ -66,7 +68,9 @@ def _finding(facts: Facts, product: MatrixProduct) -> Match:
 
 
 def _hint(facts: Facts, product: MatrixProduct) -> str:
-    if product.operation == "tt.dot_scaled":
+    if product.computed == product.operands:
+        return "pack the 4-bit values of both operands along K: the fast products take no others"
+    if "scaled" in product.operation:
         return "without block-scaled products, multiply fp8 with tl.dot and scale the result"
     amd = facts.gpu is not None and facts.gpu.arch.vendor == "amd"
     if amd and product.operands.startswith(("e4m3", "e5m2")):

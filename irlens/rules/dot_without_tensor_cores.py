@@ -30,8 +30,8 @@ from collections.abc import Iterator
 
 from irlens.analyze.facts import Facts
 from irlens.analyze.mlir_loops import user_line
-from irlens.isa.mlir import Module, Operation
-from irlens.isa.mlir.layouts import Shaped, layout_of, read_shaped
+from irlens.isa.mlir import Operation
+from irlens.isa.mlir.products import Product, products
 from irlens.model.report import Severity
 from irlens.rules import Match
 
@@ -39,54 +39,41 @@ CODE = "IRL401"
 NAME = "dot-without-tensor-cores"
 SEVERITY: Severity = "warning"
 
-_FALLBACK = "#ttg.blocked<"
-
 
 def find(facts: Facts) -> Iterator[Match]:
-    """Yield a finding for each dot whose result has the layout of the fallback."""
+    """Yield a finding for each dot that is computed by multiply-adds."""
     if facts.ttgir is None or facts.ttir is None:
         return
-    written = {dot.location: dot for dot in facts.ttir.named("tt.dot") if dot.location}
+    # The compiler may have cast the operands: what the author wrote is in ttir.
+    on_vectors = {each.line for each in facts.products if each.on_tensor_cores is False}
+    compiled = {dot.location: dot for dot, _ in products(facts.ttgir)}
     reported = set()
-    for dot in facts.ttgir.named("tt.dot"):
-        # The compiler may have cast the operands: what the author wrote is in ttir.
-        original = written.get(dot.location)
-        if dot.location in reported or original is None or not _falls_back(facts.ttgir, dot):
+    for dot, product in products(facts.ttir):
+        made = compiled.get(dot.location)
+        if dot.span.line not in on_vectors or dot.location in reported or made is None:
             continue
         reported.add(dot.location)
-        operands = [read_shaped(type_) for type_ in original.operand_types[:2]]
-        if len(operands) < 2 or operands[0] is None or operands[1] is None:
-            continue
         source = user_line(dot)
         yield Match(
             message=(
-                f"the dot at {source} of {_written(operands[0])} by {_written(operands[1])} does"
-                f" not use {facts.words.tensor_core}s"
+                f"the dot at {source} of {product.m} x {product.k} {product.left} by {product.k} x"
+                f" {product.n} {product.right} does not use {facts.words.tensor_core}s"
             ),
-            hint=_hint(operands[0], operands[1], original, facts),
+            hint=_hint(product, dot, facts),
             stage=facts.ttgir.stage,
-            line=dot.span.line,
+            line=made.span.line,
             source=source,
         )
 
 
-def _falls_back(module: Module, dot: Operation) -> bool:
-    result = read_shaped(dot.result_types[0]) if dot.result_types else None
-    return result is not None and layout_of(module, result).startswith(_FALLBACK)
-
-
-def _written(operand: Shaped) -> str:
-    return f"{' x '.join(map(str, operand.shape))} {operand.element}"
-
-
-def _hint(a: Shaped, b: Shaped, dot: Operation, facts: Facts) -> str:
+def _hint(product: Product, dot: Operation, facts: Facts) -> str:
     amd = facts.gpu is not None and facts.gpu.arch.vendor == "amd"
-    if a.element == "f32" and "inputPrecision" not in dot.attributes:
+    if product.left == "fp32" and "inputPrecision" not in dot.attributes:
         cast = "cast to fp16 or bf16"
         return cast if amd else f'allow input_precision="tf32" where the GPU has it, or {cast}'
-    if a.element == "f64":
+    if product.left == "fp64":
         return "use a narrower type, if the precision allows it"
-    if min(*a.shape[-2:], *b.shape[-2:]) < 16:
+    if min(product.m, product.n, product.k) < 16:
         return "make every side of the tile at least 16"
     unit = facts.words.tensor_core
     return f"the compiler has no {unit} instruction for this type on this GPU: try another"

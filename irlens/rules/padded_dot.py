@@ -32,6 +32,7 @@ from irlens.analyze.facts import Facts
 from irlens.analyze.mlir_loops import user_line
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.layouts import fields, layout_of, read_shaped
+from irlens.isa.mlir.products import Product, products
 from irlens.model.report import Severity
 from irlens.model.text import percent
 from irlens.rules import Match
@@ -46,8 +47,8 @@ def find(facts: Facts) -> Iterator[Match]:
     if facts.ttgir is None:
         return
     reported = set()
-    for dot in facts.ttgir.named("tt.dot"):
-        shapes = _shapes(facts.ttgir, dot)
+    for dot, product in products(facts.ttgir):
+        shapes = _shapes(facts.ttgir, dot, product)
         if shapes is None or not dot.location or dot.location in reported:
             continue
         (m, n), (rows, columns) = shapes
@@ -70,17 +71,18 @@ def find(facts: Facts) -> Iterator[Match]:
         )
 
 
-def _shapes(module: Module, dot: Operation) -> tuple[tuple[int, int], tuple[int, int]] | None:
+def _shapes(
+    module: Module, dot: Operation, product: Product
+) -> tuple[tuple[int, int], tuple[int, int]] | None:
     """Return M and N of a dot and of its instruction."""
     result = read_shaped(dot.result_types[0]) if dot.result_types else None
-    if result is None or len(result.shape) < 2:
+    if result is None:
         return None
     layout = layout_of(module, result)
     instruction = fields(layout).get("instrShape", ())
     if len(instruction) < 2:
         return None
-    m, n = result.shape[-2:]
     # mma.sync's is (M, N), behind a batch dimension if there is one; AMD's is (M, N, K).
     sync = layout.startswith("#ttg.nvidia_mma<") and "versionMajor = 2" in layout
     first = len(instruction) - 2 if sync else 0
-    return (m, n), (instruction[first], instruction[first + 1])
+    return (product.m, product.n), (instruction[first], instruction[first + 1])

@@ -53,6 +53,7 @@ from irlens.render.view.nodes import (
     text,
 )
 from irlens.render.view.pipelines import pipeline_depth, pipeline_tone
+from irlens.render.view.products import product_facts
 from irlens.render.view.verdict import next_steps, verdict, verdicts
 
 if TYPE_CHECKING:  # text shows no code
@@ -170,6 +171,7 @@ def facts(report: Report) -> Facts:
         *_virtual(report),
         replace(_shared(report, terms), key="memory"),
         *filter(None, (traffic_fact(report), time_fact(report))),
+        *product_facts(report),
     )
     return Facts((*own, *_listed(report)))
 

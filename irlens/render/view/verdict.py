@@ -141,7 +141,7 @@ def _spills(report: Report) -> Iterator[Run]:
 def _products(report: Report) -> Iterator[Run]:
     """Yield the types that products are computed in, where that is slower, or unknown."""
     slower = [
-        f"{each.operands} multiplied in {each.computed}"
+        f"{each.operands} multiplied {each.computed_how}"
         for each in report.products
         if each.slows_down
     ]
