@@ -93,6 +93,7 @@ def _facts(entry: Path, sass: bool) -> Facts:
         traffic=report.traffic,
         runs=inspection.runs,
         roofline=report.roofline,
+        products=tuple(report.products),
     )
 
 

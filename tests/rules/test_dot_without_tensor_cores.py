@@ -12,7 +12,7 @@ HALVES = {"a_ptr": "fp16[64, K]", "b_ptr": "fp16[K, 64]"}
 def test_shows_fp32_at_full_precision(look: Look) -> None:
     (finding,) = look(CODE, "dots.py", PRECISION="ieee")
     assert finding.message == (
-        "the dot at dots.py:28 of 64 x 32 f32 by 32 x 64 f32 does not use tensor cores"
+        "the dot at dots.py:28 of 64 x 32 fp32 by 32 x 64 fp32 does not use tensor cores"
     )
     assert finding.hint.startswith('allow input_precision="tf32"')
 
@@ -20,7 +20,7 @@ def test_shows_fp32_at_full_precision(look: Look) -> None:
 def test_shows_what_the_compiler_gave_up_on(look: Look) -> None:
     """Triton 3.6 and 3.9 compile dots for Turing, which has tensor cores for fp16, to FMAs."""
     (finding,) = look(CODE, "dots.py", "sm_75", args=HALVES)
-    assert "64 x 32 f16" in finding.message
+    assert "64 x 32 fp16" in finding.message
 
 
 def test_silent_where_fp32_is_rounded(look: Look) -> None:

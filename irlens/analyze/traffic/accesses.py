@@ -188,6 +188,22 @@ def _described(base: Value, rest: Sequence[Value], rank: int) -> Value:
     return Descriptor(base, tuple(numbers[:rank]), tuple(numbers[rank : 2 * rank]))
 
 
+def tensormap(operation: Operation, operands: Sequence[Value]) -> Value:
+    """Return the descriptor that ``ttng.tensormap_create`` writes.
+
+    It names the innermost dimension first, and strides in bytes of all but that one.
+    """
+    rank = (len(operands) - 1) // 4
+    numbers = [each for each in operands[2 + rank :] if isinstance(each, Integer)]
+    kinds = operation.operand_types
+    size = element_bytes(pointee(kinds[1])) if len(kinds) > 1 else None
+    base = operands[1]
+    if len(numbers) != 3 * rank - 1 or not isinstance(base, Pointer) or not size:
+        return Unknown("the tensor's shape is not understood")
+    strides = [integer(materialize(each) // size) for each in numbers[rank : 2 * rank - 1]]
+    return Descriptor(base, tuple(numbers[:rank][::-1]), (*strides[::-1], constant(1)))
+
+
 def _make_block_pointer(operation: Operation, operands: Sequence[Value]) -> Value:
     rank = (len(operands) - 1) // 3
     descriptor = _described(operands[0], operands[1:], rank)

@@ -21,16 +21,18 @@ from irlens.analyze.traffic.launch import Launch
 from irlens.analyze.traffic.values import (
     Array,
     Integer,
+    Pointer,
     Unknown,
     UnknownTrafficError,
     Value,
     constant,
     integer,
+    is_zero,
     merged,
     taken,
 )
 from irlens.isa.mlir import Block, Module, Operation
-from irlens.isa.mlir.global_memory import LOADS, ON_CHIP, VALUES
+from irlens.isa.mlir.global_memory import LOADS, ON_CHIP, TENSORMAPS, VALUES
 
 #: Operations with a region that accesses no memory and computes data.
 _DATA_REGIONS = frozenset({"tt.reduce", "tt.scan", "tt.map_elementwise"})
@@ -161,6 +163,8 @@ class Evaluation:
             self._call(operation, operands, frame)
         elif name in ("tt.get_program_id", "tt.get_num_programs"):
             define(operation, [self._program(operation, frame)], frame)
+        elif name in TENSORMAPS:
+            self._tensormap(operation, operands, frame)
         elif name in accesses.MAKERS:
             define(operation, [accesses.MAKERS[name](operation, operands)], frame)
         elif name in _TERMINATORS or name in _SILENT:
@@ -308,6 +312,22 @@ class Evaluation:
     def _accesses_memory(self, operation: Operation) -> bool:
         names = {each.name for each in self._module.body(operation)}
         return bool(names & accesses.ALL) or "tt.call" in names or "ttg.warp_specialize" in names
+
+    def _tensormap(self, operation: Operation, operands: list[Value], frame: Frame) -> None:
+        """Follow a descriptor that the kernel writes to scratch memory of its own."""
+        kind = TENSORMAPS[operation.name]
+        if kind == "memory":
+            name = f"scratch of line {operation.span.line}"
+            define(operation, [Pointer(name, constant(0))], frame)
+            return
+        at = operands[0]
+        known = isinstance(at, Pointer) and is_zero(at.offset)
+        place = f"descriptor in {at.argument}" if known and isinstance(at, Pointer) else ""
+        if kind == "write" and place:
+            frame.define(place, accesses.tensormap(operation, operands))
+        elif kind == "read":
+            read = frame.read(place) if place else Unknown("where its descriptor lies is unknown")
+            define(operation, [read], frame)
 
     def _partitions(self, operation: Operation, operands: list[Value], frame: Frame) -> None:
         """Run what the kernel's own warps do, and what each partition does with its arguments."""

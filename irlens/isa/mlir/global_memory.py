@@ -86,6 +86,13 @@ STORES = (BULK_STORES - ATOMICS) | {"tt.store", "amdg.buffer_store"}
 #: Loads that yield their data as a value.
 VALUES = frozenset({"tt.load", "amdg.buffer_load"})
 
+#: What operations do that make a descriptor in memory of the kernel's own, which is not counted.
+TENSORMAPS = {
+    "ttg.global_scratch_alloc": "memory",
+    "ttng.tensormap_create": "write",
+    "ttng.reinterpret_tensor_descriptor": "read",
+}
+
 #: Operations of ttgir that access no global memory: those of shared and tensor memory, barriers,
 #: waits, conversions and products.
 ON_CHIP = frozenset(
