@@ -8,10 +8,10 @@ the ttgir's operands say what is known.
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
 import msgspec
 
+from irlens.analyze.global_accesses import Assembly
 from irlens.gpus import Dtype, Gpu
 from irlens.gpus.rates import rate_of
 from irlens.isa import ptx
@@ -23,9 +23,6 @@ from irlens.isa.ptx.products import matrix_instruction as of_ptx
 from irlens.model.products import MatrixProduct
 from irlens.model.source import SourceLocation
 
-if TYPE_CHECKING:
-    from irlens.isa import amdgcn
-
 _Place = tuple[SourceLocation, ...]
 #: The slowest first; of two operands' types the slower is the product's.
 _SLOWEST: tuple[Dtype, ...] = ("fp64", "fp32", "tf32", "bf16", "fp16", "int8", "fp8", "fp4")
@@ -34,7 +31,7 @@ _SLOWEST: tuple[Dtype, ...] = ("fp64", "fp32", "tf32", "bf16", "fp16", "int8", "
 def matrix_products(
     source: Module,
     ttgir: Module | None,
-    assembly: "ptx.Function | amdgcn.Function | None",
+    assembly: Assembly | None,
     gpu: Gpu | None,
 ) -> dict[int, MatrixProduct]:
     """Return the products of a kernel by the index of their operation.
@@ -80,7 +77,7 @@ class _Compiled:
     def __init__(
         self,
         ttgir: Module | None,
-        assembly: "ptx.Function | amdgcn.Function | None",
+        assembly: Assembly | None,
         places: set[_Place],
     ) -> None:
         self.is_read = assembly is not None
@@ -123,7 +120,7 @@ class _Compiled:
 
 
 def _instructions(
-    assembly: "ptx.Function | amdgcn.Function | None",
+    assembly: Assembly | None,
 ) -> Iterator[tuple[_Place, MatrixInstruction]]:
     if isinstance(assembly, ptx.Function):
         for instruction in assembly.instructions:

@@ -8,6 +8,7 @@ import msgspec
 from irlens.analyze import cfg
 from irlens.analyze.cfg import Cfg
 from irlens.analyze.facts import Provenance
+from irlens.analyze.global_accesses import Assembly
 from irlens.isa import mlir, ptx
 from irlens.isa.dialect import Named, kernel_named
 from irlens.model.capture import Capture
@@ -44,7 +45,7 @@ class Parsed(msgspec.Struct, frozen=True, kw_only=True):
         return self.ttir or self.ttgir
 
     @property
-    def assembly(self) -> "ptx.Function | amdgcn.Function | None":
+    def assembly(self) -> Assembly | None:
         """The kernel's function in PTX or AMD's assembly, whichever there is."""
         return self.ptx or self.amdgcn
 

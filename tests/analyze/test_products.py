@@ -67,8 +67,8 @@ def test_a_conversion_that_only_the_instructions_show() -> None:
     assert (product.computed, product.instruction) == ("fp16", "mma.sync.m16n8k16")
     (finding,) = (each for each in report.findings if each.code == "IRL405")
     assert finding.message == (
-        "the product at dots.py:33 of e4m3 is computed in fp16 (mma.sync.m16n8k16), which takes 2"
-        " times as long as in its operands' type"
+        f"the product at {product.source} of e4m3 is computed in fp16 (mma.sync.m16n8k16), which"
+        " takes 2 times as long as in its operands' type"
     )
     phrases = {each.text: each.tone for each in verdict(report).phrases}
     assert phrases["e4m3 multiplied in fp16"] == "warn"
