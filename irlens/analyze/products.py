@@ -31,7 +31,7 @@ _SLOWEST: tuple[Dtype, ...] = ("fp64", "fp32", "tf32", "bf16", "fp16", "int8", "
 def matrix_products(
     source: Module,
     ttgir: Module | None,
-    assembly: Assembly | None,
+    assembly: "Assembly | None",
     gpu: Gpu | None,
 ) -> dict[int, MatrixProduct]:
     """Return the products of a kernel by the index of their operation.
@@ -77,7 +77,7 @@ class _Compiled:
     def __init__(
         self,
         ttgir: Module | None,
-        assembly: Assembly | None,
+        assembly: "Assembly | None",
         places: set[_Place],
     ) -> None:
         self.is_read = assembly is not None
@@ -120,7 +120,7 @@ class _Compiled:
 
 
 def _instructions(
-    assembly: Assembly | None,
+    assembly: "Assembly | None",
 ) -> Iterator[tuple[_Place, MatrixInstruction]]:
     if isinstance(assembly, ptx.Function):
         for instruction in assembly.instructions:

@@ -45,7 +45,7 @@ class Parsed(msgspec.Struct, frozen=True, kw_only=True):
         return self.ttir or self.ttgir
 
     @property
-    def assembly(self) -> Assembly | None:
+    def assembly(self) -> "Assembly | None":
         """The kernel's function in PTX or AMD's assembly, whichever there is."""
         return self.ptx or self.amdgcn
 

@@ -143,11 +143,11 @@ def _retargeted(capture: Capture, name: str) -> Target:
 
 
 def _parameters(capture: Capture) -> Parameters | None:
-    """Return the kernel's parameters in the ttir, without "%"; ``None`` without a ttir."""
-    stage = capture.stages.get("ttir")
+    """Return the parameters in the ttir, or Gluon's ttgir, without "%"; ``None`` if unknown."""
+    stage = capture.stages.get("ttir") or capture.stages.get("ttgir")
     if stage is None:
         return None
-    module = mlir.parse(stage.text(), stage="ttir")
+    module = mlir.parse(stage.text(), stage=stage.name)
     kernels = [each for each in module.named("tt.func") if "public" in each.words]
     if len(kernels) != 1 or not kernels[0].regions or not kernels[0].regions[0].blocks:
         return None

@@ -118,12 +118,13 @@ def _wavefronts(
     kernel = kernel_named(cubin.read(capture.stages["cubin"].read()).kernels, report.kernel)
     usage = read_demand(capture, gpu, Provenance()).usage
     grid = report.config.grid
-    if kernel is None or usage is None or grid is None or "ttir" not in capture.stages:
+    source = capture.stages.get("ttir") or capture.stages.get("ttgir")
+    if kernel is None or usage is None or grid is None or source is None:
         return {}
     machine = Machine(section, flow)
     try:
-        ttir = mlir.parse(capture.stages["ttir"].text(), stage="ttir")
-        arguments = arguments_of(ttir, report.config, grid, usage.threads)
+        module = mlir.parse(source.text(), stage=source.name)
+        arguments = arguments_of(module, report.config, grid, usage.threads)
         (first,) = launched.follow(machine, kernel, arguments, [launched.FIRST])
     except (ArtifactError, UnknownPathError):
         return {}
