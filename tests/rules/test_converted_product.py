@@ -1,0 +1,30 @@
+from collections.abc import Callable
+
+from irlens.model.report import Finding
+
+CODE = "IRL405"
+Look = Callable[..., list[Finding]]
+
+FP8 = {"a_ptr": "fp8e4nv[16, K]", "b_ptr": "fp8e4nv[K, 64]"}
+
+
+def test_shows_fp8_that_is_multiplied_as_fp16(look: Look) -> None:
+    """16 rows are too few for wgmma, and mma.sync multiplies no fp8 on sm_90."""
+    (finding,) = look(CODE, "dots.py", args=FP8, M=16)
+    assert finding.message == (
+        "the product at dots.py:28 of e4m3 is computed in fp16 (mma.sync.m16n8k16), which takes 2"
+        " times as long as in its operands' type"
+    )
+    assert (finding.stage, finding.hint) == (
+        "ttir", "compile with another version of Triton, and compare",
+    )  # fmt: skip
+
+
+def test_silent_where_the_type_is_the_operands(look: Look) -> None:
+    assert look(CODE, "dots.py", "rtx5090", args=FP8, M=16) == []
+    assert look(CODE, "dots.py") == []
+
+
+def test_silent_where_the_gpu_multiplies_no_such_type(look: Look) -> None:
+    halves = {"a_ptr": "fp8e5[16, K]", "b_ptr": "fp8e5[K, 64]"}
+    assert look(CODE, "dots.py", "a100", args=halves, M=16) == []
