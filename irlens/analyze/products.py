@@ -160,7 +160,7 @@ def _record(
         operation=operation.name,
         shape=(*((product.batch,) if product.batch > 1 else ()), product.m, product.n, product.k),
         operands=_pair(product.left, product.right),
-        repeated=max(1, compiled.per_block.get(place, 0) // own),
+        repeated=max(1, compiled.per_block.get(place, 0) // max(own, 1)),
     )
     put = partial(msgspec.structs.replace, record)
     twins = compiled.twins.get(place, [])

@@ -9,9 +9,11 @@ import pytest
 from irlens.artifacts.load import load_bytes
 from irlens.diff.report import compare
 from irlens.diff.report.comparisons import against_first, match
+from irlens.model.products import MatrixProduct
 from irlens.model.report import Finding, Occupancy, Pipeline, Refusal, Report
 from irlens.model.resources import LocalArray
 from irlens.model.source import SourceLocation
+from irlens.model.traffic import Traffic
 from irlens.render import Options, render
 from irlens.render.view.changes import changes
 from irlens.render.view.changes import verdict as verdict_on_change
@@ -60,7 +62,7 @@ def resources(**changes: Any) -> Report:
         (replace(SOFTMAX, findings=[WARNING]), "warn", "33.6 MB · 1 warning"),
         (occupancy(theoretical=0.125, limited_by=["registers"]), "good",
          "12.5 % occupancy, limited by registers"),
-        (resources(local_bytes=None), "good", "4 of 4 stages · 100 % occupancy"),
+        (resources(local_bytes=None), "unknown", "100 % occupancy · spills unknown"),
         (resources(vgpr_spills=3), "warn", "100 % occupancy · 3 VGPR spills"),
     ],
 )  # fmt: skip
@@ -269,3 +271,21 @@ def test_arrays_are_no_spills() -> None:
     texts = [each.text for each in unread.phrases]
     assert "32 B of local memory per thread, for arrays" in texts
     assert "no spills" not in texts
+
+
+def test_a_known_launch_whose_traffic_is_unknown() -> None:
+    """What was not looked at is named, and nothing is good all over."""
+    reason = "line 7: it depends on data that is loaded"
+    found = verdict(replace(SOFTMAX, traffic=Traffic(reason=reason)))
+    assert found.tone == "unknown"
+    assert f"memory traffic unknown: {reason}" in found.words
+
+
+def test_products_in_a_slower_type() -> None:
+    product = MatrixProduct(
+        line=1, source=None, operation="tt.dot", shape=(64, 64, 64), operands="e4m3",
+        computed="fp16", rate="fp16", on_tensor_cores=True, slowdown=2.0,
+    )  # fmt: skip
+    found = verdict(replace(SOFTMAX, products=[product]))
+    assert found.tone == "warn"
+    assert "no spills · e4m3 multiplied in fp16" in found.words
