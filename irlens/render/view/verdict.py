@@ -132,10 +132,10 @@ def _spills(report: Report) -> Iterator[Run]:
         local = f"{size(held.local_bytes)} of {terms.local} per {terms.thread}"
         arrays = "" if spills or not report.local_arrays else ", for arrays"
         yield Run(local + arrays, "warn" if spills or not arrays else "neutral")
-    if spills is False and not counted and held.local_bytes is not None:
-        yield Run("no spills", "good")
-    else:
+    if held.local_bytes is None or (spills is None and not held.local_bytes):
         yield Run("spills unknown", "unknown")
+    elif spills is False and not counted:
+        yield Run("no spills", "good")
 
 
 def _products(report: Report) -> Iterator[Run]:
