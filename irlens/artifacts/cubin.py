@@ -22,6 +22,8 @@ _OLD_ABI = 0x33  # e_ident[EI_OSABI] up to CUDA 12.8 (newer ones for sm_100 and 
 #: Shared memory that the system reserves at the start of every block's, from sm_90 on. Such a file
 #: has a section of this name, and counts these bytes in the kernel's.
 _RESERVED_SECTION = ".nv.shared.reserved.0"
+#: Where the system's part of shared memory is addressable, at its beginning.
+_FIRST_TO_RESERVE = "sm_90"
 _RESERVED_BYTES = 1024
 
 _PAIR = struct.Struct("<II")
@@ -183,6 +185,7 @@ def read(data: bytes) -> Cubin:
     }
     by_symbol = _by_symbol(attributes.get(".nv.info", []))
     constants = _constant_banks(file)
+    arch, old_abi = cubin_arch(file), file.os_abi == _OLD_ABI
     kernels = [
         _kernel(
             symbol.name,
@@ -190,13 +193,14 @@ def read(data: bytes) -> Cubin:
             attributes.get(f".nv.info.{symbol.name}", []),
             by_symbol[symbol.index],
             constants[symbol.name],
-            old_abi=file.os_abi == _OLD_ABI,
+            old_abi=old_abi,
+            reserved_unnamed=old_abi and arch == _FIRST_TO_RESERVE,
         )
         for symbol in cubin_entries(file)
     ]
     codes = Counter(each.code for each in chain.from_iterable(attributes.values()))
     return Cubin(
-        arch=cubin_arch(file),
+        arch=arch,
         kernels=sorted(kernels, key=lambda kernel: kernel.name),
         unknown_attributes={code: codes[code] for code in sorted(codes.keys() - _KNOWN)},
     )
@@ -224,13 +228,15 @@ def _kernel(
     constant_bytes: dict[int, int],
     *,
     old_abi: bool,
+    reserved_unnamed: bool,
 ) -> Kernel:
     """Return one kernel from the sections and attributes that describe it."""
     text = sections.get(f".text.{name}")
     values = {attribute.code: attribute.value for attribute in attributes}
     shared = _size(sections, f".nv.shared.{name}")
-    # The reserved bytes are part of the kernel's section, if it has one.
-    reserves = _RESERVED_SECTION in sections and shared >= _RESERVED_BYTES
+    # The reserved bytes are part of the kernel's section, if it has one. ptxas 12.4 gives sm_90 no
+    # section of their own, although the kernel's memory begins behind them.
+    reserves = (_RESERVED_SECTION in sections or reserved_unnamed) and shared >= _RESERVED_BYTES
     reserved = _RESERVED_BYTES if reserves else 0
     barriers = _number(values.get(Code.NUM_BARRIERS))
     if barriers is None:

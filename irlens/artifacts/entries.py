@@ -241,7 +241,7 @@ def _decode(path: Path, content: bytes, record: type[T]) -> T:
 
 def module_number(name: str, text: str) -> int | None:
     """Return an integer attribute of a ttgir module ("num-warps"); ``None`` if there is none."""
-    found = re.search(rf'"ttg\.{name}" = (\d{{1,10}}) : i32', text)
+    found = re.search(rf'"(?:ttg|triton_gpu)\.{name}" = (\d{{1,10}}) : i32', text)
     return int(found[1]) if found else None
 
 

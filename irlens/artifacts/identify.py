@@ -25,7 +25,9 @@ _STAGE_MARKS = {
     "amdgcn": re.compile(r'^[ \t]*\.amdgcn_target[ \t]+"', re.MULTILINE),
     "ptx": re.compile(r"^[ \t]*\.target[ \t]+sm_\d", re.MULTILINE),
     "llir": re.compile(r"^(?:target triple = |define |; ModuleID = )", re.MULTILINE),
-    "ttgir": re.compile(r"^(?:module attributes \{[^\n]*|#\w+ = #)ttg\.", re.MULTILINE),
+    "ttgir": re.compile(
+        r"^(?:module attributes \{[^\n]*|#\w+ = #)(?:ttg|triton_gpu)\.", re.MULTILINE
+    ),
     "ttir": re.compile(r"^[ \t]*tt\.func ", re.MULTILINE),
 }
 _MLIR_KERNEL = re.compile(r'\btt\.func public @(?:([\w$.-]+)|"([^"\n]+)")')
@@ -47,7 +49,7 @@ _KERNEL_MARKS = {
 _PTX_TARGET = re.compile(r"^[ \t]*\.target[ \t]+(sm_\d+)", re.MULTILINE)
 _AMDGCN_TARGET = re.compile(r'^[ \t]*\.amdgcn_target[ \t]+"([^"\n]+)"', re.MULTILINE)
 _AMDGCN_WAVE = re.compile(r"^[ \t]*\.wavefront_size:[ \t]*(\d+)", re.MULTILINE)
-_TTGIR_TARGET = re.compile(r'\bttg\.target = "(cuda|hip):(\w+)"')
+_TTGIR_TARGET = re.compile(r'\b(?:ttg|triton_gpu)\.target = "(cuda|hip):(\w+)"')
 _LLVM_TRIPLE = re.compile(r'^target triple = "amdgpu(\d+)\.(\w+)-', re.MULTILINE)
 _LLVM_CPU = re.compile(r'"target-cpu"="(gfx\w+)"')
 

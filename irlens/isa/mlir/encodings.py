@@ -11,7 +11,7 @@ import msgspec
 
 from irlens.model.text import split_list
 
-_ENCODING = re.compile(r"#(?:ttg|triton_gpu)\.(\w{1,40})<\{(.*)\}>", re.DOTALL)
+_ENCODING = re.compile(r"#ttg\.(\w{1,40})<\{(.*)\}>", re.DOTALL)
 _INTEGER = re.compile(r"-?\d{1,9}")
 _BRACKETS = "()[]{}<>"
 #: Triton nests at most a slice of a slice of a dot operand of a matrix product.

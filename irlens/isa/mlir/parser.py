@@ -12,6 +12,7 @@ before where no location stands between them, and takes minutes for 200 KB of ma
 
 from irlens.isa.mlir import grammar
 from irlens.isa.mlir.locations import Locations
+from irlens.isa.mlir.old_dialects import translate
 from irlens.isa.mlir.tokens import Tokens, is_location
 from irlens.isa.mlir.tree import (
     Module,
@@ -30,14 +31,14 @@ def parse(text: str, *, stage: str = "ttgir") -> Module:
     """Parse MLIR text: a module, or a part of one.
 
     Args:
-        text: The content of a ``.ttir`` or ``.ttgir`` file.
+        text: The content of a ``.ttir`` or ``.ttgir`` file; old dialects are read as the new ones.
         stage: Name of the stage, for spans and errors.
 
     Raises:
         ParseError: The text is cut off (an open bracket or string, a location that is used and
             never defined), a bracket closes the wrong one, or no operation is in it.
     """
-    return _Parser(text, stage).module()
+    return _Parser(translate(text), stage).module()
 
 
 class _Parser:
