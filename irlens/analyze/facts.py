@@ -1,5 +1,6 @@
 """What is known about one capture: the input of the rules, and where each figure comes from."""
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -49,6 +50,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         roofline: Lower bounds of its time.
         contradictions: Why parts of the capture were put aside.
         products: Matrix products, and the types that they are computed in.
+        missing: Why a fact that rules need is unknown, by its name: a field's, or "assembly",
+            "product", "grid", "registers", "waves".
     """
 
     gpu: Gpu | None
@@ -70,6 +73,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     roofline: Roofline | None = None
     contradictions: tuple[str, ...] = ()
     products: tuple[MatrixProduct, ...] = ()
+    missing: Mapping[str, str] = {}
 
     @cached_property
     def addresses(self) -> Addresses | None:

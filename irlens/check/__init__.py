@@ -106,9 +106,14 @@ def _check(
 
 
 def _new_findings(report: Report, entry: Entry | None) -> list[Finding]:
-    """Return findings of each code that the baseline has fewer of, notes excluded."""
+    """Return findings of each code that the baseline has fewer of, notes excluded.
+
+    One that could not be looked for when the baseline was written is not new.
+    """
     before = entry.findings if entry is not None else {}
-    more = {code for code, count in finding_counts(report).items() if count > before.get(code, 0)}
+    unlooked = entry.unlooked if entry is not None else []
+    counts = finding_counts(report).items()
+    more = {code for code, count in counts if count > before.get(code, 0)}.difference(unlooked)
     return [one for one in report.findings if one.code in more and one.severity != "note"]
 
 

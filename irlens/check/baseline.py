@@ -98,6 +98,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         pipelines: One for each loop and mechanism; ``None`` where they are unknown.
         findings: Number of findings by code, notes excluded.
         config: Compile and launch parameters without the grid, which follows from them.
+        unlooked: Codes of findings that could not be looked for, or not everywhere.
         time_us: Estimated time of the launch in microseconds, four digits; ``None`` where it is
             unknown, and in files of older versions.
     """
@@ -111,6 +112,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     pipelines: list[KeptPipeline] | None
     findings: dict[str, int]
     config: Config
+    unlooked: list[str] = []
     time_us: float | None = None
 
 
@@ -145,6 +147,9 @@ def entry(report: Report, recipe: Recipe) -> Entry:
             else [_kept(pipeline, report.code) for pipeline in report.pipelines]
         ),
         findings=finding_counts(report),
+        unlooked=sorted(
+            path.removeprefix("findings.") for path in report.unknown if "findings." in path
+        ),
         time_us=_rounded(report.time.estimate_us) if report.time is not None else None,
     )
 
@@ -181,7 +186,10 @@ def figures(kept: Entry) -> Report:
         time=TimeEstimate(estimate_us=kept.time_us) if kept.time_us is not None else None,
         code={str(one.source): one.code for one in kept.pipelines or () if one.source and one.code},
         sources={},
-        unknown={},
+        unknown={
+            **{f"findings.{code}": "it was not looked for" for code in kept.unlooked},
+            **({"pipelines": "they were unknown"} if kept.pipelines is None else {}),
+        },
     )
 
 

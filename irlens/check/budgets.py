@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from irlens.check import causes
 from irlens.check.project import Budget
+from irlens.diff.report.left_out import why_unknown
 from irlens.figures import Figure
 from irlens.figures.conditions import Condition, baseline_key
 from irlens.model.check import BUDGET_STATES, BudgetFigure, BudgetState, BudgetVerdict
@@ -160,7 +161,7 @@ def _without(figure: Figure, report: Report, pipeline: Pipeline | None) -> tuple
     if figure.vendor is not None and report.target and report.target.vendor != figure.vendor:
         vendor = {"amd": "AMD", "nvidia": "NVIDIA"}[figure.vendor]
         return "does not apply", f"only {vendor} GPUs have {name}"
-    reason = causes.why_unknown(figure.path, report)
+    reason = why_unknown(figure.path, report)
     if figure.path.startswith("occupancy.limits.") and report.occupancy is not None:
         return "does not apply", f"{name} do not limit this kernel"
     return "unknown", f"{name}: {reason or 'no artifact says'}"

@@ -1,4 +1,4 @@
-"""The cause of a figure: the line of Python behind it, the limiting resource, why it is unknown."""
+"""The cause of a figure: the line of Python behind it, the limiting resource."""
 
 from collections.abc import Iterator
 
@@ -32,13 +32,6 @@ def occupancy_reason(report: Report) -> str:
         if occupancy.limited_by == [step.resource]:
             return f"{limited}; {words.step(step, occupancy)}"
     return limited
-
-
-def why_unknown(path: str, report: Report) -> str:
-    """Return the report's reason for a missing figure; "" if it gives none."""
-    names = path.split(".")
-    prefixes = (".".join(names[:end]) for end in range(len(names), 0, -1))
-    return next((report.unknown[one] for one in prefixes if one in report.unknown), "")
 
 
 def _limits(report: Report) -> list[str]:

@@ -7,6 +7,7 @@ import msgspec
 from irlens.check import causes
 from irlens.check.baseline import Entry
 from irlens.diff.report.figure_deltas import delta
+from irlens.diff.report.left_out import why_unknown
 from irlens.figures import Figure, better_or_worse, get
 from irlens.model.check import JUDGEMENTS, Judgement, Movement
 from irlens.model.comparison import Comparison, Delta, LoopDelta
@@ -32,6 +33,7 @@ def movements(
     moved = [*_requested(entry, report), *_figures(comparison, report)]
     for loop in comparison.loops:
         moved += _loop(loop, report)
+    moved += _unknown_pipelines(entry, report)
     judged = [
         msgspec.structs.replace(one, fails=strict or one.judgement in ("lost", "unknown"))
         for one in moved
@@ -56,12 +58,12 @@ def _requested(entry: Entry, report: Report) -> Iterator[Movement]:
 def _figures(comparison: Comparison, report: Report) -> Iterator[Movement]:
     """Yield the figures of the whole kernel that moved."""
     for moved in comparison.figures:
-        if not moved.moved or moved.before is None or moved.path in _REDUNDANT:
+        if moved.before in (None, moved.after) or moved.path in _REDUNDANT:
             continue
         judgement = _judge(moved, get(moved.path))
         reason = ""
         if judgement == "unknown":
-            reason = causes.why_unknown(moved.path, report)
+            reason = why_unknown(moved.path, report)
         elif moved.path == "occupancy.theoretical" and judgement == "lost":
             reason = causes.occupancy_reason(report)
         movement = _movement(moved, judgement, reason)
@@ -73,16 +75,28 @@ def _loop(loop: LoopDelta, report: Report) -> Iterator[Movement]:
     now = _pipeline(loop, report)
     reported = _OF_A_LOOP if loop.presence == "both" else ("achieved_stages",)
     for moved in loop.deltas:
-        if moved.moved and moved.path in reported:
-            movement = _movement(moved, *_judge_loop(moved, loop, now, report))
+        if moved.before != moved.after and moved.path in reported:
+            movement = _movement(moved, *_judge_loop(moved, loop, now))
             yield msgspec.structs.replace(
                 movement, pipeline=loop.kind or "loop", source=loop.source
             )
 
 
-def _judge_loop(
-    moved: Delta, loop: LoopDelta, now: Pipeline | None, report: Report
-) -> tuple[Judgement, str]:
+def _unknown_pipelines(entry: Entry, report: Report) -> Iterator[Movement]:
+    """Yield the stages of the baseline's pipelines where today's are unknown."""
+    reason = report.unknown.get("pipelines")
+    for one in entry.pipelines or () if reason is not None else ():
+        if one.achieved_stages is not None:
+            moved = delta("achieved_stages", one.achieved_stages, None, weight="much")
+            judgement: Judgement = "unknown" if one.achieved_stages > 1 else "other"
+            yield msgspec.structs.replace(
+                _movement(moved, judgement, reason or ""),
+                pipeline=one.kind or "loop",
+                source=one.source,
+            )
+
+
+def _judge_loop(moved: Delta, loop: LoopDelta, now: Pipeline | None) -> tuple[Judgement, str]:
     """Return the judgement on a figure of a pipeline, and the reason."""
     if moved.path != "achieved_stages":
         return "other", ""
@@ -90,8 +104,6 @@ def _judge_loop(
     before, after = moved.before, moved.after
     if not isinstance(before, int) or before < 2:
         return ("better" if isinstance(after, int) and after > 1 else "other"), reason
-    if "pipelines" in report.unknown:
-        return "unknown", report.unknown["pipelines"]
     if loop.presence == "gone":
         return "lost", "the loop has no such pipeline any more"
     if after is None:

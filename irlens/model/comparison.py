@@ -51,8 +51,8 @@ class Delta(msgspec.Struct, frozen=True, kw_only=True):
         path: Dotted path in the report; within a loop, the field's name alone.
         unit: "bytes", "count", "ratio" (0..1), "factor" (any number), "us" (microseconds), or
             "word" for what is not a number.
-        before: Its value on the first side.
-        after: Its value on the second side.
+        before: Its value on the first side; ``None`` where it is unknown or does not apply.
+        after: The same on the second side.
         change: ``after - before`` where both are numbers, else ``None``.
         weight: Importance of a change: "much" can decide whether and how fast the kernel runs
             (launching, occupancy, spills, stages achieved), "some" causes these (registers, shared
@@ -68,8 +68,8 @@ class Delta(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def moved(self) -> bool:
-        """Whether the two values differ."""
-        return self.before != self.after
+        """Whether the two values differ: one that is unknown, or does not apply, does not."""
+        return None not in (self.before, self.after) and self.before != self.after
 
 
 class LoopDelta(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,6 +88,11 @@ class LoopDelta(msgspec.Struct, frozen=True, kw_only=True):
     kind: str | None
     presence: Presence
     deltas: list[Delta]
+
+    @property
+    def changes(self) -> list[Delta]:
+        """The figures that changed; all of them where only one side has the loop."""
+        return [each for each in self.deltas if each.moved or self.presence != "both"]
 
 
 class FindingDelta(msgspec.Struct, frozen=True, kw_only=True):
@@ -160,8 +165,9 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
         lines: Lines of Python whose instructions or pressure changed.
         code: Text of the lines of Python that the comparison mentions, by "file:line", where a
             capture holds the source.
-        not_compared: Parts that only one side has, such as "pressure.sass", which is read on
-            request.
+        not_compared: Parts and figures that only one side knows, such as "pressure.sass", which is
+            read on request, and findings that only one side could look for: "findings.IRL302".
+        not_compared_because: Why, by the same names: which side lacks it, and its reason.
         regain: Where occupancy was lost, changes that would regain it:
             "8 fewer registers/thread: 1 → 2 blocks/SM (50 %)".
         time_ratio: Predicted change of the launch's time; ``None`` where either time is unknown,
@@ -180,6 +186,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     lines: list[LineDelta]
     code: dict[str, str]
     not_compared: list[str]
+    not_compared_because: dict[str, str] = {}
     regain: list[str] = []
     time_ratio: TimeRatio | None = None
     setting: str = ""

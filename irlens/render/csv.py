@@ -26,7 +26,7 @@ _FORMULA = ("=", "+", "-", "@")
 
 
 _COMPARISONS = ("kernel", "before", "after", "what", "place", "figure", "unit", "value before",
-                "value after", "change", "weight")  # fmt: skip
+                "value after", "change", "weight", "reason")  # fmt: skip
 _CHECK = ("kernel", "arch", "configuration", "what", "fails", "verdict", "figure", "before", "now",
           "place", "reason")  # fmt: skip
 
@@ -172,15 +172,17 @@ def _pair(pair: Comparison) -> Iterator[dict[str, Field]]:
         place = str(loop.source or "")
         if loop.presence != "both":
             yield {**sides, "what": loop.what, "place": place, "figure": loop.presence}
-        for delta in loop.deltas:
-            if delta.moved:
-                yield {**sides, "what": loop.what, "place": place, **_figure(delta)}
+        for delta in loop.changes:
+            yield {**sides, "what": loop.what, "place": place, **_figure(delta)}
     for found in pair.findings:
         finding = found.after or found.before
         if finding is not None:
             place = str(finding.source or "")
             yield {**sides, "what": f"finding {finding.code}", "place": place,
                    "figure": finding_state(found)}  # fmt: skip
+    for path in pair.not_compared:
+        reason = pair.not_compared_because.get(path, "")
+        yield {**sides, "what": "not compared", "figure": path, "reason": reason}
 
 
 def _figure(delta: Delta) -> dict[str, Field]:

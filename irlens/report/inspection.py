@@ -53,6 +53,7 @@ from irlens.model.traffic import Traffic
 from irlens.report.agreement import Agreement, find_agreement
 from irlens.report.launch_figures import Machine, find_roofline, find_traffic, first_program
 from irlens.report.launch_time import Launched, find_launch, find_time
+from irlens.report.missing_facts import missing_facts
 from irlens.report.parsed import Parsed, parse
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from irlens.artifacts.code_listings import CodeListings
 
 NOT_DISASSEMBLED = "the machine code was not disassembled; --sass does that"
+NO_TTGIR = "there is no ttgir in this capture"
 NO_ASSEMBLY = "there is no ptx and no amdgcn in this capture"
 
 
@@ -197,6 +199,8 @@ class Inspection:
     def loads(self) -> list[LoopLoad]:
         """Reads of global memory in the loops of the ttgir."""
         ttgir = self._parsed.ttgir
+        if ttgir is None:
+            self._provenance.missing(NO_TTGIR, "loads")
         return list(ttgir_loads.find(ttgir, self._capture.config.num_stages)) if ttgir else []
 
     @cached_property
@@ -300,7 +304,7 @@ class Inspection:
         """Use of dynamic shared memory."""
         ttgir, metadata = self._parsed.ttgir, self._capture.metadata
         if ttgir is None:
-            self._provenance.missing("there is no ttgir in this capture", "memory")
+            self._provenance.missing(NO_TTGIR, "memory")
             return None
         self._provenance.known("ttgir, ttg.local_alloc and their live ranges", "memory")
         return shared_memory.explain(ttgir, metadata.shared if metadata is not None else None)
@@ -375,29 +379,32 @@ class Inspection:
     def findings(self) -> list[Finding]:
         """Findings, most severe first."""
         parsed, usage = self._parsed, self._demand.usage
-        return rules.run(
-            Facts(
-                gpu=self._gpu,
-                config=self._capture.config,
-                resources=self.resources,
-                occupancy=self._occupancy,
-                pipelines=self.pipelines,
-                threads=usage.threads if usage else None,
-                warp_groups=tuple(self.warp_groups),
-                ttir=parsed.source,
-                ttgir=parsed.ttgir,
-                loads=tuple(self.loads),
-                ptx=parsed.ptx,
-                amdgcn=parsed.amdgcn,
-                spills=self.spills,
-                serialized=self._serialized,
-                traffic=self.traffic,
-                runs=self.runs,
-                roofline=self.roofline,
-                contradictions=self._agreement.contradictions,
-                products=tuple(self.products),
-            )
+        facts = Facts(
+            gpu=self._gpu,
+            config=self._capture.config,
+            resources=self.resources,
+            occupancy=self._occupancy,
+            pipelines=self.pipelines,
+            threads=usage.threads if usage else None,
+            warp_groups=tuple(self.warp_groups),
+            ttir=parsed.source,
+            ttgir=parsed.ttgir,
+            loads=tuple(self.loads),
+            ptx=parsed.ptx,
+            amdgcn=parsed.amdgcn,
+            spills=self.spills,
+            serialized=self._serialized,
+            traffic=self.traffic,
+            runs=self.runs,
+            roofline=self.roofline,
+            contradictions=self._agreement.contradictions,
+            products=tuple(self.products),
         )
+        missing = missing_facts(facts, self._provenance.unknown)
+        facts = msgspec.structs.replace(facts, missing=missing)
+        for code, reason in rules.not_looked_for(facts).items():
+            self._provenance.missing(reason, f"findings.{code}")
+        return rules.run(facts)
 
     @cached_property
     def code(self) -> dict[str, str]:

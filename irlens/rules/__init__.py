@@ -5,8 +5,11 @@ A rule is a module of this package, without a leading underscore, that has
 * ``CODE`` ("IRL" and three digits), ``NAME`` and ``SEVERITY``,
 * a docstring in Markdown: one line that says what is found, then what it means, an example and
   what to do; ``irlens explain`` prints it, and
+* ``NEEDS``, the facts without which it cannot look, by their names in ``Facts.missing``, and
 * ``find(facts)``, which yields a ``Match`` for each place it applies to, and none where it lacks
   a fact.
+
+A rule that could look at a part only has ``unseen(facts)``, too, which returns why; "" is all.
 
 The first digit of a code is the family: 1 resources and occupancy, 2 software pipelining,
 3 memory accesses, 4 computation, 5 launch, 6 the capture itself.
@@ -15,7 +18,7 @@ The first digit of a code is the family: 1 resources and occupancy, 2 software p
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Protocol, cast
 
@@ -43,6 +46,7 @@ class RuleModule(Protocol):
     CODE: str
     NAME: str
     SEVERITY: Severity
+    NEEDS: tuple[str, ...]
 
     def find(self, facts: Facts) -> Iterator[Match]:
         """Yield the places that the rule applies to."""
@@ -67,6 +71,18 @@ def run(facts: Facts) -> list[Finding]:
     for finding in ranked:
         first.setdefault((finding.code, finding.message, finding.hint, finding.source), finding)
     return list(first.values())
+
+
+def not_looked_for(facts: Facts) -> dict[str, str]:
+    """Return the rules that could not look, or not everywhere, by code, and why."""
+    reasons = {rule.CODE: _unseen(rule, facts) for rule in all_rules()}
+    return {code: reason for code, reason in reasons.items() if reason}
+
+
+def _unseen(rule: RuleModule, facts: Facts) -> str:
+    lacking = (facts.missing[need] for need in rule.NEEDS if need in facts.missing)
+    partly: Callable[[Facts], str] = getattr(rule, "unseen", lambda _: "")
+    return next(lacking, "") or partly(facts)
 
 
 def summary(rule: RuleModule) -> str:

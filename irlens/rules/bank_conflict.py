@@ -47,6 +47,7 @@ from irlens.rules import Match
 CODE = "IRL303"
 NAME = "bank-conflict"
 SEVERITY: Severity = "warning"
+NEEDS = ("ttgir", "ptx")
 
 _TOLERATED = 4
 

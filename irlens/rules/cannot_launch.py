@@ -31,6 +31,7 @@ from irlens.rules import Match
 CODE = "IRL101"
 NAME = "cannot-launch"
 SEVERITY: Severity = "error"
+NEEDS = ("occupancy",)
 
 _REMEDY = {
     "shared_memory": "use fewer stages or smaller tiles",

@@ -38,6 +38,7 @@ from irlens.rules import Match
 CODE = "IRL401"
 NAME = "dot-without-tensor-cores"
 SEVERITY: Severity = "warning"
+NEEDS = ("ttir", "ttgir")
 
 
 def find(facts: Facts) -> Iterator[Match]:

@@ -44,6 +44,7 @@ from irlens.rules import Match
 CODE = "IRL202"
 NAME = "drained-wait"
 SEVERITY: Severity = "warning"
+NEEDS = ("pipelines",)
 
 
 def find(facts: Facts) -> Iterator[Match]:

@@ -39,6 +39,7 @@ from irlens.rules import Match
 CODE = "IRL306"
 NAME = "dram-re-read"
 SEVERITY: Severity = "warning"
+NEEDS = ("traffic", "product", "occupancy")
 
 #: Tolerated ratio of the bytes that waves read to the distinct bytes.
 _TOLERATED = 1.5

@@ -44,6 +44,7 @@ from irlens.rules import Match
 CODE = "IRL308"
 NAME = "fenced-atomic"
 SEVERITY: Severity = "note"
+NEEDS = ("ttir",)
 
 #: Semantics with a fence before the atomic.
 _FENCED = frozenset({"acq_rel", "release"})

@@ -46,6 +46,7 @@ from irlens.rules import Match
 CODE = "IRL301"
 NAME = "narrow-access"
 SEVERITY: Severity = "warning"
+NEEDS = ("ttir", "assembly")
 
 #: Surplus of sectors that is worth mentioning, as part of those that are needed.
 _WORTHWHILE = 0.1

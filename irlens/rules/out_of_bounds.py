@@ -42,6 +42,7 @@ from irlens.rules import Match
 CODE = "IRL304"
 NAME = "out-of-bounds"
 SEVERITY: Severity = "error"
+NEEDS = ("traffic",)
 
 
 def find(facts: Facts) -> Iterator[Match]:

@@ -40,6 +40,7 @@ from irlens.rules import Match
 CODE = "IRL402"
 NAME = "padded-dot"
 SEVERITY: Severity = "warning"
+NEEDS = ("ttgir",)
 
 
 def find(facts: Facts) -> Iterator[Match]:

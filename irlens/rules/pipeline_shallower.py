@@ -58,6 +58,7 @@ from irlens.rules import Match
 CODE = "IRL201"
 NAME = "pipeline-shallower"
 SEVERITY: Severity = "warning"
+NEEDS = ("pipelines",)
 
 
 def find(facts: Facts) -> Iterator[Match]:

@@ -38,6 +38,7 @@ from irlens.rules import Match
 CODE = "IRL403"
 NAME = "reduction-through-shared"
 SEVERITY: Severity = "note"
+NEEDS = ("ttgir",)
 
 _WIDEST_ACCESS = 16
 

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 CODE = "IRL305"
 NAME = "redundant-loads"
 SEVERITY: Severity = "note"
+NEEDS = ("ttir", "traffic")
 
 #: Part of a program's loaded bytes that is worth a finding.
 _WORTHWHILE = 0.1

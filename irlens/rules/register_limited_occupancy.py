@@ -39,6 +39,7 @@ from irlens.rules import Match
 CODE = "IRL102"
 NAME = "register-limited-occupancy"
 SEVERITY: Severity = "note"
+NEEDS = ("occupancy",)
 
 _WORTHWHILE = 1.25
 _TAKES_ALL = "a warp-specialized kernel is compiled for all registers of an SM"

@@ -37,6 +37,7 @@ from irlens.rules import Match
 CODE = "IRL105"
 NAME = "register-spill"
 SEVERITY: Severity = "warning"
+NEEDS = ("registers",)
 
 
 def find(facts: Facts) -> Iterator[Match]:

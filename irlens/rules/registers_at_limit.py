@@ -35,6 +35,7 @@ from irlens.rules import Match
 CODE = "IRL104"
 NAME = "registers-at-limit"
 SEVERITY: Severity = "note"
+NEEDS = ("registers",)
 
 
 def find(facts: Facts) -> Iterator[Match]:

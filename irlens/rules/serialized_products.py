@@ -51,6 +51,7 @@ from irlens.rules import Match
 CODE = "IRL404"
 NAME = "serialized-products"
 SEVERITY: Severity = "warning"
+NEEDS = ("serialized",)
 
 
 def find(facts: Facts) -> Iterator[Match]:

@@ -34,6 +34,7 @@ from irlens.rules import Match
 CODE = "IRL103"
 NAME = "shared-limited-occupancy"
 SEVERITY: Severity = "note"
+NEEDS = ("occupancy",)
 
 _WORTHWHILE = 1.25
 

@@ -32,6 +32,7 @@ from irlens.rules import Match
 CODE = "IRL502"
 NAME = "small-grid"
 SEVERITY: Severity = "warning"
+NEEDS = ("product", "grid")
 
 
 def find(facts: Facts) -> Iterator[Match]:

@@ -37,6 +37,7 @@ from irlens.rules import Match
 CODE = "IRL106"
 NAME = "spill-in-loop"
 SEVERITY: Severity = "warning"
+NEEDS = ("spills",)
 
 
 def find(facts: Facts) -> Iterator[Match]:

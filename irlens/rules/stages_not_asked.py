@@ -35,6 +35,7 @@ from irlens.rules import Match
 CODE = "IRL204"
 NAME = "stages-not-asked"
 SEVERITY: Severity = "note"
+NEEDS = ("ttgir",)
 
 
 def find(facts: Facts) -> Iterator[Match]:

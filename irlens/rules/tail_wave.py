@@ -36,6 +36,7 @@ from irlens.rules import Match
 CODE = "IRL501"
 NAME = "tail-wave"
 SEVERITY: Severity = "note"
+NEEDS = ("waves",)
 
 _LOST = 1 / 8
 

@@ -32,6 +32,7 @@ from irlens.rules import Match
 CODE = "IRL107"
 NAME = "tensor-memory-limited"
 SEVERITY: Severity = "note"
+NEEDS = ("occupancy",)
 
 
 def find(facts: Facts) -> Iterator[Match]:

@@ -7,7 +7,7 @@ import pytest
 
 from irlens.diff.report.comparisons import match
 from irlens.model.pressure import Pressure
-from irlens.model.report import Report
+from irlens.model.report import Finding, Report
 from irlens.render import Options, render
 
 REPORTS = Path(__file__).parents[2] / "samples" / "reports"
@@ -25,9 +25,21 @@ def compared(form: str, before: list[Report], after: list[Report]) -> str:
 def test_what_only_one_side_has_is_told(form: str) -> None:
     bare = replace(SOFTMAX, pressure=Pressure(), memory=None)
     told = compared(form, [SOFTMAX], [bare])
-    assert "only one side has" in told
-    assert "no difference" in told
-    assert "only one side has" not in compared(form, [SOFTMAX], [SOFTMAX])
+    assert "only before has it" in told
+    assert "no difference in what both sides have" in told
+    assert "both sides have" not in compared(form, [SOFTMAX], [SOFTMAX])
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "html", "csv", "json"])
+def test_a_finding_that_one_side_could_not_look_for_is_not_new(form: str) -> None:
+    finding = Finding(
+        code="IRL301", severity="warning", message="m", hint="h", stage="ttgir", line=1, source=None
+    )
+    reason = "it is not read"
+    blind = replace(SOFTMAX, unknown={"findings.IRL301": reason})
+    told = compared(form, [blind], [replace(SOFTMAX, findings=[finding])])
+    assert "IRL301" in told
+    assert f"{reason} (before)" in told
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "html"])

@@ -6,6 +6,7 @@ from math import exp, log
 
 from irlens import gpus
 from irlens.diff.report.figure_deltas import figure_deltas, mix_deltas
+from irlens.diff.report.left_out import LeftOut
 from irlens.diff.report.loops import loop_deltas
 from irlens.diff.report.source_lines import LinePair, LinePairs, align, line_deltas
 from irlens.model.comparison import Comparison, FindingDelta, Side, TimeRatio
@@ -35,12 +36,12 @@ def compare(
             exist. Otherwise a line that only one side holds may exist on the other.
     """
     first, second = names or labels([before, after])
-    not_compared: set[str] = set()
+    left_out = LeftOut(before, after, (first or "before", second or "after"))
     pairs = align(before, after, all_lines=all_lines)
-    figures = figure_deltas(before, after, not_compared)
-    loops = loop_deltas(before, after, pairs, not_compared)
-    findings = finding_deltas(before, after, pairs, not_compared)
-    mix = mix_deltas(before, after, not_compared)
+    figures = figure_deltas(before, after, left_out)
+    loops = loop_deltas(before, after, pairs, left_out)
+    findings = finding_deltas(before, after, pairs, left_out)
+    mix = mix_deltas(before, after, left_out)
     lines = line_deltas(before, after, pairs)
     mentioned = {str(loop.source) for loop in loops} | {str(line.source) for line in lines}
     return Comparison(
@@ -48,7 +49,7 @@ def compare(
         after=side(after, second or "after"),
         different=(
             any(figure.moved for figure in figures)
-            or any(loop.presence != "both" or any(d.moved for d in loop.deltas) for loop in loops)
+            or any(loop.presence != "both" or loop.changes for loop in loops)
             or bool(findings or mix or lines)
         ),
         figures=figures,
@@ -62,7 +63,8 @@ def compare(
             for place, text in sorted({**before.code, **after.code}.items())
             if place in mentioned
         },
-        not_compared=sorted(not_compared),
+        not_compared=sorted(left_out.reasons),
+        not_compared_because=dict(sorted(left_out.reasons.items())),
         regain=_regain(before, after),
         time_ratio=_time_ratio(before, after),
     )
@@ -124,40 +126,45 @@ def side(report: Report, label: str) -> Side:
 
 #: A finding in one vendor's assembly can be found in the other's.
 _ASSEMBLY = frozenset({"ptx", "amdgcn"})
+#: Prefix of the paths in ``Report.unknown`` of findings that could not be looked for everywhere.
+_FINDINGS = "findings."
 
 
 def finding_deltas(
-    before: Report, after: Report, lines: LinePairs, not_compared: set[str]
+    before: Report, after: Report, lines: LinePairs, left_out: LeftOut
 ) -> list[FindingDelta]:
     """Return the findings that are not the same on both sides, most severe first.
 
-    Add to ``not_compared`` where only one side has the artifact that a finding is read from.
+    One that only one side could look for is neither new nor gone; add it to ``left_out``.
     """
+    for path in before.unknown.keys() ^ after.unknown.keys():
+        if path.startswith(_FINDINGS):
+            left_out.add(path, lacks_before=path in before.unknown)
     ours = _grouped((one, lines.before(one.source)) for one in before.findings)
     theirs = _grouped((one, lines.after(one.source)) for one in after.findings)
     changed = []
     for key in [*ours, *(key for key in theirs if key not in ours)]:
         for one in _changed(ours.get(key, []), theirs.get(key, [])):
-            missing = _missing_input(one.before, after) or _missing_input(one.after, before)
-            if missing and None in (one.before, one.after):
-                not_compared.add(missing)
-            else:
+            found = one.before or one.after
+            other = after if one.after is None else before
+            if found is None or None not in (one.before, one.after) or _looked(found, other):
                 changed.append(one)
+            else:
+                left_out.add(_FINDINGS + found.code, lacks_before=other is before)
     return sorted(changed, key=_severity_order)
 
 
-def _missing_input(finding: Finding | None, other: Report) -> str:
-    """Name the input that a report lacks to have such a finding; "" if it lacks none."""
-    if finding is None:
-        return ""
+def _looked(finding: Finding, other: Report) -> bool:
+    """Whether a report without a finding looked for it, and had what it is read from."""
+    if _FINDINGS + finding.code in other.unknown:
+        return False
+    # Reports of earlier versions do not say what they could not look for.
     if finding.stage is None:
-        return "findings.occupancy" if other.occupancy is None else ""
+        return other.occupancy is not None
     if finding.stage == "sass":  # disassembled on request
-        known = other.spills is not None
-    else:
-        stages = _ASSEMBLY if finding.stage in _ASSEMBLY else {finding.stage}
-        known = bool(stages & other.stages.keys())
-    return "" if known else f"findings.{finding.stage}"
+        return other.spills is not None
+    stages = _ASSEMBLY if finding.stage in _ASSEMBLY else {finding.stage}
+    return bool(stages & other.stages.keys())
 
 
 def _grouped(

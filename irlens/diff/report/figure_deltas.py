@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from irlens.diff.report.left_out import LeftOut
 from irlens.figures import Figure, compared, elements, subtract
 from irlens.model.comparison import WEIGHTS, Delta, MixDelta, Unit, Value, Weight
 from irlens.model.report import InstructionMix, Report
@@ -29,43 +30,66 @@ def delta(
 
 
 def deltas(
-    figures: Iterable[Figure], before: msgspec.Struct | None, after: msgspec.Struct | None
+    figures: Iterable[Figure],
+    before: msgspec.Struct | None,
+    after: msgspec.Struct | None,
+    left_out: LeftOut,
 ) -> list[Delta]:
     """Return the figures of two records that changed or are always shown, most important first.
 
-    A figure that only one of two records has matters little: it does not apply to the other, or
-    is unknown there. ``None`` is a record that only one side has.
+    A figure that only one of two records has is no change: it does not apply to the other, or is
+    unknown there. ``None`` is a record that only one side has.
+
+    Args:
+        figures: The figures of the records' scope.
+        before: The first side's record.
+        after: The second side's.
+        left_out: Receives the figures that are unknown in one of two records.
     """
     changed = []
     for figure in figures:
-        first = figure.read(before) if before is not None else None
-        second = figure.read(after) if after is not None else None
-        if first != second or (figure.always_shown and first is not None):
-            comparable = None not in (first, second) or None in (before, after)
-            certain = figure.always_shown or comparable
-            weight = (figure.importance if certain else None) or "little"
-            changed.append(delta(figure.field, first, second, figure.unit, weight))
+        first, second = _read(figure, before), _read(figure, after)
+        lacks = (first is None) != (second is None) and before is not None and after is not None
+        is_unknown = lacks and left_out.add_figure(
+            figure, before, after, lacks_before=first is None
+        )
+        is_kept = figure.always_shown or figure.gates
+        if (first != second and not is_unknown) or (is_kept and (first, second) != (None, None)):
+            weight = "little" if lacks and not is_kept else figure.importance
+            changed.append(delta(figure.field, first, second, figure.unit, weight or "little"))
     return most_important_first(changed)
 
 
-def figure_deltas(before: Report, after: Report, not_compared: set[str]) -> list[Delta]:
+def _read(figure: Figure, record: msgspec.Struct | None) -> Value:
+    """Return a figure of a record; ``None`` where it is unknown, or there is no record."""
+    value = figure.read(record) if record is not None else None
+    return None if value == "unknown" else value
+
+
+def figure_deltas(before: Report, after: Report, left_out: LeftOut) -> list[Delta]:
     """Return the figures that changed or are always shown, most important first.
 
-    Add the optional parts that only one side has to ``not_compared``.
+    Add the optional parts and the figures that only one side has to ``left_out``.
     """
     parts = {part: (_has(before, part), _has(after, part)) for part in OPTIONAL_PARTS}
-    not_compared.update(part for part, (ours, theirs) in parts.items() if ours != theirs)
+    for part, (ours, theirs) in parts.items():
+        if ours != theirs:
+            left_out.add(part, lacks_before=not ours)
     rows = [one for one in compared("report") if one not in NAMED_LISTS]
     kernel = [one for one in rows if not one.needs]
     optional = [one for one in rows if one.needs and all(parts[one.needs])]
     named: list[Delta] = []
     for figure in NAMED_LISTS:
         if (figure.path in before.unknown) != (figure.path in after.unknown):
-            not_compared.add(figure.path)
+            left_out.add(figure.path, lacks_before=figure.path in before.unknown)
         else:
-            named += _element_deltas(figure, before, after)
+            named += _element_deltas(figure, before, after, left_out)
     return most_important_first(
-        [*deltas(kernel, before, after), *named, *deltas(optional, before, after)]
+        [
+            *deltas(kernel, before, after, left_out),
+            *named,
+            *deltas(optional, before, after, left_out),
+        ]
     )
 
 
@@ -81,28 +105,29 @@ def _has(report: Report, part: str) -> bool:
     return value is not None
 
 
-def _element_deltas(names: Figure, before: Report, after: Report) -> list[Delta]:
+def _element_deltas(names: Figure, before: Report, after: Report, left_out: LeftOut) -> list[Delta]:
     """Return what changed in a list, by paths such as ``warp_groups.partition0.registers``."""
     ours = {one.name: one for one in getattr(before, names.path)}
     theirs = {one.name: one for one in getattr(after, names.path)}
-    changed = deltas([names], before, after)
+    changed = deltas([names], before, after, left_out)
     # "default", then "partition0" to "partition10".
     for name in sorted(ours.keys() | theirs.keys(), key=lambda name: (len(name), name)):
         changed += [
             msgspec.structs.replace(each, path=f"{names.path}.{name}.{each.path}")
-            for each in deltas(elements(names.path), ours.get(name), theirs.get(name))
+            for each in deltas(elements(names.path), ours.get(name), theirs.get(name), left_out)
         ]
     return changed
 
 
-def mix_deltas(before: Report, after: Report, not_compared: set[str]) -> list[MixDelta]:
+def mix_deltas(before: Report, after: Report, left_out: LeftOut) -> list[MixDelta]:
     """Return the stages whose instructions changed.
 
-    Add the stages that only one side has to ``not_compared``.
+    Add the stages that only one side has to ``left_out``.
     """
     ours = {mix.stage: mix for mix in before.mix}
     theirs = {mix.stage: mix for mix in after.mix}
-    not_compared.update(f"mix.{stage}" for stage in ours.keys() ^ theirs.keys())
+    for stage in ours.keys() ^ theirs.keys():
+        left_out.add(f"mix.{stage}", lacks_before=stage not in ours)
     changed = []
     for stage in sorted(ours.keys() & theirs.keys()):
         total = delta("total", ours[stage].total, theirs[stage].total)

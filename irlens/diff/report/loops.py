@@ -5,6 +5,7 @@ from typing import TypeAlias, TypeVar
 
 from irlens.diff.matching import take_pairs
 from irlens.diff.report.figure_deltas import deltas
+from irlens.diff.report.left_out import LeftOut
 from irlens.diff.report.source_lines import LinePair, LinePairs
 from irlens.figures import Figure, compared
 from irlens.model.comparison import WEIGHTS, LoopDelta, Presence
@@ -20,30 +21,37 @@ Locate: TypeAlias = Callable[[SourceLocation | None], LinePair | None]
 
 
 def loop_deltas(
-    before: Report, after: Report, lines: LinePairs, not_compared: set[str]
+    before: Report, after: Report, lines: LinePairs, left_out: LeftOut
 ) -> list[LoopDelta]:
     """Return the pipelines of both sides and the loads that changed, largest change first.
 
     If only one side knows its pipelines or loads, none has appeared or gone: add the part to
-    ``not_compared``.
+    ``left_out``.
     """
     changes: list[LoopDelta] = []
     if ("pipelines" in before.unknown) != ("pipelines" in after.unknown):
-        not_compared.add("pipelines")
+        left_out.add("pipelines", lacks_before="pipelines" in before.unknown)
     else:
         pairs = _matched(
             before.pipelines, after.pipelines,
             _pipeline_keys(lines.before), _pipeline_keys(lines.after),
         )  # fmt: skip
-        changes += [_pipeline_delta(*pair) for pair in pairs]
-    if ("ttgir" in before.stages) != ("ttgir" in after.stages):  # loads are read from it
-        not_compared.add("loads")
+        changes += [_pipeline_delta(*pair, left_out) for pair in pairs]
+    if _knows_loads(before) != _knows_loads(after):
+        left_out.add("loads", lacks_before=not _knows_loads(before))
     else:
         loads = _matched(
             before.loads, after.loads, _load_keys(lines.before), _load_keys(lines.after)
         )
-        changes += [load for load in (_load_delta(*pair) for pair in loads) if load.deltas]
+        changes += [
+            load for load in (_load_delta(*pair, left_out) for pair in loads) if load.deltas
+        ]
     return sorted(changes, key=_largest_change_first)
+
+
+def _knows_loads(report: Report) -> bool:
+    """Whether a report has all loads, which are read from the ttgir; a baseline has none."""
+    return "loads" not in report.unknown and ("ttgir" in report.stages or not report.stages)
 
 
 def _pipeline_keys(locate: Locate) -> list[tuple[Key[Pipeline], bool]]:
@@ -90,24 +98,26 @@ def _values(one: Pipeline | LoopLoad, figures: Sequence[Figure]) -> Hashable:
     return tuple(getattr(one, figure.field) for figure in figures)
 
 
-def _pipeline_delta(before: Pipeline | None, after: Pipeline | None) -> LoopDelta:
+def _pipeline_delta(
+    before: Pipeline | None, after: Pipeline | None, left_out: LeftOut
+) -> LoopDelta:
     present = after or before
     return LoopDelta(
         what="pipeline",
         source=_line(present),
         kind=present.kind if present else None,
         presence=_presence(before, after),
-        deltas=deltas(compared("pipeline"), before, after),
+        deltas=deltas(compared("pipeline"), before, after, left_out),
     )
 
 
-def _load_delta(before: LoopLoad | None, after: LoopLoad | None) -> LoopDelta:
+def _load_delta(before: LoopLoad | None, after: LoopLoad | None, left_out: LeftOut) -> LoopDelta:
     return LoopDelta(
         what="load",
         source=_line(after or before),
         kind="load",
         presence=_presence(before, after),
-        deltas=deltas(compared("load"), before, after),
+        deltas=deltas(compared("load"), before, after, left_out),
     )
 
 
@@ -124,7 +134,7 @@ def _presence(before: object, after: object) -> Presence:
 
 
 def _largest_change_first(loop: LoopDelta) -> tuple[object, ...]:
-    moved = [WEIGHTS.index(each.weight) for each in loop.deltas if each.moved]
+    moved = [WEIGHTS.index(each.weight) for each in loop.changes]
     source = loop.source
     place = (source.file, source.line) if source else ("", 0)
     return min(moved, default=len(WEIGHTS)), loop.what != "pipeline", place, loop.kind or ""

@@ -112,7 +112,7 @@ def line_deltas(before: Report, after: Report, lines: LinePairs) -> list[LineDel
     for stage in ("ptx", "sass", "amdgcn"):
         ours: StagePressure | None = getattr(before.pressure, stage)
         theirs: StagePressure | None = getattr(after.pressure, stage)
-        if ours is None or theirs is None:
+        if ours is None or theirs is None or None in (ours.peak, theirs.peak):
             continue
         first = {lines.before(line.source): line for line in ours.lines}
         second = {lines.after(line.source): line for line in theirs.lines}
@@ -130,7 +130,7 @@ def _line_delta(
         "instructions", first.instructions if first else 0, second.instructions if second else 0
     )
     peak = delta("peak", first.peak if first else None, second.peak if second else None)
-    if present is None or not (instructions.moved or peak.moved):
+    if present is None or not (instructions.moved or peak.before != peak.after):
         return []
     source = msgspec.structs.replace(present.source, column=0)
     return [LineDelta(stage=stage, source=source, instructions=instructions, peak=peak)]

@@ -205,7 +205,8 @@ def verdict(comparison: Comparison) -> Headline:
     them are better and others worse, it is neither.
     """
     if not comparison.different:
-        return Headline((Run("no difference"),))
+        known = " in what both sides have" if comparison.not_compared else ""
+        return Headline((Run(f"no difference{known}"),))
     changed = [each for each in main_changes(comparison) if each.changed]
     if not changed:
         changed = [
@@ -281,6 +282,26 @@ def about_registers(comparison: Comparison) -> str:
         f"stayed at {peak.after}" if live.change == 0 else f"fell: {peak.before} → {peak.after}"
     )
     return f"{more} allocated per thread, while the peak of live registers {stayed}"
+
+
+def not_compared(comparison: Comparison) -> list[str]:
+    """Return what could not be compared, in a sentence for each reason.
+
+    "finding IRL302, memory: there is no ttgir in this capture (num_stages=2)".
+    """
+    alike: dict[str, list[str]] = {}
+    for path in comparison.not_compared:
+        reason = comparison.not_compared_because.get(path, "only one side has it")
+        alike.setdefault(reason, []).append(_part(path))
+    return [f"{', '.join(dict.fromkeys(parts))}: {reason}" for reason, parts in alike.items()]
+
+
+def _part(path: str) -> str:
+    """Return what a part of a report is called: a figure's title, or the path itself."""
+    start, _, code = path.partition(".")
+    if start == "findings":
+        return f"finding {code}"
+    return path if figures.get(path) is None else figures.title(path)
 
 
 def finding_state(finding: FindingDelta) -> str:

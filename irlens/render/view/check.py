@@ -10,7 +10,7 @@ from irlens.model.check import (
     Update,
 )
 from irlens.model.text import count, plural
-from irlens.render.view.changes import describe
+from irlens.render.view.changes import describe, not_compared
 from irlens.render.view.check_verdicts import (
     LEVELS,
     Level,
@@ -93,6 +93,11 @@ def _check(check: Check) -> Iterator[Node]:
         columns = (Column(), Column(), Column())
         passed = Table(columns, rows, "passed", shown=_PASSED_SHOWN, noun="passed configuration")
         yield Section("Passed", (passed,), key="passed", wide=True)
+    compared = (kernel.comparison for kernel in check.kernels if kernel.comparison is not None)
+    unknown = Counter(each for comparison in compared for each in not_compared(comparison))
+    for index, (sentence, number) in enumerate(unknown.items()):
+        where = f" · {plural(number, 'configuration')}" if len(check.kernels) > 1 else ""
+        yield Sentence(f"{sentence}{where}", "unknown", "" if index else "Left out")
     if check.unchecked:
         left = f"{plural(len(check.unchecked), 'configuration')} of the baseline"
         yield Sentence(f"not requested: {left}", "dim")

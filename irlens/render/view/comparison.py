@@ -24,6 +24,7 @@ from irlens.render.view.changes import (
     load_changes,
     main_changes,
     minor_changes,
+    not_compared,
     one_sided,
     row_tone,
     sides,
@@ -139,8 +140,8 @@ def _pair(pair: Comparison, options: Options) -> Iterator[Node]:
             for each in options.code
         )
         yield Section("Code", diffs, key="code", detail="code")
-    if pair.not_compared:
-        yield Sentence(f"only one side has {', '.join(pair.not_compared)}", "dim", "Left out")
+    for index, sentence in enumerate(not_compared(pair)):
+        yield Sentence(sentence, "unknown", "" if index else "Left out")
     yield from _next_steps([pair], options)
 
 

@@ -89,7 +89,8 @@ def _absent(change: Change, pair: Comparison, known: Collection[str]) -> Text:
         compared = stages + of_loop in known
     else:
         figure = figures.get(change.path)
-        compared = figure is None or figure.needs not in pair.not_compared
+        lacking = {change.path, figure.needs if figure is not None else ""}
+        compared = lacking.isdisjoint(pair.not_compared)
     return text(Run(figures.UNCHANGED if compared else figures.UNKNOWN, "dim"))
 
 
@@ -101,6 +102,8 @@ def _sign(verdict: Headline) -> Text:
 
 def _after(change: Change) -> Text:
     """A figure of another side, and how far it changed."""
+    if figures.UNKNOWN in (change.before, change.after):
+        return text(Run(change.after, "dim"))
     if not change.changed:
         return text(Run(figures.UNCHANGED, "dim"))
     changed = signed_change(change._replace(change=change.change.removesuffix(" B")))

@@ -1,0 +1,61 @@
+"""Why facts that rules need are unknown, so that "nothing found" is told from "not looked for"."""
+
+from collections.abc import Mapping
+
+from irlens.analyze.facts import Facts
+from irlens.gpus import Gpu
+
+#: Where a report's ``unknown`` may say why a fact is missing, the most specific path first.
+_PATHS = {
+    "occupancy": ("occupancy",),
+    "waves": ("occupancy.waves", "occupancy"),
+    "registers": ("resources.registers",),
+    "spills": ("spills",),
+    "pipelines": ("pipelines",),
+    "traffic": ("traffic",),
+    "ttgir": ("ttgir", "memory"),
+    "product": ("occupancy.waves", "occupancy"),
+}
+_REASONS = {
+    "ttir": "there is no ttir in this capture",
+    "ttgir": "there is no ttgir in this capture",
+    "assembly": "there is no ptx and no amdgcn in this capture",
+    "ptx": "there is no ptx in this capture",
+    "serialized": "there is no cubin in this capture that shows it",
+    "grid": "the launch's grid is unknown",
+    "product": "the product is unknown: name one as the target",
+}
+
+
+def missing_facts(facts: Facts, unknown: Mapping[str, str]) -> dict[str, str]:
+    """Return why each fact is missing that rules need and that this kernel could have.
+
+    Args:
+        facts: The facts.
+        unknown: Why figures of the report are unknown, by path.
+    """
+    lacking = {
+        "ttir": facts.ttir is None,
+        "ttgir": facts.ttgir is None,
+        "assembly": facts.assembly is None,
+        "ptx": facts.ptx is None and _vendor(facts.gpu) != "amd",
+        "serialized": facts.ptx is not None and facts.serialized is None,
+        "grid": facts.config.grid is None,
+        "product": facts.gpu is None or facts.gpu.product is None,
+        "occupancy": facts.occupancy is None,
+        "waves": facts.occupancy is None or facts.occupancy.waves is None,
+        "registers": facts.resources.registers is None,
+        "spills": facts.spills is None,
+        "pipelines": "pipelines" in unknown,
+        "traffic": facts.traffic is None,
+    }
+    return {name: _reason(name, unknown) for name, lacks in lacking.items() if lacks}
+
+
+def _reason(name: str, unknown: Mapping[str, str]) -> str:
+    told = (unknown[path] for path in _PATHS.get(name, ()) if path in unknown)
+    return next(told, "") or _REASONS.get(name, f"{name} unknown")
+
+
+def _vendor(gpu: Gpu | None) -> str | None:
+    return gpu.arch.vendor if gpu is not None else None
