@@ -59,6 +59,19 @@ def instruction_widths(function: Assembly) -> dict[Place, list[int | str]]:
     return dict(by_place)
 
 
+def uncounted(function: Assembly) -> list[str]:
+    """Return the instructions of accesses whose width is not known, each name once."""
+    if isinstance(function, Function):
+        accesses = (i for i in function.instructions if i.opcode in _OPCODES)
+        names = [i.name for i in accesses if "global" in i.modifiers and access_bytes(i) is None]
+    else:
+        from irlens.isa.amdgcn.memory import has_unknown_width
+
+        unknown = filter(has_unknown_width, function.instructions)
+        names = [instruction.operations[0].mnemonic for instruction in unknown]
+    return list(dict.fromkeys(names))
+
+
 def read_once(function: Assembly) -> frozenset[SourceLocation]:
     """Return the places, of library code and its callers alike, whose loads are in no loop.
 

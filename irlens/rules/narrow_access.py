@@ -39,6 +39,7 @@ NVIDIA and AMD.
 from collections.abc import Iterator
 
 from irlens.analyze.facts import Facts
+from irlens.analyze.global_accesses import uncounted
 from irlens.analyze.narrow_accesses import ALIGNMENT, NarrowAccess, narrow_accesses
 from irlens.model.report import Severity
 from irlens.rules import Match
@@ -60,6 +61,12 @@ def find(facts: Facts) -> Iterator[Match]:
         if candidate.access.source is not None and place not in reported:
             reported.add(place)
             yield _finding(facts, candidate)
+
+
+def unseen(facts: Facts) -> str:
+    """Return which accesses were not looked at, and why; "" if all were."""
+    names = uncounted(facts.assembly) if facts.assembly is not None else []
+    return f"the width of {', '.join(names)} is not known" if names else ""
 
 
 def _finding(facts: Facts, candidate: NarrowAccess) -> Match:

@@ -1,4 +1,4 @@
-from irlens.analyze.global_accesses import Place, access_widths, read_once
+from irlens.analyze.global_accesses import Place, access_widths, read_once, uncounted
 from irlens.isa.ptx import parse
 from irlens.model.source import SourceLocation
 
@@ -73,3 +73,12 @@ def test_a_place_is_read_once_if_none_of_its_loads_is_in_a_loop() -> None:
     """
     (kernel,) = parse(text).kernels
     assert read_once(kernel) == {SourceLocation("k.py", 3, 1)}
+
+
+def test_accesses_of_unknown_width_are_named() -> None:
+    (kernel,) = parse(
+        "ld.global.b32 %r1, [%rd1]; ld.global.x9 %r1, [%rd1]; ld.shared.x9 %r1, [%r2];"
+        "st.global.x9 [%rd1], %r1; st.global.x9 [%rd2], %r1;"
+    ).kernels
+    assert uncounted(kernel) == ["ld.global.x9", "st.global.x9"]
+    assert access_widths(kernel) == {}

@@ -121,6 +121,16 @@ def global_access(
     return "store", access_bytes(mnemonic) or mnemonic
 
 
+def has_unknown_width(instruction: Instruction) -> bool:
+    """Whether it is a vector access to global memory whose mnemonic does not say how many bytes."""
+    operation = instruction.operations[0]
+    kind = classify(operation)
+    is_access = transfer(instruction) is not None or (
+        kind in _STORES and kind != "scratch store" and not is_spill(instruction)
+    )
+    return is_access and access_bytes(operation.mnemonic) is None
+
+
 def is_scalar_load(instruction: Instruction) -> bool:
     """Whether it reads memory into scalar registers, the same for all lanes."""
     return classify(instruction.operations[0]) in _SCALAR_LOADS

@@ -1,0 +1,68 @@
+"""What a rule could not look for is told from what it did not find."""
+
+from pathlib import Path
+
+import pytest
+
+from irlens import compare, inspect, load, rules
+from irlens.analyze.facts import Facts
+from irlens.model.config import Config
+from irlens.model.report import Report
+from irlens.model.resources import Resources
+from irlens.report.missing_facts import missing_facts
+
+CAPTURE = Path(__file__).parents[2] / "samples" / "captures" / "softmax-t4"
+
+
+def only(stage: str) -> Report:
+    """What the capture's single stage says."""
+    (capture,) = load(next(CAPTURE.glob(f"*.{stage}")))
+    return inspect(capture)
+
+
+@pytest.fixture(scope="module")
+def whole() -> Report:
+    (capture,) = load(CAPTURE)
+    return inspect(capture)
+
+
+def unlooked(report: Report) -> dict[str, str]:
+    codes = {path.removeprefix("findings."): path for path in report.unknown}
+    return {code: report.unknown[path] for code, path in codes.items() if code != path}
+
+
+@pytest.mark.parametrize("rule", rules.all_rules(), ids=lambda rule: rule.CODE)
+def test_what_a_rule_needs_is_a_fact_that_can_be_missing(rule: rules.RuleModule) -> None:
+    unknown = Config(
+        num_warps=None, num_stages=None, num_ctas=None, maxnreg=None, constexprs={}, args={}
+    )
+    resources = Resources(
+        registers=None, shared_dynamic_bytes=None, shared_static_bytes=None, local_bytes=None,
+        stack_bytes=None,
+    )  # fmt: skip
+    facts = Facts(gpu=None, config=unknown, resources=resources)
+    known = {*missing_facts(facts, {"pipelines": "x"}), "serialized"}
+    assert rule.NEEDS
+    assert set(rule.NEEDS) <= known
+
+
+def test_a_whole_capture_with_a_launch_leaves_out_what_the_product_decides(whole: Report) -> None:
+    assert unlooked(whole) == {}
+    assert [one.code for one in whole.findings] == ["IRL203"]
+
+
+def test_a_stage_alone_leaves_out_what_others_show(whole: Report) -> None:
+    ptx, ttgir = only("ptx"), only("ttgir")
+    assert unlooked(ptx)["IRL203"] == "there is no ttir in this capture"
+    assert "IRL201" not in unlooked(ptx)
+    assert unlooked(ttgir)["IRL201"] == "there is no ptx and no amdgcn in this capture"
+    assert unlooked(ttgir)["IRL304"].startswith("there is no ttir")
+
+
+def test_what_was_not_looked_for_is_neither_gone_nor_new(whole: Report) -> None:
+    for before, after in ((whole, only("ptx")), (only("ptx"), whole)):
+        found = compare(before, after)
+        assert found.findings == []
+        assert "findings.IRL203" in found.not_compared
+        assert "no ttir" in found.not_compared_because["findings.IRL203"]
+        assert not any(loop.what == "load" for loop in found.loops)
