@@ -54,6 +54,11 @@ def find(module: Module, num_stages: int | None) -> tuple[LoopLoad, ...]:
     return tuple(_Finder(module, num_stages).loads())
 
 
+def lacks_locations(module: Module) -> bool:
+    """Whether reads have no place in the source, which tells the copies of one from another."""
+    return any(not read.location for read in module.named(*_READS))
+
+
 class _Read(msgspec.Struct, frozen=True):
     """A read, the innermost loop around it, and whether other warps may run ahead with it."""
 

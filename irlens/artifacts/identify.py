@@ -30,7 +30,13 @@ _STAGE_MARKS = {
     ),
     "ttir": re.compile(r"^[ \t]*tt\.func ", re.MULTILINE),
 }
-_MLIR_KERNEL = re.compile(r'\btt\.func public @(?:([\w$.-]+)|"([^"\n]+)")')
+# Those of a piece of a stage, by the operations in it.
+_EXCERPT_MARKS = {
+    "ttgir": re.compile(r"(?<![\w.])(?:ttn?g|triton_(?:nvidia_)?gpu)\.[a-z_]{3,40}\b"),
+    "ttir": re.compile(r"(?<![\w.])tt\.(?:load|store|dot|make_range|splat|addptr|reduce)\b"),
+}
+# A function that is called is private; hand-written kernels may say neither.
+_MLIR_KERNEL = re.compile(r'\btt\.func (?:public )?@(?:([\w$.-]+)|"([^"\n]+)")')
 _KERNEL_MARKS = {
     "amdgcn": re.compile(r"^[ \t]*\.amdhsa_kernel[ \t]+(\S+)", re.MULTILINE),
     "ptx": re.compile(
@@ -100,7 +106,8 @@ def identify(content: bytes, stage: str | None = None) -> Identity | None:
         return _identify_binary(content)
     if stage is None:
         text = content.decode("utf-8", "replace")
-        stage = next((name for name, mark in _STAGE_MARKS.items() if mark.search(text)), None)
+        marks = (*_STAGE_MARKS.items(), *_EXCERPT_MARKS.items())
+        stage = next((name for name, mark in marks if mark.search(text)), None)
         if stage is None:
             return None
     text = files.text(content, name=stage)

@@ -7,6 +7,7 @@ TorchInductor's tree of caches and irlens's store are all read alike.
 import stat
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -18,9 +19,20 @@ from irlens.artifacts.entries import (
     read_entry,
 )
 from irlens.model import files
-from irlens.model.capture import MANIFEST_NAME, PYTHON_FOLDER, STAGE_ORDER, Capture, Stage
+from irlens.model.capture import (
+    MANIFEST_NAME,
+    PYTHON_FOLDER,
+    STAGE_ORDER,
+    Capture,
+    Stage,
+    stage_rank,
+)
 from irlens.model.config import Config
 from irlens.model.errors import ArtifactError
+
+if TYPE_CHECKING:
+    from irlens.artifacts.identify import Identity
+    from irlens.artifacts.mlir_dumps import Chosen
 
 #: Levels below the given directory. TorchInductor nests its Triton caches three deep; a limit
 #: keeps a mistaken ``irlens inspect /`` from walking the whole disk.
@@ -47,12 +59,13 @@ def load(path: Path) -> Iterator[Capture | Broken]:
 
     Args:
         path: A directory, an artifact (an unknown extension is decided by content), or an
-            entry's ``NAME.json``.
+            entry's ``NAME.json``. ``FILE#N`` is the N-th module of a text with several.
 
     Raises:
         ArtifactError: While iterating: there is nothing at the path, it cannot be read, or
             it holds nothing that Triton wrote.
     """
+    path, number = files.numbered(path)
     mode = _mode(path)
     if stat.S_ISDIR(mode):
         yield from _load_directory(path)
@@ -62,7 +75,7 @@ def load(path: Path) -> Iterator[Capture | Broken]:
         extension = path.suffix.removeprefix(".")
         stage = extension if extension in STAGE_ORDER else None
         content = files.read(path, hint=RIGHT_PATH)
-        yield from _captures(content, path=path, name=path.stem, stage=stage)
+        yield from _captures(content, path=path, name=path.stem, stage=stage, number=number)
 
 
 def load_bytes(content: bytes, *, name: str) -> Iterator[Capture]:
@@ -79,10 +92,15 @@ def load_bytes(content: bytes, *, name: str) -> Iterator[Capture]:
 
 
 def _captures(
-    content: bytes, *, path: Path | None, name: str, stage: str | None
+    content: bytes, *, path: Path | None, name: str, stage: str | None, number: int | None = None
 ) -> Iterator[Capture]:
-    """Yield a capture for each kernel of an artifact; its extension gives ``stage``."""
-    from irlens.artifacts.identify import identify  # reading a cache is faster without it
+    """Yield a capture for each kernel of an artifact; its extension gives ``stage``.
+
+    Of a text with several modules it is the last of each stage, or that of the given number.
+    """
+    # Reading a cache is faster without these.
+    from irlens.artifacts import mlir_dumps
+    from irlens.artifacts.identify import identify
 
     if not content.strip():
         raise ArtifactError(f"{path or name} is empty", hint=RIGHT_PATH)
@@ -94,17 +112,42 @@ def _captures(
         raise ArtifactError(
             f"{path or name} is nothing that Triton's compiler makes", hint=RIGHT_PATH
         )
-    config = msgspec.structs.replace(
-        _UNKNOWN_CONFIG, num_warps=identity.num_warps, num_ctas=identity.num_ctas
-    )
+    if identity.stage in ("ttir", "ttgir") and (chosen := mlir_dumps.choose(content, number)):
+        yield from map(_capture_of_dumps, chosen)
+        return
+    if number is not None:
+        raise ArtifactError(f"{path or name} has no module {number}", hint=RIGHT_PATH)
     artifact = Stage(identity.stage, path=path, content=None if path else content)
     for kernel in identity.kernels or [name]:
-        yield Capture(
-            kernel=kernel,
-            target=identity.target,
-            config=config,
-            stages={artifact.name: artifact},
-        )
+        yield _capture(kernel, [(artifact, identity)])
+
+
+def _capture_of_dumps(chosen: "Chosen") -> Capture:
+    """Return the capture of a kernel from the modules that stand for its stages."""
+    from irlens.artifacts.identify import identify
+
+    stages = [Stage(dump.stage, content=dump.text.encode()) for dump in chosen.dumps]
+    known = [(stage, identify(stage.read(), stage.name)) for stage in stages]
+    capture = _capture(chosen.kernel, [(one, identity) for one, identity in known if identity])
+    return msgspec.structs.replace(capture, notes=(chosen.note,) if chosen.count > 1 else ())
+
+
+def _capture(kernel: str, stages: "list[tuple[Stage, Identity]]") -> Capture:
+    """Return a capture of stages that say all that is known."""
+    identities = [identity for _, identity in stages]
+    return Capture(
+        kernel=kernel,
+        target=next((one.target for one in identities if one.target), None),
+        config=msgspec.structs.replace(
+            _UNKNOWN_CONFIG,
+            num_warps=next((one.num_warps for one in identities if one.num_warps), None),
+            num_ctas=next((one.num_ctas for one in identities if one.num_ctas), None),
+        ),
+        stages={
+            stage.name: stage
+            for stage, _ in sorted(stages, key=lambda each: stage_rank(each[0].name))
+        },
+    )
 
 
 def _load_directory(top: Path) -> Iterator[Capture | Broken]:

@@ -69,7 +69,10 @@ def key(capture: Capture, *, sass: bool) -> str:
         ArtifactError: An artifact is gone or unreadable.
     """
     digest = hashlib.sha256()
-    facts = (capture.kernel, capture.target, capture.config, capture.metadata, capture.manifest)
+    facts = (
+        capture.kernel, capture.target, capture.config, capture.metadata, capture.manifest,
+        capture.notes,
+    )  # fmt: skip
     digest.update(program_digest())
     digest.update(calibration_files.digest())
     digest.update(msgspec.json.encode((*facts, sass)))

@@ -201,6 +201,7 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True):
         metadata: Triton's metadata, if present.
         manifest: irlens's own record, if irlens made the capture.
         directory: Its directory, if it has one.
+        notes: What a reader should know about what the artifacts were taken from.
         contents: Contents of tensors of the launch, ``.npy`` files by argument, as far as the user
             gives them.
     """
@@ -213,6 +214,7 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True):
     manifest: Manifest | None = None
     directory: Path | None = None
     contents: dict[str, Stage] = {}
+    notes: tuple[str, ...] = ()
 
     @property
     def first_path(self) -> Path | None:

@@ -105,6 +105,14 @@ def replace(path: Path, pieces: Iterable[bytes]) -> None:
         raise
 
 
+def numbered(path: Path) -> tuple[Path, int | None]:
+    """Return the file and the number that ``FILE#3`` names; a path that exists is only itself."""
+    name, _, number = path.name.rpartition("#")
+    if name and number.isdecimal() and len(number) < 10 and kind(path) is None:
+        return path.with_name(name), int(number)
+    return path, None
+
+
 def kind(path: Path) -> Literal["file", "directory", "other"] | None:
     """Return what is at a path, links followed; ``None`` if nothing can be reached there."""
     try:

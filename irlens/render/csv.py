@@ -123,7 +123,10 @@ def _report_row(report: Report) -> dict[str, Field]:
         **_configuration(report),
         **{name: _value(report, path) for name, path in _OCCUPANCY.items()},
         **{name: getattr(resources, name) for name in resources.__struct_fields__},
-        **{figure.path: figure.read(report) for figure in _LISTED},
+        **{
+            figure.path: None if figure.path in report.unknown else figure.read(report)
+            for figure in _LISTED
+        },
         "pipelines": "; ".join(pipelines),
         "findings": " ".join(finding.code for finding in report.findings),
     }

@@ -167,6 +167,8 @@ class Inspection:
     @cached_property
     def stages(self) -> dict[str, StageSize]:
         """Sizes of the artifacts."""
+        for note in self._given.notes:
+            self._provenance.known(note, "stages")
         stages = self._given.stages.values()
         ordered = sorted(stages, key=lambda stage: STAGE_ORDER.index(stage.name))
         return {stage.name: _stage_size(stage) for stage in ordered}
@@ -201,6 +203,9 @@ class Inspection:
         ttgir = self._parsed.ttgir
         if ttgir is None:
             self._provenance.missing(NO_TTGIR, "loads")
+        elif ttgir_loads.lacks_locations(ttgir):
+            self._provenance.missing("the ttgir does not say which lines its loads are of", "loads")
+            return []
         return list(ttgir_loads.find(ttgir, self._capture.config.num_stages)) if ttgir else []
 
     @cached_property

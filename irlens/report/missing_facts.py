@@ -12,8 +12,10 @@ _PATHS = {
     "registers": ("resources.registers",),
     "spills": ("spills",),
     "pipelines": ("pipelines",),
+    "loads": ("loads",),
     "traffic": ("traffic",),
-    "ttgir": ("ttgir", "memory"),
+    "ttir": ("stages.ttir",),
+    "ttgir": ("stages.ttgir",),
     "product": ("occupancy.waves", "occupancy"),
 }
 _REASONS = {
@@ -47,6 +49,7 @@ def missing_facts(facts: Facts, unknown: Mapping[str, str]) -> dict[str, str]:
         "registers": facts.resources.registers is None,
         "spills": facts.spills is None,
         "pipelines": "pipelines" in unknown,
+        "loads": "loads" in unknown,
         "traffic": facts.traffic is None,
     }
     return {name: _reason(name, unknown) for name, lacks in lacking.items() if lacks}

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 
 N = TypeVar("N", bound=Named)
 
+#: What cannot be known without a stage of MLIR.
+_READ_FROM = {"ttir": ("traffic", "stages.ttir"), "ttgir": ("loads", "memory", "stages.ttgir")}
+#: Until then these made and filled buffers of shared memory, as tensors.
+_BEFORE_3_0 = ("ttg.alloc_tensor", "ttg.insert_slice_async", "ttg.extract_slice")
+
 
 class Parsed(msgspec.Struct, frozen=True, kw_only=True):
     """The stages of a capture that figures are read from; ``None`` is "not in this capture".
@@ -82,7 +87,7 @@ def parse(
             flows[function.stage] = cfg.build(function)
             if function.expansion is not None and function.expansion.unknown:
                 provenance.missing(f"{function.expansion.unknown} is not known", "calls")
-    ttir, ttgir = _mlir(capture, "ttir"), _mlir(capture, "ttgir")
+    ttir, ttgir = (_mlir(capture, name, provenance) for name in ("ttir", "ttgir"))
     section = None
     if sass and "cubin" in capture.stages:  # last: the disassembler works in the background
         section = _disassemble(capture, ptx_kernel, provenance)
@@ -129,9 +134,30 @@ def machine_code(capture: Capture, parsed: Parsed, provenance: Provenance) -> "s
     return _disassemble(capture, parsed.ptx, provenance)
 
 
-def _mlir(capture: Capture, name: str) -> mlir.Module | None:
+def _mlir(capture: Capture, name: str, provenance: Provenance) -> mlir.Module | None:
+    """Return a parsed stage; ``None`` where there is none, or it does not show the whole kernel."""
     stage = capture.stages.get(name)
-    return mlir.parse(stage.text(), stage=name) if stage is not None else None
+    if stage is None:
+        return None
+    module = mlir.parse(stage.text(), stage=name)
+    if reason := _why_not_whole(module):
+        provenance.missing(reason, *_READ_FROM[name])
+        return None
+    return module
+
+
+def _why_not_whole(module: mlir.Module) -> str:
+    """Return why figures of the kernel cannot be read from a module; "" if they can."""
+    functions = [each for each in module.named("tt.func") if "private" not in each.words]
+    if not functions:
+        return f"the {module.stage} is an excerpt, without the kernel's function"
+    if len(functions) > 1:
+        return f"the {module.stage} holds {len(functions)} kernels in one module"
+    if module.unknown:
+        return f"line {module.unknown[0].line} of the {module.stage} is not understood"
+    if any(module.named(*_BEFORE_3_0)):
+        return f"the {module.stage} is of a Triton before 3.0"
+    return ""
 
 
 def _disassemble(

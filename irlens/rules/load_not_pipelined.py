@@ -61,7 +61,7 @@ from irlens.rules import Match
 CODE = "IRL203"
 NAME = "load-not-pipelined"
 SEVERITY: Severity = "warning"
-NEEDS = ("ttir", "ttgir")
+NEEDS = ("ttir", "ttgir", "loads")
 
 #: Bytes per thread (PTX ISA, cp.async: cp-size).
 _SMALLEST_COPY = 4

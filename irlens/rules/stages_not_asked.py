@@ -35,7 +35,7 @@ from irlens.rules import Match
 CODE = "IRL204"
 NAME = "stages-not-asked"
 SEVERITY: Severity = "note"
-NEEDS = ("ttgir",)
+NEEDS = ("ttgir", "loads")
 
 
 def find(facts: Facts) -> Iterator[Match]:

@@ -316,6 +316,7 @@ class Session:
         if kernel == "-":
             return list(load_bytes(read_stdin(), name="stdin"))
         found = list(load(Path(kernel).expanduser()))
+        self.note_once([note for each in found if isinstance(each, Capture) for note in each.notes])
         captures = [each for each in found if isinstance(each, Capture)]
         broken = [each for each in found if isinstance(each, Broken)]
         for entry in broken[:_MAX_BROKEN_SHOWN]:

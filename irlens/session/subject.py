@@ -91,7 +91,7 @@ def is_compiled(kernel: str) -> bool:
     """
     if kernel == "-":
         return True
-    path = Path(kernel).expanduser()
+    path, _ = files.numbered(Path(kernel).expanduser())
     if path.suffix == ".py" or ".py:" in kernel:
         return False
     kind = files.kind(path)

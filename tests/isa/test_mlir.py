@@ -253,10 +253,11 @@ def test_what_is_no_statement_is_kept() -> None:
     [
         ("module {\n  tt.return", 2, 12, "the text ends inside the '{' of line 1"),
         ("module {\n)", 2, 1, "')' closes the '{' of line 1"),
-        ("tt.return\n}", 2, 1, "'}' closes nothing"),
+        ("module {\n}\n}", 3, 1, "'}' closes nothing"),
+        ("tt.return)", 1, 10, "')' closes nothing"),
         ('tt.print "abc', 1, 10, "a string has no end"),
         ("#a = #b\nmodule attributes {x = 1}", 2, 1, "a module has no body"),
-        ("tt.return loc(#loc9)", 1, 15, "location '#loc9' is not defined"),
+        ("module {} loc(#loc9)", 1, 15, "location '#loc9' is not defined"),
         ("tt.return loc(#a)\n#a = loc(#a)", 2, 10, "location '#a' is defined by itself"),
         ('tt.return loc("f":x:1)', 1, 15, "expected a line and a column"),
         ("hello", 1, 1, "no operation"),
@@ -389,3 +390,24 @@ def test_any_text_parses_or_raises_parse_error(text: str) -> None:
     except ParseError:
         return
     assert "".join(module.pieces()) == text
+
+
+class TestExcerpts:
+    """What people paste is part of a module: its locations and some braces are elsewhere."""
+
+    def test_locations_that_are_not_there_are_unknown(self) -> None:
+        module = parse('%0 = tt.load %p loc(#loc3)\n%1 = tt.load %q loc("a.py":1:2)')
+        assert [op.location for op in module.operations] == [(), (SourceLocation("a.py", 1, 2),)]
+        assert module.unknown == ()
+
+    def test_braces_without_partners(self) -> None:
+        text = "%0 = tt.load %p\n}\nscf.for %i = %a to %b step %c {\n  tt.store %p, %0"
+        module = parse(text)
+        assert [op.name for op in module.operations] == ["tt.load", "scf.for", "tt.store"]
+        assert module.operations[2].parent == 1
+        assert [op.span.line for op in module.operations] == [1, 3, 4]
+        assert "".join(module.pieces()) == text
+
+    def test_a_module_that_is_cut_off_is_an_error(self) -> None:
+        with pytest.raises(ParseError, match="text ends inside"):
+            parse("module {\n  tt.return")

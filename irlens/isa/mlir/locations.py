@@ -25,10 +25,12 @@ class Locations:
 
     Args:
         tokens: The text.
+        lenient: Whether an alias that is not defined is an unknown location, and no error.
     """
 
-    def __init__(self, tokens: Tokens) -> None:
+    def __init__(self, tokens: Tokens, *, lenient: bool = False) -> None:
         self._tokens = tokens
+        self._lenient = lenient
         self._aliases: dict[str, tuple[int, int]] = {}
         self._resolved: dict[str, Chain] = {}
 
@@ -57,7 +59,8 @@ class Locations:
         is its first known part.
 
         Raises:
-            ParseError: An alias is undefined, or is defined by itself, or the chain is too long.
+            ParseError: An alias is undefined (unless lenient), or is defined by itself, or the
+                chain is too long.
         """
         if end - first == 1:
             value = self._tokens.values[first]
@@ -83,9 +86,12 @@ class Locations:
                 continue
             if alias in self._resolved:
                 continue
-            if alias not in self._aliases:
-                message = f"location '{alias}' is not defined; is the end of the text missing?"
-                raise self._tokens.error(message, offset)
+            if alias not in self._aliases:  # in an excerpt: MLIR defines most behind the module
+                if not self._lenient:
+                    message = f"location '{alias}' is not defined; is the end of the text missing?"
+                    raise self._tokens.error(message, offset)
+                self._resolved[alias] = ()
+                continue
             if alias in entered:
                 message = f"location '{alias}' is defined by itself"
                 raise self._tokens.error(message, offset)

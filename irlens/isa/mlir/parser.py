@@ -10,7 +10,9 @@ that holds an operation ``tt.num_stages``, gives ``%x =`` of the following opera
 before where no location stands between them, and takes minutes for 200 KB of malformed text.
 """
 
-from irlens.isa.mlir import grammar
+import msgspec
+
+from irlens.isa.mlir import excerpts, grammar
 from irlens.isa.mlir.locations import Locations
 from irlens.isa.mlir.old_dialects import translate
 from irlens.isa.mlir.tokens import Tokens, is_location
@@ -35,17 +37,22 @@ def parse(text: str, *, stage: str = "ttgir") -> Module:
         stage: Name of the stage, for spans and errors.
 
     Raises:
-        ParseError: The text is cut off (an open bracket or string, a location that is used and
-            never defined), a bracket closes the wrong one, or no operation is in it.
+        ParseError: A bracket closes the wrong one, or no operation is in the text; or a module is
+            cut off (an open bracket or string, a location that is used and never defined), which
+            is no error where the text is part of one.
     """
-    return _Parser(translate(text), stage).module()
+    text = translate(text)
+    if not excerpts.is_excerpt(text):
+        return _Parser(text, stage).module()
+    module = _Parser(excerpts.balanced(text), stage, is_part=True).module()
+    return msgspec.structs.replace(module, text=text)
 
 
 class _Parser:
-    def __init__(self, text: str, stage: str) -> None:
+    def __init__(self, text: str, stage: str, *, is_part: bool = False) -> None:
         self._tokens = Tokens(text, stage)
         self._values = self._tokens.values
-        self._locations = Locations(self._tokens)
+        self._locations = Locations(self._tokens, lenient=is_part)
         self._at = 0
         self._operations: list[UnfinishedOperation] = []
         self._open: UnfinishedOperation | None = None

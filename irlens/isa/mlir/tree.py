@@ -144,7 +144,7 @@ class Module(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def kernel(self) -> Operation | None:
         """The kernel's function; ``None`` if there is no single one, or not all is understood."""
-        functions = [each for each in self.named("tt.func") if "public" in each.words]
+        functions = [each for each in self.named("tt.func") if "private" not in each.words]
         if len(functions) != 1 or self.unknown:
             return None
         regions = functions[0].regions

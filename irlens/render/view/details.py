@@ -294,7 +294,7 @@ def all_figures(report: Report) -> Section:
     multiprocessor = report.occupancy.multiprocessor if report.occupancy else "SM"
     rows: list[Cells] = []
     for figure in figures.of_scope("report"):
-        value = figure.read(report)
+        value = None if figure.path in report.unknown else figure.read(report)
         if value is not None and figure.vendor in (None, vendor):
             title = figure.title_for(vendor, multiprocessor)
             rows.append([figure.path, figure.format(value, vendor), Run(title, "dim")])
