@@ -1,5 +1,7 @@
 """Resources of a kernel, read from its binary and Triton's metadata, and its occupancy."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from irlens import gpus
@@ -64,7 +66,13 @@ def read_demand(capture: Capture, gpu: Gpu | None, provenance: Provenance) -> De
         ArtifactError: The binary is broken.
     """
     if "hsaco" in capture.stages:
-        return _amd(capture, gpu, provenance)
+        code_object = hsaco.read(capture.stages["hsaco"].read())
+        return _amd(code_object.kernels, "hsaco, metadata note", capture, gpu, provenance)
+    if "amdgcn" in capture.stages:
+        from irlens.artifacts import amdgcn_metadata  # captures have a code object
+
+        kernels = amdgcn_metadata.read(capture.stages["amdgcn"].text())
+        return _amd(kernels, "amdgcn, its metadata", capture, gpu, provenance)
     if "cubin" in capture.stages:
         return _nvidia(capture, gpu, provenance)
     binary = "hsaco" if gpu is not None and gpu.arch.vendor == "amd" else "cubin"
@@ -100,7 +108,8 @@ def _nvidia(capture: Capture, gpu: Gpu | None, provenance: Provenance) -> Demand
         code_bytes=kernel.code_bytes,
         barriers=kernel.barriers,
     )
-    threads = _product(kernel.required_threads) or _threads(capture)
+    limit = _product(kernel.max_threads)
+    threads = _product(kernel.required_threads) or _threads(capture) or limit
     if threads is None or kernel.registers is None or shared is None:
         return Demand(resources=resources, usage=None)
     usage = Usage(
@@ -108,18 +117,24 @@ def _nvidia(capture: Capture, gpu: Gpu | None, provenance: Provenance) -> Demand
         registers=kernel.registers,
         shared_bytes=shared + kernel.static_shared_bytes,
         barriers=kernel.barriers or 1,
-        max_threads=_product(kernel.max_threads),
+        max_threads=limit,
         cluster_ctas=capture.config.num_ctas or 1,
     )
     return Demand(resources=resources, usage=usage)
 
 
-def _amd(capture: Capture, gpu: Gpu | None, provenance: Provenance) -> Demand:
-    kernel = kernel_named(hsaco.read(capture.stages["hsaco"].read()).kernels, capture.kernel)
+def _amd(
+    kernels: Sequence[hsaco.Kernel],
+    note: str,
+    capture: Capture,
+    gpu: Gpu | None,
+    provenance: Provenance,
+) -> Demand:
+    kernel = kernel_named(kernels, capture.kernel)
     shared = _dynamic_shared(capture, provenance)
     if kernel is None:
-        return _unknown(f"the hsaco holds no kernel named {capture.kernel}", shared, provenance)
-    note = "hsaco, metadata note"
+        stage = note.partition(",")[0]
+        return _unknown(f"the {stage} describes no kernel {capture.kernel}", shared, provenance)
     counted = ("registers", "vgprs", "agprs", "sgprs", "vgpr_spills", "sgpr_spills", "local_bytes")
     provenance.known(note, *(f"resources.{name}" for name in (*counted, "shared_static_bytes")))
     if kernel.vgprs is None:
@@ -144,8 +159,10 @@ def _amd(capture: Capture, gpu: Gpu | None, provenance: Provenance) -> Demand:
         sgpr_spills=kernel.sgpr_spills,
         lds_bytes=None if shared is None else shared + kernel.lds_bytes,
     )
-    threads = _product(kernel.required_workgroup_size) or _threads(capture)
-    if threads is None or shared is None:
+    threads = (
+        _product(kernel.required_workgroup_size) or _threads(capture) or kernel.max_workgroup_size
+    )
+    if shared is None:
         return Demand(resources=resources, usage=None)
     usage = Usage(
         threads=threads,
@@ -186,13 +203,16 @@ def _unknown(reason: str, shared: int | None, provenance: Provenance) -> Demand:
 
 def _dynamic_shared(capture: Capture, provenance: Provenance) -> int | None:
     path = "resources.shared_dynamic_bytes"
-    if capture.metadata is None:
-        provenance.missing(
-            "it is given at launch, and Triton's metadata is not in this capture", path
-        )
-        return None
-    provenance.known(f"{METADATA}, shared", path)
-    return capture.metadata.shared
+    if capture.metadata is not None and capture.metadata.shared is not None:
+        provenance.known(f"{METADATA}, shared", path)
+        return capture.metadata.shared
+    from irlens.analyze import dynamic_shared  # parses the text, which the metadata makes needless
+
+    if stage := dynamic_shared.without(capture):
+        provenance.known(f"{stage}, which accesses none", path)
+        return 0
+    provenance.missing("it is given at launch, and Triton's metadata is not in this capture", path)
+    return None
 
 
 def _reserved(gpu: Gpu | None, provenance: Provenance) -> int | None:
@@ -205,7 +225,7 @@ def _reserved(gpu: Gpu | None, provenance: Provenance) -> int | None:
 
 def _threads(capture: Capture) -> int | None:
     """Threads per CTA as the metadata has them, those of partitions included."""
-    if capture.metadata is None or capture.target is None:
+    if capture.metadata is None or capture.metadata.num_warps is None or capture.target is None:
         return None
     return capture.metadata.num_warps * capture.target.warp_size
 

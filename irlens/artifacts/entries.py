@@ -30,6 +30,9 @@ from irlens.model.errors import ArtifactError
 
 T = TypeVar("T")
 
+#: A SHA-256 in hex, in base 32 or, in part, in base 64: what Triton calls an entry.
+_CACHE_KEY = re.compile(r"[0-9a-f]{64}|[A-Z2-7]{52}|[\w-]{43}")
+
 #: Bytes at the start of a ttgir that hold its layouts and the line ``module attributes {...}``.
 _HEAD = 1 << 16
 
@@ -119,20 +122,30 @@ def read_entry(directory: Path, listing: Listing) -> Iterator[Capture | Broken]:
             try:
                 path = directory / f"{name}.json"
                 content = _read(path)
-                metadata = _decode(path, content, Metadata)
-                if options is None:
-                    options = _options(metadata, _decode(path, content, dict[str, object]))
+                everything = _decode(path, content, dict[str, object])
+                metadata = _metadata(everything)
+                if options is None and metadata.target is not None:
+                    options = _options(metadata, metadata.target, everything)
             except ArtifactError as error:
                 yield Broken(directory / f"{name}.json", error.message)
                 continue
-        elif not {"ptx", "amdgcn", "cubin", "hsaco"}.intersection(artifacts):
-            # Triton writes the metadata last, and a compilation that fails leaves what it had.
+        elif _is_unfinished(directory, artifacts):
             stages = ", ".join(stage for stage in STAGE_ORDER if stage in artifacts)
             yield Broken(directory, f"only {stages} of {name}: its compilation did not finish")
             continue
         yield _capture(directory, name, artifacts, metadata, manifest, options)
     if manifest and not listing.artifacts:
         yield Broken(directory, f"{MANIFEST_NAME} without any artifact")
+
+
+def _is_unfinished(directory: Path, artifacts: Collection[str]) -> bool:
+    """Whether a compilation that failed left the artifacts of a cache entry without metadata.
+
+    Triton writes the metadata last. A folder with a name of its own is somebody's, and complete.
+    """
+    if len(artifacts) == 1 or {"ptx", "amdgcn", "cubin", "hsaco"}.intersection(artifacts):
+        return False
+    return "source" in artifacts or _CACHE_KEY.fullmatch(directory.name) is not None
 
 
 def _is_file(child: os.DirEntry[str]) -> bool:
@@ -168,10 +181,12 @@ def _capture(
     target = None
     if manifest:
         target = manifest.target
-    elif metadata:
+    elif metadata and metadata.target:
         target = _target(metadata.target)
+    elif not metadata or metadata.target is None:
+        target = _stated_target(stages)
     return Capture(
-        kernel=metadata.name if metadata else name,
+        kernel=(metadata.name if metadata else None) or name,
         target=target,
         config=_config(metadata, manifest, stages, options),
         stages=stages,
@@ -204,9 +219,35 @@ def _config(
     )
 
 
-def _options(metadata: Metadata, everything: dict[str, object]) -> dict[str, ConstexprValue]:
+def _metadata(everything: dict[str, object]) -> Metadata:
+    """Return the fields that irlens uses; one of another type than expected is not recorded."""
+    known: dict[str, object] = {}
+    for field in msgspec.structs.fields(Metadata):
+        try:
+            known[field.name] = msgspec.convert(everything.get(field.name), field.type)
+        except msgspec.ValidationError:
+            continue
+    return Metadata(**known)  # type: ignore[arg-type]  # each has just been checked
+
+
+def _stated_target(stages: dict[str, Stage]) -> Target | None:
+    """Return the target that an artifact states, where no metadata does."""
+    from irlens.artifacts.identify import identify  # metadata makes it needless
+
+    for stage in reversed(stages.values()):
+        try:
+            identity = identify(stage.read(), stage.name)
+        except ArtifactError:  # reading the artifact for the report says so
+            continue
+        if identity is not None and identity.target is not None:
+            return identity.target
+    return None
+
+
+def _options(
+    metadata: Metadata, target: MetadataTarget, everything: dict[str, object]
+) -> dict[str, ConstexprValue]:
     """Return the options in an entry's metadata that differ from its release's defaults."""
-    target = metadata.target
     defaults = release_defaults(metadata.triton_version, target.backend, target.arch)
     return changed_options(everything, defaults)
 

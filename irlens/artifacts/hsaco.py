@@ -17,8 +17,8 @@ _RSRC1_AT = 48
 _RSRC3_AT = 44
 
 
-class _KernelNote(msgspec.Struct, frozen=True, rename=lambda name: f".{name}"):
-    """A kernel in the metadata note; some targets omit the optional fields."""
+class KernelNote(msgspec.Struct, frozen=True, rename=lambda name: f".{name}"):
+    """A kernel in the metadata; some targets omit the optional fields."""
 
     name: str
     symbol: str
@@ -38,7 +38,7 @@ class _KernelNote(msgspec.Struct, frozen=True, rename=lambda name: f".{name}"):
 
 
 class _Note(msgspec.Struct, frozen=True):
-    kernels: list[_KernelNote] = msgspec.field(name="amdhsa.kernels")
+    kernels: list[KernelNote] = msgspec.field(name="amdhsa.kernels")
     target: str | None = msgspec.field(name="amdhsa.target", default=None)
 
 
@@ -136,16 +136,31 @@ def read(data: bytes) -> Hsaco:
 
 
 def _kernel(
-    file: elf.Elf, symbols: dict[str, elf.Symbol], note: _KernelNote, *, calls: bool
+    file: elf.Elf, symbols: dict[str, elf.Symbol], note: KernelNote, *, calls: bool
 ) -> Kernel:
     code = symbols.get(note.symbol.removesuffix(".kd"))
     descriptor = _descriptor(file, symbols.get(note.symbol))
+    return msgspec.structs.replace(
+        of_note(note, accumulation_offset=_accumulation_offset(descriptor), calls=calls),
+        register_granules=_register_granules(descriptor),
+        code_bytes=code.size if code and code.kind == elf.STT_FUNC else None,
+    )
+
+
+def of_note(note: KernelNote, *, accumulation_offset: int | None, calls: bool) -> Kernel:
+    """Return a kernel as its metadata describes it.
+
+    Args:
+        note: The metadata.
+        accumulation_offset: Where its AGPRs begin in a unified register file, from its descriptor.
+        calls: Whether it may call functions, whose spills the metadata leaves out.
+    """
     wgp = note.workgroup_processor_mode
     return Kernel(
         name=note.name,
         registers=note.vgpr_count,
-        register_granules=_register_granules(descriptor),
-        vgprs=_vgprs(note, _accumulation_offset(descriptor)),
+        register_granules=None,
+        vgprs=_vgprs(note, accumulation_offset),
         agprs=note.agpr_count,
         sgprs=note.sgpr_count,
         vgpr_spills=None if calls and note.private_segment_fixed_size else note.vgpr_spill_count,
@@ -153,7 +168,7 @@ def _kernel(
         lds_bytes=note.group_segment_fixed_size,
         scratch_bytes=note.private_segment_fixed_size,
         dynamic_stack=note.uses_dynamic_stack,
-        code_bytes=code.size if code and code.kind == elf.STT_FUNC else None,
+        code_bytes=None,
         kernarg_bytes=note.kernarg_segment_size,
         wavefront_size=note.wavefront_size,
         max_workgroup_size=note.max_flat_workgroup_size,
@@ -162,7 +177,7 @@ def _kernel(
     )
 
 
-def _vgprs(note: _KernelNote, accumulation_offset: int | None) -> int | None:
+def _vgprs(note: KernelNote, accumulation_offset: int | None) -> int | None:
     """Return the architectural registers in a count that may include AGPRs."""
     if not note.agpr_count:
         return note.vgpr_count

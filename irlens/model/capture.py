@@ -170,6 +170,8 @@ class MetadataTarget(msgspec.Struct, frozen=True):
 class Metadata(msgspec.Struct, frozen=True):
     """The fields of Triton's ``NAME.json`` that irlens uses. ``None`` is "not recorded".
 
+    Which fields there are, and of which type, differs between versions.
+
     Attributes:
         shared: Dynamic shared memory per CTA, bytes.
         tmem_size: Tensor memory per CTA, columns (Blackwell).
@@ -177,10 +179,10 @@ class Metadata(msgspec.Struct, frozen=True):
         wgp_cu_mode: AMD RDNA: "wgp" or "cu", the unit that a workgroup is bound to.
     """
 
-    name: str
-    target: MetadataTarget
-    num_warps: int
-    shared: int
+    name: str | None = None
+    target: MetadataTarget | None = None
+    num_warps: int | None = None
+    shared: Annotated[int, msgspec.Meta(ge=0)] | None = None
     num_stages: int | None = None
     num_ctas: int | None = None
     maxnreg: int | None = None

@@ -51,6 +51,7 @@ from irlens.model.roofline import Roofline
 from irlens.model.source import SourceLocation
 from irlens.model.traffic import Traffic
 from irlens.report.agreement import Agreement, find_agreement
+from irlens.report.assembled import with_machine_code
 from irlens.report.launch_figures import Machine, find_roofline, find_traffic, first_program
 from irlens.report.launch_time import Launched, find_launch, find_time
 from irlens.report.missing_facts import missing_facts
@@ -127,12 +128,19 @@ class Inspection:
         return find_gpu(self._as_loaded, self._provenance)
 
     @cached_property
+    def _complete(self) -> Capture:
+        """The capture, with a cubin of its ptx where it has no machine code."""
+        if "cubin" in self._given.stages:  # put aside, perhaps
+            return self._as_loaded
+        return with_machine_code(self._as_loaded, self._provenance)
+
+    @cached_property
     def _demand(self) -> Demand:
-        return read_demand(self._as_loaded, self._gpu, self._provenance)
+        return read_demand(self._complete, self._gpu, self._provenance)
 
     @cached_property
     def _capture(self) -> Capture:
-        return with_grid(self._as_loaded, self._gpu, self._demand)
+        return with_grid(self._complete, self._gpu, self._demand)
 
     @cached_property
     def _parsed(self) -> Parsed:

@@ -11,9 +11,10 @@ from irlens.analyze.facts import Provenance
 from irlens.analyze.global_accesses import Assembly
 from irlens.isa import mlir, ptx
 from irlens.isa.dialect import Named, kernel_named
-from irlens.model.capture import Capture
+from irlens.model.capture import Capture, Stage
 
 if TYPE_CHECKING:
+    from irlens.artifacts import mlir_dumps
     from irlens.artifacts.code_listings import CodeListings
     from irlens.isa import amdgcn, sass
 
@@ -140,15 +141,35 @@ def _mlir(capture: Capture, name: str, provenance: Provenance) -> mlir.Module | 
     if stage is None:
         return None
     module = mlir.parse(stage.text(), stage=name)
+    if len(_kernels(module)) > 1 and (chosen := _last_of(capture, stage)):
+        provenance.known(chosen.note, "stages")
+        module = next(mlir.parse(one.text, stage=name) for one in chosen.dumps if one.stage == name)
     if reason := _why_not_whole(module):
         provenance.missing(reason, *_READ_FROM[name])
         return None
     return module
 
 
+def _kernels(module: mlir.Module) -> list[mlir.Operation]:
+    return [each for each in module.named("tt.func") if "private" not in each.words]
+
+
+def _last_of(capture: Capture, stage: Stage) -> "mlir_dumps.Chosen | None":
+    """Return the last modules of a capture's kernel in a stage that holds several."""
+    from irlens.artifacts import mlir_dumps  # the compiler writes one
+
+    chosen = [
+        each
+        for each in mlir_dumps.choose(stage.read())
+        if stage.name in {one.stage for one in each.dumps}
+    ]
+    named = [each for each in chosen if each.kernel == capture.kernel]
+    return next(iter(named or (chosen if len(chosen) == 1 else [])), None)
+
+
 def _why_not_whole(module: mlir.Module) -> str:
     """Return why figures of the kernel cannot be read from a module; "" if they can."""
-    functions = [each for each in module.named("tt.func") if "private" not in each.words]
+    functions = _kernels(module)
     if not functions:
         return f"the {module.stage} is an excerpt, without the kernel's function"
     if len(functions) > 1:

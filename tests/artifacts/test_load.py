@@ -168,10 +168,6 @@ def _break_json(entry: Path) -> None:
     (entry / "kernel.json").write_text('{"name": "kernel", ')
 
 
-def _break_field(entry: Path) -> None:
-    (entry / "kernel.json").write_text(json.dumps(METADATA | {"num_warps": "four"}))
-
-
 def _break_encoding(entry: Path) -> None:
     (entry / "kernel.json").write_bytes(b'{"name": "\xff"}')
 
@@ -226,7 +222,6 @@ def _module(folder: Path, warps: str) -> Stage:
     ("damage", "reason"),
     [
         (_break_json, "kernel.json is broken: Input data was truncated"),
-        (_break_field, "kernel.json is broken: Expected `int`, got `str` - at `$.num_warps`"),
         (_break_encoding, "kernel.json is broken: 'utf-8' codec can't decode"),
         (_nest, "kernel.json is broken: "),
         (_remove_metadata, "only source, ttir, ttgir of kernel: its compilation did not finish"),
@@ -247,6 +242,40 @@ def test_a_broken_entry_is_reported_and_the_others_still_given(
     assert second.reason.startswith(reason)
     assert "\n" not in second.reason
     assert second.path.is_relative_to(tmp_path / "B")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("num_warps", "8"), ("shared", None), ("shared", [1]), ("num_stages", {}), ("name", 7),
+        ("target", "cuda:90"), ("target", None), ("triton_version", 3), ("tmem_size", -1),
+    ],
+)  # fmt: skip
+def test_a_field_of_another_type_is_lost_and_nothing_else(
+    tmp_path: Path, field: str, value: object
+) -> None:
+    _entry(tmp_path)
+    path = tmp_path / "kernel.json"
+    (whole,) = load(tmp_path)
+    path.write_text(json.dumps({**json.loads(path.read_text()), field: value}))
+    (capture,) = load(tmp_path)
+    assert isinstance(whole, Capture)
+    assert isinstance(capture, Capture)
+    assert whole.metadata is not None
+    assert capture.metadata == msgspec.structs.replace(whole.metadata, **{field: None})
+    assert list(capture.stages) == list(whole.stages)
+
+
+@pytest.mark.parametrize("stage", ["ttir", "ttgir", "llir", "ptx", "cubin"])
+def test_a_folder_with_a_single_stage_is_a_capture(tmp_path: Path, stage: str) -> None:
+    (path,) = (SAMPLES / "softmax-h100").glob(f"*.{stage}")
+    shutil.copy(path, tmp_path / path.name)
+    (capture,) = load(tmp_path)
+    (alone,) = load(tmp_path / path.name)
+    assert isinstance(capture, Capture)
+    assert isinstance(alone, Capture)
+    assert list(capture.stages) == [stage]
+    assert (capture.kernel, capture.target) == ("softmax_kernel", alone.target)
 
 
 def test_an_entry_that_vanishes_while_the_cache_is_read(tmp_path: Path) -> None:

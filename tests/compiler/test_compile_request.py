@@ -210,7 +210,7 @@ def test_a_kernel_with_too_much_shared_memory_is_captured(sm_90: Target) -> None
     }  # fmt: skip
     request = Request(kernel="matmul", target=sm_90, settings={**settings})
     (entry,) = capture_entries(request)
-    assert metadata(entry, "matmul_kernel").shared > 232_448
+    assert (metadata(entry, "matmul_kernel").shared or 0) > 232_448
     assert (entry / "matmul_kernel.cubin").stat().st_size > 0
 
 

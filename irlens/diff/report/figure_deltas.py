@@ -49,10 +49,10 @@ def deltas(
     changed = []
     for figure in figures:
         first, second = _read(figure, before), _read(figure, after)
-        lacks = (first is None) != (second is None) and before is not None and after is not None
-        is_unknown = lacks and left_out.add_figure(
-            figure, before, after, lacks_before=first is None
-        )
+        lacks, is_unknown = False, False
+        if before is not None and after is not None and (first is None) != (second is None):
+            lacks = True
+            is_unknown = left_out.add_figure(figure, before, after, lacks_before=first is None)
         is_kept = figure.always_shown or figure.gates
         if (first != second and not is_unknown) or (is_kept and (first, second) != (None, None)):
             weight = "little" if lacks and not is_kept else figure.importance

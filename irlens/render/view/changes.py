@@ -231,8 +231,7 @@ def verdict(comparison: Comparison) -> Headline:
     if not changed and not found:
         phrases.append(Run("only minor figures changed"))
     decisive = [each.tone for each in changed if each.weight == "much"]
-    known = {"better", "worse"}
-    tones = known.intersection(decisive) or known.intersection(
+    tones = _JUDGED.intersection(decisive) or _JUDGED.intersection(
         [*(each.tone for each in changed), *(each.tone for each in found)]
     )
     tone: Tone = "neutral"

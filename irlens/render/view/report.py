@@ -358,6 +358,8 @@ def _origins(report: Report) -> Facts:
             for name, each in ordered
         ]
         known.append(Fact("Stages", text(stages[0]), (phrases(*stages[1:]),), stands_for="sources"))
+    if note := report.sources.get("stages"):
+        known.append(Fact("Read from", text(note), stands_for="sources"))
     reasons: dict[str, list[str]] = {}
     for path, reason in sorted(report.unknown.items()):
         reasons.setdefault(reason, []).append(path.rsplit(".", 1)[-1].replace("_", " "))
