@@ -106,7 +106,7 @@ def _evaluated(
     from irlens.analyze.persistent import persistence
     from irlens.analyze.program_accesses import program_accesses
     from irlens.analyze.resources import find_gpu
-    from irlens.isa.mlir import parse
+    from irlens.analyze.stage_modules import stage_module
     from irlens.model.program import Program
 
     grid = report.config.grid
@@ -121,7 +121,7 @@ def _evaluated(
             f"{report.kernel} has no such program: its grid is {' × '.join(map(str, grid))},"
             f" {prod(grid):,} programs"
         )
-    module = parse(capture.stages[stage].text(), stage=stage)
+    module = stage_module(capture, stage)
     accesses, reason = program_accesses(module, report.config.args, grid, program)
     return Program(
         kernel=report.kernel,

@@ -9,6 +9,7 @@ from irlens.analyze import cfg
 from irlens.analyze.cfg import Cfg
 from irlens.analyze.facts import Provenance
 from irlens.analyze.global_accesses import Assembly
+from irlens.analyze.stage_modules import stage_module
 from irlens.isa import mlir, ptx
 from irlens.isa.dialect import Named, kernel_named
 from irlens.model.capture import Capture, Stage
@@ -140,10 +141,11 @@ def _mlir(capture: Capture, name: str, provenance: Provenance) -> mlir.Module | 
     stage = capture.stages.get(name)
     if stage is None:
         return None
-    module = mlir.parse(stage.text(), stage=name)
+    module = stage_module(capture, name)
     if len(_kernels(module)) > 1 and (chosen := _last_of(capture, stage)):
         provenance.known(chosen.note, "stages")
-        module = next(mlir.parse(one.text, stage=name) for one in chosen.dumps if one.stage == name)
+        text = next(one.text for one in chosen.dumps if one.stage == name)
+        module = stage_module(capture, name, text)
     if reason := _why_not_whole(module):
         provenance.missing(reason, *_READ_FROM[name])
         return None

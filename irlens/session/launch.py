@@ -12,6 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from irlens import gpus
+from irlens.analyze.stage_modules import stage_module
 from irlens.artifacts import npy
 from irlens.compiler.calls.argument_values import (
     Argument,
@@ -144,14 +145,11 @@ def _retargeted(capture: Capture, name: str) -> Target:
 
 def _parameters(capture: Capture) -> Parameters | None:
     """Return the parameters in the ttir, or Gluon's ttgir, without "%"; ``None`` if unknown."""
-    stage = capture.stages.get("ttir") or capture.stages.get("ttgir")
-    if stage is None:
+    stage = next((name for name in ("ttir", "ttgir") if name in capture.stages), None)
+    kernel = stage_module(capture, stage).kernel if stage is not None else None
+    if kernel is None:
         return None
-    module = mlir.parse(stage.text(), stage=stage.name)
-    kernels = [each for each in module.named("tt.func") if "public" in each.words]
-    if len(kernels) != 1 or not kernels[0].regions or not kernels[0].regions[0].blocks:
-        return None
-    entry = kernels[0].regions[0].blocks[0]
+    entry = kernel.regions[0].blocks[0]
     return {each.name.removeprefix("%"): each for each in entry.arguments}
 
 

@@ -11,6 +11,7 @@ from irlens.analyze.loops import Loops
 from irlens.analyze.pipelines.annotate import PtxAnnotations
 from irlens.analyze.resources import find_gpu, read_demand
 from irlens.analyze.sass_origin import match_loops
+from irlens.analyze.stage_modules import stage_module
 from irlens.analyze.time import launched
 from irlens.analyze.time.cta_timeline import Timeline
 from irlens.analyze.time.dataflow import UnknownPathError
@@ -18,7 +19,7 @@ from irlens.analyze.time.paths import Machine
 from irlens.analyze.time.shared_wavefronts import Wavefronts
 from irlens.artifacts import cubin
 from irlens.gpus import Gpu
-from irlens.isa import amdgcn, mlir, sass
+from irlens.isa import amdgcn, sass
 from irlens.isa.dialect import Instruction, kernel_named
 from irlens.isa.sass.control import Control
 from irlens.model.capture import Capture
@@ -123,7 +124,7 @@ def _wavefronts(
         return {}
     machine = Machine(section, flow)
     try:
-        module = mlir.parse(source.text(), stage=source.name)
+        module = stage_module(capture, source.name)
         arguments = arguments_of(module, report.config, grid, usage.threads)
         (first,) = launched.follow(machine, kernel, arguments, [launched.FIRST])
     except (ArtifactError, UnknownPathError):
