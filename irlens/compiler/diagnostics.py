@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from triton.compiler.errors import CompilationError
-from triton.runtime.errors import PTXASError
 
 from irlens.compiler.sources.absent_imports import remedy
 from irlens.compiler.sources.loading import Loaded
+from irlens.compiler.triton_compat.errors import PTXASError
 from irlens.model.errors import CaptureError, IrlensError
 
 _MAX_LENGTH = 300  # characters of a message; MLIR prints whole operations
@@ -36,6 +36,10 @@ _PASS_FAILED = "PassManager::run failed"
 _REPR = re.compile(
     r"""(?P<type>\w*(?:Error|Exception))\((?P<quote>['"])(?P<text>.*)(?P=quote)\)""", re.S
 )
+
+#: Triton up to 3.4 runs ROCm's linker for AMD's GPUs.
+_NO_LINKER = "ROCm linker"
+_LINKER_HINT = "install ROCm's ld.lld, or compile with Triton 3.5 or newer, which needs none"
 
 #: Messages about what newer versions of Triton refuse, and a version that accepts it.
 _REFUSED = {
@@ -85,7 +89,8 @@ def reason(
         return _ptxas_error(error, kernel)
     diagnostic = _DIAGNOSTIC.search(printed)
     if diagnostic is None:
-        return CaptureError(f"{kernel}: {_reason(str(error)) or type(error).__name__}")
+        hint = _LINKER_HINT if _NO_LINKER in str(error) else None
+        return CaptureError(f"{kernel}: {_reason(str(error)) or type(error).__name__}", hint=hint)
     location, excerpt = kernel, diagnostic["excerpt"]
     path, line = Path(diagnostic["file"] or ""), int(diagnostic["line"] or 0)
     if path in sources:

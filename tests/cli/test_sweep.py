@@ -445,7 +445,7 @@ def test_an_interrupted_measurement_goes_on_with_the_same_gpu(
             ("softmax", "--triton", "3.6", "--cluster", "tcp://localhost:1"),
             "use their own Triton",
         ),
-        (("softmax", "--triton", "3.1"), "Triton 3.1: irlens compiles with 3.4 or newer"),
+        (("softmax", "--triton", "3.1"), "Triton 3.1: irlens compiles with 3.2 or newer"),
         (("softmax", "--python", "no-such"), "no such version or interpreter: no-such"),
         (("softmax", "--cluster", "tcp://localhost:1"), "no Dask scheduler answers"),
         (

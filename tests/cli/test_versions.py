@@ -80,7 +80,7 @@ def test_that_no_more_registers_are_needed_is_told() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--triton", "3.1"), "Triton 3.1: irlens compiles with 3.4 or newer"),
+        (("--triton", "3.1"), "Triton 3.1: irlens compiles with 3.2 or newer"),
         (("--python", "no-such-python"), "no such version or interpreter: no-such-python"),
         (("--triton", "abc"), "no such version or interpreter: abc"),
         (("--python", "/bin/true"), "/bin/true is not a Python that"),

@@ -89,7 +89,7 @@ def test_a_heuristic_can_be_overridden(write: Callable[..., Path], sm_90: Target
 
 def test_pruning_that_needs_a_gpu_has_a_hint(write: Callable[..., Path], sm_90: Target) -> None:
     path = write(
-        TUNED.replace('assert "MODE" in kwargs', "triton.runtime.driver.active.get_benchmarker()")
+        TUNED.replace('assert "MODE" in kwargs', "triton.runtime.driver.active.get_benchmarker()()")
     )
     with pytest.raises(CaptureError, match="asks for a GPU") as raised:
         variants(path, sm_90)

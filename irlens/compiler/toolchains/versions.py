@@ -6,7 +6,7 @@ from pathlib import Path
 
 from irlens.model.errors import CaptureError
 
-OLDEST_TRITON = "3.4"
+OLDEST_TRITON = "3.2"
 
 
 def triton_version() -> str:

@@ -1,4 +1,4 @@
-"""Compatibility layer over Triton's internals, written against Triton 3.4 to 3.9.
+"""Compatibility layer over Triton's internals, written against Triton 3.2 to 3.9.
 
 Kernels go through Triton's own just-in-time path (``JITFunction.run``), so specialisation,
 constexpr handling and cache entries are Triton's. Only the driver underneath is replaced by one

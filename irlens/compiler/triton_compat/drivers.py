@@ -8,13 +8,13 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import triton
 import triton.testing
-from triton import knobs
 from triton.backends import backends
 from triton.backends.amd.compiler import HIPBackend
 from triton.backends.compiler import GPUTarget
@@ -23,6 +23,7 @@ from triton.backends.nvidia.compiler import get_ptxas_version
 from triton.runtime.cache import get_cache_manager
 
 from irlens.compiler.import_hooks import after_import
+from irlens.compiler.triton_compat import knobs
 from irlens.compiler.triton_compat.autotuning import take_first_that_fits
 from irlens.compiler.triton_compat.execution import current_allocator
 from irlens.compiler.triton_compat.options import triton_target
@@ -40,20 +41,24 @@ def compile_only(target: Target) -> Iterator[None]:
     # From 3.5 on, reading `active` looks for a real GPU and fails.
     attribute = "_active" if "_active" in vars(config) else "active"
     before = vars(config)[attribute]
-    within_2gb = vars(HIPBackend)["is_within_2gb"]
+    within_2gb = vars(HIPBackend).get("is_within_2gb")  # Triton 3.2 does not ask
     config.set_active(CompileOnlyDriver(target, before))
     # Up to 3.7 this imports torch before it calls `ptr_range`, which every placeholder has.
-    HIPBackend.is_within_2gb = staticmethod(lambda arg: arg.ptr_range() <= 2**31 - 1)
+    if within_2gb is not None:
+        HIPBackend.is_within_2gb = staticmethod(lambda arg: arg.ptr_range() <= 2**31 - 1)
     try:
         yield
     finally:
-        HIPBackend.is_within_2gb = within_2gb
+        if within_2gb is not None:
+            HIPBackend.is_within_2gb = within_2gb
         setattr(config, attribute, before)
 
 
 def toolkit_version(target: Target) -> str | None:
     """Return the CUDA version of Triton's assembler for an NVIDIA GPU: "12.9"."""
-    release = _RELEASE.search(get_ptxas_version(int(target.arch.removeprefix("sm_"))))
+    takes_arch = signature(get_ptxas_version).parameters  # Triton up to 3.3 has one ptxas for all
+    arch = [int(target.arch.removeprefix("sm_"))] if takes_arch else []
+    release = _RELEASE.search(get_ptxas_version(*arch))
     return release[1] if release else None
 
 
@@ -108,9 +113,16 @@ class CompileOnlyDriver(DriverBase):  # type: ignore[misc]  # mypy does not foll
             raise self._no_gpu()
         return torch.device("cuda", 0)
 
-    def get_benchmarker(self) -> object:
-        """Raise ``CaptureError``: there is nothing to time."""
-        raise self._no_gpu()
+    def get_benchmarker(self) -> Callable[..., object]:
+        """Return what raises ``CaptureError`` where something is timed.
+
+        Autotuners of Triton up to 3.3 get it when they are made.
+        """
+
+        def benchmark(*args: object, **kwargs: object) -> object:
+            raise self._no_gpu()
+
+        return benchmark
 
     def _no_gpu(self) -> CaptureError:
         return CaptureError(
@@ -163,7 +175,7 @@ def install_stub_driver(
         read: Reads the facts of a binary.
         find_writes: Finds the arguments that a kernel writes through.
     """
-    knobs.runtime.interpret = False
+    knobs.never_interpret()
     _StubLauncher.find_writes = staticmethod(find_writes)
     driver = _StubDriver(target, _StubUtils(target, properties, threads_per_block, read))
     triton.runtime.driver.set_active(driver)

@@ -15,14 +15,14 @@ from typing import Any
 import msgspec
 import triton
 import triton.language as tl
-from triton import knobs
 from triton.compiler import compiler
-from triton.runtime import _allocation, cache, jit
+from triton.runtime import cache, jit
 from triton.runtime.cache import get_cache_manager
 from triton.runtime.errors import OutOfResources
 from triton.runtime.jit import JITFunction
 from triton.testing import do_bench
 
+from irlens.compiler.triton_compat import knobs
 from irlens.compiler.triton_compat.jit import Kernel, Values, manifest_values
 from irlens.compiler.triton_compat.options import options_of
 from irlens.model.config import ConstexprValue
@@ -63,21 +63,12 @@ def private_cache(directory: Path) -> Iterator[None]:
             "Triton was imported with TRITON_INTERPRET set, so it cannot compile in this process",
             hint="unset TRITON_INTERPRET before Triton is imported",
         )
-    with knobs.cache.scope(), knobs.compilation.scope(), knobs.runtime.scope():
-        knobs.cache.dir = str(directory)
-        knobs.cache.manager_class = None
-        knobs.cache.remote_manager_class = None
-        knobs.compilation.override = False
-        knobs.compilation.dump_ir = False
-        knobs.compilation.store_binary_only = False
-        knobs.runtime.interpret = False
-        knobs.runtime.override_arch = None
-        with warnings.catch_warnings():
-            # 3.9 announces another default for 3.10. irlens compiles with the installed Triton's
-            # default, and the kernel's metadata records it.
-            warnings.filterwarnings("ignore", message="TRITON_DEFAULT_FP_FUSION is unset")
-            with _version_as_key(directory):
-                yield
+    with knobs.compiling_into(directory), warnings.catch_warnings():
+        # 3.9 announces another default for 3.10. irlens compiles with the installed Triton's
+        # default, and the kernel's metadata records it.
+        warnings.filterwarnings("ignore", message="TRITON_DEFAULT_FP_FUSION is unset")
+        with _version_as_key(directory):
+            yield
 
 
 @contextmanager
@@ -89,7 +80,7 @@ def _version_as_key(directory: Path) -> Iterator[None]:
     """
 
     def key(triton_key: Callable[[], str]) -> str:
-        is_private = knobs.cache.dir == str(directory)  # a kernel's file may set another
+        is_private = knobs.cache_directory() == str(directory)  # a kernel's file may set another
         return str(triton.__version__) if is_private else triton_key()
 
     with ExitStack() as stack:
@@ -145,8 +136,9 @@ def compile_variant(
     function = kernel.function
     # This process may have compiled a function of a shared module before; Triton would then answer
     # from memory and write no artifacts.
-    caches = function.device_caches
-    function.device_caches = defaultdict(caches.default_factory)
+    held = "device_caches" if hasattr(function, "device_caches") else "cache"  # Triton 3.2
+    caches = getattr(function, held)
+    setattr(function, held, defaultdict(caches.default_factory))
     refusal = None
     try:
         handle = function.run(grid=grid, warmup=True, **args, **settings)
@@ -158,7 +150,7 @@ def compile_variant(
             except OutOfResources as error:
                 refusal = str(error)
     finally:
-        function.device_caches = caches
+        setattr(function, held, caches)
     bound = {p.name: settings.get(p.name, p.default) for p in function.params if p.is_constexpr}
     entry = Path(get_cache_manager(handle.hash).cache_dir)
     return Compiled(entry, manifest_values(bound), options_of(handle), handle, refusal)
@@ -208,5 +200,7 @@ def scratch_from(allocate: Callable[[int, int, int | None], Any]) -> Iterator[No
 
 def current_allocator() -> Any:
     """Return the allocator of scratch memory: it takes bytes, alignment and stream."""
+    from triton.runtime import _allocation  # Triton 3.2 has no scratch memory
+
     allocator = _allocation._allocator  # itself in 3.4, a context variable in later versions
     return allocator.get() if isinstance(allocator, ContextVar) else allocator

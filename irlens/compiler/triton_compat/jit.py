@@ -43,7 +43,8 @@ class Kernel(msgspec.Struct, frozen=True):
     @property
     def gluon(self) -> bool:
         """Whether it is written in Gluon, ``triton.experimental.gluon``."""
-        return bool(self.function.is_gluon())
+        is_gluon = getattr(self.function, "is_gluon", None)  # Triton 3.4 and newer
+        return bool(is_gluon and is_gluon())
 
     def parameters(self) -> list[Parameter]:
         """Return the function's parameters in order."""

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import triton.language as tl
-from triton.tools.tensor_descriptor import TensorDescriptor
 
 from irlens.compiler.calls.argument_values import Argument, Descriptor, Tensor, tensor_of
 from irlens.compiler.triton_compat.jit import Kernel, Values
@@ -110,6 +109,13 @@ def _described(kernel: Kernel, name: str, tensor: object, argument: Argument) ->
 
             element = argument.tensor.dtype.language
             return gluon_layouts.make_descriptor(tensor, element, block, argument.layout)
+        from triton.tools.tensor_descriptor import TensorDescriptor  # Triton 3.4 and newer
+
         return TensorDescriptor.from_tensor(tensor, block)
+    except ModuleNotFoundError as error:
+        raise CaptureError(
+            f"{name}: this Triton has no tensor descriptors made on the host",
+            hint="compile with Triton 3.4 or newer",
+        ) from error
     except (AssertionError, TypeError, ValueError) as error:
         raise CaptureError(f"{name}: cannot make the descriptor {argument}: {error}") from error

@@ -1,0 +1,73 @@
+"""Triton's settings for the length of a compilation: its knobs, or its environment up to 3.3."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+
+#: Triton up to 3.3 reads these when it compiles. An empty one counts as absent.
+_OF_ENVIRONMENT = (
+    "TRITON_CACHE_MANAGER",
+    "TRITON_INTERPRET",
+    "TRITON_KERNEL_DUMP",
+    "TRITON_KERNEL_OVERRIDE",
+    "TRITON_OVERRIDE_ARCH",
+    "TRITON_REMOTE_CACHE_BACKEND",
+    "TRITON_STORE_BINARY_ONLY",
+)
+_CACHE = "TRITON_CACHE_DIR"
+_HAS_KNOBS = find_spec("triton.knobs") is not None
+
+
+@contextmanager
+def compiling_into(directory: Path) -> Iterator[None]:
+    """Make Triton compile into a directory, whatever the user's settings."""
+    if not _HAS_KNOBS:
+        with _environment(directory):
+            yield
+        return
+    from triton import knobs
+
+    with knobs.cache.scope(), knobs.compilation.scope(), knobs.runtime.scope():
+        knobs.cache.dir = str(directory)
+        knobs.cache.manager_class = None
+        knobs.cache.remote_manager_class = None
+        knobs.compilation.override = False
+        knobs.compilation.dump_ir = False
+        knobs.compilation.store_binary_only = False
+        knobs.runtime.interpret = False
+        knobs.runtime.override_arch = None
+        yield
+
+
+def cache_directory() -> str:
+    """Return the directory that Triton compiles into now."""
+    if not _HAS_KNOBS:
+        return os.environ.get(_CACHE, "")
+    from triton import knobs
+
+    return str(knobs.cache.dir)
+
+
+def never_interpret() -> None:
+    """Make Triton compile in this process, even if ``TRITON_INTERPRET`` is set."""
+    if not _HAS_KNOBS:
+        os.environ.pop("TRITON_INTERPRET", None)
+        return
+    from triton import knobs
+
+    knobs.runtime.interpret = False
+
+
+@contextmanager
+def _environment(directory: Path) -> Iterator[None]:
+    before = {name: os.environ.pop(name, None) for name in (*_OF_ENVIRONMENT, _CACHE)}
+    os.environ[_CACHE] = str(directory)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name, None)
+            if value is not None:
+                os.environ[name] = value
