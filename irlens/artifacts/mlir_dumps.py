@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-_HEADER = re.compile(r"^// -----// IR Dump (?P<pass>(?:Before|After)[^(\n]{0,200})", re.MULTILINE)
+_HEADER = re.compile(r"^// -----// IR Dump (?P<pass>(?:Before|After)[^(:\n]{0,200})", re.MULTILINE)
 _MODULE = re.compile(r"^(?:module\b|\"builtin\.module\")[^\n]*", re.MULTILINE)
 #: The first line of a module's text, where no comment stands before it: a layout, or the location
 #: that MLIR prints in front; it prints the others behind the module.
@@ -20,6 +20,8 @@ _KERNEL = re.compile(r'\btt\.func\s+(?:public\s+)?@(?:([\w$.-]+)|"([^"\n]+)")')
 _LAYOUTS = re.compile(
     r'"?(?:ttg|triton_gpu)\.num-warps|^#\w+ = #(?:ttg|triton_gpu)\.', re.MULTILINE
 )
+#: What passes behind the ttgir add, on the way to LLVM: offsets of buffers, branches for loops.
+_LOWERED = (re.compile(r"\ballocation\.offset\b"), re.compile(r"\bcf\.(?:cond_)?br\b"))
 _CLOSED = re.compile(r"^\}", re.MULTILINE)
 
 
@@ -86,11 +88,19 @@ def choose(content: bytes, number: int | None = None) -> list[Chosen]:
             kernels.setdefault(dump.kernel, []).append(dump)
     chosen = []
     for kernel, found in kernels.items():
-        wanted = [one for one in found if number in (None, one.number)]
-        last = {one.stage: one for one in wanted if one.complete}
+        complete = [one for one in found if one.complete and number in (None, one.number)]
+        stages = dict.fromkeys(one.stage for one in complete)
+        last = [_last([one for one in complete if one.stage == stage]) for stage in stages]
         if last:
-            chosen.append(Chosen(kernel, tuple(last.values()), len(found)))
+            chosen.append(Chosen(kernel, tuple(last), len(found)))
     return chosen
+
+
+def _last(found: list[Dump]) -> Dump:
+    """Return the last module of a stage, before it is lowered to the next."""
+    for lowered in _LOWERED:
+        found = [one for one in found if not lowered.search(one.text)] or found
+    return found[-1]
 
 
 def dumps(text: str) -> Iterator[Dump]:

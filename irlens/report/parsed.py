@@ -178,9 +178,24 @@ def _why_not_whole(module: mlir.Module) -> str:
         return f"the {module.stage} holds {len(functions)} kernels in one module"
     if module.unknown:
         return f"line {module.unknown[0].line} of the {module.stage} is not understood"
+    if _has_branch_loops(module):
+        return f"the {module.stage} has loops of branches, which irlens does not follow"
     if any(module.named(*_BEFORE_3_0)):
         return f"the {module.stage} is of a Triton before 3.0"
     return ""
+
+
+def _has_branch_loops(module: mlir.Module) -> bool:
+    """Whether a block of a function branches back, as loops do once they are lowered."""
+    for function in module.named("tt.func"):
+        for region in function.regions:
+            at = {block.label: number for number, block in enumerate(region.blocks)}
+            for number, block in enumerate(region.blocks):
+                ends = (module.operations[index] for index in block.operations[-1:])
+                targets = [at[word] for end in ends for word in end.words if word in at]
+                if any(target <= number for target in targets):
+                    return True
+    return False
 
 
 def _disassemble(

@@ -88,6 +88,30 @@ def test_another_module_can_be_named(tmp_path: Path) -> None:
         list(load(Path(f"{path}#4")))
 
 
+def test_a_module_that_is_lowered_already_is_not_the_ttgir(tmp_path: Path) -> None:
+    path = tmp_path / "dump.ttgir"
+    lowered = TTGIR.replace("ttg.local_alloc", "ttg.local_alloc {allocation.offset = 0 : i32}")
+    branches = lowered.replace("tt.return", "cf.br ^bb1 loc(#loc)\n  ^bb1:\n  tt.return")
+    path.write_text(dumped(TTIR, TTGIR, lowered, branches))
+    (capture,) = load(path)
+    assert "the 2nd module (Before Pass2)" in capture.notes[0]
+    path.write_text(dumped(TTIR, branches, branches))
+    (capture,) = load(path)
+    assert "the 3rd module" in capture.notes[0]
+
+
+def test_loops_of_branches_are_not_taken_for_no_loops(tmp_path: Path) -> None:
+    path = tmp_path / "k.ttgir"
+    path.write_text(
+        "module {\n  tt.func public @k(%a: i1) {\n    cf.br ^bb1\n  ^bb1:\n"
+        "    cf.cond_br %a, ^bb1, ^bb2\n  ^bb2:\n    tt.return\n  }\n}\n"
+    )
+    (capture,) = load(path)
+    report = inspect(capture)
+    assert (report.loads, report.memory) == ([], None)
+    assert "loops of branches" in report.unknown["loads"]
+
+
 def test_one_module_is_no_dump() -> None:
     assert mlir_dumps.choose(TTGIR.encode()) == []
 

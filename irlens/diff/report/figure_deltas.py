@@ -53,8 +53,9 @@ def deltas(
         if before is not None and after is not None and (first is None) != (second is None):
             lacks = True
             is_unknown = left_out.add_figure(figure, before, after, lacks_before=first is None)
-        is_kept = figure.always_shown or figure.gates
-        if (first != second and not is_unknown) or (is_kept and (first, second) != (None, None)):
+        is_kept = figure.always_shown or (figure.gates and lacks)
+        is_known = (first, second) != (None, None)
+        if (first != second and not is_unknown) or (is_kept and is_known):
             weight = "little" if lacks and not is_kept else figure.importance
             changed.append(delta(figure.field, first, second, figure.unit, weight or "little"))
     return most_important_first(changed)
