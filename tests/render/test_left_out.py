@@ -25,7 +25,7 @@ def compared(form: str, before: list[Report], after: list[Report]) -> str:
 def test_what_only_one_side_has_is_told(form: str) -> None:
     bare = replace(SOFTMAX, pressure=Pressure(), memory=None)
     told = compared(form, [SOFTMAX], [bare])
-    assert "only before has it" in told
+    assert "only in before" in told
     assert "no difference in what both sides have" in told
     assert "both sides have" not in compared(form, [SOFTMAX], [SOFTMAX])
 

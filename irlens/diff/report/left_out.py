@@ -12,8 +12,8 @@ from irlens.figures import Figure
 from irlens.model.memory import LoopLoad
 from irlens.model.report import Pipeline, Report
 
-#: Fields of a load that a load in place does not have.
-_OF_AHEAD = frozenset({"iterations_ahead", "buffer_copies"})
+#: Fields of a load that only one through a buffer has.
+_OF_COPIES = frozenset({"iterations_ahead", "buffer_copies"})
 
 
 class LeftOut:
@@ -38,7 +38,7 @@ class LeftOut:
         side = 0 if lacks_before else 1
         reason = reason or why_unknown(path, self._reports[side])
         if not reason:
-            reason = f"only {self._names[1 - side]} has it"
+            reason = f"only in {self._names[1 - side]}"
         elif self._names[side]:
             reason = f"{reason} ({self._names[side]})"
         self.reasons.setdefault(path, reason)
@@ -53,10 +53,9 @@ class LeftOut:
         record = before if lacks_before else after
         path, reason, is_unknown = figure.path, "", False
         if isinstance(record, Pipeline):
-            reason = "" if record.verdict == "not pipelined" else record.reason
-            is_unknown = bool(reason)
+            is_unknown, reason = record.verdict == "unknown", record.reason
         elif isinstance(record, LoopLoad):
-            is_unknown = record.state != "in place" or figure.field not in _OF_AHEAD
+            is_unknown = record.state == "asynchronous" or figure.field not in _OF_COPIES
         elif isinstance(record, Report):
             reason = why_unknown(figure.path, record) or why_unknown(figure.needs, record)
             one_target = self._reports[0].target == self._reports[1].target

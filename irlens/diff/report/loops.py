@@ -44,7 +44,7 @@ def loop_deltas(
             before.loads, after.loads, _load_keys(lines.before), _load_keys(lines.after)
         )
         changes += [
-            load for load in (_load_delta(*pair, left_out) for pair in loads) if load.deltas
+            load for load in (_load_delta(*pair, left_out) for pair in loads) if load.changes
         ]
     return sorted(changes, key=_largest_change_first)
 

@@ -18,7 +18,7 @@ from irlens.model.comparison import (
 )
 from irlens.model.config import Vendor
 from irlens.model.text import count, percent, plural
-from irlens.render.view.nodes import SIGNS, Headline, Run, Text, Tone, text
+from irlens.render.view.nodes import SIGNS, Fact, Headline, Run, Text, Tone, phrases, text
 
 _IN_VERDICT = 3
 _BLOCKS_PER_SM = "occupancy.blocks_per_sm"
@@ -175,7 +175,7 @@ def load_changes(comparison: Comparison) -> list[tuple[str, list[Change]]]:
     return [
         (
             str(loop.source or "no source"),
-            _weightiest_first([change_of(delta, both, "load") for delta in loop.deltas]),
+            _weightiest_first([change_of(delta, both, "load") for delta in loop.changes]),
         )
         for loop in comparison.loops
         if loop.what == "load" and loop.presence == "both"
@@ -283,16 +283,20 @@ def about_registers(comparison: Comparison) -> str:
     return f"{more} allocated per thread, while the peak of live registers {stayed}"
 
 
-def not_compared(comparison: Comparison) -> list[str]:
-    """Return what could not be compared, in a sentence for each reason.
-
-    "finding IRL302, memory: there is no ttgir in this capture (num_stages=2)".
-    """
+def not_compared(comparison: Comparison) -> tuple[Fact, ...]:
+    """Return what could not be compared, a fact for each reason."""
     alike: dict[str, list[str]] = {}
     for path in comparison.not_compared:
         reason = comparison.not_compared_because.get(path, "only one side has it")
         alike.setdefault(reason, []).append(_part(path))
-    return [f"{', '.join(dict.fromkeys(parts))}: {reason}" for reason, parts in alike.items()]
+    return tuple(
+        Fact(
+            "" if index else "Left out",
+            text(Run(", ".join(dict.fromkeys(parts)), "unknown")),
+            (phrases(Run(reason, "unknown")),),
+        )
+        for index, (reason, parts) in enumerate(alike.items())
+    )
 
 
 def _part(path: str) -> str:

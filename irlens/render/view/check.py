@@ -23,6 +23,7 @@ from irlens.render.view.nodes import (
     Cells,
     Column,
     Command,
+    Facts,
     FindingItem,
     Findings,
     Headline,
@@ -94,10 +95,9 @@ def _check(check: Check) -> Iterator[Node]:
         passed = Table(columns, rows, "passed", shown=_PASSED_SHOWN, noun="passed configuration")
         yield Section("Passed", (passed,), key="passed", wide=True)
     compared = (kernel.comparison for kernel in check.kernels if kernel.comparison is not None)
-    unknown = Counter(each for comparison in compared for each in not_compared(comparison))
-    for index, (sentence, number) in enumerate(unknown.items()):
-        where = f" · {plural(number, 'configuration')}" if len(check.kernels) > 1 else ""
-        yield Sentence(f"{sentence}{where}", "unknown", "" if index else "Left out")
+    left_out = dict.fromkeys(each for comparison in compared for each in not_compared(comparison))
+    if left_out:
+        yield Facts(tuple(left_out))
     if check.unchecked:
         left = f"{plural(len(check.unchecked), 'configuration')} of the baseline"
         yield Sentence(f"not requested: {left}", "dim")

@@ -53,7 +53,6 @@ from irlens.render.view.nodes import (
     Row,
     Run,
     Section,
-    Sentence,
     Table,
     Text,
     phrases,
@@ -140,8 +139,8 @@ def _pair(pair: Comparison, options: Options) -> Iterator[Node]:
             for each in options.code
         )
         yield Section("Code", diffs, key="code", detail="code")
-    for index, sentence in enumerate(not_compared(pair)):
-        yield Sentence(sentence, "unknown", "" if index else "Left out")
+    if left_out := not_compared(pair):
+        yield Facts(left_out)
     yield from _next_steps([pair], options)
 
 
