@@ -14,6 +14,7 @@ from typing import TypeVar
 import msgspec
 
 from irlens.artifacts.compile_options import changed_options, release_defaults
+from irlens.artifacts.ttgir_head import requested_warps
 from irlens.model import files
 from irlens.model.capture import (
     MANIFEST_NAME,
@@ -32,9 +33,6 @@ T = TypeVar("T")
 
 #: A SHA-256 in hex, in base 32 or, in part, in base 64: what Triton calls an entry.
 _CACHE_KEY = re.compile(r"[0-9a-f]{64}|[A-Z2-7]{52}|[\w-]{43}")
-
-#: Bytes at the start of a ttgir that hold its layouts and the line ``module attributes {...}``.
-_HEAD = 1 << 16
 
 #: The hint for a path that leads to nothing.
 RIGHT_PATH = (
@@ -278,25 +276,3 @@ def _decode(path: Path, content: bytes, record: type[T]) -> T:
         raise ArtifactError(
             f"{path.name} is broken: {error}", hint="delete the entry; Triton compiles it again"
         ) from error
-
-
-def module_number(name: str, text: str) -> int | None:
-    """Return an integer attribute of a ttgir module ("num-warps"); ``None`` if there is none."""
-    found = re.search(rf'"(?:ttg|triton_gpu)\.{name}" = (\d{{1,10}}) : i32', text)
-    return int(found[1]) if found else None
-
-
-def requested_warps(ttgir: Stage) -> int | None:
-    """Return the requested warps per CTA, without those of the kernel's partitions.
-
-    Reads the head of the file only.
-
-    Returns:
-        ``None`` if the file cannot be read or does not say.
-    """
-    try:
-        head = ttgir.read(most=_HEAD).splitlines()
-    except ArtifactError:  # reading the whole artifact reports it
-        return None
-    module = next((line for line in head if line.startswith(b"module")), b"")
-    return module_number("num-warps", module.decode("utf-8", "replace"))

@@ -8,7 +8,7 @@ import msgspec
 
 from irlens import gpus
 from irlens.artifacts import elf
-from irlens.artifacts.entries import module_number
+from irlens.artifacts.ttgir_head import module_number
 from irlens.model import files
 from irlens.model.capture import BINARY_STAGES
 from irlens.model.config import Target

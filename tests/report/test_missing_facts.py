@@ -1,5 +1,6 @@
 """What a rule could not look for is told from what it did not find."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -66,3 +67,29 @@ def test_what_was_not_looked_for_is_neither_gone_nor_new(whole: Report) -> None:
         assert "findings.IRL203" in found.not_compared
         assert "no ttir" in found.not_compared_because["findings.IRL203"]
         assert not any(loop.what == "load" for loop in found.loops)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("ttg.local_alloc", "ttg.alloc_tensor", "the ttgir is of a Triton before 3.0"),
+        ("    tt.return", "    ???\n    tt.return", "of the ttgir is not understood"),
+    ],
+)
+def test_a_ttgir_that_is_not_read_has_not_lost_its_buffers(
+    tmp_path: Path, old: str, new: str, reason: str
+) -> None:
+    entry = tmp_path / "entry"
+    shutil.copytree(CAPTURE.with_name("softmax-h100"), entry)
+    (path,) = entry.glob("*.ttgir")
+    path.write_text(path.read_text().replace(old, new))
+    (whole,), (capture,) = load(CAPTURE.with_name("softmax-h100")), load(entry)
+    before, after = inspect(capture), inspect(whole)
+    assert (before.memory, before.loads) == (None, [])
+    assert reason in before.unknown["memory"]
+    found = compare(before, after)
+    assert {"loads", "memory"} <= set(found.not_compared)
+    assert reason in found.not_compared_because["memory"]
+    assert not any(each.path.startswith("memory.") for each in found.figures)
+    assert not found.findings
+    assert not any(loop.what == "load" for loop in found.loops)
