@@ -51,7 +51,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         contradictions: Why parts of the capture were put aside.
         products: Matrix products, and the types that they are computed in.
         missing: Why a fact that rules need is unknown, by its name: a field's, or "assembly",
-            "product", "grid", "registers", "waves".
+            "product", "grid", "registers", "sectors", "waves".
     """
 
     gpu: Gpu | None

@@ -14,6 +14,7 @@ _PATHS = {
     "pipelines": ("pipelines",),
     "loads": ("loads",),
     "traffic": ("traffic",),
+    "sectors": ("traffic.load_sectors", "traffic.store_sectors", "traffic"),
     "ttir": ("stages.ttir",),
     "ttgir": ("stages.ttgir",),
     "product": ("occupancy.waves", "occupancy"),
@@ -51,6 +52,9 @@ def missing_facts(facts: Facts, unknown: Mapping[str, str]) -> dict[str, str]:
         "pipelines": "pipelines" in unknown,
         "loads": "loads" in unknown,
         "traffic": facts.traffic is None,
+        # Without a launch rules estimate; with one, an access that is not counted is left out.
+        "sectors": facts.traffic is not None
+        and None in (facts.traffic.load_sectors, facts.traffic.store_sectors),
     }
     return {name: _reason(name, unknown) for name, lacks in lacking.items() if lacks}
 

@@ -47,7 +47,7 @@ from irlens.rules import Match
 CODE = "IRL307"
 NAME = "misaligned-access"
 SEVERITY: Severity = "note"
-NEEDS = ("traffic",)
+NEEDS = ("traffic", "sectors")
 
 #: Surplus of sectors that is worth a finding, as part of those that alignment leaves.
 _WORTHWHILE = 0.1

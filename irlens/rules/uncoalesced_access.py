@@ -52,7 +52,7 @@ from irlens.rules import Match
 CODE = "IRL302"
 NAME = "uncoalesced-access"
 SEVERITY: Severity = "warning"
-NEEDS = ("ttir", "ttgir")
+NEEDS = ("ttir", "ttgir", "sectors")
 
 #: Tolerated ratio of touched to needed sectors, or lines.
 _TOLERATED = 2

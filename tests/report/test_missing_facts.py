@@ -42,7 +42,7 @@ def test_what_a_rule_needs_is_a_fact_that_can_be_missing(rule: rules.RuleModule)
         stack_bytes=None,
     )  # fmt: skip
     facts = Facts(gpu=None, config=unknown, resources=resources)
-    known = {*missing_facts(facts, {"pipelines": "x", "loads": "x"}), "serialized"}
+    known = {*missing_facts(facts, {"pipelines": "x", "loads": "x"}), "serialized", "sectors"}
     assert rule.NEEDS
     assert set(rule.NEEDS) <= known
 
