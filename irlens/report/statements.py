@@ -10,8 +10,8 @@ from math import prod
 from typing import TypeAlias
 
 from irlens.artifacts import cubin, hsaco
-from irlens.artifacts.entries import module_number
 from irlens.artifacts.identify import text_target
+from irlens.artifacts.ttgir_head import module_number
 from irlens.isa.dialect import kernel_named
 from irlens.model.capture import Capture, Metadata, Stage
 from irlens.model.errors import ArtifactError
@@ -74,12 +74,14 @@ def read(capture: Capture) -> dict[str, Statements]:
 
 
 def _of_metadata(metadata: Metadata) -> Statements:
-    arch = str(metadata.target.arch)
-    return {
-        "architecture": f"sm_{arch}" if arch.isdecimal() else arch,
-        "kernel": metadata.name,
-        "threads per CTA": str(metadata.num_warps * metadata.target.warp_size),
-    }
+    stated = {"kernel": metadata.name} if metadata.name else {}
+    target = metadata.target
+    if target is not None:
+        arch = str(target.arch)
+        stated["architecture"] = f"sm_{arch}" if arch.isdecimal() else arch
+        if metadata.num_warps is not None:
+            stated["threads per CTA"] = str(metadata.num_warps * target.warp_size)
+    return stated
 
 
 def _of_mlir(stage: Stage, kernel: str) -> Statements:

@@ -42,6 +42,7 @@ from irlens.rules import Match
 CODE = "IRL405"
 NAME = "converted-product"
 SEVERITY: Severity = "warning"
+NEEDS = ("ttgir", "assembly")
 
 
 def find(facts: Facts) -> Iterator[Match]:
@@ -49,6 +50,12 @@ def find(facts: Facts) -> Iterator[Match]:
     for product in facts.products:
         if product.slows_down:
             yield _finding(facts, product)
+
+
+def unseen(facts: Facts) -> str:
+    """Return which products' types are unknown; empty if none is."""
+    lines = [str(each.source or each.line) for each in facts.products if each.computed is None]
+    return f"the type that the product at {lines[0]} is computed in is unknown" if lines else ""
 
 
 def _finding(facts: Facts, product: MatrixProduct) -> Match:

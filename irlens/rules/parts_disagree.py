@@ -31,6 +31,7 @@ from irlens.rules import Match
 CODE = "IRL601"
 NAME = "parts-disagree"
 SEVERITY: Severity = "error"
+NEEDS: tuple[str, ...] = ()
 
 
 def find(facts: Facts) -> Iterator[Match]:

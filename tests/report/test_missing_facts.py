@@ -43,7 +43,7 @@ def test_what_a_rule_needs_is_a_fact_that_can_be_missing(rule: rules.RuleModule)
     )  # fmt: skip
     facts = Facts(gpu=None, config=unknown, resources=resources)
     known = {*missing_facts(facts, {"pipelines": "x", "loads": "x"}), "serialized", "sectors"}
-    assert rule.NEEDS
+    assert rule.NEEDS or rule.NAME == "parts-disagree"  # one part alone contradicts none
     assert set(rule.NEEDS) <= known
 
 
@@ -57,7 +57,7 @@ def test_a_stage_alone_leaves_out_what_others_show(whole: Report) -> None:
     assert unlooked(ptx)["IRL203"] == "there is no ttir in this capture"
     assert "IRL201" not in unlooked(ptx)
     assert unlooked(ttgir)["IRL201"] == "there is no ptx and no amdgcn in this capture"
-    assert unlooked(ttgir)["IRL304"].startswith("there is no ttir")
+    assert unlooked(ttgir)["IRL304"].startswith("the launch is unknown")
 
 
 def test_what_was_not_looked_for_is_neither_gone_nor_new(whole: Report) -> None:
