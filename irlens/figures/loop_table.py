@@ -101,6 +101,12 @@ PIPELINES: Final = (
         documentation="Groups still outstanding after the wait.",
     ),
     Figure(
+        path="pipelines[].outstanding_at_end", title="outstanding at end", unit="count",
+        importance="little", better="more",
+        documentation="Groups of a matrix product that are outstanding at the end of an "
+        "iteration: a later one waits for them.",
+    ),
+    Figure(
         path="pipelines[].bytes_to_cover_latency", title="bytes to cover latency", unit="bytes",
         importance="little",
         documentation="Bytes each SM needs in flight to hide memory latency: bandwidth times "

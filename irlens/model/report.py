@@ -24,8 +24,8 @@ SCHEMA = 1
 PipelineKind: TypeAlias = Literal[
     "cp.async", "tma", "wgmma", "tcgen05", "register", "direct-to-lds"
 ]
-#: The mechanisms of the tensor cores: a group is a product, issued in the iteration it belongs to.
-#: The others bring data for a later iteration.
+#: The mechanisms of the tensor cores: a record is one product, issued in the iteration it belongs
+#: to. The others bring data for a later iteration.
 COMPUTE_KINDS: frozenset[PipelineKind] = frozenset({"wgmma", "tcgen05"})
 Verdict: TypeAlias = Literal["pipelined", "shallower", "not pipelined", "unknown"]
 Severity: TypeAlias = Literal["error", "warning", "note"]
@@ -195,10 +195,12 @@ class Pipeline(msgspec.Struct, frozen=True, kw_only=True):
         achieved_stages: ``prefetch_iterations + 1``.
         prefetch_iterations: Iterations between a group's commit and the first use of its data;
             the wait that retires it is in the using iteration, or at the end of the previous one
-            where the loop reads ahead. AMD: of the load that runs least far ahead, apart from
-            loads that their own iteration uses behind other computation.
-        groups_before_loop: Commit groups outstanding on entry to the loop.
-        groups_per_iteration: Groups committed per iteration.
+            where the loop reads ahead. For a matrix product, iterations between its issue and the
+            wait that retires the last of its groups. AMD: of the load that runs least far ahead,
+            apart from loads that their own iteration uses behind other computation.
+        groups_before_loop: Commit groups outstanding on entry to the loop; of a matrix product,
+            its own.
+        groups_per_iteration: Groups committed per iteration; of a matrix product, its own.
         outstanding_at_wait: Groups outstanding just before the wait, in the steady state.
         outstanding_after_wait: Groups still in flight after it.
         groups_during_compute: Groups in flight during the compute on the released data: those
@@ -225,6 +227,10 @@ class Pipeline(msgspec.Struct, frozen=True, kw_only=True):
             they share bound it.
         kept_iterations: Iterations that loaded data then waits for its first use, in registers or
             LDS, beyond ``prefetch_iterations``: AMD only, at least so many; ``None`` for none.
+        product_line: For a matrix product, 1-based line of its first instruction in the loop.
+        product_source: For a matrix product, its line of Python.
+        outstanding_at_end: For a matrix product, its groups outstanding at the end of an
+            iteration: those that a later iteration waits for.
         loads: The loop's loads one by one, AMD only; empty where they could not be followed.
         verdict: The verdict on all this. Where the loads differ, that of the worst one.
         reason: Why, in one sentence; empty where the verdict needs no reason.
@@ -253,6 +259,9 @@ class Pipeline(msgspec.Struct, frozen=True, kw_only=True):
     warp_group: str | None = None
     stages_at_most: int | None = None
     kept_iterations: int | None = None
+    product_line: int | None = None
+    product_source: SourceLocation | None = None
+    outstanding_at_end: int | None = None
     loads: tuple[PipelineLoad, ...] = ()
     verdict: Verdict
     reason: str
@@ -261,6 +270,14 @@ class Pipeline(msgspec.Struct, frozen=True, kw_only=True):
     def place(self) -> str:
         """Place of the loop: its line of Python, or else its line in the stage."""
         return str(self.source) if self.source else f"{self.stage}:{self.line}"
+
+    @property
+    def product(self) -> str:
+        """Place of the matrix product, like ``place``; empty for every other record."""
+        if self.product_line is None:
+            return ""
+        known = self.product_source
+        return str(known) if known else f"{self.stage}:{self.product_line}"
 
 
 def blank_pipeline(
@@ -370,7 +387,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         occupancy: Theoretical occupancy; ``None`` where an input is unknown.
         warp_groups: Groups of warps that run different parts of the kernel, the default group
             first; empty where all warps run the same, or it is unknown.
-        pipelines: One record per loop and mechanism.
+        pipelines: One record per loop and mechanism; of matrix products, one for each.
         loads: Reads of global memory in the loops of the ttgir.
         products: Matrix products, and the types that they are computed in.
         memory: Use of dynamic shared memory; ``None`` without a ttgir.

@@ -36,10 +36,13 @@ def find_pipelines(kernel: PtxKernel) -> list[Pipeline]:
     Returns:
         In the order of the text. Every innermost loop that reads global memory has one record for
         each mechanism that its reads use, and one without a kind where they use none; a loop that
-        feeds the tensor core asynchronously has one more for that.
+        feeds the tensor core asynchronously has one more for each of its matrix products.
     """
     every = [pipeline for find in _MECHANISMS.values() for pipeline in find(kernel)]
     described = {(p.line, p.loop) for p in every if p.kind not in (None, *COMPUTE_KINDS)}
     pipelines = [p for p in every if p.kind is not None or (p.line, p.loop) not in described]
     order = (None, *_MECHANISMS)
-    return sorted(pipelines, key=lambda pipeline: (pipeline.line, order.index(pipeline.kind)))
+    return sorted(
+        pipelines,
+        key=lambda each: (each.line, order.index(each.kind), each.product_line or 0),
+    )

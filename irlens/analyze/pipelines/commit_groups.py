@@ -13,7 +13,7 @@ from heapq import heappop, heappush
 import msgspec
 
 from irlens.analyze.graph import Loop, Successors, predecessors, reverse_postorder
-from irlens.isa.events import UNBOUNDED, Commit, Copy, Event, Wait
+from irlens.isa.events import UNBOUNDED, Commit, Copy, Event
 
 #: Visits of a block, or iterations, after which a bound that still grows is widened.
 _MAX_VISITS = 64
@@ -198,42 +198,6 @@ class GroupFlow:
                 return SteadyLoop(entry, at_latch, self._observe(entries), entries)
             state = following
         return None
-
-    def without_optional_waits(
-        self, loop: Loop, body: Collection[int]
-    ) -> tuple["GroupFlow", tuple[int, ...]]:
-        """Return the counts of a loop's iterations that take no branch to a wait.
-
-        A kernel that goes on with the next tile in the same loop waits for everything where a
-        tile ends, and passes that wait by in all other iterations.
-
-        Args:
-            loop: The loop.
-            body: Its blocks, inner loops included.
-
-        Returns:
-            The counts without those waits, and the waits' lines.
-        """
-        optional = {b for b in body if self._waits(b) and self._is_optional(b, loop, body)}
-        events = {
-            block: [e for e in some if block not in optional or not isinstance(e, Wait)]
-            for block, some in self._events.items()
-        }
-        lines = sorted(wait.line for block in optional for wait in self._waits(block))
-        return GroupFlow(self._successors, events), tuple(lines)
-
-    def _waits(self, block: int) -> list[Wait]:
-        return [event for event in self._events.get(block, ()) if isinstance(event, Wait)]
-
-    def _is_optional(self, block: int, loop: Loop, body: Collection[int]) -> bool:
-        """Whether an iteration can pass a block by."""
-        reached, pending = {loop.header, block}, [loop.header]
-        while pending and block != loop.header:
-            for target in self._successors[pending.pop()]:
-                if target in body and target not in reached:
-                    reached.add(target)
-                    pending.append(target)
-        return any(latch in reached and latch != block for latch in loop.latches)
 
     def states(self, steady: SteadyLoop) -> Iterator[tuple[int, int, State]]:
         """Yield the block, the offset in the text and the state behind each event of a loop.

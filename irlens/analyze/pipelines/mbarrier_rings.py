@@ -6,7 +6,7 @@ the loop. Where the waits are outside the loop, often in other warps, the number
 way depends on run time; the ring bounds it, since each barrier has one phase under way at a time.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from itertools import pairwise
 
 import msgspec
@@ -14,12 +14,13 @@ import msgspec
 from irlens.analyze.pipelines.mbarrier_trace import Issues, Touch, Tracer
 from irlens.analyze.pipelines.ptx_loops import FunctionLoops
 from irlens.analyze.pipelines.steady_state import InFlight, Unreadable
-from irlens.isa.ptx import Instruction
 from irlens.isa.ptx.copies import awaited_barrier, expected_bytes, expects_bytes
 from irlens.model.report import Pipeline
 from irlens.model.source import user_frame
 from irlens.model.text import plural
 
+REPEATS = "an inner loop works on barriers, and its trip count is unknown"
+UNKNOWN_BARRIER = "the barrier of line {} does not follow from constants"
 #: Iterations to follow, and how many of the last ones must agree. Rings are a few stages long.
 _ITERATIONS = 48
 _AGREEING = 24
@@ -64,15 +65,29 @@ class AwaitedOutside(msgspec.Struct, frozen=True):
     """Nothing in the loop waits for the work that it issues.
 
     Attributes:
-        rings: The different numbers of barriers that some work goes around, in ascending order;
-            empty if unknown.
+        ring: The number of barriers that the work goes around; ``None`` if unknown.
         bytes_per_iteration: Bytes announced to them in an iteration.
         waits: The waits for one of them, as indices into ``Function.instructions``.
     """
 
-    rings: tuple[int, ...]
+    ring: int | None
     bytes_per_iteration: int | None
     waits: tuple[int, ...]
+
+
+class Trace(msgspec.Struct, frozen=True):
+    """The barriers that a loop touches.
+
+    Attributes:
+        before: From the function's start until the loop is first entered; ``None`` if unknown.
+        iterations: In each of the first iterations.
+        order: The loop's instructions in the order of the trace, as indices into
+            ``Function.instructions``.
+    """
+
+    before: list[Touch] | None
+    iterations: list[list[Touch]]
+    order: tuple[int, ...]
 
 
 class _Phase(msgspec.Struct):
@@ -122,16 +137,9 @@ class Ring:
     Args:
         loops: The function.
         issues: What issues the work, or commits it.
-        committed: What issues the work that ``issues`` commits; ``None`` where that issues it.
     """
 
-    def __init__(
-        self,
-        loops: FunctionLoops,
-        issues: Issues,
-        committed: Callable[[Instruction], bool] | None = None,
-    ) -> None:
-        self._committed = committed
+    def __init__(self, loops: FunctionLoops, issues: Issues) -> None:
         self._instructions = loops.function.instructions
         touching = {}
         for index, instruction in enumerate(self._instructions):
@@ -143,7 +151,7 @@ class Ring:
     def read(self, loop: int) -> RingReading | AwaitedOutside | Unreadable:
         """Read a loop that issues work."""
         if self._tracer.repeats(loop):
-            return Unreadable("an inner loop works on barriers, and its trip count is unknown")
+            return Unreadable(REPEATS)
         traced = list(self._tracer.iterations(loop, _ITERATIONS))
         every = [touch for touches in traced for touch in touches]
         issued = {touch.address for touch in every if not self._waits(touch)}
@@ -152,8 +160,7 @@ class Ring:
             return self._awaited_outside(loop, traced, issued)
         unknown = next((touch for touch in every if touch.address is None), None)
         if unknown is not None:
-            line = self._instructions[unknown.at].line
-            reason = f"the barrier of line {line} does not follow from constants"
+            reason = UNKNOWN_BARRIER.format(self._instructions[unknown.at].line)
             return self._known_ring(loop, traced, awaited) or Unreadable(reason)
 
         # Phases of barriers that this loop does not wait for are another loop's.
@@ -167,6 +174,24 @@ class Ring:
         steps = [self._replay(n, relevant(touches), phases) for n, touches in enumerate(traced)]
         separate = self._have_separate_rings(every)
         return self._settle(loop, steps, None if before is None else entering, separate)
+
+    def trace(self, loop: int) -> Trace | Unreadable:
+        """Trace a loop that issues work."""
+        if self._tracer.repeats(loop):
+            return Unreadable(REPEATS)
+        return Trace(
+            self._tracer.before(loop),
+            list(self._tracer.iterations(loop, _ITERATIONS)),
+            tuple(self._tracer.instructions(loop)),
+        )
+
+    def waits_for(self, addresses: Collection[int | None]) -> tuple[int, ...]:
+        """Return the waits of the function for some known barriers, as indices."""
+        return tuple(
+            touch.at
+            for touch in self._tracer.everywhere()
+            if self._waits(touch) and touch.address is not None and touch.address in addresses
+        )
 
     def busy(self, loop: int) -> frozenset[int]:
         """Return behind which instructions of a loop work is under way, by their offsets.
@@ -216,49 +241,21 @@ class Ring:
         expected = [expected_bytes(each) for each in last if expects_bytes(each)]
         known = [count for count in expected if count is not None]
         return AwaitedOutside(
-            self._ring_sizes(loop, [touch for touches in traced for touch in touches]),
+            self._ring_size([touch for touches in traced for touch in touches]),
             sum(known) if known and len(known) == len(expected) else None,
-            tuple(
-                touch.at
-                for touch in self._tracer.everywhere()
-                if self._waits(touch) and touch.address is not None and touch.address in issued
-            ),
+            self.waits_for(issued),
         )
 
-    def _ring_sizes(self, loop: int, touches: list[Touch]) -> tuple[int, ...]:
-        """Return the different numbers of barriers that work goes around; empty if unknown."""
+    def _ring_size(self, touches: list[Touch]) -> int | None:
+        """Return the number of barriers that work goes around; ``None`` if unknown."""
         rings: dict[int, set[int | None]] = {}
         for touch in touches:
             if not self._waits(touch):
                 rings.setdefault(touch.at, set()).add(touch.address)
         if any(None in ring for ring in rings.values()):
-            return ()
+            return None
         sizes = {len(ring) for ring in rings.values()}
-        return (*sizes,) if len(sizes) == 1 else self._ring_bounds(loop, rings)
-
-    def _ring_bounds(self, loop: int, rings: Mapping[int, set[int | None]]) -> tuple[int, ...]:
-        """Return the numbers of barriers that bound each part of a loop's work.
-
-        Commits with no work in between commit the same work, which the smallest of their rings
-        bounds. A commit covers all work ahead of it, so that work whose own barriers are unknown
-        is bounded by the next ring. A ring that nothing waits for bounds nothing.
-
-        Args:
-            loop: The loop.
-            rings: By commit the barriers that it goes around.
-        """
-        awaited = {touch.address for touch in self._tracer.everywhere() if self._waits(touch)}
-        parts: list[list[int]] = []
-        is_new = True
-        for index in self._tracer.instructions(loop):
-            if self._committed is not None and self._committed(self._instructions[index]):
-                is_new = True
-            elif index in rings:
-                parts += [[]] if is_new else []
-                is_new = False
-                parts[-1] += [len(rings[index])] if rings[index] & awaited else []
-        known = self._committed is not None and not is_new and all(parts)
-        return tuple(sorted({min(sizes) for sizes in parts})) if known else ()
+        return sizes.pop() if len(sizes) == 1 else None
 
     def _replay(
         self, iteration: int, touches: list[Touch], phases: dict[int, _Phase]
@@ -356,17 +353,15 @@ def awaited_outside(
     places = _places(loops, blocks)
     where = f"at {' and '.join(places)}" if places else "outside this loop"
     reason = f"{work} are awaited {where}: how many are in flight depends on the warps at run time"
-    if not reading.rings:
+    if reading.ring is None:
         return msgspec.structs.replace(record, reason=reason)
-    *smaller, largest = reading.rings
-    most = largest if by_other_warps and largest >= _SMALLEST_RING else None
-    within = "rings of " + ", ".join(map(str, smaller)) + " and" if smaller else "a ring of"
+    most = reading.ring if by_other_warps and reading.ring >= _SMALLEST_RING else None
     return msgspec.structs.replace(
         record,
         stages_at_most=most,
         bytes_per_iteration=reading.bytes_per_iteration,
         verdict=record.verdict if most is None else "pipelined",
-        reason=f"{reason}, within {within} {plural(largest, 'barrier')}",
+        reason=f"{reason}, within a ring of {plural(reading.ring, 'barrier')}",
     )
 
 

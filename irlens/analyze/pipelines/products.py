@@ -15,6 +15,7 @@ import msgspec
 
 from irlens.analyze.pipelines.commit_groups import GroupFlow, State, SteadyLoop
 from irlens.analyze.pipelines.mbarrier_rings import Ring
+from irlens.analyze.pipelines.product_groups import ProductGroups
 from irlens.analyze.pipelines.ptx_loops import FunctionLoops
 from irlens.analyze.pipelines.steady_state import InFlight
 from irlens.isa.events import Commit, Copy, Event, Wait
@@ -65,15 +66,23 @@ class Products:
     @cached_property
     def groups(self) -> GroupFlow:
         """The groups of ``wgmma``, as far as is known how ptxas issues them."""
-        loops = self._loops
-        events_of = serialized_events if self.serialized else wgmma_events
-        events = {n: tuple(events_of(loops.block(n))) for n in range(len(loops.cfg.blocks))}
-        return GroupFlow(loops.cfg.successors, {b: some for b, some in events.items() if some})
+        return GroupFlow(self._loops.cfg.successors, self._events())
+
+    @cached_property
+    def identities(self) -> ProductGroups:
+        """The same groups with their identity."""
+        return ProductGroups(self._loops.cfg.successors, self._events())
 
     @cached_property
     def barriers(self) -> Ring:
         """The barriers that the commits of ``tcgen05`` signal."""
-        return Ring(self._loops, tcgen05_barrier, committed=is_tcgen05_mma)
+        return Ring(self._loops, tcgen05_barrier)
+
+    def _events(self) -> dict[int, tuple[Event, ...]]:
+        loops = self._loops
+        events_of = serialized_events if self.serialized else wgmma_events
+        events = {n: tuple(events_of(loops.block(n))) for n in range(len(loops.cfg.blocks))}
+        return {block: some for block, some in events.items() if some}
 
     def settle(self, loop: int) -> SteadyLoop | None:
         """Return the groups of ``wgmma`` in the steady state of a reducible loop."""

@@ -109,8 +109,6 @@ def with_ring(
         verdict=verdict,
         reason="; ".join(reasons),
     )
-    if record.kind in COMPUTE_KINDS:
-        return filled
     return kernel.products.overlap(filled, index, reading.behind)
 
 

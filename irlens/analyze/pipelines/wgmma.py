@@ -13,15 +13,23 @@ from itertools import pairwise
 from msgspec.structs import replace
 
 from irlens.analyze import cfg
-from irlens.analyze.graph import Loop
-from irlens.analyze.pipelines.commit_groups import GroupFlow
+from irlens.analyze.pipelines.matrix_products import (
+    SERIAL,
+    UNDER_BRANCH,
+    Product,
+    ProductReading,
+    blank_product,
+    find_products,
+    judged,
+)
+from irlens.analyze.pipelines.product_groups import ProductGroups, Queue, SteadyGroups
 from irlens.analyze.pipelines.products import UNSEEN
-from irlens.analyze.pipelines.steady_state import GroupReading, Unreadable, read_loop
-from irlens.analyze.pipelines.verdicts import IRREDUCIBLE, PtxKernel, judge, with_groups
+from irlens.analyze.pipelines.steady_state import Unreadable
+from irlens.analyze.pipelines.verdicts import IRREDUCIBLE, PtxKernel
 from irlens.isa.dialect import kernel_named
 from irlens.isa.events import Commit, Copy, Event, Wait
 from irlens.isa.ptx import Function
-from irlens.isa.ptx.copies import is_wgmma, wgmma_events
+from irlens.isa.ptx.copies import is_wgmma, is_wgmma_commit, wgmma_events
 from irlens.isa.sass import warpgroup
 from irlens.model.capture import Capture
 from irlens.model.report import Pipeline
@@ -29,55 +37,100 @@ from irlens.model.report import Pipeline
 PASSED_BY = (
     "the wait on line {} is under a branch: figures are of the iterations that do not reach it"
 )
-SERIAL = "a wait leaves no matrix product of the iteration in flight"
 PILE_UP = "the loop waits for fewer matrix products than it issues"
+NOT_AWAITED = "no wait in the loop retires the product"
+BY_PATH = "how many iterations later a wait retires the product depends on the path taken"
 SERIALIZED = "ptxas serialized the matrix products: it waits for each before it issues the next"
 
 
 def find(kernel: PtxKernel) -> list[Pipeline]:
-    """Describe every innermost loop that issues ``wgmma`` instructions.
+    """Describe every ``wgmma`` product of a loop.
 
-    The stages achieved are the iterations whose products are under way at once, including the one
-    that is issued; no number of them is requested.
+    The stages achieved are the iterations whose groups of the product are under way at once,
+    including the one that is issued; no number of them is requested.
     """
-    return [_describe(kernel, index) for index in kernel.loops.innermost(is_wgmma)]
+    return [
+        _describe(kernel, product)
+        for product in find_products(kernel.loops, is_wgmma, is_wgmma_commit)
+    ]
 
 
-def _describe(kernel: PtxKernel, index: int) -> Pipeline:
-    record = kernel.blank(index, "wgmma", IRREDUCIBLE)
-    if kernel.loops.forest.loops[index].irreducible:
+def _describe(kernel: PtxKernel, product: Product) -> Pipeline:
+    record = blank_product(kernel, product, "wgmma", IRREDUCIBLE)
+    if kernel.loops.forest.loops[product.loop].irreducible:
         return record
-    outcome, lines = _read(kernel, index)
+    outcome = _read(kernel, product)
     if isinstance(outcome, Unreadable):
         return replace(record, reason=outcome.reason)
     if kernel.serialized is None and outcome.prefetch:
         return replace(record, reason=UNSEEN)
-    verdict, reason = judge(outcome.prefetch, None, SERIALIZED if kernel.serialized else SERIAL)
-    notes = [reason] if reason else []
-    notes += [PASSED_BY.format(line) for line in lines]
-    return replace(with_groups(record, outcome), verdict=verdict, reason="; ".join(notes))
+    return judged(record, outcome, SERIALIZED if kernel.serialized else SERIAL)
 
 
-def _read(kernel: PtxKernel, index: int) -> tuple[GroupReading | Unreadable, tuple[int, ...]]:
-    """Read a reducible loop; waits under a branch are passed by if nothing else can be read.
-
-    Returns:
-        The reading, and the lines of the waits that are passed by.
-    """
-    forest, flow = kernel.loops.forest, kernel.products.groups
-    loop, body = forest.loops[index], forest.body(index)
-    outcome = _read_flow(flow, loop, body)
+def _read(kernel: PtxKernel, product: Product) -> ProductReading | Unreadable:
+    """Read a product of a reducible loop; waits under a branch are passed by if they must be."""
+    groups = kernel.products.identities
+    outcome = _read_groups(kernel, product, groups)
     if isinstance(outcome, Unreadable):
-        shorter, lines = flow.without_optional_waits(loop, body)
-        again = _read_flow(shorter, loop, body) if lines else outcome
-        if not isinstance(again, Unreadable):
-            return again, lines
-    return outcome, ()
+        loop = kernel.loops.forest.loops[product.loop]
+        shorter, lines = groups.without_optional_waits(loop, kernel.loops.forest.body(product.loop))
+        again = _read_groups(kernel, product, shorter) if lines else outcome
+        if isinstance(again, ProductReading):
+            return replace(again, notes=(*again.notes, *map(PASSED_BY.format, lines)))
+    return outcome
 
 
-def _read_flow(flow: GroupFlow, loop: Loop, body: Collection[int]) -> GroupReading | Unreadable:
-    steady = flow.settle(loop, body)
-    return Unreadable(PILE_UP) if steady is None else read_loop(steady, lambda _: None)
+def _read_groups(
+    kernel: PtxKernel, product: Product, groups: ProductGroups
+) -> ProductReading | Unreadable:
+    loop, body = kernel.loops.forest.loops[product.loop], kernel.loops.forest.body(product.loop)
+    steady = groups.settle(loop, body)
+    if steady is None:
+        return Unreadable(PILE_UP)
+    inside = {each.start for each in kernel.loops.body(product.loop)}
+    own = inside & {c for c, some in steady.closed.items() if some & product.offsets}
+    ages = {commit: _ages(steady, commit) for commit in own}
+    if not own or not all(ages.values()):
+        return Unreadable(NOT_AWAITED)
+    if any(len(some) > 1 for some in ages.values()):
+        return Unreadable(BY_PATH)
+    latest = {commit: min(some) for commit, some in ages.items()}
+    fewest, most = groups.per_iteration(loop, body, own)
+    prefetch = max(latest.values())
+    last = max(commit for commit, age in latest.items() if age == prefetch)
+    waits = [each for each in steady.retired if each.commit == last]
+    return ProductReading(
+        prefetch=prefetch,
+        groups_before_loop=_before_loop(kernel, product, steady),
+        groups_per_iteration=most,
+        outstanding_at_wait=_only({each.before for each in waits}),
+        outstanding_after_wait=_only({each.after for each in waits}),
+        outstanding_at_end=_only({_count(queue, own) for queue in steady.at_latch}),
+        notes=() if fewest == most else (UNDER_BRANCH,),
+    )
+
+
+def _ages(steady: SteadyGroups, commit: int) -> set[int]:
+    """Return how many iterations after its commit a group of the loop is retired, by any path."""
+    return {r.age for r in steady.retired if r.commit == commit and r.age is not None}
+
+
+def _before_loop(kernel: PtxKernel, product: Product, steady: SteadyGroups) -> int | None:
+    """Return the groups of a product that are outstanding on entry to its loop."""
+    if steady.entry is None:
+        return None
+    alike = {i.start for i in kernel.loops.instructions if is_wgmma(i) and product.owns(i)}
+    own = {commit for commit, copies in steady.closed.items() if copies & alike}
+    return _only({_count(queue, own) for queue in steady.entry})
+
+
+def _count(queue: Queue, commits: Collection[int]) -> int:
+    return sum(commit in commits for commit, _ in queue)
+
+
+def _only(numbers: Collection[int]) -> int | None:
+    """Return the number, where only one is possible."""
+    return next(iter(numbers)) if len(numbers) == 1 else None
 
 
 def find_serialized(capture: Capture, function: Function) -> bool | None:

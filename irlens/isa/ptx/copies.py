@@ -53,6 +53,11 @@ def is_wgmma(instruction: Instruction) -> bool:
     return instruction.opcode == "wgmma" and instruction.modifiers[:1] == ("mma_async",)
 
 
+def is_wgmma_commit(instruction: Instruction) -> bool:
+    """Whether it closes a group of matrix products (``wgmma.commit_group``)."""
+    return instruction.opcode == "wgmma" and instruction.modifiers[:1] == ("commit_group",)
+
+
 def is_tcgen05_mma(instruction: Instruction) -> bool:
     """Whether it is a matrix product of Blackwell (``tcgen05.mma``)."""
     return instruction.opcode == "tcgen05" and instruction.modifiers[:1] == ("mma",)
