@@ -158,7 +158,9 @@ def describe_prefetch(pipeline: Pipeline) -> list[str]:
     phrases = []
     if pipeline.prefetch_iterations is not None:
         phrases.append(f"{plural(pipeline.prefetch_iterations, 'iteration')} ahead")
-    if pipeline.groups_during_compute is not None:
+    if pipeline.product_line is not None:
+        phrases += _describe_groups(pipeline)
+    elif pipeline.groups_during_compute is not None:
         groups = plural(pipeline.groups_during_compute, "group")
         phrases.append(f"{groups} in flight during the compute")
     if pipeline.warp_group is not None:
@@ -188,6 +190,23 @@ def describe_distance(load: PipelineLoad) -> str:
     if load.iterations_ahead:
         return f"{plural(load.iterations_ahead, 'iteration')} ahead"
     return "used in its own iteration"
+
+
+def _describe_groups(pipeline: Pipeline) -> list[str]:
+    """Return when a matrix product's groups are awaited: "7 of 8 groups awaited in the next …"."""
+    later, groups = pipeline.prefetch_iterations, pipeline.groups_per_iteration
+    if later is None or groups is None:
+        return []
+    when = f"{later} iterations later"
+    if later < 2:
+        when = f"in the {('same', 'next')[later]} iteration"
+    waiting = pipeline.outstanding_at_end if later == 1 else groups
+    some = f"{waiting} of " if waiting is not None and waiting < groups else ""
+    last = "last of " if later > 1 and groups > 1 else ""
+    phrases = [f"{some}{last}{plural(groups, 'group')} awaited {when}"]
+    if pipeline.outstanding_after_wait:
+        phrases.append(f"{pipeline.outstanding_after_wait} outstanding after the wait")
+    return phrases
 
 
 def describe_cover(pipeline: Pipeline) -> str:

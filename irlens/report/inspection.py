@@ -424,6 +424,7 @@ class Inspection:
         """Text of the lines of Python that the report mentions."""
         locations = [
             *(pipeline.source for pipeline in self.pipelines),
+            *(pipeline.product_source for pipeline in self.pipelines),
             *(load.source for load in self.loads),
             *(finding.source for finding in self.findings),
             *(line.source for _, stage in self.pressure.stages() for line in stage.lines),

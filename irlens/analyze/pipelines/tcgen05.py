@@ -59,7 +59,7 @@ def _describe(
 ) -> Pipeline:
     record = blank_product(kernel, product, "tcgen05")
     if isinstance(outcome, AwaitedOutside):
-        return awaited_outside(kernel.loops, product.loop, record, "the products", outcome)
+        return awaited_outside(kernel.loops, product.loop, record, "the matrix products", outcome)
     if isinstance(outcome, Unreadable):
         return msgspec.structs.replace(record, reason=outcome.reason)
     return judged(record, outcome)

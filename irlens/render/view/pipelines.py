@@ -24,6 +24,7 @@ from irlens.render.view.nodes import (
     Section,
     Sentence,
     Table,
+    Text,
     Tone,
     phrases,
     table,
@@ -56,14 +57,30 @@ def pipeline_depth(pipeline: Pipeline) -> Run:
     return Run(f"{depth}{sign}", tone)
 
 
+def mechanism(pipeline: Pipeline, report: Report) -> Text:
+    """Return "cp.async", and for a matrix product "wgmma of flash_attention.py:73"."""
+    kind = pipeline.kind or "loads"
+    if pipeline.product_line is None:
+        return text(kind)
+    place = nearest(pipeline.product_source, pipeline.stage, pipeline.product_line)
+    alike = [
+        each
+        for each in report.pipelines
+        if (each.kind, each.line, each.product) == (pipeline.kind, pipeline.line, pipeline.product)
+    ]
+    # A helper that is called twice has one line.
+    within = f" ({pipeline.stage}:{pipeline.product_line})" if len(alike) > 1 else ""
+    return text(f"{kind} of ", Run(str(place), place=place), within)
+
+
 def pipeline_section(pipeline: Pipeline, report: Report, terms: Terms) -> Section:
     """Return a pipeline with its timeline and every figure of it."""
     place = nearest(pipeline.source, pipeline.stage, pipeline.line)
+    code = report.code.get(pipeline.product or pipeline.place, "")
     notes = [*describe_prefetch(pipeline), *terms.traffic(pipeline), describe_cover(pipeline)]
     children: list[Node | None] = [
         phrases(
-            text(f"{pipeline.kind or 'loads'} ", pipeline_depth(pipeline)),
-            Run(report.code.get(pipeline.place, ""), "code"),
+            text(*mechanism(pipeline, report), " ", pipeline_depth(pipeline)), Run(code, "code")
         ),
         timeline(pipeline),
         phrases(*(Run(each, "dim") for each in notes)) if any(notes) else None,
@@ -111,9 +128,11 @@ def _load_of(load: PipelineLoad, pipeline: Pipeline) -> Cells:
     ]
 
 
-#: Said above the figures; the others are absent unless warps are specialized.
-_NOT_FIGURES = frozenset({"stage", "line", "loop", "source", "kind", "loads", "verdict", "reason"})
-_OF_WARP_GROUPS = frozenset({"warp_group", "stages_at_most"})
+#: Said above the figures; the others are absent where they do not apply.
+_NOT_FIGURES = frozenset(
+    {"stage", "line", "loop", "source", "kind", "loads", "verdict", "reason", "product_source"}
+)
+_OF_SOME = frozenset({"warp_group", "stages_at_most", "product_line", "outstanding_at_end"})
 
 
 def _figures(pipeline: Pipeline) -> Table:
@@ -121,7 +140,7 @@ def _figures(pipeline: Pipeline) -> Table:
     rows: list[Cells] = [["read in", Run(str(place), place=place)]]
     for name in pipeline.__struct_fields__:
         value = getattr(pipeline, name)
-        if name in _NOT_FIGURES or (value is None and name in _OF_WARP_GROUPS):
+        if name in _NOT_FIGURES or (value is None and name in _OF_SOME):
             continue
         shown = count(value) if isinstance(value, int) else str(value)
         known = shown if value is not None else Run("unknown", "unknown")

@@ -52,7 +52,7 @@ from irlens.render.view.nodes import (
     phrases,
     text,
 )
-from irlens.render.view.pipelines import pipeline_depth, pipeline_tone
+from irlens.render.view.pipelines import mechanism, pipeline_depth, pipeline_tone
 from irlens.render.view.products import product_facts
 from irlens.render.view.verdict import next_steps, verdict, verdicts
 
@@ -313,9 +313,10 @@ def pipeline_facts(report: Report) -> Facts | None:
 def _pipeline(pipeline: Pipeline, report: Report, terms: Terms) -> Fact:
     """How deep the pipeline is, how far it runs ahead, what it moves, and why no deeper."""
     place = nearest(pipeline.source, pipeline.stage, pipeline.line)
+    code = report.code.get(pipeline.product or pipeline.place, "")
     lines = [
-        phrases(text(pipeline.kind or "loads", *at(place)), *describe_prefetch(pipeline)),
-        phrases(Run(report.code.get(pipeline.place, ""), "code"), stands_for="pipelines"),
+        phrases(text(*mechanism(pipeline, report), *at(place)), *describe_prefetch(pipeline)),
+        phrases(Run(code, "code"), stands_for="pipelines"),
         phrases(*terms.traffic(pipeline), Run(describe_cover(pipeline), "dim"),
                 stands_for="pipelines"),
         phrases(Run(pipeline.reason, "dim"), stands_for="pipelines"),

@@ -43,7 +43,7 @@ def timeline(pipeline: Pipeline, steady: int = STEADY) -> Timeline | None:
     if ahead:
         phases.append(Phase("epilogue", steady, steady + early))
     return Timeline(
-        described=_described(early, product, "load" if loads else "copy"),
+        described=_described(early, pipeline.product if product else None, loads),
         phases=tuple(phases),
         iterations=steady + early,
         steady=steady,
@@ -51,7 +51,7 @@ def timeline(pipeline: Pipeline, steady: int = STEADY) -> Timeline | None:
             _product(number, ahead) if product else _copy(number, ahead, kept, _issue(pipeline))
             for number in range(steady if product else steady + early)
         ),
-        in_flight=pipeline.groups_during_compute,
+        in_flight=pipeline.outstanding_at_end if product else pipeline.groups_during_compute,
         issued="product issued" if product else "load issued" if loads else "copy issued",
         used="waited for" if product else "computed with",
         kept=_KEPT.get(pipeline.kind, "kept") if kept else "",
@@ -90,16 +90,19 @@ def _issue(pipeline: Pipeline) -> float:
     return 0 if early else _LATE
 
 
-def _described(ahead: int, product: bool, copy: str) -> str:
-    if product:
+def _described(ahead: int, product: str | None, loads: bool) -> str:
+    copy = "load" if loads else "copy"
+    if product is not None:
+        of = f" of {product}" if product else ""
         return (
-            f"timeline: the product of iteration i is waited for {plural(ahead, 'iteration')} later"
+            f"timeline: the product{of} of iteration i is waited for"
+            f" {plural(ahead, 'iteration')} later"
             if ahead
-            else "timeline: each iteration waits for its own product"
+            else f"timeline: each iteration waits for its own product{of}"
         )
     if not ahead:
         return f"timeline: each iteration waits for its own {copy}"
     return (
-        f"timeline: {plural(ahead, 'tile')} {'copied' if copy == 'copy' else 'loaded'} before the"
+        f"timeline: {plural(ahead, 'tile')} {'loaded' if loads else 'copied'} before the"
         f" loop; iteration i computes with tile i and issues the {copy} of tile i + {ahead}"
     )

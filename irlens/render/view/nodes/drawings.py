@@ -51,8 +51,8 @@ class Timeline(msgspec.Struct, frozen=True):
         iterations: Iterations of the loop, epilogue included.
         steady: Those of the steady state.
         tiles: A row each.
-        in_flight: Groups in flight during the compute of each steady iteration; ``None`` where
-            that is unknown.
+        in_flight: Groups in flight during the compute of each steady iteration, of a matrix
+            product at the end of one; ``None`` where that is unknown.
         issued: What the sign of an issue means: "copy issued".
         used: What the sign of a use means: "computed with".
         kept: What the sign between arrival and use means: "kept"; empty where there is none.
