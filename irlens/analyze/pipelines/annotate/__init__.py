@@ -20,9 +20,13 @@ from irlens.isa.ptx import Instruction as PtxInstruction
 from irlens.isa.ptx.copies import uses_barrier
 from irlens.model.listing import PipelineAnnotation, PipelineRole
 from irlens.model.report import Pipeline, PipelineKind
+from irlens.model.source import SourceLocation, user_frame
 
 #: Identifies a loop's pipeline: the loop (by the line of its header, say) and the mechanism.
 LoopKey: TypeAlias = tuple[Hashable, PipelineKind]
+#: Numbers of pipelines, by the loop's key where that has one, and for each matrix product by the
+#: loop's key and the product's place in the source.
+Numbers: TypeAlias = Mapping[LoopKey | tuple[LoopKey, str], int]
 #: Identifies an annotation: the instruction, by a number that orders them, and the role.
 Key: TypeAlias = tuple[int, PipelineRole]
 
@@ -42,11 +46,13 @@ class Site(msgspec.Struct, frozen=True):
         loops: The pipelines it may belong to by its place, the innermost loop's first.
         origin: Its mechanism and place in the source, if known; code that a compiler peels off a
             loop keeps them.
+        place: Its line of Python, "file:line"; empty if unknown.
     """
 
     line: int
     loops: tuple[LoopKey, ...] = ()
     origin: Hashable = None
+    place: str = ""
 
 
 class PtxAnnotations(msgspec.Struct, frozen=True):
@@ -183,7 +189,7 @@ class Annotator:
                 if uses_barrier(same[key[0]]):
                     self._annotations[key].partners.update(partners)
 
-    def finish(self, numbers: Mapping[LoopKey, int]) -> list[PipelineAnnotation]:
+    def finish(self, numbers: Numbers) -> list[PipelineAnnotation]:
         """Return the annotations in ascending order, each with its pipeline if that is known.
 
         An instruction in no loop with a pipeline (a prologue, the last wait) belongs to the
@@ -194,7 +200,7 @@ class Annotator:
             numbers: The report's pipelines, by ``number_by_header`` or ``number_by_source``.
         """
         annotations = self._annotations
-        own = {key: _own_pipeline(each, numbers) for key, each in annotations.items()}
+        own = {key: _own_pipeline(key[1], each, numbers) for key, each in annotations.items()}
         by_partner = _spread_to_partners(own, annotations)
         final = _spread_to_partners(_spread_by_origin(by_partner, annotations), annotations)
         lines: dict[tuple[int, PipelineRole], set[int]] = {}
@@ -217,7 +223,7 @@ class Annotator:
 
 def site_in_loops(
     line: int,
-    origin: Hashable,
+    origin: tuple[SourceLocation, ...],
     kind: PipelineKind | None,
     around: Iterable[Hashable],
 ) -> Site:
@@ -225,37 +231,49 @@ def site_in_loops(
 
     Args:
         line: 1-based.
-        origin: Its place in the source; falsy if unknown.
+        origin: Its place in the source, innermost frame first; empty if unknown.
         kind: Its mechanism; ``None`` where no pipeline of the report has it.
         around: Identities of the loops around it, as ``number_by_header`` or ``number_by_source``
             has them, innermost first; ``None`` for a loop without one.
     """
     known = () if kind is None else ((loop, kind) for loop in around if loop is not None)
     # Lines of the source have waits of several mechanisms.
-    return Site(line, tuple(known), (kind, origin) if origin else None)
+    place = str(user_frame(origin)) if origin else ""
+    return Site(line, tuple(known), (kind, origin) if origin else None, place)
 
 
-def number_by_header(pipelines: Iterable[Pipeline], stage: str) -> dict[LoopKey, int]:
+def number_by_header(pipelines: Iterable[Pipeline], stage: str) -> Numbers:
     """Number the pipelines of a stage by their loop's header line and their mechanism."""
-    return {
-        (each.line, each.kind): number
+    return _numbered(
+        ((each.line, each.kind), each.product, number)
         for number, each in enumerate(pipelines)
         if each.stage == stage and each.kind is not None
-    }
+    )
 
 
-def number_by_source(pipelines: Iterable[Pipeline]) -> dict[LoopKey, int]:
+def number_by_source(pipelines: Iterable[Pipeline]) -> Numbers:
     """Number the pipelines by their ``for`` and mechanism, where these are unique.
 
     For stages other than the one the pipelines come from: the lines of the loops differ.
     """
-    keys = [(str(each.source), each.kind) for each in pipelines]
-    often = Counter(keys)
-    return {
-        (source, kind): number
-        for number, (source, kind) in enumerate(keys)
-        if kind is not None and often[source, kind] == 1
-    }
+    return _numbered(
+        ((str(each.source), each.kind), each.product, number)
+        for number, each in enumerate(pipelines)
+        if each.kind is not None
+    )
+
+
+def _numbered(found: Iterable[tuple[LoopKey, str, int]]) -> Numbers:
+    """Return the numbers of pipelines whose loop and mechanism, or product, are unique."""
+    known = list(found)
+    loops, products = Counter(key for key, _, _ in known), Counter((k, p) for k, p, _ in known)
+    numbers: dict[LoopKey | tuple[LoopKey, str], int] = {}
+    for key, product, number in known:
+        if loops[key] == 1:
+            numbers[key] = number
+        if product and products[key, product] == 1:
+            numbers[key, product] = number
+    return numbers
 
 
 def _role(event: Event) -> PipelineRole | None:
@@ -268,10 +286,20 @@ def _role(event: Event) -> PipelineRole | None:
             return "wait"
 
 
-def _own_pipeline(annotation: _Annotation, numbers: Mapping[LoopKey, int]) -> int | None:
+def _own_pipeline(role: PipelineRole, annotation: _Annotation, numbers: Numbers) -> int | None:
+    """Return the pipeline that an instruction belongs to by its place.
+
+    Where a loop has several products, a wait belongs to what it retires.
+    """
     if annotation.pipeline is not None:
         return annotation.pipeline
-    return next((numbers[loop] for loop in annotation.site.loops if loop in numbers), None)
+    site = annotation.site
+    for loop in site.loops:
+        if loop in numbers:
+            return numbers[loop]
+        if role != "wait" and (loop, site.place) in numbers:
+            return numbers[loop, site.place]
+    return None
 
 
 def _spread_to_partners(

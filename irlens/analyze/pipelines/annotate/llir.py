@@ -24,7 +24,7 @@ from irlens.isa.llir.calls import AmdCounter, PtxCalls, amd_event, leaves_lds
 from irlens.isa.ptx.copies import STREAMS, announced_copies, barrier_role, uses_barrier
 from irlens.model.listing import PipelineAnnotation
 from irlens.model.report import Pipeline, PipelineKind
-from irlens.model.source import user_frame
+from irlens.model.source import SourceLocation, user_frame
 
 #: Upper bound of the PTX instructions per call; keys combine the line and the index among them.
 _MOST_PER_CALL = 1 << 16
@@ -65,7 +65,9 @@ class _LlirAnnotator(Annotator):
         self.signals: list[ptx.Instruction] = []
         self._loops = loops
         self._lines = lines
-        self._places: dict[int, tuple[int, Hashable]] = {}  # block and origin of each key
+        self._places: dict[
+            int, tuple[int, tuple[SourceLocation, ...]]
+        ] = {}  # block and origin of each key
 
     def add_nvidia(self) -> None:
         """Add the calls that stand for PTX."""
@@ -122,7 +124,7 @@ class _LlirAnnotator(Annotator):
         block, origin = self._places[at]
         return site_in_loops(
             line,
-            origin if kind is not None else None,
+            origin if kind is not None else (),
             kind,
             (str(user_frame(self._loops.locations(loop))) for loop in self._loops.around(block)),
         )

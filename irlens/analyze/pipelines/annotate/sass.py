@@ -114,7 +114,7 @@ class _SassAnnotator(Annotator):
         block = self._blocks[index] + self._shift
         return site_in_loops(
             instruction.line,
-            instruction.locations if kind is not None else None,
+            instruction.locations if kind is not None else (),
             kind,
             (self._headers[loop] for loop in self._loops.around(block)),
         )

@@ -57,7 +57,8 @@ def _site(module: Module, operation: Operation) -> Site:
     kinds = KINDS[operation.name]
     # Lines of the source have waits of several mechanisms.
     origin = (kinds, operation.location) if operation.location else None
-    return Site(operation.span.line, _loops_around(module, operation, kinds), origin)
+    loops = _loops_around(module, operation, kinds)
+    return Site(operation.span.line, loops, origin, str(user_line(operation)))
 
 
 def _loops_around(
