@@ -5,9 +5,8 @@ import subprocess
 import tarfile
 import tomllib
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
@@ -109,89 +108,62 @@ def test_the_table_is_large_enough_to_mean_something() -> None:
     assert sum("sm_100" in loop["of"] for loop in LOOPS) >= 30
 
 
-class Step(NamedTuple):
-    """An instruction of machine code: its opcode, operands and line of Python."""
+def bodies(lines: list[str], label: str, jump: str, product: str) -> Iterator[list[str]]:
+    """Yield the innermost loops with products of a text, in its order, line by line.
 
-    offset: int
-    opcode: str
-    operands: str
-    line: int
+    Args:
+        lines: The text.
+        label: Matches a label, at the start of a line.
+        jump: Matches a jump, with the label that it leads to.
+        product: Matches an instruction that issues a product.
+    """
+    labels = {m[1]: n for n, each in enumerate(lines) if (m := re.match(label, each))}
+    ends: dict[int, int] = {}
+    for number, each in enumerate(lines):
+        first = labels.get(m[1], number + 1) if (m := re.search(jump, each)) else number + 1
+        if first <= number and any(re.search(product, one) for one in lines[first : number + 1]):
+            ends[first] = number
+    chosen: list[tuple[int, int]] = []
+    for first, last in sorted(ends.items(), key=lambda span: span[1] - span[0]):
+        # Not the loops around one.
+        if all(last < other[0] or other[1] < first for other in chosen):
+            chosen.append((first, last))
+    for first, last in sorted(chosen):
+        yield lines[first : last + 1]
 
 
-def disassembled(cubin: Path) -> Iterator[tuple[list[Step], dict[str, int]]]:
-    """Yield the code of a cubin's functions, and the offset of each label."""
-    command = [tools.find("nvdisasm"), "-c", "-g", cubin]
+def machine_loops(directory: Path, product: str) -> list[list[str]]:
+    """The loops with products in a capture's machine code."""
+    (cubin,) = directory.glob("*.cubin")
+    command = [tools.find("nvdisasm"), "-c", cubin]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    steps: list[Step] = []
-    labels: dict[str, int] = {}
-    waiting: list[str] = []
-    line, is_new = 0, True
-    for each in text.splitlines():
-        place = re.match(r'\s*//## File "(.*?)", line (\d+)', each)
-        code = re.match(r"\s*/\*(\w{4,})\*/\s+(?:@!?U?P\w+ )?(\S+)\s*(.*?);?\s*(?:/\*.*)?$", each)
-        if place is not None:
-            if is_new and place[1].endswith("kernels.py"):
-                line, is_new = int(place[2]), False
-        elif label := re.match(r"(\.L_x_\d+):", each):
-            waiting.append(label[1])
-        elif code is not None:
-            offset = int(code[1], 16)
-            labels.update(dict.fromkeys(waiting, offset))
-            waiting, is_new = [], True
-            steps.append(Step(offset, code[2], code[3], line))
-    yield steps, labels
+    # Without a condition: the way back from a poll that stands out of line.
+    jump = r"(?:@!?U?P\w+ +BRA|BRA\.U) .*`\((\.L_x_\d+)\)"
+    return list(bodies(text.splitlines(), r"(\.L_x_\d+):", jump, product))
 
 
-def bodies(cubin: Path, product: str) -> Iterator[list[Step]]:
-    """Yield the innermost loops of a cubin that issue products, in the order of the text."""
-    for steps, labels in disassembled(cubin):
-        spans = []
-        for step in steps:
-            target = re.search(r"`\((\.L_x_\d+)\)", step.operands)
-            if step.opcode.startswith("BRA") and target is not None:
-                first = labels.get(target[1], step.offset + 1)
-                spans += [(first, step.offset)] if first <= step.offset else []
-        having = [
-            (first, last)
-            for first, last in spans
-            if any(first <= s.offset <= last and re.match(product, s.opcode) for s in steps)
-        ]
-        chosen: list[tuple[int, int]] = []
-        for first, last in sorted(having, key=lambda span: span[1] - span[0]):
-            # Not the loops around one, nor the way back into it from a poll out of line.
-            if all(last < other[0] or other[1] < first for other in chosen):
-                chosen.append((first, last))
-        for first, last in sorted(chosen):
-            yield [step for step in steps if first <= step.offset <= last]
-
-
-def walked(body: list[Step], known: list[int]) -> list[list[int]]:
+def walked(body: list[str], products: list[list[int]]) -> list[list[int]]:
     """Walk along a loop of sm_90 again and again: what becomes of each product's groups.
 
     Args:
         body: The loop.
-        known: The lines of its products. The line table is wrong for some instructions, so that a
-            group has the line of most of its own that have one of these.
+        products: Its rows of the table, in the order of the text. The line table of machine code
+            is wrong for some products, so that groups belong to them in this order.
 
     Returns:
-        As the table has them.
+        The rows, as the machine code has them.
     """
-    lines: dict[int, int] = {}
-    votes: Counter[int] = Counter()
-    for position, step in enumerate(body):
-        if "GMMA" in step.opcode:
-            votes.update([step.line] if step.line in known else [])
-            if "gsb0" in step.operands:
-                lines[position] = votes.most_common(1)[0][0] if votes else known[0]
-                votes.clear()
+    closing = [n for n, each in enumerate(body) if "GMMA" in each and "gsb0" in each]
+    places = [product[0] for product in products for _ in range(product[3])]
+    lines = dict(zip(closing, places, strict=True))
     queue: deque[tuple[int, int]] = deque()
     retired: dict[int, tuple[int, int, int]] = {}
     for iteration in range(ITERATIONS):
-        for position, step in enumerate(body):
+        for position, each in enumerate(body):
             if position in lines:
                 queue.append((position, iteration))
-            elif step.opcode == "WARPGROUP.DEPBAR.LE" and "gsb0" in step.operands:
-                limit, before = int(step.operands.split(",")[1], 16), len(queue)
+            elif wait := re.search(r"WARPGROUP\.DEPBAR\.LE gsb0, 0x(\w+)", each):
+                limit, before = int(wait[1], 16), len(queue)
                 while len(queue) > limit:
                     at, begun = queue.popleft()
                     retired[at] = (iteration - begun, before, limit)
@@ -213,54 +185,35 @@ BLACKWELL = [n for n in NAMES if "sm_100" in n]
 @pytest.mark.slow
 @pytest.mark.parametrize("name", HOPPER)
 def test_the_machine_code_of_hopper_waits_as_judged(captures: Path, name: str) -> None:
-    (cubin,) = (captures / name).glob("*.cubin")
     loops = [loop["products"] for loop in LOOPS if loop["of"] == name]
-    made = list(bodies(cubin, r"\wGMMA"))
-    known = [[product[0] for product in products] for products in loops]
-    assert [walked(*pair) for pair in zip(made, known, strict=True)] == loops
+    made = machine_loops(captures / name, r"\wGMMA")
+    assert [walked(*pair) for pair in zip(made, loops, strict=True)] == loops
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BLACKWELL)
 def test_the_machine_code_of_blackwell_has_the_same_order(captures: Path, name: str) -> None:
     """Products and commits of each loop stand in the order in which the PTX has them."""
-    (cubin,) = (captures / name).glob("*.cubin")
     (ptx,) = (captures / name).glob("*.ptx")
-    assembled = [
-        runs(re.match(r"UTC\wMMA", s.opcode) is not None for s in body if is_step(s.opcode))
-        for body in bodies(cubin, r"UTC\wMMA")
-    ]
-    assert sorted(assembled) == sorted(_loops_of_ptx(ptx.read_text()))
+    jump = r"\bbra(?:\.uni)?\s+(\$L__BB\w+);"
+    written = bodies(ptx.read_text().splitlines(), r"(\$L__BB\w+):", jump, r"tcgen05\.mma")
+    assembled = machine_loops(captures / name, r"UTC\wMMA")
+    assert sorted(runs(body, r"UTC(\wMMA|BAR) ") for body in assembled) == sorted(
+        runs(body, r"tcgen05\.(mma|commit)") for body in written
+    )
 
 
-def is_step(opcode: str) -> bool:
-    return re.match(r"UTC\wMMA|UTCBAR", opcode) is not None
+def runs(body: list[str], step: str) -> list[int]:
+    """Lengths of runs of products in a loop, with a 0 for each commit, in the smallest rotation.
 
-
-def runs(products: Iterable[bool]) -> list[int]:
-    """Lengths of runs of products, with a 0 for each commit."""
+    The two texts may begin a loop at different places.
+    """
     lengths: list[int] = []
-    for product in products:
-        if not product:
+    for found in (m for each in body if (m := re.search(step, each))):
+        if "MMA" not in found[1].upper():
             lengths.append(0)
         elif lengths and lengths[-1]:
             lengths[-1] += 1
         else:
             lengths.append(1)
-    return lengths
-
-
-def _loops_of_ptx(text: str) -> Iterator[list[int]]:
-    """Yield the runs of each innermost loop with products, read line by line."""
-    lines = text.splitlines()
-    labels = {m[1]: n for n, each in enumerate(lines) if (m := re.match(r"(\$L__BB\w+):", each))}
-    spans = []
-    for number, each in enumerate(lines):
-        target = re.search(r"\bbra(?:\.uni)?\s+(\$L__BB\w+);", each)
-        if target is not None and labels[target[1]] <= number:
-            spans.append((labels[target[1]], number))
-    having = [(a, b) for a, b in spans if any("tcgen05.mma" in each for each in lines[a : b + 1])]
-    for first, last in having:
-        if not any(o != (first, last) and first <= o[0] and o[1] <= last for o in having):
-            some = (re.search(r"tcgen05\.(mma|commit)", each) for each in lines[first : last + 1])
-            yield runs(found[1] == "mma" for found in some if found is not None)
+    return min(lengths[n:] + lengths[:n] for n in range(len(lengths)))
