@@ -83,6 +83,7 @@ class KeptPipeline(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     requested_stages: int | None
     achieved_stages: int | None
     verdict: Verdict
+    product_source: SourceLocation | None = None
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -239,7 +240,7 @@ def sort(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def _kept(pipeline: Pipeline, code: dict[str, str]) -> KeptPipeline:
-    source = pipeline.source
+    source, product = pipeline.source, pipeline.product_source
     return KeptPipeline(
         source=msgspec.structs.replace(source, column=0) if source else None,
         code=code.get(str(source)),
@@ -247,6 +248,7 @@ def _kept(pipeline: Pipeline, code: dict[str, str]) -> KeptPipeline:
         requested_stages=pipeline.requested_stages,
         achieved_stages=pipeline.achieved_stages,
         verdict=pipeline.verdict,
+        product_source=msgspec.structs.replace(product, column=0) if product else None,
     )
 
 
@@ -272,7 +274,10 @@ def _pipeline(kept: KeptPipeline) -> Pipeline:
         reason="",
     )
     return msgspec.structs.replace(
-        blank, achieved_stages=kept.achieved_stages, verdict=kept.verdict
+        blank,
+        achieved_stages=kept.achieved_stages,
+        verdict=kept.verdict,
+        product_source=kept.product_source,
     )
 
 

@@ -193,7 +193,11 @@ def _before(
     if pipeline is None or figure.scope == "report":
         return figure.read(known.figures)
     for loop in known.comparison.loops:
-        same = loop.kind == pipeline.kind and str(loop.source) == str(pipeline.source)
+        same = (
+            loop.kind == pipeline.kind
+            and str(loop.source) == str(pipeline.source)
+            and str(loop.product) == str(pipeline.product_source)
+        )
         if same and loop.presence == "both" and figure.in_baseline:
             # Comparisons may leave out figures that did not change.
             before = (delta.before for delta in loop.deltas if delta.path == figure.field)

@@ -133,7 +133,9 @@ def _pipeline(loop: LoopDelta, report: Report) -> Pipeline | None:
         (
             one
             for one in report.pipelines
-            if one.kind == loop.kind and str(one.source) == str(loop.source)
+            if one.kind == loop.kind
+            and str(one.source) == str(loop.source)
+            and str(one.product_source) == str(loop.product)
         ),
         None,
     )

@@ -79,6 +79,7 @@ class LoopDelta(msgspec.Struct, frozen=True, kw_only=True):
         what: "pipeline" or "load".
         source: The line of Python, on the second side if it exists there.
         kind: The pipeline's mechanism or "load"; ``None`` for a loop without one.
+        product: The line of Python of the pipeline's matrix product, if it is one.
         presence: "appeared" or "gone" where only one side has it.
         deltas: Figures that changed or are always shown, most important first.
     """
@@ -88,6 +89,7 @@ class LoopDelta(msgspec.Struct, frozen=True, kw_only=True):
     kind: str | None
     presence: Presence
     deltas: list[Delta]
+    product: SourceLocation | None = None
 
     @property
     def changes(self) -> list[Delta]:

@@ -146,5 +146,9 @@ def test_the_file_keeps_the_figures_whose_rows_say_so() -> None:
         return {path.removeprefix(prefix) for path in paths if path.startswith(prefix)}
 
     assert rows("resources.") == set(KEPT_RESOURCES)
-    assert rows("pipelines[].") == set(KeptPipeline.__struct_fields__) - {"source", "code"}
+    assert rows("pipelines[].") == set(KeptPipeline.__struct_fields__) - {
+        "source",
+        "code",
+        "product_source",
+    }
     assert rows("occupancy.") <= set(KeptOccupancy.__struct_fields__)

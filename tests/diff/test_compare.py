@@ -224,7 +224,8 @@ class TestOneFigure:
             names = {f"{prefix}.{name}" for name in record.__struct_fields__}
             assert names - told <= set(FIGURE_PATHS), prefix
         assert set(Pipeline.__struct_fields__) - {
-            "loop", "line", "source", "reason", "bytes_repeated", "loads",
+            "loop", "line", "source", "reason", "bytes_repeated", "loads", "product_line",
+            "product_source",
         } == {figure.field for figure in compared("pipeline")}  # fmt: skip
         assert set(LoopLoad.__struct_fields__) - {
             "operation", "line", "source", "loop_line", "loop_source", "buffer_line", "reason",

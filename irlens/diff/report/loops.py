@@ -57,12 +57,18 @@ def _knows_loads(report: Report) -> bool:
 def _pipeline_keys(locate: Locate) -> list[tuple[Key[Pipeline], bool]]:
     """Return keys, strictest first, and whether each must be unique.
 
-    A pipeline of another mechanism is another pipeline, unless it is the only one left of its
-    loop: the loop's first one, or cp.async that became TMA.
+    A matrix product is told apart from the others of its loop by its line. A pipeline of another
+    mechanism is another pipeline, unless it is the only one left of its loop: the loop's first
+    one, or cp.async that became TMA.
     """
     rows = compared("pipeline")
+
+    def place(one: Pipeline) -> Hashable:
+        return locate(one.source), one.kind, locate(one.product_source)
+
     return [
-        (lambda one: (locate(one.source), one.kind, _values(one, rows)), False),
+        (lambda one: (*place(one), _values(one, rows)), False),
+        (place, False),
         (lambda one: (locate(one.source), one.kind), False),
         (lambda one: locate(one.source), True),
     ]
@@ -104,27 +110,27 @@ def _pipeline_delta(
     present = after or before
     return LoopDelta(
         what="pipeline",
-        source=_line(present),
+        source=_line(present.source) if present else None,
         kind=present.kind if present else None,
+        product=_line(present.product_source) if present else None,
         presence=_presence(before, after),
         deltas=deltas(compared("pipeline"), before, after, left_out),
     )
 
 
 def _load_delta(before: LoopLoad | None, after: LoopLoad | None, left_out: LeftOut) -> LoopDelta:
+    present = after or before
     return LoopDelta(
         what="load",
-        source=_line(after or before),
+        source=_line(present.source) if present else None,
         kind="load",
         presence=_presence(before, after),
         deltas=deltas(compared("load"), before, after, left_out),
     )
 
 
-def _line(one: Pipeline | LoopLoad | None) -> SourceLocation | None:
-    if one is None or one.source is None:
-        return None
-    return SourceLocation(one.source.file, one.source.line)
+def _line(source: SourceLocation | None) -> SourceLocation | None:
+    return None if source is None else SourceLocation(source.file, source.line)
 
 
 def _presence(before: object, after: object) -> Presence:

@@ -194,7 +194,8 @@ def one_sided(comparison: Comparison) -> list[str]:
             value = stages.after if loop.presence == "appeared" else stages.before
         depth = f", {plural(value, 'stage')}" if isinstance(value, int) else ""
         place = loop.source or "no source"
-        phrases.append(f"{loop.presence}: {loop.kind or 'loop'} at {place}{depth}")
+        product = f" of {loop.product}" if loop.product else ""
+        phrases.append(f"{loop.presence}: {loop.kind or 'loop'}{product} at {place}{depth}")
     return phrases
 
 
@@ -386,4 +387,5 @@ def _which(loop: LoopDelta, loops: Sequence[LoopDelta]) -> str:
     if len(pipelines) == 1:
         return ""
     alone = [each.source for each in pipelines].count(loop.source) == 1
-    return f",{place}" if place and alone else f", {loop.kind or 'loop'}{place}"
+    product = f" of {loop.product}" if loop.product else ""
+    return f",{place}" if place and alone else f", {loop.kind or 'loop'}{product}{place}"
