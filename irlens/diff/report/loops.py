@@ -63,7 +63,7 @@ def _pipeline_keys(locate: Locate) -> list[tuple[Key[Pipeline], bool]]:
     """
     rows = compared("pipeline")
 
-    def place(one: Pipeline) -> Hashable:
+    def place(one: Pipeline) -> tuple[Hashable, ...]:
         return locate(one.source), one.kind, locate(one.product_source)
 
     return [

@@ -135,7 +135,7 @@ def bodies(lines: list[str], label: str, jump: str, product: str) -> Iterator[li
 def machine_loops(directory: Path, product: str) -> list[list[str]]:
     """The loops with products in a capture's machine code."""
     (cubin,) = directory.glob("*.cubin")
-    command = [tools.find("nvdisasm"), "-c", cubin]
+    command = [str(tools.find("nvdisasm")), "-c", str(cubin)]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     # Without a condition: the way back from a poll that stands out of line.
     jump = r"(?:@!?U?P\w+ +BRA|BRA\.U) .*`\((\.L_x_\d+)\)"
