@@ -1,0 +1,262 @@
+"""Offsets that wrap: integers of 32 bits that exceed their range on the way to an address.
+
+The program that leaves its tensor is evaluated again with every narrow integer in 64 bits. If it
+then stays inside, the operation that first exceeds the range of its own type is the cause.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from irlens.analyze.traffic.accesses import Reference
+from irlens.analyze.traffic.arithmetic import element_of
+from irlens.analyze.traffic.evaluation import Evaluation, Visitor, public_function
+from irlens.analyze.traffic.frames import Frame
+from irlens.analyze.traffic.launch import Launch
+from irlens.analyze.traffic.loops import NotAffineError
+from irlens.analyze.traffic.values import (
+    Array,
+    Integer,
+    TooLargeError,
+    UnknownTrafficError,
+    Value,
+    materialize,
+    truth,
+)
+from irlens.isa.mlir import Module, Operation
+from irlens.isa.mlir.layouts import element_bits
+from irlens.model.traffic import OutOfBounds
+
+_NARROW = re.compile(r"\bi(8|16|32)\b|(?<=x)i(8|16|32)\b")
+#: Operations whose result may exceed the range of their type.
+_WRAPPING = {
+    "arith.muli": "multiplication",
+    "arith.addi": "addition",
+    "arith.subi": "subtraction",
+    "arith.shli": "shift",
+    "arith.trunci": "conversion",
+}
+#: Operations that hand an argument's value on.
+_COPIES = frozenset(
+    {"tt.splat", "tt.expand_dims", "tt.broadcast", "tt.reshape", "arith.extsi", "arith.extui"}
+)
+
+
+class Wrap(msgspec.Struct, frozen=True):
+    """An integer that exceeds its type.
+
+    Attributes:
+        operation: The operation that computes it.
+        word: What it does: "multiplication".
+        value: The value of the largest magnitude that one program should have computed.
+        bits: Width of its type.
+        factors: Arguments of the kernel among its operands.
+    """
+
+    operation: Operation
+    word: str
+    value: int
+    bits: int
+    factors: tuple[str, ...]
+
+
+def find_wrap(
+    module: Module,
+    arguments: Mapping[str, Any],
+    grid: tuple[int, int, int],
+    line: int,
+    outside: OutOfBounds,
+) -> Wrap | None:
+    """Return what wraps on the way to an access outside of its tensor.
+
+    Args:
+        module: The kernel's ttir.
+        arguments: The launch's arguments by name.
+        grid: Programs in x, y and z.
+        line: The access's line in the ttir.
+        outside: Where it leaves the tensor.
+
+    Returns:
+        ``None`` if nothing wraps, if the program leaves the tensor in 64 bits too, or if that is
+        not known.
+    """
+    access = next((each for each in module.operations if each.span.line == line), None)
+    if access is None:
+        return None
+    suspects = _computed_from(module, access)
+    if not suspects:
+        return None
+    x, y, z = outside.program
+    number = x + grid[0] * (y + grid[1] * z)
+    wide = msgspec.structs.replace(module, operations=tuple(map(_widened, module.operations)))
+    try:
+        leaves, values = _evaluated(
+            wide, Launch(arguments, grid), number, access, suspects, outside.tensor_bytes
+        )
+    except (UnknownTrafficError, TooLargeError):
+        return None
+    if leaves is not False or not values:
+        return None
+    operation = module.operations[min(values)]
+    return Wrap(
+        operation,
+        _WRAPPING[operation.name],
+        values[operation.index],
+        suspects[operation.index],
+        _factors(module, operation),
+    )
+
+
+def _computed_from(module: Module, access: Operation) -> dict[int, int]:
+    """Return the operations that may wrap on the way to an access, with the width of each."""
+    defined: dict[str, list[Operation]] = {}
+    for operation in module.operations:
+        for name, _ in operation.results:
+            defined.setdefault(name, []).append(operation)
+        for region in operation.regions:
+            for argument in (each for block in region.blocks for each in block.arguments):
+                defined.setdefault(argument.name, []).append(operation)
+    pending, seen = [access], {access.index}
+    while pending:
+        operation = pending.pop()
+        names = (name.partition("#")[0] for name in operation.operands)
+        before = [each for name in names for each in defined.get(name, [])]
+        if operation.regions and operation.name != "tt.func":
+            before += [each for each in module.body(operation) if each.name.startswith("scf.")]
+        for each in before:
+            if each.index not in seen:
+                seen.add(each.index)
+                pending.append(each)
+    found = {}
+    for operation in (module.operations[index] for index in sorted(seen)):
+        bits = _bits(operation) if operation.name in _WRAPPING else None
+        if bits is not None and bits < 64:
+            found[operation.index] = bits
+    return found
+
+
+def _bits(operation: Operation) -> int | None:
+    kinds = operation.result_types or operation.operand_types
+    return element_bits(element_of(kinds[0])[1]) if kinds else None
+
+
+def _widened(operation: Operation) -> Operation:
+    """Return an operation with integers of 64 bits in place of narrower ones."""
+    return msgspec.structs.replace(
+        operation,
+        operand_types=tuple(map(_wide, operation.operand_types)),
+        result_types=tuple(map(_wide, operation.result_types)),
+    )
+
+
+def _wide(kind: str) -> str:
+    return kind if "ptr<" in kind or "tensordesc<" in kind else _NARROW.sub("i64", kind)
+
+
+class _Watching(Evaluation):
+    """Notes what some operations compute."""
+
+    def __init__(
+        self,
+        module: Module,
+        launch: Launch,
+        number: int,
+        visit: Visitor,
+        stepwise: frozenset[int],
+        watched: Mapping[int, int],
+    ) -> None:
+        super().__init__(
+            module, launch, range(number, number + 1), visit, stepwise, at_once=1 << 17
+        )
+        self._watched = watched
+        self.values: dict[int, int] = {}
+
+    def operations(self, operations: Sequence[Operation], frame: Frame) -> list[Value]:
+        """Run operations of one block, and note those that exceed the range of their type."""
+        operands = super().operations(operations, frame)
+        for operation in operations:
+            if operation.index in self._watched:
+                given = [frame.read(name) for name in operation.operands]
+                self._note(operation, frame.read(operation.results[0][0]), given)
+        return operands
+
+    def _note(self, operation: Operation, value: Value, operands: Sequence[Value]) -> None:
+        """Note the values that exceed a type where no operand does, except for conversions."""
+        if not isinstance(value, Integer):
+            return
+        computed = materialize(value)
+        limit = 1 << (self._watched[operation.index] - 1)
+        exceeds = (computed < -limit) | (computed >= limit)
+        if operation.name != "arith.trunci" and exceeds.any():
+            for each in (materialize(each) for each in operands if isinstance(each, Integer)):
+                exceeds = exceeds & (each >= -limit) & (each < limit)
+        if exceeds.any():
+            found = np.broadcast_to(computed, exceeds.shape)[exceeds]
+            largest = int(found[np.argmax(np.abs(found))])
+            before = self.values.get(operation.index, 0)
+            self.values[operation.index] = max(before, largest, key=abs)
+
+
+class _Bounds:
+    """Whether one access leaves its tensor; ``None`` if it is not executed."""
+
+    def __init__(self, index: int, tensor_bytes: int) -> None:
+        self._index = index
+        self._bytes = tensor_bytes
+        self.leaves: bool | None = None
+
+    def __call__(self, operation: Operation, access: Reference, programs: Array) -> None:
+        """Check an access."""
+        if operation.index != self._index:
+            return
+        places = materialize(access.pointer.offset)
+        mask = truth(access.mask)
+        mask = mask.reshape(mask.shape + (1,) * (places.ndim - mask.ndim))
+        beyond = mask & ((places < 0) | (places > self._bytes - access.element_bytes))
+        self.leaves = bool(self.leaves) or bool(np.any(beyond))
+
+
+def _evaluated(
+    module: Module,
+    launch: Launch,
+    number: int,
+    access: Operation,
+    suspects: Mapping[int, int],
+    tensor_bytes: int,
+) -> tuple[bool | None, dict[int, int]]:
+    """Return whether a program's access leaves its tensor, and the values that exceed a type.
+
+    Raises:
+        TooLargeError: A tensor is too large to evaluate.
+        UnknownTrafficError: The program cannot be evaluated.
+    """
+    stepwise: frozenset[int] = frozenset()
+    while True:
+        bounds = _Bounds(access.index, tensor_bytes)
+        evaluation = _Watching(module, launch, number, bounds, stepwise, suspects)
+        try:
+            evaluation.run(public_function(module))
+        except NotAffineError as error:
+            stepwise |= {error.operation}
+            continue
+        return bounds.leaves, evaluation.values
+
+
+def _factors(module: Module, operation: Operation) -> tuple[str, ...]:
+    """Return the kernel's arguments among the operands of an operation."""
+    arguments = {each.name for each in public_function(module).regions[0].blocks[0].arguments}
+    sources = {
+        each.results[0][0]: each.operands[0]
+        for each in module.operations
+        if each.name in _COPIES and each.results and each.operands
+    }
+    found = []
+    for name in operation.operands:
+        while name in sources:
+            name = sources[name]
+        if name in arguments:
+            found.append(name.removeprefix("%"))
+    return tuple(found)
