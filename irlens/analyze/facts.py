@@ -12,6 +12,7 @@ from irlens.analyze.warp_requests import Requests
 from irlens.gpus import Gpu
 from irlens.isa.mlir import Module
 from irlens.isa.ptx import Function
+from irlens.model.capture import Stage
 from irlens.model.config import Config
 from irlens.model.memory import LoopLoad
 from irlens.model.products import MatrixProduct
@@ -22,6 +23,7 @@ from irlens.model.terms import VendorTerms
 from irlens.model.traffic import Traffic
 
 if TYPE_CHECKING:
+    from irlens.analyze.sector_causes import SectorCause
     from irlens.isa.amdgcn import Function as AmdFunction
 
 
@@ -52,6 +54,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         products: Matrix products, and the types that they are computed in.
         missing: Why a fact that rules need is unknown, by its name: a field's, or "assembly",
             "product", "grid", "registers", "sectors", "waves".
+        contents: Files with what tensors of integers hold, by argument.
     """
 
     gpu: Gpu | None
@@ -74,11 +77,21 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     contradictions: tuple[str, ...] = ()
     products: tuple[MatrixProduct, ...] = ()
     missing: Mapping[str, str] = {}
+    contents: Mapping[str, Stage] = {}
 
     @cached_property
     def addresses(self) -> Addresses | None:
         """The addresses of the ttir's accesses."""
         return Addresses(self.ttir) if self.ttir is not None else None
+
+    @cached_property
+    def sector_causes(self) -> "list[SectorCause]":
+        """Why accesses of the launch touch notably too many sectors."""
+        if self.traffic is None:
+            return []
+        from irlens.analyze.sector_causes import sector_causes  # needs numpy
+
+        return sector_causes(self)
 
     def requests(self, line: int) -> Requests | None:
         """Return the launch's requests of an access by its line of the ttir.

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from irlens.analyze.address_slice import computed_from
 from irlens.analyze.traffic.accesses import Reference
 from irlens.analyze.traffic.arithmetic import element_of
 from irlens.analyze.traffic.evaluation import Evaluation, Visitor, public_function
@@ -86,7 +87,7 @@ def find_wrap(
     access = next((each for each in module.operations if each.span.line == line), None)
     if access is None:
         return None
-    suspects = _computed_from(module, access)
+    suspects = _suspects(module, access)
     if not suspects:
         return None
     x, y, z = outside.program
@@ -110,28 +111,10 @@ def find_wrap(
     )
 
 
-def _computed_from(module: Module, access: Operation) -> dict[int, int]:
+def _suspects(module: Module, access: Operation) -> dict[int, int]:
     """Return the operations that may wrap on the way to an access, with the width of each."""
-    defined: dict[str, list[Operation]] = {}
-    for operation in module.operations:
-        for name, _ in operation.results:
-            defined.setdefault(name, []).append(operation)
-        for region in operation.regions:
-            for argument in (each for block in region.blocks for each in block.arguments):
-                defined.setdefault(argument.name, []).append(operation)
-    pending, seen = [access], {access.index}
-    while pending:
-        operation = pending.pop()
-        names = (name.partition("#")[0] for name in operation.operands)
-        before = [each for name in names for each in defined.get(name, [])]
-        if operation.regions and operation.name != "tt.func":
-            before += [each for each in module.body(operation) if each.name.startswith("scf.")]
-        for each in before:
-            if each.index not in seen:
-                seen.add(each.index)
-                pending.append(each)
     found = {}
-    for operation in (module.operations[index] for index in sorted(seen)):
+    for operation in computed_from(module, access):
         bits = _bits(operation) if operation.name in _WRAPPING else None
         if bits is not None and bits < 64:
             found[operation.index] = bits

@@ -46,7 +46,7 @@ class WarpAccess(msgspec.Struct, frozen=True):
         granule: Bytes of a sector (AMD: of a cache line).
 
     Raises:
-        ValueError: No thread has registers for an instruction that wide.
+        ValueError: No thread has registers for instructions that wide.
     """
 
     layout: LinearMap
@@ -60,6 +60,10 @@ class WarpAccess(msgspec.Struct, frozen=True):
             raise ValueError(f"{self.width} bytes are not elements of {self.element_bytes}")
         if self.elements > self.layout.registers >> len(free_bits(self.layout)[0]):
             raise ValueError(f"no thread holds {self.width} bytes of this tensor")
+        if self.elements & self.elements - 1:
+            raise ValueError(
+                f"a thread's elements are not whole instructions of {self.width} bytes"
+            )
 
     @property
     def elements(self) -> int:
@@ -152,7 +156,7 @@ def _count(
     access: WarpAccess, offsets: "Integers", masks: "Booleans | None", weights: "Integers"
 ) -> Requests:
     """Count each program's requests, times its weight."""
-    index, active = _instructions(access)
+    index, active = instructions(access)
     total = Requests(0, 0, 0)
     for chunk in _chunks(access, len(offsets)):
         mask = None if masks is None else masks[chunk]
@@ -216,7 +220,7 @@ def _chunks(access: WarpAccess, programs: int) -> Iterator[slice]:
 
 
 @lru_cache(maxsize=64)
-def _instructions(access: WarpAccess) -> "tuple[Integers, Booleans]":
+def instructions(access: WarpAccess) -> "tuple[Integers, Booleans]":
     """Return the element that each instruction, lane and position accesses, and which lanes do.
 
     The instructions of all warps and blocks are in one dimension.

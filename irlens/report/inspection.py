@@ -412,6 +412,7 @@ class Inspection:
             roofline=self.roofline,
             contradictions=self._agreement.contradictions,
             products=tuple(self.products),
+            contents=self._capture.contents,
         )
         missing = missing_facts(facts, self._provenance.unknown)
         facts = msgspec.structs.replace(facts, missing=missing)

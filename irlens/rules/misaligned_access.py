@@ -8,12 +8,12 @@ do not. The rows of a matrix whose stride is not a multiple of 32 bytes start an
 a neighbour's element, `x_ptr + offsets - 1`.
 
 The finding counts the sectors of every request of the launch, and those that would be left if each
-run of consecutive bytes started at a boundary. It is reported where alignment would save a tenth or
-more, and where at least half of the surplus is due to it. The sectors that two requests share are
-usually still in the L1, so less is saved further down; a store that covers part of a sector takes
-two requests to fill it.
+run of consecutive bytes started at a boundary. It is reported where an access touches a tenth more
+sectors than hold its bytes, and at least half of these are due to its alignment. The sectors that
+two requests share are usually still in the L1, so less is saved further down; a store that covers
+part of a sector takes two requests to fill it.
 
-Where the unknown alignment of an argument also makes the access narrow, IRL301 says so instead.
+Where the alignment also makes the access narrow, IRL301 says so instead.
 
 ## Example
 
@@ -27,6 +27,9 @@ x = tl.load(x_ptr + row * 1001 + columns, mask=columns < 1001)    # fp16: rows o
   `torch.empty(n_rows, 1008)[:, :1001]`, and pass the stride.
 * Where a tile is shifted by a constant, start it at the boundary below and mask the lanes that this
   adds, or pad the front of the tensor.
+* Where each iteration of a loop moves by an element or two, as over the taps of a filter, most of
+  them start off a boundary whatever the rows are: padding does not help. The L1 holds what the
+  iterations share; a kernel that its requests limit loads a wider aligned tile once.
 * A view that begins inside another tensor: copy it, or begin at a boundary. Arguments count as
   aligned, as the allocator returns them.
 
@@ -36,64 +39,64 @@ NVIDIA, and AMD where the size of its cache lines is confirmed. The launch must 
 """
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from irlens.analyze.facts import Facts
-from irlens.analyze.narrow_accesses import narrowed_by_address
 from irlens.analyze.request_runs import Runs
 from irlens.model.report import Severity
-from irlens.model.traffic import Access
 from irlens.rules import Match
+
+if TYPE_CHECKING:
+    from irlens.analyze.sector_causes import SectorCause
 
 CODE = "IRL307"
 NAME = "misaligned-access"
 SEVERITY: Severity = "note"
 NEEDS = ("traffic", "sectors")
 
-#: Surplus of sectors that is worth a finding, as part of those that alignment leaves.
-_WORTHWHILE = 0.1
-
 
 def find(facts: Facts) -> Iterator[Match]:
     """Yield a finding for each access whose runs mostly start off the boundaries of sectors."""
-    if facts.traffic is None or facts.granule is None:
-        return
-    candidates = [
-        (access, runs, access.sectors)
-        for access, runs in zip(facts.traffic.accesses, facts.runs, strict=False)
-        if runs is not None and access.sectors is not None
-        if _is_misaligned(access.sectors, runs)
-    ]
-    narrow = narrowed_by_address(facts) if candidates else frozenset()
-    for access, runs, sectors in candidates:
-        if (access.direction, access.source) not in narrow:
-            yield _finding(facts, access, runs, sectors, facts.granule)
+    for cause in facts.sector_causes:
+        counted = facts.requests(cause.access.line) if cause.kind == "misaligned" else None
+        if counted is not None and facts.granule is not None:
+            yield _finding(facts, cause, counted.runs, facts.granule)
 
 
-def _is_misaligned(sectors: int, runs: Runs) -> bool:
-    surplus = sectors - runs.aligned_sectors
-    return surplus > _WORTHWHILE * runs.aligned_sectors and 2 * surplus >= (
-        sectors - runs.dense_sectors
-    )
-
-
-def _finding(facts: Facts, access: Access, runs: Runs, sectors: int, granule: int) -> Match:
-    words = facts.words
+def _finding(facts: Facts, cause: "SectorCause", runs: Runs, granule: int) -> Match:
+    words, access = facts.words, cause.access
     starts = [place for place in range(granule) if runs.starts >> place & 1]
-    if len(starts) == 1:
-        where = f"{starts[0]} B past a {words.granule} boundary"
-        hint = f"start at a multiple of {granule} B: shift the tile, or pad the tensor in front"
-    else:
-        where = f"at {len(starts)} different offsets within a {words.granule}"
-        hint = f"pad the row stride to a multiple of {granule} B"
+    where = (
+        f"{starts[0]} B past a {words.granule} boundary"
+        if len(starts) == 1
+        else f"at {len(starts)} different offsets within a {words.granule}"
+    )
     place = f" at {access.source}" if access.source is not None else ""
     return Match(
         message=(
             f"the {access.direction}{place} is misaligned: runs of {access.argument} start {where},"
-            f" and its {access.requests:,} requests touch {sectors:,} {words.granule}s of"
-            f" {granule} B where {runs.aligned_sectors:,} would do"
+            f" and its {access.requests or 0:,} requests touch {access.sectors or 0:,}"
+            f" {words.granule}s of {granule} B where {runs.aligned_sectors:,} would do"
         ),
-        hint=hint,
+        hint=_hint(cause, len(starts) == 1, granule),
         stage="ttir",
         line=access.line,
         source=access.source,
     )
+
+
+def _hint(cause: "SectorCause", single: bool, granule: int) -> str:
+    """Return what aligns the runs: it depends on what moves them off the boundaries."""
+    if single or len({each for origins in cause.origins for each in origins}) == 1:
+        rows = [step for step in cause.steps if step and abs(step) != cause.element_bytes]
+        if not any(step % granule for step in rows):
+            return (
+                f"start at a multiple of {granule} B: shift the tile, or pad the tensor in front; a"
+                " neighbour's element, as in a stencil, stays off it"
+            )
+    elif len(set(cause.origins)) == 1 and len(cause.origins) > 1:
+        return (
+            "each iteration starts elsewhere, as over the taps of a filter: padding does not help;"
+            " load a wider aligned tile once, or leave the shared sectors to the L1"
+        )
+    return f"pad the row stride to a multiple of {granule} B"

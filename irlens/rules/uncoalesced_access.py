@@ -40,14 +40,17 @@ and CDNA 5 it is not, and only strides of unknown value are reported.
 """
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+from irlens.analyze.address_slice import computed_from
 from irlens.analyze.addresses import Access, divisors
 from irlens.analyze.facts import Facts
-from irlens.analyze.narrow_accesses import narrow_accesses
-from irlens.analyze.warp_requests import Requests
 from irlens.analyze.warp_tiles import WarpTile, blocked_layouts, touched_granules, warp_tile
 from irlens.model.report import Severity
 from irlens.rules import Match
+
+if TYPE_CHECKING:
+    from irlens.analyze.sector_causes import SectorCause
 
 CODE = "IRL302"
 NAME = "uncoalesced-access"
@@ -56,6 +59,13 @@ NEEDS = ("ttir", "ttgir", "sectors")
 
 #: Tolerated ratio of touched to needed sectors, or lines.
 _TOLERATED = 2
+#: Elements between neighbours up to which a tile of all of them is the better one.
+_CLOSE = 4
+_INTERLEAVED = (
+    "load all {} parts as one contiguous tile and take them apart (tl.reshape, tl.split), or store"
+    " them apart"
+)
+_SORT = "sort the indices, or let each of them name a longer row"
 _APART = "let neighbouring threads access the dimension that is contiguous in memory"
 _SHORT = "make the tile wider along the dimension that is contiguous in memory"
 
@@ -65,18 +75,18 @@ def find(facts: Facts) -> Iterator[Match]:
     if facts.ttir is None or facts.ttgir is None or facts.addresses is None:
         return
     layouts = blocked_layouts(facts.ttgir)
+    causes = {each.access.line: each for each in facts.sector_causes}
     reported = set()
     for access in facts.addresses.accesses(divisors(facts.ttir)):
         place = (access.direction, access.source)
         layout = layouts.get((access.direction, access.location))
         if layout is None or access.source is None or place in reported:
             continue  # products have layouts of their own, which no kernel can choose
-        tile = warp_tile(access, layout)
-        counted = facts.requests(access.line)
-        if counted is not None:
-            reasons = _counted(facts, access, tile, counted)
-        else:
+        tile, cause = warp_tile(access, layout), causes.get(access.line)
+        if facts.requests(access.line) is None:
             reasons = _estimated(facts, tile) if tile is not None else None
+        else:
+            reasons = _counted(facts, access, tile, cause) if cause is not None else None
         if reasons is None:
             continue
         complaint, hint = reasons
@@ -91,28 +101,72 @@ def find(facts: Facts) -> Iterator[Match]:
 
 
 def _counted(
-    facts: Facts, access: Access, tile: WarpTile | None, counted: Requests
+    facts: Facts, access: Access, tile: WarpTile | None, cause: "SectorCause"
 ) -> tuple[str, str] | None:
     """Return what is wrong with an access whose requests are known, and a hint."""
-    granule, words = facts.granule, facts.words
-    needed = counted.runs.dense_sectors
-    if granule is None or counted.sectors <= _TOLERATED * needed:
+    if cause.kind not in ("apart", "short"):
         return None
-    steps = _known(tile.steps(facts)) if tile is not None else None
-    narrow = any(each.access.line == access.line for each in narrow_accesses(facts))
-    if tile is not None and steps is not None:
-        if not _is_scattered(tile, steps, granule):
-            return None  # its elements are side by side, but take several instructions
-        complaint, hint = _distance(tile, steps)
-    elif narrow:
-        return None
+    words, counted = facts.words, cause.access
+    if cause.kind == "short":
+        complaint, hint = _short(facts, cause)
     else:
-        complaint, hint = f"the addresses of a {words.warp} are far apart", _APART
-    if narrow:
-        return complaint, hint  # IRL301 has the sectors
-    granules = f"{counted.sectors:,} {words.granule}s of {granule} B"
-    touches = f"its {counted.requests:,} requests touch {granules} where {needed:,} would do"
-    return f"{complaint}, and {touches}", hint
+        complaint, hint = _apart(facts, access, tile, cause)
+    touches = f"its {counted.requests:,} requests touch {counted.sectors:,} {words.granule}s"
+    return f"{complaint}, and {touches} of {facts.granule} B where {cause.ideal:,} would do", hint
+
+
+def _short(facts: Facts, cause: "SectorCause") -> tuple[str, str]:
+    words = facts.words
+    complaint = f"a request has {cause.request_bytes} B, less than a {words.granule}"
+    if cause.elements >= 2 * cause.threads:
+        return complaint, "let the compiler know the alignment: strides as tl.constexpr, or hints"
+    return (
+        complaint,
+        f"give each {words.thread} more neighbours: a larger tile, or fewer {words.warp}s",
+    )
+
+
+def _apart(
+    facts: Facts, access: Access, tile: WarpTile | None, cause: "SectorCause"
+) -> tuple[str, str]:
+    """Return how far apart the elements of a warp are, and a hint."""
+    untold = _other_order(facts, access, cause)
+    if untold is not None:
+        return untold
+    steps = _known(tile.steps(facts)) if tile is not None else None
+    if tile is None or steps is None:
+        tile = WarpTile(tuple(each for each in cause.extents if each > 1), (), cause.element_bytes)
+        pairs = zip(cause.steps, cause.extents, strict=True)
+        steps = _known([step for step, extent in pairs if extent > 1])
+    if steps:
+        return _distance(tile, steps)
+    if facts.ttir is not None:
+        operation = next(each for each in facts.ttir.operations if each.span.line == access.line)
+        if any(each.name == "tt.load" for each in computed_from(facts.ttir, operation)[:-1]):
+            return "its addresses are loaded from memory and lie apart", _SORT
+    return f"the addresses of a {facts.words.warp} are far apart", _APART
+
+
+def _other_order(facts: Facts, access: Access, cause: "SectorCause") -> tuple[str, str] | None:
+    """Return that the tile is contiguous along another dimension than threads go along."""
+    along = cause.lanes_along
+    shape = access.pointer.shape
+    if along is None or along >= len(cause.steps) or len(shape) != len(cause.steps):
+        return None
+    step = cause.steps[along]
+    for dimension, each in enumerate(cause.steps):
+        if each is None or abs(each) != cause.element_bytes or dimension == along:
+            continue
+        if cause.extents[dimension] >= shape[dimension] or not step:
+            continue  # short rows, which each warp holds completely
+        symbol = access.pointer.axes[dimension].symbol
+        name = f"{symbol.removeprefix('%')} is 1" if symbol is not None else "it is contiguous"
+        return (
+            f"threads go along dimension {along} of the tile, whose elements are"
+            f" {abs(step) // cause.element_bytes:,} apart, and dimension {dimension} is contiguous",
+            f"let the compiler know that {name}: as a tl.constexpr, or without do_not_specialize",
+        )
+    return None
 
 
 def _estimated(facts: Facts, tile: WarpTile) -> tuple[str, str] | None:
@@ -155,7 +209,9 @@ def _distance(tile: WarpTile, steps: list[int]) -> tuple[str, str]:
                 f"rows of the tile are {row} elements long and {abs(step) // size:,} apart",
                 _SHORT,
             )
-    return f"neighbours in the tile are {abs(steps[0]) // size:,} elements apart", _APART
+    apart = abs(steps[0]) // size
+    hint = _INTERLEAVED.format(apart) if 1 < apart <= _CLOSE else _APART
+    return f"neighbours in the tile are {apart:,} elements apart", hint
 
 
 def _is_scattered(tile: WarpTile, steps: list[int], granule: int) -> bool:

@@ -94,6 +94,7 @@ def _facts(entry: Path, sass: bool) -> Facts:
         runs=inspection.runs,
         roofline=report.roofline,
         products=tuple(report.products),
+        contents=variant.contents,
     )
 
 

@@ -45,6 +45,19 @@ def test_shows_cache_lines_on_amd(kernel: str, message: str, look: Look) -> None
     assert message in finding.message
 
 
+def test_padding_does_not_mend_a_window_that_moves(look: Look) -> None:
+    """The rows are aligned, and seven of eight taps are not, whatever the rows are."""
+    (finding,) = look(CODE, "sectors.py:taps")
+    assert finding.hint.startswith("each iteration starts elsewhere")
+    assert look(CODE, "sectors.py:taps", K=1) == []
+
+
+def test_shows_bytes_off_a_boundary(look: Look) -> None:
+    (finding,) = look(CODE, "sectors.py:bytes")
+    assert "runs of x start 5 B past a sector boundary" in finding.message
+    assert look(CODE, "sectors.py:bytes", SHIFT=32) == []
+
+
 def test_silent_where_rows_are_padded(look: Look) -> None:
     assert look(CODE, "misaligned.py:rows", args={"stride": 1024, "n_cols": 1024}) == []
 

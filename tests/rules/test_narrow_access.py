@@ -147,3 +147,78 @@ def test_the_rule_is_the_compilers(
             continue  # threads share elements, which takes accesses of its own
         expected = access.width(prod(access.pointer.shape) // facts.threads)
         assert widths[access.direction, access.location] == {expected}, access.source
+
+
+def _sectors(facts_of: Callable[..., Facts], *args: object, **options: object) -> float:
+    traffic = facts_of(*args, **options).traffic
+    assert traffic is not None
+    assert traffic.load_sectors is not None
+    assert traffic.ideal_load_sectors is not None
+    return traffic.load_sectors / traffic.ideal_load_sectors
+
+
+def test_shows_neighbours_of_a_stencil(look: Look, facts_of: Callable[..., Facts]) -> None:
+    """The tile of the middle gives each thread 4 elements; those beside them are off by one."""
+    left, right = look(CODE, "sectors.py:stencil")
+    assert (
+        "moves 4 B per thread at a time, and 16 B of each thread are side by side: they are"
+        " shifted, and start 1 element before a multiple of 16 B; its 31,252 requests touch 507,812 sectors"
+        " of 32 B where 125,000 would do"
+    ) in left.message
+    assert "start 1 element past a multiple of 16 B" in right.message
+    assert left.hint == "give each thread one element (a tile of 128 elements or num_warps 32)"
+    before = _sectors(facts_of, "sectors.py:stencil")
+    for remedy in ({"BLOCK": 128}, {"num_warps": 32}):
+        assert look(CODE, "sectors.py:stencil", **remedy) == []
+        # What is left is the fifth sector of 128 B that are off a boundary, in 2 loads of 3.
+        assert _sectors(facts_of, "sectors.py:stencil", **remedy) == pytest.approx(
+            3.5 / 3, rel=0.01
+        )
+    assert before > 3
+
+
+@pytest.mark.parametrize(
+    ("kernel", "argument", "vector"), [("roll", "shift", 4), ("offset_view", "start", 8)]
+)
+def test_padding_does_not_mend_a_shift(kernel: str, argument: str, vector: int, look: Look) -> None:
+    (finding,) = look(CODE, f"sectors.py:{kernel}")
+    assert "is not known to be a multiple of 16, and shifts the tile; its" in finding.message
+    assert finding.hint == (
+        "give each thread one element (a tile of 128 elements or num_warps 32), or make"
+        f" {argument} a multiple of 16 (of {vector} as a tl.constexpr)"
+    )
+    assert look(CODE, f"sectors.py:{kernel}", BLOCK=128) == []
+    assert look(CODE, f"sectors.py:{kernel}", num_warps=32) == []
+    assert look(CODE, f"sectors.py:{kernel}", args={argument: 32}) == []
+
+
+def test_a_modulus_is_no_stride(look: Look) -> None:
+    (finding,) = look(CODE, "sectors.py:wrapped")
+    assert finding.hint == "pass cols as tl.constexpr to move 16 B, or make cols a multiple of 16"
+    assert look(CODE, "sectors.py:wrapped", HINT=True) == []
+
+
+@pytest.mark.parametrize(
+    ("kernel", "changes", "remedies"),
+    [
+        ("constant_bound", "changes", [{"N": 1000}, {"BLOCK": 128}, {"num_warps": 32}]),
+        ("two_bounds", "may change", [{"BLOCK": 128}, {"num_warps": 32}]),  # in program 0 it does
+    ],
+)
+def test_shows_a_mask_that_changes(
+    kernel: str, changes: str, remedies: list[dict[str, int]], look: Look
+) -> None:
+    load, store = look(CODE, f"sectors.py:{kernel}")
+    assert f"side by side: the mask {changes} within them; its" in load.message
+    assert f"side by side: the mask {changes} within them; its" in store.message
+    assert load.hint.startswith("let the mask begin and end at multiples of 4 elements, or give")
+    for remedy in remedies:
+        assert look(CODE, f"sectors.py:{kernel}", **remedy) == []
+
+
+@pytest.mark.parametrize(("target", "vector"), [("h100", 8), ("mi300x", 4)])
+def test_shows_what_the_compiler_cannot_see(target: str, vector: int, look: Look) -> None:
+    (finding,) = look(CODE, "sectors.py:halves", target)
+    assert "the compiler cannot see that they are contiguous and aligned" in finding.message
+    assert f"tl.max_contiguous(tl.multiple_of(offsets, {vector}), {vector})" in finding.hint
+    assert look(CODE, "sectors.py:hinted_halves", target) == []

@@ -41,7 +41,9 @@ def test_shows_rows_that_are_short(look: Look) -> None:
         " apart, and its 16,384 requests touch 524,288 sectors of 32 B where 131,072 would do"
     )
     assert finding.hint == "make the tile wider along the dimension that is contiguous in memory"
-    assert look(CODE, "columns.py:strip", WIDTH=4) == []  # half of each sector is used
+    (finding,) = look(CODE, "columns.py:strip", WIDTH=4)  # half of each sector is used
+    assert "rows of the tile are 4 elements long and 4,096 apart" in finding.message
+    assert look(CODE, "columns.py:strip", WIDTH=8) == []
 
 
 @pytest.mark.parametrize(
@@ -65,8 +67,6 @@ def test_shows_a_stride_that_is_not_known(facts_of: Callable[..., Facts]) -> Non
     """What a bare Triton cache tells: no values of arguments."""
     facts = facts_of("columns.py:columns")
     bare = msgspec.structs.replace(facts, config=msgspec.structs.replace(facts.config, args={}))
-    (finding,) = uncoalesced_access.find(bare)
-    assert "the addresses of a warp are far apart, and its 131,072 requests" in finding.message
     (finding,) = uncoalesced_access.find(msgspec.structs.replace(bare, traffic=None))
     assert finding.message.endswith(
         "neighbours in the tile are column_stride elements apart, which is not known to be 1"
@@ -88,8 +88,11 @@ def test_silent_along_a_row(look: Look) -> None:
     assert look(CODE, "columns.py:columns", args={"row_stride": 4096, "column_stride": 1}) == []
 
 
-def test_silent_where_half_of_each_sector_is_used(look: Look) -> None:
-    assert look(CODE, "columns.py:columns", args={"row_stride": 4096, "column_stride": 2}) == []
+def test_shows_every_other_element(look: Look) -> None:
+    """Half of what a warp touches is not accessed, and each of 8 elements takes a request."""
+    (finding,) = look(CODE, "columns.py:columns", args={"row_stride": 4096, "column_stride": 2})
+    assert "neighbours in the tile are 2 elements apart, and its 131,072" in finding.message
+    assert finding.hint.startswith("load all 2 parts as one contiguous tile")
 
 
 def test_silent_on_indices_that_were_loaded(look: Look) -> None:
@@ -110,3 +113,35 @@ def test_a_width_that_no_type_has_is_unknown() -> None:
     assert element_bits("i128") == 128
     assert element_bits("f8E4M3FN") == 8
     assert element_bits(f"i{1 << 64}") is None
+
+
+def test_taking_a_contiguous_tile_apart_mends_it(look: Look) -> None:
+    (finding,) = look(CODE, "sectors.py:every_other")
+    assert "2 elements apart, and its 2,048 requests touch 65,536 sectors" in finding.message
+    assert look(CODE, "sectors.py:pairs") == []
+
+
+@pytest.mark.parametrize("target", ["h100", "mi300x"])
+def test_shows_a_contiguous_dimension_that_the_compiler_does_not_know(
+    target: str, look: Look
+) -> None:
+    finding = look(CODE, "sectors.py:untold_columns", target)[0]
+    assert (
+        "threads go along dimension 1 of the tile, whose elements are 1,024 apart, and dimension 0"
+        " is contiguous"
+    ) in finding.message
+    assert finding.hint.startswith("let the compiler know that sm is 1")
+    assert look(CODE, "sectors.py:told_columns", target) == []
+
+
+def test_shows_interleaved_channels(look: Look) -> None:
+    (finding,) = look(CODE, "sectors.py:channels_last")
+    assert "neighbours in the tile are 48 elements apart" in finding.message
+
+
+def test_shows_requests_shorter_than_a_line(look: Look) -> None:
+    """32 lanes of a byte each are a quarter of a line."""
+    found = look(CODE, "sectors.py:bytes", "rx7900xtx")
+    assert all("a request has 32 B, less than a line" in each.message for each in found)
+    assert len(found) == 2
+    assert look(CODE, "sectors.py:bytes", "rx7900xtx", SHIFT=0, BLOCK=512) == []

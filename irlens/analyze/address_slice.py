@@ -1,0 +1,98 @@
+"""What an address is computed from: operations, and the parts that the kernel's arguments play."""
+
+from collections.abc import Iterator
+from typing import Literal, TypeAlias
+
+from irlens.isa.mlir import Module, Operation
+from irlens.isa.mlir.values import Value, Values
+
+#: How an argument enters an address: "stride" is multiplied by an index, "shift" added to one,
+#: "modulus" divides one, "pointer" is what the address begins at.
+Role: TypeAlias = Literal["stride", "shift", "modulus", "pointer"]
+
+#: Operations that hand a value on, whatever its shape and width.
+_COPIES = frozenset(
+    {
+        "tt.splat", "tt.expand_dims", "tt.broadcast", "tt.reshape", "tt.trans", "arith.extsi",
+        "arith.extui", "arith.trunci", "arith.index_cast",
+    }
+)  # fmt: skip
+_SUMS = frozenset({"arith.addi", "arith.subi", "tt.addptr"})
+_DIVISIONS = frozenset({"arith.remsi", "arith.remui", "arith.divsi", "arith.divui"})
+
+
+def computed_from(module: Module, operation: Operation) -> tuple[Operation, ...]:
+    """Return the operations that an operation's operands are computed from, in order.
+
+    Of a loop or a branch all that it yields counts.
+    """
+    values = Values(module)
+    pending, seen = [operation], set[int]()
+    while pending:
+        each = pending.pop()
+        before = [
+            module.operations[value.operation] for value in values.operands[each.index] if value
+        ]
+        if each.regions and each.name != "tt.func":
+            before += [inner for inner in module.body(each) if inner.name == "scf.yield"]
+        for other in before:
+            if other.index not in seen:
+                seen.add(other.index)
+                pending.append(other)
+    return tuple(module.operations[index] for index in sorted(seen))
+
+
+def argument_roles(module: Module, access: Operation) -> dict[str, frozenset[Role]]:
+    """Return the parts that the kernel's arguments play in the address of an access, by name."""
+    values = Values(module)
+    roles: dict[str, set[Role]] = {}
+    uniform: dict[Value, frozenset[str]] = {}
+    kernel = module.kernel
+    if kernel is None:
+        return {}
+    for number, argument in enumerate(kernel.regions[0].blocks[0].arguments):
+        name = argument.name.removeprefix("%")
+        uniform[Value(kernel.index, number, 0)] = frozenset((name,))
+        if "ptr<" in (argument.type or ""):
+            roles[name] = {"pointer"}
+    for operation in computed_from(module, access):
+        operands = values.operands[operation.index]
+        known = [uniform.get(each) if each is not None else None for each in operands]
+        if operation.name == "arith.constant":
+            uniform[Value(operation.index, 0)] = frozenset()
+        elif known and None not in known and operation.name in _COPIES | _SUMS | {"arith.muli"}:
+            names = frozenset[str]().union(*(each for each in known if each is not None))
+            uniform[Value(operation.index, 0)] = names
+        for role, name in _roles(operation, known):
+            if "pointer" not in roles.setdefault(name, set()):
+                roles[name].add(role)
+    for role, name in _shifts(values, access, uniform):
+        if "pointer" not in roles.setdefault(name, set()):
+            roles[name].add(role)
+    return {name: frozenset(each) for name, each in roles.items()}
+
+
+def _roles(operation: Operation, known: list[frozenset[str] | None]) -> Iterator[tuple[Role, str]]:
+    """Yield what arguments do to an operand that is not made of arguments alone."""
+    if len(known) != 2 or None not in known:
+        return
+    role: Role | None = None
+    if operation.name == "arith.muli":
+        role = "stride"
+    elif operation.name in _SUMS:
+        role = "shift"
+    elif operation.name in _DIVISIONS and known[1] is not None:
+        role = "modulus"
+    if role is not None:
+        for names in known:
+            for name in names or ():
+                yield role, name
+
+
+def _shifts(
+    values: Values, access: Operation, uniform: dict[Value, frozenset[str]]
+) -> Iterator[tuple[Role, str]]:
+    """Yield what is added to an address that is made of arguments alone."""
+    operands = values.operands[access.index]
+    for name in uniform.get(operands[0], frozenset()) if operands and operands[0] else frozenset():
+        yield "shift", name

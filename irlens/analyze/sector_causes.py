@@ -1,0 +1,355 @@
+"""Why the requests of an access touch more sectors than hold its bytes.
+
+Sectors are lost in four ways, one after the other: a run of bytes starts off a boundary; a warp
+takes the same sector in several requests; several warps take it; and what the program accesses lies
+apart. The cause is where most of the surplus is lost. It is looked for in the addresses of a few
+programs, two in the middle and the last one, through the layout that the compiler chose.
+"""
+
+from collections.abc import Iterator
+from math import prod
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import msgspec
+import numpy as np
+
+from irlens.analyze.facts import Facts
+from irlens.analyze.issue_table import IssueTable
+from irlens.analyze.traffic.accesses import Reference
+from irlens.analyze.traffic.launch import Launch
+from irlens.analyze.traffic.runs import run
+from irlens.analyze.traffic.values import (
+    Array,
+    Mask,
+    Pointer,
+    TooLargeError,
+    UnknownTrafficError,
+    materialize,
+    taken,
+    truth,
+)
+from irlens.analyze.warp_requests import WarpAccess, count, free_bits, instructions
+from irlens.artifacts import npy
+from irlens.isa.mlir import Module, Operation
+from irlens.model.traffic import Access
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Integers: TypeAlias = NDArray[np.int64]
+    Booleans: TypeAlias = NDArray[np.bool_]
+
+#: Surplus of sectors that is worth a cause, as part of the ideal ones of the access.
+WORTHWHILE = 0.1
+#: The same, as part of the ideal ones of the launch.
+_NOTABLE = 0.05
+#: Bytes that a thread can access at once.
+_WIDEST = 16
+#: Executions of an access by one program that are looked at.
+_MOST_EXECUTIONS = 8
+#: Elements of a tile that are looked at.
+_MOST_ELEMENTS = 1 << 20
+#: How often an address occurs in a tile that repeats elements.
+_REPEATED = 1.5
+
+#: "misaligned": runs start off boundaries. "narrow": a thread's elements lie side by side, and
+#: take several instructions. "warps": several warps access the same elements. "lanes": several
+#: lanes of a warp do, in several requests. "repeated": elements of the tile have the same address.
+#: "short": a request has fewer bytes than a sector. "apart": the elements lie apart.
+Kind: TypeAlias = Literal["misaligned", "narrow", "warps", "lanes", "repeated", "short", "apart"]
+
+
+class SectorCause(msgspec.Struct, frozen=True):
+    """Why an access touches too many sectors.
+
+    Attributes:
+        access: The access.
+        kind: The cause.
+        ideal: The fewest sectors that would do.
+        element_bytes: Bytes of an element.
+        elements: Elements of the tile.
+        threads: Threads of the CTA.
+        warps: Warps of the CTA.
+        copies: Warps that access the same elements; 1 where none do.
+        lane_copies: Lanes of a warp that access the same element; 1 where none do.
+        repeats: How often an address occurs in the tile, on average.
+        request_bytes: Bytes that a request accesses, at most.
+        steps: Bytes from one element to the next along each dimension of the tile; ``None`` where
+            they vary.
+        extents: Elements of a warp along each dimension.
+        lanes_along: The dimension that neighbouring threads go along; ``None`` for a scalar.
+        vector: Elements of a thread that lie side by side, up to 16 bytes.
+        starts: Bytes past a multiple of ``vector`` elements at which they start.
+        uniform_mask: Whether these elements share a mask value.
+        origins: Bytes past a boundary between sectors at which the tiles start, by program and
+            execution.
+    """
+
+    access: Access
+    kind: Kind
+    ideal: int
+    element_bytes: int
+    elements: int
+    threads: int
+    warps: int
+    copies: int
+    lane_copies: int
+    repeats: float
+    request_bytes: int
+    steps: tuple[int | None, ...]
+    extents: tuple[int, ...]
+    lanes_along: int | None
+    vector: int
+    starts: frozenset[int]
+    uniform_mask: bool
+    origins: tuple[tuple[int, ...], ...]
+
+
+def sector_causes(facts: Facts) -> list[SectorCause]:
+    """Return the causes of the accesses of a launch that touch notably too many sectors."""
+    module, traffic, granule = facts.ttir or facts.ttgir, facts.traffic, facts.granule
+    if module is None or traffic is None or facts.ttgir is None or facts.assembly is None:
+        return []
+    grid = facts.config.grid
+    noticed = list(_noticed(traffic.accesses))
+    if grid is None or granule is None or not noticed:
+        return []
+    lines = {each.line for each in noticed}
+    operations = {each.span.line: each for each in module.operations if each.span.line in lines}
+    contents = {name: npy.read(stage) for name, stage in facts.contents.items()}
+    launch = Launch(facts.config.args, grid, contents)
+    try:
+        samples = _samples(module, launch, operations)
+    except UnknownTrafficError:
+        return []
+    table = IssueTable(facts.ttgir, facts.assembly, granule)
+    found = []
+    for access in noticed:
+        operation = operations.get(access.line)
+        tiles = samples.get((access.line, access.argument), [])
+        issued = None if operation is None else table.find(operation, alone=True)
+        if tiles and issued and not isinstance(issued, str):
+            found.append(_cause(access, issued[0], tiles, granule))
+    return found
+
+
+def _noticed(accesses: list[Access]) -> Iterator[Access]:
+    total = sum(each.ideal_sectors or 0 for each in accesses)
+    for each in accesses:
+        if each.sectors is not None and each.ideal_sectors:
+            surplus = each.sectors - each.ideal_sectors
+            if surplus > WORTHWHILE * each.ideal_sectors and surplus > _NOTABLE * total:
+                yield each
+
+
+class _Tile(msgspec.Struct, frozen=True):
+    """One execution of an access by one program: the address of each element, and the mask."""
+
+    program: int
+    offsets: "Integers"
+    mask: "Booleans"
+
+
+class _Visitor:
+    """Collects the tiles of some accesses, by line and argument."""
+
+    def __init__(self, operations: dict[int, Operation]) -> None:
+        self._indices = {each.index: line for line, each in operations.items()}
+        self.tiles: dict[tuple[int, str], list[_Tile]] = {}
+
+    def __call__(self, operation: Operation, access: Reference, programs: Array) -> None:
+        """Take some executions of an access."""
+        line = self._indices.get(operation.index)
+        if line is None or prod(access.shape) > _MOST_ELEMENTS:
+            return
+        tiles = self.tiles.setdefault((line, access.pointer.argument), [])
+        rows = np.arange(min(programs.size, max(0, _MOST_EXECUTIONS - len(tiles))))
+        if not rows.size:
+            return
+        pointer, held = taken(access.pointer, rows), taken(access.mask, rows)
+        assert isinstance(pointer, Pointer)
+        assert isinstance(held, Mask)
+        shape = (rows.size, *access.shape)
+        offsets = np.broadcast_to(materialize(pointer.offset), shape)
+        mask = truth(held)
+        mask = np.broadcast_to(mask.reshape(mask.shape + (1,) * (len(shape) - mask.ndim)), shape)
+        for number in rows:
+            if mask[number].any():
+                tiles.append(_Tile(int(programs[number]), offsets[number], mask[number]))
+
+
+def _samples(
+    module: Module, launch: Launch, operations: dict[int, Operation]
+) -> dict[tuple[int, str], list[_Tile]]:
+    """Return tiles of a few programs of a launch, those in its middle first.
+
+    Raises:
+        UnknownTrafficError: They are unknown.
+    """
+    last = prod(launch.grid) - 1
+    middle = (last + 1) // 2
+    wanted = dict.fromkeys((middle, min(middle + 1, last), last))
+    tiles: dict[tuple[int, str], list[_Tile]] = {}
+    for number in wanted:
+        try:
+            parts = list(
+                run(module, launch, range(number, number + 1), lambda: _Visitor(operations))
+            )
+        except TooLargeError:
+            continue
+        for visitor, _ in parts:
+            for key, found in visitor.tiles.items():
+                tiles.setdefault(key, []).extend(found)
+    return tiles
+
+
+def _cause(access: Access, issued: WarpAccess, tiles: list[_Tile], granule: int) -> SectorCause:
+    counts = [_Losses(issued, tile, granule) for tile in tiles]
+    worst = max(counts, key=lambda each: each.surplus)  # the first of several equal ones
+    layout = issued.layout
+    free = free_bits(layout)
+    register_bits = [bit for n, bit in enumerate(layout.register) if n not in free[0]]
+    lane_bits = [bit for n, bit in enumerate(layout.lane) if n not in free[1]]
+    along = next((n for bit in lane_bits for n, step in enumerate(bit) if step), None)
+    return SectorCause(
+        access=access,
+        kind=worst.kind(),
+        ideal=access.ideal_sectors or 0,
+        element_bytes=issued.element_bytes,
+        elements=prod(layout.shape),
+        threads=layout.lanes * layout.warps,
+        warps=layout.warps,
+        copies=worst.copies,
+        lane_copies=worst.lane_copies,
+        repeats=worst.repeats,
+        request_bytes=worst.request_bytes,
+        steps=_steps(tiles[0].offsets),
+        extents=_extents(layout.shape, [*register_bits, *lane_bits]),
+        lanes_along=along,
+        vector=worst.vector,
+        starts=frozenset().union(*(each.starts for each in counts)),
+        uniform_mask=all(each.uniform_mask for each in counts),
+        origins=_origins(tiles, granule),
+    )
+
+
+def _steps(offsets: "Integers") -> tuple[int | None, ...]:
+    steps = []
+    for axis in range(offsets.ndim):
+        moves = np.diff(offsets, axis=axis).reshape(-1)
+        steps.append(int(moves[0]) if moves.size and (moves == moves[0]).all() else None)
+    return tuple(steps)
+
+
+def _extents(shape: tuple[int, ...], bases: list[tuple[int, ...]]) -> tuple[int, ...]:
+    """Return how many elements along each dimension some bases reach."""
+    return tuple(1 << sum(1 for basis in bases if basis[axis]) for axis in range(len(shape)))
+
+
+def _origins(tiles: list[_Tile], granule: int) -> tuple[tuple[int, ...], ...]:
+    programs: dict[int, list[int]] = {}
+    for tile in tiles:
+        first = int(tile.offsets.reshape(-1)[0]) % granule
+        programs.setdefault(tile.program, []).append(first)
+    return tuple(map(tuple, programs.values()))
+
+
+class _Losses:
+    """Where the sectors of one tile are lost.
+
+    Args:
+        issued: How warps access its elements.
+        tile: The tile.
+        granule: Bytes of a sector.
+    """
+
+    def __init__(self, issued: WarpAccess, tile: _Tile, granule: int) -> None:
+        self._issued = issued
+        self._granule = granule
+        offsets, mask = tile.offsets.reshape(-1), tile.mask.reshape(-1)
+        counted = count(issued, tile.offsets, tile.mask)
+        self._sectors = counted.sectors
+        self._ideal = counted.ideal_sectors
+        self._aligned = counted.runs.aligned_sectors
+        index, active = instructions(issued)
+        self._lanes = active & mask[index[..., 0]]
+        self._places = offsets[index]
+        self._count = index.shape[0] // (issued.layout.warps * issued.layout.blocks)
+        accessed = offsets[mask]
+        self.repeats = accessed.size / np.unique(accessed).size
+        self.request_bytes = int(self._lanes.sum(axis=-1).max()) * issued.width
+        self._by_thread(mask[index])
+
+    @property
+    def surplus(self) -> int:
+        """Sectors beyond the ideal ones."""
+        return self._sectors - self._ideal
+
+    def _by_thread(self, mask: "Booleans") -> None:
+        """Find the elements of each thread that lie side by side, and where they start."""
+        size = self._issued.element_bytes
+        # Dimensions: warps, lanes, elements of a thread.
+        places, held = (
+            np.moveaxis(each.reshape(-1, self._count, *each.shape[1:]), 1, 2).reshape(
+                -1, each.shape[1], self._count * each.shape[2]
+            )
+            for each in (self._places, mask)
+        )
+        self.vector, self.starts, self.uniform_mask = 1, frozenset[int](), True
+        vector = 2
+        while vector * size <= _WIDEST and vector <= places.shape[-1]:
+            groups = places.reshape(-1, places.shape[-1] // vector, vector)
+            masks = held.reshape(groups.shape)
+            both = masks[..., 1:] & masks[..., :-1]
+            if not both.any() or (np.diff(groups, axis=-1) != size)[both].mean() > 0.05:
+                break
+            self.vector = vector
+            starts = groups[..., 0][masks.any(axis=-1)] % (vector * size)
+            self.starts = frozenset(np.unique(starts).tolist())
+            self.uniform_mask = bool((masks.all(axis=-1) == masks.any(axis=-1)).all())
+            vector *= 2
+
+    def kind(self) -> Kind:
+        """Return the cause of most of the surplus."""
+        half = self.surplus / 2
+        if self._sectors - self._aligned >= half:
+            return "misaligned"
+        wide = self.vector * self._issued.element_bytes // self._issued.width
+        if self.repeats < _REPEATED and self._sectors - self._distinct(max(1, wide)) >= half:
+            return "narrow"
+        by_warp, by_program = self._distinct(self._count), self._distinct(len(self._lanes))
+        if self.copies > 1 and by_warp - by_program >= half:
+            return "warps"
+        if self.repeats >= _REPEATED and self._sectors - by_program >= half:
+            return "repeated"
+        if self.lane_copies > 1 and self._sectors - by_warp >= half:
+            return "lanes"
+        apart = by_program - self._ideal >= half or self.request_bytes >= self._granule
+        return "apart" if apart else "short"
+
+    @property
+    def copies(self) -> int:
+        """Warps that access the same elements; 1 where none do."""
+        # One thread alone stores an element, or copies it.
+        is_load = self._issued.direction == "load"
+        return 1 << len(free_bits(self._issued.layout)[2]) if is_load else 1
+
+    @property
+    def lane_copies(self) -> int:
+        """Lanes of a warp that access the same element; 1 where none do."""
+        is_load = self._issued.direction == "load"
+        return 1 << len(free_bits(self._issued.layout)[1]) if is_load else 1
+
+    def _distinct(self, together: int) -> int:
+        """Return the sectors that so many requests in a row touch, each counted once for them."""
+        first = self._places[..., 0]
+        groups = np.broadcast_to((np.arange(len(first)) // together)[:, None], first.shape)
+        begin = first // self._granule
+        end = (first + self._issued.width - 1) // self._granule
+        pairs = np.stack(
+            [
+                np.concatenate((groups[self._lanes], groups[self._lanes])),
+                np.concatenate((begin[self._lanes], end[self._lanes])),
+            ]
+        )
+        return int(np.unique(pairs, axis=1).shape[1])

@@ -1,0 +1,133 @@
+"""A program takes the same elements several times: in several warps, lanes or rows of a tile.
+
+## What it means
+
+A tile with fewer elements than the program has threads is held by several warps, and each of them
+loads it: 64 elements with `num_warps=4`, where two warps have a thread for each. Stores are made by
+one of these warps alone.
+
+A tile of few elements that is broadcast to a larger one may be loaded in the layout of the larger
+one, where lanes hold the same element and a warp takes one request for each element.
+
+The same happens inside a tile whose addresses repeat: where the address does not depend on one of
+its dimensions, where `offsets // 2` names each element twice, or where the rows of a tile are
+windows that overlap. A request takes each sector once, but the tile's other requests take it again.
+
+The finding is reported where such an access touches a tenth more sectors than hold its distinct
+bytes, and at least half of these for this reason. The L1 serves most of them, so less is saved in
+DRAM; requests, registers and instructions are saved too.
+
+## Example
+
+```python
+offsets = tl.program_id(0) * 64 + tl.arange(0, 64)     # num_warps=4: 128 threads
+x = tl.load(x_ptr + offsets)
+```
+
+## What to do
+
+* Fewer elements than threads: compile with as few warps as have a thread for each element and fill
+  their sectors (AMD: lines), or let a program compute several rows.
+* An address that does not depend on a dimension: load the tile without it and broadcast the value
+  (`tl.load(pointers)[:, None]`), not the pointers.
+* Elements that repeat, or windows that overlap: load each element once and spread it
+  (`tl.reshape` of a broadcast, `tl.gather`), if requests limit the kernel.
+
+## Targets
+
+NVIDIA and AMD, where the launch is known.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from irlens.analyze.facts import Facts
+from irlens.model.report import Severity
+from irlens.rules import Match
+
+if TYPE_CHECKING:
+    from irlens.analyze.sector_causes import SectorCause
+
+CODE = "IRL309"
+NAME = "repeated-elements"
+SEVERITY: Severity = "note"
+
+
+def find(facts: Facts) -> Iterator[Match]:
+    """Yield a finding for each access that mostly takes the same elements again."""
+    for cause in facts.sector_causes:
+        if cause.kind in ("warps", "lanes", "repeated"):
+            yield _finding(facts, cause)
+
+
+def _finding(facts: Facts, cause: "SectorCause") -> Match:
+    access, words = cause.access, facts.words
+    if cause.kind == "repeated":
+        complaint, hint = _repeated(cause)
+    else:
+        complaint, hint = (_warps if cause.kind == "warps" else _lanes)(facts, cause)
+    place = f" at {access.source}" if access.source is not None else ""
+    return Match(
+        message=(
+            f"the {access.direction}{place} {complaint}, and its {access.requests or 0:,} requests"
+            f" touch {access.sectors or 0:,} {words.granule}s of {facts.granule} B where"
+            f" {cause.ideal:,} would do"
+        ),
+        hint=hint,
+        stage="ttir",
+        line=access.line,
+        source=access.source,
+    )
+
+
+def _warps(facts: Facts, cause: "SectorCause") -> tuple[str, str]:
+    warp, thread = facts.words.warp, facts.words.thread
+    repeated = f"in each of {cause.copies} {warp}s"
+    if cause.elements == 1:
+        return (
+            f"takes the same element {repeated}",
+            f"give each program more work, or fewer {warp}s (num_warps)",
+        )
+    if cause.elements < cause.threads:
+        full = cause.elements * cause.element_bytes // (facts.granule or 1)
+        fewer = max(1, min(cause.warps // cause.copies, full))
+        return (
+            f"takes the same elements {repeated}: the tile has {cause.elements} elements for"
+            f" {cause.threads} {thread}s",
+            f"num_warps {fewer}, or a tile of {cause.threads} elements or more",
+        )
+    return (
+        f"takes the same elements {repeated}, whose layout repeats them",
+        f"fewer {warp}s (num_warps), or a tile that is wider along this dimension",
+    )
+
+
+def _lanes(facts: Facts, cause: "SectorCause") -> tuple[str, str]:
+    warp, thread = facts.words.warp, facts.words.thread
+    return (
+        f"takes each element in {cause.lane_copies} {thread}s of a {warp}: its layout is that of a"
+        " tile that the value is broadcast to",
+        f"a tile of {cause.threads} elements or more keeps a layout of its own; or fewer {warp}s"
+        " (num_warps)",
+    )
+
+
+def _repeated(cause: "SectorCause") -> tuple[str, str]:
+    times = f"{cause.repeats:.3g} times"
+    still = [n for n, step in enumerate(cause.steps) if step == 0]
+    if still:
+        return (
+            f"takes each element {times}: its address does not depend on dimension {still[0]} of"
+            " the tile",
+            "load the tile without this dimension, and broadcast the value instead of the pointers",
+        )
+    known = [step for step in cause.steps if step]
+    if len(known) == len(cause.steps) > 1:
+        return (
+            f"takes each element {times}: the rows of the tile are windows that overlap",
+            "load each element once and spread it over the windows with tl.gather",
+        )
+    return (
+        f"takes each element {times}: neighbours in the tile have the same address",
+        "load each element once and repeat the value (tl.reshape of a broadcast, or tl.gather)",
+    )

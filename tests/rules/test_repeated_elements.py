@@ -1,0 +1,58 @@
+from collections.abc import Callable
+
+import pytest
+
+from irlens.model.report import Finding
+
+CODE = "IRL309"
+Look = Callable[..., list[Finding]]
+
+
+def test_shows_more_threads_than_elements(look: Look) -> None:
+    """Two of four warps have a thread for each of 64 elements, and the other two load them too."""
+    (finding,) = look(CODE, "sectors.py:few_elements")
+    assert finding.message.endswith(
+        " takes the same elements in each of 2 warps: the tile has 64 elements for 128 threads, and"
+        " its 16,384 requests touch 32,768 sectors of 32 B where 16,384 would do"
+    )
+    assert finding.hint == "num_warps 2, or a tile of 128 elements or more"
+    assert look(CODE, "sectors.py:few_elements", num_warps=2) == []
+    assert look(CODE, "sectors.py:few_elements", D=128) == []
+
+
+@pytest.mark.parametrize(("target", "warps"), [("mi300x", 1), ("rx7900xtx", 1)])
+def test_fewer_waves_fill_a_line_on_amd(target: str, warps: int, look: Look) -> None:
+    """64 elements are 128 bytes, a line: more than one wave would take it several times."""
+    (finding,) = look(CODE, "sectors.py:few_elements", target)
+    assert finding.hint.startswith(f"num_warps {warps}, ")
+    assert look(CODE, "sectors.py:few_elements", target, num_warps=warps) == []
+    assert look("IRL302", "sectors.py:few_elements", target, num_warps=warps) == []
+
+
+@pytest.mark.parametrize(
+    ("kernel", "complaint", "remedy"),
+    [
+        ("repeated", "128 times: its address does not depend on dimension 1 of the tile", "spread"),
+        ("windows", "7.79 times: the rows of the tile are windows that", "gathered_windows"),
+        ("upsample", "2 times: neighbours in the tile have the same address", "doubled"),
+    ],
+)
+def test_shows_elements_that_repeat(kernel: str, complaint: str, remedy: str, look: Look) -> None:
+    (finding,) = look(CODE, f"sectors.py:{kernel}")
+    assert f"takes each element {complaint}" in finding.message
+    assert [each for each in look(CODE, f"sectors.py:{remedy}") if "times" in each.message] == []
+    for code in ("IRL301", "IRL302", "IRL307"):
+        assert look(code, f"sectors.py:{kernel}") == []  # padding rows would not help
+
+
+def test_shows_the_layout_of_a_larger_tile(look: Look) -> None:
+    (finding,) = look(CODE, "sectors.py:spread")
+    assert "in 32 threads of a warp: its layout is that of a tile that" in finding.message
+    assert finding.hint.startswith("a tile of 128 elements or more")
+    assert look(CODE, "sectors.py:spread", M=128, N=32) == []
+
+
+def test_silent_where_each_element_is_taken_once(look: Look) -> None:
+    assert look(CODE, "softmax") == []
+    assert look(CODE, "sectors.py:column_bias") == []
+    assert look(CODE, "sectors.py:transpose") == []
