@@ -66,7 +66,8 @@ def _finding(facts: Facts, cause: "SectorCause") -> Match:
         complaint, hint = _repeated(cause)
     else:
         complaint, hint = (_warps if cause.kind == "warps" else _lanes)(facts, cause)
-    place = f" at {access.source}" if access.source is not None else ""
+    place = f" of {access.argument}"
+    place += f" at {access.source}" if access.source is not None else ""
     return Match(
         message=(
             f"the {access.direction}{place} {complaint}, and its {access.requests or 0:,} requests"

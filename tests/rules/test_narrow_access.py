@@ -162,8 +162,8 @@ def test_shows_neighbours_of_a_stencil(look: Look, facts_of: Callable[..., Facts
     left, right = look(CODE, "sectors.py:stencil")
     assert (
         "moves 4 B per thread at a time, and 16 B of each thread are side by side: they are"
-        " shifted, and start 1 element before a multiple of 16 B; its 31,252 requests touch 507,812 sectors"
-        " of 32 B where 125,000 would do"
+        " shifted, and start 1 element before a multiple of 16 B; its 31,252 requests touch"
+        " 507,812 sectors of 32 B where 125,000 would do"
     ) in left.message
     assert "start 1 element past a multiple of 16 B" in right.message
     assert left.hint == "give each thread one element (a tile of 128 elements or num_warps 32)"

@@ -43,12 +43,18 @@ _PRODUCTS = frozenset(
         "convolution_overrideable", "addmm_activation", "_addmm_activation",
     }
 )  # fmt: skip
-_GATHERS = frozenset({"index", "index_select", "gather", "embedding", "take", "_unsafe_index"})
+_GATHERS = frozenset(
+    {
+        "index", "index_select", "gather", "embedding", "take", "_unsafe_index", "masked_select",
+        "_unsafe_masked_index",
+    }
+)  # fmt: skip
 _SCATTERS = frozenset(
     {
         "index_put", "index_put_", "_index_put_impl_", "_unsafe_index_put", "scatter", "scatter_",
         "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add",
         "index_add_", "index_copy", "index_copy_", "embedding_dense_backward", "put_",
+        "put", "index_reduce", "index_reduce_", "_unsafe_masked_index_put_accumulate",
         "masked_scatter", "masked_scatter_", "index_fill", "index_fill_",
     }
 )  # fmt: skip

@@ -16,6 +16,11 @@ from torch.utils._pytree import tree_leaves
 from irlens.compiler.calls.dtypes import DTYPES
 from irlens.compiler.capture_files import Launch
 from irlens.compiler.operations.kinds import folded_axes, kind_of, overwrites, short_name
+from irlens.compiler.operations.touched import (
+    is_named_by_data,
+    scattered_elements,
+    touched_reads,
+)
 from irlens.model.operations import (
     CompiledGraph,
     OperationKind,
@@ -40,7 +45,8 @@ _INSTALLED = ("/site-packages/", "/dist-packages/", "<frozen ", f"{Path(__file__
 _MOST_OPERATIONS = 50_000
 _GATHERED = "a gather reads at most as many elements as it writes; which ones depends on data"
 _SCATTERED = "a scatter writes at most as many elements as it is given; which ones depends on data"
-
+_NAMED = "an operator reads at most one element for each index; which ones depends on data"
+_AT_MOST = {"gather": _GATHERED, "scatter": _SCATTERED}
 
 #: The log of this process, if there is one.
 _ACTIVE: list["OperationLog"] = []
@@ -137,7 +143,10 @@ class OperationLog:
         if kind in ("reduction", "normalization") and taken:
             space = tuple(taken[0].shape)
             axes = folded_axes(function, arguments, space)
-        reads, writes = list(map(self.region, taken)), list(map(self.region, written))
+        parts = touched_reads(function, arguments, results, self.region)
+        taken = [each for each in taken if parts.get(id(each), each) is not None]
+        reads = [parts.get(id(each)) or self.region(each) for each in taken]
+        writes = list(map(self.region, written))
         if kind == "gather" and reads:
             reads[0] = msgspec.structs.replace(reads[0], most=prod(writes[0].shape))
         if kind == "scatter" and changed:
@@ -163,7 +172,9 @@ class OperationLog:
                 axes=axes,
                 source=_user_line(self.generated),
                 graph=self.graph,
-                at_most={"gather": _GATHERED, "scatter": _SCATTERED}.get(kind, ""),
+                at_most=_AT_MOST.get(
+                    kind, _NAMED if is_named_by_data(short_name(function)) else ""
+                ),
             )
         )
 
@@ -288,7 +299,9 @@ def _scattered(
     It reads those elements where it adds to them.
     """
     sources = reads[1:]
-    most = max((prod(each.shape) for each in sources), default=0)
+    most = scattered_elements(function, arguments)
+    if most is None:
+        most = max((prod(each.shape) for each in sources), default=0)
     some = msgspec.structs.replace(writes[0], most=most)
     name = short_name(function)
     adds = "add" in name or "reduce" in name or arguments.get("accumulate") is True
