@@ -20,7 +20,7 @@ from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError, IrlensError
 from irlens.model.report import Report, Severity
 from irlens.session.entry_index import Indexed, key_of_capture
-from irlens.session.reports import recall, report_of
+from irlens.session.reports import complete_report, recall_complete
 from irlens.session.workbench import Entry, is_early
 
 # The first screen appears before any entry is read, and sooner without these.
@@ -156,7 +156,7 @@ def entry_of_report(key: str, report: Report, place: str) -> Entry:
 def read_entry(key: str, capture: Capture, place: str) -> Entry:
     """Return the complete entry of a capture, or one that says why it cannot be read."""
     try:
-        report = report_of(capture)
+        report = complete_report(capture)
     except IrlensError as error:
         return Entry(key=key, kernel=capture.kernel, problem=error.message, place=place)
     return _complete(key, capture, report, place)
@@ -174,7 +174,7 @@ def recall_entries(unread: Sequence[Unread]) -> Iterator[tuple[Unread, Entry | N
     """
     misses = 0
     for key, capture, place in unread:
-        report = recall(capture) if misses < _MOST_MISSES else None
+        report = recall_complete(capture) if misses < _MOST_MISSES else None
         misses = misses + 1 if report is None else 0
         entry = None if report is None else _complete(key, capture, report, place)
         yield (key, capture, place), entry

@@ -24,7 +24,7 @@ from irlens.session import entries
 from irlens.session.compilation import Compilations
 from irlens.session.entries import Item, Uncompiled, key_of
 from irlens.session.entry_index import EntryIndex, Indexed, can_index
-from irlens.session.reports import report_of
+from irlens.session.reports import complete_report, report_of
 from irlens.session.session import Session
 from irlens.session.subject import Configurations, is_compiled, saved_reports
 from irlens.session.suggest import Suggester
@@ -220,7 +220,8 @@ class InteractiveSession:
         item = self._item(key)
         if isinstance(item, Report):
             return item
-        report = report_of(self._capture(key), sass=sass)
+        capture = self._capture(key)
+        report = report_of(capture, sass=True) if sass else complete_report(capture)
         self._reports[key, sass] = report
         if len(self._reports) > _MAX_REPORTS:
             self._reports.popitem(last=False)

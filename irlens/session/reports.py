@@ -14,6 +14,7 @@ from irlens.session.background import Due, disassembling, preparing
 if TYPE_CHECKING:
     from irlens.artifacts.code_listings import CodeListings
     from irlens.model.report import Report
+    from irlens.report.inspection import Inspection
 
 #: Captures that are disassembled unless asked otherwise: each takes nvdisasm half a second, once.
 _MOST_DISASSEMBLED = 8
@@ -50,6 +51,30 @@ def report_of(
         report = report_of(capture)
         unknown = report.unknown | {"pressure.sass": error.message}
         return replace(report, unknown=unknown)
+
+
+def needs_machine_code(inspected: "Report | Inspection") -> bool:
+    """Whether findings depend on machine code that was not read: accesses to local memory."""
+    uses_local_memory = bool(inspected.resources.local_bytes) and "cubin" in inspected.stages
+    return uses_local_memory and inspected.spills is None
+
+
+def complete_report(capture: Capture) -> "Report":
+    """Return a capture's report with all of its findings; few captures need machine code for it.
+
+    Raises:
+        ArtifactError: An artifact is broken or gone.
+    """
+    report = report_of(capture)
+    return report_of(capture, sass=None) if needs_machine_code(report) else report
+
+
+def recall_complete(capture: Capture) -> "Report | None":
+    """Return what ``complete_report`` would return if it is remembered, ``None`` otherwise."""
+    report = recall(capture)
+    if report is None or not needs_machine_code(report):
+        return report
+    return recall(capture, sass=None)
 
 
 def recall(capture: Capture, sass: bool | None = False) -> "Report | None":

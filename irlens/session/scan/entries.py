@@ -10,8 +10,8 @@ from irlens.artifacts.entries import Broken, Listing, list_files, read_entry
 from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError
 from irlens.model.scan import ScanValue
-from irlens.session.reports import report_of
-from irlens.session.scan.columns import read_values
+from irlens.session.reports import complete_report, needs_machine_code, report_of
+from irlens.session.scan.columns import FINDINGS, read_values
 
 #: The key of a full report in the cache of reports.
 REPORT = "report"
@@ -51,9 +51,14 @@ def read_rows(directory: Path, keys: Sequence[str], listing: Listing | None = No
 
 def _row(capture: Capture, keys: Sequence[str]) -> dict[str, ScanValue]:
     if REPORT in keys:
-        row: dict[str, ScanValue] = {REPORT: report_cache.key(capture, sass=False)}
+        report = complete_report(capture)
+        sass = report.pressure.sass is not None
+        row: dict[str, ScanValue] = {REPORT: report_cache.key(capture, sass=sass)}
         others = [key for key in keys if key != REPORT]
-        return row | dict(read_values(capture, report_of(capture), others))
+        return row | dict(read_values(capture, report, others))
     from irlens.report.inspection import Inspection
 
-    return dict(read_values(capture, Inspection(capture), keys))
+    inspection = Inspection(capture)
+    if FINDINGS in keys and needs_machine_code(inspection):
+        return dict(read_values(capture, report_of(capture, sass=None), keys))
+    return dict(read_values(capture, inspection, keys))

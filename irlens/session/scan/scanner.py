@@ -271,8 +271,9 @@ class Scanner:
         try:
             captures = [each for each in load(directory) if isinstance(each, Capture)]
             for capture in captures:
-                if report_cache.key(capture, sass=False) == row[REPORT]:
-                    return report_of(capture)
+                for sass in (False, True):
+                    if report_cache.key(capture, sass=sass) == row[REPORT]:
+                        return report_of(capture, sass=sass)
         except ArtifactError as error:
             self._skip(Broken(directory, error.message))
             return None
