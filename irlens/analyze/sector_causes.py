@@ -77,6 +77,7 @@ class SectorCause(msgspec.Struct, frozen=True):
         steps: Bytes from one element to the next along each dimension of the tile; ``None`` where
             they vary.
         extents: Elements of a warp along each dimension.
+        run: Elements of the tile that lie side by side before the address jumps, on average.
         lanes_along: The dimension that neighbouring threads go along; ``None`` for a scalar.
         vector: Elements of a thread that lie side by side, up to 16 bytes.
         starts: Bytes past a multiple of ``vector`` elements at which they start.
@@ -98,6 +99,7 @@ class SectorCause(msgspec.Struct, frozen=True):
     request_bytes: int
     steps: tuple[int | None, ...]
     extents: tuple[int, ...]
+    run: float
     lanes_along: int | None
     vector: int
     starts: frozenset[int]
@@ -225,6 +227,7 @@ def _cause(access: Access, issued: WarpAccess, tiles: list[_Tile], granule: int)
         request_bytes=worst.request_bytes,
         steps=_steps(tiles[0].offsets),
         extents=_extents(layout.shape, [*register_bits, *lane_bits]),
+        run=_run(tiles[0].offsets, issued.element_bytes),
         lanes_along=along,
         vector=worst.vector,
         starts=frozenset().union(*(each.starts for each in counts)),
@@ -239,6 +242,11 @@ def _steps(offsets: "Integers") -> tuple[int | None, ...]:
         moves = np.diff(offsets, axis=axis).reshape(-1)
         steps.append(int(moves[0]) if moves.size and (moves == moves[0]).all() else None)
     return tuple(steps)
+
+
+def _run(offsets: "Integers", size: int) -> float:
+    moves = np.diff(offsets.reshape(-1))
+    return offsets.size / (1 + int((moves != size).sum()))
 
 
 def _extents(shape: tuple[int, ...], bases: list[tuple[int, ...]]) -> tuple[int, ...]:

@@ -42,6 +42,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from irlens.analyze.facts import Facts
+from irlens.analyze.narrow_accesses import narrowed_by_address
 from irlens.analyze.request_runs import Runs
 from irlens.model.report import Severity
 from irlens.rules import Match
@@ -57,8 +58,12 @@ NEEDS = ("traffic", "sectors")
 
 def find(facts: Facts) -> Iterator[Match]:
     """Yield a finding for each access whose runs mostly start off the boundaries of sectors."""
-    for cause in facts.sector_causes:
-        counted = facts.requests(cause.access.line) if cause.kind == "misaligned" else None
+    causes = [each for each in facts.sector_causes if each.kind == "misaligned"]
+    narrow = narrowed_by_address(facts) if causes else frozenset()
+    for cause in causes:
+        counted = facts.requests(cause.access.line)
+        if (cause.access.direction, cause.access.source) in narrow:
+            continue  # IRL301 has it
         if counted is not None and facts.granule is not None:
             yield _finding(facts, cause, counted.runs, facts.granule)
 

@@ -59,12 +59,19 @@ NEEDS = ("ttir", "ttgir", "sectors")
 
 #: Tolerated ratio of touched to needed sectors, or lines.
 _TOLERATED = 2
-#: Elements between neighbours up to which a tile of all of them is the better one.
-_CLOSE = 4
-_INTERLEAVED = (
-    "load all {} parts as one contiguous tile and take them apart (tl.reshape, tl.split), or store"
-    " them apart"
-)
+#: Elements between neighbours that a tile of all parts can have: ``tl.split`` takes two apart.
+_CLOSE = (2, 4)
+_INTERLEAVED = {
+    "load": (
+        "load all {} parts as one contiguous tile and take them apart (tl.reshape, tl.split), or"
+        " keep them apart in memory"
+    ),
+    "store": (
+        "put all {} parts together (tl.join, tl.reshape) and store one contiguous tile, or keep"
+        " them apart in memory"
+    ),
+}
+_ROWS = "let a dimension of the tile follow the contiguous rows, in place of // and %"
 _SORT = "sort the indices, or let each of them name a longer row"
 _APART = "let neighbouring threads access the dimension that is contiguous in memory"
 _SHORT = "make the tile wider along the dimension that is contiguous in memory"
@@ -84,7 +91,7 @@ def find(facts: Facts) -> Iterator[Match]:
             continue  # products have layouts of their own, which no kernel can choose
         tile, cause = warp_tile(access, layout), causes.get(access.line)
         if facts.requests(access.line) is None:
-            reasons = _estimated(facts, tile) if tile is not None else None
+            reasons = _estimated(facts, access, tile) if tile is not None else None
         else:
             reasons = _counted(facts, access, tile, cause) if cause is not None else None
         if reasons is None:
@@ -139,11 +146,13 @@ def _apart(
         pairs = zip(cause.steps, cause.extents, strict=True)
         steps = _known([step for step, extent in pairs if extent > 1])
     if steps:
-        return _distance(tile, steps)
+        return _distance(tile, steps, access.direction)
     if facts.ttir is not None:
         operation = next(each for each in facts.ttir.operations if each.span.line == access.line)
         if any(each.name == "tt.load" for each in computed_from(facts.ttir, operation)[:-1]):
             return "its addresses are loaded from memory and lie apart", _SORT
+    if cause.run > 1.5:
+        return f"its neighbours lie side by side in rows of {cause.run:.3g} on average", _ROWS
     return f"the addresses of a {facts.words.warp} are far apart", _APART
 
 
@@ -169,12 +178,12 @@ def _other_order(facts: Facts, access: Access, cause: "SectorCause") -> tuple[st
     return None
 
 
-def _estimated(facts: Facts, tile: WarpTile) -> tuple[str, str] | None:
+def _estimated(facts: Facts, access: Access, tile: WarpTile) -> tuple[str, str] | None:
     """Return what is wrong with a warp's tile, and a hint; ``None`` if nothing is known to be."""
     steps = tile.steps(facts)
     known = _known(steps)
     if known is not None:
-        return _touches(facts, tile, known)
+        return _touches(facts, access, tile, known)
     symbol, unknown = tile.axes[0].symbol, steps.count(None)
     if tile.element_bytes in steps or symbol is None or unknown > 1:
         return None
@@ -184,18 +193,20 @@ def _estimated(facts: Facts, tile: WarpTile) -> tuple[str, str] | None:
     return f"neighbours in the tile are {name} elements apart, which is not known to be 1", _APART
 
 
-def _touches(facts: Facts, tile: WarpTile, steps: list[int]) -> tuple[str, str] | None:
+def _touches(
+    facts: Facts, access: Access, tile: WarpTile, steps: list[int]
+) -> tuple[str, str] | None:
     """Count the sectors of a warp's tile, and complain if there are too many."""
     granule, words = facts.granule, facts.words
     if granule is None or not _is_scattered(tile, steps, granule):
         return None
     touched, needed = touched_granules(tile, steps, granule)
-    apart, hint = _distance(tile, steps)
+    apart, hint = _distance(tile, steps, access.direction)
     touches = f"a {words.warp} touches {touched} {words.granule}s of {granule} B"
     return f"{apart}, and {touches} where {needed} would do", hint
 
 
-def _distance(tile: WarpTile, steps: list[int]) -> tuple[str, str]:
+def _distance(tile: WarpTile, steps: list[int], direction: str) -> tuple[str, str]:
     """Return what is how far apart, and a hint.
 
     Neighbours may be contiguous, but too few of them: then their rows are apart.
@@ -210,7 +221,7 @@ def _distance(tile: WarpTile, steps: list[int]) -> tuple[str, str]:
                 _SHORT,
             )
     apart = abs(steps[0]) // size
-    hint = _INTERLEAVED.format(apart) if 1 < apart <= _CLOSE else _APART
+    hint = _INTERLEAVED[direction].format(apart) if apart in _CLOSE else _APART
     return f"neighbours in the tile are {apart:,} elements apart", hint
 
 

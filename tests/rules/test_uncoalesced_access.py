@@ -134,6 +134,19 @@ def test_shows_a_contiguous_dimension_that_the_compiler_does_not_know(
     assert look(CODE, "sectors.py:told_columns", target) == []
 
 
+def test_shows_rows_that_indices_cut(look: Look) -> None:
+    """28 of 30 pixels of a row: indices with // and % jump after each row."""
+    (finding,) = look(CODE, "sectors.py:inner")
+    assert "its neighbours lie side by side in rows of 25.6 on average" in finding.message
+    assert finding.hint.startswith("let a dimension of the tile follow the contiguous rows")
+
+
+def test_shows_interleaved_stores(look: Look) -> None:
+    found = look(CODE, "sectors.py:interleave")
+    assert [each.hint.partition(" (")[0] for each in found] == ["put all 2 parts together"] * 2
+    assert look(CODE, "sectors.py:joined") == []
+
+
 def test_shows_interleaved_channels(look: Look) -> None:
     (finding,) = look(CODE, "sectors.py:channels_last")
     assert "neighbours in the tile are 48 elements apart" in finding.message

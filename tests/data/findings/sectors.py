@@ -168,6 +168,23 @@ IRLENS_KERNELS = {
         "constexprs": {"sm": 1, "B": 64},
         "grid": ["m // B", "n // B"],
     },
+    "inner": {
+        "args": {"x": "fp16[64, 30, 30]", "y": "fp16[64, 784]"},
+        "constexprs": {"BLOCK": 128},
+        "grid": [7, 64],
+    },
+    "interleave": {
+        "sizes": {"n": 65536},
+        "args": {"x": "fp32[n]", "y": "fp32[2 * n]"},
+        "constexprs": {"BLOCK": 512},
+        "grid": ["n // BLOCK"],
+    },
+    "joined": {
+        "sizes": {"n": 65536},
+        "args": {"x": "fp32[n]", "y": "fp32[2 * n]"},
+        "constexprs": {"BLOCK": 512},
+        "grid": ["n // BLOCK"],
+    },
 }  # fmt: skip
 
 
@@ -404,3 +421,31 @@ def told_columns(x, y, sm: tl.constexpr, sn, B: tl.constexpr):
     n = tl.program_id(1) * B + tl.arange(0, B)
     at = m[:, None] * sm + n[None, :] * sn
     tl.store(y + at, tl.load(x + at))
+
+
+@triton.jit
+def inner(x, y, BLOCK: tl.constexpr):
+    """Copy an image without its border."""
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    channel = tl.program_id(1)
+    inside = i < 784
+    at = channel * 900 + (i // 28 + 1) * 30 + i % 28 + 1
+    tl.store(y + channel * 784 + i, tl.load(x + at, mask=inside), mask=inside)
+
+
+@triton.jit
+def interleave(x, y, BLOCK: tl.constexpr):
+    """Store a value and its square side by side."""
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    value = tl.load(x + i)
+    tl.store(y + 2 * i, value)
+    tl.store(y + 2 * i + 1, value * value)
+
+
+@triton.jit
+def joined(x, y, BLOCK: tl.constexpr):
+    """Store the same as one contiguous tile: the remedy of ``interleave``."""
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    value = tl.load(x + i)
+    both = tl.reshape(tl.join(value, value * value), (2 * BLOCK,))
+    tl.store(y + tl.program_id(0) * 2 * BLOCK + tl.arange(0, 2 * BLOCK), both)
