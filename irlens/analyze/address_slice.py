@@ -21,18 +21,24 @@ _SUMS = frozenset({"arith.addi", "arith.subi", "tt.addptr"})
 _DIVISIONS = frozenset({"arith.remsi", "arith.remui", "arith.divsi", "arith.divui"})
 
 
-def computed_from(module: Module, operation: Operation) -> tuple[Operation, ...]:
+def computed_from(
+    module: Module, operation: Operation, operands: int | None = None
+) -> tuple[Operation, ...]:
     """Return the operations that an operation's operands are computed from, in order.
 
     Of a loop or a branch all that it yields counts.
+
+    Args:
+        module: The ttir.
+        operation: Any operation.
+        operands: Only the first so many of its operands; all if ``None``.
     """
     values = Values(module)
     pending, seen = [operation], set[int]()
     while pending:
         each = pending.pop()
-        before = [
-            module.operations[value.operation] for value in values.operands[each.index] if value
-        ]
+        read = values.operands[each.index][: operands if each is operation else None]
+        before = [module.operations[value.operation] for value in read if value]
         if each.regions and each.name != "tt.func":
             before += [inner for inner in module.body(each) if inner.name == "scf.yield"]
         for other in before:

@@ -40,13 +40,14 @@ and CDNA 5 it is not, and only strides of unknown value are reported.
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from irlens.analyze.address_slice import computed_from
 from irlens.analyze.addresses import Access, divisors
 from irlens.analyze.facts import Facts
 from irlens.analyze.warp_tiles import WarpTile, blocked_layouts, touched_granules, warp_tile
 from irlens.model.report import Severity
+from irlens.model.source import SourceLocation
 from irlens.rules import Match
 
 if TYPE_CHECKING:
@@ -79,36 +80,69 @@ _SHORT = "make the tile wider along the dimension that is contiguous in memory"
 
 def find(facts: Facts) -> Iterator[Match]:
     """Yield a finding for each access whose neighbouring threads are far apart."""
+    causes = {each.access.line: each for each in facts.sector_causes}
+    known = set()
+    reported = set()
+    for access, tile in _accesses(facts):
+        known.add(access.line)
+        place = (access.direction, access.source)
+        if tile is None or access.source is None or place in reported:
+            continue  # products have layouts of their own, which no kernel can choose
+        cause = causes.get(access.line)
+        if facts.requests(access.line) is None:
+            reasons = _estimated(facts, access, tile.tile) if tile.tile is not None else None
+        else:
+            reasons = _counted(facts, cause, access, tile.tile) if cause is not None else None
+        if reasons is not None:
+            reported.add(place)
+            yield _match(reasons, access.direction, access.source, "ttir", access.line)
+    for line, cause in causes.items():
+        # Accesses through block pointers, and those of Gluon, whose ttir has none.
+        reasons = _counted(facts, cause) if line not in known else None
+        if reasons is not None:
+            stage = "ttir" if facts.ttir is not None else "ttgir"
+            yield _match(reasons, cause.access.direction, cause.access.source, stage, line)
+
+
+class _Held(NamedTuple):
+    """What one warp holds of a tensor in a blocked layout, if its steps are even."""
+
+    tile: WarpTile | None
+
+
+def _accesses(facts: Facts) -> Iterator[tuple[Access, _Held | None]]:
+    """Yield the accesses of the ttir, and what a warp holds; ``None`` for other layouts."""
     if facts.ttir is None or facts.ttgir is None or facts.addresses is None:
         return
     layouts = blocked_layouts(facts.ttgir)
-    causes = {each.access.line: each for each in facts.sector_causes}
-    reported = set()
     for access in facts.addresses.accesses(divisors(facts.ttir)):
-        place = (access.direction, access.source)
         layout = layouts.get((access.direction, access.location))
-        if layout is None or access.source is None or place in reported:
-            continue  # products have layouts of their own, which no kernel can choose
-        tile, cause = warp_tile(access, layout), causes.get(access.line)
-        if facts.requests(access.line) is None:
-            reasons = _estimated(facts, access, tile) if tile is not None else None
-        else:
-            reasons = _counted(facts, access, tile, cause) if cause is not None else None
-        if reasons is None:
-            continue
-        complaint, hint = reasons
-        reported.add(place)
-        yield Match(
-            message=f"the {access.direction} at {access.source} is not coalesced: {complaint}",
-            hint=hint,
-            stage="ttir",
-            line=access.line,
-            source=access.source,
-        )
+        yield access, None if layout is None else _Held(warp_tile(access, layout))
+
+
+def _match(
+    reasons: tuple[str, str],
+    direction: str,
+    source: SourceLocation | None,
+    stage: str,
+    line: int,
+) -> Match:
+    complaint, hint = reasons
+    place = f" at {source}" if source is not None else ""
+    return Match(
+        message=f"the {direction}{place} is not coalesced: {complaint}",
+        hint=hint,
+        stage=stage,
+        line=line,
+        source=source,
+    )
 
 
 def _counted(
-    facts: Facts, access: Access, tile: WarpTile | None, cause: "SectorCause"
+    facts: Facts,
+    cause: "SectorCause",
+    access: Access | None = None,
+    tile: WarpTile | None = None,
 ) -> tuple[str, str] | None:
     """Return what is wrong with an access whose requests are known, and a hint."""
     if cause.kind not in ("apart", "short"):
@@ -134,29 +168,32 @@ def _short(facts: Facts, cause: "SectorCause") -> tuple[str, str]:
 
 
 def _apart(
-    facts: Facts, access: Access, tile: WarpTile | None, cause: "SectorCause"
+    facts: Facts, access: Access | None, tile: WarpTile | None, cause: "SectorCause"
 ) -> tuple[str, str]:
     """Return how far apart the elements of a warp are, and a hint."""
-    untold = _other_order(facts, access, cause)
+    untold = _other_order(access, cause) if access is not None else None
     if untold is not None:
         return untold
     steps = _known(tile.steps(facts)) if tile is not None else None
     if tile is None or steps is None:
-        tile = WarpTile(tuple(each for each in cause.extents if each > 1), (), cause.element_bytes)
-        pairs = zip(cause.steps, cause.extents, strict=True)
-        steps = _known([step for step, extent in pairs if extent > 1])
+        pairs = [pair for pair in zip(cause.steps, cause.extents, strict=True) if pair[1] > 1]
+        pairs.sort(key=lambda pair: abs(pair[0] or 0))
+        tile = WarpTile(tuple(extent for _, extent in pairs), (), cause.element_bytes)
+        steps = _known([step for step, _ in pairs])
     if steps:
-        return _distance(tile, steps, access.direction)
+        return _distance(tile, steps, cause.access.direction)
     if facts.ttir is not None:
-        operation = next(each for each in facts.ttir.operations if each.span.line == access.line)
-        if any(each.name == "tt.load" for each in computed_from(facts.ttir, operation)[:-1]):
+        operation = next(
+            each for each in facts.ttir.operations if each.span.line == cause.access.line
+        )
+        if any(each.name == "tt.load" for each in computed_from(facts.ttir, operation, 1)):
             return "its addresses are loaded from memory and lie apart", _SORT
     if cause.run > 1.5:
         return f"its neighbours lie side by side in rows of {cause.run:.3g} on average", _ROWS
     return f"the addresses of a {facts.words.warp} are far apart", _APART
 
 
-def _other_order(facts: Facts, access: Access, cause: "SectorCause") -> tuple[str, str] | None:
+def _other_order(access: Access, cause: "SectorCause") -> tuple[str, str] | None:
     """Return that the tile is contiguous along another dimension than threads go along."""
     along = cause.lanes_along
     shape = access.pointer.shape
@@ -221,7 +258,7 @@ def _distance(tile: WarpTile, steps: list[int], direction: str) -> tuple[str, st
                 _SHORT,
             )
     apart = abs(steps[0]) // size
-    hint = _INTERLEAVED[direction].format(apart) if apart in _CLOSE else _APART
+    hint = _INTERLEAVED.get(direction, _APART).format(apart) if apart in _CLOSE else _APART
     return f"neighbours in the tile are {apart:,} elements apart", hint
 
 

@@ -1,11 +1,19 @@
 from collections.abc import Callable
+from io import BytesIO
+from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
 
+from irlens import gpus
 from irlens.analyze.facts import Facts
+from irlens.artifacts.load import load
+from irlens.compiler import Request, capture_entries
 from irlens.isa.mlir.layouts import element_bits
+from irlens.model.capture import Capture, Stage
 from irlens.model.report import Finding
+from irlens.report.inspection import Inspection
 from irlens.rules import uncoalesced_access
 
 CODE = "IRL302"
@@ -158,3 +166,20 @@ def test_shows_requests_shorter_than_a_line(look: Look) -> None:
     assert all("a request has 32 B, less than a line" in each.message for each in found)
     assert len(found) == 2
     assert look(CODE, "sectors.py:bytes", "rx7900xtx", SHIFT=0, BLOCK=512) == []
+
+
+def test_shows_addresses_that_are_loaded() -> None:
+    """Contents of the indices are given: nearly each of 4,096 elements has a sector of its own."""
+    gpu = gpus.find("h100")
+    kernel = Path(__file__).parents[1] / "data" / "findings" / "sectors.py"
+    request = Request(kernel=f"{kernel}:indirect", target=gpu.target, sm_count=gpu.sm_count)
+    (entry,) = capture_entries(request)
+    (capture,) = load(entry)
+    assert isinstance(capture, Capture)
+    content = BytesIO()
+    np.save(content, np.random.default_rng(0).permutation(65536)[:4096].astype(np.int32))
+    indices = Stage(name="at", content=content.getvalue())
+    report = Inspection(msgspec.structs.replace(capture, contents={"at": indices})).report()
+    (finding,) = [each for each in report.findings if each.code == CODE]
+    assert "its addresses are loaded from memory and lie apart" in finding.message
+    assert finding.hint == "sort the indices, or let each of them name a longer row"

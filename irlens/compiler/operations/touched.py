@@ -105,22 +105,23 @@ def scattered_elements(function: Any, arguments: dict[str, Any]) -> int | None:
         return None
     if name.startswith("index_"):
         along = max(1, operand.shape[arguments["dim"]] if operand.dim() else 1)
-        return index.numel() * (operand.numel() // along)
-    return index.numel()
+        return int(index.numel() * (operand.numel() // along))
+    return int(index.numel())
 
 
 def _indexed(operand: torch.Tensor, indices: Sequence[Any]) -> int:
     """Return how many elements ``operand[indices]`` has at most; a mask may hold everywhere."""
-    covered, shapes = 0, []
+    covered, shapes, whole = 0, [], []
     for each in indices:
         is_mask = each is not None and each.dtype in (torch.bool, torch.uint8)
-        if each is not None:
+        if each is None:
+            whole.append(operand.shape[covered])
+        else:
             shapes.append((each.numel(),) if is_mask else tuple(each.shape))
         covered += each.dim() if is_mask else 1
     named = prod(torch.broadcast_shapes(*shapes)) if shapes else 1
-    kept = [n for n, each in enumerate(indices) if each is None]
-    whole = [*(operand.shape[n] for n in kept), *operand.shape[covered:]]
-    return named * prod(whole)
+    whole += operand.shape[covered:]
+    return int(named * prod(whole))
 
 
 def _class_weights(

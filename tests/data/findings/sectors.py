@@ -185,6 +185,11 @@ IRLENS_KERNELS = {
         "constexprs": {"BLOCK": 512},
         "grid": ["n // BLOCK"],
     },
+    "indirect": {
+        "args": {"x": "fp32[65536]", "at": "i32[4096]", "y": "fp32[4096]"},
+        "constexprs": {"BLOCK": 256},
+        "grid": [16],
+    },
 }  # fmt: skip
 
 
@@ -449,3 +454,10 @@ def joined(x, y, BLOCK: tl.constexpr):
     value = tl.load(x + i)
     both = tl.reshape(tl.join(value, value * value), (2 * BLOCK,))
     tl.store(y + tl.program_id(0) * 2 * BLOCK + tl.arange(0, 2 * BLOCK), both)
+
+
+@triton.jit
+def indirect(x, at, y, BLOCK: tl.constexpr):
+    """Copy what the indices name."""
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + i, tl.load(x + tl.load(at + i)))
