@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 CODE = "IRL309"
 NAME = "repeated-elements"
 SEVERITY: Severity = "note"
+NEEDS = ("ttir", "ttgir", "sectors")
 
 
 def find(facts: Facts) -> Iterator[Match]:
