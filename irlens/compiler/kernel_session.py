@@ -1,8 +1,9 @@
 """Open a kernel's file with Triton: one session at a time in a process."""
 
 import os
+import re
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,9 +12,10 @@ import msgspec
 
 from irlens.compiler.calls.argument_values import Argument
 from irlens.compiler.calls.binding import Call, require_values, resolve
+from irlens.compiler.calls.expressions import BUILT_IN
 from irlens.compiler.compiler_output import redirect_output
 from irlens.compiler.request import Request
-from irlens.compiler.sources.description import KernelSource
+from irlens.compiler.sources.description import Description, KernelSource
 from irlens.compiler.sources.loading import Loaded, loaded
 from irlens.model.config import Target
 
@@ -56,12 +58,28 @@ class KernelSession(msgspec.Struct, frozen=True):
 
         kernel, parameters = self.kernel, self.kernel.parameters()
         known = options.option_defaults(options.triton_target(request.target))
-        call = resolve(request, self.source.description, parameters, known)
+        call = resolve(request, self._description(request, known), parameters, known)
         args = tensors.with_descriptors(kernel, values(call.args), call.args)
         variants = jit.variants(kernel, args, call.defaults, call.overrides)
         for settings in variants:
-            require_values(kernel.name, parameters, call, settings, kernel.source)
+            require_values(
+                kernel.name, parameters, call, settings, kernel.source, kernel.unconfigured
+            )
         return call, variants
+
+    def _description(self, request: Request, known: Collection[str]) -> Description | None:
+        """Return how to call the kernel: what of TorchInductor's own call applies to a request."""
+        description, generated = self.source.description, self.source.generated
+        if description is None or generated is None:
+            return description
+        options = {name: value for name, value in description.options.items() if name in known}
+        if request.target.vendor == "amd":  # PyTorch compiles without assertions there
+            options.pop("debug", None)
+        # The file need not say every number that the grid depends on.
+        given = {*description.sizes, *request.args}
+        used = set(re.findall(r"[a-z]\w*", " ".join(map(str, description.grid)))) - BUILT_IN
+        grid = description.grid if used <= given else ()
+        return msgspec.structs.replace(description, options=options, grid=grid)
 
 
 @contextmanager
@@ -83,7 +101,7 @@ def open_kernel(
     with _without_interpreter():
         # These import Triton, which takes a third of a second and is not on every machine.
         from irlens.compiler import diagnostics
-        from irlens.compiler.triton_compat import drivers, execution, jit
+        from irlens.compiler.triton_compat import drivers, execution, inductor, jit
 
     with ExitStack() as stack:
         stack.enter_context(_LOCK)
@@ -97,6 +115,8 @@ def open_kernel(
         printed: Callable[[], str] = str
         try:
             kernel = jit.find_kernel(vars(file.module), source.function)
+            if source.generated is not None:
+                kernel = inductor.specialized(kernel, source.generated, target)
             if hold_output:
                 printed = stack.enter_context(redirect_output(workspace / "output.txt"))
             yield KernelSession(source, file, kernel, printed)

@@ -19,6 +19,9 @@ if TYPE_CHECKING:  # help needs no report
 #: A file of saved reports may be this many times as large as an artifact: it holds a whole cache's.
 _REPORTS = 8
 
+#: Endings of files that may be a log with the kernels that TorchInductor generated.
+_LOGS = frozenset({"", ".txt", ".log", ".out", ".err", ".md"})
+
 Axis: TypeAlias = tuple[str, tuple[str, ...]]
 
 
@@ -99,6 +102,10 @@ def is_compiled(kernel: str) -> bool:
         from irlens.compiler.sources.lookup import known_files
 
         return kernel not in known_files()
+    if kind == "file" and path.suffix in _LOGS:
+        from irlens.compiler.sources.lookup import is_log_of_kernels
+
+        return not is_log_of_kernels(path)
     return kind is not None or ("/" in kernel and ":" not in kernel)
 
 

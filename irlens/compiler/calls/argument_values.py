@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from irlens.compiler.calls.dtypes import DTYPE_PREFIX, DTYPES, Dtype, dtype_of
+from irlens.compiler.calls.dtypes import DTYPE_PREFIX, Dtype, dtype_of, find_dtype, require_dtype
 from irlens.compiler.calls.expressions import LAYOUT_PATTERN, Names, evaluate, evaluate_extent
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import CaptureError
@@ -68,7 +68,7 @@ class Descriptor(msgspec.Struct, frozen=True):
 Argument: TypeAlias = Tensor | Descriptor | bool | int | float | None
 
 _TENSOR = re.compile(
-    r"\s*(?:(?:tl|torch)\.)?(?P<dtype>\w+)\s*\[(?P<shape>[^\[\]]*)\]\s*"
+    r"\s*(?P<dtype>[A-Za-z_][\w.]*)\s*\[(?P<shape>[^\[\]]*)\]\s*"
     r"(?::\s*strides\s*\[[^\[\]]*\]\s*)?"
     rf"(?::\s*block\s*\[(?P<block>[^\[\]]*)\]\s*(?::\s*(?P<layout>{LAYOUT_PATTERN})\s*)?)?"
 )
@@ -84,7 +84,7 @@ def parse_value(text: str) -> ConstexprValue:
     text = text.strip()
     if text.lower() in _KEYWORDS:
         return _KEYWORDS[text.lower()]
-    dtype = DTYPES.get(text.removeprefix("tl.").removeprefix("torch."))
+    dtype = find_dtype(text, alone=False)
     if dtype:
         return DTYPE_PREFIX + dtype.language
     for parse_number in (lambda: int(text, 0), lambda: float(text)):
@@ -140,8 +140,8 @@ def parse_argument(
     if match:
         return _parse_tensor(match, names, where, shape_of)
     parsed = parse_value(value)
-    dtype = dtype_of(parsed)
     replaced = tensor_of(shape_of)
+    dtype = dtype_of(parsed) or (find_dtype(value) if replaced is not None else None)
     if dtype and replaced is not None:
         return _like(Tensor(dtype, replaced.shape), shape_of)
     if dtype:
@@ -163,12 +163,7 @@ def _parse_tensor(
     match: re.Match[str], names: Names, where: str, shape_of: Argument
 ) -> Tensor | Descriptor:
     """Return the tensor or descriptor of a match of ``_TENSOR``."""
-    dtype = DTYPES.get(match["dtype"])
-    if dtype is None:
-        raise CaptureError(
-            f"{where}: unknown dtype '{match['dtype']}'",
-            hint=f"known: {', '.join(dtype.name for dtype in dict.fromkeys(DTYPES.values()))}",
-        )
+    dtype = require_dtype(match["dtype"], where)
     extents = filter(None, split_list(match["shape"]))
     tensor = Tensor(dtype, tuple(evaluate_extent(text, names, where) for text in extents))
     if match["block"] is None:

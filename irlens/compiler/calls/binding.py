@@ -106,6 +106,7 @@ def require_values(
     call: Call,
     settings: Collection[str],
     source: str,
+    unconfigured: str | None = None,
 ) -> None:
     """Check that every required parameter has a value.
 
@@ -115,6 +116,7 @@ def require_values(
         call: The call.
         settings: The names of constexprs and options that have values.
         source: The function's source, for examples.
+        unconfigured: Why the file leaves values open, for the hint.
 
     Raises:
         CaptureError: Some have none; the hint lists the options to add.
@@ -127,7 +129,15 @@ def require_values(
     if missing:
         raise CaptureError(
             f"{kernel} needs a value for {', '.join(p.name for p in missing)}",
-            hint="for example " + " ".join(_examples(missing, parameters, source)),
+            hint="\n".join(
+                filter(
+                    None,
+                    [
+                        "for example " + " ".join(_examples(missing, parameters, source)),
+                        unconfigured,
+                    ],
+                )
+            ),
         )
 
 

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import msgspec
 
+from irlens.compiler.sources.inductor import GeneratedKernel, generated_kernels, is_generated
 from irlens.compiler.sources.lookup import find_file, known_files, split_spec
 from irlens.model.config import ConstexprValue
-from irlens.model.errors import CaptureError
+from irlens.model.errors import CaptureError, UnknownNameError
 
 VARIABLE = "IRLENS_KERNELS"
 
@@ -79,12 +80,14 @@ class KernelSource(msgspec.Struct, frozen=True):
         function: The kernel function's name.
         description: How to call it, or ``None`` if the file does not describe it.
         content: The bytes of the file when it was read.
+        generated: What TorchInductor says of it, if it generated the kernel.
     """
 
     path: Path
     function: str
     description: Description | None
     content: bytes
+    generated: GeneratedKernel | None = None
 
 
 def find_kernel(spec: str) -> KernelSource:
@@ -143,12 +146,38 @@ def read_kernels(path: Path, function: str | None = None) -> list[KernelSource]:
         content = path.read_bytes()
     except OSError as error:
         raise CaptureError(f"cannot read {path}: {error.strerror}") from error
+    if generated := _generated(path, content):
+        named = [each for each in generated if function in (None, each.function)]
+        if not named:
+            raise UnknownNameError("kernel", f"{function}", [each.function for each in generated])
+        return named
     tree = _parse(path, content)
     descriptions = _descriptions(path, tree)
     functions = [function] if function is not None else list(descriptions) or _kernels(tree)
     if not functions:
         raise CaptureError(f"{path} has no @triton.jit function")
     return [KernelSource(path.resolve(), f, descriptions.get(f), content) for f in functions]
+
+
+def _generated(path: Path, content: bytes) -> list[KernelSource]:
+    """Return the kernels of a file or a log that TorchInductor wrote, nothing for other files."""
+    text = content.decode("utf-8", "replace")
+    kernels = generated_kernels(text) if is_generated(text) else ()
+    return [
+        KernelSource(path.resolve(), each.name, _description_of(each), content, each)
+        for each in kernels
+    ]
+
+
+def _description_of(kernel: GeneratedKernel) -> Description:
+    """Return how TorchInductor's wrapper calls a kernel."""
+    numbers = {n: v for n, v in kernel.args.items() if isinstance(v, int | float)}
+    return Description(
+        args={name: name if name in numbers else value for name, value in kernel.args.items()},
+        sizes=numbers,
+        options=kernel.options,
+        grid=kernel.grid,
+    )
 
 
 def _parse(path: Path, content: bytes) -> ast.Module:

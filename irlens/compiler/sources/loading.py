@@ -18,6 +18,7 @@ import msgspec
 
 from irlens.compiler.sources.absent_imports import remedy, stand_ins_for_absent_modules
 from irlens.compiler.sources.description import KernelSource
+from irlens.compiler.sources.inductor import module_of
 from irlens.compiler.sources.stand_ins import StandInError, is_stand_in
 from irlens.model.errors import CaptureError, IrlensError
 
@@ -112,7 +113,9 @@ def loaded(source: KernelSource, arch: str | None = None) -> Iterator[Loaded]:
     try:
         with redirect_stdout(sys.stderr), stand_ins_for_absent_modules() as absent:
             stopped = _execute(source, module)
-            others = local_files(module, set(sys.modules) - set(modules))
+            imported = set(sys.modules) - set(modules)
+            # A generated kernel imports nothing but PyTorch.
+            others = local_files(module, imported) if source.generated is None else []
             sources = {source.path: source.content} | {f: f.read_bytes() for f in others}
             yield Loaded(module, sources, absent, stopped)
     finally:
@@ -134,11 +137,16 @@ def _execute(source: KernelSource, module: ModuleType) -> str | None:
     Raises:
         CaptureError: The kernel is not complete.
     """
+    generated = source.generated
     try:
-        exec(compile(source.content, source.path, "exec"), vars(module))
+        if generated is not None:
+            exec(compile(module_of(generated, str(source.path)), source.path, "exec"), vars(module))
+            vars(module)[source.function] = vars(module)[generated.function]
+        else:
+            exec(compile(source.content, source.path, "exec"), vars(module))
     except (Exception, SystemExit) as error:  # a user's file may raise anything
         description = _describe_error(source.path, error)
-        if _is_complete(source, vars(module), error):
+        if generated is None and _is_complete(source, vars(module), error):
             return description.replace(str(source.path), source.path.name)
         hint = remedy([str(error.name)]) if isinstance(error, StandInError) else None
         raise CaptureError(description, hint=hint) from error
@@ -187,7 +195,11 @@ def _globals(table: symtable.SymbolTable) -> Iterator[str]:
 
 def _cache_lines(source: KernelSource) -> None:
     """Make ``inspect``, and so Triton, read the executed lines and not those of a later save."""
-    lines = io.StringIO(importlib.util.decode_source(source.content)).readlines()
+    if source.generated is not None:
+        code = source.generated.code
+    else:
+        code = importlib.util.decode_source(source.content)
+    lines = io.StringIO(code).readlines()
     # linecache.checkcache does not compare entries without an mtime with the file.
     linecache.cache[str(source.path)] = (len(source.content), None, lines, str(source.path))
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import msgspec
 
+from irlens.compiler.sources.inductor import is_generated
 from irlens.model import files
-from irlens.model.errors import CaptureError, UnknownNameError
+from irlens.model.errors import CaptureError, IrlensError, UnknownNameError
 
 _PACKAGE = Path(__file__).resolve().parents[2]
 
@@ -42,7 +43,7 @@ def find_file(spec: str) -> Path:
     """
     name, _ = split_spec(spec)
     path = Path(name).expanduser()
-    if path.suffix == ".py" or "/" in name:
+    if path.suffix == ".py" or "/" in name or is_log_of_kernels(path):
         if path.is_file():
             return path
         raise CaptureError(
@@ -56,6 +57,17 @@ def find_file(spec: str) -> Path:
     if module is None:
         raise UnknownNameError("kernel", spec, known)
     return module
+
+
+def is_log_of_kernels(path: Path) -> bool:
+    """Whether a file is a log with kernels that TorchInductor generated."""
+    if files.kind(path) != "file":
+        return False
+    try:
+        content = files.read(path)
+    except IrlensError:
+        return False
+    return is_generated(content.decode("utf-8", "replace"))
 
 
 def known_files() -> dict[str, Path]:

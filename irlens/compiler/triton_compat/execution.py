@@ -22,7 +22,7 @@ from triton.runtime.errors import OutOfResources
 from triton.runtime.jit import JITFunction
 from triton.testing import do_bench
 
-from irlens.compiler.triton_compat import knobs
+from irlens.compiler.triton_compat import inductor, knobs
 from irlens.compiler.triton_compat.jit import Kernel, Values, manifest_values
 from irlens.compiler.triton_compat.options import options_of
 from irlens.model.config import ConstexprValue
@@ -141,7 +141,10 @@ def compile_variant(
     setattr(function, held, defaultdict(caches.default_factory))
     refusal = None
     try:
-        handle = function.run(grid=grid, warmup=True, **args, **settings)
+        if kernel.specialization is not None:
+            handle = inductor.compile_specialized(kernel, args, settings)
+        else:
+            handle = function.run(grid=grid, warmup=True, **args, **settings)
         if handle is None:
             raise CaptureError(f"{kernel.name}: a Triton hook (jit_cache_hook) skips compilation")
         if launch:

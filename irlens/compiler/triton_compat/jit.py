@@ -11,6 +11,7 @@ from triton.runtime.jit import JITFunction
 from irlens.compiler.calls.binding import Parameter
 from irlens.compiler.calls.dtypes import DTYPE_PREFIX, dtype_of
 from irlens.compiler.calls.expressions import is_layout
+from irlens.compiler.sources.inductor import Specialization
 from irlens.compiler.sources.stand_ins import refuse_stand_in
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import UnknownNameError
@@ -25,10 +26,15 @@ class Kernel(msgspec.Struct, frozen=True):
     Attributes:
         wrappers: From the outermost to the innermost.
         function: The jit function.
+        specialization: What the arguments are compiled for; ``None`` derives it from their values,
+            as Triton does at a call.
+        unconfigured: Why a generated kernel's configurations are unknown, if they are.
     """
 
     wrappers: tuple[Autotuner | Heuristics, ...]
     function: JITFunction
+    specialization: Specialization | None = None
+    unconfigured: str | None = None
 
     @property
     def name(self) -> str:
@@ -48,7 +54,13 @@ class Kernel(msgspec.Struct, frozen=True):
 
     def parameters(self) -> list[Parameter]:
         """Return the function's parameters in order."""
-        return [Parameter(p.name, p.is_constexpr, not p.has_default) for p in self.function.params]
+        optional = self.specialization is not None  # its run-time arguments need no values
+        return [
+            Parameter(
+                p.name, p.is_constexpr, not p.has_default and (p.is_constexpr or not optional)
+            )
+            for p in self.function.params
+        ]
 
     def defaults(self) -> Values:
         """Return the default values of the constexprs that have one."""

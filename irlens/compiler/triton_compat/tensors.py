@@ -21,6 +21,11 @@ class PlaceholderTensor:
         self._tensor = tensor
 
     @property
+    def signature(self) -> str:
+        """Triton's name of the element type in a signature: "bf16", "i64", "u8"."""
+        return self._tensor.dtype.signature
+
+    @property
     def ndim(self) -> int:
         """Number of dimensions."""
         return len(self.shape)
