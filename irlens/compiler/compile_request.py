@@ -22,7 +22,7 @@ from irlens.compiler.capture_files import (
     source_file,
     write_manifest,
 )
-from irlens.compiler.request import Request, store_key
+from irlens.compiler.request import Request, contents_in, store_key, with_shapes
 from irlens.compiler.sources.description import KernelSource, find_kernel
 from irlens.compiler.toolchains import environments
 from irlens.compiler.toolchains.versions import triton_version
@@ -54,7 +54,7 @@ def capture(request: Request) -> list[Capture]:
         UnknownNameError: The request names a kernel, constexpr or argument that does not exist.
         CaptureError: The kernel cannot be loaded, compiled or launched.
     """
-    captures = []
+    captures, contents = [], contents_in(request)
     for entry in capture_entries(request):
         for loaded in load(entry):
             if isinstance(loaded, Broken):
@@ -62,13 +62,14 @@ def capture(request: Request) -> list[Capture]:
                     f"the stored capture {entry} is broken: {loaded.reason}",
                     hint=f"delete {entry.parent}",
                 )
-            captures.append(loaded)
+            captures.append(msgspec.structs.replace(loaded, contents=contents))
     return captures
 
 
 def capture_entries(request: Request) -> list[Path]:
     """Return the directories of the captures that ``capture`` returns."""
     store.hold()
+    request = with_shapes(request)
     source = find_kernel(request.kernel)
     triton = environments.identify(request.triton)
     # What another interpreter lacks, this one may have.
@@ -103,6 +104,7 @@ def compile_here(request: Request, triton: str) -> Path:
 
 def is_stored(request: Request) -> bool:
     """Whether ``capture`` returns without compiling."""
+    request = with_shapes(request)
     source = find_kernel(request.kernel)
     triton = environments.identify(request.triton)
     stored = _stored(store_key(request, source, triton), elsewhere=request.triton is not None)

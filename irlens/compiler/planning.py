@@ -13,7 +13,7 @@ from irlens.artifacts.compile_options import named_files
 from irlens.compiler.calls.argument_values import manifest_value
 from irlens.compiler.capture_files import sha256
 from irlens.compiler.kernel_session import KernelSession, open_kernel
-from irlens.compiler.request import Request
+from irlens.compiler.request import Request, contents_in, with_shapes
 from irlens.compiler.sources.description import find_kernel
 from irlens.compiler.toolchains import environments
 from irlens.model.capture import load_notes
@@ -42,7 +42,7 @@ class Plan(msgspec.Struct, frozen=True):
         function: The kernel function's name.
         variants: Distinct variants in the order of the requests.
         dependencies: SHA-256 of the kernel's file, of each local import and of each file that an
-            option names, by path.
+            option or an argument names, by path.
         notes: What a user should know about how the file was loaded.
     """
 
@@ -84,14 +84,22 @@ def _plan_with(triton: str | None, requests: Sequence[Request]) -> Plan:
     kernel = requests[0].kernel
     source = find_kernel(kernel)
     spec = f"{source.path}:{source.function}"
-    absolute = [msgspec.structs.replace(request, kernel=spec) for request in requests]
+    # The other interpreter need not have NumPy, which reads files of contents.
+    absolute = [msgspec.structs.replace(with_shapes(request), kernel=spec) for request in requests]
+    written = {str(shaped.args): each.args for shaped, each in zip(absolute, requests, strict=True)}
     result = interpreter.execute("plan", absolute)
     planned = msgspec.msgpack.decode(bytes.fromhex(result), type=Plan)
     return msgspec.structs.replace(
         planned,
         variants=[
             msgspec.structs.replace(
-                each, request=msgspec.structs.replace(each.request, kernel=kernel, triton=triton)
+                each,
+                request=msgspec.structs.replace(
+                    each.request,
+                    kernel=kernel,
+                    triton=triton,
+                    args=written.get(str(each.request.args), each.request.args),
+                ),
             )
             for each in planned.variants
         ],
@@ -115,12 +123,18 @@ def plan_here(requests: Sequence[Request], triton: str) -> Plan:
         notes = load_notes(source.path.name, session.file.absent, session.file.stopped)
     planned_variants = [each for _, variants in sorted(planned.items()) for each in variants]
     files = (named_files(each.request.settings.values()) for each in planned_variants)
+    contents = {
+        str(stage.path): sha256(stage.read())
+        for request in requests
+        for stage in contents_in(request).values()
+    }
     return Plan(
         function=source.function,
         variants=planned_variants,
         dependencies={
             **{str(path): sha256(content) for path, content in session.file.sources.items()},
             **{path: digest for each in files for path, digest in each.items()},
+            **contents,
         },
         notes=notes,
     )

@@ -6,9 +6,10 @@ import msgspec
 
 from irlens.artifacts import store
 from irlens.artifacts.compile_options import changes_output, named_files
+from irlens.compiler.calls.argument_values import contents_of, is_file, tensor_in_file
 from irlens.compiler.capture_files import sha256
 from irlens.compiler.sources.description import KernelSource
-from irlens.model.capture import MANIFEST_SCHEMA
+from irlens.model.capture import MANIFEST_SCHEMA, Stage
 from irlens.model.config import ConstexprValue, Target
 from irlens.version import VERSION
 
@@ -27,7 +28,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
             override the description and every ``@triton.autotune`` configuration. A dtype is
             "tl.float16".
         args: Run-time arguments or sizes by name, overriding the description: a number, or text
-            in the syntax of ``argument_values.parse_argument``.
+            in the syntax of ``argument_values.parse_argument``, which may name a file of contents.
         grid: CTAs in x, y and z, numbers or expressions, overriding the description.
         run: Also launch the kernel on the local GPU.
         triton: The Triton that compiles: a version ("3.7.1"), or the path of a Python interpreter
@@ -42,6 +43,24 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     grid: tuple[int | str, ...] = ()
     run: bool = False
     triton: str | None = None
+
+
+def with_shapes(request: Request) -> Request:
+    """Return a request that says the shape of a tensor where it names a file of its contents.
+
+    The compiler sees the shape alone, and another directory or machine need not have the file.
+
+    Raises:
+        ArtifactError: A file cannot be read.
+        CaptureError: No kernel takes such a tensor.
+    """
+    shapes = {n: str(tensor_in_file(contents_of(v))) for n, v in request.args.items() if is_file(v)}
+    return msgspec.structs.replace(request, args=request.args | shapes) if shapes else request
+
+
+def contents_in(request: Request) -> dict[str, Stage]:
+    """Return the files with the contents of a request's tensors, by argument."""
+    return {name: contents_of(value) for name, value in request.args.items() if is_file(value)}
 
 
 def store_key(request: Request, source: KernelSource, triton: str) -> str:

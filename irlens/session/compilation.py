@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from irlens.artifacts import store
 from irlens.artifacts.entries import Broken
@@ -66,6 +67,8 @@ class Compiler(Child):
             CaptureError: The kernel does not compile, another compilation is running, or this one
                 was cancelled.
         """
+        from irlens.compiler.request import contents_in
+
         known = self.cancels if cancels is None else cancels
         if not self._lock.acquire(blocking=False):
             raise CaptureError("another kernel is being compiled", hint="wait, or cancel it")
@@ -76,7 +79,8 @@ class Compiler(Child):
         finally:
             self._lock.release()
         loaded = [each for entry in entries for each in load(Path(entry))]
-        captures = [each for each in loaded if not isinstance(each, Broken)]
+        contents = contents_in(request)
+        captures = [replace(e, contents=contents) for e in loaded if not isinstance(e, Broken)]
         if not captures:
             raise CaptureError(f"compiling {request.kernel} left no readable capture")
         return captures

@@ -5,7 +5,6 @@ with that, a capture has everything that depends on a launch: waves, traffic, ro
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import msgspec
@@ -13,13 +12,15 @@ from msgspec.structs import replace
 
 from irlens import gpus
 from irlens.analyze.stage_modules import stage_module
-from irlens.artifacts import npy
 from irlens.compiler.calls.argument_values import (
     Argument,
     Tensor,
+    contents_of,
+    is_file,
     manifest_value,
     parse_argument,
     parse_value,
+    tensor_in_file,
     tensor_of,
 )
 from irlens.compiler.calls.binding import evaluate_formula
@@ -165,23 +166,14 @@ def _read_arguments(
     read: dict[str, _Given] = {}
     contents: dict[str, Stage] = {}
     for name, value in args.items():
-        if isinstance(value, str) and value.startswith("@"):
-            contents[name] = Stage(name, path=Path(value.removeprefix("@")).expanduser())
-            read[name] = parse_argument(_shape_of(contents[name]), {}, name)
+        if is_file(value):
+            contents[name] = contents_of(value)
+            read[name] = tensor_in_file(contents[name])
         elif parameters is not None and name not in parameters and "[" not in str(value):
             read[name] = parse_value(value) if isinstance(value, str) else value
         else:
             read[name] = parse_argument(value, numbers, name)
     return read, contents
-
-
-def _shape_of(contents: Stage) -> str:
-    """Return the tensor that a file holds: "int32[8]"."""
-    array = npy.read(contents)
-    dtype = DTYPES.get(array.dtype.name)
-    if dtype is None:
-        raise CaptureError(f"{contents.path}: no kernel takes a tensor of {array.dtype.name}")
-    return f"{dtype.name}[{', '.join(map(str, array.shape))}]"
 
 
 def _check(capture: Capture, parameters: Parameters | None, name: str, value: _Given) -> None:

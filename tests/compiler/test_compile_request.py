@@ -3,8 +3,10 @@ import os
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 import triton
 
@@ -13,7 +15,8 @@ from irlens.compiler.toolchains.versions import triton_version
 from irlens.compiler.triton_compat import execution
 from irlens.model.capture import Manifest, Metadata
 from irlens.model.config import ConstexprValue, GridFormula, Target
-from irlens.model.errors import CaptureError, UnknownNameError
+from irlens.model.errors import ArtifactError, CaptureError, UnknownNameError
+from irlens.report import inspect
 
 COPY = """
     @triton.jit
@@ -391,3 +394,40 @@ def test_options_that_differ_from_the_default_are_part_of_the_configuration(
     monkeypatch.setenv("PTXAS_OPTIONS", "--opt-level=1")
     (slow,) = capture(Request(kernel="vector_add", target=sm_90))
     assert slow.config.options == {"DISABLE_PTXAS_OPT": "true", "PTXAS_OPTIONS": "--opt-level=1"}
+
+
+def test_a_file_of_contents_gives_shape_and_contents(tmp_path: Path) -> None:
+    path = tmp_path / "g.py"
+    path.write_text(
+        "import triton\nimport triton.language as tl\n\n\n@triton.jit\n"
+        "def g(x_ptr, i_ptr, BLOCK: tl.constexpr):\n"
+        "    o = tl.arange(0, BLOCK)\n"
+        "    tl.store(x_ptr + tl.load(i_ptr + o), 1.0)\n"
+    )
+    file = tmp_path / "i.npy"
+    target = Target(vendor="nvidia", arch="sm_90", warp_size=32)
+
+    def sectors(indices: "np.ndarray[Any, np.dtype[np.int32]]") -> int | None:
+        np.save(file, indices)
+        request = Request(
+            kernel=f"{path}:g",
+            target=target,
+            settings={"BLOCK": 64},
+            args={"x_ptr": "f32[4096]", "i_ptr": f"@{file}"},
+            grid=(1,),
+        )
+        (compiled,) = capture(request)
+        assert compiled.config.args == {"x_ptr": "fp32[4096]", "i_ptr": "int32[64]"}
+        assert capture_entries(request) == [compiled.directory]  # the contents compile nothing
+        traffic = inspect(compiled).traffic
+        return traffic.store_sectors if traffic is not None else None
+
+    assert sectors(np.arange(64, dtype=np.int32)) == 8
+    assert sectors(np.arange(64, dtype=np.int32) * 64) == 64
+
+
+def test_a_missing_file_of_contents_is_named(tmp_path: Path) -> None:
+    args = {"i_ptr": f"@{tmp_path}/none.npy"}
+    target = Target(vendor="nvidia", arch="sm_90", warp_size=32)
+    with pytest.raises(ArtifactError, match="none"):
+        capture(Request(kernel="softmax", target=target, args=args))

@@ -1,7 +1,7 @@
 """Argument values and their text form.
 
-Kernel descriptions, ``--arg`` and ``--set`` share one syntax: ``781``, ``0.5``, ``true``,
-``none``, ``fp16`` (a dtype), ``fp16[1024, 1024]`` (a tensor) and
+Kernel descriptions, ``--arg`` and ``--set`` share one syntax: ``781``, ``0.5``, ``true``, ``none``,
+``fp16`` (a dtype), ``fp16[1024, 1024]`` (a tensor), ``@FILE.npy`` (a tensor with its contents) and
 ``fp16[1024, 1024]:block[128, 64]`` (a tensor descriptor made on the host; for Gluon the layout of
 the block may follow, ``...:block[128, 64]:NVMMASharedLayout(128, 16, 2)``). A Gluon layout is
 written in Python syntax: ``BlockedLayout([1], [32], [4], [0])``. Recorded launches name the strides
@@ -10,12 +10,22 @@ of a view with gaps, ``fp16[1024, 64]:strides[192, 1]``; a tensor that is made f
 
 import math
 import re
-from typing import TypeAlias
+from pathlib import Path
+from typing import TypeAlias, TypeGuard
 
 import msgspec
 
-from irlens.compiler.calls.dtypes import DTYPE_PREFIX, Dtype, dtype_of, find_dtype, require_dtype
+from irlens.artifacts import npy
+from irlens.compiler.calls.dtypes import (
+    DTYPE_PREFIX,
+    DTYPES,
+    Dtype,
+    dtype_of,
+    find_dtype,
+    require_dtype,
+)
 from irlens.compiler.calls.expressions import LAYOUT_PATTERN, Names, evaluate, evaluate_extent
+from irlens.model.capture import Stage
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import CaptureError
 from irlens.model.text import plural, split_list
@@ -119,6 +129,31 @@ def tensor_of(value: Argument) -> Tensor | None:
     return value if isinstance(value, Tensor) else None
 
 
+def is_file(value: ConstexprValue) -> TypeGuard[str]:
+    """Whether an argument's text names a file with the contents of a tensor: "@FILE.npy"."""
+    return isinstance(value, str) and value.lstrip().startswith("@")
+
+
+def contents_of(text: str) -> Stage:
+    """Return the file that "@FILE.npy" names."""
+    path = Path(text.strip().removeprefix("@")).expanduser()
+    return Stage(path.name, path=path)
+
+
+def tensor_in_file(contents: Stage) -> Tensor:
+    """Return the tensor that a file holds.
+
+    Raises:
+        ArtifactError: It cannot be read, or holds no array of numbers.
+        CaptureError: No kernel takes a tensor of its type.
+    """
+    array = npy.read(contents)
+    dtype = DTYPES.get(array.dtype.name)
+    if dtype is None:
+        raise CaptureError(f"{contents.path}: no kernel takes a tensor of {array.dtype.name}")
+    return Tensor(dtype, array.shape)
+
+
 def parse_argument(
     value: ConstexprValue, names: Names, where: str, *, shape_of: Argument = None
 ) -> Argument:
@@ -126,16 +161,19 @@ def parse_argument(
 
     Args:
         value: A number, or text: a number, an expression, a dtype with a shape and optionally a
-            block, or a dtype alone if ``shape_of`` is a tensor.
+            block, a file of contents, or a dtype alone if ``shape_of`` is a tensor.
         names: Names that expressions may use.
         where: Prefix for error messages.
         shape_of: The argument to be replaced.
 
     Raises:
         CaptureError: The text is none of these.
+        ArtifactError: A file of contents cannot be read.
     """
     if not isinstance(value, str):
         return value
+    if is_file(value):
+        return _like(tensor_in_file(contents_of(value)), shape_of)
     match = _TENSOR.fullmatch(value)
     if match:
         return _parse_tensor(match, names, where, shape_of)

@@ -52,6 +52,52 @@ def test_only_dtype_names_are_dtypes() -> None:
     assert dtype_of(16) is None
 
 
+@pytest.mark.parametrize(
+    ("name", "names"),
+    [
+        ("fp32", "f32 fp32 float32 torch.float torch.float32 tl.float32 np.single numpy.float32"),
+        ("fp64", "f64 float64 double torch.double np.float64"),
+        (
+            "fp16",
+            "half f16 fp16 float16 torch.half np.half tl.float16 Float16 triton.language.float16",
+        ),
+        ("bf16", "bf16 BF16 bfloat16 torch.bfloat16 ml_dtypes.bfloat16"),
+        ("fp8e4nv", "fp8e4nv fp8e4m3fn float8_e4m3fn f8E4M3FN torch.float8_e4m3fn tl.float8e4nv"),
+        ("fp8e5", "fp8e5 fp8e5m2 float8_e5m2 f8E5M2"),
+        ("fp8e4b8", "fp8e4b8 float8_e4m3fnuz f8E4M3FNUZ"),
+        ("uint8", "u8 uint8 ui8 np.ubyte torch.uint8"),
+        ("int8", "i8 int8 np.byte"),
+        ("int64", "i64 int64 long torch.long np.int_"),
+        ("int32", "i32 int32 torch.int np.intc"),
+        ("bool", "i1 bool int1 np.bool_ torch.bool"),
+    ],
+)
+def test_a_tensor_may_have_any_name_of_its_dtype(name: str, names: str) -> None:
+    for written in names.split():
+        tensor = parse_argument(f"{written}[4, 2]", {}, "x")
+        assert isinstance(tensor, Tensor)
+        assert (tensor.dtype.name, tensor.shape) == (name, (4, 2)), written
+        # And where a dtype replaces that of a described tensor.
+        replaced = parse_argument(written, {}, "x", shape_of=Tensor(DTYPES["int16"], (3,)))
+        assert replaced == Tensor(DTYPES[name], (3,)), written
+
+
+def test_words_are_no_dtypes_where_they_may_be_texts() -> None:
+    assert parse_value("half") == "half"
+    assert parse_value("double") == "double"
+    assert parse_value("u8") == "tl.uint8"
+
+
+@pytest.mark.parametrize(
+    ("written", "near"),
+    [("int33", "int32"), ("float8_e4m3", "float8_e4m3fn"), ("bfloat", "bfloat16")],
+)
+def test_an_unknown_dtype_gets_similar_names(written: str, near: str) -> None:
+    with pytest.raises(CaptureError, match=f"unknown dtype '{written}'") as caught:
+        parse_argument(f"{written}[4]", {}, "--arg x")
+    assert near in (caught.value.hint or "")
+
+
 def test_dtypes_have_tritons_sizes() -> None:
     import triton.language as tl
 
