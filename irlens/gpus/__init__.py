@@ -5,13 +5,15 @@ No other code branches on a GPU's name: every difference between GPUs is a field
 """
 
 import re
+from collections.abc import Iterator
 
 from msgspec.structs import replace
 
 from irlens.gpus.amd import ARCHS as _AMD_ARCHS
 from irlens.gpus.gpu import Arch, Gpu, Product, ScalarFile
 from irlens.gpus.nvidia import ARCHS as _NVIDIA_ARCHS
-from irlens.gpus.products import OLDER_THAN_TRITON
+from irlens.gpus.nvidia import OLDEST_SUPPORTED
+from irlens.gpus.products import ALIASES, OLDER_THAN_TRITON
 from irlens.gpus.products import PRODUCTS as _PRODUCTS
 from irlens.gpus.rates import RATES, Dtype, Rates
 from irlens.gpus.timing import Timing, calibrated, timing_of
@@ -29,13 +31,33 @@ __all__ = [
     "by_arch",
     "find",
     "gpus",
+    "support_note",
     "uncalibrated",
 ]
 
 
 def _key(name: str) -> str:
     """Normalize a name: "RTX 4090", "rtx-4090" and "rtx4090" are the same."""
-    return re.sub(r"[\s_-]+", "", name.lower())
+    return re.sub(r"[\s_+/()-]+", "", name.lower())
+
+
+#: Vendors' words before a product's name, which people write or leave out.
+_VENDOR = re.compile(
+    # Not "nvidiageforce": that is a driver's name, which two cards may share.
+    r"^(?:nvidia(?:tesla|quadro)?|amd(?:instinct)?|geforce|tesla|quadro|instinct|radeon)(?=.*\d)"
+)
+_SERIES = re.compile(r"(?P<rtx>[2-5]0[5-9]0)|(?P<rx>[79]\d{3})")
+
+
+def _forms(name: str) -> Iterator[str]:
+    """Yield the keys that a name may have: with and without vendor's words, "4090", "7900 XTX"."""
+    key = _key(name)
+    yield key
+    short = _VENDOR.sub("", key)
+    yield short
+    series = _SERIES.match(short)
+    if series is not None:
+        yield f"{'rtx' if series['rtx'] else 'rx'}{short}"
 
 
 def _index(rows: list[tuple[str, Gpu]]) -> dict[str, Gpu]:
@@ -70,6 +92,7 @@ _BY_NAME = _index(
     [(gpu.name, gpu) for gpu in _GPUS]
     + [(driver, gpu) for gpu in _GPUS if gpu.product for driver in gpu.product.drivers]
 )
+_BY_ALIAS = {_key(alias): _BY_NAME[_key(name)] for alias, name in ALIASES.items()}
 
 
 def by_arch(name: str) -> Gpu:
@@ -98,7 +121,8 @@ def find(name: str) -> Gpu:
 
     Args:
         name: An architecture as ``by_arch`` takes it, a product ("h100", "RTX 4090"), or the
-            name that a driver reports ("NVIDIA H200"). Case, spaces, "-" and "_" do not matter.
+            name that a driver reports ("NVIDIA H200"). Case, spaces, "-" and "_" do not matter, nor
+            does a vendor's word before a product ("GeForce RTX 4090", "Instinct MI300X").
 
     Raises:
         UnknownNameError: No row has this name; the hint offers the nearest ones.
@@ -113,8 +137,9 @@ def uncalibrated(name: str) -> Gpu:
     Raises:
         UnknownNameError: No row has this name; the hint offers the nearest ones.
     """
-    if gpu := _BY_NAME.get(_key(name)):
-        return gpu
+    for key in _forms(name):
+        if gpu := _BY_NAME.get(key) or _BY_ALIAS.get(key):
+            return gpu
     try:
         return by_arch(name)
     except UnknownNameError:
@@ -129,6 +154,17 @@ def _too_old(name: str) -> str | None:
     if older is None or int(older[1]) >= oldest:
         return None
     return f"sm_{older[1]} is too old: Triton compiles for sm_{oldest} and newer"
+
+
+def support_note(gpu: Gpu) -> str | None:
+    """Return what Triton supports of a GPU that it compiles for, if that is not everything."""
+    arch = gpu.arch
+    if arch.vendor != "nvidia" or int(arch.name.removeprefix("sm_")) >= OLDEST_SUPPORTED:
+        return None
+    return (
+        f"Triton supports NVIDIA's GPUs from sm_{OLDEST_SUPPORTED} on: for {arch.name} it compiles, "
+        "without the tensor cores, and its results there are not tested"
+    )
 
 
 def gpus() -> list[Gpu]:

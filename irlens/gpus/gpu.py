@@ -169,6 +169,7 @@ class Product(msgspec.Struct, frozen=True, kw_only=True):
             rate.
         tensor_rates_known: Whether its tensor cores run at its architecture's rates; otherwise
             sources disagree.
+        fp64_rates_known: The same of its products and vectors of fp64.
 
     Raises:
         ValueError: The row is not plausible.
@@ -188,6 +189,7 @@ class Product(msgspec.Struct, frozen=True, kw_only=True):
     l2_source: str = ""
     half_rate_fp32_accumulation: bool = False
     tensor_rates_known: bool = True
+    fp64_rates_known: bool = True
 
     def __post_init__(self) -> None:
         checks = {
@@ -259,6 +261,8 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
             return None
         rates = self.rates.tensor if tensor else self.rates.vector
         if dtype not in rates or (tensor and not product.tensor_rates_known):
+            return None
+        if dtype == "fp64" and not product.fp64_rates_known:
             return None
         wide = product.half_rate_fp32_accumulation and tensor and dtype in ("tf32", "bf16")
         return product.units * product.clock * rates[dtype] / (2 if wide else 1)

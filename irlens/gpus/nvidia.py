@@ -180,6 +180,10 @@ SM_120 = _hopper(
 )
 SM_121 = replace(SM_120, name="sm_121")
 
+#: The first architecture that Triton supports (its README, 'Supported Hardware'). For older ones
+#: every version since 3.4 makes products of fused multiply-adds.
+OLDEST_SUPPORTED = 80
+
 ARCHS: tuple[Arch, ...] = (
     SM_70,
     SM_75,

@@ -105,6 +105,13 @@ _B200 = Rates(
     vector={"fp64": 128, "fp32": 256},
     source="NVIDIA, HGX B200 data sheet; Triton, third_party/proton, specs.py: 16,384 of 8 bits",
 )
+_B300 = Rates(
+    tensor={"tf32": 4096, "bf16": 8192, "fp16": 8192, "fp8": 16384, "fp4": 49152},
+    vector={"fp32": 256},
+    source="NVIDIA, 'Inside NVIDIA Blackwell Ultra': 15 PFLOP/s of dense NVFP4, 1.5 times the "
+    "B200's; HGX B300 data sheet: others as the B200's, but int8 and fp64, whose rates it does not "
+    "state for one GPU",
+)
 _RTX_BLACKWELL = Rates(
     tensor={
         "tf32": 512,
@@ -173,6 +180,7 @@ RATES: dict[str, Rates] = {
     "sm_89": _ADA,
     "sm_90": _HOPPER,
     "sm_100": _B200,
+    "sm_103": _B300,
     "sm_120": _RTX_BLACKWELL,
     "gfx908": _CDNA1,
     "gfx90a": _CDNA2,

@@ -253,6 +253,7 @@ class Session:
         for triton in configurations.tritons or (None,):
             for target, settings, args in configurations.combinations():
                 gpu = default or gpus.find(target or _DEFAULT_TARGET)
+                self.note_once([note] if (note := gpus.support_note(gpu)) else [])
                 is_present = device is not None and device.target.arch == gpu.arch.name
                 # The environment of another Triton rarely has PyTorch.
                 can_run = is_present and triton is None and find_spec("torch") is not None

@@ -3,6 +3,7 @@
 import pytest
 
 from irlens import gpus as arch
+from irlens.model.errors import UnknownNameError
 
 # FluidX3D, README, table 'Single-GPU/CPU Benchmark': peak FP32 rate in TFLOP/s, which its author
 # computes from the units and the clock that the driver reports, and memory bandwidth in GB/s.
@@ -41,6 +42,32 @@ BENCHMARKED = {
     "rx7900xtx": (61.44, 960),
     "rx9070": (36.13, 640),
     "rx9070xt": (48.66, 640),
+    "a30": (10.32, 933),
+    "a16": (4.49, 200),
+    "a2": (4.53, 200),
+    "a40": (37.42, 696),
+    "rtx-a4000": (19.17, 448),
+    "rtx-a5000": (27.77, 768),
+    "rtx3060": (13.17, 360),
+    "rtx3060ti": (16.49, 448),
+    "rtx3070": (20.31, 448),
+    "rtx3070ti": (21.75, 608),
+    "rtx3090ti": (40.00, 1008),
+    "rtx4000-ada": (26.73, 360),
+    "rtx4060": (15.11, 272),
+    "rtx4070": (29.15, 504),
+    "rtx4070-super": (35.55, 504),
+    "rtx4070ti-super": (44.10, 672),
+    "rtx4080-super": (52.22, 736),
+    "h200-nvl": (60.32, 4800),
+    "b300": (76.99, 8000),
+    "rtx-pro-6000": (125.95, 1792),
+    "rtx5070": (30.84, 672),
+    "mi250": (45.26, 1638),
+    "w7800": (45.20, 576),
+    "w7900": (61.30, 864),
+    "r9700": (47.84, 640),
+    "strix-halo": (29.70, 256),
 }
 # The same by the vendors' own figures, as PyTorch's _inductor/analysis/device_info.py (MI300A,
 # MI350X) and awesomeagents.ai (MI325X) quote them.
@@ -111,3 +138,66 @@ def test_memory_of_several_sizes_or_shared_with_the_cpu_is_unknown(name: str) ->
     product = arch.find(name).product
     assert product
     assert product.memory is None
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("H100 PCIe", "h100-pcie"),
+        ("h100-sxm5", "h100"),
+        ("NVIDIA L4", "l4"),
+        ("RTX PRO 6000", "rtx-pro-6000"),
+        ("NVIDIA RTX PRO 6000 Blackwell Server Edition", "rtx-pro-6000"),
+        ("geforce rtx 4090", "rtx4090"),
+        ("4090", "rtx4090"),
+        ("7900 XTX", "rx7900xtx"),
+        ("Radeon RX 7900 XTX", "rx7900xtx"),
+        ("Instinct MI308X", "mi308x"),
+        ("AMD MI300X", "mi300x"),
+        ("Tesla V100", "v100"),
+        ("a6000", "rtx-a6000"),
+        ("a100-sxm4-80gb", "a100-80gb"),
+        ("Strix Halo", "strix-halo"),
+        ("Ryzen AI Max+ 395", "strix-halo"),
+        ("AMD RYZEN AI MAX+ 395 w/ Radeon 8060S", "strix-halo"),
+        ("GB300 NVL72", "gb300"),
+        ("DGX Spark", "gb10"),
+    ],
+)
+def test_products_have_the_names_that_people_use(written: str, name: str) -> None:
+    assert arch.find(written).name == name
+
+
+@pytest.mark.parametrize(
+    "written", ["rtx4090d", "rtx5070ti", "rtx6000", "nvidia", "radeon", "mi300", "h100x"]
+)
+def test_no_other_product_is_taken_for_one(written: str) -> None:
+    with pytest.raises(UnknownNameError):
+        arch.find(written)
+
+
+def test_what_was_slowed_for_export_has_no_peak_of_the_architecture() -> None:
+    h20, h800 = arch.find("h20"), arch.find("h800")
+    assert h20.peak_flops("fp16", tensor=True) is None
+    assert h800.peak_flops("fp64", tensor=True) is None
+    assert h800.peak_flops("fp16", tensor=True) == arch.find("h100").peak_flops("fp16", tensor=True)
+    assert arch.find("l20").peak_flops("fp16", tensor=True) is None
+    a800 = arch.find("a800").peak_flops("fp16", tensor=True)
+    assert a800 == pytest.approx(312e12, rel=5e-3)
+
+
+def test_blackwell_ultra_is_faster_in_fp4_alone() -> None:
+    # NVIDIA, 'Inside NVIDIA Blackwell Ultra': 15 PFLOP/s of dense NVFP4; HGX B300: 4.5 of fp8.
+    b300 = arch.find("b300")
+    assert b300.arch.name == "sm_103"
+    assert b300.peak_flops("fp4", tensor=True) == pytest.approx(15e15, rel=0.05)
+    assert b300.peak_flops("fp8", tensor=True) == pytest.approx(4.5e15, rel=0.1)
+    assert b300.peak_flops("fp64", tensor=True) is None
+
+
+def test_what_triton_compiles_for_and_does_not_support_is_said() -> None:
+    note = arch.support_note(arch.find("v100"))
+    assert note is not None
+    assert "from sm_80 on: for sm_70 it compiles, without the tensor cores" in note
+    assert arch.support_note(arch.find("a100")) is None
+    assert arch.support_note(arch.find("mi100")) is None
