@@ -8,20 +8,29 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 
+from irlens.artifacts import module_processes
 from irlens.model.errors import TROUBLE
 
-#: Waits for a line on stdin. If the process dies instead, it prints the end of the log: LLVM ends
-#: the process on some errors, and its last message would be lost in the log.
-_WATCHDOG = 'read -r finished || { printf %s "$1"; tail -n 5 "$0"; } >&2'
+#: Waits for a line on stdin. If the process dies instead, it says why, from the log: LLVM ends the
+#: process on some errors, and its last message would be lost in the log. Without a heading, the
+#: process's parent says why, from the end of the log.
+_WATCHDOG = """
+read -r finished && exit
+[ -n "$1" ] || exec tail -n 60 "$0" >&2
+heading=$1
+shift
+exec "$@" "$heading" "$0"
+"""
 
 _crash_heading = ""
 
 
 def set_crash_heading(heading: str) -> None:
-    """Set the text to print before the last output of a compiler that ends this process.
+    """Set the text to print before the reason why the compiler ended this process.
 
     Args:
-        heading: Whole lines. The default is none, for processes whose parent reports the crash.
+        heading: What the reason follows. The default is none, for processes whose parent reports
+            the crash.
     """
     global _crash_heading  # there is one process
     _crash_heading = heading
@@ -44,8 +53,13 @@ def redirect_output(log: Path) -> Iterator[Callable[[], str]]:
     """
     libc = ctypes.CDLL(None)
     stdout, stderr = os.dup(1), os.dup(2)
-    command = ["/bin/sh", "-c", _WATCHDOG, str(log), _crash_heading]
-    watchdog = subprocess.Popen(command, stdin=subprocess.PIPE)
+    report = module_processes.command("irlens.compiler.crashes")
+    command = ["/bin/sh", "-c", _WATCHDOG, str(log), _crash_heading, *report]
+    watchdog = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        env=module_processes.environment() if _crash_heading else None,
+    )
     target = os.open(log, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND, 0o600)
     stream = open(target, "w", closefd=False, errors="replace")  # noqa: SIM115  # closed below
 

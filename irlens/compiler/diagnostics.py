@@ -8,6 +8,7 @@ from pathlib import Path
 
 from triton.compiler.errors import CompilationError
 
+from irlens.compiler import crashes
 from irlens.compiler.sources.absent_imports import remedy
 from irlens.compiler.sources.loading import Loaded
 from irlens.compiler.triton_compat.errors import PTXASError
@@ -88,6 +89,10 @@ def reason(
     if isinstance(error, PTXASError):
         return _ptxas_error(error, kernel)
     diagnostic = _DIAGNOSTIC.search(printed)
+    name = crashes.failed_pass(printed)
+    failed = f"the pass {name} failed: " if name else ""
+    is_about_target = diagnostic is not None and "unsupported target" in diagnostic["text"]
+    advice = [crashes.advice(name)] if name and not is_about_target else []
     if diagnostic is None:
         hint = _LINKER_HINT if _NO_LINKER in str(error) else None
         return CaptureError(f"{kernel}: {_reason(str(error)) or type(error).__name__}", hint=hint)
@@ -97,7 +102,8 @@ def reason(
         # No column: some versions of Triton count them from 0, others from 1.
         location = f"{_display_path(path)}:{line}"
         excerpt = _text(sources[path]).split("\n")[line - 1]
-    return CaptureError(f"{location}: {_first_line(diagnostic['text'])}", hint=excerpt)
+    hint = "\n".join(filter(None, (excerpt, *crashes.remarks(printed), *advice)))
+    return CaptureError(f"{location}: {failed}{_first_line(diagnostic['text'])}", hint=hint or None)
 
 
 def omitted_assembly(kernel: str, printed: str) -> CaptureError | None:

@@ -162,8 +162,8 @@ def support_note(gpu: Gpu) -> str | None:
     if arch.vendor != "nvidia" or int(arch.name.removeprefix("sm_")) >= OLDEST_SUPPORTED:
         return None
     return (
-        f"Triton supports NVIDIA's GPUs from sm_{OLDEST_SUPPORTED} on: for {arch.name} it compiles, "
-        "without the tensor cores, and its results there are not tested"
+        f"Triton supports NVIDIA's GPUs from sm_{OLDEST_SUPPORTED} on: for {arch.name} it compiles,"
+        " without the tensor cores, and its results there are not tested"
     )
 
 

@@ -14,10 +14,8 @@ from tempfile import TemporaryFile
 import msgspec
 
 from irlens.artifacts import module_processes, owned_processes
+from irlens.compiler import crashes
 from irlens.model.errors import CaptureError
-
-#: Last lines of a dead child's output that become a hint.
-_MAX_HINT_LINES = 40
 
 
 class Ended(msgspec.Struct, frozen=True):
@@ -35,14 +33,13 @@ class Ended(msgspec.Struct, frozen=True):
 
     def died(self, kernel: str) -> CaptureError:
         """Return the error of a child that gave no answer: LLVM may exit by itself."""
-        lines = self.errors.decode("utf-8", "replace").splitlines()
-        hint = "\n".join([line for line in lines if line.strip()][-_MAX_HINT_LINES:])
         ending = (
             f"was stopped by {signal.Signals(-self.code).name}"
             if self.code < 0
             else f"exited with {self.code}"
         )
-        return CaptureError(f"the compiler of {kernel} {ending}", hint=hint or None)
+        reason, hint = crashes.crash(self.errors.decode("utf-8", "replace"))
+        return CaptureError(f"the compiler of {kernel} {ending} {reason}", hint=hint)
 
 
 class Child:

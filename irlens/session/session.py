@@ -163,7 +163,7 @@ class Session:
         from irlens.compiler.compiler_output import set_crash_heading
         from irlens.compiler.sources.description import find_kernels
 
-        set_crash_heading("irlens: error: the compiler ended the process. It said last:\n")
+        set_crash_heading("irlens: error: the compiler crashed ")
         recompiled = is_compiled(kernel)
         functions = [] if recompiled else [each.function for each in find_kernels(kernel)]
         requests = list(self.requests(kernel, configurations))

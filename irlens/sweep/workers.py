@@ -24,6 +24,7 @@ from typing import Any, Protocol
 import msgspec
 
 from irlens.artifacts import locks, owned_processes
+from irlens.compiler import crashes
 from irlens.model.errors import IrlensError
 from irlens.sweep.tasks import Handler
 
@@ -203,10 +204,10 @@ class LocalPool:
         return isinstance(error, BrokenExecutor)
 
     def crash(self, future: Future[bytes]) -> Crash:
-        """Return the worker's exit status and the last line that it printed."""
+        """Return the worker's exit status and why it crashed, as far as it said."""
         process = self._worker_of(future).ended()
         log = Path(self._logs.name, str(process.pid))
-        return Crash(f"worker died ({_exit_status(process)})", _last_line(log)[:_LONGEST])
+        return Crash(f"worker died ({_exit_status(process)})", _reason(log)[:_LONGEST])
 
     def abandon(self, future: Future[bytes]) -> None:
         """Kill the worker of a task; a new one takes its place."""
@@ -299,17 +300,16 @@ def _exit_status(process: SpawnProcess) -> str:
     return f"signal {-code}, {signal.Signals(-code).name}"
 
 
-def _last_line(log: Path) -> str:
-    """Return the last line of a log, once no process writes to it any more.
+def _reason(log: Path) -> str:
+    """Return what a log says of a crash in one line, once no process writes to it any more.
 
     A compiler's messages come from a process of their own, see ``messages.held_back``.
     """
     until = time.monotonic() + _PATIENCE
     while not _is_finished(log) and time.monotonic() < until:
         time.sleep(_POLL_SECONDS)
-    lines = log.read_text("utf-8", "replace").splitlines() if log.exists() else []
-    printed = [line.strip() for line in lines if line.strip()]
-    return printed[-1] if printed else ""
+    printed = log.read_text("utf-8", "replace") if log.exists() else ""
+    return "; ".join(crashes.crash(printed)) if printed.strip() else ""
 
 
 def _is_finished(log: Path) -> bool:

@@ -98,7 +98,7 @@ SM_77 = Target(vendor="nvidia", arch="sm_77", warp_size=32)
         ("fine", SM_77, {},
          "fine: ptxas: Value 'sm_77' is not defined for option 'gpu-name'", None),
         ("fine", GFX800, {},
-         "bad.py:29: unsupported target: 'gfx800'", "def fine(x_ptr"),
+         "bad.py:29: the pass ConvertWarpPipeline failed: unsupported target: 'gfx800'", "def fine(x_ptr"),
         ("assembly", SM_90, {},
          "assembly: ptxas: Not a name of any known instruction: 'foo'", None),
         ("assembly", GFX942, {},
