@@ -37,7 +37,8 @@ _CACHE_KEY = re.compile(r"[0-9a-f]{64}|[A-Z2-7]{52}|[\w-]{43}")
 #: The hint for a path that leads to nothing.
 RIGHT_PATH = (
     "name a kernel (FILE.py:KERNEL), a Triton cache (such as ~/.triton/cache), one of its entries, "
-    "or a single artifact: NAME.ttir, .ttgir, .llir, .ptx, .cubin, .amdgcn, .hsaco"
+    "a single artifact (NAME.ttir, .ttgir, .llir, .ptx, .cubin, .amdgcn, .hsaco), "
+    "or a trace of tritonparse (NAME.ndjson)"
 )
 
 
@@ -65,7 +66,17 @@ class Listing(msgspec.Struct, frozen=True):
     @property
     def holds_entry(self) -> bool:
         """Whether the directory itself is an entry, broken ones included."""
-        return bool(self.artifacts or self.refused or MANIFEST_NAME in self.files)
+        return bool(self.artifacts or self.refused or MANIFEST_NAME in self.files or self.traces)
+
+    @property
+    def traces(self) -> list[str]:
+        """Names of the files that are traces of tritonparse, which hold entries of their own."""
+        return sorted(filter(is_trace, self.files))
+
+
+def is_trace(name: str) -> bool:
+    """Whether a file's name is that of a trace: "NAME.ndjson", ".bin.ndjson", ".ndjson.gz"."""
+    return ".ndjson" in name[1:]
 
 
 def list_files(directory: Path) -> Listing:
@@ -119,11 +130,8 @@ def read_entry(directory: Path, listing: Listing) -> Iterator[Capture | Broken]:
         if f"{name}.json" in listing.files:
             try:
                 path = directory / f"{name}.json"
-                content = _read(path)
-                everything = _decode(path, content, dict[str, object])
-                metadata = _metadata(everything)
-                if options is None and metadata.target is not None:
-                    options = _options(metadata, metadata.target, everything)
+                metadata, changed = decode_metadata(path, _read(path))
+                options = changed if options is None else options
             except ArtifactError as error:
                 yield Broken(directory / f"{name}.json", error.message)
                 continue
@@ -176,17 +184,10 @@ def _capture(
         for stage in STAGE_ORDER
         if stage in artifacts
     }
-    target = None
-    if manifest:
-        target = manifest.target
-    elif metadata and metadata.target:
-        target = _target(metadata.target)
-    elif not metadata or metadata.target is None:
-        target = _stated_target(stages)
     return Capture(
         kernel=(metadata.name if metadata else None) or name,
-        target=target,
-        config=_config(metadata, manifest, stages, options),
+        target=manifest.target if manifest else find_target(metadata, stages),
+        config=make_config(metadata, manifest, stages, options),
         stages=stages,
         metadata=metadata,
         manifest=manifest,
@@ -194,12 +195,13 @@ def _capture(
     )
 
 
-def _config(
+def make_config(
     metadata: Metadata | None,
     manifest: Manifest | None,
     stages: dict[str, Stage],
     options: dict[str, ConstexprValue] | None,
 ) -> Config:
+    """Return a configuration from all that says something of it."""
     warps = metadata.num_warps if metadata else None
     # For a warp-specialized kernel the metadata includes the warps of its partitions.
     requested = requested_warps(stages["ttgir"]) if "ttgir" in stages else None
@@ -217,6 +219,24 @@ def _config(
     )
 
 
+def decode_metadata(
+    path: Path, content: bytes
+) -> tuple[Metadata, dict[str, ConstexprValue] | None]:
+    """Return Triton's metadata, and the options that differ from its release's defaults.
+
+    A field of another type than expected is not recorded. Without a target, the options are not
+    known.
+
+    Raises:
+        ArtifactError: The content is no JSON object.
+    """
+    everything = _decode(path, content, dict[str, object])
+    metadata = _metadata(everything)
+    if metadata.target is None:
+        return metadata, None
+    return metadata, _options(metadata, metadata.target, everything)
+
+
 def _metadata(everything: dict[str, object]) -> Metadata:
     """Return the fields that irlens uses; one of another type than expected is not recorded."""
     known: dict[str, object] = {}
@@ -228,8 +248,10 @@ def _metadata(everything: dict[str, object]) -> Metadata:
     return Metadata(**known)  # type: ignore[arg-type]  # each has just been checked
 
 
-def _stated_target(stages: dict[str, Stage]) -> Target | None:
-    """Return the target that an artifact states, where no metadata does."""
+def find_target(metadata: Metadata | None, stages: dict[str, Stage]) -> Target | None:
+    """Return the target in Triton's metadata, or else the one that an artifact states."""
+    if metadata and metadata.target:
+        return _target(metadata.target)
     from irlens.artifacts.identify import identify  # metadata makes it needless
 
     for stage in reversed(stages.values()):

@@ -15,9 +15,11 @@ from irlens.artifacts.entries import (
     RIGHT_PATH,
     Broken,
     Listing,
+    is_trace,
     list_files,
     read_entry,
 )
+from irlens.artifacts.tritonparse import read_trace
 from irlens.model import files
 from irlens.model.capture import (
     MANIFEST_NAME,
@@ -59,7 +61,8 @@ def load(path: Path) -> Iterator[Capture | Broken]:
 
     Args:
         path: A directory, an artifact (an unknown extension is decided by content), or an
-            entry's ``NAME.json``. ``FILE#N`` is the N-th module of a text with several.
+            entry's ``NAME.json``, or a trace of tritonparse. ``FILE#N`` is the N-th module of a
+            text with several.
 
     Raises:
         ArtifactError: While iterating: there is nothing at the path, it cannot be read, or
@@ -71,6 +74,8 @@ def load(path: Path) -> Iterator[Capture | Broken]:
         yield from _load_directory(path)
     elif stat.S_ISREG(mode) and path.suffix == ".json":
         yield from _load_json(path)
+    elif is_trace(path.name):
+        yield from read_trace(path)
     else:
         extension = path.suffix.removeprefix(".")
         stage = extension if extension in STAGE_ORDER else None
@@ -154,8 +159,14 @@ def _load_directory(top: Path) -> Iterator[Capture | Broken]:
     for found in find_entries(top):
         if isinstance(found, Broken):
             yield found
-        else:
-            yield from read_entry(*found)
+            continue
+        directory, listing = found
+        yield from read_entry(directory, listing)
+        for name in listing.traces:
+            try:
+                yield from read_trace(directory / name)
+            except ArtifactError as error:
+                yield Broken(directory / name, error.message)
 
 
 def _load_json(path: Path) -> Iterator[Capture | Broken]:
