@@ -427,7 +427,7 @@ def test_a_file_of_contents_gives_shape_and_contents(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_of_contents_is_named(tmp_path: Path) -> None:
-    args = {"i_ptr": f"@{tmp_path}/none.npy"}
+    args: dict[str, ConstexprValue] = {"i_ptr": f"@{tmp_path}/none.npy"}
     target = Target(vendor="nvidia", arch="sm_90", warp_size=32)
     with pytest.raises(ArtifactError, match="none"):
         capture(Request(kernel="softmax", target=target, args=args))
