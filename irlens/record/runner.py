@@ -47,7 +47,8 @@ def main() -> None:
             sys.exit(1)
         stopped = f"{_user_line(error, folder)}: {missing}"
     finally:
-        report = ProcessReport(deviations=deviations, stopped=stopped)
+        helion = "helion" in sys.modules
+        report = ProcessReport(deviations=deviations, stopped=stopped, helion=helion)
         (folder / REPORT).write_bytes(msgspec.json.encode(report))
         if job.options.operations:
             write_operations(folder)

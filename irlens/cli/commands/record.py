@@ -205,6 +205,8 @@ def _summarize(
         output.note(f"browse {'it' if number == 1 else 'them'} with  irlens tui {directory}")
     _report_failures(recording)
     hint = None if recording.variants else "it had compiled no Triton kernel by then"
+    if hint is not None and any(run.helion for run in recording.runs):
+        hint = hint_without_kernels = _HELION
     for run in recording.runs:
         if run.stopped:
             known = hint or "--assume 0 goes on with zeros for what only a kernel computes"
@@ -217,6 +219,13 @@ def _summarize(
             raise IrlensError("none of the program's Triton kernels compiled")
         raise IrlensError("the program compiled no Triton kernel", hint=hint_without_kernels)
     return Exit.OK
+
+
+#: Helion asks the driver for its GPU before it compiles, past what the fake GPU answers.
+_HELION = (
+    "Helion needs a GPU to compile: run the program on one with HELION_PRINT_OUTPUT_CODE=1, save\n"
+    "the code that it prints, and  irlens inspect FILE.py:_helion_NAME --arg x=fp32[1024, 1024] ..."
+)
 
 
 def _report_failures(recording: "Recording") -> None:
