@@ -221,10 +221,11 @@ def _summarize(
     return Exit.OK
 
 
-#: Helion asks the driver for its GPU before it compiles, past what the fake GPU answers.
+#: Where the fake GPU does not answer all that Helion asks of its tensors.
 _HELION = (
-    "Helion needs a GPU to compile: run the program on one with HELION_PRINT_OUTPUT_CODE=1, save\n"
-    "the code that it prints, and  irlens inspect FILE.py:_helion_NAME --arg x=fp32[1024, 1024] ..."
+    "irlens cannot answer all that Helion asks of a GPU: run the program on one with\n"
+    "HELION_PRINT_OUTPUT_CODE=1, save the code that it prints, and inspect that:\n"
+    "irlens inspect FILE.py:_helion_NAME --arg x=fp32[1024, 1024] ..."
 )
 
 
