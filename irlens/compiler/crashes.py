@@ -79,6 +79,11 @@ def crash(printed: str) -> tuple[str, str]:
     return text, advice(name or (file[1] if file else "") or cause)
 
 
+def is_of_compiler(printed: str) -> bool:
+    """Whether a compiler says itself why it crashed."""
+    return failed_pass(printed) is not None or any(each.search(printed) for each in _CAUSES)
+
+
 def _causes(printed: str) -> Iterator[str]:
     for pattern in _CAUSES:
         for match in pattern.finditer(printed):

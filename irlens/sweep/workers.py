@@ -309,7 +309,9 @@ def _reason(log: Path) -> str:
     while not _is_finished(log) and time.monotonic() < until:
         time.sleep(_POLL_SECONDS)
     printed = log.read_text("utf-8", "replace") if log.exists() else ""
-    return "; ".join(crashes.crash(printed)) if printed.strip() else ""
+    text, hint = crashes.crash(printed) if printed.strip() else ("", "")
+    # Of a process that the system killed, the last line says nothing of the compiler.
+    return f"{text}; {hint}" if crashes.is_of_compiler(printed) else text
 
 
 def _is_finished(log: Path) -> bool:
