@@ -163,6 +163,41 @@ def test_a_loop_may_carry_what_its_body_does_not_compute(
     assert [each.distinct_bytes // 4 for each in traffic.accesses] == elements
 
 
+RETURNS = """
+module {
+  tt.func public @returns(%x: !tt.ptr<f32>) {
+    %c1 = arith.constant 1 : i32
+    %c3 = arith.constant 3 : i32
+    %pid = tt.get_program_id x : i32
+    %last = arith.cmpi sge, %pid, %c3 : i32
+    cf.cond_br %last, ^bb1, ^bb2
+  ^bb1:  // 2 preds: ^bb0, ^bb2
+    tt.return
+  ^bb2:  // pred: ^bb0
+    %p = tt.addptr %x, %pid : !tt.ptr<f32>, i32
+    %l = tt.load %p : !tt.ptr<f32>
+    %first = arith.cmpi slt, %pid, %c1 : i32
+    cf.cond_br %first, ^bb1, ^bb3
+  ^bb3:  // pred: ^bb2
+    tt.store %p, %l : !tt.ptr<f32>
+    cf.br ^bb%NEXT
+  }
+}
+"""
+
+
+def test_early_returns_share_a_block_that_stands_before_what_leads_to_it() -> None:
+    # Of 5 programs, 3 and 4 return before the load, and 0 before the store.
+    traffic = count(parse(RETURNS.replace("%NEXT", "1"), stage="ttir"), {}, (5, 1, 1))
+    assert (traffic.read_bytes, traffic.written_bytes) == (3 * 4, 2 * 4)
+
+
+def test_branches_that_make_a_loop_are_unknown() -> None:
+    traffic = count(parse(RETURNS.replace("%NEXT", "2"), stage="ttir"), {}, (5, 1, 1))
+    assert traffic.read_bytes is None
+    assert traffic.reason.endswith("a loop of branches is not understood")
+
+
 def test_an_address_that_depends_on_data_is_unknown_with_its_line() -> None:
     text = ADD.replace("%n: i32) {", "%n: !tt.ptr<i32>) {").replace(
         "    %bound = tt.splat %n", "    %l = tt.load %n : !tt.ptr<i32>\n    %bound = tt.splat %l"

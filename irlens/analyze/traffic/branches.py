@@ -20,7 +20,7 @@ RunBlock: TypeAlias = Callable[[Block, Frame], list[Value]]
 
 
 class Branches:
-    """Runs a function of several blocks, each branch of which leads forward."""
+    """Runs a function of several blocks whose branches make no loop."""
 
     def __init__(
         self, run_block: RunBlock, module: Module, blocks: Sequence[Block], frame: Frame
@@ -34,10 +34,15 @@ class Branches:
         self._returned: list[tuple[Array, list[Value]]] = []
 
     def run(self) -> list[Value]:
-        """Run all blocks in order and return what the function returns."""
+        """Run all blocks, each after those that lead to it, and return what the function returns.
+
+        Raises:
+            UnknownTrafficError: Branches make a loop, or what they do is not known.
+        """
         defined: dict[str, tuple[Array, Value]] = {}
         everyone = np.arange(self._frame.size)
-        for number, block in enumerate(self._blocks):
+        for number in self._order():
+            block = self._blocks[number]
             arriving = self._arriving[number] if number else [(everyone, [])]
             rows = np.sort(np.concatenate([each for each, _ in arriving] or [everyone[:0]]))
             if not rows.size:
@@ -48,7 +53,7 @@ class Branches:
                 body.define(argument.name, merged(rows.size, parts))
             self._run_block(block, body)
             last = self._module.operations[block.operations[-1]]
-            self._leave(number, last, body, rows)
+            self._leave(last, body, rows)
             names = [each.name for each in block.arguments] if number else []
             for index in block.operations:
                 names += result_names(self._module.operations[index])
@@ -59,15 +64,44 @@ class Branches:
             for n in range(count)
         ]
 
-    def _leave(self, number: int, last: Operation, body: Frame, rows: Array) -> None:
+    def _order(self) -> list[int]:
+        """Return the blocks that are reached, each after all that lead to it.
+
+        MLIR may write a block before one that leads to it: several early returns are one block.
+        """
+        order: list[int] = []
+        done, open_ = set[int](), set[int]()
+        stack = [(0, False)]
+        while stack:
+            number, leaving = stack.pop()
+            if leaving:
+                open_.discard(number)
+                done.add(number)
+                order.append(number)
+            elif number in open_:
+                raise placed(self._last(number), "a loop of branches is not understood")
+            elif number not in done:
+                open_.add(number)
+                stack.append((number, True))
+                stack += [(target, False) for target in self._targets(self._last(number))]
+        return order[::-1]
+
+    def _last(self, number: int) -> Operation:
+        return self._module.operations[self._blocks[number].operations[-1]]
+
+    def _targets(self, last: Operation) -> list[int]:
+        words = (self._numbers.get(word) for word in last.words if word.startswith("^"))
+        return [each for each in words if each is not None]
+
+    def _leave(self, last: Operation, body: Frame, rows: Array) -> None:
         """Send a block's instances to the blocks that its last operation names."""
         values = [body.read(name) for name in last.operands]
         if last.name == "tt.return":
             self._returned.append((rows, values))
             return
-        targets = [self._numbers.get(word) for word in last.words if word.startswith("^")]
+        targets = self._targets(last)
         if last.name == "cf.br" and len(targets) == 1:
-            self._send(number, last, targets[0], rows, values)
+            self._send(targets[0], rows, values)
             return
         if last.name != "cf.cond_br" or len(targets) != 2:
             raise placed(last, f"{last.name} is not understood")
@@ -80,13 +114,9 @@ class Branches:
             count = len(self._blocks[target].arguments) if target else 0
             given, passed = passed[:count], passed[count:]
             at = np.flatnonzero(chosen)
-            self._send(number, last, target, rows[at], [taken(each, at) for each in given])
+            self._send(target, rows[at], [taken(each, at) for each in given])
 
-    def _send(
-        self, number: int, last: Operation, target: int | None, rows: Array, values: list[Value]
-    ) -> None:
-        if target is None or target <= number:
-            raise placed(last, "a loop of branches is not understood")
+    def _send(self, target: int, rows: Array, values: list[Value]) -> None:
         if rows.size:
             self._arriving[target].append((rows, values))
 
