@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from irlens.analyze import cfg
 from irlens.analyze.graph import find_loops
-from irlens.isa.ptx import Function, Instruction
+from irlens.isa.ptx import Address, Function, Instruction
 from irlens.isa.ptx.copies import copy_size, is_cp_async
 from irlens.model.source import SourceLocation
 
@@ -49,14 +49,22 @@ def instruction_widths(function: Assembly) -> dict[Place, list[int | str]]:
     Where these are unknown, the instruction's name stands for them.
     """
     by_place: defaultdict[Place, list[int | str]] = defaultdict(list)
+    for place, _, width in _placed(function):
+        by_place[place].append(width)
+    return dict(by_place)
+
+
+def _placed(
+    function: Assembly,
+) -> "Iterator[tuple[Place, Instruction | amdgcn.Instruction, int | str]]":
+    """Yield each access with debug information, in the order of the text: its place and width."""
     expansion = function.expansion
     # The ttgir has the lines of a called function alone, and each of its accesses once.
     once = dict(expansion.written()) if expansion is not None else None
     for index, (direction, width) in _accesses(function):
         instruction = function.instructions[index] if once is None else once.get(index)
         if instruction is not None and instruction.locations:
-            by_place[direction, instruction.locations].append(width)
-    return dict(by_place)
+            yield (direction, instruction.locations), instruction, width
 
 
 def uncounted(function: Assembly) -> list[str]:
@@ -70,6 +78,34 @@ def uncounted(function: Assembly) -> list[str]:
         unknown = filter(has_unknown_width, function.instructions)
         names = [instruction.operations[0].mnemonic for instruction in unknown]
     return list(dict.fromkeys(names))
+
+
+def merged_loads(function: Assembly) -> dict[Place, frozenset[int]]:
+    """Return which loads at each place ptxas leaves out, by their number in the text.
+
+    Those are loads from the very address of an earlier one at the same place: LLVM found that the
+    elements of a thread share it, as where it is divided by more than they are.
+    """
+    merged: dict[Place, frozenset[int]] = {}
+    if not isinstance(function, Function):
+        return merged
+    seen: defaultdict[Place, list[Address | None]] = defaultdict(list)
+    for place, instruction, _ in _placed(function):
+        if place[0] == "load" and isinstance(instruction, Instruction):
+            seen[place].append(_unconditional_address(instruction))
+    for place, addresses in seen.items():
+        first = {each: n for n, each in reversed([*enumerate(addresses)])}
+        again = frozenset(n for n, each in enumerate(addresses) if each and first[each] < n)
+        if again:
+            merged[place] = again
+    return merged
+
+
+def _unconditional_address(instruction: Instruction) -> Address | None:
+    """Return the address of a load; ``None`` if it is conditional or a copy."""
+    if instruction.predicate is not None or is_cp_async(instruction):
+        return None
+    return next((each for each in instruction.operands if isinstance(each, Address)), None)
 
 
 def read_once(function: Assembly) -> frozenset[SourceLocation]:

@@ -12,7 +12,13 @@ from typing import Literal
 import msgspec
 
 from irlens.analyze.extending_loads import find_extending
-from irlens.analyze.global_accesses import Assembly, Direction, Place, instruction_widths
+from irlens.analyze.global_accesses import (
+    Assembly,
+    Direction,
+    Place,
+    instruction_widths,
+    merged_loads,
+)
 from irlens.analyze.warp_requests import SECTOR, WarpAccess, free_bits
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.copies import BULK_COPIES, BULK_STORES, COPIES, LOADS, STORES
@@ -27,6 +33,7 @@ _POINTER = re.compile(r"!tt\.ptr<([^<>,]+)(?:, \d+)?>")
 #: AMD's accesses by a scalar pointer and a tensor of offsets.
 _BUFFER_ACCESSES = frozenset(name for name in LOADS | STORES if ".buffer_" in name)
 _NO_COUNTERS = "atomic operations have counters of their own"
+_NONE: frozenset[int] = frozenset()
 
 
 class IssuedAccess(msgspec.Struct, frozen=True):
@@ -61,6 +68,8 @@ def issued_accesses(
     for index in elements:
         places[_place(module.operations[index])].append(index)
     widths: dict[int, int | str] = {}
+    merged: dict[int, frozenset[int]] = {}
+    again = merged_loads(assembly)
     issued_at = instruction_widths(assembly)
     for place, issued in find_extending(module, issued_at, places).items():
         held = [elements[index] for index in places[place]]
@@ -69,9 +78,13 @@ def issued_accesses(
             issued_at[place] = [*issued]
     for place, issued in issued_at.items():
         at = places.get(place, [])
+        if place in again and len(at) == 1 and _is_whole(elements[at[0]], issued):
+            merged[at[0]] = again[place]
         widths.update(zip(at, _widths([elements[index] for index in at], issued), strict=True))
     return tuple(
-        _issued(module.operations[index], each, widths.get(index), granule)
+        _issued(
+            module.operations[index], each, widths.get(index), granule, merged.get(index, _NONE)
+        )
         for index, each in elements.items()
     )
 
@@ -123,8 +136,21 @@ def _widths(accesses: Sequence[_Elements | str], widths: list[int | str]) -> lis
     return found if at == len(issued) else unknown
 
 
+def _is_whole(elements: "_Elements | str", issued: Sequence[int]) -> bool:
+    """Return whether instructions of these widths are a thread's, each once."""
+    return (
+        not isinstance(elements, str)
+        and len(set(issued)) == 1
+        and sum(issued) == elements.thread_bytes
+    )
+
+
 def _issued(
-    operation: Operation, elements: _Elements | str, width: int | str | None, granule: int
+    operation: Operation,
+    elements: _Elements | str,
+    width: int | str | None,
+    granule: int,
+    merged: frozenset[int],
 ) -> IssuedAccess:
     """Return how an operation's elements are accessed, or why that is unknown."""
     reason = "no instruction has its location"
@@ -132,7 +158,9 @@ def _issued(
         wrong = (each for each in (elements, width) if isinstance(each, str))
         return IssuedAccess(operation.index, None, next(wrong, reason))
     try:
-        access = WarpAccess(elements.layout, _direction(operation), elements.bytes, width, granule)
+        access = WarpAccess(
+            elements.layout, _direction(operation), elements.bytes, width, granule, merged
+        )
     except ValueError as error:
         return IssuedAccess(operation.index, None, str(error))
     return IssuedAccess(operation.index, access)
@@ -188,6 +216,8 @@ class IssueTable:
 
     def __init__(self, module: Module, assembly: Assembly, granule: int = SECTOR) -> None:
         self._by_place: defaultdict[Place, list[WarpAccess | str]] = defaultdict(list)
+        self._blocks: defaultdict[Place, set[int]] = defaultdict(set)
+        blocks = _blocks(module)
         self._by_tma: set[Place] = set()
         self._module = module
         self._own: dict[int, WarpAccess | str] = {}
@@ -195,6 +225,7 @@ class IssueTable:
             place = _place(module.operations[each.operation])
             self._own[each.operation] = each.access or each.reason or ""
             self._by_place[place].append(self._own[each.operation])
+            self._blocks[place].add(blocks[each.operation])
         for operation in module.named(*BULK_COPIES, *BULK_STORES):
             direction: Direction = "load" if operation.name in BULK_COPIES else "store"
             self._by_tma.add((direction, operation.location))
@@ -246,8 +277,23 @@ class IssueTable:
         for each in found:
             if isinstance(each, str):
                 return each
-        # Copies that pipelining makes are alike; loads in several layouts are executed each.
-        counts = Counter(each for each in found if isinstance(each, WarpAccess))
-        if len(counts) > 1 and (not alone or len(set(counts.values())) > 1):
+        issued = [each for each in found if isinstance(each, WarpAccess)]
+        loads = [each for each in issued if each.direction != "copy"]
+        if alone and len(loads) == len(issued) and len(self._blocks[place]) == 1:
+            return tuple(loads)  # the same elements in several layouts: each is executed
+        # Copies that pipelining makes are alike; loads in several layouts are executed each. Of
+        # these some may be pipelined, so that the ttgir has them before the loop as well.
+        counts = Counter(issued)
+        if len(counts) > 1 and (not alone or len({counts[each] for each in loads}) > 1):
             return "the ttgir has several different accesses for it"
         return tuple(counts)
+
+
+def _blocks(module: Module) -> dict[int, int]:
+    """Return the block of each operation, named by the first operation of the block."""
+    blocks = {}
+    for operation in module.operations:
+        for region in operation.regions:
+            for block in region.blocks:
+                blocks.update(dict.fromkeys(block.operations, block.operations[0]))
+    return blocks

@@ -44,6 +44,8 @@ class WarpAccess(msgspec.Struct, frozen=True):
         element_bytes: Bytes of an element.
         width: Bytes that one thread's instruction accesses, a multiple of an element's.
         granule: Bytes of a sector (AMD: of a cache line).
+        merged: Which of a thread's instructions the assembler leaves out, by their number, since
+            they access the same bytes as earlier ones.
 
     Raises:
         ValueError: No thread has registers for instructions that wide.
@@ -54,6 +56,7 @@ class WarpAccess(msgspec.Struct, frozen=True):
     element_bytes: int
     width: int
     granule: int = SECTOR
+    merged: frozenset[int] = frozenset()
 
     def __post_init__(self) -> None:
         if self.width % self.element_bytes or self.width < self.element_bytes:
@@ -233,6 +236,8 @@ def instructions(access: WarpAccess) -> "tuple[Integers, Booleans]":
     bases[0] = [basis for bit, basis in enumerate(bases[0]) if bit not in free[0]]
     register, lane, warp, block = map(_reached, bases)
     vectors = register.reshape(-1, access.elements)
+    if access.merged:
+        vectors = np.delete(vectors, sorted(access.merged), axis=0)
     index = np.bitwise_xor.outer(np.bitwise_xor.outer(block, warp).ravel(), vectors[:, 0])
     index = np.bitwise_xor.outer(index.ravel(), lane)
     index = index[:, :, None] ^ vectors[0]  # the positions of a vector move its first element

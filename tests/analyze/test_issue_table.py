@@ -2,7 +2,7 @@
 
 from irlens.analyze.issue_table import IssueTable, issued_accesses
 from irlens.analyze.request_runs import Runs
-from irlens.analyze.warp_requests import Requests, count
+from irlens.analyze.warp_requests import Requests, WarpAccess, count
 from irlens.isa.amdgcn import parse as parse_amdgcn
 from irlens.isa.mlir import parse
 from irlens.isa.ptx import parse as parse_ptx
@@ -140,3 +140,51 @@ def test_an_instruction_without_a_fixed_size_makes_its_access_unknown_by_name() 
     for instruction in ("global_load_block v[0:31], v[40:41], off", "image_load v0, v1, s[0:7]"):
         mnemonic = instruction.split()[0]
         assert _scales(instruction, at_load) == [f"how many bytes {mnemonic} moves is unknown"]
+
+
+def _found(ttgir: str, ptx: str) -> tuple[WarpAccess, ...] | str:
+    """Return how the load of a tensor is issued."""
+    module = parse(ttgir)
+    (function,) = parse_ptx(ptx).kernels
+    load = next(each for each in module.named("tt.load") if "tensor" in each.operand_types[0])
+    return IssueTable(module, function).find(load, alone=True)
+
+
+def test_loads_of_one_block_are_each_executed_however_alike() -> None:
+    again = "    %w = tt.load %q : tensor<256x!tt.ptr<f16>, #blocked> loc(#loc2)\n    tt.store"
+    twice = "ld.global.v2.b32 {%r2, %r3}, [%rd2];\n"
+    issue = _found(TTGIR.replace("    tt.store", again), PTX.replace(twice, twice * 2) + STORE)
+    assert isinstance(issue, tuple)
+    assert [each.width for each in issue] == [8, 8]
+
+
+def test_a_load_that_is_pipelined_in_one_of_its_layouts_counts_once_in_each() -> None:
+    """A copy before the loop and in it, and a load of the same elements in it."""
+    copy = (
+        "ttg.async_copy_global_to_local %q, %m : tensor<256x!tt.ptr<f16>, #blocked>"
+        " -> <256xf16, #shared, #smem, mutable> loc(#loc2)\n"
+    )
+    ttgir = TTGIR.replace("    %v = tt.load", f"    %a = {copy}    %v = tt.load").replace(
+        "    tt.store",
+        f"    scf.for %i = %x to %y step %z  : i32 {{\n    %b = {copy}    }}\n    tt.store",
+    )
+    copied = "cp.async.ca.shared.global [%r1], [%rd2], 8;\n"
+    load = "ld.global.v2.b32 {%r2, %r3}, [%rd2];\n"
+    issue = _found(ttgir, PTX.replace(load, copied + load + copied) + STORE)
+    assert isinstance(issue, tuple)
+    assert [(each.direction, each.width) for each in issue] == [("copy", 8), ("load", 8)]
+
+
+def test_loads_of_one_address_are_merged_by_the_assembler() -> None:
+    """As of x // 1024: Nsight Compute counted one request where the PTX has four loads."""
+    load = "ld.global.v2.b32 {%r2, %r3}, [%rd2];\n"
+    one = "ld.global.b16 %rs1, [%rd2];\n"
+    merged = _found(TTGIR, PTX.replace(load, one * 4) + STORE)
+    apart = _found(TTGIR, PTX.replace(load, "".join(
+        one.replace("rd2", f"rd{n}") for n in range(4))) + STORE)  # fmt: skip
+    guarded = _found(TTGIR, PTX.replace(load, f"@%p1 {one}" * 4) + STORE)
+    assert isinstance(merged, tuple)
+    assert isinstance(apart, tuple)
+    assert isinstance(guarded, tuple)
+    requests = [count(each, [0] * 256).requests for (each,) in (merged, apart, guarded)]
+    assert requests == [2, 8, 8]
