@@ -169,7 +169,6 @@ def count(launch: Launch, latency: float | None = None) -> Counts:
         request_bytes=transfers.load_sectors * 32 / sums["asked"] if sums["asked"] else 1.0,
         bulk_bytes=transfers.bulk_read_bytes / sums["bulk"] if sums["bulk"] else 0.0,
     )
-    written = transfers.store_sectors * 32 + transfers.bulk_written_bytes
     return Counts(
         ctas=launch.ctas,
         resident=machine.resident,
@@ -181,8 +180,10 @@ def count(launch: Launch, latency: float | None = None) -> Counts:
         exchanged=sums["exchanged"],
         requests=sums["requests"],
         sectors=transfers.load_sectors + transfers.store_sectors,
-        l2_bytes=transfers.l2_read_bytes + written + transfers.local_bytes,
+        l2_bytes=transfers.l2_read_bytes + transfers.written_bytes + transfers.local_bytes,
         dram_bytes=transfers.dram_read_bytes + transfers.dram_written_bytes,
+        crossed_bytes=transfers.crossed_bytes,
+        written_bytes=transfers.dram_written_bytes,
         uncertain=_uncertain(followed, transfers),
     )
 

@@ -24,6 +24,8 @@ class _LaunchCounts(msgspec.Struct, frozen=True, kw_only=True):
         sectors: Sectors that loads and stores ask the L1 for.
         l2_bytes: Bytes between SMs and L2.
         dram_bytes: Bytes between L2 and memory.
+        crossed_bytes: Bytes that pass between the two halves of the L2.
+        written_bytes: Those of ``dram_bytes`` that are written.
     """
 
     ctas: int
@@ -37,6 +39,8 @@ class _LaunchCounts(msgspec.Struct, frozen=True, kw_only=True):
     sectors: float
     l2_bytes: float
     dram_bytes: float
+    crossed_bytes: float = 0.0
+    written_bytes: float = 0.0
 
 
 #: The attributes of ``Counts`` that no fitted constant changes.

@@ -110,3 +110,30 @@ def test_the_l1_holds_what_another_loop_has_read_if_there_is_room(
     assert found.missed_sectors / found.load_sectors == pytest.approx(missed)
     assert found.held_sectors / found.load_sectors == pytest.approx(held)
     assert found.l1_share == pytest.approx(held and 0.5)
+
+
+@pytest.mark.parametrize(
+    ("missed", "memory", "written", "local", "crossed"),
+    [
+        # lts__t_sectors_srcunit_ltcfabric of an H100, in MB: 535 of _kldiv_kernel_backward, 69 of
+        # a sum over rows that all SMs read, 246 of logsigmoid_fwd_kernel with 354 MB of spills.
+        (524, 524, 524, 0, 535),
+        (524, 67, 2, 0, 69),
+        (67, 67, 67, 354, 246),
+    ],
+)
+def test_sectors_cross_the_l2_to_the_half_that_is_not_their_home(
+    missed: float, memory: float, written: float, local: float, crossed: float
+) -> None:
+    found = Transfers(
+        load_sectors=missed * 1e6 / 32,
+        store_sectors=written * 1e6 / 32,
+        bulk_read_bytes=0,
+        bulk_written_bytes=0,
+        missed_sectors=missed * 1e6 / 32,
+        dram_read_bytes=memory * 1e6,
+        dram_written_bytes=written * 1e6,
+        local_bytes=local * 1e6,
+        local_written_bytes=local * 1e6,
+    )
+    assert found.crossed_bytes == pytest.approx(crossed * 1e6, rel=0.05)
