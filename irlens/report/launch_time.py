@@ -13,6 +13,7 @@ from irlens.model.config import Config
 from irlens.model.errors import ToolError
 from irlens.model.estimate import TimeEstimate
 from irlens.model.report import Occupancy
+from irlens.model.source import SourceLocation
 from irlens.report.parsed import Parsed, machine_code
 
 if TYPE_CHECKING:
@@ -197,4 +198,14 @@ def _of_code(
         ideal_sectors=None if loads is None or stores is None else (loads, stores),
         distinct_read_bytes=footprint.read_bytes if footprint is not None else 0.0,
         next_steps=occupancy.next_step,
+        repeated=_repeated(launched.program),
     )
+
+
+def _repeated(program: "Survey") -> "dict[SourceLocation, float]":
+    """Return the part of the sectors of loads that a CTA has loaded before, by their places."""
+    found: dict[SourceLocation, float] = {}
+    for access, part in zip(program.traffic.accesses, program.repeated, strict=False):
+        if access.source is not None and access.direction != "store":
+            found[access.source] = min(found.get(access.source, 1.0), part)
+    return found

@@ -290,3 +290,34 @@ def test_elements_a_stride_apart_are_counted_however_many_they_are() -> None:
     programs = [range(at, min(at + 2112, 1 << 17)) for at in range(0, 1 << 17, 2112)]
     granules = sum(len({(n % 4096, n // 4096 // 16) for n in wave}) * 256 for wave in programs)
     assert found.footprint.wave_read_bytes == 64 * granules
+
+
+REPEATED = """
+module {
+  tt.func public @repeated(%x: !tt.ptr<f32>) {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %c16 = arith.constant 16 : i32
+    %r = tt.make_range {end = 64 : i32, start = 0 : i32} : tensor<64xi32>
+    %p = tt.splat %x : !tt.ptr<f32> -> tensor<64x!tt.ptr<f32>>
+    %q = tt.addptr %p, %r : tensor<64x!tt.ptr<f32>>, tensor<64xi32>
+    %v = tt.load %q : tensor<64x!tt.ptr<f32>>
+    scf.for %i = %c0 to %c16 step %c1  : i32 {
+      %s = arith.muli %i, %STEP : i32
+      %a = tt.addptr %x, %s : !tt.ptr<f32>, i32
+      %l = tt.load %a : !tt.ptr<f32>
+    }
+    tt.return
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(("step", "part"), [("%c1", 1.0), ("%c16", 0.25), ("%c0", 1.0)])
+def test_what_a_program_loads_again_is_told_by_access(step: str, part: float) -> None:
+    # 64 floats are 8 sectors; of 16 floats 16 apart, each in a sector, the first 4 are among them.
+    module = parse(REPEATED.replace("%STEP", step), stage="ttir")
+    found = survey(module, {}, (4, 1, 1), granules=Granules(64, 32), first=1)
+    assert found.repeated[0] == 0.0
+    assert found.repeated[1] == pytest.approx(part)
+    assert survey(module, {}, (4, 1, 1), granules=Granules(64, 32)).repeated == ()

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import msgspec
 
@@ -17,6 +18,7 @@ from irlens.gpus.timing import Timing
 from irlens.isa.sass import Section
 from irlens.isa.sass.control import Control
 from irlens.model.report import NextStep
+from irlens.model.source import SourceLocation
 
 _LANES = 32
 #: Bytes of the L1 that are never shared memory: of 256 KB on an H100 at most 228 are, of 192 on an
@@ -85,6 +87,8 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
             ``None`` if unknown.
         distinct_read_bytes: Bytes that it reads, each counted once.
         next_steps: What admits one more CTA to an SM.
+        repeated: Part of the sectors of loads that their CTA has loaded before, 0..1, by the place
+            of the load.
     """
 
     code: Code
@@ -95,6 +99,7 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     ideal_sectors: tuple[int, int] | None
     distinct_read_bytes: float
     next_steps: Sequence[NextStep]
+    repeated: Mapping[SourceLocation, float] = MappingProxyType({})
 
 
 def spilled(
@@ -168,6 +173,7 @@ def count(launch: Launch, latency: float | None = None) -> Counts:
         warps=sum(each.of_cta for each in followed[0]),
         request_bytes=transfers.load_sectors * 32 / sums["asked"] if sums["asked"] else 1.0,
         bulk_bytes=transfers.bulk_read_bytes / sums["bulk"] if sums["bulk"] else 0.0,
+        repeated=launch.repeated,
     )
     return Counts(
         ctas=launch.ctas,

@@ -24,6 +24,7 @@ from irlens.analyze.time.tensor_memory import TensorMemory
 from irlens.gpus.timing import Timing
 from irlens.isa.sass import Instruction
 from irlens.isa.sass.control import Control
+from irlens.model.source import SourceLocation
 
 #: Opcodes that a fence waits for.
 _WRITES = units.GLOBAL_STORES | {"ATOM", "ATOMG"}
@@ -48,6 +49,8 @@ class _Timed(msgspec.Struct, frozen=True):
     bytes: float
     event: str
     argument: float
+    #: The latency of a load while no other one is in flight.
+    alone: float
 
 
 _UNITS: tuple[units.Unit, ...] = ("alu", "fma", "xu", "lsu", "tensor")
@@ -68,6 +71,8 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
         bulk_bytes: Bytes of one bulk copy.
         wavefronts: Of accesses to shared memory, by index, where they are known.
         tensor: Products in tensor memory.
+        repeated: Part of the sectors of loads that the CTA has loaded before, by their places. The
+            L1 has them when nothing is in flight any more.
     """
 
     timing: Timing
@@ -79,6 +84,7 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
     bulk_bytes: float = 0.0
     wavefronts: Mapping[int, float] = MappingProxyType({})
     tensor: TensorMemory = TensorMemory()
+    repeated: Mapping[SourceLocation, float] = MappingProxyType({})
 
     def duration(
         self,
@@ -120,12 +126,13 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
             product = self.tensor.products[index]
             cycles, shared = product.multiply_adds / self.multiply_adds, product.shared_cycles
             event, argument = "tensor product", self.timing.product
+        latency = self._latency(instruction)
         return _Timed(
             stall=max(per_scheduler, control.stall),
             wait=tuple(bit for bit in range(6) if control.wait >> bit & 1),
             write=-1 if control.write is None else control.write,
             read=-1 if control.read is None else control.read,
-            latency=self._latency(instruction),
+            latency=latency,
             source=self.timing.source,
             unit=number,
             cycles=cycles,
@@ -133,7 +140,14 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
             bytes=self._bytes(instruction),
             event=event,
             argument=argument,
+            alone=self._alone(instruction, latency),
         )
+
+    def _alone(self, instruction: Instruction, latency: float) -> float:
+        if instruction.opcode not in units.GLOBAL_LOADS or not instruction.locations:
+            return latency
+        part = self.repeated.get(instruction.locations[0], 0.0)
+        return latency + (self.timing.l1 - latency) * part
 
     def _occupied(self, instruction: Instruction, per_scheduler: float) -> tuple[int, float]:
         kind, timing = units.unit(instruction), self.timing
@@ -229,6 +243,7 @@ class _Clock:
         self.ready = [0.0] * 8
         self.free = [0.0] * (len(_UNITS) + 1)
         self.arrived = 0.0
+        self.loaded = 0.0
         self.open = 0.0
         self.written = 0.0
         self.groups: list[float] = []
@@ -253,6 +268,7 @@ class _Clock:
     def _advance(self, cycles: float) -> None:
         self.now += cycles
         self.arrived += cycles
+        self.loaded += cycles
         self.open += cycles
         self.written += cycles
         self.multiplied += cycles
@@ -277,14 +293,16 @@ class _Clock:
         if each.shared:
             self.free[_SHARED] = max(now, self.free[_SHARED]) + each.shared
             done = max(done, self.free[_SHARED])
-        read = done
+        read, latency = done, each.latency
         if each.bytes:
+            latency = each.alone if now >= self.loaded else each.latency
             self.arrived = max(self.arrived, done) + each.bytes / self.memory
             done = self.arrived
+            self.loaded = max(self.loaded, done + latency)
         if each.event:
             self._record(each, done)
         if each.write >= 0:
-            self.ready[each.write] = max(self.ready[each.write], done + each.latency)
+            self.ready[each.write] = max(self.ready[each.write], done + latency)
         if each.read >= 0:
             self.ready[each.read] = max(self.ready[each.read], read + each.source)
         self.now = now + each.stall

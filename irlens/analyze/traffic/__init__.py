@@ -72,11 +72,15 @@ class Survey(msgspec.Struct, frozen=True):
         footprint: What it takes from memory; ``None`` where that is unknown.
         runs: The runs of bytes of each access of the traffic, in its order; ``None`` where its
             requests are unknown.
+        repeated: Of each access of the traffic, the part of its sectors that it or one before it in
+            the text has accessed, 0..1; empty for more than one program, and where the footprint
+            is unknown.
     """
 
     traffic: Traffic
     footprint: Footprint | None = None
     runs: tuple[Runs | None, ...] = ()
+    repeated: tuple[float, ...] = ()
 
 
 def count(
@@ -174,7 +178,8 @@ def _counted(
         reason = reason or evaluation.reason
     traffic = tallies.traffic(count_flops(module, executed, products), reason)
     footprint = None if reason or granules is None else tallies.footprint(granules)
-    return Survey(traffic, footprint, tallies.runs())
+    repeated = tallies.repeated(granules.sector) if footprint and granules and first == 1 else ()
+    return Survey(traffic, footprint, tallies.runs(), repeated)
 
 
 class _Tallies:
@@ -302,6 +307,18 @@ class _Tallies:
             read_sector_bytes=total(reads, granules.sector),
             written_sector_bytes=total(writes, granules.sector),
         )
+
+    def repeated(self, sector: int) -> tuple[float, ...]:
+        """Return the part of each access's sectors that were accessed before, 0..1."""
+        seen: dict[str, ByteSet] = {}
+        parts = []
+        for (_, argument), tally in sorted(self._tallies.items(), key=lambda item: item[0]):
+            before = seen.setdefault(argument, tally.coverage.empty())
+            known = before.granules(sector)
+            before.update(tally.coverage)
+            new = before.granules(sector) - known
+            parts.append(max(0.0, 1 - new / tally.touched(sector)) if tally.lanes else 0.0)
+        return tuple(parts)
 
     def _distinct(self, operations: frozenset[str], *, waves: bool = False) -> int:
         """Return the bytes that some operations access, each counted once."""

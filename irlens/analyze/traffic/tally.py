@@ -6,7 +6,7 @@ from irlens.analyze.traffic.coverage import ByteSet, Coverage
 from irlens.analyze.traffic.strided_coverage import StridedCoverage
 from irlens.analyze.traffic.tiles import Pattern, Tiles
 from irlens.analyze.traffic.values import Array, distinct
-from irlens.analyze.warp_requests import Requests, WarpAccess, count_patterns
+from irlens.analyze.warp_requests import Requests, WarpAccess, count_patterns, free_bits
 
 #: Distance between the bytes of neighbouring waves in one set; no tensor is as large.
 _WAVE_STRIDE = 1 << 42
@@ -79,6 +79,15 @@ class Tally:
     def bytes(self) -> int:
         """Bytes that are accessed, as often as they are."""
         return self.lanes * self._size
+
+    def touched(self, sector: int) -> float:
+        """Return the sectors that warps access, as often as they do.
+
+        Those of warps that access the same elements at once count once.
+        """
+        if self.requests is not None and not any(free_bits(w.layout)[2] for w in self._warps):
+            return float(self.requests.sectors)
+        return self.coverage.granules(sector) * self.bytes / max(1, self.coverage.size())
 
     def update(self, other: "Tally") -> None:
         """Add what other programs access."""

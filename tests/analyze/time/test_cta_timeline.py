@@ -11,6 +11,7 @@ from irlens.analyze.time.operands import Launch
 from irlens.analyze.time.paths import Machine
 from irlens.isa import sass
 from irlens.isa.sass.control import Control
+from irlens.model.source import SourceLocation
 
 TIMING = gpus.find("h200").timing
 assert TIMING is not None
@@ -22,7 +23,11 @@ def timeline(warps: int = 4) -> Timeline:
 
 
 def duration(code: str, control: list[Control], line: Timeline) -> float:
-    lines = [f"        /*{16 * n:04x}*/  {each} ;" for n, each in enumerate(code.split(";"))]
+    lines, at = [], 0
+    for each in code.split(";"):
+        comment = each.startswith("//")
+        lines.append(f"        {each}" if comment else f"        /*{16 * at:04x}*/  {each} ;")
+        at += not comment
     text = '.section .text.k,"ax",@progbits\nk:\n' + "\n".join(lines)
     section = sass.parse(text).sections[0]
     flow = sass_cfg.build(section)
@@ -56,6 +61,20 @@ def test_independent_loads_overlap() -> None:
     apart = [stall(1, write=0), stall(1, wait=1, write=0), stall(4, wait=1), stall(1)]
     assert duration(code, apart, timeline()) > 1400
     assert duration(code, together, timeline()) < 800
+
+
+def test_a_load_of_what_the_cta_has_loaded_comes_from_the_l1_when_nothing_is_in_flight() -> None:
+    """Rows that are loaded one by one, as solve_tril.py does: 52 µs on an H100, not 101."""
+    where = SourceLocation(file="solve_tril.py", line=256)
+    code = f'{LOAD};//## File "/fla/solve_tril.py", line 256;{LOAD};FADD R0, R4, 1;EXIT'
+    apart = [stall(1, write=0), stall(1, wait=1, write=0), stall(4, wait=1), stall(1)]
+    together = [stall(1, write=0), stall(1, write=0), stall(4, wait=1), stall(1)]
+    l1 = timeline().timing.l1
+    for part in (0.0, 0.5, 1.0):
+        line = replace(timeline(), repeated={where: part})
+        saved = duration(code, apart, timeline()) - duration(code, apart, line)
+        assert saved == pytest.approx(part * (700 - l1))
+        assert duration(code, together, line) == duration(code, together, timeline())
 
 
 def test_more_warps_take_longer() -> None:
