@@ -52,7 +52,13 @@ from irlens.model.source import SourceLocation
 from irlens.model.traffic import Traffic
 from irlens.report.agreement import Agreement, find_agreement
 from irlens.report.assembled import with_machine_code
-from irlens.report.launch_figures import Machine, find_roofline, find_traffic, first_program
+from irlens.report.launch_figures import (
+    Machine,
+    assumed_traffic,
+    find_roofline,
+    find_traffic,
+    first_program,
+)
 from irlens.report.launch_time import Launched, find_launch, find_time
 from irlens.report.missing_facts import missing_facts
 from irlens.report.parsed import Parsed, parse
@@ -352,7 +358,12 @@ class Inspection:
     @cached_property
     def _launched(self) -> Launched | None:
         launch = self._survey
-        program = first_program(self._capture, self._parsed, self._machine) if launch else None
+        assuming = launch is not None and bool(launch.traffic.reason)
+        if assuming:  # a time may rest on what a count of bytes must not
+            launch = assumed_traffic(self._capture, self._parsed, self._machine)
+        program = launch and first_program(
+            self._capture, self._parsed, self._machine, assuming=assuming
+        )
         if launch is None or program is None:
             return None  # "traffic" has the reason
         return Launched(

@@ -90,7 +90,20 @@ def find_traffic(
     return survey
 
 
-def first_program(capture: Capture, parsed: Parsed, machine: Machine) -> "Survey | None":
+def assumed_traffic(capture: Capture, parsed: Parsed, machine: Machine) -> "Survey | None":
+    """Return what a launch moves if data are as for most programs, for an estimate of its time.
+
+    Raises:
+        ArtifactError: A file with a tensor's contents is gone or unreadable.
+    """
+    if parsed.source is None:
+        return None
+    return _survey(capture, parsed, parsed.source, machine, assuming=True)
+
+
+def first_program(
+    capture: Capture, parsed: Parsed, machine: Machine, *, assuming: bool = False
+) -> "Survey | None":
     """Return what the first program of a launch moves alone; ``None`` where there is no launch.
 
     Raises:
@@ -98,7 +111,7 @@ def first_program(capture: Capture, parsed: Parsed, machine: Machine) -> "Survey
     """
     if parsed.source is None or capture.config.grid is None:
         return None
-    return _survey(capture, parsed, parsed.source, machine, first=1)
+    return _survey(capture, parsed, parsed.source, machine, first=1, assuming=assuming)
 
 
 def find_roofline(
@@ -128,7 +141,12 @@ def find_roofline(
 
 
 def _survey(
-    capture: Capture, parsed: Parsed, source: Module, machine: Machine, first: int | None = None
+    capture: Capture,
+    parsed: Parsed,
+    source: Module,
+    machine: Machine,
+    first: int | None = None,
+    assuming: bool = False,
 ) -> "Survey":
     # Most captures have no launch, and need no numpy.
     load_numpy()
@@ -153,6 +171,7 @@ def _survey(
             contents=contents,
             products=matrix_products(source, parsed.ttgir, assembly, machine.gpu),
             first=first,
+            assuming=assuming,
         )
     except UnknownTrafficError as error:
         return traffic.Survey(Traffic(reason=str(error)))

@@ -321,3 +321,47 @@ def test_what_a_program_loads_again_is_told_by_access(step: str, part: float) ->
     assert found.repeated[0] == 0.0
     assert found.repeated[1] == pytest.approx(part)
     assert survey(module, {}, (4, 1, 1), granules=Granules(64, 32)).repeated == ()
+
+
+IGNORED = """
+module {
+  tt.func public @ignored(%x: !tt.ptr<f32>, %t: !tt.ptr<i32>) {
+    %c5 = arith.constant 5 : i32
+    %r = tt.make_range {end = 64 : i32, start = 0 : i32} : tensor<64xi32>
+    %y = tt.load %t : !tt.ptr<i32>
+    %ignored = arith.cmpi eq, %y, %c5 : i32
+    cf.cond_br %ignored, ^bb1, ^bb2
+  ^bb1:  // pred: ^bb0
+    tt.return
+  ^bb2:  // pred: ^bb0
+    %one = tt.addptr %x, %y : !tt.ptr<f32>, i32
+    %logit = tt.load %one : !tt.ptr<f32>
+    %s = tt.splat %y : i32 -> tensor<64xi32>
+    %m = arith.cmpi slt, %r, %s : tensor<64xi32>
+    %p = tt.splat %x : !tt.ptr<f32> -> tensor<64x!tt.ptr<f32>>
+    %q = tt.addptr %p, %r : tensor<64x!tt.ptr<f32>>, tensor<64xi32>
+    %v = tt.load %q, %m : tensor<64x!tt.ptr<f32>>
+    tt.store %q, %v : tensor<64x!tt.ptr<f32>>
+    tt.return
+  }
+}
+"""
+
+
+def test_what_depends_on_data_is_assumed_only_where_that_is_asked_for() -> None:
+    """A loss: a label may be ignored, one element is the label's, and a mask is of data."""
+    module = parse(IGNORED, stage="ttir")
+    exact = survey(module, {}, (4, 1, 1), granules=None)
+    assert exact.traffic.read_bytes is None
+    assert exact.traffic.reason == "line 6: it depends on data that is loaded"
+    assumed = survey(module, {}, (4, 1, 1), granules=None, assuming=True)
+    assert assumed.traffic.read_bytes == 4 * (4 + 64 * 4)
+    assert assumed.traffic.written_bytes == 4 * 64 * 4
+    assert assumed.assumed == "line 6: it depends on data that is loaded"
+
+
+def test_rows_whose_numbers_are_data_are_never_assumed() -> None:
+    text = IGNORED.replace("tt.addptr %p, %r :", "tt.addptr %p, %s :")
+    assumed = survey(parse(text, stage="ttir"), {}, (4, 1, 1), granules=None, assuming=True)
+    assert assumed.traffic.read_bytes is None
+    assert "depends on data" in assumed.traffic.reason

@@ -31,7 +31,8 @@ class Path(msgspec.Struct, frozen=True):
 
     Attributes:
         segments: In the order in which they run.
-        skipped: Blocks with a branch on data that is taken to skip what it can skip.
+        skipped: Blocks with a branch on data, which is taken to skip what it can, but to go the longer
+            way where that is a loop.
     """
 
     segments: tuple[Segment, ...]
@@ -90,6 +91,15 @@ class Machine:
     def varies_by_warp(self) -> bool:
         """Whether the warps of a program may take different paths."""
         return bool(self.slice.special & {"SR_TID.X", "SR_VIRTID", "SR_TID"})
+
+    def reached(self, block: int) -> int:
+        """Return how many instructions are reached from a block."""
+        found, rest = {block}, [block]
+        while rest:
+            new = set(self.flow.successors[rest.pop()]) - found
+            found |= new
+            rest += new
+        return sum(self.flow.blocks[n].stop - self.flow.blocks[n].start for n in found)
 
     def follow(self, launch: Launch) -> Path:
         """Return the path of one warp, that of its first lane.
@@ -224,7 +234,11 @@ class _Walk:
     def _skip(
         self, block: int, last: Instruction, target: int | None, following: int | None
     ) -> int | None:
-        """Go on behind a branch on data that skips no loop, where both ways lead to the same."""
+        """Go on at a branch on data: behind what it may skip, or the longer way if that is a loop.
+
+        Raises:
+            UnknownPathError: It leads back, or out of a loop.
+        """
         forest = self.machine._forest
         if target is None or following is None or target <= block:
             raise UnknownPathError(_data_dependent(last))
@@ -232,9 +246,10 @@ class _Walk:
             raise UnknownPathError(_data_dependent(last))
         if target in self.machine._traps:
             return following
-        if not self.machine._headers.isdisjoint(range(following, target)):
-            raise UnknownPathError(_data_dependent(last))  # most of the work may be in the loop
         self.skipped.add(block)
+        if not self.machine._headers.isdisjoint(range(following, target)):
+            # Most of the work may be in the loop: most programs go the longer way.
+            return max(target, following, key=self.machine.reached)
         return target
 
 

@@ -192,6 +192,7 @@ def transfers(
         dram_written_bytes=written + beyond / 2,
         local_bytes=local,
         local_written_bytes=spilled.written_bytes if spilled is not None else 0.0,
+        uncertain=f"assumed of data: {launch.assumed}" if launch.assumed else "",
     )
 
 

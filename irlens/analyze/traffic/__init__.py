@@ -75,12 +75,14 @@ class Survey(msgspec.Struct, frozen=True):
         repeated: Of each access of the traffic, the part of its sectors that it or one before it in
             the text has accessed, 0..1; empty for more than one program, and where the footprint
             is unknown.
+        assumed: What was assumed of data; empty if nothing.
     """
 
     traffic: Traffic
     footprint: Footprint | None = None
     runs: tuple[Runs | None, ...] = ()
     repeated: tuple[float, ...] = ()
+    assumed: str = ""
 
 
 def count(
@@ -123,9 +125,13 @@ def survey(
     contents: "Mapping[str, NDArray[Any]] | None" = None,
     products: Mapping[int, MatrixProduct] | None = None,
     first: int | None = None,
+    assuming: bool = False,
 ) -> Survey:
-    """Count the same as ``count``, and the footprint in granules of so many bytes, if given."""
-    launch = Launch(arguments, grid, contents or {})
+    """Count the same as ``count``, and the footprint in granules of so many bytes, if given.
+
+    What depends on data may be assumed, as ``Launch`` says.
+    """
+    launch = Launch(arguments, grid, contents or {}, assuming)
     try:
         with suppress(TooManyIntervalsError):
             return _counted(module, launch, issued, wave, first, granules, Strides(), products)
@@ -171,15 +177,16 @@ def _counted(
 
     tallies = begin()
     executed: Counter[int] = Counter()
-    reason = ""
+    reason = assumed = ""
     for some, evaluation in run(module, launch, range(programs), begin):
         tallies.update(some)
         executed.update(evaluation.executions)
         reason = reason or evaluation.reason
+        assumed = assumed or evaluation.assumed
     traffic = tallies.traffic(count_flops(module, executed, products), reason)
     footprint = None if reason or granules is None else tallies.footprint(granules)
     repeated = tallies.repeated(granules.sector) if footprint and granules and first == 1 else ()
-    return Survey(traffic, footprint, tallies.runs(), repeated)
+    return Survey(traffic, footprint, tallies.runs(), repeated, assumed)
 
 
 class _Tallies:

@@ -64,11 +64,24 @@ class Reference(msgspec.Struct, frozen=True):
         return np.broadcast_to(total, (executions,))
 
 
-def reference(operation: Operation, operands: Sequence[Value]) -> Reference | Unknown:
-    """Return how an operation accesses memory, or why that is unknown."""
+def is_of_one_element(operation: Operation) -> bool:
+    """Return whether an access is through a scalar pointer."""
+    return operation.operand_types[0].startswith("!tt.ptr<")
+
+
+def reference(
+    operation: Operation, operands: Sequence[Value], *, assuming: bool = False
+) -> Reference | Unknown:
+    """Return how an operation accesses memory, or why that is unknown.
+
+    Args:
+        operation: The access.
+        operands: Their values.
+        assuming: Whether a mask that is not known is taken to let all elements pass.
+    """
     name = operation.name
     if name in POINTERS and not isinstance(operands[POINTERS[name].pointer], BlockPointer):
-        return _through_pointers(operation, operands, POINTERS[name])
+        return _through_pointers(operation, operands, POINTERS[name], assuming=assuming)
     place = operands[0]
     if isinstance(place, Unknown):
         return place
@@ -102,7 +115,7 @@ def _predicated(access: Reference, predicate: Value) -> Reference | Unknown:
 
 
 def _through_pointers(
-    operation: Operation, operands: Sequence[Value], at: Operands
+    operation: Operation, operands: Sequence[Value], at: Operands, *, assuming: bool
 ) -> Reference | Unknown:
     """Read an access through a tensor of pointers, or a pointer and a tensor of offsets."""
     place = operands[at.pointer]
@@ -129,7 +142,9 @@ def _through_pointers(
     if at.offsets and isinstance(mask, Integer):
         mask = Mask(())  # the stride, which the cache of buffers is swizzled by
     if isinstance(mask, Unknown):
-        return mask
+        if not assuming:
+            return mask
+        mask = Mask(())
     if not isinstance(mask, Mask):
         return Unknown("the mask is not understood")
     return Reference(place, mask, shape, size)

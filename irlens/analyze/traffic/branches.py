@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from irlens.analyze.traffic.frames import Frame, placed, result_names, truth_values
+from irlens.analyze.traffic.frames import Frame, placed, result_names
 from irlens.analyze.traffic.values import (
     Array,
     UnknownTrafficError,
@@ -17,18 +17,26 @@ from irlens.isa.mlir import Block, Module, Operation
 
 #: Runs a block and returns the operands of its last operation.
 RunBlock: TypeAlias = Callable[[Block, Frame], list[Value]]
+#: Returns a condition for so many instances, given what may be assumed if it depends on data.
+Decide: TypeAlias = Callable[[Value, int, bool], Array]
 
 
 class Branches:
     """Runs a function of several blocks whose branches make no loop."""
 
     def __init__(
-        self, run_block: RunBlock, module: Module, blocks: Sequence[Block], frame: Frame
+        self,
+        run_block: RunBlock,
+        module: Module,
+        blocks: Sequence[Block],
+        frame: Frame,
+        decide: Decide,
     ) -> None:
         self._run_block = run_block
         self._module = module
         self._blocks = blocks
         self._frame = frame
+        self._decide = decide
         self._numbers = {block.label: number for number, block in enumerate(blocks)}
         self._arriving: list[list[tuple[Array, list[Value]]]] = [[] for _ in blocks]
         self._returned: list[tuple[Array, list[Value]]] = []
@@ -106,7 +114,7 @@ class Branches:
         if last.name != "cf.cond_br" or len(targets) != 2:
             raise placed(last, f"{last.name} is not understood")
         try:
-            held = truth_values(values[0], rows.size)
+            held = self._decide(values[0], rows.size, self._is_longer(*targets))
         except UnknownTrafficError as error:
             raise placed(last, str(error)) from None
         passed = values[1:]
@@ -115,6 +123,20 @@ class Branches:
             given, passed = passed[:count], passed[count:]
             at = np.flatnonzero(chosen)
             self._send(target, rows[at], [taken(each, at) for each in given])
+
+    def _is_longer(self, one: int, other: int) -> bool:
+        """Return whether more operations are reached from one block than from another."""
+
+        def length(start: int) -> int:
+            reached, rest = {start}, [start]
+            while rest:
+                new = set(self._targets(self._last(rest.pop()))) - reached
+                reached |= new
+                rest += new
+            operations = (i for n in reached for i in self._blocks[n].operations)
+            return sum(self._module.operations[i].end - i for i in operations)
+
+        return length(one) >= length(other)
 
     def _send(self, target: int, rows: Array, values: list[Value]) -> None:
         if rows.size:

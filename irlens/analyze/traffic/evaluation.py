@@ -81,6 +81,7 @@ class Evaluation:
     Attributes:
         executions: How often each operation is executed, by index.
         reason: Why an access was not evaluated: the first such reason.
+        assumed: What was assumed: the first thing that depends on data; empty if nothing.
     """
 
     def __init__(
@@ -94,6 +95,7 @@ class Evaluation:
     ) -> None:
         self.executions: Counter[int] = Counter()
         self.reason = ""
+        self.assumed = ""
         self._module = module
         self._launch = launch
         self._numbers = np.arange(numbers.start, numbers.stop, dtype=np.int64)
@@ -120,7 +122,7 @@ class Evaluation:
         blocks = function.regions[0].blocks
         if len(blocks) == 1:
             return self.block(blocks[0], frame)
-        return Branches(self.block, self._module, blocks, frame).run()
+        return Branches(self.block, self._module, blocks, frame, self._decided).run()
 
     def block(self, block: Block, frame: Frame) -> list[Value]:
         """Run a block and return the operands of its last operation."""
@@ -192,9 +194,13 @@ class Evaluation:
         return integer(numbers if max(grid[axis + 1 :], default=1) == 1 else numbers % grid[axis])
 
     def _access(self, operation: Operation, operands: list[Value], frame: Frame) -> None:
+        assuming = self._launch.assuming
         reference = accesses.reference(operation, operands)
+        if isinstance(reference, Unknown) and assuming:
+            self.assumed = self.assumed or str(placed(operation, reference.reason))
+            reference = accesses.reference(operation, operands, assuming=True)
         if isinstance(reference, Unknown):
-            if self._recording:
+            if self._recording and not (assuming and accesses.is_of_one_element(operation)):
                 reason = str(placed(operation, reference.reason))
                 self.reason = self.reason or reason
             read: Value = reference
@@ -296,7 +302,8 @@ class Evaluation:
         if isinstance(condition, Unknown) and not self._accesses_memory(operation):
             define_all(operation, condition, frame)
             return
-        held = truth_values(condition, frame.size)
+        sizes = [sum(map(self._length, region.blocks)) for region in operation.regions]
+        held = self._decided(condition, frame.size, sizes[0] >= sum(sizes[1:]))
         branches = [region.blocks[0] for region in operation.regions if region.blocks]
         count = sum(number for _, number in operation.results)
         parts: list[list[tuple[Array, Value]]] = [[] for _ in range(count)]
@@ -308,6 +315,21 @@ class Evaluation:
             for part, value in zip(parts, values, strict=False):
                 part.append((rows, value))
         define(operation, [merged(frame.size, each) for each in parts], frame)
+
+    def _decided(self, condition: Value, size: int, likely: bool) -> Array:
+        """Return a branch's condition for each instance, assumed where it depends on data.
+
+        Raises:
+            UnknownTrafficError: It is not known, and nothing is assumed.
+        """
+        if self._launch.assuming and isinstance(condition, Unknown):
+            self.assumed = self.assumed or condition.reason
+            return np.full(size, likely)
+        return truth_values(condition, size)
+
+    def _length(self, block: Block) -> int:
+        operations = (self._module.operations[index] for index in block.operations)
+        return sum(each.end - each.index for each in operations)
 
     def _accesses_memory(self, operation: Operation) -> bool:
         names = {each.name for each in self._module.body(operation)}

@@ -33,11 +33,15 @@ class Launch(msgspec.Struct, frozen=True):
         arguments: Arguments by name: a number, or a tensor as "fp32[4096, 1024]".
         grid: Programs in x, y and z.
         contents: What tensors of integers hold, by argument.
+        assuming: Whether what depends on other data is assumed, as an estimate may: masks let all
+            elements pass, the longer side of a branch runs, and a single element whose address is
+            data is not worth counting.
     """
 
     arguments: Mapping[str, Any]
     grid: tuple[int, int, int]
     contents: "Mapping[str, NDArray[Any]]" = {}
+    assuming: bool = False
 
     def value(self, argument: Argument) -> Value:
         """Return the value of an argument of the kernel's function."""
