@@ -31,8 +31,8 @@ class Path(msgspec.Struct, frozen=True):
 
     Attributes:
         segments: In the order in which they run.
-        skipped: Blocks with a branch on data, which is taken to skip what it can, but to go the longer
-            way where that is a loop.
+        skipped: Blocks with a branch on data, which is taken to skip what it can, but to go the
+            longer way where that is a loop.
     """
 
     segments: tuple[Segment, ...]
