@@ -20,6 +20,8 @@ Place: TypeAlias = tuple[Direction, tuple[SourceLocation, ...]]
 #: A kernel in the stage that has its accesses: PTX, or AMD's assembly.
 Assembly: TypeAlias = "Function | amdgcn.Function"
 
+#: Where a load reads: its address, its predicate, and whether that is negated.
+_Source: TypeAlias = tuple[Address, str | None, bool]
 _OPCODES: dict[str, Direction] = {"ld": "load", "ldu": "load", "st": "store"}
 _GLOBAL = frozenset({"cp", *_OPCODES})
 _BITS = {
@@ -83,16 +85,17 @@ def uncounted(function: Assembly) -> list[str]:
 def merged_loads(function: Assembly) -> dict[Place, frozenset[int]]:
     """Return which loads at each place ptxas leaves out, by their number in the text.
 
-    Those are loads from the very address of an earlier one at the same place: LLVM found that the
-    elements of a thread share it, as where it is divided by more than they are.
+    Those are loads from the very address of an earlier one at the same place, under the same
+    predicate: LLVM found that the elements of a thread share it, as where it is divided by more
+    than they are.
     """
     merged: dict[Place, frozenset[int]] = {}
     if not isinstance(function, Function):
         return merged
-    seen: defaultdict[Place, list[Address | None]] = defaultdict(list)
+    seen: defaultdict[Place, list[_Source | None]] = defaultdict(list)
     for place, instruction, _ in _placed(function):
         if place[0] == "load" and isinstance(instruction, Instruction):
-            seen[place].append(_unconditional_address(instruction))
+            seen[place].append(_source(instruction))
     for place, addresses in seen.items():
         first = {each: n for n, each in reversed([*enumerate(addresses)])}
         again = frozenset(n for n, each in enumerate(addresses) if each and first[each] < n)
@@ -101,11 +104,12 @@ def merged_loads(function: Assembly) -> dict[Place, frozenset[int]]:
     return merged
 
 
-def _unconditional_address(instruction: Instruction) -> Address | None:
-    """Return the address of a load; ``None`` if it is conditional or a copy."""
-    if instruction.predicate is not None or is_cp_async(instruction):
+def _source(instruction: Instruction) -> _Source | None:
+    """Return where a load reads and under which predicate; ``None`` for a copy."""
+    if is_cp_async(instruction):
         return None
-    return next((each for each in instruction.operands if isinstance(each, Address)), None)
+    address = next((each for each in instruction.operands if isinstance(each, Address)), None)
+    return address and (address, instruction.predicate, instruction.negated)
 
 
 def read_once(function: Assembly) -> frozenset[SourceLocation]:

@@ -78,8 +78,9 @@ def issued_accesses(
             issued_at[place] = [*issued]
     for place, issued in issued_at.items():
         at = places.get(place, [])
-        if place in again and len(at) == 1 and _is_whole(elements[at[0]], issued):
-            merged[at[0]] = again[place]
+        if place in again:
+            parts = _merged([elements[index] for index in at], issued, again[place])
+            merged.update(zip(at, parts, strict=False))
         widths.update(zip(at, _widths([elements[index] for index in at], issued), strict=True))
     return tuple(
         _issued(
@@ -136,13 +137,22 @@ def _widths(accesses: Sequence[_Elements | str], widths: list[int | str]) -> lis
     return found if at == len(issued) else unknown
 
 
-def _is_whole(elements: "_Elements | str", issued: Sequence[int]) -> bool:
-    """Return whether instructions of these widths are a thread's, each once."""
-    return (
-        not isinstance(elements, str)
-        and len(set(issued)) == 1
-        and sum(issued) == elements.thread_bytes
-    )
+def _merged(
+    accesses: Sequence["_Elements | str"], issued: Sequence[int], again: frozenset[int]
+) -> list[frozenset[int]]:
+    """Return which of its instructions each access of one place need not issue.
+
+    Nothing where the instructions are not those of all accesses, each once.
+    """
+    wholes = [0 if isinstance(each, str) else each.thread_bytes for each in accesses]
+    if len(set(issued)) != 1 or sum(wholes) != sum(issued) or 0 in wholes:
+        return []
+    parts, begin = [], 0
+    for whole in wholes:
+        end = begin + whole // issued[0]
+        parts.append(frozenset(number - begin for number in again if begin <= number < end))
+        begin = end
+    return parts
 
 
 def _issued(

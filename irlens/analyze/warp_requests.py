@@ -236,11 +236,12 @@ def instructions(access: WarpAccess) -> "tuple[Integers, Booleans]":
     bases[0] = [basis for bit, basis in enumerate(bases[0]) if bit not in free[0]]
     register, lane, warp, block = map(_reached, bases)
     vectors = register.reshape(-1, access.elements)
+    positions = vectors[0]
     if access.merged:
         vectors = np.delete(vectors, sorted(access.merged), axis=0)
     index = np.bitwise_xor.outer(np.bitwise_xor.outer(block, warp).ravel(), vectors[:, 0])
     index = np.bitwise_xor.outer(index.ravel(), lane)
-    index = index[:, :, None] ^ vectors[0]  # the positions of a vector move its first element
+    index = index[:, :, None] ^ positions  # the positions of a vector move its first element
     if access.direction == "load":
         return index, np.ones(index.shape[:2], np.bool_)
     leaders = [_leaders(len(part), bits) for part, bits in zip(bases, free, strict=True)]

@@ -182,9 +182,9 @@ def test_loads_of_one_address_are_merged_by_the_assembler() -> None:
     merged = _found(TTGIR, PTX.replace(load, one * 4) + STORE)
     apart = _found(TTGIR, PTX.replace(load, "".join(
         one.replace("rd2", f"rd{n}") for n in range(4))) + STORE)  # fmt: skip
-    guarded = _found(TTGIR, PTX.replace(load, f"@%p1 {one}" * 4) + STORE)
+    guarded = _found(TTGIR, PTX.replace(load, f"@%p1 {one}@%p2 {one}" * 2) + STORE)
     assert isinstance(merged, tuple)
     assert isinstance(apart, tuple)
     assert isinstance(guarded, tuple)
     requests = [count(each, [0] * 256).requests for (each,) in (merged, apart, guarded)]
-    assert requests == [2, 8, 8]
+    assert requests == [2, 8, 4]
