@@ -365,3 +365,15 @@ def test_rows_whose_numbers_are_data_are_never_assumed() -> None:
     assumed = survey(parse(text, stage="ttir"), {}, (4, 1, 1), granules=None, assuming=True)
     assert assumed.traffic.read_bytes is None
     assert "depends on data" in assumed.traffic.reason
+
+
+def test_a_pointer_to_booleans_is_cast_to_one_to_bytes() -> None:
+    """As Triton loads a mask that PyTorch has stored."""
+    text = CARRIED.replace("!tt.ptr<f32>", "!tt.ptr<i8>").replace("%next", "%c9")
+    text = text.replace("@carried(%x: !tt.ptr<i8>) {", "@carried(%b: !tt.ptr<i1>) {\n"
+                        "    %x = tt.bitcast %b : !tt.ptr<i1> -> !tt.ptr<i8>")  # fmt: skip
+    traffic = count(parse(text, stage="ttir"), {}, (2, 1, 1))
+    assert [(each.argument, each.distinct_bytes) for each in traffic.accesses] == [
+        ("b", 3),
+        ("b", 1),
+    ]

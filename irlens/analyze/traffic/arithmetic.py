@@ -255,6 +255,11 @@ def _same(_operation: Operation, operands: Sequence[Value]) -> Value | None:
     return operands[0]
 
 
+def _cast(_operation: Operation, operands: Sequence[Value]) -> Value | None:
+    """Return a pointer whose elements have another type; its offset is in bytes."""
+    return operands[0] if isinstance(operands[0], Pointer) else None
+
+
 def _offset(operation: Operation, operands: Sequence[Value]) -> Value | None:
     pointer, number = operands
     if not isinstance(pointer, Pointer) or not isinstance(number, Integer):
@@ -282,4 +287,5 @@ _FUNCTIONS: dict[str, Callable[[Operation, Sequence[Value]], Value | None]] = {
     "tt.trans": _transpose,
     "tt.broadcast": _same,
     "ttg.convert_layout": _same,
+    "tt.bitcast": _cast,
 }
