@@ -226,7 +226,7 @@ class IssueTable:
 
     def __init__(self, module: Module, assembly: Assembly, granule: int = SECTOR) -> None:
         self._by_place: defaultdict[Place, list[WarpAccess | str]] = defaultdict(list)
-        self._blocks: defaultdict[Place, set[int]] = defaultdict(set)
+        self._blocks: defaultdict[Place, list[int]] = defaultdict(list)
         blocks = _blocks(module)
         self._by_tma: set[Place] = set()
         self._module = module
@@ -235,7 +235,7 @@ class IssueTable:
             place = _place(module.operations[each.operation])
             self._own[each.operation] = each.access or each.reason or ""
             self._by_place[place].append(self._own[each.operation])
-            self._blocks[place].add(blocks[each.operation])
+            self._blocks[place].append(blocks[each.operation])
         for operation in module.named(*BULK_COPIES, *BULK_STORES):
             direction: Direction = "load" if operation.name in BULK_COPIES else "store"
             self._by_tma.add((direction, operation.location))
@@ -288,13 +288,16 @@ class IssueTable:
             if isinstance(each, str):
                 return each
         issued = [each for each in found if isinstance(each, WarpAccess)]
-        loads = [each for each in issued if each.direction != "copy"]
-        if alone and len(loads) == len(issued) and len(self._blocks[place]) == 1:
-            return tuple(loads)  # the same elements in several layouts: each is executed
-        # Copies that pipelining makes are alike; loads in several layouts are executed each. Of
-        # these some may be pipelined, so that the ttgir has them before the loop as well.
+        # The last block is the loop where some are pipelined, which stand before it as well. The
+        # same elements in several layouts are accessed in each.
+        blocks = self._blocks[place]
+        last = tuple(e for e, at in zip(issued, blocks, strict=True) if at == blocks[-1])
+        copied = any(each.direction == "copy" for each in issued)
+        if alone and (copied or len(set(blocks)) == 1):
+            return last
+        # Loads that pipelining makes are alike; those in several layouts are executed each.
         counts = Counter(issued)
-        if len(counts) > 1 and (not alone or len({counts[each] for each in loads}) > 1):
+        if len(counts) > 1 and (not alone or len(set(counts.values())) > 1):
             return "the ttgir has several different accesses for it"
         return tuple(counts)
 

@@ -164,13 +164,13 @@ def test_a_load_that_is_pipelined_in_one_of_its_layouts_counts_once_in_each() ->
         "ttg.async_copy_global_to_local %q, %m : tensor<256x!tt.ptr<f16>, #blocked>"
         " -> <256xf16, #shared, #smem, mutable> loc(#loc2)\n"
     )
-    ttgir = TTGIR.replace("    %v = tt.load", f"    %a = {copy}    %v = tt.load").replace(
-        "    tt.store",
-        f"    scf.for %i = %x to %y step %z  : i32 {{\n    %b = {copy}    }}\n    tt.store",
+    loop = f"    %a = {copy}    scf.for %i = %x to %y step %z  : i32 {{\n    %b = {copy}"
+    ttgir = TTGIR.replace("    %v = tt.load", f"{loop}    %v = tt.load").replace(
+        "    tt.return", "    }\n    tt.return"
     )
     copied = "cp.async.ca.shared.global [%r1], [%rd2], 8;\n"
     load = "ld.global.v2.b32 {%r2, %r3}, [%rd2];\n"
-    issue = _found(ttgir, PTX.replace(load, copied + load + copied) + STORE)
+    issue = _found(ttgir, PTX.replace(load, copied * 2 + load) + STORE)
     assert isinstance(issue, tuple)
     assert [(each.direction, each.width) for each in issue] == [("copy", 8), ("load", 8)]
 
