@@ -109,7 +109,7 @@ def _source(instruction: Instruction) -> _Source | None:
     if is_cp_async(instruction):
         return None
     address = next((each for each in instruction.operands if isinstance(each, Address)), None)
-    return address and (address, instruction.predicate, instruction.negated)
+    return None if address is None else (address, instruction.predicate, instruction.negated)
 
 
 def read_once(function: Assembly) -> frozenset[SourceLocation]:
