@@ -66,7 +66,7 @@ def estimate(counts: Counts, gpu: Gpu) -> TimeEstimate:
     kept = min(counts.written_bytes, _DIRTY * (product.l2_bytes or 0))
     own = (counts.dram_bytes - kept) / product.bandwidth * 1e6
     running = whole - timing.launch * 1e6
-    bound = _bound(parts, busy, running, crosses=crossing > own)
+    bound = _bound(parts, busy | {"launch": dispatch}, running, crosses=crossing > own)
     return _ranged(whole, parts, timing, bound, counts.uncertain)
 
 
@@ -132,7 +132,8 @@ def _bound(
 
     Args:
         parts: The time that each unit needs.
-        busy: The same, units that are one to all others together.
+        busy: The same, units that are one to all others together, and without what a launch takes
+            besides its CTAs.
         running: The time of the launch without what it takes before and after its CTAs.
         crosses: Whether the way between the L2's halves is busier than memory is.
     """

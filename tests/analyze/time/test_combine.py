@@ -129,7 +129,7 @@ def test_the_way_between_the_halves_of_the_l2_binds_where_memory_is_less_busy(
     read: float, written: float, crossed: float, bound: str
 ) -> None:
     counts = replace(
-        ADD, l2_bytes=read + written, dram_bytes=read + written, written_bytes=written,
+        ADD, ctas=4096, l2_bytes=read + written, dram_bytes=read + written, written_bytes=written,
         crossed_bytes=crossed,
     )  # fmt: skip
     time = estimate(counts, H100)
