@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from irlens.analyze import cfg
 from irlens.analyze.graph import find_loops
+from irlens.isa import dialect
 from irlens.isa.ptx import Address, Function, Instruction
 from irlens.isa.ptx.copies import copy_size, is_cp_async
 from irlens.model.source import SourceLocation
@@ -56,9 +57,7 @@ def instruction_widths(function: Assembly) -> dict[Place, list[int | str]]:
     return dict(by_place)
 
 
-def _placed(
-    function: Assembly,
-) -> "Iterator[tuple[Place, Instruction | amdgcn.Instruction, int | str]]":
+def _placed(function: Assembly) -> Iterator[tuple[Place, dialect.Instruction, int | str]]:
     """Yield each access with debug information, in the order of the text: its place and width."""
     expansion = function.expansion
     # The ttgir has the lines of a called function alone, and each of its accesses once.

@@ -138,18 +138,21 @@ def _widths(accesses: Sequence[_Elements | str], widths: list[int | str]) -> lis
 
 
 def _merged(
-    accesses: Sequence["_Elements | str"], issued: Sequence[int], again: frozenset[int]
+    accesses: Sequence["_Elements | str"], issued: Sequence[int | str], again: frozenset[int]
 ) -> list[frozenset[int]]:
     """Return which of its instructions each access of one place need not issue.
 
     Nothing where the instructions are not those of all accesses, each once.
     """
     wholes = [0 if isinstance(each, str) else each.thread_bytes for each in accesses]
-    if len(set(issued)) != 1 or sum(wholes) != sum(issued) or 0 in wholes:
+    width = issued[0]
+    if isinstance(width, str) or set(issued) != {width} or 0 in wholes:
+        return []
+    if sum(wholes) != width * len(issued):
         return []
     parts, begin = [], 0
     for whole in wholes:
-        end = begin + whole // issued[0]
+        end = begin + whole // width
         parts.append(frozenset(number - begin for number in again if begin <= number < end))
         begin = end
     return parts
