@@ -65,7 +65,9 @@ class TimeEstimate(msgspec.Struct, frozen=True, kw_only=True):
             of all parts.
         parts: What each unit alone would take, in microseconds; "latency" is what the CTAs take
             one after the other with nothing else in their way, "launch" the launch itself and
-            that of its CTAs. Parts overlap.
+            that of its CTAs. "l2" is the larger of two: the bytes between the SMs and the L2, and
+            on the H100 those between its halves; where the latter bind, "dram" leaves out what
+            the L2 still holds when the launch ends. Parts overlap.
         steps: At most three changes that save the most, the largest first: each saves more than
             ``RESOLUTION`` of the time. Empty if nothing that irlens can compute does.
         reason: Why the time is unknown, or the range wide; empty for neither.

@@ -30,7 +30,7 @@ NAMES = {
 }  # fmt: skip
 _MEANINGS = {
     "dram": "bytes from and to memory",
-    "l2": "bytes between the SMs and the L2",
+    "l2": "bytes between the SMs and the L2, or between its halves",
     "l1": "requests and sectors of loads and stores",
     "shared": "accesses, copies and products in shared memory, and shuffles",
     "tensor": "matrix products",
