@@ -62,12 +62,12 @@ class TimeEstimate(msgspec.Struct, frozen=True, kw_only=True):
         low_us: It takes at least so long in nine of ten cases, together with ``high_us``.
         high_us: It takes at most so long.
         bound: The unit with the largest part; where none is busy for 60 % of the time, the largest
-            of all parts.
+            of all parts. On the H100 "l2" takes the place of "dram" where the way between the L2's
+            halves is the busier one while the launch runs: what it writes last stays in the L2.
         parts: What each unit alone would take, in microseconds; "latency" is what the CTAs take
             one after the other with nothing else in their way, "launch" the launch itself and
             that of its CTAs. "l2" is the larger of two: the bytes between the SMs and the L2, and
-            on the H100 those between its halves; where the latter bind, "dram" leaves out what
-            the L2 still holds when the launch ends. Parts overlap.
+            on the H100 those between its halves. Parts overlap.
         steps: At most three changes that save the most, the largest first: each saves more than
             ``RESOLUTION`` of the time. Empty if nothing that irlens can compute does.
         reason: Why the time is unknown, or the range wide; empty for neither.

@@ -67,8 +67,6 @@ def estimate(counts: Counts, gpu: Gpu) -> TimeEstimate:
     own = (counts.dram_bytes - kept) / product.bandwidth * 1e6
     running = whole - timing.launch * 1e6
     bound = _bound(parts, busy | {"launch": dispatch}, running, crosses=crossing > own)
-    if bound == "l2" and parts["l2"] < parts["dram"]:
-        parts["dram"] = own  # the rest is written after the launch has ended
     return _ranged(whole, parts, timing, bound, counts.uncertain)
 
 

@@ -75,12 +75,26 @@ def time_section(report: Report) -> Section | None:
         return None
     return Section(
         title="Time",
-        children=(*_parts(time, time.estimate_us), *_changes(report, time, time.estimate_us)),
+        children=(
+            *_parts(time, time.estimate_us),
+            *_link(time),
+            *_changes(report, time, time.estimate_us),
+        ),
         key=KEY,
         aside=text("what each unit alone would take; they work side by side"),
         detail="time",
         wide=True,
     )
+
+
+def _link(time: TimeEstimate) -> Iterator[Node]:
+    """Yield why the L2 binds where memory has more to move."""
+    if time.bound == "l2" and time.parts["l2"] < time.parts["dram"]:
+        yield Sentence(
+            "between the L2's halves more is on its way than to memory while the launch runs:"
+            " what it writes last stays in the L2",
+            "dim",
+        )
 
 
 def _changes(report: Report, time: TimeEstimate, whole: float) -> Iterator[Node]:
