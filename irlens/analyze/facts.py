@@ -87,11 +87,24 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def sector_causes(self) -> "list[SectorCause]":
         """Why accesses of the launch touch notably too many sectors."""
-        if self.traffic is None:
+        module = self.ttir or self.ttgir
+        if module is None or self.ttgir is None or self.assembly is None:
             return []
-        from irlens.analyze.sector_causes import sector_causes  # needs numpy
+        if self.traffic is None or self.granule is None:
+            return []
+        from irlens.analyze.sector_causes import EvaluatedLaunch, sector_causes  # needs numpy
 
-        return sector_causes(self)
+        return sector_causes(
+            EvaluatedLaunch(
+                module=module,
+                ttgir=self.ttgir,
+                assembly=self.assembly,
+                config=self.config,
+                contents=self.contents,
+                traffic=self.traffic,
+                granule=self.granule,
+            )
+        )
 
     def requests(self, line: int) -> Requests | None:
         """Return the launch's requests of an access by its line of the ttir.

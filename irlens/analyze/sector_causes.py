@@ -6,14 +6,14 @@ apart. The cause is where most of the surplus is lost. It is looked for in the a
 programs, two in the middle and the last one, through the layout that the compiler chose.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import prod
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 import numpy as np
 
-from irlens.analyze.facts import Facts
+from irlens.analyze.global_accesses import Assembly
 from irlens.analyze.issue_table import IssueTable
 from irlens.analyze.traffic.accesses import Reference
 from irlens.analyze.traffic.launch import Launch
@@ -31,7 +31,9 @@ from irlens.analyze.traffic.values import (
 from irlens.analyze.warp_requests import WarpAccess, count, free_bits, instructions
 from irlens.artifacts import npy
 from irlens.isa.mlir import Module, Operation
-from irlens.model.traffic import Access
+from irlens.model.capture import Stage
+from irlens.model.config import Config
+from irlens.model.traffic import Access, Traffic
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -107,24 +109,44 @@ class SectorCause(msgspec.Struct, frozen=True):
     origins: tuple[tuple[int, ...], ...]
 
 
-def sector_causes(facts: Facts) -> list[SectorCause]:
+class EvaluatedLaunch(msgspec.Struct, frozen=True, kw_only=True):
+    """A launch whose traffic is known.
+
+    Attributes:
+        module: The ttir, or the ttgir of a kernel that has none.
+        ttgir: The layouts of its accesses.
+        assembly: The kernel's function in PTX or AMD's assembly.
+        config: Its arguments and grid.
+        contents: Files with what tensors of integers hold, by argument.
+        traffic: What it moves.
+        granule: Bytes of the GPU's sector or cache line.
+    """
+
+    module: Module
+    ttgir: Module
+    assembly: Assembly
+    config: Config
+    contents: Mapping[str, Stage]
+    traffic: Traffic
+    granule: int
+
+
+def sector_causes(evaluated: EvaluatedLaunch) -> list[SectorCause]:
     """Return the causes of the accesses of a launch that touch notably too many sectors."""
-    module, traffic, granule = facts.ttir or facts.ttgir, facts.traffic, facts.granule
-    if module is None or traffic is None or facts.ttgir is None or facts.assembly is None:
-        return []
-    grid = facts.config.grid
-    noticed = list(_noticed(traffic.accesses))
-    if grid is None or granule is None or not noticed:
+    module, granule = evaluated.module, evaluated.granule
+    grid = evaluated.config.grid
+    noticed = list(_noticed(evaluated.traffic.accesses))
+    if grid is None or not noticed:
         return []
     lines = {each.line for each in noticed}
     operations = {each.span.line: each for each in module.operations if each.span.line in lines}
-    contents = {name: npy.read(stage) for name, stage in facts.contents.items()}
-    launch = Launch(facts.config.args, grid, contents)
+    contents = {name: npy.read(stage) for name, stage in evaluated.contents.items()}
+    launch = Launch(evaluated.config.args, grid, contents)
     try:
         samples = _samples(module, launch, operations)
     except UnknownTrafficError:
         return []
-    table = IssueTable(facts.ttgir, facts.assembly, granule)
+    table = IssueTable(evaluated.ttgir, evaluated.assembly, granule)
     found = []
     for access in noticed:
         operation = operations.get(access.line)

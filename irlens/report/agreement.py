@@ -23,7 +23,7 @@ _FIGURES = {
         "resources.shared_static_bytes", "pressure.sass",
     ),
     "hsaco": ("resources.registers", "resources.local_bytes", "resources.shared_static_bytes"),
-    "ptx": ("pipelines", "mix", "warp_groups", "pressure.ptx"),
+    "ptx": ("pipelines", "mix", "pressure.ptx"),
     "amdgcn": ("pipelines", "mix", "spills", "pressure.amdgcn"),
     "ttgir": ("memory",),
     "ttir": ("traffic",),

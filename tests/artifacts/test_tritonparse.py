@@ -63,9 +63,8 @@ def test_what_is_broken_hides_nothing(tmp_path: Path) -> None:
     path.write_text("\n".join(["{", *lines, json.dumps(bad), "[1]"]))
     loaded = list(load(path))
     broken = [each.reason for each in loaded if isinstance(each, Broken)]
-    assert len(loaded) - len(broken) == 2
-    assert broken[-1] == "2 lines are no events of a trace"
-    assert len(broken) == 2
+    assert len(loaded) - len(broken) == 3  # a field of another type than expected is lost alone
+    assert broken == ["2 lines are no events of a trace"]
 
 
 @pytest.mark.parametrize(

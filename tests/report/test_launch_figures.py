@@ -47,11 +47,16 @@ def test_without_a_launch(softmax: Capture, missing: str, reason: str) -> None:
     assert report.unknown["traffic"].startswith(reason)
 
 
-def test_without_a_ttir(softmax: Capture) -> None:
+def test_without_a_ttir_the_ttgir_is_evaluated(softmax: Capture) -> None:
     stages = {name: stage for name, stage in softmax.stages.items() if name != "ttir"}
+    found, whole = inspect(replace(softmax, stages=stages)).traffic, inspect(softmax).traffic
+    assert found is not None
+    assert whole is not None
+    assert (found.read_bytes, found.written_bytes) == (whole.read_bytes, whole.written_bytes)
+    del stages["ttgir"]
     report = inspect(replace(softmax, stages=stages))
     assert report.traffic is None
-    assert report.unknown["traffic"] == "there is no ttir in this capture"
+    assert report.unknown["traffic"] == "there is neither ttir nor ttgir in this capture"
 
 
 def test_a_failed_evaluation_leaves_the_rest(

@@ -8,6 +8,7 @@ its data through registers and LDS.
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import accumulate
 
 import msgspec
 
@@ -115,7 +116,9 @@ class LoopTrace:
                 "vector integer" in classes and n not in addressing
                 for n, classes in enumerate(kinds)
             ]
-        self._unpacks = self._unpacking(kinds)
+        # How many instructions compute, and unpack, before each position.
+        self._computed = [0, *accumulate(self._compute)]
+        self._unpacked = [0, *accumulate(self._unpacking(kinds))]
         self._queues: dict[Counter, Queue | None] = {}
         self.starts = self._unrolled()
 
@@ -197,14 +200,15 @@ class LoopTrace:
 
     def _computes(self, start: int, stop: int) -> bool:
         """Whether something is computed between two positions, the first one before the other."""
-        return any(self._compute[start + 1 : stop])
+        return stop > start + 1 and self._computed[stop] > self._computed[start + 1]
 
     def _works(self, *parts: range) -> bool:
         """Whether the instructions at some positions hide latency: they compute, or unpack much."""
-        positions = [n for part in parts for n in part]
-        if any(self._compute[n] for n in positions):
+        spans = [part for part in parts if part]
+        if any(self._computed[each.stop] > self._computed[each.start] for each in spans):
             return True
-        return sum(self._unpacks[n] for n in positions) >= _MUCH_UNPACKING
+        unpacks = sum(self._unpacked[each.stop] - self._unpacked[each.start] for each in spans)
+        return unpacks >= _MUCH_UNPACKING
 
     def _unpacking(self, kinds: Sequence[Sequence[str | None]]) -> list[bool]:
         """Return whether each instruction unpacks data that came from memory.
@@ -323,8 +327,8 @@ class LoopTrace:
                     return distance, None if unclear else distance
                 else:
                     holders = holders & ~accessed.kills | moved
-            if not holders and not slots:
-                return None
+                if not holders and not slots:
+                    return None
             start = 0
         return None
 

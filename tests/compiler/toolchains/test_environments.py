@@ -5,7 +5,6 @@ import importlib.util
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import threading
@@ -232,7 +231,7 @@ def test_an_interrupted_installation_leaves_nothing(
     def run(command: Sequence[str], _lock: int) -> None:
         if "venv" not in command:
             raise KeyboardInterrupt
-        (Path(command[3]) / "bin").mkdir(parents=True)
+        (Path(command[-1]) / "bin").mkdir(parents=True)
 
     monkeypatch.setattr(environments, "_run", run)
     with pytest.raises(KeyboardInterrupt):
@@ -240,7 +239,7 @@ def test_an_interrupted_installation_leaves_nothing(
     assert [path.suffix for path in (private_store / "environments").iterdir()] == [".lock"]
 
 
-def test_a_child_that_outlives_irlens_keeps_the_lock(private_store: Path, tmp_path: Path) -> None:
+def test_a_child_keeps_the_lock_and_ends_with_irlens(private_store: Path, tmp_path: Path) -> None:
     script = (
         "import sys\n"
         "from irlens.compiler.toolchains import environments\n"
@@ -255,14 +254,15 @@ def test_a_child_that_outlives_irlens_keeps_the_lock(private_store: Path, tmp_pa
     while not pid.exists():
         assert irlens.poll() is None
         time.sleep(0.02)
-    irlens.kill()
-    irlens.wait()
     (path,) = (private_store / "environments").glob("*.lock")
     with path.open() as lock:
         with pytest.raises(BlockingIOError):
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        os.kill(int(pid.read_text()), signal.SIGKILL)
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        irlens.kill()
+        irlens.wait()
+        fcntl.flock(lock, fcntl.LOCK_EX)  # as soon as the child has ended, too
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid.read_text()), 0)
 
 
 def test_two_threads_create_one_environment(installed: list[str]) -> None:
