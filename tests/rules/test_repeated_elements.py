@@ -32,7 +32,6 @@ def test_fewer_waves_fill_a_line_on_amd(target: str, warps: int, look: Look) -> 
 @pytest.mark.parametrize(
     ("kernel", "complaint", "remedy"),
     [
-        ("repeated", "128 times: its address does not depend on dimension 1 of the tile", "spread"),
         ("windows", "7.79 times: the rows of the tile are windows that", "gathered_windows"),
         ("upsample", "2 times: neighbours in the tile have the same address", "doubled"),
     ],
@@ -53,6 +52,7 @@ def test_shows_the_layout_of_a_larger_tile(look: Look) -> None:
 
 
 def test_silent_where_each_element_is_taken_once(look: Look) -> None:
+    assert look(CODE, "sectors.py:repeated") == []  # ptxas makes one load of a thread's eight
     assert look(CODE, "softmax") == []
     assert look(CODE, "sectors.py:column_bias") == []
     assert look(CODE, "sectors.py:transpose") == []

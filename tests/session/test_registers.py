@@ -11,6 +11,7 @@ from irlens.model.errors import ToolError
 from irlens.model.pressure import Pressure, StagePressure
 from irlens.model.source import SourceLocation
 from irlens.render import DETAILS, Options, render
+from irlens.report import inspection
 from irlens.session import reports as session_reports
 from irlens.session.reports import report_of
 from irlens.session.session import Session
@@ -83,6 +84,13 @@ def test_the_machine_code_speaks() -> None:
     assert Pressure(ptx=at(1), sass=unknown).live is None
 
 
-def test_a_capture_without_machine_code_has_virtual_registers() -> None:
+def test_a_capture_without_machine_code_has_virtual_registers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = text(SOFTMAX / "softmax_kernel.ptx")
+    assert "Registers   30 per thread" in page
+    assert "the cubin is not in this capture: ptxas" in page
+    monkeypatch.setenv("IRLENS_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(inspection, "with_machine_code", lambda capture, _: capture)
     page = text(SOFTMAX / "softmax_kernel.ptx")
     assert "In PTX      24 virtual registers" in page

@@ -100,15 +100,15 @@ def pipeline_section(pipeline: Pipeline, report: Report, terms: Terms) -> Sectio
 def _loads(pipeline: Pipeline) -> Table:
     """Return how far each load of an AMD loop runs ahead."""
     columns = (
-        Column("loads"), Column("each", numbers=True), Column("issued"), Column("awaited"),
-        Column(),
+        Column(f"loads ({pipeline.stage})"), Column("each", numbers=True),
+        Column("issued", numbers=True), Column("awaited", numbers=True), Column(),
     )  # fmt: skip
     return table(columns, (_load_of(each, pipeline) for each in pipeline.loads), "loads")
 
 
 def _in_stage(stage: str, line: int) -> Run:
     place = Place(stage, line, in_stage=True)
-    return Run(str(place), place=place)
+    return Run(str(line), place=place)
 
 
 def _load_of(load: PipelineLoad, pipeline: Pipeline) -> Cells:

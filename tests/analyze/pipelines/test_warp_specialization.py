@@ -12,7 +12,7 @@ from irlens.analyze.pipelines import warp_specialization
 from irlens.artifacts import cubin
 from irlens.compiler import Request, capture
 from irlens.isa import mlir, ptx
-from irlens.model.capture import Capture
+from irlens.model.capture import Capture, Stage
 from irlens.model.config import ConstexprValue, Target
 from irlens.model.report import Report
 from irlens.report import inspect
@@ -151,7 +151,9 @@ def test_amds_groups_are_unknown() -> None:
     assert isinstance(amd, Capture)
     assert "warp_groups" not in inspect(amd).unknown
     found, _ = compiled("add_rows")
-    stages = {"amdgcn": amd.stages["amdgcn"], "ttgir": found.stages["ttgir"]}
+    text = found.stages["ttgir"].text().replace("cuda:90", "hip:gfx942")
+    ttgir = Stage("ttgir", content=text.replace("@add_rows", f"@{amd.kernel}").encode())
+    stages = {"amdgcn": amd.stages["amdgcn"], "ttgir": ttgir}
     report = inspect(msgspec.structs.replace(amd, stages=stages))
     assert report.warp_groups == []
     assert report.unknown["warp_groups"] == warp_specialization.NO_PTX
