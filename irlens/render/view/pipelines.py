@@ -100,7 +100,7 @@ def pipeline_section(pipeline: Pipeline, report: Report, terms: Terms) -> Sectio
 def _loads(pipeline: Pipeline) -> Table:
     """Return how far each load of an AMD loop runs ahead."""
     columns = (
-        Column(f"loads ({pipeline.stage})"), Column("each", numbers=True),
+        Column(f"loads ({pipeline.stage})"), Column("B/lane", numbers=True),
         Column("issued", numbers=True), Column("awaited", numbers=True), Column(),
     )  # fmt: skip
     return table(columns, (_load_of(each, pipeline) for each in pipeline.loads), "loads")
@@ -121,7 +121,7 @@ def _load_of(load: PipelineLoad, pipeline: Pipeline) -> Cells:
     width = load.bytes_per_lane
     return [
         Run(f"{count(load.instructions)} at {place}", place=place),
-        Run("unknown", "unknown") if width is None else f"{width} B per lane",
+        Run("unknown", "unknown") if width is None else count(width),
         issued,
         awaited,
         Run(describe_distance(load), tone),
