@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import triton
 from packaging.version import Version
 
 from irlens.compiler import Request, capture_entries
@@ -71,6 +72,8 @@ def constraint(x_ptr, B: tl.constexpr):
 SM_90 = Target(vendor="nvidia", arch="sm_90", warp_size=32)
 GFX942 = Target(vendor="amd", arch="gfx942", warp_size=64)
 GFX800 = Target(vendor="amd", arch="gfx800", warp_size=64)
+#: The first one that looks at the target.
+AMD_PASS = "ConvertTritonAMDGPUToLLVM" if triton.__version__ < "3.7" else "ConvertWarpPipeline"
 SM_77 = Target(vendor="nvidia", arch="sm_77", warp_size=32)
 
 
@@ -98,7 +101,7 @@ SM_77 = Target(vendor="nvidia", arch="sm_77", warp_size=32)
         ("fine", SM_77, {},
          "fine: ptxas: Value 'sm_77' is not defined for option 'gpu-name'", None),
         ("fine", GFX800, {},
-         "bad.py:29: the pass ConvertWarpPipeline failed: unsupported target: 'gfx800'",
+         f"bad.py:29: the pass {AMD_PASS} failed: unsupported target: 'gfx800'",
          "def fine(x_ptr"),
         ("assembly", SM_90, {},
          "assembly: ptxas: Not a name of any known instruction: 'foo'", None),

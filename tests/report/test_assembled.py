@@ -67,6 +67,8 @@ def test_what_triton_compiled_needs_the_same_again(tmp_path: Path) -> None:
     for name in ("softmax-h100", "matmul-a100", "spill-h100"):
         (whole,) = load(CAPTURES / name)
         (ptx,) = reports(tmp_path, whole.stages["ptx"].text())
+        if "ptxas" in (reason := ptx.unknown.get("resources.registers", "")):
+            pytest.skip(reason)  # of a version that an older ptxas does not know
         expected = inspect(whole).resources
         assert (ptx.resources.registers, ptx.resources.local_bytes) == (
             expected.registers, expected.local_bytes,
