@@ -137,9 +137,13 @@ def machine_loops(directory: Path, product: str) -> list[list[str]]:
     (cubin,) = directory.glob("*.cubin")
     command = [str(tools.find("nvdisasm")), "-c", str(cubin)]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    # Without a condition: the way back from a poll that stands out of line.
-    jump = r"(?:@!?U?P\w+ +BRA|BRA\.U) .*`\((\.L_x_\d+)\)"
-    return list(bodies(text.splitlines(), r"(\.L_x_\d+):", jump, product))
+    # Without a condition: the way back from a poll that stands out of line, or that of a loop which
+    # is left in front of it.
+    for condition in (r"(?:@!?U?P\w+ +BRA|BRA\.U)", "BRA"):
+        jump = rf"{condition} .*`\((\.L_x_\d+)\)"
+        if found := list(bodies(text.splitlines(), r"(\.L_x_\d+):", jump, product)):
+            return found
+    return []
 
 
 def walked(body: list[str], products: list[list[int]]) -> list[list[int]]:
