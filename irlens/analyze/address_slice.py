@@ -31,7 +31,7 @@ def computed_from(
     Args:
         module: The ttir.
         operation: Any operation.
-        operands: Only the first so many of its operands; all if ``None``.
+        operands: How many operands to follow, from the first one; all if ``None``.
     """
     values = Values(module)
     pending, seen = [operation], set[int]()

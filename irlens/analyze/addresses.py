@@ -222,7 +222,7 @@ class _Walk:
 
 
 def _offset(pointer: Value | None, operands: list[Value | None], bits: int | None) -> Value | None:
-    """Return the addresses of a buffer access: a pointer, and offsets in elements behind it."""
+    """Return the addresses of a buffer access: a pointer, and offsets from it in elements."""
     offsets = operands[0] if operands else None
     if pointer is None or offsets is None or bits is None:
         return None

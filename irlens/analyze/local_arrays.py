@@ -39,7 +39,7 @@ def of_ptx(kernel: ptx.Function) -> list[LocalArray]:
 def of_accesses(
     function: Function[Instruction], accesses: Sequence[StackAccess]
 ) -> list[LocalArray]:
-    """Return an array of unknown size for the accesses to arrays of AMD's assembly, if any."""
+    """Return one array of unknown size if AMD's assembly accesses any in scratch."""
     sources = _lines(function.instructions[each.index] for each in accesses)
     return [LocalArray(origin="indexed", bytes=None, sources=sources)] if accesses else []
 

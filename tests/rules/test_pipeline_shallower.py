@@ -124,7 +124,7 @@ def test_shows_the_loads_that_are_awaited_at_once() -> None:
     assert _look_at_amd(1, late="nobody asked for stages") == []
 
 
-@pytest.mark.skipif(triton.__version__ < "3.7", reason="its LLVM schedules both alike")
+@pytest.mark.skipif(triton.__version__ < "3.7", reason="the remedy leaves two loads that wait")
 def test_another_matrix_instruction_lets_all_loads_run_ahead(look: Callable[..., Any]) -> None:
     """The remedy that the finding proposes, on the loop of a matrix product."""
     tile = {"M": 128, "N": 128, "BLOCK_K": 64, "STAGES": 2, "PRECISION": "ieee", "num_warps": 8}
