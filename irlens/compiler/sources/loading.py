@@ -34,11 +34,12 @@ class _TritonPackages:
         """Keep the names of modules that were imported while a GPU was active."""
         triton = sys.modules.get("triton")
         users = {_package(n) for n in added if getattr(sys.modules[n], "triton", None) is triton}
-        # Extension modules cannot be imported twice, and PyTorch does not depend on the GPU.
+        # Extension modules cannot be imported twice, and PyTorch does not depend on the GPU. They
+        # may have been imported long before: PyTorch imports its compiler when it is first used.
         native = {
             _package(name)
-            for name in added
-            if str(getattr(sys.modules[name], "__file__", "")).endswith(".so")
+            for name, module in sys.modules.items()
+            if str(getattr(module, "__file__", "")).endswith(".so")
         }
         packages = users - native - {"triton", "irlens"}
         self._modules |= {name for name in added if _package(name) in packages}

@@ -3,6 +3,7 @@ import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import msgspec
 import pytest
@@ -135,6 +136,26 @@ def test_a_kernel_of_another_module_is_compiled_again(
         (entry,) = capture_entries(request(path, target))
         assert f"cuda:{target.arch[3:]}" in (entry / "k.ttgir").read_text()
     del sys.modules["shared_of_a_test"]
+
+
+def test_modules_beside_an_extension_imported_earlier_stay(
+    write: Callable[..., Path], sm_90: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PyTorch registers classes of its compiler on import, and refuses to do so twice."""
+    site = write("", "site-packages/native_of_a_test/__init__.py").parent
+    write("import triton\nLOADED = []\n", "site-packages/native_of_a_test/late.py")
+    monkeypatch.syspath_prepend(str(site.parent))
+    package = __import__("native_of_a_test")
+    extension = ModuleType("native_of_a_test._C")
+    extension.__file__ = str(site / "_C.so")
+    monkeypatch.setitem(sys.modules, extension.__name__, extension)
+    path = write("    from native_of_a_test import late\n    VALUE = tl.constexpr(42)" + KERNEL)
+    capture_entries(request(path, sm_90))
+    first = package.late
+    capture_entries(request(path, Target(vendor="nvidia", arch="sm_80", warp_size=32)))
+    assert sys.modules["native_of_a_test.late"] is first
+    for name in ("native_of_a_test.late", "native_of_a_test"):
+        del sys.modules[name]
 
 
 def test_a_save_while_loading_is_not_compiled(write: Callable[..., Path], sm_90: Target) -> None:
