@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol, TextIO, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Literal, Protocol, TextIO
 
 import click
 
@@ -16,10 +16,6 @@ if TYPE_CHECKING:  # click has no public name for it
     from click._termui_impl import ProgressBar
 
     from irlens.sweep import measuring
-
-F = TypeVar("F", bound=Callable[..., object])
-#: The value of ``format_option``.
-ListFormat: TypeAlias = Literal["text", "json"]
 
 _MAX_WIDTH = 250
 _PIPE_WIDTH = 80
@@ -90,19 +86,6 @@ def usage_error(error: click.ClickException) -> IrlensError:
     message = message[:1].lower() + message[1:]
     hint = f"see {context.command_path} --help" if context is not None else None
     return IrlensError(message, hint=hint)
-
-
-def format_option(help_text: str) -> Callable[[F], F]:
-    """Return the decorator that adds ``--format`` (text, json) as the parameter ``form``."""
-    return click.option(
-        "-f",
-        "--format",
-        "form",
-        type=click.Choice(["text", "json"]),
-        default="text",
-        show_default=True,
-        help=help_text,
-    )
 
 
 def write(content: str | bytes, output: Path | None, *, paged: bool = False) -> None:

@@ -90,8 +90,27 @@ irlens inspect softmax --stage ptx
 """
 
 
-@click.group(cls=_Commands, help=_HELP, context_settings={"help_option_names": ["-h", "--help"]})
+#: What ``irlens`` alone prints.
+_FIRST_STEPS = """irlens shows what the compiler made of a Triton kernel. To begin with:
+
+  irlens inspect softmax        report on a sample kernel
+  irlens record FILE.py         capture your program's kernels, unedited, without a GPU
+  irlens diff FILE.py --git     show what your edit changed
+
+`irlens --help` lists all commands.
+"""
+
+
+@click.group(
+    cls=_Commands,
+    help=_HELP,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(VERSION, "--version", "-V", message="irlens %(version)s")
 @click.option("--debug", is_flag=True, help="Show a traceback for errors.")
-def root(debug: bool) -> None:
+@click.pass_context
+def root(ctx: click.Context, debug: bool) -> None:
     """Accept the options before the command; ``main`` reads ``--debug`` itself."""
+    if ctx.invoked_subcommand is None:
+        click.echo(_FIRST_STEPS, nl=False)

@@ -14,10 +14,11 @@ from msgspec.structs import replace
 
 from irlens import render as formats
 from irlens.cli import output
+from irlens.cli.formats import format_options
 from irlens.cli.options import KernelOptions
 from irlens.model.capture import MANIFEST_NAME
 from irlens.model.errors import IrlensError
-from irlens.render import Detail, Kind, Options, check_format, format_names, render
+from irlens.render import Detail, Kind, Options, format_names, render
 
 if TYPE_CHECKING:  # help needs no record
     from irlens.model.code import CodeComparison
@@ -50,19 +51,15 @@ class ReportOptions(KernelOptions, WritingOptions):
     """Parameters of a command with ``kernel_options`` and ``writing_options``."""
 
 
-def writing_options(kind: Kind) -> Callable[[F], F]:
-    """Return the decorator that adds the options for writing a kind of result."""
-    file = click.Path(path_type=Path, dir_okay=False)
+def writing_options(kind: Kind, *, plain: tuple[str, ...] = ()) -> Callable[[F], F]:
+    """Return the decorator that adds the options for writing a kind of result.
 
-    def known(_ctx: click.Context, _option: click.Parameter, name: str) -> str:
-        check_format(name, kind)
-        return name
-
-    names = "|".join(format_names(kind))
+    Args:
+        kind: The result.
+        plain: See ``format_options``.
+    """
     options = (
-        click.option("-f", "--format", "form", default="text", show_default=True, metavar=names,
-                     callback=known, help="Select the output format."),
-        click.option("-o", "--output", "destination", type=file, help="Write to this file."),
+        format_options(kind, plain=plain),
         click.option("--summary", is_flag=True,
                      help=f"Also append the result to ${_SUMMARY_VARIABLE}, in Markdown."),
         click.option("--pager/--no-pager", default=True, help="Page long output."),

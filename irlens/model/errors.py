@@ -13,6 +13,8 @@ _MAX_SHOWN = 160
 #: Names that a hint lists.
 _MAX_KNOWN = 20
 _MAX_NEAR = 3
+#: Characters of a name that is looked for inside of others.
+_MIN_PART = 4
 #: Exit code of the process where it cannot answer the request.
 TROUBLE = 2
 
@@ -71,13 +73,16 @@ class UnknownNameError(IrlensError):
 
 
 def _nearest(name: str, choices: Sequence[str]) -> list[str]:
-    """Return up to three names that may be meant: cut short, in another case, or misspelt."""
+    """Return up to three names that may be meant: cut short, in part, or misspelt."""
     from difflib import get_close_matches  # help is faster without it
 
     written = name.lower()
     longer = [choice for choice in choices if written and choice.lower().startswith(written)]
     if longer:
         return sorted(longer, key=len)[:_MAX_NEAR]
+    holding = [choice for choice in choices if written in choice.lower()]
+    if holding and len(written) >= _MIN_PART:
+        return sorted(holding, key=len)[:_MAX_NEAR]
     by_form = {choice.lower()[: len(name)]: choice for choice in choices}
     by_form |= {choice.lower(): choice for choice in choices}
     near = get_close_matches(written, by_form, n=_MAX_NEAR, cutoff=0.6)

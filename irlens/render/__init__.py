@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DETAILS", "FORMATS", "Detail", "Kind", "Options", "build_view", "check_format", "extension",
-    "format_names", "is_streamed", "render", "shows_code", "stream",
+    "format_names", "is_streamed", "render", "shows_code", "stream", "suffix_format",
 ]  # fmt: skip
 
 _WITHOUT_CODE: tuple[Kind, ...] = ("reports", "comparisons", "check", "sweep")
@@ -54,6 +54,10 @@ FORMATS: dict[str, Format] = {
 }
 
 
+#: Other suffixes of the same files.
+_SUFFIXES = {".htm": "html", ".markdown": "md", ".ndjson": "jsonl"}
+
+
 def format_names(kind: Kind = "reports") -> list[str]:
     """Return the names of the formats that can write a kind of result."""
     return [name for name, form in FORMATS.items() if kind in (*form.kinds, *form.streams)]
@@ -67,6 +71,12 @@ def is_streamed(name: str, kind: Kind) -> bool:
 def extension(name: str) -> str:
     """Return the file name extension of a format's output, without the dot."""
     return FORMATS[name].extension
+
+
+def suffix_format(suffix: str) -> str | None:
+    """Return the name of the format that a file's suffix names (".md"), in any case."""
+    named = _SUFFIXES.get(suffix.lower(), suffix.lower().removeprefix("."))
+    return next((name for name, each in FORMATS.items() if each.extension == named), None)
 
 
 def shows_code(name: str, kind: Kind) -> bool:

@@ -1,10 +1,14 @@
 """Documentation of findings, figures and terms, by name."""
 
+import re
 from collections.abc import Iterator
 
 from irlens import figures, glossary, rules
 from irlens.figures import Figure
 from irlens.model.errors import UnknownNameError
+
+#: The plural's ending of a word; "occupancies" is no name.
+_PLURAL = re.compile(r"(?<=[a-rt-z])s\b")
 
 
 def explain(name: str) -> str:
@@ -12,12 +16,13 @@ def explain(name: str) -> str:
 
     Args:
         name: A finding's code (IRL201) or name, a figure's path or title
-            ("pipelines[].groups_during_compute", "groups-in-flight"), or a term of the glossary.
+            ("pipelines[].groups_during_compute", "groups-in-flight"), or a term of the glossary,
+            in the singular or the plural.
 
     Raises:
         UnknownNameError: Nothing has this name.
     """
-    documents = list(_documents(name))
+    documents = list(_documents(name)) or list(_documents(_singular_of_known(name)))
     if not documents:
         raise UnknownNameError("finding, figure or term", name, _names())
     return "\n".join(documents)
@@ -34,6 +39,17 @@ def _documents(name: str) -> Iterator[str]:
     term = glossary.find(name)
     if term is not None:
         yield term.documentation
+
+
+def _singular_of_known(name: str) -> str:
+    """Return the known name that differs in number or in its separators; empty if none does."""
+    wanted = _uninflected(name)
+    return next((known for known in _names() if _uninflected(known) == wanted), "")
+
+
+def _uninflected(name: str) -> str:
+    """Return a name with hyphens and its words in the singular: "bank-conflict"."""
+    return _PLURAL.sub("", glossary.normalize(name.replace("_", "-")))
 
 
 def _figure_documentation(figure: Figure) -> str:

@@ -43,6 +43,18 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.parametrize("words", [("kernel.py", "--git"), ("--git", "kernel.py")])
+def test_git_alone_is_the_last_commit(repository: Path, words: tuple[str, ...]) -> None:
+    (repository / "kernel.py").write_text(AFTER)
+    assert diff(*words).output == diff("kernel.py", "--git", "HEAD").output
+
+
+@pytest.mark.parametrize("words", [("--git",), ("--git", "HEAD"), ()])
+def test_git_needs_a_kernel(repository: Path, words: tuple[str, ...]) -> None:
+    result = CliRunner().invoke(root, ["diff", *words])
+    assert (result.exit_code, "Missing argument 'BEFORE'" in result.output) == (2, True)
+
+
 def test_git_compares_a_revision_with_the_working_tree(repository: Path) -> None:
     (repository / "kernel.py").write_text(AFTER)
     result = diff("kernel.py", "--git", "HEAD")

@@ -63,8 +63,25 @@ def test_headings_stand_out_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("spills", "spill"), ("Bank conflicts", "bank-conflict"), ("tail_waves", "tail-wave"),
+        ("register", "registers"), ("group in flight", "groups-in-flight"), ("warp", "warp"),
+    ],
+)  # fmt: skip
+def test_number_and_separators_make_no_difference(name: str, known: str) -> None:
+    assert run(name).output == run(known).output != ""
+
+
+@pytest.mark.parametrize(
     ("name", "suggestion"),
-    [("IRL20", "IRL2"), ("groups-in-flihgt", "groups-in-flight"), ("swizle", "swizzle")],
+    [
+        ("IRL20", "IRL2"),
+        ("conflict", "bank-conflict"),
+        ("occupancies", "occupancy"),
+        ("groups-in-flihgt", "groups-in-flight"),
+        ("swizle", "swizzle"),
+    ],
 )
 def test_an_unknown_name_is_two_lines_and_exit_code_2(name: str, suggestion: str) -> None:
     process = subprocess.run(

@@ -10,7 +10,8 @@ import click
 import msgspec
 
 from irlens.cli import Exit, output
-from irlens.cli.output import ListFormat, format_option, table, write_json
+from irlens.cli.formats import ListFormat, list_format_option
+from irlens.cli.output import table, write_json
 from irlens.model.text import count, plural, rounded_size
 
 if TYPE_CHECKING:  # help needs none of it
@@ -76,7 +77,7 @@ def _age(_ctx: click.Context, _option: click.Parameter, text: str | None) -> int
     return int(match[1]) * _SECONDS[match[2]]
 
 
-_FORMAT = format_option("Select the output format.")
+_FORMAT = list_format_option("Select the output format.")
 
 
 @click.group(

@@ -7,8 +7,9 @@ import click
 
 from irlens.artifacts import processors
 from irlens.cli import Exit, output
+from irlens.cli.formats import ListFormat, list_format_option
 from irlens.cli.options import jobs_option
-from irlens.cli.output import ListFormat, format_option, interruptible, write_json
+from irlens.cli.output import interruptible, write_json
 
 if TYPE_CHECKING:
     from irlens.model.calibration import CalibrationResult
@@ -30,7 +31,7 @@ _UNITS = {"memory": "cycles", "l2": "cycles", "launch": "µs"}
 
 
 @click.command(help=_HELP)
-@format_option("Select the output format.")
+@list_format_option("Select the output format.")
 @click.option(
     "-o",
     "--output",

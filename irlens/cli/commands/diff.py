@@ -1,5 +1,6 @@
 """``irlens diff``: the differences between two captures, or between configurations of a kernel."""
 
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Unpack
@@ -45,7 +46,8 @@ Exits with 0 if nothing changed, 1 if something did.
 irlens diff softmax --num-stages 2,4
 irlens diff softmax --target a100,h100
 irlens diff layer_norm --target b200 --triton 3.6.0,3.7.1
-irlens diff my_kernels.py:attention --git HEAD
+irlens diff my_kernels.py:attention --git
+irlens diff my_kernels.py:attention --git main
 irlens diff before/ after/ --format markdown
 irlens diff report.json softmax --target h100
 irlens diff softmax --num-stages 2,4 --stage ttgir,ptx
@@ -56,14 +58,16 @@ _PAGE_STAGES = "ttir,ttgir,llir,ptx,amdgcn"
 
 
 @click.command(help=_HELP)
-@click.argument("before", shell_complete=complete_kernels)
+@click.argument("before", required=False, shell_complete=complete_kernels)
 @click.argument("after", required=False, shell_complete=complete_kernels)
 @kernel_options
 @click.option(
     "--git",
     "revisions",
-    metavar="REV|A..B",
-    help="Compare a revision of the kernel's repository with the working tree, or with another.",
+    metavar="[REV|A..B]",
+    is_flag=False,
+    flag_value="HEAD",
+    help="Compare a revision, or HEAD, with the working tree; or two revisions.",
 )
 @click.option(
     "--last-save", is_flag=True, help="Compare with the version of the file inspected before this."
@@ -83,7 +87,7 @@ _PAGE_STAGES = "ttir,ttgir,llir,ptx,amdgcn"
 )
 @writing_options("comparisons")
 def command(
-    before: str,
+    before: str | None,
     after: str | None,
     revisions: str | None,
     last_save: bool,
@@ -95,6 +99,8 @@ def command(
     **options: Unpack[ReportOptions],
 ) -> Exit:
     """Compare two sides, or several with the first."""
+    if before is None:
+        before, revisions = _kernel_after_git(revisions)
     sides = _sides(before, after, revisions, last_save, selected(options))
     sass = pressure or sass
     if stage is not None:
@@ -117,6 +123,17 @@ def command(
     drawn = sides.drawn if shows_code("comparisons", options) else ()
     write(comparisons, "comparisons", options, code=shown, sides=drawn, named=named)
     return Exit.DIFFERENCE if comparisons.different else Exit.OK
+
+
+def _kernel_after_git(word: str | None) -> tuple[str, str]:
+    """Return the kernel and the revision of ``--git KERNEL``, where click takes it for a revision.
+
+    Raises:
+        MissingParameter: There is no kernel.
+    """
+    if word is None or not re.search(r"\.py\b|:", word):
+        raise click.MissingParameter(param_hint="'BEFORE'", param_type="argument")
+    return word, "HEAD"
 
 
 def _sides(

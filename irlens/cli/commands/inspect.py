@@ -106,7 +106,7 @@ def _detail_options(function: F) -> F:
     metavar="N",
     help="Show the offsets and masks of one program's accesses: 3, or x,y,z.",
 )
-@writing_options("reports")  # fmt: skip
+@writing_options("reports", plain=("stage", "place"))  # fmt: skip
 def command(
     kernel: str,
     stage: str | None,

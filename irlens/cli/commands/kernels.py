@@ -9,7 +9,8 @@ import click
 import msgspec
 
 from irlens.cli import Exit, output
-from irlens.cli.output import ListFormat, format_option, write_json
+from irlens.cli.formats import ListFormat, list_format_option
+from irlens.cli.output import write_json
 from irlens.model.errors import IrlensError
 
 if TYPE_CHECKING:  # listing the commands needs no kernels
@@ -42,7 +43,7 @@ Listing reads that literal and executes nothing.
 
 
 @click.command(help=_HELP)
-@format_option("Select the output format.")
+@list_format_option("Select the output format.")
 def command(form: ListFormat) -> Exit:
     """List the known kernels."""
     from irlens.compiler.sources.lookup import known_files

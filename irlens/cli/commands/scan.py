@@ -50,7 +50,7 @@ not followed. Exits with 0, or with 2 if anything was skipped.
 irlens scan ~/.triton/cache
 irlens scan ~/.triton/cache --where "local_bytes > 0" --sort=-local_bytes
 irlens scan ~/.triton/cache -f csv --columns kernel,target,registers,occupancy
-irlens scan ci/before ci/after -f jsonl -o reports.jsonl
+irlens scan ci/before ci/after -o reports.jsonl
 """
 #: Table rows on a terminal without --all.
 _ROWS = 30

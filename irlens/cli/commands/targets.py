@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 import click
 
 from irlens.cli import Exit, output
-from irlens.cli.output import ListFormat, format_option, write_json
+from irlens.cli.formats import ListFormat, list_format_option
+from irlens.cli.output import write_json
 
 if TYPE_CHECKING:
     from irlens.gpus import Gpu
@@ -18,7 +19,7 @@ _NUMBERS = set(range(3, len(_HEADER)))
 
 
 @click.command()
-@format_option("Select the output format; json has every limit, with its source.")
+@list_format_option("Select the output format; json has every limit, with its source.")
 def command(form: ListFormat) -> Exit:
     """List the GPUs that --target accepts, with their limits.
 

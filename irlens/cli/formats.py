@@ -1,0 +1,100 @@
+"""The format of a result: ``--format``, ``--json``, or the suffix of ``--output``."""
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, TypeVar, cast
+
+import click
+from click.shell_completion import CompletionItem
+
+from irlens.render import Kind, check_format, format_names, suffix_format
+
+F = TypeVar("F", bound=Callable[..., object])
+#: The value of ``list_format_option``.
+ListFormat: TypeAlias = Literal["text", "json"]
+
+_JSON_HELP = "Same as --format json."
+
+
+def format_options(kind: Kind, *, plain: tuple[str, ...] = ()) -> Callable[[F], F]:
+    """Return the decorator that adds ``--format``, ``--json`` and ``--output``.
+
+    The command receives ``form``, the name of the format, and ``destination``. Without a format the
+    suffix of the destination decides, and text where that is no format's.
+
+    Args:
+        kind: The result.
+        plain: Parameters with which the result is a file's content, whatever the suffix.
+    """
+
+    def known(_ctx: click.Context, _option: click.Parameter, name: str | None) -> str | None:
+        if name is not None:
+            check_format(name, kind)
+        return name
+
+    def complete(
+        _ctx: click.Context, _option: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        return [CompletionItem(n) for n in format_names(kind) if n.startswith(incomplete)]
+
+    file = click.Path(path_type=Path, dir_okay=False)
+    options = (
+        click.option("-f", "--format", "form", metavar="|".join(format_names(kind)), callback=known,
+                     shell_complete=complete,
+                     help="Select the output format.  [default: by the suffix of -o, else text]"),
+        click.option("--json", "as_json", is_flag=True, help=_JSON_HELP),
+        click.option("-o", "--output", "destination", type=file,
+                     help="Write to this file: report.html, report.md, ..."),
+    )  # fmt: skip
+
+    def choose(arguments: dict[str, Any]) -> str:
+        form = _named(arguments)
+        if form is not None or any(arguments[name] is not None for name in plain):
+            return form or "text"
+        destination: Path | None = arguments["destination"]
+        form = suffix_format(destination.suffix) if destination is not None else None
+        if form is not None:
+            check_format(form, kind)
+        return form or "text"
+
+    return _decorator(options, choose)
+
+
+def list_format_option(help_text: str) -> Callable[[F], F]:
+    """Return the decorator that adds ``--format`` (text, json) and ``--json``: ``form``."""
+    options = (
+        click.option("-f", "--format", "form", type=click.Choice(["text", "json"]),
+                     help=f"{help_text}  [default: text]"),
+        click.option("--json", "as_json", is_flag=True, help=_JSON_HELP),
+    )  # fmt: skip
+    return _decorator(options, lambda arguments: _named(arguments) or "text")
+
+
+def _named(arguments: dict[str, Any]) -> str | None:
+    """Return the format that is asked for by name."""
+    form: str | None = arguments["form"]
+    if not arguments.pop("as_json"):
+        return form
+    if form not in (None, "json"):
+        raise click.UsageError(f"--json and --format {form} exclude each other: remove one of them")
+    return "json"
+
+
+def _decorator(
+    options: tuple[Callable[[F], F], ...], choose: Callable[[dict[str, Any]], str]
+) -> Callable[[F], F]:
+    """Return the decorator that adds options and passes on the format that they choose."""
+
+    def decorate(command: F) -> F:
+        @functools.wraps(command)
+        def run(*args: object, **arguments: Any) -> object:
+            arguments["form"] = choose(arguments)
+            return command(*args, **arguments)
+
+        decorated = cast(F, run)
+        for option in reversed(options):
+            decorated = option(decorated)
+        return decorated
+
+    return decorate
