@@ -1,28 +1,22 @@
 """The commands of the README and the guide run, and their output is what they print."""
 
 import re
-import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from docs import outputs
 from irlens.compiler.toolchains.versions import triton_version
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-TEXT = "\n".join(page.read_text() for page in PAGES)
-OUTPUT = re.compile(
-    r"<!-- output: irlens (.*?) -->\n```(?:text|markdown)\n(.*?)```\n<!-- end -->", re.DOTALL
-)
-
-
-def run(arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "irlens", *shlex.split(arguments)],
-        capture_output=True, text=True, check=False, cwd=ROOT,
-    )  # fmt: skip
+TEXTS = {page.relative_to(ROOT).as_posix(): page.read_text() for page in outputs.PAGES}
+TEXT = "\n".join(TEXTS.values())
+SINGLE = [
+    (step["arguments"], step["output"])
+    for text in TEXTS.values()
+    if not outputs.has_folder(text)
+    for step in outputs.STEP.finditer(text)
+]
 
 
 def without_sizes(text: str) -> str:
@@ -34,11 +28,11 @@ def without_sizes(text: str) -> str:
     return "\n".join(kept)
 
 
-@pytest.mark.parametrize(("arguments", "shown"), OUTPUT.findall(TEXT))
+@pytest.mark.parametrize(("arguments", "shown"), SINGLE)
 def test_the_output_shown_is_what_irlens_prints(arguments: str, shown: str) -> None:
     if arguments.startswith("traffic "):
         pytest.importorskip("torch", reason="the references are PyTorch's")
-    ran = run(arguments)
+    ran = outputs.run(arguments, ROOT)
     assert ran.returncode == (1 if arguments.startswith("diff ") else 0), ran.stderr
     if "samples/" in arguments or f"Triton {triton_version()}" in shown:
         assert without_sizes(ran.stdout) == without_sizes(shown)
@@ -47,10 +41,18 @@ def test_the_output_shown_is_what_irlens_prints(arguments: str, shown: str) -> N
         assert all(label in ran.stdout for label in labels[1:])
 
 
+@pytest.mark.parametrize("page", [page for page, text in TEXTS.items() if outputs.has_folder(text)])
+def test_a_tutorial_shows_what_its_commands_print(page: str) -> None:
+    pytest.importorskip("torch", reason="tutorials record programs")
+    if f"Triton {triton_version()}" not in TEXTS[page]:
+        pytest.skip("the page shows what another Triton compiles")
+    assert without_sizes(outputs.renewed(TEXTS[page])) == without_sizes(TEXTS[page])
+
+
 def test_every_option_that_the_pages_name_exists() -> None:
     commands = re.findall(r"^\$ irlens (\w+)(.*?)(?:#.*)?$", TEXT, re.M)
     assert len(commands) > 10
     for command, rest in commands:
-        told = run(f"{command} --help").stdout
+        told = outputs.run(f"{command} --help", ROOT).stdout
         for option in re.findall(r"(?<=\s)--?[a-z][\w-]*", rest):
             assert option in told, (command, option)
