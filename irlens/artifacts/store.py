@@ -18,7 +18,6 @@ from pathlib import Path
 import msgspec
 
 from irlens.artifacts import locks
-from irlens.model import user_folders
 from irlens.model.capture import MANIFEST_NAME
 from irlens.model.errors import ArtifactError
 
@@ -43,7 +42,9 @@ def root() -> Path:
     chosen = os.environ.get(ROOT_VARIABLE)
     if chosen:
         return Path(chosen).expanduser().absolute()
-    path = user_folders.cache()
+    import platformdirs  # the variable is often set, and this takes milliseconds
+
+    path = platformdirs.user_cache_path("irlens")
     return path if path.is_absolute() else _NOWHERE
 
 

@@ -6,6 +6,7 @@ import string
 from collections.abc import Iterator
 from pathlib import Path
 
+import platformdirs
 from textual.app import App
 from textual.binding import Binding
 from textual.dom import DOMNode
@@ -14,7 +15,6 @@ from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 from textual.widgets import Input
 
-from irlens.model import user_folders
 from irlens.model.errors import IrlensError, UnknownNameError
 
 #: Keys by binding id; several keys are separated by commas.
@@ -29,7 +29,7 @@ _HINT = 'write one line per binding, such as  quit = "ctrl+q, q"'
 
 def default_path() -> Path:
     """Return the path of ``keys.toml`` in the user's configuration directory."""
-    return user_folders.config() / "keys.toml"
+    return platformdirs.user_config_path("irlens") / "keys.toml"
 
 
 def read(path: Path) -> Keymap:

@@ -4,8 +4,9 @@ from contextlib import suppress
 from pathlib import Path
 
 import msgspec
+import platformdirs
 
-from irlens.model import files, user_folders
+from irlens.model import files
 from irlens.tui.themes import DARK
 
 
@@ -29,7 +30,7 @@ class Preferences(msgspec.Struct, kw_only=True):
 
 def default_path() -> Path:
     """Return the path of the file in the user's state directory."""
-    return user_folders.state() / "tui.json"
+    return platformdirs.user_state_path("irlens") / "tui.json"
 
 
 def load(path: Path | None) -> Preferences:
