@@ -6,17 +6,32 @@ from msgspec.structs import replace
 from textual.content import Content
 
 from irlens.model.report import Occupancy, Report
+from irlens.model.text import printable_line
 from irlens.render.options import Options
 from irlens.render.view.characters import bar
 from irlens.render.view.details import details
+from irlens.render.view.launch_time import KEY as TIME
+from irlens.render.view.launch_time import NAMES, time_section
 from irlens.render.view.memory_traffic import KEY as TRAFFIC
-from irlens.render.view.nodes import Fact, Facts, Section, Settings, Staircase
+from irlens.render.view.nodes import (
+    Bar,
+    Column,
+    Fact,
+    Facts,
+    Section,
+    Settings,
+    Staircase,
+    Table,
+    phrases,
+)
 from irlens.render.view.report import facts, pipeline_facts, report_view
 from irlens.tui import nodes
-from irlens.tui.drawing import DIM, label_width, lines, occupancy_style
+from irlens.tui.drawing import DIM, flowing, label_width, lines, occupancy_style
 
 #: Lines of Python in the pressure panel, and the least cells for the bar of the occupancy.
 _PRESSURE_LINES, _LEAST_BAR = 6, 10
+#: Units in the time panel at most, and the least share of the time that is worth a bar.
+_UNITS, _LEAST_SHARE = 5, 0.05
 
 
 class Panels:
@@ -34,6 +49,22 @@ class Panels:
     def memory_title(self) -> str:
         """The title of the memory panel, in the vendor's terms."""
         return self._fact("memory").title
+
+    def time(self, width: int) -> Content:
+        """Return the estimated time, a bar for each unit, and what would change it."""
+        section, time = time_section(self._report), self._report.time
+        if section is None or time is None:
+            reason = printable_line(f"unknown: {self._why_no_time()}")
+            return flowing(Content(""), [Content.styled(reason, DIM)], "", width)
+        bound = f"bound by {NAMES[time.bound]}" if time.bound is not None else ""
+        whole = replace(self._fact(TIME), title="estimate", lines=(phrases(bound),))
+        children = [_bars(each) if isinstance(each, Table) else each for each in section.children]
+        return lines([*nodes.facts([whole], width), *nodes.draw(children, width)])
+
+    def _why_no_time(self) -> str:
+        unknown = self._report.unknown
+        reason = unknown.get(TIME) or unknown.get(TRAFFIC)
+        return reason or "the launch is not known; --arg and --grid give it"
 
     def pipelines(self, width: int) -> Content:
         """Return every pipeline with its timeline."""
@@ -105,6 +136,18 @@ class Panels:
     def _draw(self, key: str, width: int) -> Content:
         rows = nodes.draw(self._sections(key), width)
         return lines(rows) if rows else Content.styled(self._report.unknown.get(key, "none"), DIM)
+
+
+def _bars(units: Table) -> Table:
+    """Return what each unit alone takes without the words around it: the panel is narrow."""
+    columns = tuple(Column(numbers=column.numbers) for column in units.columns[:-1])
+    rows = [replace(row, cells=row.cells[:-1]) for row in units.rows]
+    worth_it = [
+        row
+        for row in rows
+        if any(isinstance(cell, Bar) and cell.share >= _LEAST_SHARE for cell in row.cells)
+    ]
+    return replace(units, columns=columns, rows=tuple(worth_it[:_UNITS]))
 
 
 def occupancy(report: Report, shown: Occupancy | None, width: int) -> Content:

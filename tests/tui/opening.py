@@ -84,3 +84,8 @@ def key_of(app: IrlensApp) -> str:
 def messages(app: App[Any]) -> list[str]:
     """Return the notifications in order."""
     return [note.message for note in app._notifications]
+
+
+def screen_text(app: App[Any]) -> str:
+    """Return what the terminal shows."""
+    return "\n".join(strip.text for strip in app.screen._compositor.render_strips())

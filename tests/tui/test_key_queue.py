@@ -161,7 +161,7 @@ async def test_keys_wait_for_the_overview(bench: Workbench, late: Hold) -> None:
     app = IrlensApp(bench, entry="spill-h100")
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, report.asked.is_set)
-        press_at_once(pilot, "left", "left", "y", "f", "j", "G")
+        press_at_once(pilot, "w", "left", "left", "y", "f", "j", "G")
         await pilot.pause()
         assert not app.clipboard
         report.go.set()

@@ -17,8 +17,10 @@ from irlens.model.report import OccupancyCurve, Pipeline, Report
 from irlens.model.terms import Terms
 from irlens.render.view.characters import bar, draw_curve, draw_staircase
 from irlens.render.view.drawings import staircase
+from irlens.render.view.launch_time import NAMES as UNITS
 from irlens.render.view.nodes import Curve, plain
 from irlens.render.view.timeline import timeline
+from irlens.render.view.verdict import verdict
 from irlens.session.workbench import Workbench
 from irlens.tui.app import IrlensApp
 from irlens.tui.drawing import flowing, labelled
@@ -31,7 +33,7 @@ from irlens.tui.widgets.findings import Findings
 from irlens.tui.widgets.panel import Panel
 from irlens.tui.widgets.what_if import WhatIf
 from tests.tui.conftest import NAMES, FakeWorkbench
-from tests.tui.opening import opened
+from tests.tui.opening import opened, screen_text
 from tests.tui.waiting import settle, until
 
 SIZE = (120, 60)
@@ -61,6 +63,10 @@ def pipelines(report: Report, width: int) -> Content:
 
 def pressure(report: Report, width: int) -> Content:
     return Panels(report).pressure(width)
+
+
+def time(report: Report, width: int) -> Content:
+    return Panels(report).time(width)
 
 
 def pipeline_timeline(pipeline: Pipeline, width: int) -> list[Content]:
@@ -154,7 +160,7 @@ def test_unknown_pipelines_are_not_drawn() -> None:
 @pytest.mark.parametrize("path", sorted(REPORTS.glob("*.json")), ids=lambda path: path.stem)
 def test_every_sample_can_be_drawn_in_any_width(path: Path, width: int) -> None:
     report = report_of(path.stem)
-    for draw in (pipelines, pressure, memory, mix, facts):
+    for draw in (time, pipelines, pressure, memory, mix, facts):
         assert str(draw(report, width)).strip()
     assert str(occupancy(report, report.occupancy, width)).strip()
 
@@ -212,7 +218,7 @@ def test_words_are_the_vendor_s() -> None:
         str(panel)
         for panel in (
             occupancy(report, report.occupancy, 76),
-            *(draw(report, 76) for draw in (facts, memory, mix, pipelines, pressure)),
+            *(draw(report, 76) for draw in (time, facts, memory, mix, pipelines, pressure)),
         )
     )
     for word in ("warps", "CTA", "block", "shared", "thread", "SM", "B local", "tensor core"):
@@ -243,7 +249,7 @@ def test_a_number_keeps_its_per_cent_sign(width: int) -> None:
 def test_no_panel_is_wider_than_its_room(width: int) -> None:
     """A long argument, and which warps run what, were once cut off at the frame."""
     for report in (report_of(path.stem) for path in REPORTS.glob("*.json")):
-        panels = [draw(report, width) for draw in (facts, memory, mix, pipelines, pressure)]
+        panels = [draw(report, width) for draw in (time, facts, memory, mix, pipelines, pressure)]
         panels.append(occupancy(report, report.occupancy, width))
         for row in (row for panel in panels for row in str(panel).split("\n")):
             assert len(row) <= width, (report.kernel, row)
@@ -297,6 +303,7 @@ async def test_draws_a_report(bench: Workbench) -> None:
 async def test_what_if_follows_the_arrows(bench: Workbench) -> None:
     async with opened(bench, "softmax-h100", size=SIZE) as (app, pilot):
         panel = app.screen.query_one(WhatIf)
+        await pilot.press("w")
         assert panel.has_focus
         await pilot.press("right", "right", "right")
         assert panel.demand is not None
@@ -328,7 +335,7 @@ async def test_the_demand_stays_when_the_disassembly_arrives(
     async with app.run_test(size=SIZE) as pilot:
         await until(pilot, lambda: "what if?" in text(app, "occupancy"))
         panel, findings = app.screen.query_one(WhatIf), app.screen.query_one(Findings)
-        await pilot.press("left", "f", "j")
+        await pilot.press("w", "left", "f", "j")
         asked, chosen = panel.demand, findings.chosen
         assert asked is not None
         assert asked.registers == 127
@@ -344,7 +351,7 @@ async def test_the_demand_stays_when_the_disassembly_arrives(
 async def test_what_if_jumps_to_the_cliffs(bench: Workbench) -> None:
     async with opened(bench, "softmax-h100", size=SIZE) as (app, pilot):
         panel = app.screen.query_one(WhatIf)
-        await pilot.press("right_square_bracket")
+        await pilot.press("w", "right_square_bracket")
         assert panel.demand is not None
         assert panel.demand.registers == 33, "33 registers are the first with fewer blocks"
         await pilot.press("left_square_bracket")
@@ -354,7 +361,7 @@ async def test_what_if_jumps_to_the_cliffs(bench: Workbench) -> None:
 async def test_what_if_changes_memory_and_warps(bench: Workbench) -> None:
     async with opened(bench, "softmax-h100", size=SIZE) as (app, pilot):
         panel = app.screen.query_one(WhatIf)
-        await pilot.press("down", "right")
+        await pilot.press("w", "down", "right")
         assert panel.demand is not None
         assert panel.demand.shared_bytes == 12544
         await pilot.press("shift+right", "L")
@@ -387,8 +394,86 @@ async def test_what_if_is_hidden_for_an_unknown_gpu(
 ) -> None:
     monkeypatch.setattr(bench, "what_if", lambda *_, **__: None)
     async with opened(bench, "softmax-h100", size=SIZE) as (app, pilot):
-        await pilot.press("right", "left_square_bracket", "0")
+        await pilot.press("w", "right", "left_square_bracket", "0")
         assert "what if" not in text(app, "occupancy")
+
+
+@pytest.mark.parametrize("path", sorted(REPORTS.glob("*.json")), ids=lambda path: path.stem)
+async def test_what_if_starts_with_a_resource_that_limits(bench: FakeWorkbench, path: Path) -> None:
+    report = bench.reports[path.stem] = report_of(path.stem)
+    async with opened(bench, path.stem, size=SIZE) as (app, pilot):
+        row = app.screen.query_one(WhatIf).row
+        assert report.occupancy is not None
+        limiting = report.occupancy.limited_by
+        assert ("registers", "shared_memory", "warps")[row] in limiting
+        await pilot.press("w", "j")
+        assert app.screen.query_one(WhatIf).row == min(row + 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("limited_by", "steps", "row"),
+    [
+        (["warps", "registers"], [], 0),
+        (["registers", "shared_memory"], ["shared_memory"], 1),
+        (["warps", "shared_memory"], [], 1),
+        (["blocks"], [], 2),
+        (["barriers"], [], 0),
+    ],
+)
+async def test_what_if_prefers_what_a_change_of_it_alone_would_raise(
+    bench: FakeWorkbench, limited_by: list[str], steps: list[str], row: int
+) -> None:
+    known = msgspec.to_builtins(bench.reports["softmax-h100"])
+    known["occupancy"]["limited_by"] = limited_by
+    known["occupancy"]["next_step"] = [
+        {"resource": each, "change": -1, "unit": "", "blocks_per_sm": 9, "theoretical": 1.0}
+        for each in steps
+    ]
+    bench.reports["softmax-h100"] = msgspec.convert(known, Report)
+    async with opened(bench, "softmax-h100", size=SIZE) as (app, _):
+        assert app.screen.query_one(WhatIf).row == row
+
+
+@pytest.mark.parametrize("path", sorted(REPORTS.glob("*.json")), ids=lambda path: path.stem)
+async def test_the_first_screen_leads_with_verdict_time_and_findings(
+    bench: FakeWorkbench, path: Path
+) -> None:
+    report = bench.reports[path.stem] = report_of(path.stem)
+    time = report.time
+    assert time is not None
+    async with opened(bench, path.stem, size=(80, 24)) as (app, pilot):
+        shown = screen_text(app)
+        words = " ".join(re.sub(r"[│╭╮╰╯─]", " ", shown).split())
+        assert verdict(report).phrases[0].text in words
+        if time.estimate_us is None or time.bound is None:
+            assert f"unknown: {time.reason}" in words
+        else:
+            assert f"bound by {UNITS[time.bound]}" in words
+            largest = max(time.parts, key=time.parts.__getitem__)
+            assert re.search(rf"{UNITS[largest]} +\S+ [µm]s +\d+ % +█", shown)
+        for step in time.steps[:1]:
+            assert f"{-step.change} fewer" in words
+        for finding in report.findings[:1]:
+            assert finding.code in words
+            assert finding.message[:30] in words
+        for width, height in ((120, 40), (220, 60)):
+            await pilot.resize_terminal(width, height)
+            await settle(pilot)
+            panels = [app.screen.query_one(f"#{name}") for name in ("verdict", "time", "findings")]
+            tops = [panel.region.y for panel in panels]
+            assert tops == sorted(tops)
+            assert all(panel.region.x < width // 2 for panel in panels)
+            assert tops[-1] < height // 2
+
+
+async def test_a_capture_without_a_launch_says_what_its_time_needs(bench: FakeWorkbench) -> None:
+    report = msgspec.structs.replace(
+        bench.reports["softmax-h100"], time=None, traffic=None, roofline=None
+    )
+    bench.reports["softmax-h100"] = report
+    async with opened(bench, "softmax-h100", size=(80, 24)) as (app, _):
+        assert "--arg and --grid" in text(app, "time")
+        assert "█" not in text(app, "time")
 
 
 async def test_findings_are_explained(bench: Workbench) -> None:
@@ -482,7 +567,7 @@ async def test_scrolls_and_goes_from_panel_to_panel(bench: Workbench) -> None:
         await pilot.press("tab")
         await pilot.pause()
         assert app.focused is not None
-        assert app.focused.id == "memory"
+        assert app.focused.id == "findings"
         await pilot.press("w")
         assert app.focused.id == "occupancy"
         await pilot.press("y")

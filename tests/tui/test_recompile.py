@@ -446,7 +446,7 @@ async def test_the_inspector_adopts_the_layout(bench: "FakeWorkbench") -> None:
 
 async def test_the_overview_goes_on_at_the_same_panel(bench: "FakeWorkbench") -> None:
     async with opened(bench, ENTRY, size=(80, 24)) as (app, pilot):
-        await pilot.press("f")
+        await pilot.press("w")
         top = app.screen.query_one("#overview").scroll_y
         assert top > 0
         app.context.compilations.start("softmax-h100", {"num_stages": "2"})
@@ -454,6 +454,6 @@ async def test_the_overview_goes_on_at_the_same_panel(bench: "FakeWorkbench") ->
         await pilot.pause()
         assert key_of(app) == "softmax-t4"
         assert app.focused is not None
-        assert app.focused.id == "findings"
+        assert app.focused.id == "occupancy"
         assert app.screen.query_one("#overview").scroll_y > 0
         assert app.screen.query_one("#overview").region.overlaps(app.focused.region)

@@ -29,6 +29,7 @@ from irlens.tui.widgets.what_if import WhatIf
 
 #: What draws each panel.
 _PANELS: dict[str, Callable[[Panels, int], Content]] = {
+    "time": Panels.time,
     "pipelines": Panels.pipelines,
     "pressure": Panels.pressure,
     "memory": Panels.memory,
@@ -48,13 +49,16 @@ class OverviewScreen(EntryScreen):
     HELP_TEXT = """
 One kernel in one configuration. `tab` goes from panel to panel.
 
-* **Occupancy**: `limits` marks the limiting resources. In this panel the arrow keys change
-  registers, shared memory and warps, and the figures follow; `[` and `]` go to the next cliff.
-  Warps that the compiler adds to the requested ones stay.
+* **Time**: the estimate of the launch with its range; what each unit alone would take of it, where
+  units work side by side; and the changes that would save the most.
+* **Findings**: `Enter` explains one, `i` shows its code.
+* **Occupancy**: `limits` marks the limiting resources. `w` goes to this panel, where the arrow
+  keys change registers, shared memory and warps, starting with what limits, and the figures
+  follow; `[` and `]` go to the next cliff. Warps that the compiler adds to the requested ones
+  stay.
 * **Pipelines**: when data is copied and when it is used, over a short loop.
 * **Live registers**: over the instructions, and the lines of Python with the most.
 * **Global memory**: what each access of the launch requests, and what of it is distinct.
-* **Findings**: `Enter` explains one, `i` shows its code.
 
 `t` compiles the configurations near this one and shows those with the least estimated time.
 
@@ -63,8 +67,8 @@ the changes are summarized on top, and `,` and `.` go through the versions.
 """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("w", "focus_panel('occupancy')", "What if", id="overview.what_if", show=False),
         Binding("f", "focus_panel('findings')", "Findings", id="overview.findings"),
+        Binding("w", "focus_panel('occupancy')", "What if", id="overview.what_if"),
         Binding("g", "scroll_to(0)", "Top", id="overview.top", show=False),
         Binding("G", "scroll_to(1)", "Bottom", id="overview.bottom", show=False),
         Binding("ctrl+d", "scroll(12)", "Page down", id="overview.page_down", show=False),
@@ -94,15 +98,16 @@ the changes are summarized on top, and `,` and `.` go through the versions.
         yield Static(id="problem", markup=False)
         with VerticalScroll(id="overview", can_focus=False), Container(id="columns"):
             with Vertical(classes="-column", id="left"):
+                yield Panel("Time", id="time")
+                yield Findings()
                 yield WhatIf()
                 yield Panel("Shared memory", id="memory")
-                yield Panel("Kernel", id="facts")
                 yield Panel("Instructions", id="mix-left")
             with Container(id="others"):
                 with Vertical(classes="-column"):
                     yield Panel("Pipelines", id="pipelines")
-                    yield Findings()
                     yield Panel("Global memory", id="traffic")
+                    yield Panel("Kernel", id="facts")
                 with Vertical(classes="-column"):
                     yield Panel("Live registers", id="pressure")
                     yield Panel("Instructions", id="mix")

@@ -22,6 +22,8 @@ _CURVE_HEIGHT = 3
 #: Units per step, without and with shift.
 _STEPS = {"registers": (1, 8), "shared_bytes": (256, 4096)}
 _CURVES = {"registers": "registers", "shared_bytes": "shared_memory"}
+#: The row that changes what a resource admits; more warps in a CTA fill an SM that is out of CTAs.
+_ROWS = {"registers": 0, "shared_memory": 1, "warps": 2, "blocks": 2}
 
 
 class Demand(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,6 +98,7 @@ class WhatIf(Panel):
         # The report comes again with the disassembly: keep the user's demand then.
         if before is None or before != self._compiled:
             self.demand = self._compiled
+            self.row = _limiting_row(report.occupancy)
         self.show(self._draw_all)
 
     def action_row(self, step: int) -> None:
@@ -223,6 +226,15 @@ class WhatIf(Panel):
             return ""
         added = occupancy.active_warps // occupancy.blocks_per_sm - self._compiled.num_warps
         return f"  + {added} added" if added else ""
+
+
+def _limiting_row(occupancy: Occupancy | None) -> int:
+    """Return the row of a resource that limits the occupancy, if possible one to save on."""
+    if occupancy is None:
+        return 0
+    steps = [step.resource for step in occupancy.next_step if step.resource in occupancy.limited_by]
+    rows = (_ROWS[name] for name in steps or occupancy.limited_by if name in _ROWS)
+    return min(rows, default=0)
 
 
 def _compiled_demand(report: Report) -> Demand | None:
