@@ -44,8 +44,11 @@ def root() -> Path:
         return Path(chosen).expanduser().absolute()
     import platformdirs  # the variable is often set, and this takes milliseconds
 
-    path = platformdirs.user_cache_path("irlens")
-    return path if path.is_absolute() else _NOWHERE
+    try:
+        path = platformdirs.user_cache_path("irlens")
+    except RuntimeError:  # there is no home directory
+        return _NOWHERE
+    return path if path.is_absolute() else _NOWHERE  # older versions do not raise
 
 
 def ensure_writable() -> str | None:

@@ -27,18 +27,23 @@ _MODIFIERS = frozenset({"ctrl", "shift", "alt", "super", "hyper", "meta"})
 _HINT = 'write one line per binding, such as  quit = "ctrl+q, q"'
 
 
-def default_path() -> Path:
-    """Return the path of ``keys.toml`` in the user's configuration directory."""
-    return platformdirs.user_config_path("irlens") / "keys.toml"
+def default_path() -> Path | None:
+    """Return the path of ``keys.toml`` in the user's configuration directory, if there is one."""
+    try:
+        return platformdirs.user_config_path("irlens") / "keys.toml"
+    except RuntimeError:  # no home directory
+        return None
 
 
-def read(path: Path) -> Keymap:
+def read(path: Path | None) -> Keymap:
     """Return the keymap in a file; empty if there is no file.
 
     Raises:
         IrlensError: The file cannot be read, names an unknown binding or key, or assigns a key
             twice.
     """
+    if path is None:
+        return {}
     try:
         content = path.read_bytes()
     except FileNotFoundError:

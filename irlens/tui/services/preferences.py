@@ -28,9 +28,12 @@ class Preferences(msgspec.Struct, kw_only=True):
     layout: dict[str, str] = {}
 
 
-def default_path() -> Path:
-    """Return the path of the file in the user's state directory."""
-    return platformdirs.user_state_path("irlens") / "tui.json"
+def default_path() -> Path | None:
+    """Return the path of the file in the user's state directory, if there is one."""
+    try:
+        return platformdirs.user_state_path("irlens") / "tui.json"
+    except RuntimeError:  # no home directory
+        return None
 
 
 def load(path: Path | None) -> Preferences:
