@@ -13,6 +13,7 @@ from irlens import gpus
 from irlens.analyze.written_arguments import written_arguments
 from irlens.artifacts import cubin, hsaco
 from irlens.compiler.fake_cuda import Deviations
+from irlens.compiler.fake_cuda.unknown_numbers import install_math
 from irlens.compiler.import_hooks import after_import
 from irlens.isa.dialect import kernel_named
 from irlens.model.config import Target
@@ -36,6 +37,7 @@ def instrument(job: Job, deviations: Deviations) -> None:
     if target is not None:
         _install_command(job, target)
         _install_driver(job, target)
+        install_math(deviations)
         after_import("torch", lambda module: _install_torch_gpu(job, target, deviations))
     if job.options.configurations is not None:
         from irlens.compiler.triton_compat.autotuning import limit_configurations

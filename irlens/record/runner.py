@@ -15,6 +15,7 @@ from types import ModuleType
 import msgspec
 
 from irlens.compiler.fake_cuda import Deviations, NoValueError
+from irlens.compiler.fake_cuda.unknown_numbers import UnknownNumber
 from irlens.model.errors import CaptureError
 from irlens.record.child_processes import follow_child_processes
 from irlens.record.instrument import instrument, write_operations
@@ -25,6 +26,9 @@ _RUNPY = (runpy.__file__, "<frozen runpy>")
 _INSTALLED = re.compile(
     rf"/(site|dist)-packages/|^<frozen |^{re.escape(str(Path(__file__).parents[1]))}/"
 )
+
+#: PyTorch's error about a placeholder where it takes only a whole number.
+_REFUSED = re.compile(rf"(?P<function>\w+\(\))(?=.*\b{UnknownNumber.__name__}\b)")
 
 
 def main() -> None:
@@ -100,6 +104,9 @@ def _missing_value(error: BaseException | None) -> BaseException | None:
     """
     while error is not None and not isinstance(error, NoValueError | CaptureError):
         is_wrapper = type(error).__module__.startswith(("torch._dynamo.", "torch._inductor."))
+        refused = _REFUSED.search(str(error)) if isinstance(error, TypeError) else None
+        if refused is not None:
+            return NoValueError(refused["function"], "which only a kernel computes")
         error = getattr(error, "inner_exception", error.__context__) if is_wrapper else None
     return error
 

@@ -455,7 +455,7 @@ def test_autotuners_try_everything_and_take_the_first_that_fits(recorder: Record
 
 @needs_torch
 def test_a_program_that_needs_a_value_stops_at_its_line(recorder: Recorder) -> None:
-    asks = "x = torch.rand(8, device='cuda')\ny = added(x, x)\ny.sum().item()\nprint('no')\n"
+    asks = "x = torch.rand(8, device='cuda')\ny = added(x, x)\n[1][y.sum().int()]\nprint('no')\n"
     recording = recorder.run(f"{TORCH}\n{asks}")
     (run,) = recording.runs
     before_last = len((recorder.folder / "program.py").read_text().splitlines()) - 1
@@ -463,7 +463,7 @@ def test_a_program_that_needs_a_value_stops_at_its_line(recorder: Recorder) -> N
     assert run.stopped is not None
     place = f"{recorder.folder}/program.py:{before_last}"
     reason = "which only the kernel add computes"
-    assert run.stopped == f"{place}: torch.Tensor.item needs values, {reason}"
+    assert run.stopped == f"{place}: torch.Tensor.__index__ needs values, {reason}"
     assert recording.variants == {"add": 1}
 
 

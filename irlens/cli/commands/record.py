@@ -31,9 +31,10 @@ _MOST_KERNELS = 6
 _HELP = """Run PROGRAM, a Python script, and capture every Triton kernel that it compiles.
 
 With a GPU present, the program runs on it as usual. Without one, or with --target, kernels
-are compiled and launches are no-ops. A value that the program reads is computed on the CPU;
-where only a kernel computes it the program stops, unless --assume gives a number, and the
-kernels compiled so far are kept.
+are compiled and launches are no-ops. A value that the program reads is computed on the CPU.
+A number that only a kernel computes can be printed, averaged and stored; where it decides
+something the program stops, unless --assume gives a number, and the kernels compiled so far
+are kept.
 
 The result is a directory of captures for `irlens tui`, `irlens inspect` and `irlens diff`.
 
@@ -260,6 +261,13 @@ def _simplifications(recording: "Recording") -> Iterator[str]:
     if computed := sum(each.computed for each in counts):
         drawn = ", some from its random numbers" if any(each.drawn for each in counts) else ""
         yield f"{plural(computed, 'value')} computed on the CPU{drawn}"
+    if unknown := sum(each.unknown for each in counts):
+        yield (
+            f"{plural(unknown, 'number')} that only kernels compute passed on as placeholders "
+            "(NaN in JSON, NumPy and float())"
+        )
+    if finite := sum(each.finite for each in counts):
+        yield f"{plural(finite, 'check')} for NaN or infinity assumed to pass"
     if assumed := sum(each.assumed for each in counts):
         yield f"{plural(assumed, 'tensor')} of kernels assumed to hold the number of --assume"
     if compared := sum(each.compared for each in counts):

@@ -16,6 +16,7 @@ class NoValueError(RuntimeError):
 
     def __init__(self, what: str, reason: str = "and nothing is computed without a GPU") -> None:
         super().__init__(f"{what} needs values, {reason}")
+        self.reason = reason
 
 
 class NoGpuError(NoValueError, AttributeError):
@@ -26,6 +27,7 @@ class NoGpuError(NoValueError, AttributeError):
 
     def __init__(self, what: str) -> None:
         RuntimeError.__init__(self, f"{what} is not known without the GPU")
+        self.reason = "and nothing is computed without a GPU"
 
 
 class Deviations(msgspec.Struct):
@@ -35,6 +37,8 @@ class Deviations(msgspec.Struct):
         compared: Comparisons of unknown values that were assumed to succeed.
         computed: Values that were computed on the CPU when the program read them.
         drawn: Whether random numbers of the CPU were among what they depend on.
+        unknown: Numbers that the program read and that only a kernel computes: placeholders.
+        finite: Questions whether an unknown number or tensor is finite, assumed to be.
         assumed: Memory with unknown values that was assumed to hold the number of ``--assume``.
         uncompiled: Functions passed to ``torch.compile`` that ran uncompiled.
         untimed: TorchInductor's measurements, which all got the same time.
@@ -49,6 +53,8 @@ class Deviations(msgspec.Struct):
     compared: int = 0
     computed: int = 0
     drawn: bool = False
+    unknown: int = 0
+    finite: int = 0
     assumed: int = 0
     uncompiled: int = 0
     untimed: int = 0

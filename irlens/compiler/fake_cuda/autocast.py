@@ -11,15 +11,21 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
-from irlens.compiler.fake_cuda import NoGpuError
+from irlens.compiler.fake_cuda import Deviations, NoGpuError
 from irlens.compiler.fake_cuda.device import as_torch_fake, is_fake, kernel_registry, overload_of
+from irlens.compiler.fake_cuda.unknown_numbers import UnknownNumber
 
 #: The dispatch key that casts fake tensors: that of a device that is not in use.
 _KEY = "AutocastXPU"
 
 
-def install_autocast() -> None:
-    """Make autocasting affect fake tensors, for the whole process."""
+def install_autocast(deviations: Deviations) -> None:
+    """Make autocasting affect fake tensors, for the whole process.
+
+    Args:
+        deviations: Counts gradients that are assumed to be finite.
+    """
+    _step_scaled(deviations)
     key = getattr(torch._C.DispatchKey, _KEY)
     with kernel_registry() as kernels:
         for name in torch._C._dispatch_get_registrations_for_dispatch_key("AutocastCUDA"):
@@ -47,6 +53,20 @@ def install_autocast() -> None:
 
     torch.autocast.__enter__ = entered
     torch.autocast.__exit__ = left
+
+
+def _step_scaled(deviations: Deviations) -> None:
+    """Let ``GradScaler`` step where it is unknown whether the gradients are finite."""
+    step = torch.amp.GradScaler._maybe_opt_step
+
+    def stepped(self: Any, optimizer: Any, state: Any, *args: Any, **kwargs: Any) -> Any:
+        found = sum(each.item() for each in state["found_inf_per_device"].values())
+        if not isinstance(found, UnknownNumber):
+            return step(self, optimizer, state, *args, **kwargs)
+        deviations.finite += 1
+        return optimizer.step(*args, **kwargs)
+
+    torch.amp.GradScaler._maybe_opt_step = stepped
 
 
 #: Operators that cuDNN computes, with casts of their own.

@@ -2,10 +2,11 @@
 
 Tensors on "cuda" become PyTorch's meta tensors: they have a shape, strides, a dtype and offsets,
 take no memory, and hold no values. To the program they are on "cuda". Asking for a value computes
-it on the CPU, or raises ``NoValueError`` where a kernel wrote it; comparisons of what a kernel
-wrote are assumed to succeed, and counted.
+it on the CPU; where a kernel wrote it the program gets a placeholder for a number, and otherwise
+``NoValueError``. Comparisons of what a kernel wrote are assumed to succeed, and counted.
 """
 
+import re
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -25,6 +26,12 @@ from irlens.compiler.fake_cuda.helion import install_helion
 from irlens.compiler.fake_cuda.inductor import disable_compile, install_compile
 from irlens.compiler.fake_cuda.propagation import META_ERROR, install_mode, operators
 from irlens.compiler.fake_cuda.runtime import GpuFacts, install_runtime
+from irlens.compiler.fake_cuda.unknown_numbers import (
+    UnknownNumber,
+    holds_unknown,
+    kind_of,
+    plain_number,
+)
 from irlens.compiler.fake_cuda.values import Values
 from irlens.compiler.operations.log import OperationLog
 from irlens.compiler.triton_compat.drivers import watch_writes
@@ -48,7 +55,7 @@ def install_fake_cuda(
     """
     install_runtime(facts, deviations)
     _accept_device_numbers()
-    install_autocast()
+    install_autocast(deviations)
     is_amd = facts.target.vendor == "amd"
     values = Values(deviations, assumed)
     if log is not None:
@@ -66,7 +73,7 @@ def install_fake_cuda(
     capability = torch.cuda.get_device_capability()
     install_convolution()
     install_attention(capability, is_amd=is_amd, deviations=deviations)
-    watch_writes(values.forget)
+    watch_writes(values.written)
     install_mode(mode, values, _to_meta)
 
 
@@ -89,17 +96,11 @@ class _FakeCudaMode(TorchFunctionMode):  # type: ignore[misc]  # mypy does not f
             compare = _compared(func, True, self._values, self._deviations)
             return compare(*args, **keywords)
         if args and isinstance(args[0], torch.Tensor):
-            if args[0].is_meta:
-                if func in _ANSWERS or func in _MOVES:
-                    return self._answer(func, args, keywords)
-                if func in _VALUE_READS:
-                    return func(self._values.read(args[0], _name(func)), *args[1:], **keywords)
-            if func == torch.Tensor.cuda:
-                return self._call(torch.Tensor.to, args[0], _META)
-            if func == torch.Tensor.pin_memory:  # needs the GPU's runtime
-                return _pinned(args[0])
-            if func == torch.Tensor.is_pinned:
-                return args[0].untyped_storage().data_ptr() in _PINNED
+            answer = self._of_tensor(func, args, keywords)
+            if answer is not NotImplemented:
+                return answer
+        if holds_unknown((args, keywords)):
+            return self._call_with_unknown(func, types, args, keywords)
         positional = _positional_arguments(func, args)
         named = {name: _named_argument(name, value) for name, value in keywords.items()}
         try:
@@ -110,6 +111,67 @@ class _FakeCudaMode(TorchFunctionMode):  # type: ignore[misc]  # mypy does not f
             if META_ERROR.search(str(error)) and not isinstance(error, NoValueError):
                 raise NoValueError(_name(func)) from error
             raise
+
+    def _of_tensor(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        """Return what a query, a read or a move of a tensor gives, else ``NotImplemented``."""
+        tensor = args[0]
+        if tensor.is_meta:
+            if func in _ANSWERS or func in _MOVES:
+                return self._answer(func, args, kwargs)
+            if func in _VALUE_READS or (func in _FORMATS and not tensor.dim()):
+                return self._read(func, *args, **kwargs)
+            if func in _FINITE:
+                return self._is_finite(func, *args, **kwargs)
+        if func == torch.Tensor.cuda:
+            return self._call(torch.Tensor.to, tensor, _META)
+        if func == torch.Tensor.pin_memory:  # needs the GPU's runtime
+            return _pinned(tensor)
+        if func == torch.Tensor.is_pinned:
+            return tensor.untyped_storage().data_ptr() in _PINNED
+        return NotImplemented
+
+    def _read(self, func: Any, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        """Return the values of a fake tensor; placeholders where they are unknown numbers."""
+        try:
+            values = self._values.read(tensor, _name(func))
+        except NoValueError as error:
+            stand_in = _STAND_INS.get(func)
+            if stand_in is None or tensor.dtype.is_complex or tensor.numel() > _MOST_NUMBERS:
+                raise
+            self._deviations.unknown += 1
+            number = UnknownNumber(kind_of(tensor.dtype), error.reason)
+            return stand_in(number, list(tensor.shape), *args)
+        return func(values, *args, **kwargs)
+
+    def _is_finite(self, func: Any, tensor: torch.Tensor, *args: Any) -> torch.Tensor:
+        """Ask which elements are finite; unknown ones are assumed to be."""
+        result: torch.Tensor = self._call(func, tensor, *args)
+        with torch._C.DisableTorchFunction():  # to the program, it is on "cuda"
+            try:
+                self._values.check_known(tensor, _name(func))
+            except NoValueError:
+                self._deviations.finite += 1
+                self._values.fill(result, func in _IS_FINITE)
+        return result
+
+    def _call_with_unknown(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """Call a function with placeholders for numbers: what it returns is unknown too."""
+        name, leaves = _name(func), tree_leaves((args, kwargs))
+        found = next(each for each in leaves if isinstance(each, UnknownNumber))
+        takes_whole = func in _FROM_PYTHON or _OF_NUMBERS.fullmatch(name)
+        if found.kind != "float" and not takes_whole:
+            raise NoValueError(name, found.reason)
+        plain_args, plain_kwargs = tree_map(plain_number, (args, kwargs))
+        result = self.__torch_function__(func, types, plain_args, plain_kwargs)
+        given = set(map(id, leaves))
+
+        def unknown(value: Any) -> Any:
+            return value if id(value) in given else self._values.unknown(value, found.reason)
+
+        with torch._C.DisableTorchFunction():
+            if func in _IN_PLACE or name.endswith("_"):
+                self._values.forget(args[0], found.reason)
+            return tree_map(unknown, result)
 
     def _answer(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """Return what the program is told of a fake tensor, or a copy on the other device."""
@@ -208,8 +270,9 @@ _ANSWERS: dict[Any, Callable[..., Any]] = {
     torch.Tensor.get_device: lambda on_host, tensor: -1 if on_host else 0,
     torch.Tensor.type: _type,
     torch.Tensor.__repr__: _repr,
-    torch.Tensor.__format__: _repr,
 }
+#: Functions that format a number, or else a tensor.
+_FORMATS = frozenset({torch.Tensor.__format__})
 
 #: Replacements that may copy a fake tensor to the other device.
 _MOVES: dict[Any, Callable[..., torch.Tensor]] = {
@@ -229,6 +292,36 @@ _VALUE_READS = frozenset(
         "__array__", "__dlpack__", "__dlpack_device__",
     )
 )  # fmt: skip
+
+
+def _nested(number: UnknownNumber, shape: list[int]) -> Any:
+    """Return placeholders as ``tolist`` nests numbers."""
+    if not shape:
+        return number
+    return [_nested(number, shape[1:]) for _ in range(shape[0])]
+
+
+#: Results of functions that read values, for unknown ones. Python takes only a plain ``float``.
+_STAND_INS: dict[Any, Callable[..., Any]] = {
+    torch.Tensor.item: lambda number, shape: number,
+    torch.Tensor.tolist: _nested,
+    torch.Tensor.__float__: lambda number, shape: float(number),
+    torch.Tensor.__format__: lambda number, shape, spec="": format(number, spec),
+}
+#: Elements of a tensor up to which a program gets placeholders.
+_MOST_NUMBERS = 1 << 20
+
+#: Functions that ask whether elements are finite, and those of them that ask so.
+_IS_FINITE = frozenset({torch.isfinite, torch.Tensor.isfinite})
+_FINITE = _IS_FINITE | {torch.isnan, torch.Tensor.isnan, torch.isinf, torch.Tensor.isinf}
+
+#: Functions that take a whole number for a value, and not for an index, an extent or an axis.
+_OF_NUMBERS = re.compile(
+    r".*\.(__)?[ri]?(add|sub|rsub|mul|div|truediv|true_divide|floordiv|floor_divide|remainder|mod|pow"
+    r"|multiply|divide|subtract|fill|eq|ne|lt|le|gt|ge|new_tensor|tensor|where|clamp|lerp)_*"
+)
+#: Functions that write to their first argument, beyond those whose names end with "_".
+_IN_PLACE = frozenset({torch.Tensor.__setitem__})
 
 #: Assertions about outputs.
 _ASSERTIONS = [

@@ -67,11 +67,31 @@ class Values:
         self._seconds = 0.0
         self._held_bytes = 0
 
-    def forget(self, tensor: torch.Tensor, kernel: str) -> None:
+    def written(self, tensor: torch.Tensor, kernel: str) -> None:
         """Mark the memory of a tensor as written by a Triton kernel."""
         with torch._C.DisableTorchFunction():  # to the program, it is on "cuda"
-            if is_fake(tensor):
-                self._set(tensor, Version(reason=f"which only the kernel {kernel} computes"))
+            self.forget(tensor, f"which only the kernel {kernel} computes")
+
+    def forget(self, tensor: Any, reason: str) -> None:
+        """Mark the memory of a fake tensor as unknown, for a reason."""
+        if is_fake(tensor):
+            self._set(tensor, Version(reason=reason))
+
+    def unknown(self, value: Any, reason: str) -> Any:
+        """Return a fake tensor with unknown values for a tensor, anything else unchanged."""
+        if not isinstance(value, torch.Tensor):
+            return value
+        if not is_fake(value):
+            value = value.to("meta")
+            self.place(value, on_host=True)
+        self.forget(value, reason)
+        return value
+
+    def fill(self, tensor: torch.Tensor, value: bool) -> None:
+        """Set the values of a fake tensor of booleans."""
+        with plain_pytorch():
+            values = torch.full(tuple(tensor.shape), value, device="cpu")
+        self._keep(tensor, values, assumed=False)
 
     def is_on_host(self, tensor: torch.Tensor) -> bool:
         """Whether a fake tensor is on the CPU to the program: a copy, or computed from copies."""
