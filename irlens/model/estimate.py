@@ -36,6 +36,9 @@ Cause: TypeAlias = Literal[
     "grid",
 ]
 
+#: The mark of a configuration in a list.
+Mark: TypeAlias = Literal["fastest", "as fast"]
+
 
 class TimeStep(msgspec.Struct, frozen=True, kw_only=True):
     """A change of one cause, everything else being equal, and the time that is left.
@@ -80,3 +83,29 @@ class TimeEstimate(msgspec.Struct, frozen=True, kw_only=True):
     parts: dict[str, float] = {}
     steps: list[TimeStep] = []
     reason: str = ""
+
+
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """Place of a configuration among those that solve the same problem.
+
+    Attributes:
+        time_us: Its time, in microseconds; ``None`` if unknown.
+        measured: Whether that was measured; otherwise it is estimated.
+        over_fastest: Its time over that of the fastest: 1 is the fastest. ``None`` where the times
+            do not compare: one is unknown, one is measured and the other estimated, or it reads
+            fewer bytes.
+        mark: "fastest" for one of the problem, "as fast" where the time is within the noise of
+            that; ``None`` for all others.
+        partial: Whether it reads fewer bytes than others, and so leaves out a part of the problem.
+    """
+
+    time_us: float | None
+    measured: bool = False
+    over_fastest: float | None = None
+    mark: Mark | None = None
+    partial: bool = False
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether it is the fastest, or as fast."""
+        return self.mark is not None

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Protocol
 
-from irlens.model.config import Config, Target
+from irlens.model.config import Config, ConstexprValue, Target
 
 #: Formats of facts that are not written as "name=value".
 _FORMATS = {"target": "{}", "product": "{}", "triton": "Triton {}"}
@@ -48,6 +48,19 @@ def labels(reports: Sequence[Labelled]) -> list[str]:
             ]
         )
         for report, each in zip(reports, facts, strict=True)
+    ]
+
+
+def setting_labels(values: Sequence[dict[str, ConstexprValue]]) -> list[str]:
+    """Return what tells each configuration apart: "num_warps=4 BLOCK=64"; "" if nothing does.
+
+    Args:
+        values: The settings and arguments of each.
+    """
+    names = dict.fromkeys(name for each in values for name in each)
+    differing = [name for name in names if len({repr(each.get(name)) for each in values}) > 1]
+    return [
+        " ".join(f"{name}={each[name]}" for name in differing if name in each) for each in values
     ]
 
 

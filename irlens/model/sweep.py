@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from irlens.model.config import ConstexprValue, Target
-from irlens.model.estimate import Bound
+from irlens.model.estimate import Bound, Standing
 from irlens.model.report import Finding, LimitName, PipelineKind, Verdict
 
 SWEEP_SCHEMA = 1
@@ -129,6 +129,9 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
         max_abs_error: Largest absolute difference of its outputs from the reference's, if measured.
         against: Other implementations, if measured.
         bound: What binds its estimated time; ``None`` where that is unknown.
+        untimed: Why its estimated time is unknown; empty where it is known, or it does not fit.
+        standing: How its time stands among those of the same problem; ``None`` before they are
+            compared.
     """
 
     label: str
@@ -149,6 +152,8 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     max_abs_error: float | None = None
     against: list[ProviderTime] = []
     bound: Bound | None = None
+    untimed: str = ""
+    standing: Standing | None = None
 
     def figure(self, name: str) -> FigureValue:
         """Return a figure by name; ``None`` if unknown."""
@@ -187,8 +192,9 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True):
         targets: In the requested order.
         where: Constraints that decide which configurations are compiled.
         filters: Constraints that decide which results are among the trials.
-        trials: By target in the order of ``targets``, then by the requested sort keys; by default
-            configurations that fit first, then the fastest, the least local memory, the highest
+        trials: By target in the order of ``targets``; configurations that fit first, then by the
+            requested sort keys. By default the fastest first, by the measured time where there is
+            one and else by the estimated time; without times, the least local memory, the highest
             occupancy, the deepest pipeline, the fewest registers.
         excluded: Number of configurations that ``where`` excludes.
         filtered: Number of results that ``filters`` removes.
@@ -198,6 +204,7 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True):
         axis: The size or argument that varies, if all other arguments follow from it. Trials that
             fit are then in its order first.
         ranked_by: The figure that ranks the trials, where one was asked for.
+        sorted_by: The sort keys that were asked for; a minus sorts the largest first.
         outranked: Configurations that fit and rank below the requested number, best first.
     """
 
@@ -213,6 +220,7 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True):
     correlations: list[Correlation] = []
     axis: str | None = None
     ranked_by: str | None = None
+    sorted_by: list[str] = []
     outranked: list[Trial] = []
 
     def on(self, target: Target) -> list[Trial]:

@@ -9,10 +9,13 @@ import importlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from msgspec.structs import replace
+
 from irlens.model.errors import IrlensError, UnknownNameError
 from irlens.render.options import DETAILS, Detail, Kind, Options
 
 if TYPE_CHECKING:
+    from irlens.model.report import Report
     from irlens.render.view.nodes import Section
 
 __all__ = [
@@ -115,8 +118,20 @@ def render(name: str, kind: Kind, subject: Any, options: Options | None = None) 
     """
     check_format(name, kind)
     module = importlib.import_module(f"{__name__}.{name}")
-    written: str = module.render(kind, subject, options or Options())
+    options = options or Options()
+    if kind == "reports" and len(subject) > 1:
+        subject, options = _ranked(subject, options)
+    written: str = module.render(kind, subject, options)
     return written
+
+
+def _ranked(reports: "Sequence[Report]", options: Options) -> "tuple[list[Report], Options]":
+    """Return the reports with the fastest of each problem first, and their listings likewise."""
+    from irlens.model.ranking import rank_reports
+
+    order = rank_reports(reports).order
+    listings = options.listings and tuple(options.listings[index] for index in order)
+    return [reports[index] for index in order], replace(options, listings=listings)
 
 
 def stream(

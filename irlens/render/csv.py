@@ -11,7 +11,9 @@ from typing import Any, TypeAlias
 from irlens.figures import COLUMNS, SWEEP_FIGURES, of_scope, read_path
 from irlens.model.check import Check, CheckedKernel
 from irlens.model.comparison import Comparison, Comparisons, Delta, Side
+from irlens.model.estimate import Standing
 from irlens.model.ledger import Ledgers
+from irlens.model.ranking import rank_reports
 from irlens.model.report import Report
 from irlens.model.sweep import Rate, Sweep, Timing, Trial
 from irlens.model.terms import depth_in_short
@@ -59,7 +61,8 @@ def render(kind: Kind, subject: Any, options: Options) -> str:
         case "ledgers":
             return _written(_ledger_rows(subject))
         case _:
-            return _written(map(_report_row, subject))
+            standings = rank_reports(subject).standings
+            return _written(map(_report_row, subject, standings))
 
 
 def stream(titles: Sequence[str], records: Iterable[Mapping[str, object]]) -> Iterator[str]:
@@ -110,7 +113,15 @@ def _safe(field: Field) -> Field:
     return f"'{text}" if text.lstrip().startswith(_FORMULA) else text
 
 
-def _report_row(report: Report) -> dict[str, Field]:
+def _standing(standing: Standing | None) -> dict[str, Field]:
+    return {
+        "time_us": None if standing is None else standing.time_us,
+        "over_fastest": None if standing is None else standing.over_fastest,
+        "mark": None if standing is None else standing.mark,
+    }
+
+
+def _report_row(report: Report, standing: Standing) -> dict[str, Field]:
     resources = report.resources
     pipelines = [
         f"{each.kind or 'none'} {deep}"
@@ -121,6 +132,7 @@ def _report_row(report: Report) -> dict[str, Field]:
     ]
     return {
         **_configuration(report),
+        **_standing(standing),
         **{name: _value(report, path) for name, path in _OCCUPANCY.items()},
         **{name: getattr(resources, name) for name in resources.__struct_fields__},
         **{
@@ -320,11 +332,20 @@ def _trial_row(trial: Trial, sweep: Sweep) -> dict[str, Field]:
     }
     chosen = {name: None for each in sweep.trials for name in (*each.settings, *each.args)}
     # A constexpr may have the name of a column.
-    ours = {*row, "outcome", "reason", "limited_by", *Rate.__struct_fields__, *SWEEP_FIGURES}
+    ours = {
+        *row,
+        "outcome",
+        "reason",
+        "limited_by",
+        *_standing(None),
+        *Rate.__struct_fields__,
+        *SWEEP_FIGURES,
+    }
     for name in chosen:
         title = f"setting {name}" if name in ours else name
         row[title] = trial.settings.get(name, trial.args.get(name))
     row["outcome"] = trial.outcome
+    row |= _standing(trial.standing)
     for name in Timing.__struct_fields__ if sweep.device is not None else ():
         row[name] = getattr(trial.timing, name, None)
     for name in Rate.__struct_fields__ if sweep.device is not None else ():

@@ -13,13 +13,14 @@ from irlens.compiler.planning import Plan, PlannedVariant
 from irlens.compiler.toolchains.versions import version_of
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import IrlensError
+from irlens.model.label import setting_labels
+from irlens.model.ranking import with_standings
 from irlens.model.sweep import SWEEP_SCHEMA, Sweep, Trial
 from irlens.sweep.compiling import compile_variants
 from irlens.sweep.correlations import correlations
 from irlens.sweep.journal import Journal
 from irlens.sweep.measuring import Progress
 from irlens.sweep.selection import (
-    DEFAULT_ORDER,
     FIGURE_NAMES,
     STATIC_FIGURES,
     Selection,
@@ -121,12 +122,9 @@ def build_sweep(grid: CompiledGrid, selection: Selection, device: str | None = N
         device: The GPU that the trials were timed on, if they were.
     """
     targets = list(dict.fromkeys(trial.target for trial in grid.trials))
-    kept = [trial for trial in grid.trials if passes(trial, selection.filters)]
+    kept = with_standings([each for each in grid.trials if passes(each, selection.filters)])
     axis = size_axis(grid.trials)
-    if selection.order:
-        ordered = sort_trials(kept, targets, selection.order)
-    else:
-        ordered = sort_trials(kept, targets, DEFAULT_ORDER, axis)
+    ordered = sort_trials(kept, targets, selection.order, axis)
     ordered, outranked = split_top(ordered, selection.top)
     return Sweep(
         schema=SWEEP_SCHEMA,
@@ -143,13 +141,14 @@ def build_sweep(grid: CompiledGrid, selection: Selection, device: str | None = N
         ),
         axis=axis,
         ranked_by=selection.rank,
+        sorted_by=list(selection.sort),
         outranked=outranked,
     )
 
 
 def outranked_trials(grid: CompiledGrid, selection: Selection) -> frozenset[int]:
     """Return the trials, by index, that rank too low to be timed."""
-    if selection.top is None or not selection.order:
+    if selection.top is None or (selection.rank is None and not selection.sort):
         return frozenset()
     timeless = [each for each in selection.filters if not needs_time(each)]
     kept = [trial for trial in grid.trials if passes(trial, timeless)]
@@ -201,19 +200,6 @@ def _labels(variants: Sequence[PlannedVariant]) -> list[str]:
 
 def _place(variant: PlannedVariant, label: str) -> str:
     return " ".join(filter(None, (variant.request.target.name, label)))
-
-
-def setting_labels(values: Sequence[dict[str, ConstexprValue]]) -> list[str]:
-    """Return what tells each configuration apart: "num_warps=4 BLOCK=64"; "" if nothing does.
-
-    Args:
-        values: The settings and arguments of each.
-    """
-    names = dict.fromkeys(name for each in values for name in each)
-    differing = [name for name in names if len({repr(each.get(name)) for each in values}) > 1]
-    return [
-        " ".join(f"{name}={each[name]}" for name in differing if name in each) for each in values
-    ]
 
 
 def _tritons(variants: Sequence[PlannedVariant]) -> list[str | None]:

@@ -14,6 +14,7 @@ from irlens.figures import SWEEP_FIGURES
 from irlens.gpus import Gpu
 from irlens.model.config import LAUNCH_OPTIONS, ConstexprValue, Target
 from irlens.model.errors import CaptureError, IrlensError, UnknownNameError
+from irlens.model.ranking import rank_trials
 from irlens.model.sweep import OUTCOMES, Trial
 
 _TIME = "time_ms"
@@ -22,9 +23,9 @@ STATIC_FIGURES = tuple(SWEEP_FIGURES)
 #: Known where the time was measured.
 _MEASURED = (_TIME, "gb_per_s", "tflop_per_s", "roofline_share")
 FIGURE_NAMES = (*STATIC_FIGURES, *_MEASURED)
-#: A minus sorts the largest first. The time is known only where it was measured. Spills come
-#: before occupancy: a compiler with a cap on registers buys occupancy with spills.
-DEFAULT_ORDER = (_TIME, "local_bytes", "-occupancy", "-stages_achieved", "registers")
+#: The order of configurations whose times are unknown or equal. A minus sorts the largest first.
+#: Spills come before occupancy: a compiler with a cap on registers buys occupancy with spills.
+UNTIMED_ORDER = ("local_bytes", "-occupancy", "-stages_achieved", "registers")
 
 
 class Selection(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,8 +47,8 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def order(self) -> tuple[str, ...]:
-        """The sort keys, those of the rank among them."""
-        if self.rank is None:
+        """The sort keys, those of the rank among them; none for the order by time."""
+        if self.rank is None or self.rank == "time":
             return self.sort
         return (f"-{self.rank}" if SWEEP_FIGURES[self.rank].better == "more" else self.rank,)
 
@@ -132,33 +133,42 @@ def allows(constraints: Sequence[str], names: Mapping[str, ConstexprValue], opti
 def sort_trials(
     trials: Sequence[Trial],
     targets: Sequence[Target],
-    keys: Sequence[str],
+    keys: Sequence[str] = (),
     axis: str | None = None,
 ) -> list[Trial]:
     """Sort trials by target, then by outcome, then by the keys.
 
-    Equal trials keep their order. Unknown figures come last. With an ``axis``, its size comes
-    before the keys: times of other sizes do not compare.
+    Equal trials keep their order. Unknown figures come last. Without keys the fastest comes first;
+    with an ``axis``, its size comes before that: times of other sizes do not compare.
     """
 
     def rank(trial: Trial) -> tuple[object, ...]:
         figures = figures_of(trial)
-        size = trial.value(axis) if axis is not None else 0
-        by_keys = (_rank(key, figures[key.removeprefix("-")]) for key in keys)
+        size = trial.value(axis) if axis is not None and not keys else 0
+        by_keys = (_rank(key, figures[key.removeprefix("-")]) for key in keys or UNTIMED_ORDER)
         return targets.index(trial.target), OUTCOMES.index(trial.outcome), size or 0, *by_keys
 
-    return sorted(trials, key=rank)
+    ordered = sorted(trials, key=rank)
+    if keys:
+        return ordered
+    places = {index: place for place, index in enumerate(rank_trials(ordered).order)}
+    indexes = sorted(range(len(ordered)), key=lambda n: (*rank(ordered[n])[:3], places[n]))
+    return [ordered[index] for index in indexes]
 
 
 def split_top(trials: Sequence[Trial], top: int | None) -> tuple[list[Trial], list[Trial]]:
-    """Split sorted trials into those to keep and those that fit but rank lower on their target."""
+    """Split sorted trials into those to keep and those that fit but rank lower.
+
+    ``top`` counts on each target, and for each size: times of other sizes do not compare.
+    """
     kept: list[Trial] = []
     outranked: list[Trial] = []
-    places: Counter[Target] = Counter()
+    places: Counter[tuple[Target, bytes]] = Counter()
     for trial in trials:
+        problem = trial.target, msgspec.msgpack.encode(trial.args, order="sorted")
         fits = trial.outcome == "fits"
-        places[trial.target] += fits
-        beyond = fits and top is not None and places[trial.target] > top
+        places[problem] += fits
+        beyond = fits and top is not None and places[problem] > top
         (outranked if beyond else kept).append(trial)
     return kept, outranked
 
@@ -181,14 +191,19 @@ def prune_list(trials: Sequence[Trial], kept: Sequence[Trial]) -> list[dict[str,
         kept: The results that the filters keep; a configuration of which one is filtered out is
             left out. Their order is the list's.
     """
-    kept_ids = {id(trial) for trial in kept}
+    kept_keys = {_key(trial) for trial in kept}
     left_out = {
         _settings_key(trial)
         for trial in trials
-        if trial.outcome != "fits" or id(trial) not in kept_ids
+        if trial.outcome != "fits" or _key(trial) not in kept_keys
     }
     fitting = {_settings_key(trial): trial.settings for trial in kept}
     return [_config(settings) for key, settings in fitting.items() if key not in left_out]
+
+
+def _key(trial: Trial) -> bytes:
+    identity = trial.target, trial.triton, trial.settings, trial.args
+    return msgspec.msgpack.encode(identity, order="sorted")
 
 
 def _settings_key(trial: Trial) -> bytes:

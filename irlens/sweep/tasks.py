@@ -27,6 +27,7 @@ from irlens.figures import SWEEP_FIGURES
 from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError, CaptureError, IrlensError
 from irlens.model.estimate import Bound
+from irlens.model.ranking import of_report
 from irlens.model.report import Finding, LimitName, Pipeline, Report
 from irlens.model.sweep import Depth, FigureValue, Measurement, Outcome, ProviderName
 from irlens.report import inspect
@@ -66,6 +67,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     pipelines: list[Depth] = []
     findings: list[Finding] = []
     bound: Bound | None = None
+    untimed: str = ""
 
 
 class Planned(msgspec.Struct, frozen=True, tag="planned"):
@@ -274,6 +276,7 @@ def from_report(report: Report) -> Result:
         pipelines=[_depth(pipeline) for pipeline in report.pipelines],
         findings=report.findings,
         bound=report.time.bound if report.time is not None else None,
+        untimed=of_report(report).missing,
     )
 
 

@@ -7,10 +7,9 @@ import pytest
 
 from irlens.model.config import ConstexprValue, Target
 from irlens.model.errors import UnknownNameError
+from irlens.model.label import setting_labels
 from irlens.model.sweep import Trial
-from irlens.sweep.run import setting_labels
 from irlens.sweep.selection import (
-    DEFAULT_ORDER,
     Selection,
     check_keys,
     check_rank,
@@ -34,12 +33,23 @@ def test_the_default_order(trial: Callable[..., Trial], h100: Target) -> None:
     failed, died = trial("failed"), trial("died")
     expected = [best, more_registers, shallower, less_occupancy, spills, unknown_spills,
                 trial("unknown"), too_big, failed, died]  # fmt: skip
-    assert sort_trials(expected[::-1], [h100], DEFAULT_ORDER) == expected
+    assert sort_trials(expected[::-1], [h100]) == expected
 
 
 def test_the_fastest_first_where_it_was_measured(trial: Callable[..., Trial], h100: Target) -> None:
     slow, fast = trial(time=2.0, occupancy=1.0), trial(time=1.0, occupancy=0.5)
-    assert sort_trials([trial(), slow, fast], [h100], DEFAULT_ORDER) == [fast, slow, trial()]
+    assert sort_trials([trial(), slow, fast], [h100]) == [fast, slow, trial()]
+
+
+def test_a_time_that_was_measured_comes_before_an_estimate(
+    trial: Callable[..., Trial], h100: Target
+) -> None:
+    measured, estimated, slower = trial(time=2.0), trial(), trial()
+    for each, us in ((measured, 9.0), (estimated, 1.0), (slower, 3.0)):
+        assert each.figures is not None
+        each.figures["time"] = us
+    assert sort_trials([slower, estimated, measured], [h100]) == [measured, estimated, slower]
+    assert sort_trials([slower, estimated], [h100]) == [estimated, slower]
 
 
 def test_targets_stay_together_and_what_is_equal_in_its_order(
@@ -52,7 +62,7 @@ def test_targets_stay_together_and_what_is_equal_in_its_order(
 
 
 def test_a_rank_puts_better_values_first() -> None:
-    assert Selection(rank="time").order == ("time",)
+    assert Selection(rank="time").order == (), "the order without a rank"
     assert Selection(rank="occupancy").order == ("-occupancy",)
     assert Selection(sort=("registers",)).order == ("registers",)
     check_rank(None)
@@ -70,6 +80,15 @@ def test_the_top_is_of_each_target_and_of_what_fits(trial: Callable[..., Trial])
     big = trial("does not fit")
     assert split_top([first, second, big, other], 1) == ([first, big, other], [second])
     assert split_top([first, second], None) == ([first, second], [])
+
+
+def test_the_top_is_of_each_size(trial: Callable[..., Trial]) -> None:
+    sized = [
+        msgspec.structs.replace(trial(registers=registers), args={"n": n})
+        for n in (8, 16)
+        for registers in (10, 20)
+    ]
+    assert split_top(sized, 1) == ([sized[0], sized[2]], [sized[1], sized[3]])
 
 
 def test_keys(trial: Callable[..., Trial], h100: Target) -> None:
@@ -132,6 +151,5 @@ def test_sizes_come_before_times(trial: Callable[..., Trial], h100: Target) -> N
         return msgspec.structs.replace(trial(time=time), args={"n": str(n)})
 
     ordered = [sized(8, 1.0), sized(8, 2.0), sized(64, 0.5), sized(128, 0.1)]
-    by_time = sort_trials(ordered, [h100], DEFAULT_ORDER)
-    assert by_time != ordered
-    assert sort_trials(by_time, [h100], DEFAULT_ORDER, axis="n") == ordered
+    assert sort_trials(ordered[::-1], [h100], axis="n") == ordered
+    assert sort_trials(ordered[::-1], [h100]) == [*ordered[3:], ordered[2], *ordered[:2]]

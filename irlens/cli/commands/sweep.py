@@ -38,7 +38,7 @@ if TYPE_CHECKING:  # they load the compiler layer
     from irlens.sweep.selection import Selection
     from irlens.sweep.workers import WorkerPool
 
-_HELP = """Compile a grid of configurations of KERNEL and show which fit.
+_HELP = """Compile a grid of configurations of KERNEL and show which is the fastest, and which fit.
 
 KERNEL is anything that `irlens inspect` compiles: a sample's name, path/file.py:kernel or
 package.module:kernel. Every option with several values is an axis; the configurations of an
@@ -54,9 +54,9 @@ registers, local_bytes, shared_bytes, stages_achieved, stages_at_most, stages_re
 bytes_in_flight_per_sm, live_registers, instructions, code_bytes, flops, floor_us,
 distinct_read_bytes, distinct_written_bytes, ..., and with --measure time_ms, gb_per_s,
 tflop_per_s, roofline_share. Unknown values never match. Default order: configurations that
-fit, then the fastest, the least local memory, the highest occupancy, the deepest pipeline.
-Where a size varies (--arg n_cols=256..12672..128), sizes come first; --arg N=M gives one
-size the value of another.
+fit, the fastest first, by the measured time if there is one and else by the estimate; without
+times the least local memory, the highest occupancy, the deepest pipeline. Where a size varies
+(--arg n_cols=256..12672..128), sizes come first; --arg N=M gives one size the value of another.
 
 --rank FIGURE puts the best values of one figure first: `--rank time` the estimated time, which
 needs no GPU. --top N keeps so many on each target, sums up why the others lost, and has
@@ -210,7 +210,9 @@ def command(
     if prune_list is not None:
         write_json(fitting(grid.trials, result.trials), prune_list)
     rows = shown_rows(_ROWS, options, everything=everything)
-    write(result, "sweep", options, rows=rows, named=shlex.quote(kernel))
+    grid_option = ["--grid", ",".join(configurations.grid)] if configurations.grid else []
+    named = shlex.join([kernel, *grid_option])
+    write(result, "sweep", options, rows=rows, named=named)
     return Exit.OK if any(each.outcome == "fits" for each in result.trials) else Exit.DIFFERENCE
 
 

@@ -4,27 +4,35 @@ from collections.abc import Iterator, Sequence
 
 from irlens import figures
 from irlens.model.label import differing, labels
+from irlens.model.ranking import rank_reports
 from irlens.model.report import Pipeline, Report
 from irlens.model.terms import Terms, depth_in_short, describe_depth
 from irlens.model.text import count, plural
+from irlens.render.view.commands import inspect_command
 from irlens.render.view.findings import merged, severities_in_words
 from irlens.render.view.nodes import (
     SIGNS,
     Cells,
     Column,
+    Command,
+    Headline,
     Node,
     Run,
     Table,
     Text,
+    plain,
     row,
     text,
 )
 from irlens.render.view.pipelines import pipeline_depth
-from irlens.render.view.verdict import verdict
+from irlens.render.view.standings import Listed, headline, time_listed, without_shared
+from irlens.render.view.verdict import verdict, verdicts
 
 #: Configurations that are columns; more are rows.
 _MOST_COLUMNS = 12
 _LETTERS = "ABCDEFGHIJKL"
+#: Problems whose fastest configuration has a command.
+_MOST_COMMANDS = 3
 _STAGES = "pipelines[].achieved_stages"
 _UNKNOWN = Run("unknown", "unknown")
 
@@ -43,57 +51,115 @@ def names(reports: Sequence[Report]) -> list[str]:
 
 
 def overview(reports: Sequence[Report]) -> Iterator[Node]:
-    """Yield a table of all reports, and their findings, each once."""
+    """Yield what all reports share, a table of what differs, and their findings, each once.
+
+    Args:
+        reports: In the order of their ranking.
+    """
     one_kernel = len({report.kernel for report in reports}) == 1
     if one_kernel and len(reports) <= _MOST_COLUMNS:
-        settings = differing(reports)
-        named = list(_LETTERS[: len(reports)])
-        if len(settings) == 1:
-            named, settings = names(reports), {}
-        yield _columns(reports, named, settings)
+        named = letters(reports)
+        settings = {} if named == names(reports) else differing(reports)
+        shared, listed = without_shared(_listed(reports, unit=True), f"all {count(len(reports))}")
+        yield from shared
+        yield _columns(named, settings, listed)
     else:
         named = names(reports)
-        yield _rows(reports, named)
+        listed = _listed(reports, unit=False)
+        shared, listed = without_shared(listed, f"all {count(len(reports))}")
+        yield from shared
+        yield _rows(named, listed)
     if (found := merged(reports, named)) is not None:
         yield found
 
 
-def _rows(reports: Sequence[Report], named: Sequence[str]) -> Table:
-    """The figures one compares first, a row for each report."""
-    columns = (
-        Column(),
-        *(Column(figure.heading, numbers=True) for figure in figures.COLUMNS),
-        Column("findings"),
-    )
-    rows = tuple(
-        row(
-            name,
-            *(_figure(figure, report) for figure in figures.COLUMNS),
-            severities_in_words(report),
-            anchor=f"r{index}",
-        )
-        for index, (report, name) in enumerate(zip(reports, named, strict=True))
-    )
-    return Table(columns, rows, name="reports", noun="report")
+def letters(reports: Sequence[Report]) -> list[str]:
+    """Return what the overview calls each report: a letter, or all that sets it apart if short."""
+    one_kernel = len({report.kernel for report in reports}) == 1
+    if one_kernel and len(reports) <= _MOST_COLUMNS and len(differing(reports)) > 1:
+        return list(_LETTERS[: len(reports)])
+    return names(reports)
+
+
+def ranked_headline(reports: Sequence[Report]) -> Headline:
+    """Return which configuration is the fastest, and what else is the matter with any of them."""
+    others = [each for each in verdicts(reports).phrases if each.tone != "good"]
+    if len({report.kernel for report in reports}) > 1:
+        return verdicts(reports)
+    ranking = rank_reports(reports)
+    firsts = [reports[problem.members[0]] for problem in ranking.problems]
+    phrases = headline(ranking, letters(reports), names(firsts))
+    return Headline((*phrases, *others), verdicts(reports).tone)
+
+
+def winner(reports: Sequence[Report], subject: str) -> Iterator[Command]:
+    """Yield the command that inspects the fastest configuration, where there is one."""
+    if len({report.kernel for report in reports}) > 1:
+        return
+    ranking, settings = rank_reports(reports), differing(reports)
+    for problem in ranking.problems[:_MOST_COMMANDS]:
+        if problem.fastest is None:
+            continue
+        report = reports[problem.fastest]
+        values = {name: each[problem.fastest] for name, each in settings.items()}
+        args = {name: values.pop(name) for name in report.config.args if name in values}
+        if "product" in values or "target" in values:
+            values.pop("product", None)
+            values["target"] = report.target.name if report.target is not None else ""
+        chosen = {name: value for name, value in values.items() if value not in ("", "default")}
+        given = {name: value for name, value in args.items() if f"{name}=" in subject}
+        line = inspect_command(subject, chosen, given)
+        yield Command(line, "the fastest configuration in full")
+
+
+def _listed(reports: Sequence[Report], *, unit: bool) -> list[Listed]:
+    """Return the figures that one compares first, the time before all others."""
+    ranking = rank_reports(reports)
+    listed = time_listed(ranking.candidates, ranking.standings)
+    tones = [verdict(report).tone for report in reports]
+    signs = [Run(SIGNS.get(tone, "·"), tone) for tone in tones]
+    listed.append(Listed(Column("verdict"), signs, ""))
+    for figure in figures.COLUMNS:
+        if unit and figure.path == _STAGES:
+            continue
+        title = figure.title if unit else figure.heading
+        cells = [_figure(figure, each, unit=unit) for each in reports]
+        first = _figure(figure, reports[0], unit=True)
+        said = first if isinstance(first, str) else first.text
+        listed.append(Listed(Column(title, numbers=True), cells, f"{figure.title} {said}"))
+        if unit and figure.path == "occupancy.theoretical":
+            listed += _limiters(reports)
+        if unit and figure.path == "resources.registers" and any(r.pressure.live for r in reports):
+            listed.append(_said("live registers", [_live(each) for each in reports]))
+    if unit:
+        kinds = dict.fromkeys(_kind(each) for report in reports for each in report.pipelines)
+        listed += [
+            _said(f"stages, {kind}", [_depths(report, kind) for report in reports])
+            for kind in kinds
+        ]
+    listed.append(_said("findings", [severities_in_words(each) for each in reports]))
+    return listed
+
+
+def _said(title: str, cells: Sequence[str | Run | Text]) -> Listed:
+    first = cells[0]
+    said = first if isinstance(first, str) else plain([first] if isinstance(first, Run) else first)
+    return Listed(Column(title), cells, f"no {title}" if said == "none" else f"{title} {said}")
+
+
+def _rows(named: Sequence[str], listed: Sequence[Listed]) -> Table:
+    """A row for each report: the figures that differ."""
+    cells = zip(named, *(each.cells for each in listed), strict=True)
+    rows = tuple(row(*each, anchor=f"r{index}") for index, each in enumerate(cells))
+    return Table((Column(), *(each.column for each in listed)), rows, name="reports", noun="report")
 
 
 def _columns(
-    reports: Sequence[Report], named: Sequence[str], settings: dict[str, list[str]]
+    named: Sequence[str], settings: dict[str, list[str]], listed: Sequence[Listed]
 ) -> Table:
-    """A column for each configuration: its settings, its verdict, the figures one compares."""
+    """A column for each configuration: its settings, and the figures that differ."""
     rows: list[Cells] = [[Run(name, "dim"), *values] for name, values in settings.items()]
-    tones = [verdict(report).tone for report in reports]
-    rows.append(["verdict", *(Run(SIGNS.get(tone, "·"), tone) for tone in tones)])
-    for figure in figures.COLUMNS:
-        if figure.path != _STAGES:
-            rows.append([figure.title, *(_figure(figure, each, unit=True) for each in reports)])
-        if figure.path == "occupancy.theoretical":
-            rows += _limiters(reports)
-        if figure.path == "resources.registers" and any(each.pressure.live for each in reports):
-            rows.append(["live registers", *map(_live, reports)])
-    kinds = dict.fromkeys(_kind(each) for report in reports for each in report.pipelines)
-    rows += [[f"stages, {kind}", *(_depths(report, kind) for report in reports)] for kind in kinds]
-    rows.append(["findings", *map(severities_in_words, reports)])
+    rows += [[each.column.title, *each.cells] for each in listed]
     heads = (Column(), *(Column(name, numbers=True) for name in named))
     body = tuple(row(*cells) for cells in rows)
     return Table(heads, body, name="configurations", noun="figure", splits=True)
@@ -117,15 +183,20 @@ def _figure(figure: figures.Figure, report: Report, *, unit: bool = False) -> st
     return Run(" ".join(map(figure.format if unit else figure.cell, values)))
 
 
-def _limiters(reports: Sequence[Report]) -> Iterator[Cells]:
+def _limiters(reports: Sequence[Report]) -> Iterator[Listed]:
     """Yield what limits occupancy: a resource a row, so that the columns are narrow."""
     limits = [each.occupancy.limited_by if each.occupancy is not None else [] for each in reports]
-    for index in range(max(map(len, limits))):
-        names = (
-            Terms(report).resource(each[index]).removesuffix(" memory") if index < len(each) else ""
-            for report, each in zip(reports, limits, strict=True)
-        )
-        yield ["" if index else "limited by", *names]
+    named = [
+        [Terms(report).resource(name).removesuffix(" memory") for name in each]
+        for report, each in zip(reports, limits, strict=True)
+    ]
+    if all(each == named[0] for each in named):
+        words = [", ".join(each) or figures.UNKNOWN for each in named]
+        yield Listed(Column("limited by"), words, f"limited by {words[0]}")
+        return
+    for index in range(max(map(len, named))):
+        cells = [each[index] if index < len(each) else "" for each in named]
+        yield Listed(Column("" if index else "limited by"), cells)
 
 
 def _live(report: Report) -> str | Run:

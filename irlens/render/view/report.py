@@ -21,7 +21,13 @@ from irlens.model.terms import (
 )
 from irlens.model.text import count, percent, plural, size
 from irlens.render.options import Options
-from irlens.render.view.configurations import names, overview, title
+from irlens.render.view.configurations import (
+    names,
+    overview,
+    ranked_headline,
+    title,
+    winner,
+)
 from irlens.render.view.details import (
     all_figures,
     at,
@@ -54,7 +60,7 @@ from irlens.render.view.nodes import (
 )
 from irlens.render.view.pipelines import mechanism, pipeline_depth, pipeline_tone
 from irlens.render.view.products import product_facts
-from irlens.render.view.verdict import next_steps, verdict, verdicts
+from irlens.render.view.verdict import next_steps, verdict
 
 if TYPE_CHECKING:  # text shows no code
     from irlens.model.listing import Listing
@@ -82,8 +88,9 @@ def reports_view(reports: Sequence[Report], options: Options) -> Section:
         )
     )  # fmt: skip
     shared = tuple(_shared_settings(reports))
-    together = (verdicts(reports), *overview(reports), *parts, *_next_steps(reports, options))
-    return Section(title(reports), (*shared, *together), key="reports")
+    together = (ranked_headline(reports), *overview(reports), *parts)
+    steps = _next_steps(reports, options)
+    return Section(title(reports), (*shared, *together, *steps), key="reports")
 
 
 def _shared_settings(reports: Sequence[Report]) -> Iterator[Settings]:
@@ -128,7 +135,10 @@ def report_view(report: Report, options: Options, listing: "Listing | None" = No
 def _next_steps(reports: Sequence[Report], options: Options) -> list[NextSteps]:
     if options.subject is None:
         return []
-    return [next_steps(reports, options.subject, options.details)]
+    steps = next_steps(reports, options.subject, options.details)
+    if len(reports) > 1:
+        steps = NextSteps((*winner(reports, options.subject), *steps.commands))
+    return [steps]
 
 
 def _settings(report: Report) -> Settings:

@@ -1,18 +1,20 @@
 """Sweeps as nodes: how many configurations fit, a table for each target, and what is not in it."""
 
-import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from irlens import figures
 from irlens.model.config import ConstexprValue, Target
+from irlens.model.estimate import RESOLUTION
+from irlens.model.label import setting_labels
+from irlens.model.ranking import Ranking, of_trial, rank_trials
 from irlens.model.sweep import OUTCOMES, Correlation, Sweep, Trial
 from irlens.model.terms import depth_in_short, limit_term
 from irlens.model.text import count, percent, plural
 from irlens.render.options import Options
+from irlens.render.view.commands import inspect_command
 from irlens.render.view.launch_time import NAMES
 from irlens.render.view.nodes import (
-    Cells,
     Column,
     Command,
     Headline,
@@ -31,6 +33,7 @@ from irlens.render.view.nodes import (
     text,
 )
 from irlens.render.view.sizes import size_columns, size_plot
+from irlens.render.view.standings import Listed, headline, time_listed, without_shared
 
 #: Outcomes that are no row of the table.
 _APART = {
@@ -45,6 +48,8 @@ _COUNTED = {
 }
 _TRITON = "Triton"
 _MORE = "; --all shows them"
+#: Targets, or sizes, whose fastest configuration has a command.
+_MOST_COMMANDS = 3
 
 
 def sweep_view(sweep: Sweep, options: Options) -> Section:
@@ -54,24 +59,29 @@ def sweep_view(sweep: Sweep, options: Options) -> Section:
 
 
 def _next_steps(sweep: Sweep, subject: str | None) -> Iterator[NextSteps]:
-    """Yield how to look at the first configuration, if it fits."""
-    first = sweep.trials[0] if sweep.trials else None
-    if subject is None or first is None or first.outcome != "fits":
+    """Yield how to look at the fastest configuration of each target, or else the first one."""
+    if subject is None:
         return
-    chosen = [("--target", first.target.product or first.target.arch)]
-    chosen += [("--triton", first.triton)] if first.triton else []
-    chosen += [("--set", f"{name}={value}") for name, value in first.settings.items()]
-    chosen += [("--arg", f"{name}={value}") for name, value in first.args.items()]
-    given = shlex.join(word for each in chosen for word in each)
-    line = f"irlens inspect {subject or 'KERNEL'} {given}"
-    yield NextSteps((Command(line, "the first configuration in full"),))
+    ranking = rank_trials(sweep.trials)
+    best = [each.fastest for each in ranking.problems if each.fastest is not None]
+    why, chosen = "the fastest configuration in full", [sweep.trials[index] for index in best]
+    if not chosen:
+        why = "the first configuration in full"
+        chosen = [each for each in sweep.trials[:1] if each.outcome == "fits"]
+    commands = []
+    for trial in chosen[:_MOST_COMMANDS]:
+        named = {"target": trial.target.name, "triton": trial.triton, **trial.settings}
+        on = f" on {trial.target.full_name}" if len(sweep.targets) > 1 else ""
+        commands.append(Command(inspect_command(subject, named, trial.args), why + on))
+    if commands:
+        yield NextSteps(tuple(commands))
 
 
 def _sweep(sweep: Sweep, rows: int | None) -> Iterator[Node]:
     if shared := _common(sweep):
         yield Settings(tuple(Setting(name, str(value)) for name, value in shared.items()))
-    phrases = (sweep_verdict([*sweep.trials, *sweep.outranked]), *_left_out(sweep), *_remark(sweep))
-    yield Headline(tuple(map(Run, phrases)))
+    counted = Run(sweep_verdict([*sweep.trials, *sweep.outranked]))
+    yield Headline((*_fastest(sweep), counted, *map(Run, _left_out(sweep))))
     if sweep.device is not None:
         correlations = tuple(map(text, _correlations(sweep)))
         children = (Sentence(_measured(sweep)), Items(correlations))
@@ -79,6 +89,50 @@ def _sweep(sweep: Sweep, rows: int | None) -> Iterator[Node]:
             yield Section("Times", children, key="times", wide=True)
     for target in sweep.targets:
         yield _target(sweep, target, rows)
+
+
+def _fastest(sweep: Sweep) -> list[Run]:
+    """Return which configuration is the fastest: on each target, or at each size."""
+    trials = [each for each in (*sweep.trials, *sweep.outranked) if _in_table(each)]
+    if not trials:
+        return []
+    ranking = rank_trials(trials)
+    problems = []
+    for problem in ranking.problems:
+        first = trials[problem.members[0]]
+        place = [first.target.full_name] if len(sweep.targets) > 1 else []
+        problems.append(" ".join([*place, *(f"{n}={v}" for n, v in _sizes(first, sweep).items())]))
+    if sweep.axis is not None and len(sweep.targets) == 1:
+        return _over_sizes(trials, ranking, sweep.axis)
+    return headline(ranking, setting_labels([_chosen_settings(each) for each in trials]), problems)
+
+
+def _sizes(trial: Trial, sweep: Sweep) -> dict[str, ConstexprValue]:
+    apart = _differing(sweep)
+    return {name: value for name, value in trial.args.items() if name in apart}
+
+
+def _over_sizes(trials: Sequence[Trial], ranking: Ranking, axis: str) -> list[Run]:
+    """Return which configuration is the fastest, or as fast, at the most sizes."""
+    labels = setting_labels([_chosen_settings(each) for each in trials])
+    marked = Counter(
+        labels[index]
+        for problem in ranking.problems
+        for index in (problem.fastest, *problem.as_fast)
+        if index is not None
+    )
+    if not ranking.is_timed:
+        return headline(ranking, labels)
+    label, times = marked.most_common(1)[0] if marked else ("", 0)
+    if not label:  # nothing but the size varies
+        return []
+    of = plural(len(ranking.problems), f"value of {axis}").replace(f" of {axis}s", f"s of {axis}")
+    within = percent(RESOLUTION)
+    return [Run(f"{label} is the fastest or within {within} at {count(times)} of {of}", "good")]
+
+
+def _chosen_settings(trial: Trial) -> dict[str, ConstexprValue]:
+    return {name: value for name, value in _chosen(trial).items() if name not in trial.args}
 
 
 def _target(sweep: Sweep, target: Target, rows: int | None) -> Section:
@@ -89,23 +143,32 @@ def _target(sweep: Sweep, target: Target, rows: int | None) -> Section:
         children.append(plot)
     elif (scatter := _scatter(shown)) is not None:
         children.append(scatter)
-    if shown:
-        children.append(_table(sweep, shown, rows))
     outranked = [trial for trial in sweep.outranked if trial.target == target]
+    if shown:
+        children += _table(sweep, shown, outranked, rows)
     if outranked and shown:
         children.append(_outranked(sweep, shown[0], outranked))
     for outcome, title in _APART.items():
         apart = [trial for trial in trials if trial.outcome == outcome]
         if apart:
             children.append(_apart(title, apart, sweep, rows))
-    name = target.full_name
+    aside = [sweep_verdict([*trials, *outranked])] if len(sweep.targets) > 1 else []
+    aside += [_order(sweep, shown)] if len(shown) > 1 else []
     return Section(
-        name,
-        tuple(children),
-        key="target",
-        wide=True,
-        aside=text(sweep_verdict([*trials, *outranked])),
+        target.full_name, tuple(children), key="target", wide=True, aside=text("; ".join(aside))
     )
+
+
+def _order(sweep: Sweep, trials: Sequence[Trial]) -> str:
+    """Return what the rows are ordered by: "fastest first"."""
+    if sweep.sorted_by:
+        return f"by {', '.join(sweep.sorted_by)}"
+    if sweep.ranked_by not in (None, "time"):
+        return f"best {sweep.ranked_by} first"
+    size = f"by {sweep.axis}, " if sweep.axis is not None else ""
+    if rank_trials(trials).is_timed:
+        return f"{size}fastest first"
+    return f"{size}least local memory first, then highest occupancy"
 
 
 def _in_table(trial: Trial) -> bool:
@@ -113,51 +176,62 @@ def _in_table(trial: Trial) -> bool:
     return trial.outcome not in _APART
 
 
-def _table(sweep: Sweep, trials: Sequence[Trial], shown: int | None) -> Table:
+def _table(
+    sweep: Sweep, trials: Sequence[Trial], outranked: Sequence[Trial], shown: int | None
+) -> Iterator[Node]:
+    """Yield what the configurations of a target share, and a table of what differs."""
+    standings = rank_trials([*trials, *outranked]).standings[: len(trials)]
     settings = sorted(_differing(sweep), key=lambda name: name != sweep.axis)
-    spills = not _no_local_memory(sweep)
+    values = [_values(trial, settings) for trial in trials]
+    listed = [
+        Listed(Column(name, numbers=True), [each[index] for each in values])
+        for index, name in enumerate(settings)
+    ]
+    narrow = sweep.axis is not None and sweep.device is not None
+    listed += time_listed([of_trial(each) for each in trials], standings, narrow=narrow)
+    listed += [
+        Listed(column, [content(each) for each in trials])
+        for column, content in size_columns(sweep, trials)
+    ]
+    if not narrow:
+        listed += _figures(trials)
+    if all(each.time_us is None for each in standings):  # the time tells what binds it
+        limits = [_limits(trial) for trial in trials]
+        listed.append(Listed(Column("limited by"), limits, f"limited by {limits[0]}"))
+    shared, listed = without_shared(listed, f"all {count(len(trials))}")
+    yield from shared
+    cells = zip(*(each.cells for each in listed), strict=True)
+    rows = (row(*each, note=trial.reason) for each, trial in zip(cells, trials, strict=True))
+    yield Table(
+        tuple(each.column for each in listed), tuple(rows), "configurations", shown=shown,
+        sortable=True, noun="configuration", more=_MORE,
+    )  # fmt: skip
+
+
+def _figures(trials: Sequence[Trial]) -> Iterator[Listed]:
+    """Yield the figures that are known of some configuration, apart from the time."""
     known = {
         name
         for trial in trials
         for name, value in (trial.figures or {}).items()
         if value is not None
     }
-    columns = [
-        figure
-        for figure in figures.SWEEP_COLUMNS
-        if (spills or figure.sweep != "local_bytes")
-        and (figure.sweep in known or not figure.needs)
+    for figure in figures.SWEEP_COLUMNS:
         # The time says more than what it is made from, and there is room for one of them.
-        and (figure.sweep != "sectors_over_ideal" or "time" not in known)
-    ]
-    of_sizes = list(size_columns(sweep, trials))
-    if sweep.axis is not None and sweep.device is not None:
-        columns = []  # there is no room for what was measured and for them
-    heads = [
-        *(Column(name, numbers=True) for name in settings),
-        *([Column("ms", numbers=True)] if sweep.device is not None else []),
-        *(column for column, _ in of_sizes),
-        *(Column(figure.heading, numbers=True) for figure in columns),
-        Column("limited by"),
-    ]
-    rows = []
-    for trial in trials:
-        cells: Cells = [*_values(trial, settings)]
-        if sweep.device is not None:
-            cells.append(_time(trial))
-        cells += [content(trial) for _, content in of_sizes]
-        cells += [_figure(figure, trial) for figure in columns]
-        rows.append(row(*cells, _limits(trial), note=trial.reason))
-    return Table(
-        tuple(heads), tuple(rows), "configurations", shown=shown, sortable=True,
-        noun="configuration",
-        more=_MORE,
-    )  # fmt: skip
+        said_by_time = figure.sweep == "time" or (
+            figure.sweep == "sectors_over_ideal" and "time" in known
+        )
+        if (figure.sweep in known or not figure.needs) and not said_by_time:
+            cells = [_figure(figure, trial) for trial in trials]
+            first = (trials[0].figures or {}).get(figure.sweep)
+            shared = cells[0] if figure.sweep == "stages_achieved" else figure.format(first)
+            said = f"{figure.short or figure.title} {shared}"
+            yield Listed(Column(figure.heading, numbers=True), cells, said)
 
 
 def _outranked(sweep: Sweep, first: Trial, trials: Sequence[Trial]) -> Section:
     """What ranks below the rows: by what binds the time, and how far behind the first it is."""
-    figure = sweep.ranked_by or ""
+    figure = sweep.ranked_by or ("" if sweep.sorted_by else "time")
     best = first.figure(figure)
     groups: dict[str, list[Trial]] = {}
     for trial in trials:
@@ -195,10 +269,6 @@ def stages_in_short(values: dict[str, int | float | None]) -> str:
     known = (values.get(name) for name in ("stages_achieved", "stages_at_most", "stages_requested"))
     depth = depth_in_short(*(None if value is None else int(value) for value in known))
     return depth or figures.UNKNOWN
-
-
-def _time(trial: Trial) -> str:
-    return figures.UNKNOWN if trial.timing is None else f"{trial.timing.median_ms:.4g}"
 
 
 def _limits(trial: Trial) -> str:
@@ -271,12 +341,6 @@ def _point_name(registers: int, occupancy: float, labels: Sequence[str]) -> str:
     return f"{percent(occupancy)} with {registers} registers: {named}"
 
 
-def _no_local_memory(sweep: Sweep) -> bool:
-    """Whether no configuration in the tables uses local memory."""
-    known = [trial.figures for trial in sweep.trials if _in_table(trial)]
-    return all(each is not None and each["local_bytes"] == 0 for each in known)
-
-
 def sweep_verdict(trials: Sequence[Trial]) -> str:
     """Return "12 of 20 fit, 6 too big, 2 failed"."""
     outcomes = Counter(trial.outcome for trial in trials)
@@ -287,12 +351,6 @@ def sweep_verdict(trials: Sequence[Trial]) -> str:
         if outcome != "fits" and outcomes[outcome]
     ]
     return ", ".join(phrases)
-
-
-def _remark(sweep: Sweep) -> list[str]:
-    """Return what has no column because it is the same in each row."""
-    rows = any(map(_in_table, sweep.trials))
-    return ["no local memory"] if rows and _no_local_memory(sweep) else []
 
 
 def _left_out(sweep: Sweep) -> list[str]:

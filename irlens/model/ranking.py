@@ -1,0 +1,217 @@
+"""Which configuration is the fastest, which are as fast, and in which order a list shows them.
+
+Every list of configurations, in every format, takes its order and its marks from here. Times are
+compared only within one problem: the same kernel on the same GPU with the same scalar arguments,
+whose launches read the same number of distinct bytes. A configuration that reads fewer leaves out
+a part of the problem, so it is no faster solution of it.
+"""
+
+from collections.abc import Hashable, Sequence
+
+import msgspec
+
+from irlens.model.estimate import RESOLUTION, Bound, Standing
+from irlens.model.report import Report
+from irlens.model.sweep import Trial
+
+
+class Candidate(msgspec.Struct, frozen=True, kw_only=True):
+    """What decides the rank of one configuration.
+
+    Attributes:
+        problem: Equal for configurations whose times compare.
+        launchable: Whether it compiles and fits, as far as is known.
+        measured_us: Its measured time, in microseconds; ``None`` if it was not timed.
+        estimated_us: Its estimated time, in microseconds; ``None`` if unknown.
+        accessed: Distinct bytes that a launch reads; of one that reads none, those that it writes;
+            ``None`` if unknown.
+        bound: What binds the estimated time.
+        missing: Why there is no estimated time; empty if there is one, or no reason is known.
+    """
+
+    problem: Hashable
+    launchable: bool = True
+    measured_us: float | None = None
+    estimated_us: float | None = None
+    accessed: float | None = None
+    bound: Bound | None = None
+    missing: str = ""
+
+    @property
+    def time_us(self) -> float | None:
+        """The measured time, or else the estimated one; ``None`` where it cannot launch."""
+        if not self.launchable:
+            return None
+        return self.estimated_us if self.measured_us is None else self.measured_us
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True):
+    """Configurations whose times compare.
+
+    Attributes:
+        members: Their indexes, the fastest first.
+        fastest: The index of the fastest; ``None`` where no time is known.
+        as_fast: The indexes of those within the noise of it.
+    """
+
+    members: tuple[int, ...]
+    fastest: int | None
+    as_fast: tuple[int, ...]
+
+
+class Ranking(msgspec.Struct, frozen=True, kw_only=True):
+    """The order of configurations.
+
+    Attributes:
+        candidates: What was ranked.
+        standings: The standing of each, as they were given.
+        problems: In the order of their first member.
+    """
+
+    candidates: tuple[Candidate, ...]
+    standings: tuple[Standing, ...]
+    problems: tuple[Problem, ...]
+
+    @property
+    def order(self) -> list[int]:
+        """All indexes, problem after problem, the fastest of each first."""
+        return [index for problem in self.problems for index in problem.members]
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether any time is known."""
+        return any(standing.time_us is not None for standing in self.standings)
+
+    @property
+    def missing(self) -> str:
+        """Why times are unknown: the first reason; empty where all are known."""
+        return next((each.missing for each in self.candidates if each.missing), "")
+
+
+def rank(candidates: Sequence[Candidate]) -> Ranking:
+    """Return the ranking of configurations; those that are equal keep their order."""
+    groups: dict[Hashable, list[int]] = {}
+    for index, each in enumerate(candidates):
+        groups.setdefault(each.problem, []).append(index)
+    standings: list[Standing] = [Standing(time_us=None)] * len(candidates)
+    problems = []
+    for indexes in groups.values():
+        found = _standings([candidates[index] for index in indexes])
+        for index, standing in zip(indexes, found, strict=True):
+            standings[index] = standing
+        members = sorted(indexes, key=lambda n: _key(candidates[n], standings[n]))
+        for index in members:
+            standings[index] = _marked(standings[index], is_first=index == members[0])
+        marked = [index for index in members if standings[index].is_marked]
+        problems.append(
+            Problem(
+                members=tuple(members),
+                fastest=marked[0] if marked else None,
+                as_fast=tuple(marked[1:]),
+            )
+        )
+    return Ranking(
+        candidates=tuple(candidates), standings=tuple(standings), problems=tuple(problems)
+    )
+
+
+def _standings(alike: Sequence[Candidate]) -> list[Standing]:
+    """Return the standing of each configuration of one problem."""
+    timed = [each for each in alike if each.time_us is not None]
+    whole = max((each.accessed for each in timed if each.accessed is not None), default=None)
+    complete = [each for each in timed if each.accessed is None or each.accessed == whole]
+    measured = any(each.measured_us is not None for each in complete)
+    # An estimate says nothing beside a measurement, and nothing is the fastest of one.
+    times = [each.time_us for each in complete if (each.measured_us is not None) == measured]
+    least = min(filter(None, times), default=None) if len(alike) > 1 else None
+    found = []
+    for each in alike:
+        time = each.time_us
+        partial = time is not None and each.accessed is not None and each.accessed != whole
+        compares = time and least and not partial and (each.measured_us is not None) == measured
+        found.append(
+            Standing(
+                time_us=time,
+                measured=time is not None and each.measured_us is not None,
+                over_fastest=time / least if time and least and compares else None,
+                partial=partial,
+            )
+        )
+    return found
+
+
+def _marked(standing: Standing, *, is_first: bool) -> Standing:
+    ratio = standing.over_fastest
+    if ratio is None or ratio > 1 + RESOLUTION:
+        return standing
+    return msgspec.structs.replace(standing, mark="fastest" if is_first else "as fast")
+
+
+def _key(candidate: Candidate, standing: Standing) -> tuple[object, ...]:
+    """Compared times first, then others, then none; what cannot launch is last."""
+    return (
+        not candidate.launchable,
+        standing.partial,
+        standing.over_fastest is None,
+        standing.time_us is None,
+        standing.time_us or 0.0,
+    )
+
+
+def of_report(report: Report) -> Candidate:
+    """Return what decides the rank of a report's configuration."""
+    time, traffic, occupancy = report.time, report.traffic, report.occupancy
+    scalars = {
+        name: value for name, value in report.config.args.items() if not isinstance(value, str)
+    }
+    read, written = (
+        (None, None)
+        if traffic is None
+        else (traffic.distinct_read_bytes, traffic.distinct_written_bytes)
+    )
+    estimated = None if time is None else time.estimate_us
+    reasons = (report.unknown.get(path, "") for path in ("traffic", "time"))
+    return Candidate(
+        problem=(report.kernel, report.target, _frozen(scalars)),
+        launchable=occupancy is None or occupancy.launchable,
+        estimated_us=estimated,
+        accessed=read or written,
+        bound=None if time is None else time.bound,
+        missing="" if estimated is not None else next(filter(None, reasons), ""),
+    )
+
+
+def of_trial(trial: Trial) -> Candidate:
+    """Return what decides the rank of a configuration of a sweep."""
+    return Candidate(
+        problem=(trial.target, _frozen(trial.args)),
+        launchable=trial.outcome in ("fits", "unknown"),
+        measured_us=None if trial.timing is None else trial.timing.median_ms * 1e3,
+        estimated_us=trial.figure("time"),
+        accessed=trial.figure("distinct_read_bytes") or trial.figure("distinct_written_bytes"),
+        bound=trial.bound,
+        missing=trial.untimed,
+    )
+
+
+def _frozen(values: object) -> bytes:
+    return msgspec.msgpack.encode(values, order="sorted")
+
+
+def rank_reports(reports: Sequence[Report]) -> Ranking:
+    """Return the ranking of the configurations of reports."""
+    return rank([of_report(each) for each in reports])
+
+
+def rank_trials(trials: Sequence[Trial]) -> Ranking:
+    """Return the ranking of the configurations of a sweep."""
+    return rank([of_trial(each) for each in trials])
+
+
+def with_standings(trials: Sequence[Trial]) -> list[Trial]:
+    """Return the trials with their standings."""
+    standings = rank_trials(trials).standings
+    return [
+        msgspec.structs.replace(trial, standing=standing)
+        for trial, standing in zip(trials, standings, strict=True)
+    ]

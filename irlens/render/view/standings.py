@@ -1,0 +1,173 @@
+"""How a list of configurations says which is the fastest: its headline, its columns, its order."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from irlens import figures
+from irlens.model.estimate import RESOLUTION, Standing
+from irlens.model.ranking import Candidate, Problem, Ranking
+from irlens.model.text import count, percent, plural
+from irlens.render.view.launch_time import NAMES
+from irlens.render.view.memory_traffic import microseconds
+from irlens.render.view.nodes import Cell, Column, Phrases, Run, Tone, phrases
+
+#: Problems that have a phrase of their own.
+_PROBLEMS = 3
+#: Names of configurations as fast as the fastest that are longer than this together are counted.
+_LONGEST = 24
+#: From this ratio on a time is so many times the fastest.
+_TIMES = 2.0
+
+
+def headline(ranking: Ranking, names: Sequence[str], problems: Sequence[str] = ()) -> list[Run]:
+    """Return which configuration is the fastest, how long it takes, and which are as fast.
+
+    Args:
+        ranking: The ranking.
+        names: What to call each configuration.
+        problems: What to call each problem, where there are several.
+    """
+    if not ranking.is_timed:
+        reason = f": {ranking.missing}" if ranking.missing else ""
+        return [Run(f"not ranked by time, which is unknown{reason}", "unknown")]
+    phrases: list[Run] = []
+    for number, problem in enumerate(ranking.problems[:_PROBLEMS]):
+        led = f"{problems[number]}: " if len(ranking.problems) > 1 and problems else ""
+        phrases += _problem(ranking, problem, names, led)
+    if (more := len(ranking.problems) - _PROBLEMS) > 0:
+        phrases.append(Run(f"and {plural(more, 'other problem')}"))
+    return phrases
+
+
+def _problem(ranking: Ranking, problem: Problem, names: Sequence[str], led: str) -> Iterator[Run]:
+    if problem.fastest is None:
+        first = ranking.standings[problem.members[0]].time_us
+        if first is not None:
+            yield Run(f"{led}about {microseconds(first)}")
+        return
+    best = problem.fastest
+    took = _took(ranking.candidates[best], ranking.standings[best])
+    named = f"{names[best]} is the fastest" if names[best] else "the fastest"
+    yield Run(f"{led}{named}: {took}", "good")
+    noise = percent(RESOLUTION)
+    close = [names[index] for index in problem.as_fast]
+    if all(close) and 0 < len(", ".join(close)) <= _LONGEST:
+        yield Run(f"{', '.join(close)} within {noise}")
+    else:
+        yield Run(f"{plural(len(close), 'other') if close else 'no other'} within {noise}")
+    if partial := sum(ranking.standings[index].partial for index in problem.members):
+        yield Run(f"{count(partial)} read fewer bytes, so solve another problem", "warn")
+    unknown = [
+        index
+        for index in problem.members
+        if ranking.standings[index].time_us is None and ranking.candidates[index].launchable
+    ]
+    if unknown:
+        reason = next(filter(None, (ranking.candidates[n].missing for n in unknown)), "")
+        told = f": {reason}" if reason else ""
+        yield Run(f"time of {count(len(unknown))} unknown{told}", "unknown")
+
+
+def _took(candidate: Candidate, standing: Standing) -> str:
+    assert standing.time_us is not None
+    time = microseconds(standing.time_us)
+    if standing.measured:
+        return f"{time}, measured"
+    return f"about {time}{bound_by(candidate)}"
+
+
+def bound_by(candidate: Candidate) -> str:
+    """Return ", bound by DRAM"; empty where that is unknown."""
+    return "" if candidate.bound is None else f", bound by {bound_name(candidate)}"
+
+
+def bound_name(candidate: Candidate) -> str:
+    """Return "DRAM", or "the launch"."""
+    if candidate.bound is None:
+        return figures.UNKNOWN
+    return "the launch" if candidate.bound == "launch" else NAMES[candidate.bound]
+
+
+def against_cell(standing: Standing) -> Run:
+    """Return the mark of a configuration: "fastest", "as fast", "+12 %", "2.31 ×"."""
+    ratio = standing.over_fastest
+    if standing.partial:
+        return Run("reads less", "warn")
+    if ratio is None:
+        return Run(figures.UNKNOWN)
+    if standing.mark is not None:
+        return Run(standing.mark, "better")
+    return Run(f"{ratio:.2f} ×" if ratio >= _TIMES else f"+{(ratio - 1) * 100:.0f} %")
+
+
+class Listed(NamedTuple):
+    """One figure of every configuration of a list.
+
+    Attributes:
+        column: Its column.
+        cells: Its cells, one for each configuration.
+        shared: What to say once where all cells are equal: "registers 64"; empty to leave the
+            column out then, ``None`` to keep it.
+    """
+
+    column: Column
+    cells: Sequence[str | Run | Cell]
+    shared: str | None = None
+
+
+def without_shared(listed: Sequence[Listed], label: str) -> tuple[list[Phrases], list[Listed]]:
+    """Return what several configurations share, said once, and the figures that differ.
+
+    Args:
+        listed: The figures.
+        label: What to call all of them: "all 30".
+    """
+    shared = {n for n, each in enumerate(listed) if each.shared is not None and _equal(each.cells)}
+    rest = [each for n, each in enumerate(listed) if n not in shared]
+    words = [each.shared for n, each in enumerate(listed) if n in shared and each.shared]
+    return [phrases(Run(f"{label}:", "dim"), *words, separator="   ")] if words else [], rest
+
+
+def _equal(cells: Sequence[str | Run | Cell]) -> bool:
+    return len(cells) > 1 and all(each == cells[0] for each in cells[1:])
+
+
+def time_listed(
+    candidates: Sequence[Candidate], standings: Sequence[Standing], *, narrow: bool = False
+) -> list[Listed]:
+    """Return the columns of time: measured, estimated, the mark, what binds it; none without one.
+
+    Args:
+        candidates: What is ranked.
+        standings: Their standings.
+        narrow: Whether there is no room for an estimate beside a measured time.
+    """
+    if all(each.time_us is None for each in standings):
+        return []
+    measured = any(each.measured for each in standings)
+    listed = []
+    if measured:
+        times = [each.time_us if each.measured else None for each in standings]
+        listed.append(_times("time", times, standings))
+    if not (measured and narrow):
+        times = [each.estimated_us if each.launchable else None for each in candidates]
+        listed.append(_times("est. time", times, standings))
+    if any(each.over_fastest is not None or each.partial for each in standings):
+        marks = [against_cell(each) for each in standings]
+        listed.append(Listed(Column("vs fastest", numbers=True), marks))
+    if not (measured and narrow):
+        bounds = [bound_name(each) for each in candidates]
+        listed.append(Listed(Column("bound by"), bounds, f"bound by {bounds[0]}"))
+    return listed
+
+
+def _times(title: str, times: Sequence[float | None], standings: Sequence[Standing]) -> Listed:
+    cells = [
+        Run(figures.UNKNOWN if time is None else microseconds(time), _tone(standing))
+        for time, standing in zip(times, standings, strict=True)
+    ]
+    return Listed(Column(title, numbers=True), cells)
+
+
+def _tone(standing: Standing) -> Tone:
+    return "better" if standing.is_marked else "neutral"
