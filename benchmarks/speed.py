@@ -168,19 +168,19 @@ def entries(folder: Path) -> Iterator[Row]:
 
 
 def tui(folder: Path) -> Iterator[Row]:
-    """The list of the TUI, until all its figures stand."""
+    """The list of the TUI, until all rows are there and the figures of those in sight."""
     cache = _cache(folder, LISTED)
     bare = run([PYTHON, "-c", scan.YARDSTICK, str(cache)])
     beside = f"{bare.seconds:.2f} s to read metadata and binaries"
     for work, goal in (("first", ""), ("again", "5 s")):
         used = run([PYTHON, __file__, "--list", str(cache)], folder / "tui")
         first, whole = json.loads(used.output)
-        measured = f"list {first:.2f} s  all figures {whole:.2f} s"
+        measured = f"list {first:.2f} s  figures in sight {whole:.2f} s"
         yield Row(f"tui of {LISTED:,} entries, {work}", measured, beside, goal)
 
 
 async def list_entries(cache: str) -> None:
-    """Print the processor time until the list has rows, and until it is complete."""
+    """Print the processor time until the list has rows, and until those in sight are complete."""
     gc.disable()  # as `irlens tui` does; the app enables it
     gc.set_threshold(*COLLECTIONS)
     from irlens.session.interactive import open_session
@@ -196,7 +196,7 @@ async def list_entries(cache: str) -> None:
         while not rows.entries:
             await asyncio.sleep(0.01)
         first = time.process_time()
-        while screen.is_listing:  # type: ignore[attr-defined]  # the browser
+        while screen.is_reading:  # type: ignore[attr-defined]  # the browser
             await asyncio.sleep(0.01)
         print(json.dumps([first, time.process_time()]))
 

@@ -1,9 +1,9 @@
 """Entries of the TUI's list: their keys, their content and how they are read in the background."""
 
-import os
 import sys
+import threading
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import redirect_stderr
 from functools import lru_cache
 from itertools import starmap
@@ -36,7 +36,7 @@ _MAX_WORKERS = 4
 #: Captures in a row without a remembered report, after which none is looked for.
 _MOST_MISSES = 16
 #: Captures per task of a worker: small enough for early results, large enough for low overhead.
-_BATCH = 8
+_BATCH = 4
 
 
 class Uncompiled(msgspec.Struct, frozen=True):
@@ -180,28 +180,45 @@ def recall_entries(unread: Sequence[Unread]) -> Iterator[tuple[Unread, Entry | N
         yield (key, capture, place), entry
 
 
-def read_entries(unread: Sequence[Unread]) -> Iterator[Entry]:
-    """Yield the complete entry of each capture as soon as it is read, in any order.
+class EntryReader:
+    """Reads complete entries; many of them in a pool of processes, which is kept for the next.
 
-    Many are read by a pool of processes, which leaves one core to the interface. Closing the
-    iterator drops the tasks that have not begun.
+    The pool leaves one core to the interface.
     """
-    if len(unread) <= _FEW:
-        yield from starmap(read_entry, unread)
-        return
-    from concurrent.futures import as_completed
-    from concurrent.futures.process import BrokenProcessPool
 
-    executor = _start_pool()
-    try:
+    def __init__(self) -> None:
+        self._pool: Executor | None = None
+        self._starting = threading.Lock()
+
+    def read(self, unread: Sequence[Unread], *, many: bool) -> Generator[Entry, None, None]:
+        """Yield the complete entry of each capture as soon as it is read, in any order.
+
+        Closing the iterator drops the tasks that have not begun.
+
+        Args:
+            unread: The captures.
+            many: Whether more may follow, so that starting the pool pays.
+        """
+        if len(unread) <= _FEW and not many:
+            yield from starmap(read_entry, unread)
+            return
+        from concurrent.futures import as_completed
+        from concurrent.futures.process import BrokenProcessPool
+
+        with self._starting:
+            pool = self._pool = self._pool or _start_pool()
         batches = [unread[at : at + _BATCH] for at in range(0, len(unread), _BATCH)]
-        for future in as_completed([executor.submit(_read_batch, batch) for batch in batches]):
-            yield from future.result()
-    except BrokenProcessPool:
-        # A worker was killed, perhaps for its memory. The entries so far stay on the screen.
-        return
-    finally:
-        executor.shutdown(wait=False, cancel_futures=True)
+        tasks = []
+        try:
+            tasks = [pool.submit(_read_batch, batch) for batch in batches]
+            for future in as_completed(tasks):
+                yield from future.result()
+        except BrokenProcessPool:
+            # A worker was killed, perhaps for its memory. The entries so far stay on the screen.
+            self._pool = None
+        finally:
+            for task in tasks:
+                task.cancel()
 
 
 def _start_pool() -> "Executor":
@@ -219,7 +236,6 @@ def _start_pool() -> "Executor":
 
 def _start_worker() -> None:
     owned_processes.end_with_parent()
-    os.nice(5)
 
 
 def _read_batch(batch: Sequence[Unread]) -> list[Entry]:

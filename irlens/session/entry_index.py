@@ -1,7 +1,7 @@
 """Remembers the entries of a directory that the TUI listed, so that the next listing has them all.
 
-An entry whose files have not changed since is complete at once: neither its metadata nor its
-binary is read, and its capture only when it is opened.
+An entry whose files have not changed since is known at once: neither its metadata nor its binary
+is read, and its capture only when it is completed or opened.
 """
 
 import os
@@ -38,7 +38,7 @@ def key_of_capture(capture: Capture, index: int) -> str:
 
 
 class Indexed(msgspec.Struct, frozen=True):
-    """A capture that is not read yet, and its complete entry."""
+    """A capture that is not read yet, and its entry, as far as it was read before."""
 
     directory: Path
     entry: Entry
@@ -58,16 +58,16 @@ class Indexed(msgspec.Struct, frozen=True):
 
 
 class _Directory(msgspec.Struct):
-    """An entry's directory whose captures are being read, and what is complete of them."""
+    """A directory of captures, by their keys, and what is known of them."""
 
     name: str
     signature: bytes
     keys: list[str]
-    complete: dict[str, Entry]
+    known: dict[str, Entry]
 
 
 class EntryIndex:
-    """One listing of a directory: what is known is yielded complete, and the rest is learned.
+    """One listing of a directory: what is known comes with its entry, and the rest is learned.
 
     Args:
         root: The directory; displayed paths are relative to it.
@@ -94,14 +94,14 @@ class EntryIndex:
         self._is_listed = True
 
     def learn(self, entry: Entry) -> None:
-        """Remember a complete entry; its directory is indexed with the last one in it."""
+        """Remember what is known of an entry now; a directory is indexed once all of it is."""
         directory = self._reading.get(entry.key)
         if directory is None or entry.problem:
             return
-        directory.complete[entry.key] = entry
-        if len(directory.complete) < len(directory.keys):
+        directory.known[entry.key] = entry
+        if len(directory.known) < len(directory.keys):
             return
-        entries = [self._relative(directory.complete[key]) for key in directory.keys]
+        entries = [self._relative(directory.known[key]) for key in directory.keys]
         self._index.add(directory.name, directory.signature, entries)
         self._unsaved += 1
         if self._unsaved >= _ENTRIES_PER_SAVE:
@@ -117,23 +117,32 @@ class EntryIndex:
         if digest is None:
             yield from read_entry(directory, listing)
             return
-        known = self._index.rows(name, digest)
-        for entry in known:
-            if name == ".":
-                path, place = str(directory / entry.key), str(directory)
-            else:  # many
-                path, place = f"{directory}{os.sep}{entry.key}", name
-            key = f"{path}:{entry.kernel}"
-            yield Indexed(directory, replace(entry, key=key, place=place))
+        known = [self._absolute(directory, entry, name) for entry in self._index.rows(name, digest)]
         if known:
+            self._read(name, digest, {entry.key: entry for entry in known})
+            yield from (Indexed(directory, entry) for entry in known)
             return
         found = list(read_entry(directory, listing))
         captures = [each for each in found if isinstance(each, Capture)]
         if len(captures) == len(found) and all(capture.stages for capture in captures):
             keys = [key_of_capture(capture, index) for index, capture in enumerate(captures)]
-            reading = _Directory(name, digest, keys, {})
-            self._reading |= dict.fromkeys(keys, reading)
+            self._read(name, digest, {}, keys)
         yield from found
+
+    def _read(
+        self, name: str, digest: bytes, known: dict[str, Entry], keys: list[str] | None = None
+    ) -> None:
+        """Note which directory the captures of some keys are in."""
+        directory = _Directory(name, digest, keys or list(known), known)
+        self._reading |= dict.fromkeys(directory.keys, directory)
+
+    def _absolute(self, directory: Path, entry: Entry, name: str) -> Entry:
+        """Return an entry of the index as a listing has it."""
+        if name == ".":
+            path, place = str(directory / entry.key), str(directory)
+        else:  # many
+            path, place = f"{directory}{os.sep}{entry.key}", name
+        return replace(entry, key=f"{path}:{entry.kernel}", place=place)
 
     def _relative(self, entry: Entry) -> Entry:
         """Return an entry as it is kept: its key is the name of its first artifact."""

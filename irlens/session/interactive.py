@@ -4,7 +4,7 @@ import itertools
 import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -137,24 +137,24 @@ class InteractiveSession:
         self._demands: dict[str, Demand | None] = {}
         self._compiling = threading.Lock()
         self._suggester = Suggester()
+        self._reader = entries.EntryReader()
+        self._index: EntryIndex | None = None
+        self._learning = threading.Lock()
 
     def entries(self) -> Iterator[Entry]:
-        """Yield each entry by name at once, then with its binary's figures, then complete.
+        """Yield each entry by name at once, then with its binary's figures.
 
         An entry whose report is remembered is complete at the second step, and one that is indexed
-        at once.
+        as far as it was before.
         """
         if not self._is_indexed or self._root is None:
             yield from self._read(self._find())
             return
-        index = EntryIndex(self._root)
+        index = self._index = EntryIndex(self._root)
         try:
-            for entry in self._read(index.items()):
-                if entry.findings is not None:
-                    index.learn(entry)
-                yield entry
+            yield from self._read(index.items())
         finally:
-            index.save()
+            self._save_index()
 
     def _read(self, items: Iterator[Item]) -> Iterator[Entry]:
         unread: list[entries.Unread] = []
@@ -177,13 +177,36 @@ class InteractiveSession:
                 place = self._place(item)
                 yield entries.entry_of_metadata(key, item, place)
                 unread.append((key, item, place))
-        readable: list[entries.Unread] = []
         for each, recalled in entries.recall_entries(unread):
             entry = recalled or entries.entry_of_binary(*each)
+            self._learn(entry)
             yield entry
-            if recalled is None and not entry.problem:
-                readable.append(each)
-        yield from entries.read_entries(readable)
+
+    def complete(self, keys: Sequence[str]) -> Iterator[Entry]:
+        """Yield the complete entry of each listed key as soon as it is read, in any order."""
+        unread: list[entries.Unread] = []
+        for key in keys:
+            item = self._items.get(key)
+            if isinstance(item, Indexed) and item.entry.findings is None:
+                with suppress(ArtifactError):  # deleted meanwhile: opening it says so
+                    item = self._items[key] = item.capture()
+            if isinstance(item, Capture):
+                unread.append((key, item, self._place(item)))
+        with closing(self._reader.read(unread, many=len(self._items) > len(keys))) as read:
+            for entry in read:
+                self._learn(entry)
+                yield entry
+
+    def _learn(self, entry: Entry) -> None:
+        """Have the index remember an entry, if there is one."""
+        with self._learning:
+            if self._index is not None:
+                self._index.learn(entry)
+
+    def _save_index(self) -> None:
+        with self._learning:
+            if self._index is not None:
+                self._index.save()
 
     def _list(self, items: Iterator[Item]) -> Iterator[tuple[str, Item]]:
         """Yield every item once, with its key; captures compiled here come last."""
@@ -353,6 +376,11 @@ class InteractiveSession:
         """Abandon the compilations of other threads."""
         self._compilations.cancel()
         self._suggester.cancel()
+
+    def close(self) -> None:
+        """Abandon what other threads do, and save what was learned."""
+        self.cancel()
+        self._save_index()
 
     def explain(self, code: str) -> str:
         """Return the documentation of a finding, in Markdown."""

@@ -20,7 +20,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """One row of the TUI's list of kernels.
 
     A list may have thousands of rows, so an entry holds no report. Fields that take time to
-    compute are ``None`` at first; the complete entry follows under the same key.
+    compute are ``None`` at first; ``Workbench.complete`` returns the complete entry under the same
+    key.
 
     Attributes:
         key: Unique key of the entry.
@@ -52,6 +53,11 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     problem: str = ""
     place: str = ""
     modified: float | None = None
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether there is no more to know of it, unless it is compiled."""
+        return self.findings is not None or self.config is None or bool(self.problem)
 
     def values(self, column: Figure) -> tuple[Value, ...] | None:
         """Return the values of one of the registry's columns; ``None`` until analysed."""
@@ -96,7 +102,13 @@ class Workbench(Protocol):
         """The subject, as the user named it."""
 
     def entries(self) -> Iterator[Entry]:
-        """Yield each entry as soon as it is found, and again when more of it is known."""
+        """Yield each entry as soon as it is found, and again with what its binary says."""
+
+    def complete(self, keys: Sequence[str]) -> Iterator[Entry]:
+        """Yield the complete entry of each listed key as soon as it is read, in any order.
+
+        Compiles nothing. A key whose capture is gone is left out.
+        """
 
     def entry(self, key: str) -> Entry:
         """Return the complete entry; compiles nothing."""
@@ -181,6 +193,9 @@ class Workbench(Protocol):
 
     def cancel(self) -> None:
         """Cancel the ``recompile``, ``remake`` or ``suggest`` of another thread, which raises."""
+
+    def close(self) -> None:
+        """Cancel as ``cancel`` does, and save what the next session can use."""
 
     def explain(self, code: str) -> str:
         """Return the documentation of a finding, in Markdown."""

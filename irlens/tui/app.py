@@ -135,7 +135,7 @@ class IrlensApp(App[None]):
         """Save the preferences and stop the services."""
         self._save_preferences()
         self.context.save_watcher.stop()
-        self.context.workbench.cancel()
+        self.context.workbench.close()
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Yield Textual's own commands, except those that have a key here."""
@@ -344,7 +344,7 @@ class IrlensApp(App[None]):
         A regular exit would wait forever for the thread that writes to the terminal.
         """
         self._save_preferences()
-        self.context.workbench.cancel()
+        self.context.workbench.close()
         os._exit(128 + signal.SIGHUP)
 
     def _save_preferences(self) -> None:

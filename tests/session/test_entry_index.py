@@ -45,8 +45,13 @@ def bench_of(path: Path) -> InteractiveSession:
 
 
 def listed(path: Path) -> list[Entry]:
-    """The last entry under each key."""
-    return list({entry.key: entry for entry in bench_of(path).entries()}.values())
+    """The complete entry under each key, as the index keeps it from then on."""
+    bench = bench_of(path)
+    entries = {entry.key: entry for entry in bench.entries()}
+    due = [key for key, entry in entries.items() if not entry.is_complete]
+    entries |= {entry.key: entry for entry in bench.complete(due)}
+    bench.close()
+    return list(entries.values())
 
 
 @pytest.fixture
@@ -73,6 +78,22 @@ def test_a_second_listing_has_the_same_entries_at_once(cache: Path, read: list[s
     assert {entry.key: entry for entry in again} == by_key
     assert len(again) == len(NAMES)
     assert all(entry.findings is not None for entry in again)
+
+
+def test_what_was_not_completed_is_known_as_far_as_it_was_read(
+    cache: Path, read: list[str]
+) -> None:
+    partly = {entry.key: entry for entry in bench_of(cache).entries()}
+    assert not any(entry.is_complete for entry in partly.values())
+    bench = bench_of(cache)
+    again = {entry.key: entry for entry in bench.entries()}
+    assert again == partly
+    assert sorted(read) == sorted(NAMES), "nothing is read again"
+    first, *_ = again
+    (full,) = bench.complete([first])
+    bench.close()
+    last = {entry.key: entry for entry in bench_of(cache).entries()}
+    assert last == {**partly, first: full}
 
 
 def test_a_changed_entry_is_read_again(cache: Path, read: list[str]) -> None:
@@ -133,7 +154,8 @@ def test_relative_and_absolute_names_share_what_is_known(
     monkeypatch.chdir(cache / "spill-h100")
     (within,) = listed(Path())
     plain = InteractiveSession("x", lambda: load(Path()), request_for=nothing, root=Path())
-    *_, expected = plain.entries()
+    *_, known = plain.entries()
+    (expected,) = plain.complete([known.key])
     assert within == expected == listed(Path())[0]
 
 

@@ -21,6 +21,7 @@ from irlens.report import inspect
 from irlens.session.compilation import Compiler
 from irlens.session.entries import Item, Uncompiled
 from irlens.session.interactive import InteractiveSession
+from irlens.session.workbench import Entry
 from tests.session.compiled import when_compiling
 from tests.tui.waiting import PATIENCE
 
@@ -47,13 +48,25 @@ def copy(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_an_entry_comes_by_name_then_with_figures_then_in_full(
+def read_all(bench: InteractiveSession) -> Iterator[Entry]:
+    """Yield the entries as they are listed, and then completed."""
+    keys = {}
+    for entry in bench.entries():
+        keys[entry.key] = entry.is_complete
+        yield entry
+    yield from bench.complete([key for key, is_complete in keys.items() if not is_complete])
+
+
+def test_an_entry_comes_by_name_then_with_figures_and_in_full_if_it_is_wanted(
     copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("IRLENS_CACHE_DIR", str(tmp_path / "no reports yet"))
+    listed = {entry.key: entry for entry in bench_of(copy).entries()}
+    assert len(listed) == 3
+    assert not any(entry.is_complete for entry in listed.values())
     for expected in (["name", "figures", "full"], ["name", "full"]):  # then reports are remembered
         seen: dict[str, list[str]] = {}
-        for entry in bench_of(copy).entries():
+        for entry in read_all(bench_of(copy)):
             known = (
                 "full" if entry.findings is not None else "figures" if entry.resources else "name"
             )
@@ -77,7 +90,7 @@ def test_what_is_broken_is_listed_beside_the_rest(copy: Path) -> None:
     (copy / "softmax-h100" / "softmax_kernel.cubin").write_bytes(b"no ELF")
     (copy / "spill-h100" / "spill_kernel.json").write_text("{")
     bench = bench_of(copy)
-    last = {entry.key: entry for entry in bench.entries()}
+    last = {entry.key: entry for entry in read_all(bench)}
     assert sum(1 for entry in last.values() if entry.problem) == 2
     assert sum(1 for entry in last.values() if entry.findings is not None) == 1
 
@@ -86,8 +99,19 @@ def test_many_captures_are_read_by_other_processes(tmp_path: Path) -> None:
     for number in range(14):
         shutil.copytree(CAPTURES / "softmax-t4", tmp_path / str(number))
     bench = bench_of(tmp_path)
-    full = [entry for entry in bench.entries() if entry.findings is not None]
+    full = [entry for entry in read_all(bench) if entry.findings is not None]
     assert len({entry.key for entry in full}) == 14
+
+
+def test_only_what_is_asked_for_is_completed(copy: Path) -> None:
+    bench = bench_of(copy)
+    key, *others = {entry.key: None for entry in bench.entries()}
+    (entry,) = bench.complete([key, "no such key"])
+    assert (entry.key, entry.is_complete) == (key, True)
+    assert entry == bench.entry(key)
+    shutil.rmtree(copy / "spill-h100")
+    gone = [entry for entry in bench.complete(others) if entry.problem]
+    assert all("spill-h100" in entry.place for entry in gone)
 
 
 @pytest.mark.parametrize("path", sorted(CAPTURES.iterdir()), ids=lambda path: path.name)

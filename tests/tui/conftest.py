@@ -89,6 +89,8 @@ class FakeWorkbench:
         )
         #: Keys of deleted entries.
         self.deleted: set[str] = set()
+        #: Keys whose complete entries were asked for, each time.
+        self.completed: list[list[str]] = []
         #: Recompilations that were requested; they end when ``compiled`` is set.
         self.recompiled: list[tuple[str, dict[str, str]]] = []
         #: Entries whose neighbours were asked for; answered when ``compiled`` is set.
@@ -108,6 +110,11 @@ class FakeWorkbench:
             entry = entry_of_report(key, report, f"captures/{key}")
             yield replace(entry, modified=self.captured[key])
         yield from self.broken
+
+    def complete(self, keys: Sequence[str]) -> Iterator[Entry]:
+        """Yield entries without findings as ``entry`` returns them, and note what was asked."""
+        self.completed.append(list(keys))
+        yield from (self.entry(key) for key in keys)
 
     def entry(self, key: str) -> Entry:
         return entry_of_report(key, self.report(key), f"captures/{key}")
@@ -218,6 +225,9 @@ class FakeWorkbench:
 
     def cancel(self) -> None:
         self.cancelled.set()
+
+    def close(self) -> None:
+        self.cancel()
 
     def explain(self, code: str) -> str:
         return f"# {code}\n\nWhat it means.\n"

@@ -2,9 +2,10 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
+from msgspec.structs import replace
 from textual.color import Color
 from textual.widgets import Markdown, Static
 
@@ -24,7 +25,7 @@ from irlens.tui.screens.overview import OverviewScreen as View
 from irlens.tui.screens.recompile_form import RecompileForm
 from irlens.tui.widgets.compile_status import CompileStatus
 from tests.tui.conftest import DAY, FakeWorkbench
-from tests.tui.opening import messages, opened
+from tests.tui.opening import messages, opened, screen_text
 from tests.tui.waiting import settle, until
 
 SIZE = (160, 40)
@@ -450,6 +451,58 @@ async def test_search_order_and_place_are_there_again(bench: Workbench) -> None:
         assert rows(app, "registers") == before
         assert len(before) == 3
         assert current(app) == chosen
+
+
+def _many(bench: FakeWorkbench, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    """List many entries of a sample as a cache lists them: without what has to be analysed."""
+    report = bench.reports["softmax-h100"]
+    for at in range(number):
+        kernel = f"kernel_{at:04}"
+        bench.reports[kernel] = replace(report, kernel=kernel)
+
+    def listed() -> Iterator[Entry]:
+        for at in range(number):
+            key = f"kernel_{at:04}"
+            yield Entry(key=key, kernel=key, target=report.target, config=report.config)
+        for at in range(number):
+            entry = bench.entry(f"kernel_{at:04}")
+            yield replace(entry, figures=None, stages=None, findings=None)
+
+    monkeypatch.setattr(bench, "entries", listed)
+
+
+async def test_only_the_rows_in_sight_are_analysed(
+    bench: FakeWorkbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _many(bench, monkeypatch, 400)
+    async with opened(bench, size=(80, 24)) as (app, pilot):
+        table = app.screen.query_one(EntryTable)
+        asked = [key for keys in bench.completed for key in keys]
+        assert asked == table.rows.shown[: 2 * (table.size.height - 1)], "with the next page"
+        assert rows(app, "findings")[: len(asked)] == ["none"] * len(asked)
+        assert rows(app, "findings")[len(asked)] == "…"
+        assert f"400 entries · {len(asked)} analysed" in screen_text(app)
+        await pilot.press("G")
+        await settle(pilot)
+        assert rows(app, "findings")[-1] == "none"
+        assert len([key for keys in bench.completed for key in keys]) < 100
+        bench.completed.clear()
+        await pilot.press("g", "j", "k")
+        await settle(pilot)
+        assert not bench.completed, "once is enough"
+
+
+@pytest.mark.parametrize("keys", [["o", "f"], ["slash", *"warning", "enter"]])
+async def test_an_order_or_a_filter_by_findings_has_all_rows_analysed(
+    bench: FakeWorkbench, monkeypatch: pytest.MonkeyPatch, keys: list[str]
+) -> None:
+    _many(bench, monkeypatch, 100)
+    async with opened(bench, size=(80, 24)) as (app, pilot):
+        await pilot.press(*keys)
+        await settle(pilot)
+        asked = [key for keys in bench.completed for key in keys]
+        assert sorted(asked) == sorted(app.screen.query_one(EntryTable).rows.entries)
+        assert "analysed" not in screen_text(app)
 
 
 @pytest.mark.parametrize("keys", [["o"], ["j", "c"], ["G", "k", "r"]])

@@ -10,6 +10,7 @@ from irlens.figures import COLUMNS, Figure
 from irlens.session.workbench import is_early
 
 SETTINGS = "settings"
+FINDINGS = "findings"
 TIME = "captured"
 #: The figure that the cell draws as "2/3": stages achieved of those requested.
 STAGES = "pipelines[].achieved_stages"
@@ -50,6 +51,11 @@ class BrowserColumn(msgspec.Struct, frozen=True, kw_only=True):
         return row is not None and row.scope == "report" and row.unit != "word"
 
     @property
+    def is_analysed(self) -> bool:
+        """Whether it is known once an entry is complete, and not before."""
+        return self.name == FINDINGS or (self.figure is not None and not is_early(self.figure))
+
+    @property
     def starts_ascending(self) -> bool:
         """Whether sorting starts with the least value: words do, numbers start with the most."""
         is_text = self.name in ("kernel", "target", SETTINGS)
@@ -69,7 +75,7 @@ def browser_columns(rows: Sequence[Figure]) -> dict[str, BrowserColumn]:
     kernel = _column("kernel", "kernel", "name", "n", kept=(5, 0))
     target = _column("target", "target", "target", "t", kept=(2, -2))
     bar = _column("bar", kept=(0, 1))
-    findings = _column("findings", "findings", "findings", "f", kept=(2, 1))
+    findings = _column(FINDINGS, FINDINGS, FINDINGS, "f", kept=(2, 1))
     time = _column(TIME, TIME, "time captured", "c", kept=(0, 2))
     settings = _column(SETTINGS, SETTINGS, SETTINGS, "s", kept=(6, 0))
 

@@ -12,6 +12,7 @@ from rich.cells import cell_len
 
 from irlens.model.config import Target
 from irlens.model.label import GrowingLabels
+from irlens.model.report import SEVERITIES
 from irlens.session.workbench import Entry
 from irlens.tui.entries.cells import (
     LOADING,
@@ -73,6 +74,14 @@ class EntryRows:
             distinction=max(map(_width, self._distinctions.values()), default=0),
             uniform=frozenset(name for name, texts in self._texts.items() if _is_uniform(texts)),
             sorted_by=self.sorted_by,
+        )
+
+    @property
+    def needs_all_complete(self) -> bool:
+        """Whether the order of the rows, or which they are, depends on what is analysed."""
+        column = BROWSER_COLUMNS.get(self.sorted_by)
+        return (column is not None and column.is_analysed) or any(
+            word.lower() in severity for word in self.words for severity in SEVERITIES
         )
 
     def clear(self) -> None:

@@ -35,13 +35,16 @@ def tally(entries: Collection[Entry], *, shown: int, listing: bool) -> Content:
     Args:
         entries: All entries.
         shown: Number of entries that match the filter.
-        listing: Whether entries are still being read; then their progress is shown.
+        listing: Whether more may come.
     """
     number = plural(len(entries), "entry" if len(entries) == 1 else "entrie")
     parts = [Content(f"{count(shown)} of {number}" if shown < len(entries) else number)]
     if listing:
-        analysed = sum(entry.findings is not None for entry in entries)
-        parts.append(Content(f"{count(analysed)} read"))
+        parts.append(Content("listing …"))
+    # What follows of findings is that of these.
+    analysed = sum(entry.findings is not None for entry in entries)
+    if not all(entry.is_complete for entry in entries):
+        parts.append(Content(f"{count(analysed)} analysed"))
     marks = Counter(map(mark, entries))
     unreadable = sum(bool(entry.problem) for entry in entries)
     problems = (

@@ -76,6 +76,9 @@ class EntryTable(ScrollView, can_focus=True):
     class Highlighted(Message):
         """The cursor has moved to another entry."""
 
+    class Scrolled(Message):
+        """Other rows have come into sight."""
+
     class Opened(Message):
         """The user opens an entry.
 
@@ -114,6 +117,12 @@ class EntryTable(ScrollView, can_focus=True):
     def current(self) -> str | None:
         """The key of the entry under the cursor, ``None`` if the table is empty."""
         return self._key_of(self.row)
+
+    @property
+    def in_sight(self) -> list[str]:
+        """The keys of the rows in sight, and of those on the next page."""
+        top = self.scroll_offset.y
+        return self.rows.shown[top : top + 2 * max(self._page, 1)]
 
     def clear(self) -> None:
         """Remove all entries."""
@@ -215,6 +224,12 @@ class EntryTable(ScrollView, can_focus=True):
     def on_resize(self) -> None:
         """Keep the cursor visible if it was."""
         self._changed(follow=self._visible_rows.resize(self._page, self.row))
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Say that other rows are in sight."""
+        super().watch_scroll_y(old_value, new_value)
+        if round(old_value) != round(new_value):
+            self.post_message(self.Scrolled())
 
     def watch_show_vertical_scrollbar(self, shown: bool) -> None:
         """Place the scrollbar when it appears."""

@@ -31,6 +31,8 @@ from irlens.tui.widgets.prompt import Prompt
 
 #: Seconds for which the cursor rests on an entry before its report is loaded.
 _REST = 0.12
+#: Entries that are completed at a time; those that have come into sight meanwhile are next.
+_AT_A_TIME = 16
 #: Seconds after which the times of the entries are drawn again.
 _MINUTE = 60
 #: Columns from which the summary is beside the table instead of below it.
@@ -48,7 +50,8 @@ class BrowserScreen(IrlensScreen):
     HELP_TEXT = "\n".join(
         [
             "All kernels and configurations. Registers and occupancy come from the binaries at",
-            "once, stages and findings a little later.",
+            "once, what has to be analysed follows for the rows in sight, and for all rows where",
+            "their order or the filter depends on it.",
             "",
             *(f"* `{sign}` {meaning}" for sign, meaning in MARKS.items()),
             "* `3/4▾` three of four requested pipeline stages achieved; `2/?` two of an",
@@ -83,6 +86,9 @@ class BrowserScreen(IrlensScreen):
         self._rest_timer: Timer | None = None
         #: Whether more entries may come.
         self.is_listing = True
+        #: Keys of the entries that were completed, or are being completed.
+        self._completed: set[str] = set()
+        self._is_completing = False
 
     def compose(self) -> ComposeResult:
         """Lay out the table and the summary between the heading and the prompt."""
@@ -137,6 +143,11 @@ class BrowserScreen(IrlensScreen):
         return self._rest_timer is not None
 
     @property
+    def is_reading(self) -> bool:
+        """Whether entries are being listed, or those in sight analysed."""
+        return self.is_listing or self._is_completing
+
+    @property
     def table(self) -> EntryTable:
         """The table."""
         return self.query_one(EntryTable)
@@ -156,6 +167,7 @@ class BrowserScreen(IrlensScreen):
     def sort_by(self, column: str) -> None:
         """Sort by a column; by the current one again, in reverse."""
         self.table.sort_by(column)
+        self._complete()
         self.context.preferences.sort = self.table.rows.sorted_by
         self.context.preferences.descending = self.table.rows.descending
 
@@ -174,9 +186,12 @@ class BrowserScreen(IrlensScreen):
     def action_reload(self) -> None:
         """List all entries again."""
         self.is_listing = True
+        self._completed.clear()
         self.table.clear()
         self._update()
-        stream_from_thread(self, self.bench.entries, self.add, self._on_listed, self._on_error)
+        stream_from_thread(
+            self, self.bench.entries, self._add_listed, self._on_listed, self._on_error
+        )
 
     def action_search(self) -> None:
         """Filter the list."""
@@ -251,6 +266,10 @@ class BrowserScreen(IrlensScreen):
         """Open the entry."""
         self._open("overview", self.table.rows.entries[event.key])
 
+    def on_entry_table_scrolled(self) -> None:
+        """Complete the entries that have come into sight."""
+        self._complete()
+
     def on_entry_table_highlighted(self) -> None:
         """Summarize the entry under the cursor; with its report once the cursor rests there."""
         entry = self._current
@@ -260,6 +279,42 @@ class BrowserScreen(IrlensScreen):
             self._rest_timer = None
         if entry is not None and entry.config is not None and not entry.problem:
             self._rest_timer = self.set_timer(_REST, self._load_report)
+
+    def _add_listed(self, entries: list[Entry]) -> None:
+        """Add listed entries; those in sight may have been completed before they come again."""
+        known = self.table.rows.entries
+        self.add(
+            [
+                entry
+                for entry in entries
+                if entry.is_complete or not (entry.key in known and known[entry.key].is_complete)
+            ]
+        )
+
+    def _complete(self) -> None:
+        """Complete the next entries: those in sight, then all others if the order needs them."""
+        if self._is_completing or not self.is_attached:
+            return
+        rows = self.table.rows
+        keys = [*self.table.in_sight, *(rows.entries if rows.needs_all_complete else ())]
+        due = [
+            key
+            for key in dict.fromkeys(keys)
+            if key not in self._completed and not rows.entries[key].is_complete
+        ][:_AT_A_TIME]
+        if not due:
+            return
+        self._completed.update(due)
+        self._is_completing = True
+        find = partial(self.bench.complete, due)
+        stream_from_thread(
+            self, find, self.add, self._on_completed, lambda _: self._on_completed(),
+            group="complete",
+        )  # fmt: skip
+
+    def _on_completed(self) -> None:
+        self._is_completing = False
+        self._complete()
 
     def _load_report(self) -> None:
         self._rest_timer = None
@@ -309,3 +364,4 @@ class BrowserScreen(IrlensScreen):
             left += Content.assemble(("  /", DIM), words)
         self.query_one(Heading).show(left, right)
         self.context.keys.resume()
+        self._complete()

@@ -59,6 +59,8 @@ def stream_from_thread(
     on_batch: Callable[[list[T]], None],
     on_end: Callable[[], None],
     on_error: Callable[[IrlensError], None],
+    *,
+    group: str = "stream",
 ) -> Worker[None]:
     """Iterate in a thread and pass the items in batches to the interface's thread.
 
@@ -68,6 +70,7 @@ def stream_from_thread(
         on_batch: Receives a batch of items.
         on_end: Called after the last batch.
         on_error: Called instead of ``on_end`` if the iterator raises.
+        group: Starting a stream cancels an earlier one of ``node`` in the same group.
     """
 
     async def work() -> None:
@@ -79,7 +82,7 @@ def stream_from_thread(
         else:
             on_end()
 
-    return node.run_worker(work, group="stream", exclusive=True)
+    return node.run_worker(work, group=group, exclusive=True)
 
 
 async def _in_thread(call: Callable[[], T]) -> T:
