@@ -18,7 +18,26 @@ from irlens.model.resources import Resources
 
 METADATA = "Triton's metadata"
 #: The resources without which there is no ``Usage``.
-_OCCUPANCY_INPUTS = ("registers", "shared_dynamic_bytes", "shared_static_bytes")
+_OCCUPANCY_INPUTS = ("registers", "shared_dynamic_bytes", "shared_static_bytes", "barriers")
+#: What a cubin says: the kernel's field and its place in the file, by the name of the resource.
+_CUBIN_ORIGINS = {
+    "registers": ("registers", "EIATTR_REGCOUNT"),
+    "stack_bytes": ("stack_bytes", "EIATTR_MIN_STACK_SIZE"),
+    "local_bytes": ("local_bytes", "EIATTR_MIN_STACK_SIZE"),
+    "shared_static_bytes": ("static_shared_bytes", "section sizes"),
+    "code_bytes": ("code_bytes", "section sizes"),
+    "constant_bytes": ("constant_bytes", "section sizes"),
+    "barriers": ("barriers", "EIATTR_NUM_BARRIERS"),
+}
+_AMD_COUNTS = (
+    "registers", "vgprs", "agprs", "sgprs", "vgpr_spills", "sgpr_spills", "local_bytes",
+    "shared_static_bytes",
+)  # fmt: skip
+#: Fields of an AMD kernel that its file may contradict, by the name of the resource.
+_AMD_FIELDS = {
+    "shared_static_bytes": "lds_bytes", "local_bytes": "scratch_bytes", "vgprs": "vgprs",
+    "code_bytes": "code_bytes",
+}  # fmt: skip
 
 
 class Demand(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,10 +46,12 @@ class Demand(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         resources: For the report.
         usage: For the occupancy; ``None`` where something it depends on is unknown.
+        doubt: Why the allocated registers are unknown although the needed ones are known.
     """
 
     resources: Resources
     usage: Usage | None
+    doubt: str = ""
 
 
 def find_gpu(capture: Capture, provenance: Provenance) -> Gpu | None:
@@ -84,19 +105,17 @@ def _nvidia(capture: Capture, gpu: Gpu | None, provenance: Provenance) -> Demand
     kernel = kernel_named(cubin.read(capture.stages["cubin"].read()).kernels, capture.kernel)
     shared = _dynamic_shared(capture, provenance)
     if kernel is None:
-        return _unknown(f"the cubin holds no kernel named {capture.kernel}", shared, provenance)
-    names = ("registers", "stack_bytes", "local_bytes")
-    origins = ("EIATTR_REGCOUNT", "EIATTR_MIN_STACK_SIZE", "EIATTR_MIN_STACK_SIZE")
-    for name, origin in zip(names, origins, strict=True):
-        if getattr(kernel, name) is None:
-            provenance.missing(f"the cubin has no {origin}", f"resources.{name}")
+        reason = f"the cubin holds no kernel named {capture.kernel}"
+        names = (*_CUBIN_ORIGINS, "shared_reserved_bytes")
+        provenance.missing(reason, *(f"resources.{name}" for name in names))
+        return _unknown(reason, shared, provenance)
+    for name, (field, origin) in _CUBIN_ORIGINS.items():
+        if getattr(kernel, field) is None:
+            reason = kernel.doubts.get(field) or f"the cubin has no {origin}"
+            provenance.missing(reason, f"resources.{name}")
         else:
             provenance.known(f"cubin, {origin}", f"resources.{name}")
-    provenance.known(
-        "cubin, section sizes", "resources.shared_static_bytes", "resources.code_bytes",
-        "resources.constant_bytes",
-    )  # fmt: skip
-    provenance.known("cubin, EIATTR_NUM_BARRIERS", "resources.barriers")
+    banks = kernel.constant_bytes
     resources = Resources(
         registers=kernel.registers,
         shared_dynamic_bytes=shared,
@@ -104,19 +123,22 @@ def _nvidia(capture: Capture, gpu: Gpu | None, provenance: Provenance) -> Demand
         local_bytes=kernel.local_bytes,
         stack_bytes=kernel.stack_bytes,
         shared_reserved_bytes=_reserved(gpu, provenance),
-        constant_bytes=sum(kernel.constant_bytes.values()),
+        constant_bytes=None if banks is None else sum(banks.values()),
         code_bytes=kernel.code_bytes,
         barriers=kernel.barriers,
     )
     limit = _product(kernel.max_threads)
     threads = _product(kernel.required_threads) or _threads(capture) or limit
-    if threads is None or kernel.registers is None or shared is None:
+    registers, static, barriers = kernel.registers, kernel.static_shared_bytes, kernel.barriers
+    if threads is None or registers is None or shared is None:
+        return Demand(resources=resources, usage=None)
+    if static is None or barriers is None:
         return Demand(resources=resources, usage=None)
     usage = Usage(
         threads=threads,
-        registers=kernel.registers,
-        shared_bytes=shared + kernel.static_shared_bytes,
-        barriers=kernel.barriers or 1,
+        registers=registers,
+        shared_bytes=shared + static,
+        barriers=barriers or 1,
         max_threads=limit,
         cluster_ctas=capture.config.num_ctas or 1,
     )
@@ -133,10 +155,14 @@ def _amd(
     kernel = kernel_named(kernels, capture.kernel)
     shared = _dynamic_shared(capture, provenance)
     if kernel is None:
-        stage = note.partition(",")[0]
-        return _unknown(f"the {stage} describes no kernel {capture.kernel}", shared, provenance)
-    counted = ("registers", "vgprs", "agprs", "sgprs", "vgpr_spills", "sgpr_spills", "local_bytes")
-    provenance.known(note, *(f"resources.{name}" for name in (*counted, "shared_static_bytes")))
+        reason = f"the {note.partition(',')[0]} describes no kernel {capture.kernel}"
+        names = (*_AMD_COUNTS, "code_bytes", "lds_bytes", "shared_reserved_bytes")
+        provenance.missing(reason, *(f"resources.{name}" for name in names))
+        return _unknown(reason, shared, provenance)
+    provenance.known(note, *(f"resources.{name}" for name in _AMD_COUNTS))
+    for name, field in _AMD_FIELDS.items():
+        if field in kernel.doubts:
+            provenance.missing(kernel.doubts[field], f"resources.{name}")
     if kernel.vgprs is None:
         reason = "AGPRs in a file of their own outnumber them, and the note has the larger count"
         provenance.missing(reason, "resources.vgprs")
@@ -144,10 +170,11 @@ def _amd(
         if getattr(kernel, name) is None:
             reason = "the note leaves out what functions spill that the kernel calls"
             provenance.missing(reason, f"resources.{name}")
+    static = kernel.lds_bytes
     resources = Resources(
         registers=kernel.registers,
         shared_dynamic_bytes=shared,
-        shared_static_bytes=kernel.lds_bytes,
+        shared_static_bytes=static,
         local_bytes=kernel.scratch_bytes,
         stack_bytes=None,
         shared_reserved_bytes=_reserved(gpu, provenance),
@@ -157,21 +184,33 @@ def _amd(
         sgprs=kernel.sgprs,
         vgpr_spills=kernel.vgpr_spills,
         sgpr_spills=kernel.sgpr_spills,
-        lds_bytes=None if shared is None else shared + kernel.lds_bytes,
+        lds_bytes=None if shared is None or static is None else shared + static,
     )
     threads = (
         _product(kernel.required_workgroup_size) or _threads(capture) or kernel.max_workgroup_size
     )
-    if shared is None:
-        return Demand(resources=resources, usage=None)
+    doubt = kernel.doubts.get("register_granules", "") or _too_few(kernel, gpu)
+    if resources.lds_bytes is None or doubt:
+        return Demand(resources=resources, usage=None, doubt=doubt)
     usage = Usage(
         threads=threads,
         registers=_allocated_registers(kernel, gpu),
-        shared_bytes=shared + kernel.lds_bytes,
+        shared_bytes=resources.lds_bytes,
         scalar_registers=kernel.sgprs,
         max_threads=kernel.max_workgroup_size,
     )
     return Demand(resources=resources, usage=usage)
+
+
+def _too_few(kernel: hsaco.Kernel, gpu: Gpu | None) -> str:
+    """Return that the descriptor allocates too few registers; empty if it does not."""
+    granule = gpu.arch.register_granule if gpu is not None else None
+    if granule is None or kernel.register_granules is None:
+        return ""
+    allocated = kernel.register_granules * granule
+    if allocated >= kernel.registers:
+        return ""
+    return f"the descriptor allocates {allocated} registers, the metadata say {kernel.registers}"
 
 
 def _allocated_registers(kernel: hsaco.Kernel, gpu: Gpu | None) -> int:
@@ -217,6 +256,7 @@ def _dynamic_shared(capture: Capture, provenance: Provenance) -> int | None:
 
 def _reserved(gpu: Gpu | None, provenance: Provenance) -> int | None:
     if gpu is None:
+        provenance.missing("the GPU is not known", "resources.shared_reserved_bytes")
         return None
     source = gpu.arch.sources["shared_reserved_per_block"]
     provenance.known(source, "resources.shared_reserved_bytes")
@@ -257,9 +297,9 @@ def find_occupancy(
         curves: Whether to compute the curves among that.
     """
     if gpu is None or demand.usage is None:
-        missing = [name for name in _OCCUPANCY_INPUTS if getattr(demand.resources, name) is None]
+        missing = [each for each in _OCCUPANCY_INPUTS if f"resources.{each}" in provenance.unknown]
         reason = f"it depends on {', '.join(missing)}" if missing else "the CTA's size is not known"
-        provenance.missing(reason, "occupancy")
+        provenance.missing(demand.doubt or reason, "occupancy")
         return None
     provenance.known(f"computed from resources and the limits of {gpu.arch.name}", "occupancy")
     grid_ctas = _grid_ctas(capture)

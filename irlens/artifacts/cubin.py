@@ -7,13 +7,13 @@ were checked against ``cuobjdump -elf``, ``cuobjdump -res-usage`` and ``ptxas -v
 
 import struct
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import IntEnum
 from itertools import chain
 
 import msgspec
 
-from irlens.artifacts import elf
+from irlens.artifacts import cubin_checks, elf
 from irlens.artifacts.identify import cubin_arch, cubin_entries
 from irlens.model.errors import ArtifactError
 
@@ -23,12 +23,16 @@ _OLD_ABI = 0x33  # e_ident[EI_OSABI] up to CUDA 12.8 (newer ones for sm_100 and 
 #: has a section of this name, and counts these bytes in the kernel's.
 _RESERVED_SECTION = ".nv.shared.reserved.0"
 #: Where the system's part of shared memory is addressable, at its beginning.
-_FIRST_TO_RESERVE = "sm_90"
+_FIRST_TO_RESERVE = 90
 _RESERVED_BYTES = 1024
+
+#: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+_MOST_LOCAL_BYTES = 512 << 10
 
 _PAIR = struct.Struct("<II")
 _TRIPLE = struct.Struct("<III")
 _PARAM = struct.Struct("<IHHI")
+_CBANK = struct.Struct("<IHH")
 
 
 class Code(IntEnum):
@@ -117,18 +121,19 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
         parameters: The parameters, in order.
         toolkit: Version of the CUDA toolkit, "12.8".
         attributes: Every attribute of the kernel's own section, in the file's order.
+        doubts: Why figures are ``None`` that the file contradicts, by field.
     """
 
     name: str
     registers: int | None
     frame_bytes: int | None
     stack_bytes: int | None
-    local_section_bytes: int
-    static_shared_bytes: int
-    reserved_shared_bytes: int
-    constant_bytes: dict[int, int]
-    code_bytes: int
-    barriers: int
+    local_section_bytes: int | None
+    static_shared_bytes: int | None
+    reserved_shared_bytes: int | None
+    constant_bytes: dict[int, int] | None
+    code_bytes: int | None
+    barriers: int | None
     mbarriers: int | None
     required_threads: tuple[int, int, int] | None
     max_threads: tuple[int, int, int] | None
@@ -138,11 +143,12 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
     parameters: list[Parameter]
     toolkit: str | None
     attributes: list[Attribute]
+    doubts: Mapping[str, str] = {}
 
     @property
     def local_bytes(self) -> int | None:
         """Local memory per thread, as the driver and Triton's ``n_spills * 4`` count it."""
-        if self.stack_bytes is None:
+        if self.stack_bytes is None or self.local_section_bytes is None:
             return None
         return self.stack_bytes + self.local_section_bytes
 
@@ -177,30 +183,24 @@ def read(data: bytes) -> Cubin:
             f"CUDA's is {elf.MACHINE_CUDA}",
             hint="an AMD code object is called .hsaco",
         )
-    sections = {section.name: section for section in file.sections}
     attributes = {
-        name: list(_attributes(file.content(section), name))
-        for name, section in sections.items()
-        if name == ".nv.info" or name.startswith(".nv.info.")
+        section.name: list(_attributes(file.content(section), section.name))
+        for section in file.sections
+        if section.name == ".nv.info" or section.name.startswith(".nv.info.")
     }
-    by_symbol = _by_symbol(attributes.get(".nv.info", []))
-    constants = _constant_banks(file)
-    arch, old_abi = cubin_arch(file), file.os_abi == _OLD_ABI
-    kernels = [
-        _kernel(
-            symbol.name,
-            sections,
-            attributes.get(f".nv.info.{symbol.name}", []),
-            by_symbol[symbol.index],
-            constants[symbol.name],
-            old_abi=old_abi,
-            reserved_unnamed=old_abi and arch == _FIRST_TO_RESERVE,
-        )
-        for symbol in cubin_entries(file)
-    ]
+    source = _Source(
+        file=file,
+        arch=cubin_arch(file),
+        sections={section.name: section for section in file.sections},
+        attributes=attributes,
+        by_symbol=_by_symbol(attributes.get(".nv.info", [])),
+        constants=_constant_banks(file),
+        doubt=cubin_checks.doubted_layout(file),
+    )
+    kernels = [_checked(_kernel(symbol, source), symbol, source) for symbol in cubin_entries(file)]
     codes = Counter(each.code for each in chain.from_iterable(attributes.values()))
     return Cubin(
-        arch=arch,
+        arch=source.arch,
         kernels=sorted(kernels, key=lambda kernel: kernel.name),
         unknown_attributes={code: codes[code] for code in sorted(codes.keys() - _KNOWN)},
     )
@@ -220,28 +220,51 @@ def code_sections(data: bytes) -> dict[str, bytes]:
     }
 
 
-def _kernel(
-    name: str,
-    sections: dict[str, elf.Section],
-    attributes: list[Attribute],
-    shared_attributes: dict[int, int],
-    constant_bytes: dict[int, int],
-    *,
-    old_abi: bool,
-    reserved_unnamed: bool,
-) -> Kernel:
+class _Source(msgspec.Struct, frozen=True, kw_only=True):
+    """What the kernels of a file are read from.
+
+    Attributes:
+        sections: By name.
+        attributes: Those of each section of attributes, by its name.
+        by_symbol: Those of the shared section, by symbol and code.
+        constants: Sizes of constant banks, by kernel and bank.
+        doubt: Where the file's tables contradict each other; empty if nowhere.
+    """
+
+    file: elf.Elf
+    arch: str | None
+    sections: dict[str, elf.Section]
+    attributes: dict[str, list[Attribute]]
+    by_symbol: defaultdict[int, dict[int, int]]
+    constants: defaultdict[str, dict[int, int]]
+    doubt: str
+
+    @property
+    def old_abi(self) -> bool:
+        return self.file.os_abi == _OLD_ABI
+
+    @property
+    def arch_number(self) -> int | None:
+        return int(self.arch.removeprefix("sm_")) if self.arch else None
+
+
+def _kernel(symbol: elf.Symbol, source: _Source) -> Kernel:
     """Return one kernel from the sections and attributes that describe it."""
+    name, sections = symbol.name, source.sections
+    attributes = source.attributes.get(f".nv.info.{name}", [])
+    shared_attributes = source.by_symbol[symbol.index]
     text = sections.get(f".text.{name}")
     values = {attribute.code: attribute.value for attribute in attributes}
     shared = _size(sections, f".nv.shared.{name}")
     # The reserved bytes are part of the kernel's section, if it has one. ptxas 12.4 gives sm_90 no
     # section of their own, although the kernel's memory begins behind them.
-    reserves = (_RESERVED_SECTION in sections or reserved_unnamed) and shared >= _RESERVED_BYTES
+    unnamed = source.old_abi and source.arch_number == _FIRST_TO_RESERVE
+    reserves = (_RESERVED_SECTION in sections or unnamed) and shared >= _RESERVED_BYTES
     reserved = _RESERVED_BYTES if reserves else 0
     barriers = _number(values.get(Code.NUM_BARRIERS))
     if barriers is None:
         # Before EIATTR_NUM_BARRIERS the count was in the flags of the code's section.
-        barriers = text.flags >> 20 & 0x7F if text and old_abi else 0
+        barriers = text.flags >> 20 & 0x7F if text and source.old_abi else 0
     version = _number(values.get(Code.CUDA_API_VERSION))
     return Kernel(
         name=name,
@@ -251,8 +274,8 @@ def _kernel(
         local_section_bytes=_size(sections, f".nv.local.{name}"),
         static_shared_bytes=shared - reserved,
         reserved_shared_bytes=reserved,
-        constant_bytes=constant_bytes,
-        code_bytes=text.size if text else 0,
+        constant_bytes=source.constants[name],
+        code_bytes=text.size if text else None,
         barriers=barriers,
         mbarriers=_number(values.get(Code.NUM_MBARRIERS)),
         required_threads=_dimensions(values.get(Code.REQNTID)),
@@ -264,6 +287,47 @@ def _kernel(
         toolkit=f"{version // 10}.{version % 10}" if version else None,
         attributes=attributes,
     )
+
+
+def _checked(kernel: Kernel, symbol: elf.Symbol, source: _Source) -> Kernel:
+    """Return a kernel without the figures that the file contradicts, and with the reasons."""
+    file, arch = source.file, source.arch_number
+    doubts = cubin_checks.doubted_numbers(file, symbol, arch, kernel.registers)
+    frame, stack = kernel.frame_bytes or 0, kernel.stack_bytes
+    if stack is not None and not frame <= stack <= _MOST_LOCAL_BYTES:
+        doubts["stack_bytes"] = f"the cubin says {stack:,} B of stack and {frame:,} B of frame"
+    sizes = source.doubt or cubin_checks.doubted_sections(file, symbol)
+    if sizes:
+        doubts |= dict.fromkeys(cubin_checks.SIZES, sizes)
+    else:
+        code = file.content(file.sections[symbol.section])
+        doubts |= _doubted_sizes(kernel, source, cubin_checks.barriers_in(code, arch))
+    if "stack_bytes" in doubts:
+        doubts["local_bytes"] = doubts["stack_bytes"]
+    unknown: dict[str, None] = dict.fromkeys(doubts.keys() & set(kernel.__struct_fields__))
+    return msgspec.structs.replace(kernel, **unknown, doubts=doubts)
+
+
+def _doubted_sizes(kernel: Kernel, source: _Source, barriers: int | None) -> dict[str, str]:
+    """Return why sizes are in doubt that an attribute or the code says too, by field."""
+    doubts = {}
+    if barriers is not None and barriers != kernel.barriers:
+        doubts["barriers"] = f"the file says {kernel.barriers}, the code uses {barriers}"
+    if source.arch is None:
+        doubts["barriers"] = "the cubin does not say what it was assembled for"
+    parameters = next((a.value for a in kernel.attributes if a.code == Code.PARAM_CBANK), b"")
+    constants = (kernel.constant_bytes or {}).get(0, 0)
+    if len(parameters) == _CBANK.size:
+        _, offset, size = _CBANK.unpack(parameters)
+        if offset + size != constants:
+            reason = f"bank 0 has {constants:,} B, and its parameters end at {offset + size:,}"
+            doubts["constant_bytes"] = reason
+    reserving = (source.arch_number or 0) >= _FIRST_TO_RESERVE
+    shared = f".nv.shared.{kernel.name}" in source.sections
+    if reserving and shared and not source.old_abi and _RESERVED_SECTION not in source.sections:
+        reason = f"there is no section {_RESERVED_SECTION}"
+        doubts |= dict.fromkeys(("static_shared_bytes", "reserved_shared_bytes"), reason)
+    return doubts
 
 
 def _attributes(content: bytes, section: str) -> Iterator[Attribute]:
@@ -299,7 +363,12 @@ def _by_symbol(attributes: list[Attribute]) -> defaultdict[int, dict[int, int]]:
     for attribute in attributes:
         if len(attribute.value) == _PAIR.size:
             symbol, number = _PAIR.unpack(attribute.value)
-            found[symbol][attribute.code] = number
+            if found[symbol].setdefault(attribute.code, number) != number:
+                raise ArtifactError(
+                    f"broken cubin: .nv.info says {number} and {found[symbol][attribute.code]} of "
+                    f"attribute {attribute.code:#x} of symbol {symbol}",
+                    hint="compile the kernel again, or copy it again",
+                )
     return found
 
 

@@ -1,12 +1,13 @@
 """Reads 64-bit little-endian ELF, the container of cubins and AMD code objects.
 
-Source: System V gABI, chapters 4 and 5. Only sections, symbols and notes are read. irlens has its
-own reader because the input is untrusted: every offset is checked before it is followed, and a
-broken file raises ``ArtifactError`` and nothing else.
+Source: System V gABI, chapters 4 and 5. Only sections, segments, symbols and notes are read. irlens
+has its own reader because the input is untrusted: every offset is checked before it is followed,
+and a broken file raises ``ArtifactError`` and nothing else.
 """
 
 import struct
 from collections.abc import Iterator
+from itertools import pairwise
 
 import msgspec
 
@@ -16,17 +17,29 @@ MAGIC = b"\x7fELF"
 MACHINE_CUDA = 190
 MACHINE_AMDGPU = 224
 
+SHT_NULL = 0
 SHT_SYMTAB = 2
 SHT_NOTE = 7
 SHT_NOBITS = 8
 SHT_DYNSYM = 11
+_SHT_LOPROC = 0x70000000
+SHF_ALLOC = 0x2
+SHF_EXECINSTR = 0x4
+SHF_INFO_LINK = 0x40
+SHF_MASKPROC = 0xF0000000
 STT_FUNC = 2
+_PT_LOAD = 1
 
 _CLASS_64_LITTLE_ENDIAN = b"\x02\x01"
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
+_SEGMENT = struct.Struct("<IIQQQQQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
 _NOTE = struct.Struct("<III")
+#: Bytes between a segment's last section and its end: the next one is aligned.
+_MOST_PADDING = 15
+#: Linkers make four; each is compared with each section.
+_MOST_SEGMENTS = 64
 
 
 class Section(msgspec.Struct, frozen=True):
@@ -40,6 +53,31 @@ class Section(msgspec.Struct, frozen=True):
     size: int
     link: int
     info: int
+
+    @property
+    def end(self) -> int:
+        """Where its bytes in the file end."""
+        return self.offset if self.type == SHT_NOBITS else self.offset + self.size
+
+
+class Segment(msgspec.Struct, frozen=True):
+    """A part of the file that is loaded; sizes and offsets in bytes.
+
+    Attributes:
+        address: Where it is loaded.
+        file_size: Bytes in the file.
+        memory_size: Bytes in memory, those that the file does not hold included.
+    """
+
+    offset: int
+    address: int
+    file_size: int
+    memory_size: int
+
+    @property
+    def end(self) -> int:
+        """Where its bytes in the file end."""
+        return self.offset + self.file_size
 
 
 class Symbol(msgspec.Struct, frozen=True):
@@ -72,12 +110,13 @@ class Note(msgspec.Struct, frozen=True):
 
 
 class Elf(msgspec.Struct, frozen=True):
-    """An ELF file with a valid header and section table."""
+    """An ELF file with a valid header and section table; ``segments`` are those to load."""
 
     os_abi: int
     machine: int
     flags: int
     sections: list[Section]
+    segments: list[Segment]
     data: bytes
 
     def content(self, section: Section) -> bytes:
@@ -161,7 +200,53 @@ def read(data: bytes) -> Elf:
         names = _slice(data, rows[names_index][4], rows[names_index][5], "the section names")
     strings = _Strings(names)
     sections = [Section(strings.at(row[0]), *row[1:8]) for row in rows]
-    return Elf(ident[7], machine, flags, sections, data)
+    segments = list(_segments(data, header[5], *header[9:11]))
+    return Elf(ident[7], machine, flags, sections, segments, data)
+
+
+def _segments(data: bytes, table: int, entry_size: int, count: int) -> Iterator[Segment]:
+    if count and entry_size != _SEGMENT.size:
+        raise _broken(f"program headers of {entry_size} bytes instead of {_SEGMENT.size}")
+    content = _slice(data, table, count * _SEGMENT.size, "the table of segments")
+    for kind, _, offset, address, _, file_size, memory_size, _ in _SEGMENT.iter_unpack(content):
+        if kind == _PT_LOAD:
+            yield Segment(offset, address, file_size, memory_size)
+
+
+def contradiction(file: Elf) -> str:
+    """Return where the section table contradicts itself or the program headers; empty if nowhere.
+
+    A damaged offset or size shows, since a linker leaves no bytes of a segment without a section.
+    """
+    if len(file.segments) > _MOST_SEGMENTS:
+        return f"it has {len(file.segments)} segments"
+    inside = sorted(
+        (each for each in file.sections if each.type not in (SHT_NULL, SHT_NOBITS) and each.size),
+        key=lambda each: (each.offset, each.end),
+    )
+    for before, after in pairwise(inside):
+        # Sections may share all of their bytes: ptxas keeps one copy of equal contents.
+        shared = (before.offset, before.size) == (after.offset, after.size)
+        if after.offset < before.end and not shared:
+            return f"{before.name} and {after.name} overlap"
+    loaded = [each for each in inside if each.flags & SHF_ALLOC and each.type < _SHT_LOPROC]
+    for section in loaded if file.segments else ():
+        if not any(_holds(segment, section) for segment in file.segments):
+            return f"no segment holds {section.name}"
+    for segment in file.segments:
+        held = [section for section in loaded if _holds(segment, section)]
+        if held and segment.end - max(each.end for each in held) > _MOST_PADDING:
+            return f"{held[-1].name} does not end with its segment"
+    return ""
+
+
+def _holds(segment: Segment, section: Section) -> bool:
+    at = section.offset - segment.offset
+    return (
+        0 <= at <= segment.file_size - section.size
+        # Cubins have no addresses: all of them are 0.
+        and section.address in (0, segment.address + at)
+    )
 
 
 class _Strings:

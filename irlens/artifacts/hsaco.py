@@ -4,6 +4,7 @@ Source: LLVM's User Guide for AMDGPU Backend, "Code Object Metadata" and "Kernel
 """
 
 import struct
+from collections.abc import Mapping
 
 import msgspec
 
@@ -15,6 +16,10 @@ _DESCRIPTOR_BYTES = 64
 _RSRC = struct.Struct("<I")
 _RSRC1_AT = 48
 _RSRC3_AT = 44
+#: Bytes of LDS and of private memory, which the metadata repeat.
+_SEGMENTS = struct.Struct("<II")
+#: Where the code begins, from the descriptor on.
+_ENTRY, _ENTRY_AT = struct.Struct("<q"), 16
 
 
 class KernelNote(msgspec.Struct, frozen=True, rename=lambda name: f".{name}"):
@@ -73,6 +78,7 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
         required_workgroup_size: Lanes in x, y, z that a launch must use.
         workgroup_processor_mode: Whether a workgroup may spread over both CUs of a WGP
             (gfx10 and up); ``None`` on targets without that mode.
+        doubts: Why figures are ``None`` that the file contradicts, by field.
     """
 
     name: str
@@ -83,8 +89,8 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
     sgprs: int
     vgpr_spills: int | None
     sgpr_spills: int | None
-    lds_bytes: int
-    scratch_bytes: int
+    lds_bytes: int | None
+    scratch_bytes: int | None
     dynamic_stack: bool
     code_bytes: int | None
     kernarg_bytes: int
@@ -92,6 +98,7 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
     max_workgroup_size: int
     required_workgroup_size: tuple[int, int, int] | None
     workgroup_processor_mode: bool | None
+    doubts: Mapping[str, str] = {}
 
 
 class Hsaco(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,28 +130,79 @@ def read(data: bytes) -> Hsaco:
         )
     note = code_object_metadata(file, _Note)
     symbols = {symbol.name: symbol for symbol in file.symbols(elf.SHT_DYNSYM)}
+    all_symbols = list(file.symbols(elf.SHT_SYMTAB))
     named = {kernel.symbol.removesuffix(".kd") for kernel in note.kernels}
-    calls = any(
-        symbol.kind == elf.STT_FUNC and symbol.name not in named
-        for symbol in file.symbols(elf.SHT_SYMTAB)
+    # A file without symbols does not say what its kernels call.
+    calls = not all_symbols or any(
+        symbol.name not in named and (symbol.kind == elf.STT_FUNC or _is_code(file, symbol))
+        for symbol in all_symbols
     )
+    layout = elf.contradiction(file)
+    sizes = {symbol.name: (symbol.value, symbol.size) for symbol in all_symbols}
     return Hsaco(
         target=note.target,
         arch=target_arch(note.target) if note.target else None,
-        kernels=[_kernel(file, symbols, kernel, calls=calls) for kernel in note.kernels],
+        kernels=[
+            _kernel(file, symbols, sizes, kernel, layout, calls=calls) for kernel in note.kernels
+        ],
     )
+
+
+def _is_code(file: elf.Elf, symbol: elf.Symbol) -> bool:
+    home = file.sections[symbol.section] if symbol.section < len(file.sections) else None
+    return home is not None and bool(home.flags & elf.SHF_EXECINSTR)
 
 
 def _kernel(
-    file: elf.Elf, symbols: dict[str, elf.Symbol], note: KernelNote, *, calls: bool
+    file: elf.Elf,
+    symbols: Mapping[str, elf.Symbol],
+    sizes: Mapping[str, tuple[int, int]],
+    note: KernelNote,
+    layout: str,
+    *,
+    calls: bool,
 ) -> Kernel:
     code = symbols.get(note.symbol.removesuffix(".kd"))
-    descriptor = _descriptor(file, symbols.get(note.symbol))
-    return msgspec.structs.replace(
+    symbol = symbols.get(note.symbol)
+    descriptor = _descriptor(file, symbol)
+    doubts = _doubts(note, symbol, descriptor, code, sizes)
+    if layout:
+        doubts |= dict.fromkeys(("register_granules", "vgprs", "code_bytes"), layout)
+    kernel = msgspec.structs.replace(
         of_note(note, accumulation_offset=_accumulation_offset(descriptor), calls=calls),
         register_granules=_register_granules(descriptor),
-        code_bytes=code.size if code and code.kind == elf.STT_FUNC else None,
+        code_bytes=code.size if code else None,
+        doubts=doubts,
     )
+    unknown: dict[str, None] = dict.fromkeys(doubts)
+    return msgspec.structs.replace(kernel, **unknown)
+
+
+def _doubts(
+    note: KernelNote,
+    symbol: elf.Symbol | None,
+    descriptor: bytes | None,
+    code: elf.Symbol | None,
+    sizes: Mapping[str, tuple[int, int]],
+) -> dict[str, str]:
+    """Return why figures are in doubt that the descriptor or another table contradicts."""
+    if code is None or code.kind != elf.STT_FUNC:
+        return dict.fromkeys(("code_bytes", "register_granules"), f"no symbol {note.name} has code")
+    doubts = {}
+    if sizes and sizes.get(code.name) != (code.value, code.size):
+        doubts["code_bytes"] = f"the symbol tables differ on {code.name}"
+    if descriptor is None or symbol is None:
+        return doubts | {"register_granules": f"there is no descriptor {note.symbol}"}
+    (entry,) = _ENTRY.unpack_from(descriptor, _ENTRY_AT)
+    if symbol.value + entry != code.value:
+        reason = f"the descriptor {note.symbol} is that of other code"
+        return doubts | dict.fromkeys(("register_granules", "vgprs"), reason)
+    stated = (note.group_segment_fixed_size, note.private_segment_fixed_size)
+    described = _SEGMENTS.unpack_from(descriptor)
+    for name, mine, other in zip(("lds_bytes", "scratch_bytes"), stated, described, strict=False):
+        if mine != other:
+            doubts[name] = f"the metadata say {mine:,} B, the descriptor says {other:,} B"
+    return doubts
 
 
 def of_note(note: KernelNote, *, accumulation_offset: int | None, calls: bool) -> Kernel:

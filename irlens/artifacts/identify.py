@@ -18,6 +18,11 @@ T = TypeVar("T")
 
 NT_AMDGPU_METADATA = 32
 _CUDA_ENTRY = 0x10  # in st_other
+#: Notes of ptxas: the PTX's architecture and the toolkit; ptxas's version and its arguments.
+_NT_CUDA_INFO, _NT_CUDA_TOOL = 1000, 2000
+_VIRTUAL_ARCH = slice(2, 4)
+_NEWEST_OF_OLD_ABI = 121
+_TOOL_ARCH = re.compile(rb"-arch[ =]sm_(\d{1,4})")
 
 # Lines that only one stage has. The order matters: an LLVM module may quote assembly, and ttgir is
 # ttir with a layout on every tensor.
@@ -129,14 +134,24 @@ def cubin_arch(file: elf.Elf) -> str | None:
     itself does from sm_100 on.
 
     Returns:
-        ``None`` where the ABI is neither of them.
+        ``None`` where the ABI is neither of them, or other places of the file contradict it.
     """
     match file.os_abi:
         case 0x33:
-            return f"sm_{file.flags & 0xFF}"
+            number, virtual = file.flags & 0xFF, file.flags >> 16 & 0xFF
         case 0x41:
-            return f"sm_{file.flags >> 8 & 0xFF}"
-    return None
+            number, virtual = file.flags >> 8 & 0xFF, 0
+        case _:
+            return None
+    for note in file.notes():
+        if note.type == _NT_CUDA_INFO and len(note.content) >= _VIRTUAL_ARCH.stop:
+            virtual = int.from_bytes(note.content[_VIRTUAL_ARCH], "little")
+        if note.type == _NT_CUDA_TOOL:
+            asked = _TOOL_ARCH.search(note.content)
+            if asked is not None and int(asked[1]) != number:
+                return None
+    newest = _NEWEST_OF_OLD_ABI if file.os_abi == 0x33 else number
+    return f"sm_{number}" if virtual <= number <= newest else None  # PTX runs on what came later
 
 
 def cubin_entries(file: elf.Elf) -> Iterator[elf.Symbol]:

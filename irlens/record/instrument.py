@@ -200,11 +200,13 @@ def _hsaco_facts(binary: bytes, kernel: str) -> "LoadedFacts":
     """Return the facts that a driver reports for a loaded kernel of a code object.
 
     Raises:
-        CaptureError: The code object holds no such kernel.
+        CaptureError: The code object holds no such kernel, or contradicts itself.
     """
     from irlens.compiler.triton_compat.drivers import LoadedFacts
 
     found = kernel_named(hsaco.read(binary).kernels, kernel)
     if found is None:
         raise CaptureError(f"the hsaco holds no kernel named {kernel}")
+    if found.scratch_bytes is None:
+        raise CaptureError(f"the hsaco of {kernel}: {found.doubts['scratch_bytes']}")
     return LoadedFacts(found.registers, found.scratch_bytes)

@@ -101,6 +101,7 @@ def test_agrees_with_cuobjdump(archive: str, tmp_path: Path) -> None:
         )
         (toolkit,) = re.findall(r"toolkit=([\d.]+)", out)
         for kernel in file.kernels:
+            assert not kernel.doubts
             # That of CUDA 12.8 shows "02", the layout of a note, for files of CUDA 13.
             assert toolkit.replace(".", "") in (str(kernel.toolkit).replace(".", ""), "02")
             seen += 1
@@ -109,12 +110,15 @@ def test_agrees_with_cuobjdump(archive: str, tmp_path: Path) -> None:
 
 def _usage(kernel: cubin.Kernel) -> str:
     """Write a kernel's resources as cuobjdump does."""
-    banks = sorted(kernel.constant_bytes.items(), reverse=True)
+    banks = sorted((kernel.constant_bytes or {}).items(), reverse=True)
+    static, reserved = kernel.static_shared_bytes, kernel.reserved_shared_bytes
+    assert static is not None
+    assert reserved is not None
     return " ".join(
         [
             f"REG:{kernel.registers}",
             f"STACK:{kernel.stack_bytes}",
-            f"SHARED:{kernel.static_shared_bytes + kernel.reserved_shared_bytes}",
+            f"SHARED:{static + reserved}",
             f"LOCAL:{kernel.local_section_bytes}",
             *(f"CONSTANT[{bank}]:{size}" for bank, size in banks),
         ]
@@ -145,7 +149,7 @@ def test_agrees_with_the_driver_on_what_triton_does_not_emit() -> None:
         if kernel.max_threads is not None:
             assert kernel.max_threads[0] == expected["max_threads"]
         # 64 barriers per SM, and 16 blocks of 128 threads by the limit of 2,048 threads.
-        assert min(16, 64 // max(kernel.barriers, 1)) == expected["blocks_128"]
+        assert min(16, 64 // (kernel.barriers or 1)) == expected["blocks_128"]
 
 
 @pytest.mark.parametrize("assembler", ["ptxas", "ptxas-blackwell"])
