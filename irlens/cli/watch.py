@@ -16,8 +16,8 @@ from irlens.model.capture import Capture
 from irlens.model.code import CodeComparison, CodeComparisons
 from irlens.model.errors import IrlensError
 from irlens.model.text import plural, printable_line
-from irlens.render.view.changes import verdict
 from irlens.render.view.code import code_summary
+from irlens.render.view.comparison_verdict import verdict
 from irlens.session.compilation import Compiler
 from irlens.session.reports import report_of
 from irlens.session.session import Session

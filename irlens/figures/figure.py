@@ -19,10 +19,12 @@ _SUFFIXES: dict[Unit, str] = {"us": " µs"}
 
 #: Records that are read from the metadata and the binary, but for what tensor memory takes.
 _OF_BINARY = frozenset({"resources", "occupancy"})
+_OF_LAUNCH = frozenset({"traffic", "roofline", "time"})
 
 #: The kind of record that a figure belongs to: "report", "pipeline", "load", "warp group".
 Scope: TypeAlias = str
 Direction: TypeAlias = Literal["more", "less"]
+Per: TypeAlias = Literal["thread", "CTA"]
 ChangeVerdict: TypeAlias = Literal["better", "worse", "neutral", "unknown"]
 
 
@@ -40,6 +42,8 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         worst_first: The values of a figure that is one of a few words, where some are better than
             others; words that are not among them are neither.
         tolerance: Share of a value by which a change may be noise, and is neither.
+        per: Whose work it is an amount for; where a thread or a CTA does other work on one side of
+            a comparison, a change is neither better nor worse.
         always_shown: Whether a comparison shows it even where it did not change.
         needs: The optional part of the report that it belongs to; figures of such a part are
             compared only where both reports have the part.
@@ -68,6 +72,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     better: Direction | None = None
     worst_first: tuple[str, ...] = ()
     tolerance: float = 0.0
+    per: Per | None = None
     always_shown: bool = False
     needs: str = ""
     in_baseline: bool = False
@@ -94,6 +99,11 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     def field(self) -> str:
         """Path within the record of its scope: "achieved_stages", "occupancy.waves"."""
         return self.path.rpartition("[].")[2]
+
+    @property
+    def of_launch(self) -> bool:
+        """Whether it is about a whole launch, with its arguments."""
+        return self.needs in _OF_LAUNCH or self.field in ("occupancy.waves", "occupancy.tail")
 
     @property
     def of_binary(self) -> bool:

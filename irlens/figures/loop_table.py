@@ -39,7 +39,7 @@ PIPELINES: Final = (
         "arrived; where the tensor core computes asynchronously, the most at once meanwhile.",
     ),
     Figure(
-        path="pipelines[].bytes_in_flight", title="bytes in flight", unit="bytes",
+        path="pipelines[].bytes_in_flight", per="CTA", title="bytes in flight", unit="bytes",
         importance="some", better="more", always_shown=True,
         documentation="Bytes per CTA still in flight during the compute.",
     ),
@@ -54,7 +54,8 @@ PIPELINES: Final = (
         documentation="Width of one asynchronous copy instruction.",
     ),
     Figure(
-        path="pipelines[].bytes_per_iteration", title="bytes per iteration", unit="bytes",
+        path="pipelines[].bytes_per_iteration", per="CTA", title="bytes per iteration",
+        unit="bytes",
         importance="some",
         documentation="Bytes that a CTA copies per iteration, bytes that threads share counted "
         "once.",
@@ -126,35 +127,38 @@ PIPELINES: Final = (
 
 LOADS: Final = (
     Figure(
-        path="loads[].state", title="state", unit="word", importance="much",
+        path="loads[].state", per="CTA", title="state", unit="word", importance="much",
         worst_first=("in place", "registers", "asynchronous"),
         documentation="How the load gets its data: asynchronous, ahead in registers, or in place.",
     ),
     Figure(
-        path="loads[].iterations_ahead", title="iterations ahead", unit="count", importance="some",
+        path="loads[].iterations_ahead", per="CTA", title="iterations ahead", unit="count",
+        importance="some",
         better="more",
         documentation="Iterations between the load's issue and the use of its data.",
     ),
     Figure(
-        path="loads[].widest_access_bytes", title="widest access", unit="bytes", importance="some",
+        path="loads[].widest_access_bytes", per="CTA", title="widest access", unit="bytes",
+        importance="some",
         better="more",
         documentation="Upper bound of one thread's access, by layout and contiguity.",
     ),
     Figure(
-        path="loads[].bytes_per_iteration", title="bytes per iteration", unit="bytes",
+        path="loads[].bytes_per_iteration", per="CTA", title="bytes per iteration", unit="bytes",
         importance="little",
         documentation="Bytes of the tile per CTA, as if nothing were masked off.",
     ),
     Figure(
-        path="loads[].buffer_copies", title="buffer copies", unit="count", importance="little",
+        path="loads[].buffer_copies", per="CTA", title="buffer copies", unit="count",
+        importance="little",
         documentation="Tiles that the shared-memory buffer behind the load holds.",
     ),
     Figure(
-        path="loads[].shape", title="shape", unit="word", importance="little",
+        path="loads[].shape", per="CTA", title="shape", unit="word", importance="little",
         documentation="Shape of the tile; empty for a single value.",
     ),
     Figure(
-        path="loads[].element", title="element", unit="word", importance="little",
+        path="loads[].element", per="CTA", title="element", unit="word", importance="little",
         documentation="Element type of the tile, such as f16.",
     ),
 )  # fmt: skip

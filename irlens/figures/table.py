@@ -28,7 +28,8 @@ _FIT: Final = (
         documentation="Resident warps per SM over the most that an SM can hold, 0 to 1.",
     ),
     Figure(
-        path="occupancy.blocks_per_sm", title="blocks per SM", unit="count", importance="some",
+        path="occupancy.blocks_per_sm", per="CTA", title="blocks per SM", unit="count",
+        importance="some",
         better="more", in_baseline=True, sweep="blocks_per_sm", amd="workgroups per {}",
         documentation="CTAs resident on one SM at the same time; 0 if the kernel cannot launch.",
     ),
@@ -36,7 +37,8 @@ _FIT: Final = (
 
 _REGISTERS_AND_MEMORY: Final = (
     Figure(
-        path="resources.registers", title="registers", unit="count", importance="some",
+        path="resources.registers", per="thread", title="registers", unit="count",
+        importance="some",
         better="less", always_shown=True, in_baseline=True, sweep="registers", column=2,
         consumes="registers",
         documentation="32-bit registers allocated per thread, read from the machine code.",
@@ -58,13 +60,14 @@ _REGISTERS_AND_MEMORY: Final = (
         documentation="Scalar registers that the compiler spills.",
     ),
     Figure(
-        path="resources.shared_dynamic_bytes", title="shared memory", short="shared", unit="bytes",
+        path="resources.shared_dynamic_bytes", per="CTA", title="shared memory", short="shared",
+        unit="bytes",
         importance="some", better="less", always_shown=True, in_baseline=True, column=4, amd="LDS",
         consumes="shared_memory",
         documentation="Shared memory per CTA that is allocated at launch.",
     ),
     Figure(
-        path="resources.shared_static_bytes", title="static shared memory", unit="bytes",
+        path="resources.shared_static_bytes", per="CTA", title="static shared memory", unit="bytes",
         importance="some", better="less", in_baseline=True, amd="static LDS",
         consumes="shared_memory",
         documentation="Shared memory per CTA that is fixed in the binary, reserved bytes excluded.",
@@ -75,28 +78,33 @@ _REGISTERS_AND_MEMORY: Final = (
         documentation="Stack frame per thread.",
     ),
     Figure(
-        path="resources.tensor_memory_columns", title="tensor memory columns", unit="count",
+        path="resources.tensor_memory_columns", per="CTA", title="tensor memory columns",
+        unit="count",
         short="TMEM cols", importance="some", better="less", vendor="nvidia", fact=True,
         documentation="Columns of Blackwell's tensor memory that a CTA allocates, each 128 lanes "
         "of 32 bits.",
     ),
     Figure(
-        path="resources.tensor_memory_bytes", title="tensor memory", short="TMEM", unit="bytes",
+        path="resources.tensor_memory_bytes", per="CTA", title="tensor memory", short="TMEM",
+        unit="bytes",
         better="less", vendor="nvidia", fact=True,
         documentation="Tensor memory that a CTA allocates, in bytes.",
     ),
     Figure(
-        path="resources.vgprs", title="VGPRs", unit="count", importance="some", better="less",
+        path="resources.vgprs", per="thread", title="VGPRs", unit="count", importance="some",
+        better="less",
         in_baseline=True, vendor="amd", consumes="registers",
         documentation="Architectural vector registers per lane.",
     ),
     Figure(
-        path="resources.agprs", title="AGPRs", unit="count", importance="some", better="less",
+        path="resources.agprs", per="thread", title="AGPRs", unit="count", importance="some",
+        better="less",
         in_baseline=True, vendor="amd", consumes="registers",
         documentation="Accumulation registers per lane, which matrix instructions use.",
     ),
     Figure(
-        path="resources.sgprs", title="SGPRs", unit="count", importance="some", better="less",
+        path="resources.sgprs", per="thread", title="SGPRs", unit="count", importance="some",
+        better="less",
         in_baseline=True, vendor="amd",
         documentation="Scalar registers per wave.",
     ),
@@ -132,27 +140,29 @@ _OCCUPANCY: Final = (
         documentation='What "per SM" refers to: an SM, a CU, or a WGP of two CUs.',
     ),
     Figure(
-        path="occupancy.limits.warps", title="blocks allowed by warps", unit="count",
+        path="occupancy.limits.warps", per="CTA", title="blocks allowed by warps", unit="count",
         importance="little", better="more", amd="workgroups allowed by waves",
         documentation="CTAs per SM that the number of warps alone allows.",
     ),
     Figure(
-        path="occupancy.limits.blocks", title="blocks allowed by the SM", unit="count",
+        path="occupancy.limits.blocks", per="CTA", title="blocks allowed by the SM", unit="count",
         importance="little", better="more", amd="workgroups allowed by the {}",
         documentation="CTAs per SM that the hardware supports at all.",
     ),
     Figure(
-        path="occupancy.limits.registers", title="blocks allowed by registers", unit="count",
+        path="occupancy.limits.registers", per="CTA", title="blocks allowed by registers",
+        unit="count",
         importance="little", better="more", amd="workgroups allowed by registers",
         documentation="CTAs per SM that registers alone allow.",
     ),
     Figure(
-        path="occupancy.limits.shared_memory", title="blocks allowed by shared memory",
+        path="occupancy.limits.shared_memory", per="CTA", title="blocks allowed by shared memory",
         unit="count", importance="little", better="more", amd="workgroups allowed by LDS",
         documentation="CTAs per SM that shared memory alone allows.",
     ),
     Figure(
-        path="occupancy.limits.barriers", title="blocks allowed by barriers", unit="count",
+        path="occupancy.limits.barriers", per="CTA", title="blocks allowed by barriers",
+        unit="count",
         importance="little", better="more", amd="workgroups allowed by barriers",
         documentation="CTAs per SM that named barriers alone allow.",
     ),
@@ -160,12 +170,13 @@ _OCCUPANCY: Final = (
 
 _RESERVED_AND_CODE: Final = (
     Figure(
-        path="resources.lds_bytes", title="total LDS", unit="bytes", importance="little",
+        path="resources.lds_bytes", per="CTA", title="total LDS", unit="bytes", importance="little",
         better="less", vendor="amd", consumes="shared_memory",
         documentation="Local data share per workgroup.",
     ),
     Figure(
-        path="resources.shared_reserved_bytes", title="reserved shared memory", unit="bytes",
+        path="resources.shared_reserved_bytes", per="CTA", title="reserved shared memory",
+        unit="bytes",
         importance="little", better="less", amd="reserved LDS",
         documentation="Shared memory per CTA that the system reserves for itself.",
     ),
@@ -197,7 +208,8 @@ _WARP_GROUPS: Final = (
         documentation="Warps in the group.",
     ),
     Figure(
-        path="warp_groups[].registers", title="registers", unit="count", importance="some",
+        path="warp_groups[].registers", per="thread", title="registers", unit="count",
+        importance="some",
         documentation="Registers per thread while the group runs its part, as setmaxnreg sets "
         "them.",
     ),
@@ -210,7 +222,8 @@ def _pressure(stage: str, vendor: Vendor) -> tuple[Figure, Figure]:
     counted = "virtual registers" if is_virtual else "registers"
     return (
         Figure(
-            path=f"pressure.{stage}.peak", title=f"live {counted} in {stage}", unit="count",
+            path=f"pressure.{stage}.peak", per="thread", title=f"live {counted} in {stage}",
+            unit="count",
             # Next to the registers allocated: do more of them hold a value?
             always_shown=machine_code,
             importance="little" if is_virtual else "some", better="less",
@@ -220,7 +233,7 @@ def _pressure(stage: str, vendor: Vendor) -> tuple[Figure, Figure]:
             f"{', before the allocation of registers' if is_virtual else ''}.",
         ),
         Figure(
-            path=f"pressure.{stage}.predicates", title=f"live predicates in {stage}",
+            path=f"pressure.{stage}.predicates", per="thread", title=f"live predicates in {stage}",
             unit="count", importance="little", better="less", needs=f"pressure.{stage}",
             vendor=vendor,
             consumes="registers",
@@ -231,24 +244,26 @@ def _pressure(stage: str, vendor: Vendor) -> tuple[Figure, Figure]:
 
 _SHARED_MEMORY: Final = (
     Figure(
-        path="memory.total_bytes", title="shared memory at launch", unit="bytes", better="less",
+        path="memory.total_bytes", per="CTA", title="shared memory at launch", unit="bytes",
+        better="less",
         needs="memory", amd="LDS at launch", consumes="shared_memory",
         documentation="Dynamic shared memory of a CTA: buffers at the peak plus scratch.",
     ),
     Figure(
-        path="memory.buffers_bytes", title="shared memory of all buffers", unit="bytes",
+        path="memory.buffers_bytes", per="CTA", title="shared memory of all buffers", unit="bytes",
         better="less", needs="memory", amd="LDS of all buffers", consumes="shared_memory",
         documentation="Sum of all shared-memory buffers; buffers that are never live together "
         "share space.",
     ),
     Figure(
-        path="memory.peak_bytes", title="shared memory of buffers at the peak", unit="bytes",
+        path="memory.peak_bytes", per="CTA", title="shared memory of buffers at the peak",
+        unit="bytes",
         importance="little", better="less", needs="memory", amd="LDS of buffers at the peak",
         consumes="shared_memory",
         documentation="The most bytes of shared-memory buffers live at the same time.",
     ),
     Figure(
-        path="memory.remainder_bytes", title="scratch in shared memory", unit="bytes",
+        path="memory.remainder_bytes", per="CTA", title="scratch in shared memory", unit="bytes",
         importance="little", better="less", needs="memory", amd="scratch in LDS",
         consumes="shared_memory",
         documentation="Shared memory beyond the buffers' peak: scratch of operations, alignment "
@@ -342,7 +357,8 @@ _SUMMARIES: Final = (
         documentation="Bytes in flight per SM during the compute, of the loop with the fewest.",
     ),
     Figure(
-        path="summary.live_registers", title="live registers before allocation", unit="count",
+        path="summary.live_registers", per="thread", title="live registers before allocation",
+        unit="count",
         better="less", sweep="live_registers", compute=derived.live_registers,
         documentation="Peak of live 32-bit registers per thread in ptx, where they are virtual, or "
         "in amdgcn.",

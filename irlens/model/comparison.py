@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from irlens.model.config import Config, Target
+from irlens.model.estimate import Bound
 from irlens.model.report import Finding, Multiprocessor
 from irlens.model.source import SourceLocation
 
@@ -19,6 +20,8 @@ Value: TypeAlias = bool | int | float | str | None
 Unit: TypeAlias = Literal["count", "bytes", "ratio", "factor", "us", "word"]
 Weight: TypeAlias = Literal["much", "some", "little"]
 Presence: TypeAlias = Literal["both", "appeared", "gone"]
+Outcome: TypeAlias = Literal["better", "worse", "same", "neither"]
+Decider: TypeAlias = Literal["launch", "errors", "time", "figures", "findings"]
 
 WEIGHTS: tuple[Weight, ...] = ("much", "some", "little")
 
@@ -34,6 +37,10 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
         label: The settings that tell it apart from the other sides: "num_stages=4"; "before" or
             "after" where no setting does.
         multiprocessor: "SM", "CU" or "WGP"; ``None`` where the occupancy is unknown.
+        refusal: The limit of one CTA that it exceeds, in words; "" where it can launch, or that is
+            unknown.
+        estimate_us: The estimated time of its launch, in microseconds; ``None`` if unknown.
+        bound: What that is bound by.
     """
 
     kernel: str
@@ -42,6 +49,9 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     config: Config
     label: str
     multiprocessor: Multiprocessor | None = None
+    refusal: str = ""
+    estimate_us: float | None = None
+    bound: Bound | None = None
 
 
 class Delta(msgspec.Struct, frozen=True, kw_only=True):
@@ -136,20 +146,54 @@ class LineDelta(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TimeRatio(msgspec.Struct, frozen=True, kw_only=True):
-    """The estimated time on the second side over that on the first, of one problem on one GPU.
+    """The estimated time on the second side over that on the first, of one problem.
 
     Attributes:
         ratio: The ratio of both estimates.
         low: The ratio of both times is at least so much in nine of ten cases, together with
-            ``high``. What is wrong alike in both estimates cancels.
+            ``high``. Of two configurations of one kernel on one GPU, what is wrong alike in both
+            estimates cancels; otherwise the errors of both count.
         high: It is at most so much.
         noise: Whether the estimates are too near to tell which side is the faster.
+        moved_by: The unit whose part moved the time the most; ``None`` where that is unknown.
+        parts: What each unit alone would take, in microseconds, on both sides; the largest first.
     """
 
     ratio: float
     low: float
     high: float
     noise: bool
+    moved_by: Bound | None = None
+    parts: list[Delta] = []
+
+    @property
+    def is_likely(self) -> bool:
+        """Whether the range holds a change of the other direction, too."""
+        return self.low < 1 < self.high
+
+
+class ComparisonVerdict(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether the second side is better, and by what.
+
+    Attributes:
+        outcome: "better" or "worse"; "same" where the times are within noise of each other, or
+            nothing changed; "neither" where what changed does not say.
+        by: What decides: whether a side can launch; errors, such as an access out of bounds; the
+            estimated times, where both are known; otherwise the figures, then the findings.
+        likely: Whether the range of the predicted time holds the other outcome, too.
+        because: Figures that changed and that the time's change comes from, by their path in the
+            report.
+        despite: Figures that changed against it.
+        no_time: Why there is no time to decide by, and what would give it; "" where there is one,
+            or a side cannot launch.
+    """
+
+    outcome: Outcome
+    by: Decider
+    likely: bool = False
+    because: list[str] = []
+    despite: list[str] = []
+    no_time: str = ""
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -173,7 +217,10 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
         regain: Where occupancy was lost, changes that would regain it:
             "8 fewer registers/thread: 1 → 2 blocks/SM (50 %)".
         time_ratio: Predicted change of the launch's time; ``None`` where either time is unknown,
-            or the kernels, the GPUs or the arguments differ.
+            or the arguments differ.
+        not_judged: Figures that mean something else on either side, and are neither better nor
+            worse: why, by their path in the report.
+        verdict: Whether the second side is better, and by what.
         setting: The settings that tell the pair apart from other pairs of its kernel and target:
             "num_stages=4"; "" where none do.
     """
@@ -191,6 +238,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     not_compared_because: dict[str, str] = {}
     regain: list[str] = []
     time_ratio: TimeRatio | None = None
+    not_judged: dict[str, str] = {}
+    verdict: ComparisonVerdict = ComparisonVerdict(outcome="same", by="figures")
     setting: str = ""
 
 

@@ -13,6 +13,8 @@ from irlens.model.memory import LoopLoad, SharedBuffer
 from irlens.model.report import NextStep, Occupancy, Pipeline, PipelineLoad, Refusal, Report
 from irlens.model.text import count, percent, plural, size
 
+#: What gives a time where a GPU's has not been measured.
+_OTHER_GPU = ": -t h100 estimates it on another GPU"
 _AMD_LIMITS = {"warps": "waves", "blocks": "workgroups", "shared_memory": "LDS"}
 
 
@@ -250,3 +252,19 @@ def describe_buffer(buffer: SharedBuffer) -> str:
     if buffer.copies > 1 and buffer.bytes % buffer.copies == 0:
         return f"{buffer.copies} × {size(buffer.bytes // buffer.copies)} {shape} at {place}"
     return f"{size(buffer.bytes)} {shape} at {place}"
+
+
+def describe_missing_time(report: Report) -> str:
+    """Return why a report has no time, and what gives it; "" where it has one or cannot launch."""
+    time, target, occupancy = report.time, report.target, report.occupancy
+    if (time is not None and time.estimate_us) or (occupancy and not occupancy.launchable):
+        return ""
+    launch = "traffic" if report.traffic is None else "time"
+    reason = report.unknown.get(launch) or (time.reason if time is not None else "")
+    if target is not None and target.vendor == "amd":
+        return reason if launch == "traffic" and reason else f"{reason or 'unknown'}{_OTHER_GPU}"
+    if target is not None and target.product is None:
+        return "; ".join(
+            filter(None, (reason, "which GPU is unknown: -t names one, such as -t h100"))
+        )
+    return reason or "it is not read from this capture"

@@ -7,8 +7,8 @@ from textual.content import Content
 from irlens.model.comparison import Comparison
 from irlens.model.text import printable_line
 from irlens.render.options import Options
-from irlens.render.view.changes import verdict
 from irlens.render.view.comparison import pair_view
+from irlens.render.view.comparison_verdict import verdict
 from irlens.render.view.nodes import Headline, NextSteps, Node, Section, Table
 from irlens.tui import nodes
 from irlens.tui.drawing import BOLD, DIM, beside, lines

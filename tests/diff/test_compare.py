@@ -24,7 +24,8 @@ from irlens.model.report import (
 )
 from irlens.model.resources import Resources, WarpGroup
 from irlens.model.source import SourceLocation
-from irlens.render.view.changes import changes, verdict
+from irlens.render.view.changes import changes
+from irlens.render.view.comparison_verdict import verdict
 
 SOFTMAX = Path(__file__).parents[2] / "samples" / "reports" / "softmax-h100.json"
 
@@ -304,7 +305,7 @@ class TestWarpGroups:
             replace(softmax, pipelines=[replace(softmax.pipelines[0], warp_group=name)])
             for name in ("default", "partition1")
         )
-        assert verdict(compare(before, after)).phrases[0].text == "run by default → partition1"
+        assert "run by default → partition1" in verdict(compare(before, after)).words
 
     def test_what_is_known_of_one_side_only_is_left_out(self, softmax: Report) -> None:
         known = replace(softmax, warp_groups=groups(("default", 4, 232), ("partition0", 1, 24)))
@@ -339,13 +340,19 @@ def mirrored(found: Comparison) -> Comparison:
 
     ratio = found.time_ratio
     if ratio is not None:
-        ratio = replace(ratio, ratio=1 / ratio.ratio, low=1 / ratio.high, high=1 / ratio.low)
+        ratio = replace(
+            ratio, ratio=1 / ratio.ratio, low=1 / ratio.high, high=1 / ratio.low,
+            parts=[turn(each) for each in ratio.parts],
+        )  # fmt: skip
+    other = {"better": "worse", "worse": "better"}
+    outcome = other.get(found.verdict.outcome, found.verdict.outcome)
     swap = {"both": "both", "appeared": "gone", "gone": "appeared"}
     return replace(
         found,
         before=found.after,
         after=found.before,
         time_ratio=ratio,
+        verdict=replace(found.verdict, outcome=outcome),
         figures=[turn(each) for each in found.figures],
         loops=[
             replace(loop, presence=swap[loop.presence], deltas=[turn(each) for each in loop.deltas])
@@ -366,6 +373,8 @@ def mirrored(found: Comparison) -> Comparison:
 def anonymous(found: Comparison) -> Comparison:
     """Without what is told of one side alone: a loop's mechanism, what would regain occupancy.
 
+    And without reasons, which are words about either side.
+
     And without the last digits of the ratio, which divisions round.
     """
     loops: list[LoopDelta] = [replace(loop, kind=None) for loop in found.loops]
@@ -373,7 +382,10 @@ def anonymous(found: Comparison) -> Comparison:
     if ratio is not None:
         digits = {name: round(getattr(ratio, name), 12) for name in ("ratio", "low", "high")}
         ratio = replace(ratio, **digits)
-    return replace(found, loops=loops, code={}, regain=[], time_ratio=ratio)
+    return replace(
+        found, loops=loops, code={}, regain=[], time_ratio=ratio,
+        verdict=replace(found.verdict, no_time=""), not_judged=dict.fromkeys(found.not_judged, ""),
+    )  # fmt: skip
 
 
 def test_the_mirror_of_a_comparison_is_the_comparison_of_the_mirror(

@@ -10,7 +10,8 @@ from irlens.model.estimate import TimeEstimate
 from irlens.model.report import Report
 from irlens.render.options import Options
 from irlens.render.text import render
-from irlens.render.view.changes import changes, verdict
+from irlens.render.view.changes import changes
+from irlens.render.view.comparison_verdict import verdict
 
 replace = msgspec.structs.replace
 
@@ -44,7 +45,7 @@ def test_estimates_that_are_near_each_other_are_no_news(
     assert found.time_ratio is not None
     assert found.time_ratio.noise
     assert verdict(found).tone == "neutral"
-    assert "time" not in words(found)
+    assert words(found).startswith(f"no change in time: {before:.3g} µs → {after:.3g} µs")
     (row,) = (each for each in changes(found) if each.path == "time.estimate_us")
     assert (row.tone, row.change, row.changed) == ("neutral", "within 3 %", False)
     assert "within 3 %" in written(found)
@@ -56,12 +57,14 @@ def test_estimates_that_are_near_each_other_are_no_news(
 def test_a_change_has_a_range(softmax: Report, after: float, tone: str) -> None:
     found = between(softmax, 100.0, after)
     assert verdict(found).tone == tone
-    assert "estimated time 100 µs" in words(found)
+    more = {72.0: "28 % less time", 110.0: "likely 10 % more time"}[after]
+    assert words(found).startswith(f"{more}: 100 µs → {after:.0f}")
     ratio = found.time_ratio
     assert ratio is not None
     assert not ratio.noise
     assert ratio.low < ratio.ratio < ratio.high
-    assert f"about {after / 100:.2f} × ({ratio.low:.2f} to {ratio.high:.2f})" in written(found)
+    assert f"({ratio.low:.2f} to {ratio.high:.2f} ×)" in " ".join(written(found).split())
+    assert ratio.is_likely == ("likely" in more)
 
 
 def test_the_ratio_of_two_configurations_is_surer_than_either_time(softmax: Report) -> None:
@@ -84,9 +87,22 @@ def test_a_gpu_that_was_not_measured_has_a_wider_range(softmax: Report) -> None:
     assert other.low < known.low < known.high < other.high
 
 
-def test_other_problems_and_gpus_have_no_ratio(softmax: Report) -> None:
+def test_other_problems_have_no_ratio(softmax: Report) -> None:
     first = timed(softmax, 100.0)
     other = replace(first, config=replace(first.config, args={"n_cols": 1}))
-    elsewhere = timed(softmax, 100.0, "h100")
-    for each in (other, elsewhere, replace(first, kernel="other"), replace(first, time=None)):
+    for each in (other, replace(first, time=None)):
         assert compare(first, each).time_ratio is None
+
+
+def test_the_errors_of_other_gpus_and_kernels_do_not_cancel(softmax: Report) -> None:
+    """Of two estimates that share neither kernel nor GPU, both may be wrong in their own way."""
+    first = timed(softmax, 100.0)
+    known = between(softmax, 100.0, 72.0).time_ratio
+    faster = timed(softmax, 72.0)
+    for each in (timed(softmax, 72.0, "h100"), replace(faster, kernel="other")):
+        found = compare(first, each).time_ratio
+        assert found is not None
+        assert known is not None
+        assert found.ratio == pytest.approx(0.72)
+        assert found.low < known.low < known.high < found.high
+        assert found.high < 0.72 * 1.35 / 0.78, "both at their worst at once is rarer still"

@@ -157,7 +157,7 @@ class TestShort:
         text = COMPARISONS_WRITER(match(self.many(120, 0), self.many(120, 2)), Options())
         assert_inert(text)
         assert_short(text)
-        assert "! **120 of 120 differ · 120 worse**" in text
+        assert "**120 of 120 differ · 120 without change in time**" in text
         assert "\n… and 70 more rows\n" in text
         shown = text.count("<details>")
         left = re.search(r"… and (\d+) more sections", text)

@@ -16,7 +16,7 @@ from irlens.model.source import SourceLocation
 from irlens.model.traffic import Traffic
 from irlens.render import Options, render
 from irlens.render.view.changes import changes
-from irlens.render.view.changes import verdict as verdict_on_change
+from irlens.render.view.comparison_verdict import verdict as verdict_on_change
 from irlens.render.view.nodes import Run
 from irlens.render.view.verdict import next_steps, verdict, verdicts
 from irlens.report import inspect
@@ -176,8 +176,12 @@ def test_a_comparison_says_in_words_colour_and_sign_what_it_is(
     found = verdict_on_change(comparisons.pairs[0])
     assert found.tone == tone
     assert found.phrases[0].tone == tone
-    assert found.phrases[0].text.startswith(f"{tone}: occupancy ")
+    more = {"worse": "likely 42 % more time: 62.5 µs → 88.7 µs", "better": "likely 30 % less time"}
+    assert found.phrases[0].text.startswith(more[tone])
     assert other not in found.words
+    moved = {"worse": "53.2 µs → 82.6 µs: blocks per SM 2 → 1", "better": "blocks per SM 1 → 2"}
+    assert found.phrases[1].text.startswith("latency ")
+    assert found.phrases[1].text.endswith(moved[tone])
     ansi = render("text", "comparisons", comparisons, Options(color=True, width=120))
     colour = {"worse": "31", "better": "32"}[tone]
     assert f"\x1b[{colour}m{found.phrases[0].text}\x1b[0m" in ansi
@@ -187,14 +191,14 @@ def test_a_comparison_says_in_words_colour_and_sign_what_it_is(
     style = {"worse": "bad", "better": "good"}[tone]
     assert f'<span class="state {style}">{points}</span>' in page
     markdown = render("markdown", "comparisons", comparisons, Options())
-    assert f": {points[-1]} {tone}: occupancy" in markdown
+    assert f": {points[-1]} {more[tone]}" in markdown
 
 
 def test_a_change_for_the_better_and_one_for_the_worse_are_neither() -> None:
     occupied = replace(OCCUPANCY, theoretical=0.5)
     shallow = pipeline(achieved_stages=3, verdict="shallower")
-    before = replace(SOFTMAX, occupancy=occupied)
-    after = replace(SOFTMAX, pipelines=[shallow])
+    before = replace(SOFTMAX, occupancy=occupied, time=None)
+    after = replace(SOFTMAX, pipelines=[shallow], time=None)
     found = verdict_on_change(match([before], [after]).pairs[0])
     assert found.tone == "neutral"
     assert "better: occupancy 50 % → 100 %" in found.words
@@ -204,7 +208,7 @@ def test_a_change_for_the_better_and_one_for_the_worse_are_neither() -> None:
 def test_registers_of_two_vendors_are_neither_better_nor_worse() -> None:
     pair = against_first([SOFTMAX, report("softmax-mi300x")]).pairs[0]
     assert "registers 30 → 34" in verdict_on_change(pair).words
-    assert "worse: stages achieved 4 → 2" in verdict_on_change(pair).words
+    assert "worse: verdict pipelined → shallower" in verdict_on_change(pair).words
     tones = {each.path: each.tone for each in changes(pair)}
     assert tones["resources.registers"] == "neutral"
     assert tones["occupancy.blocks_per_sm"] == "neutral", "as many waves as the CU holds"
@@ -212,7 +216,8 @@ def test_registers_of_two_vendors_are_neither_better_nor_worse() -> None:
 
 def test_words_have_a_direction_too() -> None:
     loop = pipeline(verdict="not pipelined", achieved_stages=None)
-    pair = match([SOFTMAX], [replace(SOFTMAX, pipelines=[loop])]).pairs[0]
+    untimed = replace(SOFTMAX, time=None)
+    pair = match([untimed], [replace(untimed, pipelines=[loop])]).pairs[0]
     assert verdict_on_change(pair).words.startswith("worse: verdict pipelined → not pipelined")
 
 

@@ -2,19 +2,20 @@
 
 from collections import Counter
 from collections.abc import Hashable, Iterable
-from math import exp, log
 
-from irlens import gpus
+import msgspec
+
 from irlens.diff.report.figure_deltas import figure_deltas, mix_deltas
 from irlens.diff.report.left_out import LeftOut
 from irlens.diff.report.loops import loop_deltas
+from irlens.diff.report.meanings import not_judged
 from irlens.diff.report.source_lines import LinePair, LinePairs, align, line_deltas
-from irlens.model.comparison import Comparison, FindingDelta, Side, TimeRatio
-from irlens.model.errors import UnknownNameError
-from irlens.model.estimate import RESOLUTION
+from irlens.diff.report.times import same_problem, time_ratio
+from irlens.figures.judging import judge
+from irlens.model.comparison import Comparison, FindingDelta, Side
 from irlens.model.label import labels
 from irlens.model.report import SEVERITIES, Finding, Report, Severity
-from irlens.model.terms import Terms
+from irlens.model.terms import Terms, describe_missing_time
 
 __all__ = ["compare", "side"]
 
@@ -44,7 +45,7 @@ def compare(
     mix = mix_deltas(before, after, left_out)
     lines = line_deltas(before, after, pairs)
     mentioned = {str(loop.source) for loop in loops} | {str(line.source) for line in lines}
-    return Comparison(
+    pair = Comparison(
         before=side(before, first or "before"),
         after=side(after, second or "after"),
         different=(
@@ -66,8 +67,10 @@ def compare(
         not_compared=sorted(left_out.reasons),
         not_compared_because=dict(sorted(left_out.reasons.items())),
         regain=_regain(before, after),
-        time_ratio=_time_ratio(before, after),
+        time_ratio=time_ratio(before, after),
+        not_judged=not_judged(before, after, figures),
     )
+    return msgspec.structs.replace(pair, verdict=judge(pair, _no_time(pair, before, after)))
 
 
 def _regain(before: Report, after: Report) -> list[str]:
@@ -81,46 +84,36 @@ def _regain(before: Report, after: Report) -> list[str]:
     return [words.step(step, second) for step in second.next_step]
 
 
-def _time_ratio(before: Report, after: Report) -> TimeRatio | None:
-    """Return the estimated time on the second side over that on the first.
-
-    ``None`` where either is unknown, or the sides are not two configurations of one kernel, with
-    the same arguments and on the same GPU, which is what the error of a ratio was measured of.
-    """
-    first, second = before.time, after.time
-    if first is None or second is None or not first.estimate_us or not second.estimate_us:
-        return None
-    if _problem(before) != _problem(after) or before.target is None:
-        return None
-    try:
-        timing = gpus.find(before.target.name).timing
-    except UnknownNameError:  # a report of another version
-        return None
-    if timing is None:
-        return None
-    ratio = second.estimate_us / first.estimate_us
-    error = timing.ratio_error * (1 + abs(log(ratio)))
-    return TimeRatio(
-        ratio=ratio,
-        low=ratio / exp(error),
-        high=ratio * exp(error),
-        noise=max(ratio, 1 / ratio) <= 1 + RESOLUTION,
-    )
-
-
-def _problem(report: Report) -> tuple[object, ...]:
-    return report.kernel, report.target, report.config.args
+def _no_time(pair: Comparison, before: Report, after: Report) -> str:
+    """Return why there is no time to compare, and what would give it."""
+    if pair.time_ratio is not None:
+        return ""
+    sides = ((pair.before, before), (pair.after, after))
+    reasons = {
+        side.label: reason for side, each in sides if (reason := describe_missing_time(each))
+    }
+    if not reasons:
+        same = same_problem(before, after)
+        return "" if same else "times are not compared: the sides have other arguments"
+    label, reason = next(iter(reasons.items()))
+    whose = f" ({label})" if len(reasons) == 1 and before != after else ""
+    return f"time{whose} unknown: {reason}"
 
 
 def side(report: Report, label: str) -> Side:
     """Return a report as one side of a comparison."""
+    occupancy = report.occupancy
+    refusals = occupancy.refusals if occupancy is not None else []
     return Side(
         kernel=report.kernel,
         target=report.target,
         triton_version=report.triton_version,
         config=report.config,
         label=label,
-        multiprocessor=report.occupancy.multiprocessor if report.occupancy else None,
+        multiprocessor=occupancy.multiprocessor if occupancy is not None else None,
+        refusal="; ".join(map(Terms(report).refusal, refusals)),
+        estimate_us=report.time.estimate_us if report.time is not None else None,
+        bound=report.time.bound if report.time is not None else None,
     )
 
 

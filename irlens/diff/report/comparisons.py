@@ -1,6 +1,7 @@
 """Compares many reports: set against set, or several against the first."""
 
 from collections.abc import Hashable, Iterator, Sequence
+from math import log
 
 import msgspec
 
@@ -98,10 +99,20 @@ def _content(report: Report) -> Hashable:
 
 
 def _largest_change_first(pair: Comparison) -> tuple[object, ...]:
+    """Sort key: what launches or has errors, then by time, then by the weight of what changed."""
     moved = [each for each in pair.figures if each.moved]
     moved += [each for loop in pair.loops for each in loop.deltas if each.moved]
     weight = min((WEIGHTS.index(each.weight) for each in moved), default=len(WEIGHTS))
-    return not pair.different, weight, -len(moved), pair.before.kernel, pair.before.label
+    time = pair.time_ratio
+    return (
+        not pair.different,
+        pair.verdict.by not in ("launch", "errors"),
+        -abs(log(time.ratio)) if time is not None and not time.noise else 0.0,
+        weight,
+        -len(moved),
+        pair.before.kernel,
+        pair.before.label,
+    )
 
 
 def _sides(reports: Sequence[Report]) -> list[Side]:

@@ -13,13 +13,14 @@ from irlens.model.source import SourceLocation
 from irlens.model.sweep import Sweep
 from irlens.model.text import count
 from irlens.render.options import Kind, Options
-from irlens.render.view.changes import describe, finding_state, full_title, verdict
+from irlens.render.view.changes import describe, finding_state, full_title
 from irlens.render.view.check_verdicts import (
     Verdict,
     budget_verdict,
     movement_verdict,
     problem_severity,
 )
+from irlens.render.view.comparison_verdict import verdict
 
 #: A finding against the other side of a comparison, in SARIF's words.
 State: TypeAlias = Literal["new", "absent", "updated"]

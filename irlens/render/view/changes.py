@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from irlens import figures
 from irlens.figures import Scope
+from irlens.figures.judging import judge_figure
 from irlens.model.code import CodeComparison
 from irlens.model.comparison import (
     WEIGHTS,
@@ -17,24 +18,15 @@ from irlens.model.comparison import (
     Weight,
 )
 from irlens.model.config import Vendor
-from irlens.model.text import count, percent, plural
-from irlens.render.view.nodes import SIGNS, Fact, Headline, Run, Text, Tone, phrases, text
+from irlens.model.text import percent, plural
+from irlens.render.view.nodes import SIGNS, Fact, Run, Text, Tone, phrases, text
 
-_IN_VERDICT = 3
-_BLOCKS_PER_SM = "occupancy.blocks_per_sm"
-#: In the verdict even though they decide nothing by themselves.
-_FOREMOST = frozenset({"resources.registers", "resources.shared_dynamic_bytes"})
+#: What leads any list of changes, where it is known.
+_FIRST = ("occupancy.launchable", "run.matches_reference", "time.estimate_us")
 _TONES: dict[figures.ChangeVerdict, Tone] = {
     "better": "better", "worse": "worse", "neutral": "neutral", "unknown": "unknown",
 }  # fmt: skip
-#: Registers and memories of two vendors are not the same things, nor are the requests of their
-#: warps, or sectors and cache lines.
-_OF_A_VENDOR = (
-    "resources.", "pressure.", "memory.",
-    "traffic.load_", "traffic.store_", "traffic.ideal_",
-)  # fmt: skip
 _JUDGED: frozenset[Tone] = frozenset({"better", "worse"})
-_STATE_TONES: dict[str, Tone] = {"new": "worse", "gone": "better"}
 
 
 class Change(NamedTuple):
@@ -73,7 +65,11 @@ class Change(NamedTuple):
 
 
 def change_of(
-    delta: Delta, sides: Sequence[Side] = (), scope: Scope = "report", suffix: str = ""
+    delta: Delta,
+    sides: Sequence[Side] = (),
+    scope: Scope = "report",
+    suffix: str = "",
+    direction: figures.ChangeVerdict | None = None,
 ) -> Change:
     """Return a figure on both sides, in the terms of the sides' vendor.
 
@@ -82,6 +78,7 @@ def change_of(
         sides: Whose it is.
         scope: The record that its path starts from.
         suffix: Appended to its title.
+        direction: Whether it changed for the better; by default, by the figure alone.
     """
     vendor = _vendor(sides)
     figure = figures.get(delta.path, scope)
@@ -89,9 +86,8 @@ def change_of(
         figures.format_value(value, delta.unit) if figure is None else figure.format(value, vendor)
         for value in (delta.before, delta.after)
     )
-    vendors = {side.target.vendor for side in sides if side.target}
-    alike = len(vendors) <= 1 or not delta.path.startswith(_OF_A_VENDOR)
-    verdict = figure and alike and figures.better_or_worse(figure, delta.before, delta.after)
+    if direction is None and figure is not None:
+        direction = figures.better_or_worse(figure, delta.before, delta.after)
     noise = figure is not None and figures.is_noise(figure, delta.before, delta.after)
     change = figures.format_change(delta.before, delta.after, delta.unit)
     return Change(
@@ -102,7 +98,7 @@ def change_of(
         change=f"within {percent(figure.tolerance)}" if figure and noise else change,
         weight=delta.weight,
         changed=delta.moved and not noise,
-        tone=_TONES[verdict or "neutral"],
+        tone=_TONES[direction or "neutral"],
     )
 
 
@@ -136,27 +132,22 @@ def _vendor(sides: Sequence[Side]) -> Vendor | None:
 
 def changes(comparison: Comparison) -> list[Change]:
     """Return every figure of both sides and of their pipelines: what matters most first."""
-    both = (comparison.before, comparison.after)
     of_loops = [
-        change_of(delta, both, "pipeline", _which(loop, comparison.loops))
+        _judged(comparison, delta, loop, _which(loop, comparison.loops))
         for loop in comparison.loops
         if loop.what == "pipeline" and loop.presence == "both"
         for delta in loop.deltas
     ]
-    of_report = [change_of(delta, both) for delta in comparison.figures]
-    if _keeps_occupancy(comparison):
-        # Fewer CTAs that are larger, and hold as many warps, are not worse.
-        of_report = [
-            each._replace(tone="neutral") if each.path == _BLOCKS_PER_SM else each
-            for each in of_report
-        ]
-    return _weightiest_first([*of_loops, *of_report])
+    of_report = [_judged(comparison, delta) for delta in comparison.figures]
+    return weightiest_first([*of_loops, *of_report])
 
 
-def _keeps_occupancy(comparison: Comparison) -> bool:
-    return any(
-        each.path == "occupancy.theoretical" and not each.moved for each in comparison.figures
-    )
+def _judged(
+    comparison: Comparison, delta: Delta, loop: LoopDelta | None = None, suffix: str = ""
+) -> Change:
+    scope = "report" if loop is None else loop.what
+    direction = judge_figure(comparison, delta, figures.get(delta.path, scope), loop)
+    return change_of(delta, (comparison.before, comparison.after), scope, suffix, direction)
 
 
 def main_changes(comparison: Comparison) -> list[Change]:
@@ -171,11 +162,10 @@ def minor_changes(comparison: Comparison) -> list[Change]:
 
 def load_changes(comparison: Comparison) -> list[tuple[str, list[Change]]]:
     """Return the changes of each load that both sides have, by its place."""
-    both = (comparison.before, comparison.after)
     return [
         (
             str(loop.source or "no source"),
-            _weightiest_first([change_of(delta, both, "load") for delta in loop.changes]),
+            weightiest_first([_judged(comparison, delta, loop) for delta in loop.changes]),
         )
         for loop in comparison.loops
         if loop.what == "load" and loop.presence == "both"
@@ -199,76 +189,6 @@ def one_sided(comparison: Comparison) -> list[str]:
     return phrases
 
 
-def verdict(comparison: Comparison) -> Headline:
-    """Return a comparison in a line: "worse: occupancy 50 % → 25 % · 1 finding new".
-
-    The figures of the greatest weight among those that changed decide on the whole; where some of
-    them are better and others worse, it is neither.
-    """
-    if not comparison.different:
-        known = " in what both sides have" if comparison.not_compared else ""
-        return Headline((Run(f"no difference{known}"),))
-    changed = [each for each in main_changes(comparison) if each.changed]
-    if not changed:
-        changed = [
-            each._replace(name=f"{each.name} of the load at {place}")
-            for place, of_load in load_changes(comparison)
-            for each in of_load
-            if each.weight != "little"
-        ]
-    foremost = [
-        each
-        for each in changed
-        if (each.weight == "much" or each.path in _FOREMOST)
-        and figures.UNKNOWN not in (each.before, each.after)
-    ]
-    # What two vendors count differently comes last, and may have no room.
-    foremost.sort(key=lambda each: each.tone not in _JUDGED and each.path not in _FOREMOST)
-    phrases = _grouped((foremost or changed)[:_IN_VERDICT])
-    phrases += map(Run, one_sided(comparison)[:_IN_VERDICT])
-    if _keeps_occupancy(comparison):
-        phrases.append(Run("occupancy unchanged"))
-    found = _finding_phrases(comparison)
-    if not changed and not found:
-        phrases.append(Run("only minor figures changed"))
-    decisive = [each.tone for each in changed if each.weight == "much"]
-    tones = _JUDGED.intersection(decisive) or _JUDGED.intersection(
-        [*(each.tone for each in changed), *(each.tone for each in found)]
-    )
-    tone: Tone = "neutral"
-    if len(tones) == 1:
-        tone = "better" if "better" in tones else "worse"
-    return Headline((*phrases, *found), tone)
-
-
-def _grouped(changed: Sequence[Change]) -> list[Run]:
-    """Return changes as phrases; those that are better, and those that are worse, say so."""
-    groups: dict[Tone, list[str]] = {}
-    for each in changed:
-        groups.setdefault(each.tone, []).append(each.arrow)
-    return [
-        Run(f"{tone}: {', '.join(arrows)}" if tone in _JUDGED else ", ".join(arrows), tone)
-        for tone, arrows in groups.items()
-    ]
-
-
-def _finding_phrases(comparison: Comparison) -> list[Run]:
-    """Return how many findings are new, gone or changed; a new note is not worse."""
-    phrases = []
-    for state in ("new", "gone", "changed"):
-        of_state = [each for each in comparison.findings if finding_state(each) == state]
-        severe = any(
-            finding.severity != "note"
-            for each in of_state
-            for finding in (each.before, each.after)
-            if finding is not None
-        )
-        if of_state:
-            tone = _STATE_TONES.get(state, "neutral") if severe else "neutral"
-            phrases.append(Run(f"{plural(len(of_state), 'finding')} {state}", tone))
-    return phrases
-
-
 def about_registers(comparison: Comparison) -> str:
     """Return what allocated and live registers say together; "" where that is nothing."""
     known = {each.path: each for each in comparison.figures}
@@ -282,6 +202,20 @@ def about_registers(comparison: Comparison) -> str:
         f"stayed at {peak.after}" if live.change == 0 else f"fell: {peak.before} → {peak.after}"
     )
     return f"{more} allocated per thread, while the peak of live registers {stayed}"
+
+
+def not_judged(comparison: Comparison) -> tuple[Fact, ...]:
+    """Return the figures that changed and mean something else on either side, by the reason."""
+    alike: dict[str, list[str]] = {}
+    for each in changes(comparison):
+        figure = figures.get(each.path, "report" if "." in each.path else "pipeline")
+        reason = comparison.not_judged.get(figure.path) if figure is not None else None
+        if reason is not None and each.changed and each.weight != "little":
+            alike.setdefault(reason, []).append(each.name)
+    return tuple(
+        Fact("" if index else "Not judged", text(Run(", ".join(names))), (phrases(reason),))
+        for index, (reason, names) in enumerate(alike.items())
+    )
 
 
 def not_compared(comparison: Comparison) -> tuple[Fact, ...]:
@@ -350,21 +284,6 @@ def _arch(side: Side) -> str:
     return side.target.arch if side.target else "an unknown target"
 
 
-def summary(comparisons: Comparisons) -> Headline:
-    """Return many comparisons in a line: "2 of 7 differ · 1 worse · 1 added"."""
-    verdicts = [verdict(pair).tone for pair in comparisons.pairs if pair.different]
-    phrases = [Run(f"{count(len(verdicts))} of {count(len(comparisons.pairs))} differ")]
-    for tone in ("better", "worse"):
-        if number := verdicts.count(tone):
-            phrases.append(Run(f"{count(number)} {tone}", tone))
-    partly = sum(bool(pair.not_compared) and not pair.different for pair in comparisons.pairs)
-    if partly:
-        phrases.append(Run(f"{count(partly)} compared in part"))
-    phrases += [Run(f"{count(len(alone))} {what}") for what, alone in unpaired(comparisons)]
-    tones = _JUDGED.intersection(verdicts)
-    return Headline(tuple(phrases), next(iter(tones)) if len(tones) == 1 else "neutral")
-
-
 def unpaired(comparisons: Comparisons) -> list[tuple[str, Sequence[Side]]]:
     """Return the sides without a counterpart, by what to call them."""
     known = (
@@ -376,8 +295,15 @@ def unpaired(comparisons: Comparisons) -> list[tuple[str, Sequence[Side]]]:
     return [(what, alone) for what, alone in known if alone]
 
 
-def _weightiest_first(rows: Sequence[Change]) -> list[Change]:
-    return sorted(rows, key=lambda row: (not row.changed, WEIGHTS.index(row.weight)))
+def weightiest_first(rows: Sequence[Change]) -> list[Change]:
+    """Sort by what changed and by weight, after what decides: whether it launches, and the time."""
+    ranks = {path: rank for rank, path in enumerate(_FIRST)}
+    return sorted(
+        rows,
+        key=lambda row: (
+            ranks.get(row.path, len(ranks)), not row.changed, WEIGHTS.index(row.weight)
+        ),
+    )  # fmt: skip
 
 
 def _which(loop: LoopDelta, loops: Sequence[LoopDelta]) -> str:

@@ -25,16 +25,16 @@ from irlens.render.view.changes import (
     main_changes,
     minor_changes,
     not_compared,
+    not_judged,
     one_sided,
     row_tone,
     sides,
     signed_change,
-    summary,
     title,
     unpaired,
-    verdict,
 )
 from irlens.render.view.code import code_summary
+from irlens.render.view.comparison_verdict import summary, verdict
 from irlens.render.view.drawings import place_of
 from irlens.render.view.findings import delta_items
 from irlens.render.view.launch_time import predicted_time
@@ -121,6 +121,8 @@ def _pair(pair: Comparison, options: Options) -> Iterator[Node]:
             yield Facts((Fact("Registers", text(registers)),))
         if time := predicted_time(pair.time_ratio):
             yield Facts((time,))
+        if neither := not_judged(pair):
+            yield Facts(neither)
         if pair.regain:
             yield Items(tuple(map(text, pair.regain)), label="To regain occupancy")
         yield from _minor(pair)

@@ -60,12 +60,24 @@ def time_fact(report: Report) -> Fact | None:
 
 
 def predicted_time(time: TimeRatio | None) -> Fact | None:
-    """Return the predicted change of a time with its range; ``None`` where it may be noise."""
-    if time is None or time.noise:
+    """Return the parts of both sides' times that matter; ``None`` where the times are unknown."""
+    if time is None or not time.parts:
         return None
-    ratio, low, high = (f"{value:.2f}" for value in (time.ratio, time.low, time.high))
-    whole = text("about ", Run(f"{ratio} ×", "strong"), f" ({low} to {high})")
-    return Fact("Time", whole, key=KEY)
+    sides = [(each.path, float(each.before or 0), float(each.after or 0)) for each in time.parts]
+    least = _LEAST * max(max(before, after) for _, before, after in sides)
+    shown = [
+        f"{NAMES.get(name, name)} {_moved(before, after)}"
+        for name, before, after in sides[:_MOST]
+        if max(before, after) >= least
+    ]
+    whole = text("by unit alone: ", Run(shown[0], "strong"))
+    return Fact("Time", whole, (phrases(*shown[1:]),) if shown[1:] else (), key=KEY)
+
+
+def _moved(before: float, after: float) -> str:
+    """Return "53.2 µs → 82.6 µs", or the second where they are within noise."""
+    same = max(before, after) <= min(before, after) * (1 + RESOLUTION)
+    return microseconds(after) if same else f"{microseconds(before)} → {microseconds(after)}"
 
 
 def time_section(report: Report) -> Section | None:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 
 from irlens import figures
-from irlens.model.comparison import WEIGHTS, Comparison
+from irlens.model.comparison import Comparison
 from irlens.model.text import plural
 from irlens.render.view.changes import (
     Change,
@@ -12,14 +12,14 @@ from irlens.render.view.changes import (
     main_changes,
     row_tone,
     signed_change,
-    verdict,
+    weightiest_first,
 )
+from irlens.render.view.comparison_verdict import in_short, verdict
 from irlens.render.view.findings import delta_items, merge
 from irlens.render.view.nodes import (
     SIGNS,
     Column,
     Findings,
-    Headline,
     Node,
     Row,
     Run,
@@ -29,6 +29,8 @@ from irlens.render.view.nodes import (
     row,
     text,
 )
+
+_TIME = "time.estimate_us"
 
 
 def sides_tables(pairs: Sequence[Comparison]) -> Iterator[Node]:
@@ -64,9 +66,9 @@ def _sides(pairs: Sequence[Comparison]) -> Iterator[Row]:
     """Yield a row for each figure: its first value, then the others and how far they changed."""
     known = [{change.name: change for change in changes(pair)} for pair in pairs]
     main = [change for pair in pairs for change in main_changes(pair)]
-    order = sorted(main, key=lambda each: (not each.changed, WEIGHTS.index(each.weight)))
+    order = weightiest_first(main)
     firsts = {change.name: change for change in reversed(order)}
-    yield row("overall", "", *(_sign(verdict(pair)) for pair in pairs))
+    yield row("overall", "", *map(_overall, pairs))
     for name in dict.fromkeys(change.name for change in order):
         cells = (
             _after(each[name]) if name in each else _absent(firsts[name], pair, each)
@@ -94,16 +96,18 @@ def _absent(change: Change, pair: Comparison, known: Collection[str]) -> Text:
     return text(Run(figures.UNCHANGED if compared else figures.UNKNOWN, "dim"))
 
 
-def _sign(verdict: Headline) -> Text:
-    word = verdict.tone if verdict.tone in ("better", "worse") else "mixed"
-    sign = SIGNS.get(verdict.tone, "·")
-    return text(Run(f"{word} {sign}", verdict.tone))
+def _overall(pair: Comparison) -> Text:
+    tone = verdict(pair).tone
+    sign = SIGNS.get(tone, "")
+    return text(Run(f"{in_short(pair)} {sign}".strip(), tone))
 
 
 def _after(change: Change) -> Text:
     """A figure of another side, and how far it changed."""
     if figures.UNKNOWN in (change.before, change.after):
         return text(Run(change.after, "dim"))
+    if not change.changed and change.path == _TIME:
+        return text(Run(f"{change.after} {figures.UNCHANGED}", "dim"))
     if not change.changed:
         return text(Run(figures.UNCHANGED, "dim"))
     changed = signed_change(change._replace(change=change.change.removesuffix(" B")))

@@ -1,0 +1,102 @@
+"""The predicted change of a launch's time: its range, and which unit moved it."""
+
+from math import exp, hypot, log
+from typing import cast
+
+from irlens import gpus
+from irlens.diff.report.figure_deltas import delta
+from irlens.gpus.timing import Timing
+from irlens.model.comparison import Delta, TimeRatio
+from irlens.model.errors import UnknownNameError
+from irlens.model.estimate import RESOLUTION, Bound, TimeEstimate
+from irlens.model.report import Report
+
+#: Of the norm that combines the parts of a time, where the GPU's own is unknown.
+_EXPONENT = 2.0
+
+
+def time_ratio(before: Report, after: Report) -> TimeRatio | None:
+    """Return the estimated time on the second side over that on the first.
+
+    ``None`` where either is unknown, or the arguments differ.
+    """
+    first, second = before.time, after.time
+    if first is None or second is None or not first.estimate_us or not second.estimate_us:
+        return None
+    if not same_problem(before, after):
+        return None
+    ratio = second.estimate_us / first.estimate_us
+    timing = _timing(before)
+    below, above = _errors(before, after, ratio, timing)
+    return TimeRatio(
+        ratio=ratio,
+        low=ratio / exp(below),
+        high=ratio * exp(above),
+        noise=max(ratio, 1 / ratio) <= 1 + RESOLUTION,
+        moved_by=_moved_by(first, second, timing.exponent if timing else _EXPONENT),
+        parts=_parts(first, second),
+    )
+
+
+def same_problem(before: Report, after: Report) -> bool:
+    """Whether both sides compute the same, as far as arguments say: of two kernels, tensors."""
+    if before.kernel == after.kernel:
+        return before.config.args == after.config.args
+    ours, theirs = (
+        sorted(value for value in each.config.args.values() if isinstance(value, str))
+        for each in (before, after)
+    )
+    return ours == theirs
+
+
+def _timing(report: Report) -> Timing | None:
+    try:
+        return gpus.find(report.target.name).timing if report.target is not None else None
+    except UnknownNameError:  # a report of another version
+        return None
+
+
+def _errors(
+    before: Report, after: Report, ratio: float, timing: Timing | None
+) -> tuple[float, float]:
+    """Return how far the logarithm of the ratio may be too high, and too low.
+
+    How wrong the ratio of two configurations of one kernel on one GPU is was measured. The errors
+    of other estimates are taken as independent.
+    """
+    if (before.kernel, before.target) == (after.kernel, after.target) and timing is not None:
+        error = timing.ratio_error * (1 + abs(log(ratio)))
+        return error, error
+    below, above = zip(*map(_range, (before.time, after.time)), strict=True)
+    return hypot(above[0], below[1]), hypot(below[0], above[1])
+
+
+def _range(time: TimeEstimate | None) -> tuple[float, float]:
+    """Return how far the logarithm of a time may be below and above that of its estimate."""
+    if time is None or not time.estimate_us or not time.low_us or not time.high_us:
+        return 0.0, 0.0
+    return log(time.estimate_us / time.low_us), log(time.high_us / time.estimate_us)
+
+
+def _moved_by(before: TimeEstimate, after: TimeEstimate, exponent: float) -> Bound | None:
+    """Return the unit whose change has the largest share in the change of the whole.
+
+    The whole is the norm of its parts: what is not busy for long hardly matters.
+    """
+    assert before.estimate_us is not None
+    assert after.estimate_us is not None
+    sign = 1 if after.estimate_us > before.estimate_us else -1
+    moved = {
+        name: sign * (part**exponent - before.parts[name] ** exponent)
+        for name, part in after.parts.items()
+        if name in before.parts
+    }
+    most = max(moved, key=lambda name: (moved[name], name), default=None)
+    return cast(Bound, most) if most is not None and moved[most] > 0 else None
+
+
+def _parts(before: TimeEstimate, after: TimeEstimate) -> list[Delta]:
+    """Return the parts of both sides, the largest first."""
+    common = [name for name in before.parts if name in after.parts]
+    common.sort(key=lambda name: (-max(before.parts[name], after.parts[name]), name))
+    return [delta(name, before.parts[name], after.parts[name], "us", "some") for name in common]

@@ -1,0 +1,260 @@
+"""The verdict on a comparison in a line, led by time; the same words in every format and screen.
+
+Can both sides launch; how the estimated time changes, with its range and what binds it; what moved
+it; then the findings. Figures decide only where there is no time, and the line says what gives one.
+"""
+
+from collections.abc import Iterator, Sequence
+from math import log
+
+from irlens import figures
+from irlens.model.comparison import Comparison, Comparisons, TimeRatio
+from irlens.model.estimate import Bound
+from irlens.model.text import count, percent, plural
+from irlens.render.view.changes import (
+    Change,
+    changes,
+    finding_state,
+    full_title,
+    load_changes,
+    main_changes,
+    one_sided,
+    unpaired,
+)
+from irlens.render.view.launch_time import NAMES
+from irlens.render.view.memory_traffic import microseconds
+from irlens.render.view.nodes import Headline, Run, Tone
+
+_IN_VERDICT, _CODES = 3, 2
+#: In the verdict even though they decide nothing by themselves.
+_FOREMOST = frozenset({"resources.registers", "resources.shared_dynamic_bytes"})
+_JUDGED: frozenset[Tone] = frozenset({"better", "worse"})
+_ORDER: tuple[Tone, ...] = ("worse", "better", "neutral")
+_STATE_TONES: dict[str, Tone] = {"new": "worse", "gone": "better"}
+#: From this ratio on a time is a multiple of the other.
+_MULTIPLE = 2.0
+
+
+def verdict(pair: Comparison) -> Headline:
+    """Return a comparison in a line: "29 % less time: 318 → 226 µs … · 1 finding gone"."""
+    if not pair.different:
+        known = " in what both sides have" if pair.not_compared else ""
+        return Headline((Run(f"no difference{known}"),))
+    tones: dict[str, Tone] = {"better": "better", "worse": "worse"}
+    match pair.verdict.by:
+        case "launch":
+            phrases = list(_launch(pair))
+        case _ if pair.before.refusal and pair.after.refusal:
+            phrases = [Run(f"cannot launch, before or after: {pair.after.refusal}", "bad")]
+            phrases += _of_figures(pair)
+        case "errors":
+            phrases = [*_errors(pair), *_time(pair)]
+        case "time":
+            phrases = list(_time(pair))
+        case _:
+            phrases = list(_of_figures(pair))
+    if pair.verdict.no_time:
+        phrases.append(Run(pair.verdict.no_time, "unknown"))
+    return Headline(tuple(phrases), tones.get(pair.verdict.outcome, "neutral"))
+
+
+def in_short(pair: Comparison) -> str:
+    """Return the verdict in a few words: "29 % less time", "no longer launches", "worse"."""
+    decided = pair.verdict
+    if decided.by == "launch":
+        return "no longer launches" if pair.after.refusal else "can launch now"
+    if decided.by == "time" and pair.time_ratio is not None:
+        return change_of_time(pair.time_ratio)
+    words = {"same": "no difference", "neither": "neither better nor worse"}
+    return words.get(decided.outcome, decided.outcome)
+
+
+def change_of_time(time: TimeRatio) -> str:
+    """Return "29 % less time", "likely 9 % more time", "2.4 × the time", "no change in time"."""
+    if time.noise:
+        return "no change in time"
+    likely = "likely " if time.is_likely else ""
+    if time.ratio >= _MULTIPLE:
+        return f"{likely}{time.ratio:.2g} × the time"
+    more = "less" if time.ratio < 1 else "more"
+    return f"{likely}{percent(round(abs(time.ratio - 1), 2))} {more} time"
+
+
+def _launch(pair: Comparison) -> Iterator[Run]:
+    before, after = pair.before, pair.after
+    if after.refusal:
+        yield Run(f"no longer launches: {after.refusal}", "bad")
+        if before.estimate_us is not None:
+            yield Run(f"took about {microseconds(before.estimate_us)}")
+    else:
+        yield Run("can launch now", "better")
+        if after.estimate_us is not None:
+            bound = f", bound by {NAMES[after.bound]}" if after.bound is not None else ""
+            yield Run(f"takes about {microseconds(after.estimate_us)}{bound}")
+    yield from _findings(pair)
+
+
+def _errors(pair: Comparison) -> Iterator[Run]:
+    """Yield that results became wrong or right, and the errors that are new or gone."""
+    for each in main_changes(pair):
+        if each.path == "run.matches_reference" and each.changed:
+            words = "no longer matches" if each.tone == "worse" else "matches"
+            yield Run(f"{words} the reference", each.tone)
+    for delta in pair.findings:
+        state = finding_state(delta)
+        error = delta.after if state == "new" else delta.before if state == "gone" else None
+        if error is not None and error.severity == "error":
+            yield Run(f"{error.code} {state}: {error.message}", _STATE_TONES[state])
+
+
+def _time(pair: Comparison) -> Iterator[Run]:
+    """Yield how the time changes, what moved it, and the findings."""
+    time, decided = pair.time_ratio, pair.verdict
+    before, after = pair.before.estimate_us, pair.after.estimate_us
+    if time is None or before is None or after is None:
+        yield from _findings(pair)
+        return
+    phrase = f"{change_of_time(time)}: {microseconds(before)} → {microseconds(after)}"
+    phrase += "" if time.noise else f" ({time.low:.2f} to {time.high:.2f} ×)"
+    tone: Tone = "neutral" if time.noise else "better" if time.ratio < 1 else "worse"
+    yield Run(phrase + _bounds(pair.before.bound, pair.after.bound), tone)
+    causes, against = (list(_arrows(pair, paths)) for paths in (decided.because, decided.despite))
+    if not time.noise and time.moved_by is not None:
+        part = next(each for each in time.parts if each.path == time.moved_by)
+        values = " → ".join(microseconds(float(each or 0)) for each in (part.before, part.after))
+        moved = f"{NAMES[time.moved_by]} {values}"
+        despite = f", despite {', '.join(against)}" if against else ""
+        yield Run(f"{moved}: {', '.join(causes)}{despite}" if causes else moved)
+    if not causes:
+        # What changed, without a claim that it is the cause.
+        yield from (Run(each.arrow) for each in _foremost(pair) if not each.path.startswith("time"))
+        yield from map(Run, one_sided(pair)[:_IN_VERDICT])
+    yield from _findings(pair)
+
+
+def _bounds(before: Bound | None, after: Bound | None) -> str:
+    if after is None:
+        return ""
+    other = f", before by {NAMES[before]}" if before not in (None, after) else ""
+    return f", bound by {NAMES[after]}{other}"
+
+
+def _arrows(pair: Comparison, paths: Sequence[str]) -> Iterator[str]:
+    """Yield "blocks per SM 1 → 2" for each path, once where several loops changed alike."""
+    for path in paths:
+        field = path.removeprefix("pipelines[].")
+        moved = [each for each in changes(pair) if each.path == field and each.changed]
+        once = {(each.before, each.after): each for each in reversed(moved)}
+        if len(once) == 1:
+            only = moved[0]._replace(name=moved[0].name.partition(",")[0])
+            yield only.arrow
+        else:
+            yield from (each.arrow for each in moved[:1])
+
+
+def _of_figures(pair: Comparison) -> Iterator[Run]:
+    """Yield the figures of the greatest weight among those that changed, then the findings."""
+    foremost = _foremost(pair)
+    yield from _grouped(foremost)
+    yield from map(Run, one_sided(pair)[:_IN_VERDICT])
+    if "occupancy.theoretical" in {e.path for e in pair.figures if not e.moved}:
+        yield Run("occupancy unchanged")
+    found = list(_findings(pair))
+    if not foremost and not found:
+        yield Run("only minor figures changed")
+    yield from found
+
+
+def _foremost(pair: Comparison) -> list[Change]:
+    changed = [each for each in main_changes(pair) if each.changed]
+    if not changed:
+        changed = [
+            each._replace(name=f"{each.name} of the load at {place}")
+            for place, of_load in load_changes(pair)
+            for each in of_load
+            if each.weight != "little"
+        ]
+    foremost = [
+        each
+        for each in changed
+        if (each.weight == "much" or each.path in _FOREMOST)
+        and figures.UNKNOWN not in (each.before, each.after)
+    ]
+    # What two vendors count differently comes last, and may have no room.
+    foremost.sort(key=lambda each: each.tone not in _JUDGED and each.path not in _FOREMOST)
+    return (foremost or changed)[:_IN_VERDICT]
+
+
+def _grouped(changed: Sequence[Change]) -> Iterator[Run]:
+    """Yield changes as phrases; those that are better, and those that are worse, say so."""
+    groups: dict[Tone, list[str]] = {}
+    for each in changed:
+        groups.setdefault(each.tone, []).append(each.arrow)
+    for tone, arrows in groups.items():
+        listed = ", ".join(arrows)
+        yield Run(f"{tone}: {listed}" if tone in _JUDGED else listed, tone)
+
+
+def _findings(pair: Comparison) -> Iterator[Run]:
+    """Yield how many findings are new, gone or changed; a new note is not worse."""
+    for state in ("new", "gone", "changed"):
+        found = [
+            finding
+            for each in pair.findings
+            if finding_state(each) == state and (finding := each.after or each.before) is not None
+        ]
+        if not found:
+            continue
+        severe = any(finding.severity != "note" for finding in found)
+        # Where time decides, a finding is no verdict of its own.
+        judged = severe and pair.verdict.by in ("figures", "findings")
+        codes = list(dict.fromkeys(finding.code for finding in found))
+        named = ", ".join(codes[:_CODES]) + (", …" if len(codes) > _CODES else "")
+        tone = _STATE_TONES.get(state, "neutral") if judged else "neutral"
+        yield Run(f"{plural(len(found), 'finding')} {state} ({named})", tone)
+
+
+def summary(comparisons: Comparisons) -> Headline:
+    """Return many comparisons in a line: "2 of 7 differ · 1 slower: … · 1 added"."""
+    pairs = [pair for pair in comparisons.pairs if pair.different]
+    phrases = [Run(f"{count(len(pairs))} of {count(len(comparisons.pairs))} differ")]
+    groups: dict[tuple[str, Tone], list[Comparison]] = {}
+    for pair in pairs:
+        if (kind := _kind(pair)) is not None:
+            groups.setdefault(kind, []).append(pair)
+    for (words, tone), group in sorted(groups.items(), key=lambda each: _ORDER.index(each[0][1])):
+        phrases.append(Run(f"{count(len(group))} {words}{_largest(group, comparisons)}", tone))
+    partly = sum(bool(pair.not_compared) and not pair.different for pair in comparisons.pairs)
+    if partly:
+        phrases.append(Run(f"{count(partly)} compared in part"))
+    phrases += [Run(f"{count(len(alone))} {what}") for what, alone in unpaired(comparisons)]
+    tones = _JUDGED.intersection(tone for _, tone in groups)
+    return Headline(tuple(phrases), next(iter(tones)) if len(tones) == 1 else "neutral")
+
+
+def _kind(pair: Comparison) -> tuple[str, Tone] | None:
+    """Return what a pair counts as: "slower", "faster", "worse", "better"; ``None`` for neither."""
+    decided = pair.verdict
+    if decided.by == "time" and decided.outcome == "same":
+        return "without change in time", "neutral"
+    if decided.outcome not in ("better", "worse"):
+        return None
+    tone: Tone = "better" if decided.outcome == "better" else "worse"
+    if decided.by == "time":
+        return ("faster" if tone == "better" else "slower"), tone
+    return in_short(pair), tone
+
+
+def _largest(pairs: Sequence[Comparison], comparisons: Comparisons) -> str:
+    """Return the pair of the largest change in time, by what tells it from the others."""
+    known = [
+        (abs(log(time.ratio)), pair)
+        for pair in pairs
+        if (time := pair.time_ratio) is not None and not time.noise and pair.verdict.by == "time"
+    ]
+    if not known:
+        return ""
+    _, pair = max(known, key=lambda each: each[0])
+    name = pair.after.label if comparisons.against_first else full_title(pair)
+    most = "" if len(pairs) == 1 else "up to "
+    return f" ({most}{in_short(pair)}: {name})"
