@@ -11,16 +11,13 @@ import msgspec
 
 from irlens.model.sweep import Sweep, Timing, Trial
 from irlens.model.text import percent
-from irlens.render.html import charts
-from irlens.render.html.markup import Markup, tag
+from irlens.render.svg import standalone
 from irlens.render.view.nodes import Plot
 from irlens.render.view.sizes import size_plot
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 SAMPLES = ROOT / "samples"
-#: Width of a plot, height of its key, and pixels between the key's entries.
-_WIDTH, _KEY, _ENTRY = 664, 26, 110
 #: Times that differ by less are level.
 _LEVEL = 0.03
 
@@ -169,32 +166,6 @@ def plot(found: Sweep) -> Plot:
     return drawn
 
 
-def picture(drawn: Plot) -> str:
-    """Return a plot as a file of its own: with its key, its colors and a ground of its own."""
-    markup = charts.draw(drawn)
-    assert markup is not None
-    drawing = markup[markup.index("<svg") : markup.index("</svg>")].partition(">")[2]
-    html = ROOT / "irlens" / "render" / "html"
-    colors = (html / "page.css").read_text().partition("* {")[0]
-    rules = (html / "charts.css").read_text()
-    return tag(
-        "svg",
-        tag("style", Markup(colors + rules)),
-        tag("rect", width="100%", height="100%", fill="var(--card)"),
-        tag("g", *_key(drawn), class_="chart"),
-        tag("g", Markup(drawing), class_="chart", transform=f"translate(0 {_KEY})"),
-        xmlns="http://www.w3.org/2000/svg", viewBox=f"0 0 {_WIDTH} {260 + _KEY}",
-        width=_WIDTH, height=260 + _KEY, role="img", aria_label=drawn.described,
-    ) + "\n"  # fmt: skip
-
-
-def _key(drawn: Plot) -> Iterator[Markup]:
-    for index, each in enumerate(drawn.lines):
-        left = 52 + _ENTRY * index
-        yield charts.path([(left, 14), (left + 22, 14)], class_=f"line line-{index}")
-        yield charts.label(left + 28, 18, each.name, class_="start")
-
-
 HEAD = """---
 hide: [toc]
 ---
@@ -336,7 +307,7 @@ def _share(trial: Trial) -> str:
 def files() -> dict[str, str]:
     """Return the page and its plots: their text by path in this folder."""
     names = ("softmax", "matmul", "vector_add", "attention", "attention_causal")
-    plots = {f"images/measured-{name}.svg": picture(plot(sweep(name))) for name in names}
+    plots = {f"images/measured-{name}.svg": standalone([plot(sweep(name))]) for name in names}
     return {"measured.md": page(), **plots}
 
 

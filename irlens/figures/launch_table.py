@@ -112,12 +112,12 @@ TIME: Final = (
     ),
     Figure(
         path="time.low_us", title="least estimated time", unit="us", importance="little",
-        better="less", needs="time", tolerance=RESOLUTION,
+        better="less", needs="time", tolerance=RESOLUTION, sweep="time_low",
         documentation="Lower end of the range that holds the time of nine in ten kernels.",
     ),
     Figure(
         path="time.high_us", title="greatest estimated time", unit="us", importance="little",
-        better="less", needs="time", tolerance=RESOLUTION,
+        better="less", needs="time", tolerance=RESOLUTION, sweep="time_high",
         documentation="Upper end of the range that holds the time of nine in ten kernels.",
     ),
     Figure(

@@ -10,9 +10,9 @@ from irlens.render import Kind, Options, build_view
 from irlens.render.text_page import Page, printable_run
 from irlens.render.text_table import GAP, write_table
 from irlens.render.view import nodes
+from irlens.render.view.character_charts import draw_bars, draw_heat_map, draw_plot
 from irlens.render.view.characters import (
     draw_curve,
-    draw_plot,
     draw_staircase,
     draw_strip,
     draw_timeline,
@@ -84,7 +84,7 @@ class _Writer:
             self.node(child, inner)
 
     def node(self, node: nodes.Node, indent: int) -> None:
-        """Print a node; code and scatter plots are for media that can link and point."""
+        """Print a node."""
         page = self._page
         match node:
             case nodes.Section():
@@ -101,14 +101,14 @@ class _Writer:
                 self._findings(node)
             case nodes.CodeDiff():
                 self._code_diff(node)
-            case (
-                nodes.Timeline() | nodes.Staircase() | nodes.Curve() | nodes.Strip() | nodes.Plot()
-            ):
-                self._drawing(node, indent)
+            case nodes.Code() | nodes.Overlay():
+                pass  # for media that can link, and that draw two sides over each other
             case nodes.NextSteps():
                 self._next_steps(node)
             case nodes.Headline() | nodes.Settings() | nodes.Phrases() | nodes.Sentence():
                 self._line(node, indent)
+            case _:
+                self._drawing(node, indent)
 
     def _line(
         self, node: nodes.Headline | nodes.Settings | nodes.Phrases | nodes.Sentence, indent: int
@@ -129,11 +129,7 @@ class _Writer:
                 column = _LABEL_WIDTH if label else indent
                 page.flow([text(Run(node.text, node.tone))], first=label, indent=column, prose=True)
 
-    def _drawing(
-        self,
-        node: nodes.Timeline | nodes.Staircase | nodes.Curve | nodes.Strip | nodes.Plot,
-        indent: int,
-    ) -> None:
+    def _drawing(self, node: nodes.Picture, indent: int) -> None:
         width = min(self._page.width - indent, _DRAWING_WIDTH)
         match node:
             case nodes.Timeline():
@@ -146,6 +142,10 @@ class _Writer:
                 rows = draw_strip(node, width)
             case nodes.Plot():
                 rows = draw_plot(node, width, _PLOT)
+            case nodes.HeatMap():
+                rows = draw_heat_map(node, width)
+            case nodes.Bars():
+                rows = [] if node.repeats else draw_bars(node, width)
         for row in rows:
             self._page.row([printable_run(run) for run in row], indent)
 

@@ -9,11 +9,11 @@ from textual.content import Content
 
 from irlens.model.text import plural, printable_line
 from irlens.render.view import nodes
+from irlens.render.view.character_charts import draw_bars, draw_heat_map, draw_plot
 from irlens.render.view.characters import (
     bar,
     cut,
     draw_curve,
-    draw_plot,
     draw_staircase,
     draw_strip,
     draw_timeline,
@@ -115,9 +115,12 @@ def _node(node: nodes.Node, width: int) -> Iterator[Content]:
         case nodes.Findings():
             yield from _rows(_flow(labelled(_lower(node.title)), [node.summary], "", width))
             yield from findings(node.findings, width, indent=_INDENT)
-        case nodes.Timeline() | nodes.Staircase() | nodes.Curve() | nodes.Strip() | nodes.Plot():
+        case nodes.Code() | nodes.CodeDiff() | nodes.NextSteps() | nodes.Section():
+            pass  # code and command lines are for other media
+        case nodes.Overlay():
+            pass  # as are two sides over each other
+        case _:
             yield from drawing(node, width)
-        # Code, scatter plots and command lines are for other media.
 
 
 def _rows(content: Content) -> list[Content]:
@@ -208,9 +211,7 @@ def findings(
         yield from _rows(_flow(first, [nodes.text(finding.message)], "", width))
 
 
-def drawing(
-    node: nodes.Timeline | nodes.Staircase | nodes.Curve | nodes.Strip | nodes.Plot, width: int
-) -> list[Content]:
+def drawing(node: nodes.Picture, width: int) -> list[Content]:
     """Return a drawing; a timeline has fewer iterations where there is no room for all."""
     match node:
         case nodes.Timeline():
@@ -228,6 +229,10 @@ def drawing(
             return contents_of(draw_curve(node, width, _CURVE_HEIGHT))
         case nodes.Plot():
             return contents_of(draw_plot(node, width, _PLOT_HEIGHT))
+        case nodes.HeatMap():
+            return contents_of(draw_heat_map(node, width))
+        case nodes.Bars():
+            return contents_of(draw_bars(node, width))
         case nodes.Strip():
             rows = draw_strip(node, width)
     # A name that is too long goes on beside its fill.

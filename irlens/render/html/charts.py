@@ -1,27 +1,41 @@
-"""Drawings as SVG: timelines, staircases, curves, strips and scatter plots."""
+"""Drawings as SVG: timelines, staircases, curves and strips."""
 
-import math
 from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from irlens.render.html.markup import Content, Markup, join, number, tag
+from irlens.render.html.markup import Content, Markup, join, tag
+from irlens.render.html.plots import figure
+from irlens.render.html.svg import (
+    CHARACTER,
+    NARROW_GUTTER,
+    TICKS_GUTTER,
+    clip,
+    dot,
+    gutter,
+    label,
+    line,
+    path,
+    picture,
+    rectangle,
+    share,
+    stretched,
+    title,
+)
 from irlens.render.view import nodes
 
 _TICKS = 5
-#: Styles of a plot's lines.
-_LINES = 5
 #: A curve has no more points than this.
 _MOST_POINTS = 480
-#: Pixels between two numbers at the steps of a staircase, and beside the kernel's point.
-_ROOM, _ROOM_OF_POINT = {True: 42, False: 20}, 16
-#: Of a timeline: width of an iteration, height of a row, margins.
-_COLUMN, _ROW, _LEFT, _TOP = 46, 17, 62, 22
-#: Of a strip: width, height, height of the bar, pixels that a character of a label takes.
-_WIDTH, _HEIGHT, _BAR, _CHARACTER = 420, 42, 22, 6.4
-_MOST_COPIES = 16
+#: Shares of the width between two numbers at the steps of a staircase, and beside its point.
+_ROOM, _ROOM_OF_POINT = {True: 0.13, False: 0.065}, 0.05
+#: Of a timeline, in pixels: height of a row, and of what is above them.
+_ROW, _TOP = 17, 22
+#: The narrowest picture whose labels have room, in pixels; a strip's height, and its bar's.
+_NARROW = 330
+_STRIP_HEIGHT, _STRIP = 42, 22
+_MOST_COPIES, _LEAST_LABEL = 16, 7
 _NONE = Markup("<p class=note>none</p>")
-_PERCENTS = (0, 25, 50, 75, 100)
 
 
 def draw(node: nodes.Drawing) -> Markup | None:
@@ -35,10 +49,8 @@ def draw(node: nodes.Drawing) -> Markup | None:
             return _curves([node])
         case nodes.Strip():
             return _strip(node) if node.drawn else None
-        case nodes.Scatter():
-            return _scatter(node)
-        case nodes.Plot():
-            return _plot(node)
+        case nodes.Plot() | nodes.Bars() | nodes.HeatMap():
+            return figure(node)
         case nodes.Overlay():
             return _overlay(node)
 
@@ -49,8 +61,8 @@ def _overlay(node: nodes.Overlay) -> Markup:
         case nodes.Curve() as before, nodes.Curve() as after:
             return tag("figure", _curves((before, after)), _keys(node.names))
         case nodes.Staircase() as before, nodes.Staircase() as after:
-            title = tag("figcaption", after.title)
-            return tag("figure", title, _staircases((before, after)), _keys(node.names))
+            caption = tag("figcaption", after.title)
+            return tag("figure", caption, _staircases((before, after)), _keys(node.names))
     sides = (
         tag("figure", tag("figcaption", tag("b", name)), draw(each) if each else _NONE)
         for name, each in zip(node.names, (node.before, node.after), strict=True)
@@ -68,46 +80,59 @@ def _keys(names: tuple[str, str]) -> Markup:
 def _timeline(timeline: nodes.Timeline) -> Markup:
     """A row for each tile: its flight, then its use."""
     rows = len(timeline.tiles) + (timeline.in_flight is not None)
-    width = _LEFT + _COLUMN * (timeline.iterations - timeline.start) + 8
     bottom = _TOP + _ROW * rows
+    span = timeline.iterations - timeline.start
 
-    def x(position: float) -> float:
-        return _LEFT + _COLUMN * (position - timeline.start)
+    def x(position: float) -> str:
+        return share((position - timeline.start) / span)
 
-    drawn: list[Content] = [label(_LEFT - 8, 15, "iteration", class_="end")]
+    drawn: list[Content] = [label(0.0, 15, "iteration", class_="end", dx=-8)]
     for phase in timeline.phases:
         if phase.name != "steady state":
-            span = x(phase.end) - x(phase.start)
-            drawn.append(rectangle(x(phase.start), 4, span, bottom - 2, class_="prologue"))
+            width = share((phase.end - phase.start) / span)
+            drawn.append(rectangle(x(phase.start), 4, width, bottom - 2, class_="prologue"))
             if phase.name == "prologue":
-                drawn.append(label(x(phase.start) + span / 2, 15, phase.name, class_="column"))
+                drawn.append(label(x((phase.start + phase.end) / 2), 15, phase.name))
     for index in range(timeline.iterations):
         drawn.append(line(x(index), 4, x(index), bottom + 2, class_="grid"))
-        drawn.append(label(x(index + 0.5), 15, str(index), class_="column"))
+        drawn.append(label(x(index + 0.5), 15, str(index)))
     for row, tile in enumerate(timeline.tiles):
-        y = _TOP + _ROW * row + 2
-        arrived = tile.used if tile.arrived is None else tile.arrived
-        flight, kept = x(arrived) - x(tile.issued), x(tile.used) - x(arrived)
-        used = (x(tile.done) - x(tile.used)) or 1
-        drawn += [
-            label(_LEFT - 8, y + 10, tile.name, class_="end"),
-            rectangle(x(tile.issued), y + 2, flight, _ROW - 8, class_="flight"),
-            rectangle(x(arrived), y + 2, kept, _ROW - 8, class_="kept") if kept else "",
-            rectangle(x(tile.used) + 1, y, used, _ROW - 4, class_="compute"),
-        ]
+        drawn += _tile(tile, timeline.start, span, _TOP + _ROW * row + 2)
     if timeline.in_flight is not None:
         y = _TOP + _ROW * (rows - 1) + 12
-        drawn.append(label(_LEFT - 8, y, "in flight", class_="end"))
+        drawn.append(label(0.0, y, "in flight", class_="end", dx=-8))
         groups = str(timeline.in_flight)
-        drawn += [label(x(index + 0.4), y, groups) for index in range(timeline.steady)]
-    keys = tag(
+        drawn += [label(x(index + 0.5), y, groups) for index in range(timeline.steady)]
+    names = [tile.name for tile in timeline.tiles] + ["in flight", "iteration"]
+    drawing = picture(
+        bottom + 6, timeline.described, *drawn, left=gutter(names), right=NARROW_GUTTER
+    )
+    return tag("figure", drawing, _timeline_keys(timeline))
+
+
+def _tile(tile: nodes.Tile, start: float, span: float, y: float) -> Iterator[Markup]:
+    """Yield a row: the tile's name, its flight, its wait in registers, its use."""
+    arrived = tile.used if tile.arrived is None else tile.arrived
+
+    def stretch(begin: float, end: float, top: float, height: float, style: str) -> Markup:
+        width = share((end - begin) / span)
+        return rectangle(share((begin - start) / span), top, width, height, class_=style)
+
+    yield label(0.0, y + 10, tile.name, class_="end", dx=-8)
+    yield stretch(tile.issued, arrived, y + 2, _ROW - 8, "flight")
+    if tile.used > arrived:
+        yield stretch(arrived, tile.used, y + 2, _ROW - 8, "kept")
+    yield stretch(tile.used, max(tile.done, tile.used + 0.02), y, _ROW - 4, "compute")
+
+
+def _timeline_keys(timeline: nodes.Timeline) -> Markup:
+    return tag(
         "figcaption",
         tag("span", f"in flight since the {timeline.issued.removesuffix(' issued')} was issued",
             class_="key flight"), " ",
         *((tag("span", timeline.kept, class_="key kept"), " ") if timeline.kept else ()),
         tag("span", timeline.used, class_="key compute"),
     )  # fmt: skip
-    return tag("figure", svg(width, bottom + 6, timeline.described, *drawn), keys)
 
 
 def _staircases(sides: Sequence[nodes.Staircase]) -> Markup:
@@ -115,27 +140,29 @@ def _staircases(sides: Sequence[nodes.Staircase]) -> Markup:
     last = sides[-1]
     frame = Frame(right=max(each.last for each in sides), top=max(each.top for each in sides))
     ticks = binary_ticks if last.binary else whole_ticks
+    areas: list[Content] = []
     shown: list[Content] = []
     for index, stairs in enumerate(sides):
         class_ = _side(index, len(sides))
         if index == len(sides) - 1 or stairs.steps != last.steps:
             corners = [
-                (frame.x(amount), frame.y(blocks))
+                (frame.share(amount), frame.y(blocks))
                 for start, end, blocks in stairs.spans()
                 for amount in (start, end)
             ]
-            shown += _filled(corners, frame, class_=class_)
+            areas += _filled(corners, frame, class_=class_)
         x, y = frame.x(stairs.at), frame.y(stairs.blocks)
         # A staircase falls to the right: its upper right corner has the most room.
         top = frame.y(frame.top) + 12 + 14 * index
         shown += [
             line(x, frame.y(0), x, y, class_=f"drop{class_}"),
             dot(x, y, class_=f"point{class_}"),
-            label(frame.x(frame.right), top, stairs.here, class_=f"point-label end{class_}"),
+            label("100%", top, stairs.here, class_=f"point-label end{class_}"),
         ]
     return frame.svg(
         f"{last.title}; " + _kernels([each.here for each in sides]),
         frame.axes(ticks(int(frame.right)), whole_ticks(int(frame.top)), last.unit),
+        stretched(frame.height, *areas),
         *(_step_labels(last, frame) if len(sides) == 1 else ()),
         *shown,
     )
@@ -154,11 +181,11 @@ def _step_labels(stairs: nodes.Staircase, frame: "Frame") -> Iterator[Markup]:
     """Yield the largest amount of each step, as far as there is room."""
     free = 0.0
     for start, end, blocks in stairs.spans():
-        near = frame.x(end) - frame.x(stairs.at) < _ROOM_OF_POINT
-        at_point = start <= stairs.at < end and near
-        if end != stairs.last and frame.x(end) >= free and not at_point:
-            yield label(frame.x(end), frame.y(blocks) - 4, f"{end - 1:,}", class_="step")
-            free = frame.x(end) + _ROOM[stairs.binary]
+        place = frame.share(end)
+        at_point = start <= stairs.at < end and place - frame.share(stairs.at) < _ROOM_OF_POINT
+        if end != stairs.last and place >= free and not at_point:
+            yield label(frame.x(end), frame.y(blocks) - 4, f"{end - 1:,}")
+            free = place + _ROOM[stairs.binary]
 
 
 def _filled(points: Sequence[tuple[float, float]], frame: "Frame", class_: str) -> list[Markup]:
@@ -175,92 +202,54 @@ def _curves(sides: Sequence[nodes.Curve]) -> Markup:
     last = max(len(curve.values) for curve in sides) - 1
     top = max(max(curve.peak, curve.level or 0) for curve in sides)
     frame = Frame(right=last, top=top)
-    shown = [
-        each
-        for index, curve in enumerate(sides)
-        for each in _one_curve(curve, frame, _side(index, len(sides)), above=index)
-    ]
+    areas: list[Content] = []
+    shown: list[Content] = []
+    for index, curve in enumerate(sides):
+        style = _side(index, len(sides))
+        points = [(frame.share(at), frame.y(value)) for at, value in curve.thinned(_MOST_POINTS)]
+        areas += _filled(points, frame, style)
+        shown += _marks(curve, frame, style, above=index)
     axes = frame.axes(whole_ticks(last), whole_ticks(top), sides[-1].over)
-    return frame.svg("; then ".join(curve.described for curve in sides), axes, *shown)
+    described = "; then ".join(curve.described for curve in sides)
+    return frame.svg(described, axes, stretched(frame.height, *areas), *shown)
 
 
-def _one_curve(curve: nodes.Curve, frame: "Frame", class_: str, *, above: int) -> Iterator[Markup]:
-    points = [(frame.x(index), frame.y(value)) for index, value in curve.thinned(_MOST_POINTS)]
-    yield from _filled(points, frame, class_)
+def _marks(curve: nodes.Curve, frame: "Frame", class_: str, *, above: int) -> Iterator[Markup]:
+    """Yield the level and the peak of a curve."""
     if curve.level is not None:
         level = frame.y(curve.level)
         # The second side's label stands at the other end, where it cannot cover the first's.
-        end = frame.x(frame.right) - 4 if above else frame.x(0) + 4
-        style = "end step" if above else "start step"
-        yield line(frame.x(0), level, frame.x(frame.right), level, class_=f"level{class_}")
-        yield label(end, level - 4, curve.level_name, class_=style)
-    late = frame.x(curve.at) > frame.x(frame.right * 0.6)
+        place, style, dx = ("100%", "end", -4) if above else ("0%", "start", 4)
+        yield line("0%", level, "100%", level, class_=f"level{class_}")
+        yield label(place, level - 4, curve.level_name, class_=style, dx=dx)
+    late = frame.share(curve.at) > 0.6
     x, y = frame.x(curve.at), frame.y(max(curve.values))
     style = f"point-label {'end' if late else 'start'}{class_}"
     yield dot(x, y, class_=f"point{class_}")
-    yield label(
-        x + (-9 if late else 9), max(y - 5, 12), f"{curve.peak:,} {curve.unit}", class_=style
-    )
+    words = f"{curve.peak:,} {curve.unit}"
+    yield label(x, max(y - 5, 12), words, class_=style, dx=-9 if late else 9)
 
 
 def _strip(strip: nodes.Strip) -> Markup:
     """A bar of the whole, cut into its segments, each with a cell for each of its copies."""
-    scale = (_WIDTH - 2) / strip.total
-    x, drawn = 1.0, []
+    x, drawn = 0.0, []
     for segment in strip.segments:
         if not segment.amount:
             continue
-        width = segment.amount * scale
+        width = segment.amount / strip.total
         copies = segment.copies if segment.copies <= _MOST_COPIES else 1
         cell = width / copies
         drawn += [
-            rectangle(x + cell * index, 1, cell - 1, _BAR, tag("title", segment.name),
+            rectangle(share(x + cell * index), 1, share(cell), _STRIP, title(segment.name),
                       class_=segment.kind)
             for index in range(copies)
         ]  # fmt: skip
         name = "scratch" if segment.kind == "scratch" else segment.name
-        if len(name) * _CHARACTER < width:
-            drawn.append(label(x + width / 2, _HEIGHT - 4, name))
+        room = int(width * _NARROW / CHARACTER)
+        if room >= _LEAST_LABEL:
+            drawn.append(label(share(x + width / 2), _STRIP_HEIGHT - 4, clip(name, room)))
         x += width
-    return svg(_WIDTH, _HEIGHT, strip.described, *drawn)
-
-
-def _scatter(scatter: nodes.Scatter) -> Markup:
-    right = max(point.x for point in scatter.points) * 1.05
-    frame = Frame(right=right, top=1, width=640, margins=(46, 18, 16, 34))
-    drawn = (
-        tag("g", tag("title", each.name), dot(frame.x(each.x), frame.y(each.y), class_="point"))
-        for each in scatter.points
-    )
-    shares: list[tuple[float, str]] = [(each / 100, f"{each} %") for each in _PERCENTS]
-    axes = frame.axes(whole_ticks(int(right)), shares, scatter.over)
-    caption = tag("figcaption", scatter.described)
-    return tag("figure", frame.svg(scatter.described, axes, *drawn), caption, class_="scatter")
-
-
-def _plot(plot: nodes.Plot) -> Markup:
-    """Lines over one axis, with a key; every point has its numbers as a title."""
-    frame = Frame(right=1, top=plot.top, width=640, height=260, margins=(52, 18, 16, 34))
-    drawn = []
-    for index, each in reversed(list(enumerate(plot.lines))):
-        points = [(frame.x(plot.position(x)), frame.y(y), x, y) for x, y in each.points]
-        drawn.append(path([(x, y) for x, y, _, _ in points], class_=f"line line-{index % _LINES}"))
-        drawn += [
-            tag(
-                "circle", tag("title", f"{each.name}: {amount:,.4g} {plot.unit} at {at:,.0f}"),
-                cx=x, cy=y, r=2.5, class_=f"line-{index % _LINES}",
-            )
-            for x, y, at, amount in points
-        ]  # fmt: skip
-    ends = dict.fromkeys(plot.ends)
-    ticks = [(plot.position(x), f"{x:,.0f}") for x in ends]
-    axes = frame.axes(ticks, round_ticks(plot.top), f"{plot.over} ({plot.unit} upwards)")
-    keys = (
-        tag("span", each.name, class_=f"key line-{index % _LINES}")
-        for index, each in enumerate(plot.lines)
-    )
-    caption = tag("figcaption", plot.described, " ", join(keys, between=Markup(" ")))
-    return tag("figure", frame.svg(plot.described, axes, *drawn), caption, class_="scatter")
+    return picture(_STRIP_HEIGHT, strip.described, *drawn, left=0, right=0)
 
 
 class Frame(msgspec.Struct, frozen=True, kw_only=True):
@@ -269,85 +258,49 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         right: The largest x.
         top: The largest y; both axes begin at 0.
-        width: Of all, in pixels.
         height: Of all, in pixels.
-        margins: Pixels at the left, right, top and bottom.
+        margins: Pixels at the top and at the bottom.
     """
 
     right: float
     top: float
-    width: int = 420
     height: int = 190
-    margins: tuple[int, int, int, int] = (34, 18, 16, 34)
+    margins: tuple[int, int] = (16, 34)
 
-    def x(self, value: float) -> float:
-        """Return where a value is, in pixels from the left; at most the largest x."""
-        left, right, _, _ = self.margins
-        return left + min(value, self.right) / max(self.right, 1) * (self.width - left - right)
+    def share(self, value: float) -> float:
+        """Return where a value is, as a share (0..1) of the width; at most the largest x."""
+        return min(value, self.right) / max(self.right, 1)
+
+    def x(self, value: float) -> str:
+        """Return the same as a place."""
+        return share(self.share(value))
 
     def y(self, value: float) -> float:
         """Return where a value is, in pixels from the top; at most the largest y."""
-        _, _, top, bottom = self.margins
-        share = min(value, self.top) / max(self.top, 1)
-        return self.height - bottom - share * (self.height - top - bottom)
+        top, bottom = self.margins
+        part = min(value, self.top) / max(self.top, 1)
+        return self.height - bottom - part * (self.height - top - bottom)
 
     def axes(
         self, x_ticks: Sequence[tuple[float, str]], y_ticks: Sequence[tuple[float, str]], title: str
     ) -> Markup:
         """Return both axes: grid lines, tick labels, the title of x."""
-        left, bottom = self.x(0), self.y(0)
         lines = [
             join(
                 [
-                    line(left, self.y(value), self.x(self.right), self.y(value), class_="grid"),
-                    label(left - 6, self.y(value) + 4, text, class_="end"),
+                    line("0%", self.y(value), "100%", self.y(value), class_="grid"),
+                    label("0%", self.y(value) + 4, text, class_="end", dx=-6),
                 ]
             )
             for value, text in y_ticks
         ]
-        lines += [label(self.x(value), bottom + 15, text) for value, text in x_ticks]
-        lines.append(label((left + self.x(self.right)) / 2, self.height - 3, title, class_="title"))
+        lines += [label(self.x(value), self.y(0) + 15, text) for value, text in x_ticks]
+        lines.append(label("50%", self.height - 3, title, class_="title"))
         return join(lines)
 
     def svg(self, described: str, *content: Content) -> Markup:
         """Return the chart; ``described`` is its alternative text."""
-        return svg(self.width, self.height, described, *content)
-
-
-def svg(width: float, height: float, described: str, *content: Content) -> Markup:
-    """Return a picture that scales to the width of its container."""
-    box = f"0 0 {number(width)} {number(height)}"
-    return tag("svg", *content, viewBox=box, role="img", aria_label=described, class_="chart")
-
-
-def path(points: Sequence[tuple[float, float]], *, class_: str, closed: bool = False) -> Markup:
-    """Return a line through points given in pixels."""
-    lines = "L".join(f"{number(x)} {number(y)}" for x, y in points)
-    return tag("path", d=f"M{lines}{'Z' if closed else ''}", class_=class_)
-
-
-def line(x1: float, y1: float, x2: float, y2: float, *, class_: str) -> Markup:
-    """Return a straight line."""
-    return tag("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=class_)
-
-
-def rectangle(
-    x: float, y: float, width: float, height: float, *content: Content, class_: str
-) -> Markup:
-    """Return a rectangle; its content may be a title."""
-    return tag(
-        "rect", *content, x=x, y=y, width=max(width, 0.0), height=height, rx=2, class_=class_
-    )
-
-
-def dot(x: float, y: float, *, class_: str) -> Markup:
-    """Return a point."""
-    return tag("circle", cx=x, cy=y, r=4.5, class_=class_)
-
-
-def label(x: float, y: float, text: str, *, class_: str | None = None) -> Markup:
-    """Return a label, centred on x unless its class says "start" or "end"."""
-    return tag("text", text, x=x, y=y, class_=class_)
+        return picture(self.height, described, *content, left=TICKS_GUTTER, right=NARROW_GUTTER)
 
 
 def bar(share: float, *, tone: str = "plain") -> Markup:
@@ -365,15 +318,6 @@ def whole_ticks(most: int) -> list[tuple[float, str]]:
     while most / step > _TICKS:
         step *= 5 if str(step)[0] == "2" else 2
     return [(value, f"{value:,}") for value in range(0, most + 1, step)]
-
-
-def round_ticks(most: float) -> list[tuple[float, str]]:
-    """Return round numbers from 0 to at most ``most``, fractions where it is small."""
-    if most <= 0:
-        return [(0, "0")]
-    magnitude = 10.0 ** math.floor(math.log10(most / _TICKS))
-    step = next(s * magnitude for s in (1, 2, 5, 10) if most / (s * magnitude) <= _TICKS)
-    return [(step * index, f"{step * index:,.4g}") for index in range(int(most / step) + 1)]
 
 
 def binary_ticks(most: int) -> list[tuple[float, str]]:

@@ -105,6 +105,8 @@ class _Writer:
             case nodes.Staircase():
                 numbers = _fold("the steps as numbers", self._table(node.numbers))
                 return tag("figure", tag("figcaption", node.title), draw(node), numbers)
+            case nodes.Bars() | nodes.HeatMap() | nodes.Plot() if node.numbers is not None:
+                return join([draw(node), _fold("as a table", self._table(node.numbers))])
             case _:
                 return draw(node)
 

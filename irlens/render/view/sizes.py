@@ -6,12 +6,14 @@ from typing import TypeAlias
 from irlens import figures
 from irlens.model.sweep import PROVIDERS, ProviderTime, Rate, Sweep, Timing, Trial
 from irlens.model.text import percent
+from irlens.render.view.axes import linear, size_axis
 from irlens.render.view.nodes import Column, Line, Plot
 from irlens.sweep.rates import moved_bytes
 
 #: A column of the table, and its cell for a trial.
 SizeColumn: TypeAlias = tuple[Column, Callable[[Trial], str]]
 
+KEY = "rates"
 #: From this ratio of the largest to the smallest size on, they are drawn in powers of two.
 _WIDE = 64
 
@@ -58,12 +60,13 @@ def size_plot(sweep: Sweep, trials: Sequence[Trial]) -> Plot | None:
         return None
     sizes = [size for size, _ in ordered]
     unit = "TFLOP/s" if compute else "GB/s"
+    wide = sizes[0] > 0 and sizes[-1] / sizes[0] >= _WIDE
     return Plot(
+        key=KEY,
         described=f"{unit} of {sweep.kernel} by {sweep.axis} on {sweep.device}",
+        x=size_axis(sweep.axis, sizes, log=wide),
+        y=linear(unit, max(y for each in lines for _, y in each.points)),
         lines=lines,
-        over=sweep.axis,
-        unit=unit,
-        powers=sizes[0] > 0 and sizes[-1] / sizes[0] >= _WIDE,
     )
 
 

@@ -3,6 +3,8 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
+
 from irlens import figures
 from irlens.model.config import ConstexprValue, Target
 from irlens.model.estimate import RESOLUTION
@@ -21,9 +23,7 @@ from irlens.render.view.nodes import (
     Items,
     NextSteps,
     Node,
-    Point,
     Run,
-    Scatter,
     Section,
     Sentence,
     Setting,
@@ -34,6 +34,7 @@ from irlens.render.view.nodes import (
 )
 from irlens.render.view.sizes import size_columns, size_plot
 from irlens.render.view.standings import Listed, headline, time_listed, without_shared
+from irlens.render.view.time_charts import time_chart
 
 #: Outcomes that are no row of the table.
 _APART = {
@@ -137,13 +138,12 @@ def _chosen_settings(trial: Trial) -> dict[str, ConstexprValue]:
 
 def _target(sweep: Sweep, target: Target, rows: int | None) -> Section:
     trials = sweep.on(target)
-    shown = [trial for trial in trials if _in_table(trial)]
-    children: list[Node] = []
-    if (plot := size_plot(sweep, shown)) is not None:
-        children.append(plot)
-    elif (scatter := _scatter(shown)) is not None:
-        children.append(scatter)
     outranked = [trial for trial in sweep.outranked if trial.target == target]
+    shown = [trial for trial in trials if _in_table(trial)]
+    every = [*trials, *outranked]
+    names = _differing(replace(sweep, trials=every))
+    chart = size_plot(sweep, shown) or time_chart(every, names, lambda each: _values(each, names))
+    children: list[Node] = [] if chart is None else [chart]
     if shown:
         children += _table(sweep, shown, outranked, rows)
     if outranked and shown:
@@ -315,30 +315,6 @@ def _described(group: Sequence[Trial], sweep: Sweep) -> list[str]:
             values = " ".join(f"{name}={value}" for name, value in shared.items())
             return [f"{plural(len(group), 'configuration')}, all with {values}"]
     return [trial.label or sweep.kernel for trial in group]
-
-
-def _scatter(trials: Sequence[Trial]) -> Scatter | None:
-    """Occupancy over registers, a point for the configurations that share both."""
-    points: dict[tuple[int, float], list[str]] = {}
-    for trial in trials:
-        known = trial.figures or {}
-        registers, occupancy = known.get("registers"), known.get("occupancy")
-        if registers is not None and occupancy is not None:
-            points.setdefault((int(registers), occupancy), []).append(trial.label)
-    if len(points) < 2:
-        return None
-    drawn = tuple(
-        Point(registers, occupancy, _point_name(registers, occupancy, labels))
-        for (registers, occupancy), labels in sorted(points.items())
-    )
-    described = f"occupancy by registers of {plural(len(trials), 'configuration')}"
-    return Scatter(described, drawn, "registers per thread")
-
-
-def _point_name(registers: int, occupancy: float, labels: Sequence[str]) -> str:
-    often = Counter(labels).items()
-    named = ", ".join(f"{label} ({number})" if number > 1 else label for label, number in often)
-    return f"{percent(occupancy)} with {registers} registers: {named}"
 
 
 def sweep_verdict(trials: Sequence[Trial]) -> str:

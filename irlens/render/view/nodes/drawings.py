@@ -1,11 +1,11 @@
-"""Drawings: timelines, staircases, curves, strips, scatter plots, and two of a kind as one."""
+"""Drawings: timelines, staircases, curves, strips, and two of a kind as one."""
 
-import math
 from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
 import msgspec
 
+from irlens.render.view.nodes.charts import Chart
 from irlens.render.view.nodes.prose import Place, Text
 from irlens.render.view.nodes.tables import Table
 
@@ -199,66 +199,6 @@ class Strip(msgspec.Struct, frozen=True):
     drawn: bool = True
 
 
-class Point(msgspec.Struct, frozen=True):
-    """A point of a scatter plot and what it stands for."""
-
-    x: float
-    y: float
-    name: str
-
-
-class Scatter(msgspec.Struct, frozen=True):
-    """Points over two axes; y is a share (0..1)."""
-
-    described: str
-    points: tuple[Point, ...]
-    over: str
-
-
-class Line(msgspec.Struct, frozen=True):
-    """A line of a plot through points (x, y), ascending in x."""
-
-    name: str
-    points: tuple[tuple[float, float], ...]
-
-
-class Plot(msgspec.Struct, frozen=True):
-    """Lines over one axis of positive numbers.
-
-    Attributes:
-        described: The picture in a sentence.
-        lines: At least one, each with a point.
-        over: What x is.
-        unit: Of y.
-        powers: Whether x is drawn in powers of two.
-    """
-
-    described: str
-    lines: tuple[Line, ...]
-    over: str
-    unit: str
-    powers: bool = False
-
-    @property
-    def top(self) -> float:
-        """The largest y."""
-        return max(y for each in self.lines for _, y in each.points)
-
-    @property
-    def ends(self) -> tuple[float, float]:
-        """The smallest and the largest x."""
-        found = [x for each in self.lines for x, _ in each.points]
-        return min(found), max(found)
-
-    def position(self, x: float) -> float:
-        """Return where an x is drawn, as a share (0..1) of the width."""
-        first, last = map(self._scaled, self.ends)
-        return (self._scaled(x) - first) / (last - first) if last > first else 0.5
-
-    def _scaled(self, x: float) -> float:
-        return math.log2(x) if self.powers else x
-
-
 class Overlay(msgspec.Struct, frozen=True):
     """A drawing of both sides of a comparison, over each other or side by side.
 
@@ -273,4 +213,6 @@ class Overlay(msgspec.Struct, frozen=True):
     names: tuple[str, str]
 
 
-Drawing: TypeAlias = Timeline | Staircase | Curve | Strip | Scatter | Plot | Overlay
+#: A drawing of one thing.
+Picture: TypeAlias = Timeline | Staircase | Curve | Strip | Chart
+Drawing: TypeAlias = Picture | Overlay

@@ -1,0 +1,71 @@
+"""Axes of charts: where they end, which numbers they mark, and in which unit."""
+
+import math
+from typing import NamedTuple
+
+from irlens.render.view.nodes import Axis
+
+_TICKS = 5
+_STEPS = (1, 2, 5, 10)
+
+
+class Unit(NamedTuple):
+    """A unit of a chart: its name, and how many of the smallest unit it is."""
+
+    name: str
+    factor: float
+
+    def number(self, value: float) -> str:
+        """Return an amount in this unit with three significant digits, without its name."""
+        scaled = value / self.factor
+        digits = 0 if scaled >= 99.95 else 1 if scaled >= 9.995 else 2
+        return f"{scaled:,.{digits}f}"
+
+
+def time_unit(longest_us: float) -> Unit:
+    """Return the unit for times of at most ``longest_us`` microseconds."""
+    return Unit("µs", 1) if longest_us < 2000 else Unit("ms", 1e3)
+
+
+def byte_unit(most: float) -> Unit:
+    """Return the decimal unit for amounts of at most ``most`` bytes."""
+    units = (Unit("TB", 1e12), Unit("GB", 1e9), Unit("MB", 1e6), Unit("kB", 1e3))
+    return next((unit for unit in units if most >= unit.factor), Unit("B", 1))
+
+
+def linear(title: str, most: float, unit: Unit | None = None) -> Axis:
+    """Return an axis from 0 that holds ``most``; with a unit, its ticks are in it."""
+    factor = unit.factor if unit else 1
+    top = most / factor
+    if top <= 0:
+        return Axis(title=title, end=1.0, ticks=((0, "0"),))
+    step = _step(top)
+    ticks = tuple(
+        (step * index * factor, f"{step * index:,.4g}") for index in range(int(top / step) + 1)
+    )
+    return Axis(title=title, end=most, ticks=ticks)
+
+
+def _step(most: float) -> float:
+    """Return the smallest round step of which at most ``_TICKS`` reach ``most``."""
+    magnitude: float = 10.0 ** math.floor(math.log10(most / _TICKS))
+    return next(step * magnitude for step in _STEPS if most / (step * magnitude) <= _TICKS)
+
+
+def logarithmic(title: str, least: float, most: float, factor: float = 1) -> Axis:
+    """Return an axis of decades that holds both ends, which are positive; ticks by ``factor``."""
+    first = math.floor(math.log10(least / factor) + 1e-9)
+    last = max(math.ceil(math.log10(most / factor) - 1e-9), first + 1)
+    between = max((last - first) // _TICKS, 1)
+    ticks = tuple(
+        (10.0**power * factor, f"{10.0**power:,g}") for power in range(first, last + 1, between)
+    )
+    start, end = 10.0**first * factor, 10.0**last * factor
+    return Axis(title=title, start=start, end=end, ticks=ticks, log=True)
+
+
+def size_axis(title: str, values: list[int], *, log: bool) -> Axis:
+    """Return an axis of sizes, ascending, that marks the first and the last."""
+    ends = dict.fromkeys((values[0], values[-1]))
+    ticks = tuple((float(each), f"{each:,}") for each in ends)
+    return Axis(title=title, start=float(values[0]), end=float(values[-1]), ticks=ticks, log=log)

@@ -1,0 +1,247 @@
+"""Charts with axes: bars, heat maps, and plots of lines and points, each with its numbers."""
+
+import math
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from irlens.model.estimate import Mark
+from irlens.render.view.nodes.tables import Table
+
+#: The sign of each mark.
+MARK_SIGNS: dict[Mark, str] = {"fastest": "★", "as fast": "≈"}
+
+#: What the colour of a mark stands for. A bound of a time is its own kind; the others are of bytes.
+KindKey: TypeAlias = Literal[
+    "dram", "l2", "l1", "shared", "tensor", "fma", "alu", "xu", "issue", "latency", "launch",
+    "distinct", "again", "written", "plain",
+]  # fmt: skip
+
+
+class Axis(msgspec.Struct, frozen=True, kw_only=True):
+    """An axis of numbers.
+
+    Attributes:
+        title: What the numbers are, with their unit: "estimated time (µs)".
+        start: The number at its beginning.
+        end: The number at its end.
+        ticks: Numbers that are marked, with their labels.
+        log: Whether equal ratios are equally far apart; ``start`` is then positive.
+    """
+
+    title: str
+    start: float = 0.0
+    end: float
+    ticks: tuple[tuple[float, str], ...]
+    log: bool = False
+
+    def share(self, value: float) -> float:
+        """Return where a number is, as a share (0..1) of the axis; at most at its ends."""
+        within = min(max(value, self.start), self.end)
+        first, last, here = map(self._scaled, (self.start, self.end, within))
+        return (here - first) / (last - first) if last > first else 0.5
+
+    def _scaled(self, value: float) -> float:
+        return math.log(value) if self.log else value
+
+
+class Kind(msgspec.Struct, frozen=True):
+    """An entry of a legend: a kind of mark and what it stands for."""
+
+    key: KindKey
+    name: str
+
+
+class Part(msgspec.Struct, frozen=True):
+    """A stretch of a bar; those of a row follow each other."""
+
+    amount: float
+    kind: KindKey
+
+
+class BarRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A bar.
+
+    Attributes:
+        name: Stands before it: "64, 8, 3".
+        described: All about it in a phrase, for a reader who points at it.
+        parts: What it is made of.
+        words: Its amount: "338 µs".
+        label: Its kind in a word or two, so that colour is not the only sign: "L2".
+        low: Where the range of its amount begins; ``None`` where there is none.
+        high: Where the range ends.
+        measured: The amount that was measured; ``None`` where none was.
+        mark: Whether it is the fastest, or as fast; ``None`` for neither.
+    """
+
+    name: str
+    described: str
+    parts: tuple[Part, ...]
+    words: str
+    label: str = ""
+    low: float | None = None
+    high: float | None = None
+    measured: float | None = None
+    mark: Mark | None = None
+
+    @property
+    def amount(self) -> float:
+        """The sum of its parts."""
+        return sum(part.amount for part in self.parts)
+
+
+class Bars(msgspec.Struct, frozen=True, kw_only=True):
+    """Horizontal bars over one axis.
+
+    Attributes:
+        key: The chart among those of a document: "time".
+        described: The picture in a sentence.
+        names: What the names of the rows are: "BLOCK_M, num_warps".
+        axis: Of the amounts.
+        rows: In order.
+        kinds: The legend of the parts.
+        range: What the range of a row is; empty where no row has one.
+        measured: What the mark of a measured amount is; empty where no row has one.
+        marks: What the signs of marked rows mean.
+        numbers: The same as a table.
+        repeats: Whether a table beside it shows the same rows; text then leaves the bars out.
+    """
+
+    key: str
+    described: str
+    names: str
+    axis: Axis
+    rows: tuple[BarRow, ...]
+    kinds: tuple[Kind, ...]
+    range: str = ""
+    measured: str = ""
+    marks: dict[Mark, str] = {}
+    numbers: Table
+    repeats: bool = False
+
+
+class HeatCell(msgspec.Struct, frozen=True, kw_only=True):
+    """A cell of a heat map.
+
+    Attributes:
+        described: All about it in a phrase, for a reader who points at it.
+        step: Index in the map's steps; ``None`` where the amount is unknown.
+        words: The amount: "338 µs"; "–" where there is none.
+        kind: The kind of its mark; ``None`` for none.
+        label: The kind in a word, so that colour is not the only sign.
+        detail: The range, or what was measured: "300–380".
+        mark: Whether it is the fastest, or as fast; ``None`` for neither.
+    """
+
+    described: str
+    step: int | None = None
+    words: str
+    kind: KindKey | None = None
+    label: str = ""
+    detail: str = ""
+    mark: Mark | None = None
+
+
+class HeatMap(msgspec.Struct, frozen=True, kw_only=True):
+    """An amount over two axes of settings.
+
+    Attributes:
+        key: The chart among those of a document: "time".
+        described: The picture in a sentence.
+        amount: What the cells hold: "estimated time".
+        unit: Its unit.
+        across: The setting of the columns.
+        down: The setting of the rows.
+        columns: Its values.
+        rows: Its values.
+        cells: By row; ``None`` where there is no configuration.
+        steps: What each shade means, from the best to the worst.
+        kinds: The legend of the marks.
+        detail: What stands under the amount; empty where nothing does.
+        marks: What the signs of marked cells mean.
+        numbers: The same as a table.
+    """
+
+    key: str
+    described: str
+    amount: str
+    unit: str
+    across: str
+    down: str
+    columns: tuple[str, ...]
+    rows: tuple[str, ...]
+    cells: tuple[tuple[HeatCell | None, ...], ...]
+    steps: tuple[str, ...]
+    kinds: tuple[Kind, ...]
+    detail: str
+    marks: dict[Mark, str]
+    numbers: Table
+
+
+class Line(msgspec.Struct, frozen=True):
+    """A line of a plot through points (x, y), ascending in x.
+
+    Attributes:
+        name: What it is.
+        points: At least one.
+        ceiling: Whether nothing can be above it.
+    """
+
+    name: str
+    points: tuple[tuple[float, float], ...]
+    ceiling: bool = False
+
+
+class Point(msgspec.Struct, frozen=True, kw_only=True):
+    """A point of a plot.
+
+    Attributes:
+        x: Where it is.
+        y: Where it is.
+        described: All about it in a phrase, for a reader who points at it.
+        kind: Its kind.
+        low: Where the range of y begins; ``None`` where there is none.
+        high: Where the range ends.
+        measured: Whether it was measured, and not estimated.
+        mark: Whether it is the fastest, or as fast; ``None`` for neither.
+    """
+
+    x: float
+    y: float
+    described: str
+    kind: KindKey = "plain"
+    low: float | None = None
+    high: float | None = None
+    measured: bool = False
+    mark: Mark | None = None
+
+
+class Plot(msgspec.Struct, frozen=True, kw_only=True):
+    """Lines and points over two axes.
+
+    Attributes:
+        key: The chart among those of a document: "roofline".
+        described: The picture in a sentence.
+        x: The axis from left to right.
+        y: The axis upwards.
+        lines: The first matters most.
+        points: In front of the lines.
+        kinds: The legend of the points.
+        measured: What the mark of a measured point is; empty where there is none.
+        marks: What the signs of marked points mean.
+        numbers: The same as a table; ``None`` where a table beside it has them.
+    """
+
+    key: str
+    described: str
+    x: Axis
+    y: Axis
+    lines: tuple[Line, ...]
+    points: tuple[Point, ...] = ()
+    kinds: tuple[Kind, ...] = ()
+    measured: str = ""
+    marks: dict[Mark, str] = {}
+    numbers: Table | None = None
+
+
+Chart: TypeAlias = Bars | HeatMap | Plot

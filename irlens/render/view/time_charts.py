@@ -1,0 +1,334 @@
+"""The times of configurations over the settings that differ: bars, or a heat map of two settings.
+
+A configuration has its estimated time with the range, what binds it, and its measured time where
+there is one. Which is the fastest is ``irlens.model.ranking``'s to say.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from irlens import figures
+from irlens.model.estimate import RESOLUTION, Mark, Standing
+from irlens.model.ranking import Candidate, rank_trials
+from irlens.model.sweep import Trial
+from irlens.model.text import percent, plural
+from irlens.render.view.axes import Unit, linear, time_unit
+from irlens.render.view.launch_time import NAMES
+from irlens.render.view.memory_traffic import microseconds
+from irlens.render.view.nodes import (
+    BarRow,
+    Bars,
+    Cells,
+    Column,
+    HeatCell,
+    HeatMap,
+    Kind,
+    KindKey,
+    Part,
+    Table,
+    table,
+)
+
+KEY = "time"
+#: A heat map is drawn instead of more bars than these, or of a grid of two settings.
+_MOST_BARS = 24
+_MOST_COLUMNS, _MOST_ROWS = 10, 24
+#: The least share of a heat map's cells that hold a configuration, and the fewest of them.
+_LEAST_FILLED, _LEAST_CELLS = 0.5, 4
+_SHADES = (RESOLUTION, 0.10, 0.25, 0.50, 1.0)
+_UNFIT = {"does not fit": "too big", "failed": "failed", "died": "died", "timed out": "timed out"}
+_RANGE = "range that holds nine of ten kernels"
+_MARKS: dict[Mark, str] = {
+    "fastest": "fastest",
+    "as fast": f"as fast, within {percent(RESOLUTION)}",
+}
+
+
+class Timed(NamedTuple):
+    """A configuration: the values of the settings that differ, its trial, and its standing."""
+
+    values: tuple[str, ...]
+    trial: Trial
+    candidate: Candidate
+    standing: Standing
+
+    @property
+    def estimate(self) -> float | None:
+        """Its estimated time in microseconds."""
+        return self.candidate.estimated_us
+
+    @property
+    def measured(self) -> float | None:
+        """Its measured time in microseconds."""
+        return self.candidate.measured_us
+
+    @property
+    def us(self) -> float | None:
+        """Its time: measured, or else estimated."""
+        return self.standing.time_us
+
+    @property
+    def span(self) -> tuple[float, float] | None:
+        """The range of the estimate."""
+        low, high = self.trial.figure("time_low"), self.trial.figure("time_high")
+        return None if low is None or high is None else (low, high)
+
+    @property
+    def kind(self) -> KindKey:
+        """What binds it."""
+        return self.trial.bound or "plain"
+
+    @property
+    def bound(self) -> str:
+        """What binds it, as it is written; empty if that is unknown."""
+        return "" if self.trial.bound is None else NAMES[self.trial.bound]
+
+
+def time_chart(
+    trials: Sequence[Trial], names: Sequence[str], values: Callable[[Trial], Sequence[str]]
+) -> Bars | HeatMap | None:
+    """Return a chart of the times of one target's trials; ``None`` for fewer than two times.
+
+    Args:
+        trials: All of the target's, those that do not fit included.
+        names: The settings and arguments that differ between trials.
+        values: Return a trial's values of them.
+    """
+    ranking = rank_trials(trials)
+    found = [
+        Timed(tuple(values(trial)), trial, candidate, standing)
+        for trial, candidate, standing in zip(
+            trials, ranking.candidates, ranking.standings, strict=True
+        )
+    ]
+    known = [each for each in found if each.us is not None]
+    if len(known) < 2:
+        return None
+    varied = [at for at in range(len(names)) if len({each.values[at] for each in found}) > 1]
+    if len(varied) == 2 or len(known) > _MOST_BARS:
+        drawn = _heat_map(found, known, names, varied)
+        if drawn is not None:
+            return drawn
+    return _bars(known, names, varied)
+
+
+def _bars(known: Sequence[Timed], names: Sequence[str], varied: Sequence[int]) -> Bars:
+    """Return a bar for each configuration: in the order of one setting, else the fastest first."""
+    if len(varied) == 1:
+        order = _ordered(each.values[varied[0]] for each in known)
+        ordered = sorted(known, key=lambda each: order.index(each.values[varied[0]]))
+    else:
+        ordered = sorted(known, key=lambda each: each.us or 0.0)
+    shown = ordered[: _MOST_BARS if len(varied) != 1 else None]
+    unit = time_unit(max(each.us or 0.0 for each in shown))
+    axis = linear(f"{_what(shown)} ({unit.name})", max(map(_furthest, shown)), unit)
+    heads = [names[at] for at in varied]
+    left = f", the fastest {len(shown)}" if len(shown) < len(known) else ""
+    over = f" over {', '.join(heads)}" if heads else ""
+    return Bars(
+        key=KEY,
+        described=f"{_what(shown)} of {plural(len(known), 'configuration')}{over}{left}",
+        names=", ".join(heads),
+        axis=axis,
+        rows=tuple(_bar(each, varied, unit) for each in shown),
+        kinds=tuple(_kinds(shown)),
+        range=_RANGE if any(each.span for each in shown) else "",
+        measured=_measured(shown),
+        marks=_marks(shown),
+        numbers=_numbers(ordered, [names[at] for at in varied], varied),
+        repeats=True,
+    )
+
+
+def _bar(each: Timed, varied: Sequence[int], unit: Unit) -> BarRow:
+    amount = each.estimate if each.estimate is not None else each.us or 0.0
+    low, high = each.span or (None, None)
+    return BarRow(
+        name=", ".join(each.values[at] for at in varied),
+        described=_described(each),
+        parts=(Part(amount, each.kind),),
+        words=f"{unit.number(amount)} {unit.name}",
+        label="reads less" if each.standing.partial else each.bound,
+        low=low,
+        high=high,
+        measured=each.measured if each.estimate is not None else None,
+        mark=each.standing.mark,
+    )
+
+
+def _heat_map(
+    found: Sequence[Timed], known: Sequence[Timed], names: Sequence[str],
+    varied: Sequence[int],
+) -> HeatMap | None:  # fmt: skip
+    """Return the fastest time for each pair of values of two settings.
+
+    Of more than two settings they are those that change the least time most. ``None`` where most
+    pairs have no configuration, or there are too many for a picture.
+    """
+    choices = {at: _ordered(each.values[at] for each in found) for at in varied}
+    fitting = [at for at in varied if len(choices[at]) <= _MOST_ROWS]
+    if len(fitting) < 2:
+        return None
+    two = sorted(fitting, key=lambda at: -_effect(known, at))[:2]
+    down, across = sorted(two, key=lambda at: (-len(choices[at]), at))
+    if len(choices[across]) > _MOST_COLUMNS:
+        return None
+    groups: dict[tuple[str, str], list[Timed]] = {}
+    for each in found:
+        groups.setdefault((each.values[down], each.values[across]), []).append(each)
+    cells = len(choices[down]) * len(choices[across])
+    if len(groups) < max(_LEAST_FILLED * cells, _LEAST_CELLS):
+        return None
+    chosen = {place: _fastest(group) for place, group in groups.items()}
+    shown = [each for each in chosen.values() if each.us is not None]
+    unit = time_unit(max(each.us or 0.0 for each in shown))
+    others = [names[at] for at in varied if at not in (down, across)]
+    fastest_of = f", the fastest over {', '.join(others)}" if others else ""
+    measured = any(each.measured is not None for each in shown)
+    return HeatMap(
+        key=KEY,
+        described=f"{_what(shown)} over {names[down]} and {names[across]}{fastest_of}",
+        amount=_what(shown),
+        unit=unit.name,
+        across=names[across],
+        down=names[down],
+        columns=tuple(choices[across]),
+        rows=tuple(choices[down]),
+        cells=tuple(
+            tuple(_cell(chosen.get((row, column)), unit) for column in choices[across])
+            for row in choices[down]
+        ),
+        steps=_STEPS,
+        kinds=tuple(_kinds(shown)),
+        detail=f"measured ({unit.name})" if measured else _RANGE if _spans(shown) else "",
+        marks=_marks(shown),
+        numbers=_numbers(known, [names[at] for at in varied], varied),
+    )
+
+
+def _cell(each: Timed | None, unit: Unit) -> HeatCell | None:
+    if each is None:
+        return None
+    if each.us is None:
+        word = _UNFIT.get(each.trial.outcome, figures.UNKNOWN)
+        return HeatCell(described=_described(each), words=word)
+    slower = each.standing.over_fastest
+    detail = ""
+    if each.standing.partial:
+        detail = "reads less"
+    elif each.measured is not None:
+        detail = f"◆ {unit.number(each.measured)}"
+    elif each.span is not None:
+        detail = "–".join(map(unit.number, each.span))
+    return HeatCell(
+        described=_described(each),
+        step=None if slower is None else sum(slower > 1 + shade for shade in _SHADES),
+        words=unit.number(each.us if each.estimate is None else each.estimate),
+        kind=each.kind if each.trial.bound else None,
+        label=each.bound,
+        detail=detail,
+        mark=each.standing.mark,
+    )
+
+
+_STEPS = (
+    f"within {percent(RESOLUTION)} of the fastest",
+    *(f"up to {percent(shade)} slower" for shade in _SHADES[1:]),
+    "slower",
+)
+
+
+def _fastest(group: Sequence[Timed]) -> Timed:
+    """The fastest of some configurations, of those that compare if any does."""
+    return min(
+        group,
+        key=lambda each: (
+            each.us is None,
+            each.standing.over_fastest is None,
+            each.us or 0.0,
+        ),
+    )
+
+
+def _effect(known: Sequence[Timed], at: int) -> float:
+    """How much a setting changes the least time: the largest over the smallest of its values."""
+    least: dict[str, float] = {}
+    for each in known:
+        value = each.values[at]
+        least[value] = min(each.us or 0.0, least.get(value, float("inf")))
+    return max(least.values()) / (min(least.values()) or 1.0)
+
+
+def _ordered(values: Iterator[str]) -> list[str]:
+    """The different values: numbers ascending, else as they come."""
+    different = list(dict.fromkeys(values))
+    try:
+        return sorted(different, key=float)
+    except ValueError:
+        return different
+
+
+def _kinds(shown: Sequence[Timed]) -> Iterator[Kind]:
+    """Yield the legend of the bounds that occur."""
+    occur = {each.kind for each in shown}
+    for key, name in NAMES.items():
+        if key in occur:
+            yield Kind(key, f"bound by {name}")
+
+
+def _what(shown: Sequence[Timed]) -> str:
+    return "measured time" if all(each.estimate is None for each in shown) else "estimated time"
+
+
+def _marks(shown: Sequence[Timed]) -> dict[Mark, str]:
+    """The legend of the marks that occur."""
+    occur = {each.standing.mark for each in shown}
+    return {mark: name for mark, name in _MARKS.items() if mark in occur}
+
+
+def _measured(shown: Sequence[Timed]) -> str:
+    both = any(each.measured is not None and each.estimate is not None for each in shown)
+    return "measured" if both else ""
+
+
+def _spans(shown: Sequence[Timed]) -> bool:
+    return any(each.span is not None for each in shown)
+
+
+def _furthest(each: Timed) -> float:
+    return max(each.us or 0.0, each.estimate or 0.0, each.span[1] if each.span else 0.0)
+
+
+def _described(each: Timed) -> str:
+    """Return "BLOCK=64 num_warps=4: estimated 338 µs (300 µs to 380 µs), bound by L2"."""
+    if each.us is None:
+        return f"{each.trial.label}: {each.trial.reason or 'time unknown'}"
+    parts = []
+    if each.estimate is not None:
+        span = f" ({' to '.join(map(microseconds, each.span))})" if each.span else ""
+        parts.append(f"estimated {microseconds(each.estimate)}{span}")
+    if each.bound:
+        parts.append(f"bound by {each.bound}")
+    if each.measured is not None:
+        parts.append(f"measured {microseconds(each.measured)}")
+    return f"{each.trial.label}: {', '.join(parts)}"
+
+
+def _numbers(known: Sequence[Timed], names: Sequence[str], varied: Sequence[int]) -> Table:
+    columns = [
+        *(Column(name, numbers=True) for name in names),
+        Column("estimated", numbers=True), Column("range", numbers=True), Column("bound by"),
+        *([Column("measured", numbers=True)] if any(each.measured for each in known) else []),
+    ]  # fmt: skip
+    rows: list[Cells] = []
+    for each in known:
+        cells: Cells = [each.values[at] for at in varied]
+        cells.append(_or_unknown(each.estimate))
+        cells.append(" to ".join(map(microseconds, each.span)) if each.span else figures.UNKNOWN)
+        cells.append(each.bound or figures.UNKNOWN)
+        rows.append(cells if len(columns) == len(cells) else [*cells, _or_unknown(each.measured)])
+    return table(columns, rows, "times of the configurations")
+
+
+def _or_unknown(us: float | None) -> str:
+    return figures.UNKNOWN if us is None else microseconds(us)

@@ -1,0 +1,226 @@
+"""Times over the settings of a sweep, from trials made by hand."""
+
+import re
+from collections.abc import Iterable
+from typing import get_args
+from xml.etree import ElementTree
+
+import msgspec
+import pytest
+
+from irlens.model.config import ConstexprValue, Target
+from irlens.model.errors import IrlensError
+from irlens.model.estimate import Bound
+from irlens.model.sweep import SWEEP_SCHEMA, FigureValue, Outcome, Sweep, Timing, Trial
+from irlens.render import Options, render
+from irlens.render.view.character_charts import draw_bars, draw_heat_map
+from irlens.render.view.nodes import Bars, HeatMap, plain
+from irlens.render.view.sweep import sweep_view
+from irlens.render.view.time_charts import time_chart
+
+H100 = Target(vendor="nvidia", arch="sm_90", warp_size=32, product="h100")
+HOSTILE = "</svg><script>alert(1)</script>\x1b[31m"
+
+
+def trial(
+    us: float | None,
+    *,
+    bound: Bound | None = "dram",
+    outcome: Outcome = "fits",
+    measured: float | None = None,
+    span: float = 0.25,
+    **settings: ConstexprValue,
+) -> Trial:
+    figures: dict[str, FigureValue] = {"local_bytes": 0, "registers": 32, "occupancy": 0.5}
+    if us is not None:
+        figures |= {"time": us, "time_low": us * (1 - span), "time_high": us * (1 + span)}
+    timing = None
+    if measured is not None:
+        ms = measured / 1e3
+        timing = Timing(median_ms=ms, fast_ms=ms, slow_ms=ms)
+    return Trial(
+        label=" ".join(f"{name}={value}" for name, value in settings.items()), target=H100,
+        settings=settings, args={}, outcome=outcome, figures=figures, bound=bound, timing=timing,
+        reason="" if outcome == "fits" else "shared memory: 300,000 bytes",
+    )  # fmt: skip
+
+
+def chart(trials: Iterable[Trial], *names: str) -> Bars | HeatMap | None:
+    return time_chart(list(trials), names, lambda each: [str(each.settings[n]) for n in names])
+
+
+def bars(trials: Iterable[Trial], *names: str) -> Bars:
+    found = chart(trials, *names)
+    assert isinstance(found, Bars)
+    return found
+
+
+def heat_map(trials: Iterable[Trial], *names: str) -> HeatMap:
+    found = chart(trials, *names)
+    assert isinstance(found, HeatMap)
+    return found
+
+
+def sweep(*trials: Trial) -> Sweep:
+    return Sweep(
+        schema=SWEEP_SCHEMA, kernel="fill", targets=[H100], where=[], filters=[],
+        trials=list(trials), excluded=0, filtered=0,
+    )  # fmt: skip
+
+
+def test_one_setting_is_drawn_in_its_order_with_the_range_and_the_bound() -> None:
+    found = bars((trial(us, num_warps=n) for n, us in ((16, 40.0), (4, 20.0), (8, 10.0))),
+                 "num_warps")  # fmt: skip
+    assert [row.name for row in found.rows] == ["4", "8", "16"]
+    assert [row.mark for row in found.rows] == [None, "fastest", None]
+    assert [(row.low, row.high) for row in found.rows] == [(15, 25), (7.5, 12.5), (30, 50)]
+    assert {row.label for row in found.rows} == {"DRAM"}
+    assert [(kind.key, kind.name) for kind in found.kinds] == [("dram", "bound by DRAM")]
+    assert found.axis.end == 50
+    assert found.axis.title == "estimated time (µs)"
+
+
+def test_few_configurations_of_several_settings_are_bars_the_fastest_first() -> None:
+    found = bars(
+        (trial(10.0 * a + b + c, a=a, b=b, c=c) for a in (2, 1) for b in (1, 2) for c in (1, 2)),
+        "a", "b", "c",
+    )  # fmt: skip
+    times = [row.amount for row in found.rows]
+    assert times == sorted(times)
+    assert found.rows[0].name == "1, 1, 1"
+    assert found.names == "a, b, c"
+
+
+def test_two_settings_are_a_heat_map_with_what_does_not_fit() -> None:
+    trials = [trial(10.0 * w + s, num_warps=w, num_stages=s) for w in (4, 8, 16) for s in (2, 3)]
+    trials.append(trial(None, outcome="does not fit", num_warps=4, num_stages=4))
+    found = heat_map(trials, "num_warps", "num_stages")
+    assert (found.down, found.rows) == ("num_warps", ("4", "8", "16"))
+    assert (found.across, found.columns) == ("num_stages", ("2", "3", "4"))
+    cells = [[cell and cell.words for cell in row] for row in found.cells]
+    assert cells == [
+        ["42.0", "43.0", "too big"], ["82.0", "83.0", None], ["162", "163", None],
+    ]  # fmt: skip
+    (first, second, unfit), *_ = found.cells
+    assert first is not None
+    assert second is not None
+    assert unfit is not None
+    assert (first.mark, second.mark) == ("fastest", "as fast")
+    assert (first.step, second.step, unfit.step) == (0, 0, None)
+    assert first.detail == "31.5–52.5"
+    assert "300,000 bytes" in unfit.described
+
+
+def test_shades_say_how_much_slower() -> None:
+    slower = (1.0, 1.02, 1.08, 1.2, 1.4, 1.9, 3.0)
+    trials = [trial(100 * by, a=1, b=at) for at, by in enumerate(slower)]
+    trials += [trial(300.0, a=2, b=at) for at in range(len(slower))]
+    found = heat_map(trials, "a", "b")
+    steps = [cells[0].step for cells in found.cells if cells[0] is not None]
+    assert steps == [0, 0, 1, 2, 3, 4, 5]
+    assert len(found.steps) == 6
+
+
+def test_many_settings_show_the_two_that_matter_and_the_best_of_the_others() -> None:
+    trials = [
+        trial(100.0 * a + 10 * b + c, a=a, b=b, c=c)
+        for a in (1, 2, 3) for b in (1, 2, 3) for c in (1, 2, 3)
+    ]  # fmt: skip
+    found = heat_map(trials, "a", "b", "c")
+    assert (found.down, found.across) == ("a", "b")
+    assert "the fastest over c" in found.described
+    assert [cell and cell.words for cell in found.cells[0]] == ["111", "121", "131"]
+    assert len(found.numbers.rows) == 27
+
+
+def test_a_sparse_list_of_configurations_is_bars() -> None:
+    found = bars((trial(10.0 + n, a=n, b=(n * 7) % 30) for n in range(30)), "a", "b")
+    assert len(found.rows) == 24
+    assert "the fastest 24" in found.described
+    assert len(found.numbers.rows) == 30
+
+
+def test_measured_times_stand_beside_the_estimates_and_decide() -> None:
+    found = bars([trial(10.0, a=1, measured=14.0), trial(12.0, a=2, measured=11.0)], "a")
+    assert [row.measured for row in found.rows] == [14.0, 11.0]
+    assert [row.amount for row in found.rows] == [10.0, 12.0]
+    assert [row.mark for row in found.rows] == [None, "fastest"]
+    assert found.measured == "measured"
+    only = bars([trial(None, a=1, measured=14.0), trial(None, a=2, measured=11.0)], "a")
+    assert only.axis.title == "measured time (µs)"
+    assert [row.amount for row in only.rows] == [14.0, 11.0]
+
+
+@pytest.mark.parametrize("times", [(), (10.0,), (10.0, None)])
+def test_fewer_than_two_times_are_no_chart(times: tuple[float | None, ...]) -> None:
+    assert chart((trial(us, a=at) for at, us in enumerate(times)), "a") is None
+
+
+def test_long_times_are_in_milliseconds() -> None:
+    found = bars([trial(4000.0, a=1), trial(16000.0, a=2)], "a")
+    assert found.axis.title == "estimated time (ms)"
+    assert [row.words for row in found.rows] == ["4.00 ms", "16.0 ms"]
+    assert found.axis.ticks[1] == (5000, "5")
+
+
+def test_bars_of_characters_have_the_range_and_what_was_measured() -> None:
+    found = bars([trial(10.0, a=1, measured=14.0), trial(30.0, a=2)], "a")
+    title, first, second, *legend = (plain(line) for line in draw_bars(found, 60))
+    assert title == "estimated time (µs) by a"
+    assert first.startswith("   1  ██")
+    assert first.index("█") < first.index("─") < first.index("◆") < first.index("10.0 µs  DRAM ★")
+    assert "◆" not in second
+    assert second.count("█") > 2 * first.count("█")
+    assert legend == ["─┤ range that holds nine of ten kernels  ◆ measured", "★ fastest"]
+    assert all(len(plain(line)) <= 60 for line in draw_bars(found, 60))
+
+
+def test_a_heat_map_of_characters_leaves_labels_out_before_it_gives_up() -> None:
+    trials = [trial(10.0 * w + s, num_warps=w, num_stages=s) for w in (4, 8) for s in (1, 2, 3)]
+    found = heat_map(trials, "num_warps", "num_stages")
+    wide = [plain(line) for line in draw_heat_map(found, 60)]
+    assert wide[1].split() == ["4", "8"]
+    assert any("41.0 DRAM" in line for line in wide)
+    narrow = [plain(line) for line in draw_heat_map(found, 26)]
+    assert not any("DRAM" in line for line in narrow[1:])
+    assert any("★ 41.0" in line for line in narrow)
+    assert len(draw_heat_map(found, 12)) == 1
+
+
+def test_a_page_and_a_picture_show_the_same_and_escape_it() -> None:
+    trials = [trial(10.0 * n, BLOCK=n, MODE=HOSTILE if n > 1 else "x") for n in (1, 2)]
+    found = sweep(*trials)
+    page = render("html", "sweep", found, Options())
+    drawing = render("svg", "sweep", found, Options())
+    root = ElementTree.fromstring(drawing)
+    assert not [each for each in root.iter() if each.tag.endswith("script")]
+    assert "<script>alert" not in page
+    assert "\x1b" not in page + drawing
+    for words in ("10.0 µs DRAM ★", "20.0 µs DRAM", "bound by DRAM"):
+        assert words in "".join(root.itertext())
+        assert words in page
+    assert "<summary>as a table</summary>" in page
+    assert drawing == render("svg", "sweep", found, Options())
+
+
+def test_a_picture_needs_a_time() -> None:
+    found = sweep(*(msgspec.structs.replace(trial(None, a=n), bound=None) for n in (1, 2)))
+    with pytest.raises(IrlensError, match="no chart to draw"):
+        render("svg", "sweep", found, Options())
+
+
+def test_every_bound_has_a_colour_of_its_own() -> None:
+    style = render("svg", "sweep", sweep(trial(10.0, a=1), trial(20.0, a=2)), Options())
+    light = style.partition("/* Kinds")[2].partition("@media")[0]
+    colours = dict(re.findall(r"--k-(\w+): (#\w+);", light))
+    bounds = get_args(Bound)
+    assert set(bounds) <= set(colours)
+    assert len({colours[each] for each in bounds}) == len(bounds)
+
+
+def test_a_sweep_without_times_has_no_chart() -> None:
+    found = sweep(*(trial(None, a=n) for n in (1, 2)))
+    assert not [
+        node for section in sweep_view(found, Options()).children
+        for node in getattr(section, "children", ()) if isinstance(node, Bars | HeatMap)
+    ]  # fmt: skip
