@@ -91,10 +91,10 @@ irlens inspect softmax --stage ptx
 
 
 #: What ``irlens`` alone prints.
-_FIRST_STEPS = """irlens shows what the compiler made of a Triton kernel. To begin with:
+_FIRST_STEPS = """See what the compiler made of a Triton kernel. To begin with:
 
   irlens inspect softmax        report on a sample kernel
-  irlens record FILE.py         capture your program's kernels, unedited, without a GPU
+  irlens record FILE.py         capture the kernels of your unmodified program
   irlens diff FILE.py --git     show what your edit changed
 
 `irlens --help` lists all commands.
