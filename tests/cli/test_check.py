@@ -12,10 +12,10 @@ import msgspec
 import pytest
 
 from irlens.check.baseline import BASELINE_SCHEMA, Baseline, Entry, written
-from irlens.cli.recipes import KernelNames, canonicalize
 from irlens.compiler import find_kernel
 from irlens.model.check import Check
 from irlens.model.report import Report
+from irlens.session.recipes import KernelNames, canonicalize
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 NAME = "irlens.baseline.json"

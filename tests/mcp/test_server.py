@@ -16,6 +16,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp_types import CallToolResult, TextContent
 
 from irlens.mcp.server import make_server
+from tests.artifacts.test_revisions import git
 
 CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
 SOFTMAX = str(CAPTURES / "softmax-h100")
@@ -29,41 +30,66 @@ async def ask(server: Server, tool: str, **arguments: Any) -> CallToolResult:
         return await client.call_tool(tool, arguments)
 
 
-async def call(server: Server, tool: str, **arguments: Any) -> str:
+async def answer(
+    server: Server, tool: str, *, fails: bool = False, **arguments: Any
+) -> dict[str, Any]:
+    """Return an answer, which is one JSON object however it ends."""
     result = await ask(server, tool, **arguments)
     (content,) = result.content
     assert isinstance(content, TextContent)
-    assert not result.is_error, content.text
-    return content.text
+    assert result.is_error == fails, content.text
+    answered: dict[str, Any] = json.loads(content.text)
+    return answered
+
+
+async def call(server: Server, tool: str, **arguments: Any) -> str:
+    """Return the text of an answer, all pages of it."""
+    text, following = "", dict[str, Any]()
+    while True:
+        answered = await answer(server, tool, **arguments, **following)
+        text += str(answered.get("untrusted", answered)["text"])
+        following = answered["next"] or {}
+        if "cursor" not in following:
+            return text
+
+
+async def report_of(server: Server, **arguments: Any) -> dict[str, Any]:
+    answered = await answer(server, "inspect", format="json", **arguments)
+    (report,) = answered["untrusted"]["reports"]
+    assert answered["next"] is None
+    whole: dict[str, Any] = report
+    return whole
 
 
 async def error_of(server: MCPServer, tool: str, **arguments: Any) -> str:
-    result = await ask(server, tool, **arguments)
-    (content,) = result.content
-    assert isinstance(content, TextContent)
-    assert result.is_error, content.text
-    return content.text
+    answered = await answer(server, tool, fails=True, **arguments)
+    assert answered["note"].startswith("`untrusted` may quote a capture")
+    error = answered["untrusted"]
+    return f"{error['error']}\n{error.get('hint', '')}"
 
 
 @pytest.fixture(scope="module")
-def server() -> MCPServer:
-    return make_server()
+def server(tmp_path_factory: pytest.TempPathFactory) -> MCPServer:
+    return make_server(folders=[CAPTURES.parent, tmp_path_factory.getbasetemp()])
 
 
 async def test_every_tool_is_read_only_and_described(server: MCPServer) -> None:
     async with Client(server) as client:
         tools = (await client.list_tools()).tools
-    assert {tool.name for tool in tools} >= {"capture", "inspect", "diff", "explain", "read_stage"}
+    assert {tool.name for tool in tools} >= {
+        "inspect", "capture", "diff", "suggest", "sweep", "check", "explain", "read_stage",
+    }  # fmt: skip
     for tool in tools:
         assert tool.description
         assert tool.annotations is not None
         assert tool.annotations.read_only_hint
         for name, schema in tool.input_schema["properties"].items():
-            assert schema.get("description") or name == "format", f"{tool.name}: {name}"
+            assert schema.get("description"), f"{tool.name}: {name}"
+        assert "client_roots" not in tool.input_schema["properties"]
 
 
 async def test_inspect_answers_as_the_command_does(server: MCPServer) -> None:
-    report = json.loads(await call(server, "inspect", kernel=SOFTMAX, format="json"))
+    report = await report_of(server, kernel=SOFTMAX)
     assert report["kernel"] == "softmax_kernel"
     text = await call(server, "inspect", kernel=SOFTMAX, details=["pipelines"])
     assert f"{report['resources']['registers']}" in text
@@ -76,11 +102,12 @@ async def test_many_captures_are_rows(server: MCPServer) -> None:
 
 
 async def test_a_kernel_is_compiled_by_name_and_compared(server: MCPServer) -> None:
-    listed = await call(
-        server, "capture", kernel="softmax", targets=["a100"], settings={"num_stages": 2}
+    listed = await answer(
+        server, "capture", kernel="softmax", targets="a100", settings={"num_stages": 2}
     )
-    assert "num_stages=2" in listed
-    directory = listed.split("directory: ")[1].splitlines()[0]
+    (captured,) = listed["untrusted"]["captures"]
+    assert captured["config"]["num_stages"] == 2
+    directory = captured["directory"]
     assert Path(directory).is_dir()
     compared = await call(
         server, "diff", before="softmax", targets=["a100"], settings={"num_stages": [2, 4]}
@@ -96,8 +123,9 @@ async def test_a_kernel_is_compiled_by_name_and_compared(server: MCPServer) -> N
 async def test_stages_are_read_by_line_ranges(server: MCPServer) -> None:
     lines = (CAPTURES / "softmax-h100").glob("*.ptx")
     text = next(lines).read_text().splitlines()
-    answer = await call(server, "read_stage", kernel=SOFTMAX, stage="ptx", first=11, lines=3)
-    title, *shown = answer.splitlines()
+    answered = await answer(server, "read_stage", kernel=SOFTMAX, stage="ptx", first=11, lines=3)
+    assert answered["next"] == {"first": 14}
+    title, *shown = answered["untrusted"]["text"].splitlines()
     assert title.endswith(f"lines 11 to 13 of {len(text)}")
     assert [line[8:] for line in shown] == [line.rstrip() for line in text[10:13]]
     annotated = await call(
@@ -108,10 +136,10 @@ async def test_stages_are_read_by_line_ranges(server: MCPServer) -> None:
 
 
 async def test_a_stage_is_searched(server: MCPServer) -> None:
-    answer = await call(
+    found = await call(
         server, "search_stage", kernel=SOFTMAX, stage="ptx", pattern=r"cp\.async\.commit"
     )
-    title, *lines = answer.splitlines()
+    title, *lines = found.splitlines()
     assert f"{len(lines)} matching lines" in title
     assert lines
     assert all("cp.async.commit_group" in line for line in lines)
@@ -120,9 +148,9 @@ async def test_a_stage_is_searched(server: MCPServer) -> None:
 
 
 async def test_a_python_line_is_followed_to_every_stage(server: MCPServer) -> None:
-    answer = await call(server, "source_line", kernel=SOFTMAX, line="49")
-    assert "ttgir" in answer
-    assert "ptx" in answer
+    followed = await call(server, "source_line", kernel=SOFTMAX, line="49")
+    assert "ttgir" in followed
+    assert "ptx" in followed
 
 
 async def test_explanations_and_lists(server: MCPServer) -> None:
@@ -141,7 +169,7 @@ def cache_entry(tmp_path: Path) -> str:
 
 
 async def test_a_cache_entry_gets_its_launch(server: MCPServer, cache_entry: str) -> None:
-    bare = json.loads(await call(server, "inspect", kernel=cache_entry, format="json"))
+    bare = await report_of(server, kernel=cache_entry)
     assert (bare["traffic"], bare["time"]) == (None, None)
     launch: dict[str, Any] = {
         "args": {
@@ -151,8 +179,7 @@ async def test_a_cache_entry_gets_its_launch(server: MCPServer, cache_entry: str
         "grid": ["n_rows // 4"],
         "targets": ["h200"],
     }  # fmt: skip
-    answer = await call(server, "inspect", kernel=cache_entry, format="json", **launch)
-    report = json.loads(answer)
+    report = await report_of(server, kernel=cache_entry, **launch)
     assert report["config"]["grid"] == [1024, 1, 1]
     assert report["target"]["product"] == "h200"
     assert report["traffic"]["read_bytes"] == report["traffic"]["written_bytes"] == 4 * 4096 * 1024
@@ -163,10 +190,7 @@ async def test_a_cache_entry_gets_its_launch(server: MCPServer, cache_entry: str
 
 
 async def test_a_grid_of_a_kernel_that_is_compiled_by_name(server: MCPServer) -> None:
-    answer = await call(
-        server, "inspect", kernel="softmax", targets=["h200"], grid=[64], format="json"
-    )
-    report = json.loads(answer)
+    report = await report_of(server, kernel="softmax", targets=["h200"], grid=[64])
     assert report["config"]["grid"] == [64, 1, 1]
     assert report["traffic"]["read_bytes"] == 4 * 4096 * 1024
 
@@ -205,16 +229,67 @@ async def test_lines_beyond_the_end_are_an_error(server: MCPServer) -> None:
 
 
 async def test_without_compiling_only_captures_are_read() -> None:
-    server = make_server(compiles=False)
+    server = make_server(compiles=False, folders=[CAPTURES])
     assert "only reads captures" in await error_of(server, "inspect", kernel="softmax")
     assert "softmax_kernel" in await call(server, "inspect", kernel=SOFTMAX)
 
 
 async def test_escape_sequences_do_not_reach_the_agent(server: MCPServer, tmp_path: Path) -> None:
     (tmp_path / "evil.ptx").write_text("// \x1b]0;title\x07\n.version 8.0\n.target sm_90\n")
-    answer = await call(server, "read_stage", kernel=str(tmp_path / "evil.ptx"), stage="ptx")
-    assert "\x1b" not in answer
-    assert r"\x1b]0;title\x07" in answer
+    shown = await call(server, "read_stage", kernel=str(tmp_path / "evil.ptx"), stage="ptx")
+    assert "\x1b" not in shown
+    assert r"\x1b]0;title\x07" in shown
+
+
+async def test_a_grid_of_configurations_is_compiled_and_ranked(server: MCPServer) -> None:
+    wanted: dict[str, Any] = {
+        "kernel": "vector_add", "targets": ["h200"],
+        "settings": {"num_warps": "2..8..x2", "BLOCK_SIZE": [256, 512]},
+    }  # fmt: skip
+    text = await call(server, "sweep", **wanted, where=["BLOCK_SIZE * num_warps <= 2048"])
+    assert "num_warps" in text
+    found = await answer(server, "sweep", **wanted, rank="time", top=2, format="json")
+    (swept,) = found["untrusted"]["documents"]
+    assert len(swept["trials"]) == 2
+    assert swept["outranked"] is not None
+
+
+async def test_a_faster_configuration_is_suggested(server: MCPServer) -> None:
+    found = await answer(
+        server, "suggest", kernel="vector_add", targets=["h200"], most=2, format="json"
+    )
+    (suggestion,) = found["untrusted"]["documents"]
+    assert "vector_add" in json.dumps(suggestion)
+
+
+async def test_a_project_is_checked_and_no_baseline_written(
+    server: MCPServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.irlens.check]\nkernels = ["vector_add"]\ntargets = ["h100"]\n'
+        '[tool.irlens.budgets]\nvector_add = "registers <= 8"\n'
+    )
+    monkeypatch.chdir(tmp_path)
+    found = await answer(server, "check", format="json")
+    (checked,) = found["untrusted"]["documents"]
+    assert checked["outcome"] == "failed"
+    assert "registers" in await call(server, "check", kernels=["vector_add"], targets=["h100"])
+    assert [path.name for path in tmp_path.iterdir()] == ["pyproject.toml"]
+    reading = make_server(compiles=False, folders=[tmp_path])
+    assert "only reads captures" in await error_of(reading, "check")
+
+
+async def test_a_file_is_compared_with_a_revision(server: MCPServer, tmp_path: Path) -> None:
+    file = tmp_path / "kernel.py"
+    file.write_text((CAPTURES.parents[1] / "kernels" / "vector_add.py").read_text())
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-qm", "first")
+    file.write_text(file.read_text().replace('"BLOCK_SIZE": 1024', '"BLOCK_SIZE": 512'))
+    text = await call(server, "diff", before=str(file), revision="HEAD", targets=["h100"])
+    assert "registers" in text
+    both = await error_of(server, "diff", before=str(file), after=str(file), revision="HEAD")
+    assert "give one" in both
 
 
 @pytest.mark.slow
@@ -227,9 +302,10 @@ async def test_what_a_kernels_file_prints_stays_out_of_the_protocol(tmp_path: Pa
         "def noisy(x_ptr):\n"
         "    tl.store(x_ptr, tl.load(x_ptr) + 1)\n"
     )
-    parameters = StdioServerParameters(command=sys.executable, args=["-m", "irlens", "mcp"])
-    answer = await call(
-        parameters, "inspect", kernel=f"{file}:noisy", targets=["h100"],
-        args={"x_ptr": "fp32[16]"}, format="json",
-    )  # fmt: skip
-    assert json.loads(answer)["kernel"] == "noisy"
+    parameters = StdioServerParameters(
+        command=sys.executable, args=["-m", "irlens", "mcp", str(tmp_path)]
+    )
+    report = await report_of(
+        parameters, kernel=f"{file}:noisy", targets=["h100"], args={"x_ptr": "fp32[16]"}
+    )
+    assert report["kernel"] == "noisy"

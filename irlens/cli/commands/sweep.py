@@ -1,6 +1,5 @@
 """``irlens sweep``: compile a grid of configurations and show which fit."""
 
-import math
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,11 +27,10 @@ from irlens.cli.writing import (
     writing_options,
 )
 from irlens.model.errors import IrlensError
-from irlens.model.text import count
-from irlens.session.subject import Configurations, is_compiled
+from irlens.session.subject import Configurations
 
 if TYPE_CHECKING:  # they load the compiler layer
-    from irlens.compiler import Device, Request
+    from irlens.compiler import Device
     from irlens.model.sweep import ProviderName, Trial
     from irlens.sweep.run import CompiledGrid
     from irlens.sweep.selection import Selection
@@ -83,8 +81,6 @@ irlens sweep softmax --arg n_cols=256..12672..128 --measure --against eager,comp
 irlens sweep vector_add --arg n_elements=2^12..2^27
 irlens sweep my_kernels.py:attention --num-warps 4,8 --measure --format csv
 """
-#: Planning more configurations takes minutes.
-_MAX_CONFIGURATIONS = 100_000
 #: Table rows on a terminal without --all.
 _ROWS = 30
 
@@ -179,12 +175,13 @@ def command(
         raise click.UsageError("--against needs --measure")
     if rank is not None and sort:
         raise click.UsageError("--rank orders the results: it does not go with --sort")
-    _check_options(kernel, configurations, cluster, jobs)
+    _check_cluster(configurations, cluster, jobs)
     if str(prune_list) == "-" and str(options["destination"] or "-") == "-":
         raise click.UsageError(
             "--prune-list - and the report would both go to stdout: give one of them a file"
         )
     from irlens.session.session import Session
+    from irlens.session.sweeps import compile_sweep, requests_of
     from irlens.sweep.measuring import require_device
     from irlens.sweep.run import build_sweep
     from irlens.sweep.selection import Selection
@@ -192,15 +189,11 @@ def command(
 
     session = Session(output.note)
     selection = Selection(where=where, filters=filters, sort=sort, rank=rank, top=top)
-    requests = list(session.requests(kernel, configurations))
-    if len({request.kernel for request in requests}) > 1:
-        raise IrlensError(f"{kernel} holds several kernels", hint="name one of its captures")
+    requests = requests_of(session, kernel, configurations)
     device = require_device(requests) if measure else None
-    for triton in configurations.tritons:
-        session.require_triton(triton)
-    session.ensure_store()
-    grid = _compile_all(requests, selection, _workers(cluster, jobs), timeout)
-    session.note_once(grid.notes)
+    with interruptible("compiling", "done") as update:
+        workers = _workers(cluster, jobs)
+        grid = compile_sweep(session, requests, selection, workers, update, timeout=timeout)
     with grid.journal:
         if device is not None:
             trials = _measure_all(grid, selection, kernel, device, against)
@@ -216,41 +209,14 @@ def command(
     return Exit.OK if any(each.outcome == "fits" for each in result.trials) else Exit.DIFFERENCE
 
 
-def _check_options(
-    kernel: str, configurations: Configurations, cluster: str | None, jobs: int | None
-) -> None:
-    """Raise an error for options that contradict each other, or request too much."""
-    if is_compiled(kernel) and configurations.is_empty:
-        raise IrlensError(
-            f"{kernel} is already compiled, and no option says what to vary",
-            hint="vary something (--num-stages 2,3,4), or use `irlens inspect`",
-        )
+def _check_cluster(configurations: Configurations, cluster: str | None, jobs: int | None) -> None:
+    """Raise ``UsageError`` for options that have no effect on a cluster."""
     if cluster is not None and jobs is not None:
         raise click.UsageError("--jobs has no effect with --cluster, which has its own workers")
     if cluster is not None and configurations.tritons:
         raise click.UsageError(
             "--triton and --python have no effect with --cluster: its workers use their own Triton"
         )
-    compilers = [configurations.targets or (None,), configurations.tritons or (None,)]
-    settings = (*configurations.settings, *configurations.args)
-    number = math.prod(len(values) for values in (*compilers, *(v for _, v in settings)))
-    if number > _MAX_CONFIGURATIONS:
-        raise IrlensError(
-            f"{count(number)} configurations exceed the limit of {count(_MAX_CONFIGURATIONS)}",
-            hint="name fewer values: --where does not reduce this number",
-        )
-
-
-def _compile_all(
-    requests: "list[Request]", selection: "Selection", workers: "WorkerPool", timeout: float | None
-) -> "CompiledGrid":
-    from irlens.sweep.run import compile_grid
-
-    try:
-        with interruptible("compiling", "done") as update:
-            return compile_grid(requests, workers, selection, update, timeout=timeout or math.inf)
-    finally:
-        workers.stop()
 
 
 def _measure_all(

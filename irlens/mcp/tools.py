@@ -1,0 +1,534 @@
+"""What agents may ask: each public method of ``Tools`` is a tool, its docstring the description.
+
+The server describes the tools by their signatures; a worker process calls them.
+"""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, TypeAlias
+
+import msgspec
+import re2
+from msgspec import Meta
+
+from irlens import gpus
+from irlens.compiler.sources.lookup import known_files
+from irlens.mcp.answers import Answer, record_answer, text_answer
+from irlens.mcp.roots import Roots
+from irlens.model.capture import BINARY_STAGES, Capture
+from irlens.model.errors import IrlensError
+from irlens.model.report import Report
+from irlens.model.text import count, plural
+from irlens.render import Detail, Kind, Options, render
+from irlens.render.view.memory_traffic import traffic_cells
+from irlens.session.explain import explain
+from irlens.session.reports import report_of
+from irlens.session.session import Session
+from irlens.session.sides import Sides, between_revisions
+from irlens.session.source_lines import line_report
+from irlens.session.stages import annotated, check_stage, check_text, read_stage
+from irlens.session.subject import Configurations, is_compiled
+from irlens.session.values import split_values
+
+#: Lines of a stage, and reports, in one answer.
+MAX_LINES, MAX_REPORTS = 1000, 20
+_MAX_LINE = 2000
+
+#: One value, or several to ask for each.
+_Value: TypeAlias = str | int | float | bool
+_Values: TypeAlias = dict[str, _Value | list[_Value]]
+#: Formats that hold a list of rows or a page for people.
+_Format: TypeAlias = Literal["markdown", "text", "json", "csv"]
+_Document: TypeAlias = Literal["markdown", "text", "json"]
+
+_Kernel = Annotated[
+    str,
+    Meta(
+        description="A sample's name (softmax), path/file.py:kernel, package.module:kernel, a "
+        "capture or Triton cache directory, an artifact (x.ptx, x.cubin), or a saved report"
+    ),
+]
+_Targets = Annotated[
+    list[str] | str | None,
+    Meta(description='GPUs to compile for: ["h100"], ["sm_90", "gfx942"]; see `targets`'),
+]
+_Settings = Annotated[
+    _Values | None,
+    Meta(
+        description='Constexprs and compile options: {"num_stages": [2, 4], "BLOCK_SIZE": 1024}; '
+        'a list, or a range as "1..5" and "16..256..x2", asks for each of its values'
+    ),
+]
+_Args = Annotated[
+    _Values | None,
+    Meta(description='Arguments and sizes: {"n_cols": 781, "x_ptr": "fp16[1024, 1024]"}'),
+]
+_Grid = Annotated[
+    list[int | str] | None,
+    Meta(description='CTAs in x, y and z: [4096], ["cdiv(n, BLOCK)", 8]'),
+]
+_Stage = Annotated[
+    str, Meta(description="source, ttir, ttgir, llir, ptx, sass, amdgcn or metadata")
+]
+_Sass = Annotated[
+    bool | None,
+    Meta(description="Disassemble the machine code, too; by default that of few captures"),
+]
+_FormatName = Annotated[_Document, Meta(description="How the answer is written")]
+_Where = Annotated[
+    list[str] | None,
+    Meta(description='Compile only matching configurations: ["BLOCK_M * BLOCK_K <= 16384"]'),
+]
+_Filters = Annotated[
+    list[str] | None, Meta(description='Show only matching results: ["occupancy >= 0.25"]')
+]
+
+
+class Tools:
+    """The tools, for one call.
+
+    Args:
+        compiles: Whether they may compile, which loads the Python file of a kernel.
+        roots: What they may read.
+        skip: Items of the answer that the agent has had.
+    """
+
+    def __init__(self, *, compiles: bool, roots: Roots, skip: int = 0) -> None:
+        self._compiles = compiles
+        self._roots = roots
+        self._skip = skip
+        self.notes: list[str] = []
+        self._session = Session(self._note)
+
+    def inspect(
+        self,
+        kernel: _Kernel,
+        targets: _Targets = None,
+        settings: _Settings = None,
+        args: _Args = None,
+        grid: _Grid = None,
+        format: Annotated[_Format, Meta(description="json: whole records")] = "markdown",  # noqa: A002
+        details: Annotated[
+            list[Detail] | None,
+            Meta(description="Sections in full: pipelines, pressure, memory, time, mix, figures"),
+        ] = None,
+        sass: _Sass = None,
+    ) -> Answer:
+        """Report time, registers, spills, shared memory, pipelining, occupancy and findings.
+
+        The time, the bytes of global memory and the roofline need the launch. Samples and captures
+        of irlens have one; a Triton cache entry gets it from `args` and `grid`, and the product
+        from `targets`.
+
+        Compiles the kernel if it is not compiled yet; a directory may hold many captures, of which
+        csv gives one row each.
+        """
+        selection = self._configurations(kernel, targets, settings, args, grid, completes=True)
+        selected: Sequence[Capture | Report]
+        if selection.is_empty or not is_compiled(kernel):
+            selected = self._session.select(kernel, selection)
+        else:
+            selected = self._launched(kernel, selection)
+        chosen = selected if format == "csv" else selected[self._skip :][:MAX_REPORTS]
+        reports = [report for _, report in self._session.inspect(kernel, chosen, sass=sass)]
+        others: dict[str, Any] = {"notes": self.notes, "skip": self._skip}
+        if (end := self._skip + len(chosen)) < len(selected):
+            others["rest"] = {"cursor": f"{end}-0-"}
+        if format == "json":
+            decoded = [msgspec.json.decode(render("json", "reports", [each])) for each in reports]
+            return record_answer("reports", decoded, **others)
+        options = Options(details=frozenset(details or ()), subject=None)
+        return text_answer(render(format, "reports", reports, options), **others)
+
+    def capture(
+        self,
+        kernel: _Kernel,
+        targets: _Targets = None,
+        settings: _Settings = None,
+        args: _Args = None,
+    ) -> Answer:
+        """Compile a kernel, and list its captures: directory, config, and stages with line counts.
+
+        The directory is a KERNEL for the other tools.
+        """
+        captures = self._captures(kernel, targets, settings, args)
+        return record_answer("captures", [_capture(each) for each in captures], notes=self.notes)
+
+    def diff(
+        self,
+        before: _Kernel,
+        after: Annotated[
+            str | None,
+            Meta(description="The other side; without it, a list of values makes the sides"),
+        ] = None,
+        targets: _Targets = None,
+        settings: _Settings = None,
+        args: _Args = None,
+        stages: Annotated[
+            list[str] | None,
+            Meta(description='Compare the code of these stages instead: ["ttgir", "ptx"]'),
+        ] = None,
+        revision: Annotated[
+            str | None,
+            Meta(description='Compare a git revision of the kernel with the file now: "HEAD"'),
+        ] = None,
+        sass: _Sass = None,
+        format: _FormatName = "markdown",  # noqa: A002
+    ) -> Answer:
+        """Compare two captures or configurations by meaning, or the code of their stages.
+
+        Options apply to the side that is not compiled yet.
+        """
+        kernels = [before] if after is None else [before, after]
+        for each in kernels:
+            self._check(each)
+        source = next((each for each in kernels if not is_compiled(each)), before)
+        selection = self._configurations(source, targets, settings, args)
+        if revision is None:
+            sides = Sides(before, after, selection, self._session)
+        elif after is None:
+            sides = between_revisions(before, revision, selection, self._session)
+        else:
+            raise IrlensError("`after` and `revision` each name the other side: give one")
+        if stages:
+            return self._rendered(format, "code", sides.compare_code(",".join(stages), context=3))
+        return self._rendered(format, "comparisons", sides.compare(sass=sass))
+
+    def suggest(
+        self,
+        kernel: _Kernel,
+        targets: _Targets = None,
+        settings: _Settings = None,
+        args: _Args = None,
+        grid: _Grid = None,
+        most: Annotated[int, Meta(description="Neighbours to compile at most", ge=1, le=200)] = 40,
+        format: _FormatName = "markdown",  # noqa: A002
+    ) -> Answer:
+        """Compile the neighbours of a configuration and return the fastest by estimated time.
+
+        Takes one configuration: one target, and one value of each setting.
+        """
+        from irlens.session.suggest import suggest_near
+
+        selection = self._configurations(kernel, targets, settings, args, grid)
+        requests = list(self._session.requests(kernel, selection))
+        return self._rendered(
+            format, "suggestion", suggest_near(requests, self._session, most=most)
+        )
+
+    def sweep(
+        self,
+        kernel: _Kernel,
+        targets: _Targets = None,
+        settings: _Settings = None,
+        args: _Args = None,
+        grid: _Grid = None,
+        where: _Where = None,
+        filters: _Filters = None,
+        rank: Annotated[
+            str | None, Meta(description='Rank the results by a figure: "time", "occupancy"')
+        ] = None,
+        top: Annotated[
+            int | None, Meta(description="Keep so many of each target that fit", ge=1)
+        ] = None,
+        format: Annotated[_Format, Meta(description="json: whole records")] = "markdown",  # noqa: A002
+    ) -> Answer:
+        """Compile a grid of configurations, and list which fit, with their figures.
+
+        Every setting or argument with several values is an axis.
+        """
+        from irlens.session.sweeps import sweep
+        from irlens.sweep.selection import Selection
+
+        selection = self._configurations(kernel, targets, settings, args, grid)
+        chosen = Selection(
+            where=tuple(where or ()), filters=tuple(filters or ()), rank=rank, top=top
+        )
+        return self._rendered(format, "sweep", sweep(self._session, kernel, selection, chosen))
+
+    def check(
+        self,
+        kernels: Annotated[
+            list[str] | None,
+            Meta(description="KERNELs; all that the project and its baseline name if left out"),
+        ] = None,
+        targets: _Targets = None,
+        settings: _Settings = None,
+        args: _Args = None,
+        strict: Annotated[
+            bool, Meta(description="Fail on any difference from the baseline")
+        ] = False,
+        format: _FormatName = "markdown",  # noqa: A002
+    ) -> Answer:
+        """Compare kernels with the project's baseline and budgets, as `irlens check` does in CI.
+
+        Writes no baseline.
+        """
+        from irlens.session.checks import CheckRequest, run_check
+
+        if not self._compiles:
+            raise _only_reads("a check compiles what the baseline names")
+        selection = self._selection(targets, settings, args)
+        for kernel in kernels or ():
+            self._check(kernel)
+        request = CheckRequest(
+            kernels=tuple(kernels or ()), configurations=selection, strict=strict
+        )
+        return self._rendered(format, "check", run_check(request, self._session).check)
+
+    def read_stage(
+        self,
+        kernel: _Kernel,
+        stage: _Stage,
+        first: Annotated[int, Meta(description="First line to return", ge=1)] = 1,
+        lines: Annotated[
+            int, Meta(description="Number of lines to return", ge=1, le=MAX_LINES)
+        ] = 200,
+        annotate: Annotated[
+            bool,
+            Meta(description="Add live registers, pipeline roles and loops to each line"),
+        ] = False,
+        targets: _Targets = None,
+        settings: _Settings = None,
+        args: _Args = None,
+    ) -> Answer:
+        """Return lines of one stage of a kernel, numbered."""
+        check_stage(stage)
+        capture = self._one_capture(kernel, targets, settings, args)
+        head, shown = _numbered(capture, stage, annotate=annotate)
+        if first > len(shown):
+            raise IrlensError(
+                f"{capture.kernel}: {stage} has {plural(len(shown), 'line')}, so no line {first}"
+            )
+        last = min(first + lines - 1, len(shown))
+        title = f"{capture.kernel} {stage}: lines {first} to {last} of {len(shown)}"
+        text = "\n".join(filter(None, (title, head, *shown[first - 1 : last]))) + "\n"
+        rest = {"first": last + 1} if last < len(shown) else None
+        return text_answer(text, rest=rest, notes=self.notes)
+
+    def search_stage(
+        self,
+        kernel: _Kernel,
+        stage: _Stage,
+        pattern: Annotated[str, Meta(description="Regular expression of RE2's syntax")],
+        targets: _Targets = None,
+        settings: _Settings = None,
+        args: _Args = None,
+    ) -> Answer:
+        """Return the lines of a stage that match a pattern, numbered."""
+        check_stage(stage)
+        capture = self._one_capture(kernel, targets, settings, args)
+        expression = _compiled(pattern)
+        lines = _text(capture, stage)
+        matches = [
+            f"{n:>6}  {line[:_MAX_LINE]}"
+            for n, line in enumerate(lines, 1)
+            if expression.search(line)
+        ]
+        title = f"{capture.kernel} {stage}: {plural(len(matches), 'matching line')} of {len(lines)}"
+        return text_answer("\n".join((title, *matches)) + "\n", notes=self.notes)
+
+    def source_line(
+        self,
+        kernel: _Kernel,
+        line: Annotated[str, Meta(description='"51" of the kernel\'s file, or "standard.py:170"')],
+        targets: _Targets = None,
+        settings: _Settings = None,
+        args: _Args = None,
+    ) -> Answer:
+        """Return the code that a line of Python became, at every stage."""
+        capture = self._one_capture(kernel, targets, settings, args)
+        return text_answer(line_report(capture, line, color=False), notes=self.notes)
+
+    def explain(
+        self,
+        name: Annotated[
+            str,
+            Meta(
+                description="IRL201, pipeline-shallower, groups-in-flight, bank-conflict",
+                max_length=200,
+            ),
+        ],
+    ) -> Answer:
+        """Explain a finding, a figure or a term."""
+        return text_answer(explain(name), trusted=True)
+
+    def kernels(self) -> Answer:
+        """List the kernels that can be named without a path: irlens's samples and the project's."""
+        return text_answer("\n".join(sorted(known_files())) + "\n", trusted=True)
+
+    def targets(self) -> Answer:
+        """List the GPUs that can be compiled for."""
+        rows = (f"{gpu.name}: {gpu.arch.name}, {gpu.arch.family}" for gpu in gpus.gpus())
+        return text_answer("\n".join(rows) + "\n", trusted=True)
+
+    def _note(self, message: str, *, transient: bool = False) -> None:
+        if not transient:
+            self.notes.append(message)
+
+    def _rendered(self, form: str, kind: Kind, record: object) -> Answer:
+        if form == "json":
+            document = msgspec.json.decode(render("json", kind, record))
+            return record_answer("documents", [document], notes=self.notes)
+        return text_answer(render(form, kind, record, Options(subject=None)), notes=self.notes)
+
+    def _check(self, kernel: str) -> None:
+        self._roots.check_kernel(kernel)
+
+    def _captures(
+        self, kernel: str, targets: _Targets, settings: _Settings, args: _Args
+    ) -> Sequence[Capture]:
+        selection = self._configurations(kernel, targets, settings, args)
+        return self._session.captures(kernel, selection)
+
+    def _one_capture(
+        self, kernel: str, targets: _Targets, settings: _Settings, args: _Args
+    ) -> Capture:
+        """Return the only capture that is asked for.
+
+        Raises:
+            IrlensError: There are several.
+        """
+        captures = self._captures(kernel, targets, settings, args)
+        if len(captures) > 1:
+            raise IrlensError(
+                f"{kernel} has {len(captures)} captures: name one",
+                hint="`capture` lists their directories",
+            )
+        return captures[0]
+
+    def _launched(self, kernel: str, selection: Configurations) -> list[Capture]:
+        """Return captures with the launch that is given; none is compiled again.
+
+        Raises:
+            IrlensError: They have a launch of their own, or cannot be launched so.
+        """
+        launched = self._session.launched(kernel, selection)
+        if launched is None:
+            raise _already_compiled(kernel)
+        return launched
+
+    def _configurations(
+        self,
+        kernel: str,
+        targets: _Targets,
+        settings: _Settings,
+        args: _Args,
+        grid: _Grid = None,
+        *,
+        completes: bool = False,
+    ) -> Configurations:
+        """Return the configurations that are asked for; nothing is ever launched.
+
+        Args:
+            kernel: KERNEL.
+            targets: GPUs.
+            settings: Constexprs and compile options.
+            args: Arguments and sizes.
+            grid: CTAs in x, y and z.
+            completes: Whether options may complete the launch of something compiled.
+
+        Raises:
+            IrlensError: KERNEL is outside of the roots, takes no options, or has to be compiled,
+                which is not allowed.
+        """
+        self._check(kernel)
+        chosen = self._selection(targets, settings, args, grid)
+        if is_compiled(kernel):
+            if not chosen.is_empty and not completes:
+                raise _already_compiled(kernel)
+            return chosen
+        if not self._compiles:
+            raise _only_reads(f"{kernel} is not compiled")
+        return chosen
+
+    def _selection(
+        self, targets: _Targets, settings: _Settings, args: _Args, grid: _Grid = None
+    ) -> Configurations:
+        for named in (settings, args):
+            self._roots.check_values(named or {})
+        several = targets.split(",") if isinstance(targets, str) else targets or ()
+        return Configurations(
+            targets=tuple(each.strip() for each in several),
+            settings=_axes(settings),
+            args=_axes(args),
+            grid=tuple(map(str, grid or ())),
+            run=False,
+        )
+
+
+def _numbered(capture: Capture, stage: str, *, annotate: bool) -> tuple[str, list[str]]:
+    """Return the head of a stage's gutter, and its lines with their gutter."""
+    if not annotate:
+        lines = enumerate(_text(capture, stage), 1)
+        return "", [f"{n:>6}  {line[:_MAX_LINE]}" for n, line in lines]
+    report = report_of(capture, sass=stage == "sass")
+    traffic = traffic_cells(report, stage)
+    rows = annotated(capture, stage, report, interleave=False, traffic=traffic)
+    head, *shown = [f"{gutter}{line[:_MAX_LINE]}".rstrip() for gutter, line in rows]
+    return head, shown
+
+
+def _compiled(pattern: str) -> Any:
+    """Return a pattern of RE2, which takes linear time.
+
+    Raises:
+        IrlensError: It is invalid.
+    """
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        return re2.compile(pattern, options)
+    except re2.error as error:
+        reason = error.args[0] if error.args else error
+        text = reason.decode() if isinstance(reason, bytes) else str(reason)
+        raise IrlensError(f"invalid pattern '{pattern}': {text}") from error
+
+
+def _capture(capture: Capture) -> dict[str, object]:
+    config = capture.config
+    options = {"num_warps": config.num_warps, "num_stages": config.num_stages, **config.constexprs}
+    stages = {}
+    for name, artifact in capture.stages.items():
+        content = artifact.read()
+        kind = "binary" if name in BINARY_STAGES else plural(content.count(b"\n"), "line")
+        stages[name] = f"{count(len(content))} B, {kind}"
+    return {
+        "kernel": capture.kernel,
+        "target": capture.target.name if capture.target is not None else None,
+        "config": {name: value for name, value in options.items() if value is not None},
+        "directory": str(capture.directory) if capture.directory is not None else None,
+        "stages": stages,
+    }
+
+
+def _text(capture: Capture, stage: str) -> list[str]:
+    check_text(stage)
+    return read_stage(capture, stage).decode("utf-8", "replace").splitlines()
+
+
+def _already_compiled(kernel: str) -> IrlensError:
+    return IrlensError(
+        f"{kernel} is already compiled, and this server executes nothing that a capture names",
+        hint="leave out the options, or name the kernel's source; `inspect` takes the launch of a"
+        " Triton cache entry",
+    )
+
+
+def _only_reads(reason: str) -> IrlensError:
+    return IrlensError(
+        f"{reason}, and this server only reads captures", hint="start it without --no-compile"
+    )
+
+
+def _axes(values: _Values | None) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return each name with its values as they are written on a command line."""
+    return tuple(
+        (name, tuple(text for value in listed for text in _written(value)))
+        for name, held in (values or {}).items()
+        for listed in (held if isinstance(held, list) else [held],)
+    )
+
+
+def _written(value: _Value) -> tuple[str, ...]:
+    """Return a value as text; a range as its values."""
+    return split_values(value) if isinstance(value, str) and ".." in value else (str(value),)

@@ -1,0 +1,50 @@
+"""Values of an option or a setting, as they are written: lists and ranges."""
+
+import re
+from collections.abc import Iterator
+
+from irlens.model.errors import IrlensError
+from irlens.model.text import split_list
+
+#: ``1..5``, in steps ``0..64..16``, by a factor ``16..256..x2`` (a shell would expand ``*``),
+#: powers ``2^12..2^27``.
+_RANGE = re.compile(r"(?P<first>-?\d+)\.\.(?P<last>-?\d+)(?:\.\.(?P<factor>x)?(?P<step>\d+))?")
+_POWERS = re.compile(r"(?P<base>[1-9]\d?)\^(?P<first>\d{1,2})(?:\.\.(?P=base)\^(?P<last>\d{1,2}))?")
+_MAX_RANGE = 1000
+
+
+def split_values(text: str) -> tuple[str, ...]:
+    """Return comma-separated values, ranges as their numbers; a comma in brackets separates none.
+
+    Raises:
+        IrlensError: There is no value, or a range descends or is too long.
+    """
+    values = tuple(value for item in split_list(text) if item for value in _spread(item))
+    if not values:
+        raise IrlensError("a value is missing")
+    return values
+
+
+def _spread(item: str) -> Iterator[str]:
+    """Yield the numbers of a range, both ends included; anything else unchanged."""
+    powers = _POWERS.fullmatch(item)
+    if powers is not None:
+        first, last = int(powers["first"]), int(powers["last"] or powers["first"])
+        if last < first:
+            raise IrlensError(f"'{item}' is not an ascending range")
+        yield from (str(int(powers["base"]) ** power) for power in range(first, last + 1))
+        return
+    match = _RANGE.fullmatch(item)
+    if match is None:
+        yield item
+        return
+    value, last, step = int(match["first"]), int(match["last"]), int(match["step"] or 1)
+    by_factor = match["factor"] is not None
+    if last < value or step < 1 + by_factor or (by_factor and value < 1):
+        raise IrlensError(f"'{item}' is not an ascending range")
+    for _ in range(_MAX_RANGE):
+        yield str(value)
+        value = value * step if by_factor else value + step
+        if value > last:
+            return
+    raise IrlensError(f"'{item}' has more than {_MAX_RANGE} numbers")
