@@ -11,6 +11,7 @@ from collections.abc import Hashable, Sequence
 import msgspec
 
 from irlens.model.estimate import RESOLUTION, Bound, Standing
+from irlens.model.label import Labelled
 from irlens.model.report import Report
 from irlens.model.sweep import Trial
 
@@ -158,12 +159,16 @@ def _key(candidate: Candidate, standing: Standing) -> tuple[object, ...]:
     )
 
 
+def problem_of(report: Labelled) -> Hashable:
+    """Return what equals for reports of one problem: kernel, target and scalar arguments."""
+    args = report.config.args
+    scalars = {name: value for name, value in args.items() if not isinstance(value, str)}
+    return report.kernel, report.target, _frozen(scalars)
+
+
 def of_report(report: Report) -> Candidate:
     """Return what decides the rank of a report's configuration."""
     time, traffic, occupancy = report.time, report.traffic, report.occupancy
-    scalars = {
-        name: value for name, value in report.config.args.items() if not isinstance(value, str)
-    }
     read, written = (
         (None, None)
         if traffic is None
@@ -172,7 +177,7 @@ def of_report(report: Report) -> Candidate:
     estimated = None if time is None else time.estimate_us
     reasons = (report.unknown.get(path, "") for path in ("traffic", "time"))
     return Candidate(
-        problem=(report.kernel, report.target, _frozen(scalars)),
+        problem=problem_of(report),
         launchable=occupancy is None or occupancy.launchable,
         estimated_us=estimated,
         accessed=read or written,

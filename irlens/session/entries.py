@@ -16,12 +16,13 @@ from msgspec.structs import replace
 from irlens.artifacts import owned_processes, processors, store
 from irlens.artifacts.entries import Broken
 from irlens.figures import COLUMNS
+from irlens.model import ranking
 from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError, IrlensError
 from irlens.model.report import Report, Severity
 from irlens.session.entry_index import Indexed, key_of_capture
 from irlens.session.reports import complete_report, recall_complete
-from irlens.session.workbench import Entry, is_early
+from irlens.session.workbench import Entry, EntryTime, is_early
 
 # The first screen appears before any entry is read, and sooner without these.
 if TYPE_CHECKING:
@@ -134,6 +135,7 @@ def entry_of_report(key: str, report: Report, place: str) -> Entry:
     findings: dict[Severity, int] = {}
     for finding in report.findings:
         findings[finding.severity] = findings.get(finding.severity, 0) + 1
+    ranked = ranking.of_report(report)
     return Entry(
         key=key,
         kernel=report.kernel,
@@ -149,6 +151,12 @@ def entry_of_report(key: str, report: Report, place: str) -> Entry:
             if pipeline.achieved_stages is not None
         ),
         findings=findings,
+        time=EntryTime(
+            estimated_us=ranked.estimated_us,
+            accessed=ranked.accessed,
+            bound=ranked.bound,
+            missing=ranked.missing,
+        ),
         place=place,
     )
 

@@ -10,10 +10,27 @@ from irlens.figures import Figure
 from irlens.model.code import CodeComparison
 from irlens.model.comparison import Comparison, Value
 from irlens.model.config import Config, Target
+from irlens.model.estimate import Bound
 from irlens.model.listing import Occurrences, StageListing
 from irlens.model.report import Occupancy, Report, Severity
 from irlens.model.resources import Resources
 from irlens.model.suggestion import Suggestion
+
+
+class EntryTime(msgspec.Struct, frozen=True, kw_only=True):
+    """What an entry's rank among others follows from, as ``model.ranking.Candidate`` has it.
+
+    Attributes:
+        estimated_us: The estimated time, in microseconds; ``None`` if unknown.
+        accessed: Distinct bytes that the launch reads, or else writes; ``None`` if unknown.
+        bound: What binds the time.
+        missing: Why there is no time; empty if there is one, or no launch.
+    """
+
+    estimated_us: float | None = None
+    accessed: float | None = None
+    bound: Bound | None = None
+    missing: str = ""
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,6 +52,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
             value for each element of a list; ``None`` until analysed.
         stages: Achieved and requested stages of each pipeline; ``None`` until analysed.
         findings: Number of findings by severity; ``None`` until analysed.
+        time: The estimated time of its launch; ``None`` until analysed.
         problem: Why the capture cannot be read; empty if it can.
         place: Path to display.
         modified: When its artifacts were written, in seconds since the epoch; ``None`` if unknown.
@@ -50,6 +68,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     figures: dict[str, tuple[Value, ...]] | None = None
     stages: tuple[tuple[int, int | None], ...] | None = None
     findings: dict[Severity, int] | None = None
+    time: EntryTime | None = None
     problem: str = ""
     place: str = ""
     modified: float | None = None

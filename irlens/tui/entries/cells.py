@@ -10,19 +10,24 @@ from typing import TypeAlias
 from irlens.figures import Figure
 from irlens.model.comparison import Side, Value
 from irlens.model.config import Config, Target
+from irlens.model.estimate import Standing
 from irlens.model.report import SEVERITIES, Occupancy, Severity
 from irlens.model.text import printable_line
 from irlens.render.view.characters import bar
+from irlens.render.view.memory_traffic import microseconds
+from irlens.render.view.standings import against_cell
 from irlens.session.workbench import Entry
 from irlens.tui.drawing import (
     BAD,
     DIM,
+    GOOD,
     SEVERITY_SIGN,
     SEVERITY_STYLE,
+    STYLES,
     WARN,
     occupancy_style,
 )
-from irlens.tui.entries.columns import BROWSER_COLUMNS, SETTINGS, STAGES, TIME
+from irlens.tui.entries.columns import BROWSER_COLUMNS, CAPTURED, ESTIMATE, SETTINGS, STAGES
 
 #: Orders texts by the numbers in them.
 Natural: TypeAlias = tuple[tuple[int, int, str], ...]
@@ -39,23 +44,28 @@ MARKS = {
 }
 _MARK_STYLES = {"✗": BAD, "!": WARN, "○": DIM}
 _BAR_WIDTH = 4
+#: Cells of a time: "17.2 µs".
+_TIME_WIDTH = 7
 #: Seconds.
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 _MONTH = 30 * _DAY
 #: The most pipelines to list; a kernel may have dozens of loops.
 _MAX_PIPELINES = 4
 _UNKNOWN = [("–", DIM)]
+#: The standing of an entry whose time is not known.
+UNRANKED = Standing(time_us=None)
 #: The text of a cell that is still loading.
 LOADING = [("…", DIM)]
 
 
-def cells(entry: Entry, distinction: str = "") -> dict[str, Cell]:
+def cells(entry: Entry, distinction: str = "", standing: Standing = UNRANKED) -> dict[str, Cell]:
     """Return the cell of each column.
 
     Args:
         entry: The entry.
         distinction: The settings that distinguish it from other entries of its kernel:
             "num_warps=4".
+        standing: Its standing among those that solve the same problem.
     """
     drawn = {
         "mark": _mark(entry),
@@ -63,7 +73,8 @@ def cells(entry: Entry, distinction: str = "") -> dict[str, Cell]:
         "target": _word(entry.target.arch if entry.target is not None else ""),
         "bar": _occupancy_bar(entry.occupancy),
         "findings": _findings(entry),
-        TIME: time_cell(entry, time.time()),
+        ESTIMATE: estimate_cell(entry, standing),
+        CAPTURED: captured_cell(entry, time.time()),
         SETTINGS: _settings(entry, distinction),
     }
     return drawn | {
@@ -73,7 +84,19 @@ def cells(entry: Entry, distinction: str = "") -> dict[str, Cell]:
     }
 
 
-def time_cell(entry: Entry, now: float) -> Cell:
+def estimate_cell(entry: Entry, standing: Standing) -> Cell:
+    """Return the cell of the estimated time, and how it compares with the fastest."""
+    if standing.time_us is None:
+        return _not_analysed(entry) if entry.time is None else _UNKNOWN, None
+    shown = f"{microseconds(standing.time_us):>{_TIME_WIDTH}}"
+    pieces = [(shown, GOOD if standing.is_marked else "")]
+    if standing.over_fastest is not None or standing.partial:
+        against = against_cell(standing)
+        pieces.append((f"  {against.text}", STYLES[against.tone] or DIM))
+    return pieces, (float(standing.partial), standing.time_us)
+
+
+def captured_cell(entry: Entry, now: float) -> Cell:
     """Return the cell that says when an entry was captured, as seen at ``now``."""
     if entry.modified is None:
         return _UNKNOWN, None

@@ -11,7 +11,8 @@ from irlens.session.workbench import is_early
 
 SETTINGS = "settings"
 FINDINGS = "findings"
-TIME = "captured"
+CAPTURED = "captured"
+ESTIMATE = "time"
 #: The figure that the cell draws as "2/3": stages achieved of those requested.
 STAGES = "pipelines[].achieved_stages"
 
@@ -53,20 +54,26 @@ class BrowserColumn(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_analysed(self) -> bool:
         """Whether it is known once an entry is complete, and not before."""
-        return self.name == FINDINGS or (self.figure is not None and not is_early(self.figure))
+        return self.name in (FINDINGS, ESTIMATE) or (
+            self.figure is not None and not is_early(self.figure)
+        )
 
     @property
     def starts_ascending(self) -> bool:
-        """Whether sorting starts with the least value: words do, numbers start with the most."""
+        """Whether sorting starts with the least value: words and times do, other numbers do not."""
         is_text = self.name in ("kernel", "target", SETTINGS)
-        return is_text or (self.figure is not None and self.figure.unit == "word")
+        return (
+            is_text
+            or self.name == ESTIMATE
+            or (self.figure is not None and self.figure.unit == "word")
+        )
 
 
 def browser_columns(rows: Sequence[Figure]) -> dict[str, BrowserColumn]:
     """Return the columns by name, from the left.
 
-    What the binary says comes first: the demand for resources, then the occupancy. The figures
-    that need an analysis follow.
+    The time comes first, then what the binary says: the demand for resources, and the occupancy.
+    The other figures that need an analysis follow.
 
     Args:
         rows: The registry's rows with a column, in their order.
@@ -76,19 +83,21 @@ def browser_columns(rows: Sequence[Figure]) -> dict[str, BrowserColumn]:
     target = _column("target", "target", "target", "t", kept=(2, -2))
     bar = _column("bar", kept=(0, 1))
     findings = _column(FINDINGS, FINDINGS, FINDINGS, "f", kept=(2, 1))
-    time = _column(TIME, TIME, "time captured", "c", kept=(0, 2))
+    time = _column(ESTIMATE, "est. time", "estimated time", "e", kept=(3, 1))
+    captured = _column(CAPTURED, CAPTURED, "time captured", "c", kept=(0, 2))
     settings = _column(SETTINGS, SETTINGS, SETTINGS, "s", kept=(6, 0))
 
     figures: list[BrowserColumn] = []
     for row in rows:
-        others = [mark, kernel, target, bar, findings, time, settings, *figures]
+        others = [mark, kernel, target, time, bar, findings, captured, settings, *figures]
         figures.append(_of_figure(row, others))
     groups: dict[str, list[BrowserColumn]] = {"demand": [], "occupancy": [], "analysed": []}
     for row, column in zip(rows, figures, strict=True):
         fits = row.path.startswith("occupancy.")
         groups["occupancy" if fits else "demand" if is_early(row) else "analysed"].append(column)
     early = [*groups["demand"], *groups["occupancy"]]
-    order = [mark, kernel, target, *early, bar, findings, *groups["analysed"], time, settings]
+    analysed = [findings, *groups["analysed"]]
+    order = [mark, kernel, target, time, *early, bar, *analysed, captured, settings]
     return {column.name: column for column in order}
 
 

@@ -24,7 +24,7 @@ _PADDING = 2
 _FIXED = ("mark", "kernel")
 #: The least cells of settings that are worth showing; and the most for which a column of figures
 #: makes room, so that entries stay distinguishable.
-_MIN_SETTINGS, _MAX_DISTINCTION = 12, 18
+_MIN_SETTINGS, _MAX_DISTINCTION = 12, 26
 
 
 class ColumnNeeds(msgspec.Struct, frozen=True):

@@ -4,6 +4,7 @@ Thousands of entries arrive two or three times each while a cache is read. The c
 therefore computed once per arrival, and nothing is drawn here.
 """
 
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
@@ -18,15 +19,16 @@ from irlens.tui.entries.cells import (
     LOADING,
     Cell,
     Natural,
+    captured_cell,
     cells,
     is_case_sensitive,
     natural,
     search_text,
     side_of,
-    time_cell,
 )
-from irlens.tui.entries.columns import BROWSER_COLUMNS, TIME
+from irlens.tui.entries.columns import BROWSER_COLUMNS, CAPTURED
 from irlens.tui.entries.layout import ColumnNeeds
+from irlens.tui.entries.standings import Standings
 
 #: Cells for "▾" after the title of the sort column.
 _ARROW_WIDTH = 1
@@ -54,7 +56,8 @@ class EntryRows:
         self.sorted_by = "kernel"
         self.descending = False
         self._cells: dict[str, dict[str, Cell]] = {}
-        self._name_keys: dict[str, tuple[str, Natural, Natural, str]] = {}
+        self._name_keys: dict[str, tuple[str, Natural, float, Natural, str]] = {}
+        self._standings = Standings()
         #: The settings that distinguish each entry from the others of its kernel.
         self._distinctions: dict[str, str] = {}
         self._by_kernel: defaultdict[str, _Kernel] = defaultdict(_Kernel)
@@ -84,11 +87,16 @@ class EntryRows:
             word.lower() in severity for word in self.words for severity in SEVERITIES
         )
 
+    def rivals(self, keys: Iterable[str]) -> Iterable[str]:
+        """Return the keys of all entries whose times compare with those of some."""
+        return self._standings.rivals(keys)
+
     def clear(self) -> None:
         """Remove all entries."""
         self.entries.clear()
         self._cells.clear()
         self._name_keys.clear()
+        self._standings.clear()
         self._distinctions.clear()
         self._by_kernel.clear()
         self._by_name.clear()
@@ -102,7 +110,8 @@ class EntryRows:
         self._by_name += (key for key in arrived if key not in self.entries)
         self.entries |= arrived
         relabelled = self._distinguish(arrived.values())
-        for key in dict.fromkeys([*arrived, *relabelled]):
+        ranked = self._standings.add(arrived.values())
+        for key in dict.fromkeys([*arrived, *relabelled, *ranked]):
             self._compute_cells(key)
         self.sort()
 
@@ -121,7 +130,7 @@ class EntryRows:
         self.sort()
 
     def sort(self) -> None:
-        """Sort the rows: unknown values last in either order, ties by name and settings."""
+        """Sort the rows: unknown values last in either order, ties by name, time and settings."""
         self._by_name.sort(key=self._name_keys.__getitem__)  # nearly sorted already
         by_name = self._by_name
         if self.words:
@@ -136,7 +145,7 @@ class EntryRows:
     def update_times(self, now: float) -> None:
         """Say again how long ago the entries were captured."""
         for key, entry in self.entries.items():
-            self._set_cell(key, TIME, time_cell(entry, now))
+            self._set_cell(key, CAPTURED, captured_cell(entry, now))
 
     def cells_of(self, key: str) -> dict[str, Cell]:
         """Return the cells of an entry's row."""
@@ -170,10 +179,13 @@ class EntryRows:
 
     def _compute_cells(self, key: str) -> None:
         entry, distinction = self.entries[key], self._distinctions.get(key, "")
-        for name, cell in cells(entry, distinction).items():
+        standing = self._standings.standing(key)
+        for name, cell in cells(entry, distinction, standing).items():
             self._set_cell(key, name, cell)
-        arch = entry.target.arch if entry.target is not None else ""
-        self._name_keys[key] = (entry.kernel, natural(arch), natural(distinction), entry.place)
+        arch = natural(entry.target.arch if entry.target is not None else "")
+        # A part of the times orders nothing: those that compare do so with all of a problem.
+        time = standing.over_fastest or math.inf
+        self._name_keys[key] = (entry.kernel, arch, time, natural(distinction), entry.place)
 
     def _set_cell(self, key: str, column: str, cell: Cell) -> None:
         """Replace a cell, and count its text."""

@@ -49,9 +49,12 @@ class BrowserScreen(IrlensScreen):
 
     HELP_TEXT = "\n".join(
         [
-            "All kernels and configurations. Registers and occupancy come from the binaries at",
-            "once, what has to be analysed follows for the rows in sight, and for all rows where",
-            "their order or the filter depends on it.",
+            "All kernels and configurations, those of a kernel by their estimated time.",
+            "`fastest`, and `as fast` within 3 % of it, compare configurations for the same GPU",
+            "and the same scalar arguments; one that `reads less` leaves out a part of the work.",
+            "",
+            "Registers and occupancy come from the binaries at once, what has to be analysed",
+            "follows for the rows in sight, and for all rows where their order depends on it.",
             "",
             *(f"* `{sign}` {meaning}" for sign, meaning in MARKS.items()),
             "* `3/4▾` three of four requested pipeline stages achieved; `2/?` two of an",
@@ -292,11 +295,12 @@ class BrowserScreen(IrlensScreen):
         )
 
     def _complete(self) -> None:
-        """Complete the next entries: those in sight, then all others if the order needs them."""
+        """Complete the next entries: those in sight, and what their marks or their order need."""
         if self._is_completing or not self.is_attached:
             return
-        rows = self.table.rows
-        keys = [*self.table.in_sight, *(rows.entries if rows.needs_all_complete else ())]
+        rows, in_sight = self.table.rows, self.table.in_sight
+        others = rows.entries if rows.needs_all_complete else rows.rivals(in_sight)
+        keys = [*in_sight, *others]
         due = [
             key
             for key in dict.fromkeys(keys)

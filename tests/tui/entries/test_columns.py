@@ -24,6 +24,7 @@ def test_todays_columns() -> None:
         ("mark", ("", "")),
         ("kernel", ("kernel", "n")),
         ("target", ("target", "t")),
+        ("time", ("est. time", "e")),
         ("registers", ("regs", "r")),
         ("local", ("local B", "l")),
         ("shared", ("shared B", "m")),
@@ -36,7 +37,7 @@ def test_todays_columns() -> None:
     ]
     assert LEAST_USEFUL == [
         "local", "bar", "captured", "shared", "pipelines", "target", "occupancy", "findings",
-        "registers", "mark", "kernel",
+        "registers", "time", "mark", "kernel",
     ]  # fmt: skip
 
 
@@ -55,7 +56,7 @@ def test_new_rows_find_a_place_a_name_and_a_letter() -> None:
     columns = browser_columns((*COLUMNS, *new))
     names = [name for name in columns if name not in BROWSER_COLUMNS]
     assert names == ["stack", "waves", "peak", "mechanism", "loads"]
-    assert list(columns)[3:8] == ["registers", "local", "shared", "stack", "occupancy"]
+    assert list(columns)[4:9] == ["registers", "local", "shared", "stack", "occupancy"]
     assert list(columns)[-5:] == ["peak", "mechanism", "loads", "captured", "settings"]
     letters = [column.letter for column in columns.values() if column.letter]
     assert len(letters) == len(set(letters))
@@ -111,7 +112,7 @@ from tests.tui.waiting import settle
 
 
 async def main():
-    async with opened(FakeWorkbench(), size=(220, 40)) as (app, pilot):
+    async with opened(FakeWorkbench(), size=(260, 40)) as (app, pilot):
         await pilot.press("o", "a")
         await settle(pilot)
         table = app.screen.query_one(EntryTable)
@@ -131,8 +132,8 @@ def test_new_rows_are_columns_that_sort_and_facts_of_the_summary() -> None:
     lines = done.stdout.splitlines()
     assert lines[0] == "magic spill-h100"
     assert lines[1].split()[:-1] == [
-        "kernel", "target", "regs", "local", "B", "shared", "B", "magic", "B▾", "occup.",
-        "findings", "stages", "peak", "B", "tile", "B", "captured", "settings",
+        "kernel", "target", "est.", "time", "regs", "local", "B", "shared", "B", "magic", "B▾",
+        "occup.", "findings", "stages", "peak", "B", "tile", "B", "captured", "settings",
     ]  # fmt: skip
     report = load_report("spill-h100")
     assert report.memory is not None

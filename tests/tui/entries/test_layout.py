@@ -54,7 +54,7 @@ def test_uniform_columns_are_left_out_first() -> None:
     widths = dict.fromkeys(BROWSER_COLUMNS, 10)
     alike = frozenset({"kernel", "shared"})
     needed = ColumnNeeds(widths=widths, distinction=10, uniform=alike, sorted_by="local")
-    shown = [set(arrange(needed, room).widths) for room in range(160, 60, -1)]
+    shown = [set(arrange(needed, room).widths) for room in range(172, 72, -1)]
     assert shown[0] == set(BROWSER_COLUMNS)
     gone = [name for more, less in pairwise(shown) for name in more - less]
     assert gone == [
