@@ -28,6 +28,7 @@ def roofline(
     """
     reasons = []
     memory = compute = None
+    compute_type = ""
     if traffic is None:
         reasons.append("the bytes are unknown")
     elif (bandwidth := gpu.product.bandwidth if gpu.product else None) is None:
@@ -41,7 +42,7 @@ def roofline(
         if missing:
             reasons.append(f"the peak of {' and '.join(missing)} on {gpu.name} is unknown")
         else:
-            compute = _compute_us(gpu, tensor, vector)
+            compute, compute_type = _compute(gpu, tensor, vector)
     floor: float | None = None
     bound: Literal["memory", "compute"] | None = None
     if memory is not None and compute is not None:
@@ -52,20 +53,32 @@ def roofline(
         compute_us=compute,
         floor_us=floor,
         bound=bound,
+        compute_type=compute_type,
         flops_per_byte=_intensity(traffic, tensor, vector),
         reason="; ".join(reasons) or None,
     )
 
 
-def _compute_us(gpu: Gpu, tensor: Mapping[Dtype, int], vector: Mapping[Dtype, int]) -> float:
-    """Return the least time of operations whose peaks are known.
+def _compute(
+    gpu: Gpu, tensor: Mapping[Dtype, int], vector: Mapping[Dtype, int]
+) -> tuple[float, str]:
+    """Return the least time of operations whose peaks are known, and which take so long.
 
     Tensor cores work on one product at a time; vector units of different types may be different
     units.
     """
-    products = sum(_seconds(gpu, dtype, count, tensor=True) for dtype, count in tensor.items())
-    others = (_seconds(gpu, dtype, count, tensor=False) for dtype, count in vector.items())
-    return max(products, *others, 0.0) * 1e6
+    products = {
+        f"{dtype} tensor": _seconds(gpu, dtype, count, tensor=True)
+        for dtype, count in tensor.items()
+    }
+    others = {
+        str(dtype): _seconds(gpu, dtype, count, tensor=False) for dtype, count in vector.items()
+    }
+    together = sum(products.values())
+    alone = max(others.values(), default=0.0)
+    slowest = products if together > alone else others
+    longest = max(slowest.items(), key=lambda each: each[1], default=("", 0.0))
+    return max(together, alone) * 1e6, longest[0] if longest[1] else ""
 
 
 def _seconds(gpu: Gpu, dtype: Dtype, count: int, *, tensor: bool) -> float:

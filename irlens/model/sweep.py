@@ -129,6 +129,8 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
         max_abs_error: Largest absolute difference of its outputs from the reference's, if measured.
         against: Other implementations, if measured.
         bound: What binds its estimated time; ``None`` where that is unknown.
+        compute_type: The operations that make its compute floor: "fp16 tensor"; empty where that
+            is unknown.
         untimed: Why its estimated time is unknown; empty where it is known, or it does not fit.
         standing: How its time stands among those of the same problem; ``None`` before they are
             compared.
@@ -152,6 +154,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     max_abs_error: float | None = None
     against: list[ProviderTime] = []
     bound: Bound | None = None
+    compute_type: str = ""
     untimed: str = ""
     standing: Standing | None = None
 

@@ -67,6 +67,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     pipelines: list[Depth] = []
     findings: list[Finding] = []
     bound: Bound | None = None
+    compute_type: str = ""
     untimed: str = ""
 
 
@@ -276,6 +277,7 @@ def from_report(report: Report) -> Result:
         pipelines=[_depth(pipeline) for pipeline in report.pipelines],
         findings=report.findings,
         bound=report.time.bound if report.time is not None else None,
+        compute_type=report.roofline.compute_type if report.roofline is not None else "",
         untimed=of_report(report).missing,
     )
 

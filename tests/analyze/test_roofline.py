@@ -57,3 +57,13 @@ def test_what_is_unknown_says_why() -> None:
 def test_a_kernel_without_operations_is_bound_by_memory() -> None:
     copy = roofline(gpus.find("a100"), 1 << 20, {}, {})
     assert (copy.compute_us, copy.bound, copy.flops_per_byte) == (0.0, "memory", 0.0)
+
+
+def test_the_operations_that_make_the_floor_are_named() -> None:
+    assert roofline(H200, 1, {"fp16": 2 << 30}, {"fp32": 1 << 20}).compute_type == "fp16 tensor"
+    assert roofline(H200, 1, {"fp16": 2 << 10}, {"fp32": 1 << 20}).compute_type == "fp32"
+    mixed = roofline(H200, 1, {"fp16": 1 << 30, "fp8": 1 << 30}, {})
+    assert mixed.compute_type == "fp16 tensor"
+    assert roofline(H200, 1, {}, {}).compute_type == ""
+    assert roofline(H200, 1, {"fp16": 0}, {}).compute_type == ""
+    assert roofline(gpus.find("a100"), 1, {"fp8": 2}, {}).compute_type == ""

@@ -36,6 +36,8 @@ _CELL, _CELL_HEAD = 50, 38
 #: Of a plot, in pixels: its height, and where its frame begins and ends.
 _HEIGHT, _TOP, _BOTTOM = 280, 22, 240
 _CAP = 4
+#: How far along a slanted ceiling its name is.
+_ALONG = 0.6
 
 
 class Chart(msgspec.Struct, frozen=True, kw_only=True):
@@ -126,7 +128,7 @@ def _bar_row(row: nodes.BarRow, amount: str, axis: nodes.Axis, y: float) -> Mark
         begin += part.amount
     if row.low is not None and row.high is not None:
         low, high = (share(axis.share(each)) for each in (row.low, row.high))
-        drawn += _whisker(low, middle, high, middle)
+        drawn += _whisker(low, high, middle)
     if row.measured is not None:
         drawn.append(dot(share(axis.share(row.measured)), middle, class_="measured"))
     style = "start name best" if row.mark == "fastest" else "start name"
@@ -134,12 +136,11 @@ def _bar_row(row: nodes.BarRow, amount: str, axis: nodes.Axis, y: float) -> Mark
     return tag("g", *drawn)
 
 
-def _whisker(x1: X, y1: float, x2: X, y2: float) -> Iterator[Markup]:
-    """Yield a range with a cap at each end; across or upwards."""
-    yield line(x1, y1, x2, y2, class_="range")
-    for x, y in ((x1, y1), (x2, y2)):
-        if y1 == y2:
-            yield line(x, y - _CAP, x, y + _CAP, class_="range")
+def _whisker(low: X, high: X, y: float) -> Iterator[Markup]:
+    """Yield a range with a cap at each end."""
+    yield line(low, y, high, y, class_="range")
+    for x in (low, high):
+        yield line(x, y - _CAP, x, y + _CAP, class_="range")
 
 
 def _keys_of_bars(node: nodes.Bars) -> Iterator[Key]:
@@ -221,10 +222,10 @@ def _plot(node: nodes.Plot) -> Chart:
                 for (x, y), point in zip(points, each.points, strict=True)
             ]
     drawn.insert(1, stretched(_HEIGHT, *lines))
+    drawn += [_range(node, each) for each in node.points]
     # The best is drawn last, over the others.
-    drawn += [
-        _point(node, each) for each in sorted(node.points, key=lambda each: each.mark == "fastest")
-    ]
+    best_last = sorted(node.points, key=lambda each: (each.measured, each.mark == "fastest"))
+    drawn += [_point(node, each) for each in best_last]
     left = gutter([text for _, text in node.y.ticks])
     return Chart(
         caption=node.described, described=node.described, height=_HEIGHT, left=left,
@@ -233,7 +234,11 @@ def _plot(node: nodes.Plot) -> Chart:
 
 
 def _axes(node: nodes.Plot) -> Markup:
-    drawn = [label(0.0, 12, node.y.title, class_="start title", dx=-24)]
+    drawn = [
+        label(0.0, 12, node.y.title, class_="start title", dx=-24),
+        line("0%", _TOP, "0%", _BOTTOM, class_="grid"),
+        line("0%", _BOTTOM, "100%", _BOTTOM, class_="grid"),
+    ]
     for value, text in node.y.ticks:
         y = _y(node, value)
         drawn += [
@@ -257,19 +262,24 @@ def _at(node: nodes.Plot, each: nodes.Line, point: tuple[float, float]) -> str:
 
 
 def _ceiling_name(each: nodes.Line, points: list[tuple[float, float]]) -> Markup:
-    """The name of a ceiling over its end; a slanted one has it at its beginning."""
+    """The name of a ceiling over its end; a slanted one has it at its side."""
     (first_x, first_y), (last_x, last_y) = points[0], points[-1]
     if first_y == last_y:
         return label(share(last_x), last_y - 5, each.name, class_="end ceiling", dx=-4)
-    return label(share(first_x), min(first_y + 4, _BOTTOM - 8), each.name,
-                 class_="start ceiling", dx=14)  # fmt: skip
+    x, y = first_x + _ALONG * (last_x - first_x), first_y + _ALONG * (last_y - first_y)
+    return label(share(x), min(y + 16, _BOTTOM - 8), each.name, class_="start ceiling", dx=10)
+
+
+def _range(node: nodes.Plot, each: nodes.Point) -> Markup | None:
+    if each.low is None or each.high is None:
+        return None
+    x = share(node.x.share(each.x))
+    return line(x, _y(node, each.low), x, _y(node, each.high), class_="range")
 
 
 def _point(node: nodes.Plot, each: nodes.Point) -> Markup:
     x, y = share(node.x.share(each.x)), _y(node, each.y)
     drawn: list[Content] = [title(each.described)]
-    if each.low is not None and each.high is not None:
-        drawn += _whisker(x, _y(node, each.low), x, _y(node, each.high))
     style = "measured" if each.measured else f"k-{each.kind} mark"
     drawn.append(dot(x, y, class_=style))
     if each.mark == "fastest":

@@ -7,6 +7,8 @@ from irlens.render.view.nodes import Axis
 
 _TICKS = 5
 _STEPS = (1, 2, 5, 10)
+#: Room beyond the ends of a logarithmic axis; the most decades whose parts have ticks.
+_ROOM, _DECADES = 1.3, 3
 
 
 class Unit(NamedTuple):
@@ -53,14 +55,21 @@ def _step(most: float) -> float:
 
 
 def logarithmic(title: str, least: float, most: float, factor: float = 1) -> Axis:
-    """Return an axis of decades that holds both ends, which are positive; ticks by ``factor``."""
-    first = math.floor(math.log10(least / factor) + 1e-9)
-    last = max(math.ceil(math.log10(most / factor) - 1e-9), first + 1)
+    """Return a logarithmic axis that holds both ends, which are positive, with some room.
+
+    Its ticks are round multiples of ``factor``: 1, 2 and 5 in each decade, or decades alone.
+    """
+    start, end = least / _ROOM, most * _ROOM
+    first = math.floor(math.log10(start / factor))
+    last = math.ceil(math.log10(end / factor))
+    steps = _STEPS[:3] if last - first <= _DECADES else _STEPS[:1]
     between = max((last - first) // _TICKS, 1)
+    values = [
+        step * 10.0**power for power in range(first, last + 1, between) for step in steps
+    ]  # fmt: skip
     ticks = tuple(
-        (10.0**power * factor, f"{10.0**power:,g}") for power in range(first, last + 1, between)
+        (value * factor, f"{value:,.10g}") for value in values if start <= value * factor <= end
     )
-    start, end = 10.0**first * factor, 10.0**last * factor
     return Axis(title=title, start=start, end=end, ticks=ticks, log=True)
 
 

@@ -46,6 +46,7 @@ from irlens.render.view.nodes import (
     text,
 )
 from irlens.render.view.pipelines import loads_section, pipeline_section
+from irlens.render.view.roofline_chart import rooflines_of_reports
 
 _NUMBER = Column(numbers=True)
 
@@ -67,6 +68,7 @@ def details(report: Report) -> Iterator[Section]:
         yield traffic
     if (time := time_section(report)) is not None:
         yield time
+    yield from rooflines_of_reports([report], [""])
     if (memory := _memory(report, terms)) is not None:
         yield memory
     for mix in report.mix:

@@ -32,6 +32,7 @@ from irlens.render.view.nodes import (
     row,
     text,
 )
+from irlens.render.view.roofline_chart import rooflines_of_trials
 from irlens.render.view.sizes import size_columns, size_plot
 from irlens.render.view.standings import Listed, headline, time_listed, without_shared
 from irlens.render.view.time_charts import time_chart
@@ -146,6 +147,7 @@ def _target(sweep: Sweep, target: Target, rows: int | None) -> Section:
     children: list[Node] = [] if chart is None else [chart]
     if shown:
         children += _table(sweep, shown, outranked, rows)
+    children += rooflines_of_trials(every, target.full_name)
     if outranked and shown:
         children.append(_outranked(sweep, shown[0], outranked))
     for outcome, title in _APART.items():

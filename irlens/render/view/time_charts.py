@@ -4,7 +4,7 @@ A configuration has its estimated time with the range, what binds it, and its me
 there is one. Which is the fastest is ``irlens.model.ranking``'s to say.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from irlens import figures
@@ -131,10 +131,10 @@ def _bars(known: Sequence[Timed], names: Sequence[str], varied: Sequence[int]) -
         names=", ".join(heads),
         axis=axis,
         rows=tuple(_bar(each, varied, unit) for each in shown),
-        kinds=tuple(_kinds(shown)),
+        kinds=tuple(bound_kinds(each.kind for each in shown)),
         range=_RANGE if any(each.span for each in shown) else "",
         measured=_measured(shown),
-        marks=_marks(shown),
+        marks=mark_names(each.standing.mark for each in shown),
         numbers=_numbers(ordered, [names[at] for at in varied], varied),
         repeats=True,
     )
@@ -199,9 +199,9 @@ def _heat_map(
             for row in choices[down]
         ),
         steps=_STEPS,
-        kinds=tuple(_kinds(shown)),
+        kinds=tuple(bound_kinds(each.kind for each in shown)),
         detail=f"measured ({unit.name})" if measured else _RANGE if _spans(shown) else "",
-        marks=_marks(shown),
+        marks=mark_names(each.standing.mark for each in shown),
         numbers=_numbers(known, [names[at] for at in varied], varied),
     )
 
@@ -268,22 +268,22 @@ def _ordered(values: Iterator[str]) -> list[str]:
         return different
 
 
-def _kinds(shown: Sequence[Timed]) -> Iterator[Kind]:
+def bound_kinds(found: Iterable[KindKey]) -> Iterator[Kind]:
     """Yield the legend of the bounds that occur."""
-    occur = {each.kind for each in shown}
+    occur = set(found)
     for key, name in NAMES.items():
         if key in occur:
             yield Kind(key, f"bound by {name}")
 
 
+def mark_names(marks: Iterable[Mark | None]) -> dict[Mark, str]:
+    """Return the legend of the marks that occur."""
+    occur = set(marks)
+    return {mark: name for mark, name in _MARKS.items() if mark in occur}
+
+
 def _what(shown: Sequence[Timed]) -> str:
     return "measured time" if all(each.estimate is None for each in shown) else "estimated time"
-
-
-def _marks(shown: Sequence[Timed]) -> dict[Mark, str]:
-    """The legend of the marks that occur."""
-    occur = {each.standing.mark for each in shown}
-    return {mark: name for mark, name in _MARKS.items() if mark in occur}
 
 
 def _measured(shown: Sequence[Timed]) -> str:

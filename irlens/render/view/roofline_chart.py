@@ -1,0 +1,287 @@
+"""Rooflines: operations per second over operations per byte, under what the GPU allows.
+
+The ceilings are those that the floor of the time is made of: the bytes of DRAM at its bandwidth,
+and the operations at the peak of their units.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from irlens import figures
+from irlens.model.estimate import Bound, Mark
+from irlens.model.ranking import of_report, of_trial, rank_reports, rank_trials
+from irlens.model.report import Report
+from irlens.model.sweep import Trial
+from irlens.model.text import percent, plural
+from irlens.render.view.axes import logarithmic
+from irlens.render.view.launch_time import NAMES
+from irlens.render.view.nodes import (
+    Cells,
+    Column,
+    Line,
+    Plot,
+    Point,
+    Section,
+    Table,
+    table,
+    text,
+)
+from irlens.render.view.time_charts import bound_kinds, mark_names
+
+KEY = "roofline"
+_TFLOP = 1e12
+#: Ceilings of compute that are drawn.
+_MOST_CEILINGS = 4
+
+
+class Spot(msgspec.Struct, frozen=True, kw_only=True):
+    """A launch on a roofline.
+
+    Attributes:
+        name: What tells it apart from the others.
+        flops: Its operations.
+        flops_per_byte: Its operations for each byte of DRAM.
+        memory_us: The floor of its bytes.
+        compute_us: The floor of its operations.
+        compute_type: The operations that make it.
+        estimated_us: Its estimated time.
+        low_us: Where the range of the estimate begins.
+        high_us: Where it ends.
+        measured_us: Its measured time.
+        bound: What binds the estimate.
+        mark: Whether it is the fastest of its problem.
+    """
+
+    name: str
+    flops: float
+    flops_per_byte: float
+    memory_us: float
+    compute_us: float
+    compute_type: str
+    estimated_us: float | None = None
+    low_us: float | None = None
+    high_us: float | None = None
+    measured_us: float | None = None
+    bound: Bound | None = None
+    mark: Mark | None = None
+
+    @property
+    def bytes_per_us(self) -> float:
+        """The bandwidth of the memory."""
+        return self.flops / self.flops_per_byte / self.memory_us
+
+    @property
+    def flops_per_us(self) -> float:
+        """The peak of its operations."""
+        return self.flops / self.compute_us
+
+    @property
+    def floor_us(self) -> float:
+        """The least time."""
+        return max(self.memory_us, self.compute_us)
+
+
+def spot_of_report(report: Report, name: str, mark: Mark | None = None) -> Spot | None:
+    """Return where a launch is on a roofline; ``None`` where that is unknown."""
+    roofline, time, traffic = report.roofline, report.time, report.traffic
+    if roofline is None or traffic is None or not traffic.flops:
+        return None
+    candidate = of_report(report)
+    return _spot(
+        name=name,
+        flops=sum(traffic.flops.values()),
+        flops_per_byte=roofline.flops_per_byte,
+        memory_us=roofline.memory_us,
+        compute_us=roofline.compute_us,
+        compute_type=roofline.compute_type,
+        estimated_us=candidate.estimated_us if candidate.launchable else None,
+        low_us=None if time is None else time.low_us,
+        high_us=None if time is None else time.high_us,
+        bound=candidate.bound,
+        mark=mark,
+    )
+
+
+def spot_of_trial(trial: Trial, mark: Mark | None = None) -> Spot | None:
+    """Return where a configuration is on a roofline; ``None`` where that is unknown."""
+    candidate = of_trial(trial)
+    if not candidate.launchable:
+        return None
+    return _spot(
+        name=trial.label,
+        flops=trial.figure("flops"),
+        flops_per_byte=trial.figure("flops_per_byte"),
+        memory_us=trial.figure("memory_us"),
+        compute_us=trial.figure("compute_us"),
+        compute_type=trial.compute_type,
+        estimated_us=candidate.estimated_us,
+        low_us=trial.figure("time_low"),
+        high_us=trial.figure("time_high"),
+        measured_us=candidate.measured_us,
+        bound=candidate.bound,
+        mark=mark,
+    )
+
+
+def _spot(**values: object) -> Spot | None:
+    needed = ("flops", "flops_per_byte", "memory_us", "compute_us")
+    if not all(values[name] for name in needed):
+        return None
+    if values["estimated_us"] is None and values.get("measured_us") is None:
+        return None
+    return msgspec.convert(values, Spot)
+
+
+def rooflines_of_reports(reports: Sequence[Report], names: Sequence[str]) -> Iterator[Section]:
+    """Yield a roofline for each target, with every launch that has a place on it."""
+    standings = rank_reports(reports).standings
+    by_target: dict[str, list[Spot]] = {}
+    for report, name, standing in zip(reports, names, standings, strict=True):
+        spot = spot_of_report(report, name, standing.mark)
+        if spot is not None and report.target is not None:
+            by_target.setdefault(report.target.full_name, []).append(spot)
+    for target, spots in by_target.items():
+        yield _section(spots, target)
+
+
+def rooflines_of_trials(trials: Sequence[Trial], target: str) -> Iterator[Section]:
+    """Yield the roofline of one target's trials, if any has a place on it."""
+    standings = rank_trials(trials).standings
+    found = (
+        spot_of_trial(trial, standing.mark)
+        for trial, standing in zip(trials, standings, strict=True)
+    )
+    if spots := [spot for spot in found if spot is not None]:
+        yield _section(spots, target)
+
+
+def _section(spots: Sequence[Spot], target: str) -> Section:
+    plot = roofline_plot(spots, target)
+    aside = "operations per second over operations per byte of DRAM, each byte counted once"
+    if len(spots) == 1:
+        aside = plot.points[-1].described
+    return Section("Roofline", (plot,), key=KEY, aside=text(aside), detail="time", wide=True)
+
+
+def roofline_plot(spots: Sequence[Spot], target: str) -> Plot:
+    """Return the roofline of some launches, at least one, on a target."""
+    bandwidth = max(each.bytes_per_us for each in spots)
+    peaks = _peaks(spots)
+    highest = max(peaks.values())
+    rates = [rate for each in spots for rate in _rates(each)]
+    places = [each.flops_per_byte for each in spots]
+    ridges = [peak / bandwidth for peak in peaks.values()]
+    x = logarithmic("FLOP/B", min(*places, *ridges) / 2, max(*places, *ridges) * 2)
+    y = logarithmic("TFLOP/s", min(rates), max(highest * 1e6, *rates), _TFLOP)
+    estimated = [each for each in spots if each.estimated_us is not None]
+    measured = [each for each in spots if each.measured_us is not None]
+    return Plot(
+        key=KEY,
+        described=f"roofline of {plural(len(spots), 'configuration')} on {target}",
+        x=x,
+        y=y,
+        lines=tuple(_ceilings(bandwidth * 1e6, peaks, x.start, x.end, y.start)),
+        points=tuple(_points(estimated, measured)),
+        kinds=tuple(bound_kinds(each.bound or "plain" for each in estimated)),
+        measured="measured" if measured else "",
+        marks=mark_names(each.mark for each in spots),
+        numbers=_numbers(spots),
+    )
+
+
+def _peaks(spots: Sequence[Spot]) -> dict[str, float]:
+    """The peak of each type of operations, the highest first; mixed with others it is higher."""
+    peaks: dict[str, float] = {}
+    for each in spots:
+        known = peaks.get(each.compute_type, 0.0)
+        peaks[each.compute_type] = max(each.flops_per_us, known)
+    return dict(sorted(peaks.items(), key=lambda each: -each[1])[:_MOST_CEILINGS])
+
+
+def _rates(spot: Spot) -> Iterator[float]:
+    """Yield what a launch achieves, in operations per second."""
+    for us in (spot.estimated_us, spot.low_us, spot.high_us, spot.measured_us):
+        if us:
+            yield spot.flops / us * 1e6
+
+
+def _ceilings(
+    bandwidth: float, peaks: dict[str, float], left: float, right: float, bottom: float
+) -> Iterator[Line]:
+    """Yield the bandwidth's slope up to the highest peak, and each peak from there on."""
+    first = max(left, bottom / bandwidth)
+    highest = max(peaks.values()) * 1e6
+    slope = ((first, first * bandwidth), (highest / bandwidth, highest))
+    yield Line(f"DRAM {_rounded(bandwidth / 1e12)} TB/s", slope, ceiling=True)
+    for kind, per_us in peaks.items():
+        peak = per_us * 1e6
+        name = f"{kind or 'compute'} {_rounded(peak / _TFLOP)} TFLOP/s"
+        yield Line(name, ((peak / bandwidth, peak), (right, peak)), ceiling=True)
+
+
+def _points(estimated: Sequence[Spot], measured: Sequence[Spot]) -> Iterator[Point]:
+    for each in estimated:
+        assert each.estimated_us is not None
+        ranged = each.low_us and each.high_us
+        yield Point(
+            x=each.flops_per_byte,
+            y=each.flops / each.estimated_us * 1e6,
+            described=_described(each, each.estimated_us, "estimated"),
+            kind=each.bound or "plain",
+            low=each.flops / each.high_us * 1e6 if ranged and each.high_us else None,
+            high=each.flops / each.low_us * 1e6 if ranged and each.low_us else None,
+            mark=each.mark if each.measured_us is None else None,
+        )
+    for each in measured:
+        assert each.measured_us is not None
+        yield Point(
+            x=each.flops_per_byte,
+            y=each.flops / each.measured_us * 1e6,
+            described=_described(each, each.measured_us, "measured"),
+            measured=True,
+            mark=each.mark,
+        )
+
+
+def _described(spot: Spot, us: float, how: str) -> str:
+    """Return "num_warps=4: 405 TFLOP/s estimated, 41 % of the roof, bound by L2"."""
+    bound = f", bound by {NAMES[spot.bound]}" if spot.bound and how == "estimated" else ""
+    named = f"{spot.name}: " if spot.name else ""
+    return f"{named}{_rate(spot, us)} TFLOP/s {how}, {_share(spot, us)} of the roof{bound}"
+
+
+def _numbers(spots: Sequence[Spot]) -> Table:
+    timed = any(each.measured_us for each in spots)
+    columns = [
+        Column("configuration"), Column("FLOP/B", numbers=True),
+        Column("TFLOP/s", numbers=True), Column("of the roof", numbers=True), Column("bound by"),
+        *([Column("measured TFLOP/s", numbers=True)] if timed else []),
+    ]  # fmt: skip
+    rows: list[Cells] = []
+    for each in spots:
+        us = each.estimated_us or each.measured_us or 0.0
+        cells: Cells = [
+            each.name, _rounded(each.flops_per_byte),
+            figures.UNKNOWN if each.estimated_us is None else _rate(each, each.estimated_us),
+            _share(each, us), figures.UNKNOWN if each.bound is None else NAMES[each.bound],
+        ]  # fmt: skip
+        if timed:
+            known = each.measured_us is not None
+            cells.append(_rate(each, each.measured_us or 0.0) if known else figures.UNKNOWN)
+        rows.append(cells)
+    return table(columns, rows, "roofline")
+
+
+def _rate(spot: Spot, us: float) -> str:
+    return _rounded(spot.flops / us * 1e6 / _TFLOP)
+
+
+def _share(spot: Spot, us: float) -> str:
+    return percent(round(spot.floor_us / us, 3))
+
+
+def _rounded(value: float) -> str:
+    """Return a number with three significant digits."""
+    digits = 0 if value >= 99.95 else 1 if value >= 9.995 else 2
+    return f"{value:,.{digits}f}" if value >= 0.995 else f"{value:.3g}"
