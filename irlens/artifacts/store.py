@@ -20,6 +20,7 @@ import msgspec
 from irlens.artifacts import locks
 from irlens.model.capture import MANIFEST_NAME
 from irlens.model.errors import ArtifactError
+from irlens.model.recording import PROGRAM_NAME
 
 ROOT_VARIABLE = "IRLENS_CACHE_DIR"
 #: The folder of the captures.
@@ -283,7 +284,8 @@ def holds_captures(path: Path) -> bool:
         children = list(path.iterdir())
     except OSError:
         return False
-    return bool(children) and all((child / MANIFEST_NAME).is_file() for child in children)
+    entries = [child for child in children if child.name != PROGRAM_NAME]
+    return bool(entries) and all((child / MANIFEST_NAME).is_file() for child in entries)
 
 
 def _age(path: Path) -> float:

@@ -8,6 +8,7 @@ from typing import Annotated, TypeAlias
 import msgspec
 
 from irlens.model.comparison import Value
+from irlens.model.recording import ProgramRun
 from irlens.model.report import Severity
 
 SCAN_SCHEMA = 1
@@ -115,6 +116,7 @@ class Scan(msgspec.Struct, frozen=True, kw_only=True):
         where: Conditions that every row meets.
         rows: By path, or in the requested order.
         summary: Of the rows.
+        programs: What recorded programs launched, where a directory is a recording.
     """
 
     schema: int
@@ -122,3 +124,4 @@ class Scan(msgspec.Struct, frozen=True, kw_only=True):
     where: list[str]
     rows: list[ScanRow]
     summary: ScanSummary
+    programs: list[ProgramRun] = []

@@ -22,6 +22,7 @@ import msgspec
 
 from irlens.compiler.fake_cuda import Deviations
 from irlens.compiler.import_hooks import after_import
+from irlens.compiler.tally import Tally
 from irlens.record.job import Job, ReportAtExit
 
 _HOOK = str(Path(__file__).with_name("hook"))
@@ -57,9 +58,9 @@ def join(job: str, token: str) -> None:
         instrumented = True
         from irlens.record.instrument import instrument
 
-        deviations = Deviations()
-        instrument(decoded, deviations)
-        ReportAtExit(deviations, folder).register()
+        deviations, tally = Deviations(), Tally()
+        instrument(decoded, deviations, tally)
+        ReportAtExit(deviations, tally, folder).register()
 
     after_import("triton", lambda module: instrument_once())
     after_import("torch", lambda module: instrument_once())

@@ -15,6 +15,10 @@ from irlens.artifacts import cubin, hsaco
 from irlens.compiler.fake_cuda import Deviations
 from irlens.compiler.fake_cuda.unknown_numbers import install_math
 from irlens.compiler.import_hooks import after_import
+from irlens.compiler.operations.origins import watch_origins
+from irlens.compiler.operations.user_lines import user_line
+from irlens.compiler.tally import Tally
+from irlens.compiler.triton_compat.measurements import pause_while_measuring
 from irlens.isa.dialect import kernel_named
 from irlens.model.config import Target
 from irlens.model.errors import CaptureError
@@ -26,24 +30,27 @@ if TYPE_CHECKING:
     from irlens.compiler.triton_compat.launch_hooks import Every
 
 
-def instrument(job: Job, deviations: Deviations) -> None:
+def instrument(job: Job, deviations: Deviations, tally: Tally) -> None:
     """Instrument this process, which runs a job's program or is a child of one that does.
 
     Args:
         job: The job.
         deviations: Counts what runs differently from a GPU from now on.
+        tally: Counts what runs from now on.
     """
     target = job.target
     if target is not None:
         _install_command(job, target)
         _install_driver(job, target)
         install_math(deviations)
-        after_import("torch", lambda module: _install_torch_gpu(job, target, deviations))
+        after_import("torch", lambda module: _install_torch_gpu(job, target, deviations, tally))
     if job.options.configurations is not None:
         from irlens.compiler.triton_compat.autotuning import limit_configurations
 
         limit_configurations(job.options.configurations)
-    _note_launches(Path(job.folder), _log_launch if job.options.operations else None)
+    pause_while_measuring(tally.paused)
+    watch_origins(tally, (job.folder,))
+    _note_launches(Path(job.folder), _log_launch if job.options.operations else None, tally)
 
 
 def write_operations(folder: Path) -> None:
@@ -61,7 +68,7 @@ def _log_launch(launch: "Launch", name: str, arguments: dict[str, Any]) -> None:
     active().launch(launch, name, arguments)
 
 
-def _note_launches(folder: Path, every: "Every | None") -> None:
+def _note_launches(folder: Path, every: "Every | None", tally: Tally) -> None:
     """Note launches and failures as they happen: a program may be killed by a signal."""
     from irlens.compiler import diagnostics
     from irlens.compiler.capture_files import CompileFailure
@@ -81,7 +88,13 @@ def _note_launches(folder: Path, every: "Every | None") -> None:
             message = diagnostics.reason(error, kernel, sources, printed="").message
             note(CompileFailure(kernel, message), FAILURES)
 
-    watch_launches(lambda launch: note(launch, LAUNCHES), note_failure, every)
+    def count(
+        entry: str, args: dict[str, int | float | str], grid: tuple[int, int, int] | None
+    ) -> None:
+        line = user_line((str(folder),))
+        tally.launch(entry, args, grid, "" if line is None else str(line))
+
+    watch_launches(lambda launch: note(launch, LAUNCHES), note_failure, every, count)
 
 
 #: What a program may run to find out whether there is a GPU. Like the real one, it answers [N/A] to
@@ -155,7 +168,7 @@ def _install_driver(job: Job, target: Target) -> None:
     install_stub_driver(target, known, row.threads_per_block, read, written_arguments)
 
 
-def _install_torch_gpu(job: Job, target: Target, deviations: Deviations) -> None:
+def _install_torch_gpu(job: Job, target: Target, deviations: Deviations, tally: Tally) -> None:
     """Install a fake GPU for PyTorch."""
     from irlens.compiler.fake_cuda.dispatch import install_fake_cuda
     from irlens.compiler.fake_cuda.runtime import GpuFacts
@@ -171,7 +184,6 @@ def _install_torch_gpu(job: Job, target: Target, deviations: Deviations) -> None
     if job.sm_count is not None:
         properties["multi_processor_count"] = job.sm_count
     facts = GpuFacts(target, job.gpu_name, properties, job.memory)
-    log = None
     if job.options.operations:
         from irlens.compiler.operations import log as operators
         from irlens.compiler.operations.compiled import watch_compiled_graphs
@@ -179,7 +191,12 @@ def _install_torch_gpu(job: Job, target: Target, deviations: Deviations) -> None
         log = operators.activate()
         log.generated = (job.folder,)
         watch_compiled_graphs(log)
-    install_fake_cuda(facts, deviations, job.options.assumed, log)
+        observe = log.note
+    else:
+        from irlens.compiler.operations.library_calls import LibraryCalls
+
+        observe = LibraryCalls(tally, (job.folder,)).note
+    install_fake_cuda(facts, deviations, job.options.assumed, observe)
 
 
 def _cubin_facts(binary: bytes, kernel: str) -> "LoadedFacts":

@@ -9,6 +9,7 @@ from uuid import uuid4
 import msgspec
 
 from irlens.compiler.fake_cuda import Deviations
+from irlens.compiler.tally import Tally
 from irlens.model.config import Target
 
 #: The module that runs a job.
@@ -19,6 +20,8 @@ LAUNCHES = "launches.jsonl"
 FAILURES = "failures.jsonl"
 #: The file of the program's ``ProcessReport``; missing if the process was killed.
 REPORT = "report.json"
+#: The files of what processes counted: JSON ``Counts``, of another process with a prefix.
+COUNTS = "counts.json"
 #: The file of the operators that ran: a JSON ``RecordedProgram``.
 OPERATIONS = "operations.json"
 
@@ -97,11 +100,13 @@ class ReportAtExit:
 
     Args:
         deviations: The process's deviations.
+        tally: The process's counts.
         folder: The job's folder.
     """
 
-    def __init__(self, deviations: Deviations, folder: Path) -> None:
+    def __init__(self, deviations: Deviations, tally: Tally, folder: Path) -> None:
         self._deviations = deviations
+        self._tally = tally
         self._folder = folder
         os.register_at_fork(after_in_child=self._restart)  # which keeps a reference to this
         # By then `multiprocessing` has cleared its finalizers.
@@ -113,9 +118,16 @@ class ReportAtExit:
 
     def _restart(self) -> None:
         self._deviations.clear()
+        self._tally.clear()
         self.register()
 
     def _write(self, name: str) -> None:
         report = ProcessReport(deviations=self._deviations)
         with suppress(FileNotFoundError):  # the recording did not wait for this process
             (self._folder / f"{name}-{REPORT}").write_bytes(msgspec.json.encode(report))
+            write_counts(self._tally, self._folder / f"{name}-{COUNTS}")
+
+
+def write_counts(tally: Tally, file: Path) -> None:
+    """Write the counts of a process."""
+    file.write_bytes(msgspec.json.encode(tally.counts()))

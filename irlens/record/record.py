@@ -32,6 +32,7 @@ from irlens.model import files
 from irlens.model.capture import MANIFEST_SCHEMA, PYTHON_FOLDER, Capture, Manifest
 from irlens.model.config import Target
 from irlens.model.errors import ArtifactError, CaptureError
+from irlens.model.recording import PROGRAM_NAME, PROGRAM_SCHEMA, RecordedIndex, RecordedRun
 from irlens.record.child_processes import STARTED
 from irlens.record.job import (
     FAILURES,
@@ -43,6 +44,7 @@ from irlens.record.job import (
     ProcessReport,
     Program,
 )
+from irlens.record.launches import recorded_run
 from irlens.version import VERSION
 
 _T = TypeVar("_T")
@@ -117,6 +119,7 @@ def record(
     """
     store.clean(destination.absolute().parent)
     runs = []
+    recorded: list[RecordedRun] = []
     failures: dict[CompileFailure, None] = {}
     with store.workspace(destination.absolute()) as work:
         build = work / "build"
@@ -126,10 +129,14 @@ def record(
             folder.mkdir()
             job = make_job(program, folder, gpu if fake else None, options)
             runs.append(run_job(job, *program_interpreter(triton, work), progress))
-            write_captures(folder, build, gpu.target)
+            entries = write_captures(folder, build, gpu.target)
+            recorded.append(recorded_run(folder, entries, gpu.target))
             failures |= dict.fromkeys(_lines(folder / FAILURES, CompileFailure))
         names = [kernel_of(entry) for entry in build.iterdir()]
         if names:
+            title = Path(program.name).name
+            contents = RecordedIndex(schema=PROGRAM_SCHEMA, program=title, runs=tuple(recorded))
+            (build / PROGRAM_NAME).write_bytes(msgspec.json.encode(contents))
             store.publish(build, destination, replace=True)
     variants = dict(sorted(Counter(names).items()))
     return Recording(variants=variants, runs=tuple(runs), failures=tuple(failures))
@@ -297,14 +304,18 @@ _IN_TRITON = re.compile(r"/triton/(language|experimental|tools)/")
 _DIGITS = 4
 
 
-def write_captures(folder: Path, build: Path, target: Target) -> None:
+def write_captures(folder: Path, build: Path, target: Target) -> dict[str, str]:
     """Make a capture of each cache entry of a run.
 
     Args:
         folder: The run's folder.
         build: The folder for the captures, each in a directory of its own.
         target: The GPU of the run.
+
+    Returns:
+        The name of each capture's directory, by that of the cache entry.
     """
+    entries: dict[str, str] = {}
     launches = {launch.entry: launch for launch in _lines(folder / LAUNCHES, Launch)}
     compiled = {str(capture.directory): capture for capture in _compiled(folder, launches)}
     # In launch order, followed by kernels that were not seen to be launched.
@@ -324,6 +335,8 @@ def write_captures(folder: Path, build: Path, target: Target) -> None:
             source = source_file(own.absolute(), contents[own], capture.kernel)
             manifest = msgspec.structs.replace(manifest, source=source)
         write_manifest(manifest, entry)
+        entries[directory] = entry.name
+    return entries
 
 
 def kernel_of(entry: Path) -> str:

@@ -16,10 +16,19 @@ import msgspec
 
 from irlens.compiler.fake_cuda import Deviations, NoValueError
 from irlens.compiler.fake_cuda.unknown_numbers import UnknownNumber
+from irlens.compiler.tally import Tally
 from irlens.model.errors import CaptureError
 from irlens.record.child_processes import follow_child_processes
 from irlens.record.instrument import instrument, write_operations
-from irlens.record.job import REPORT, Job, ProcessReport, Program, ReportAtExit
+from irlens.record.job import (
+    COUNTS,
+    REPORT,
+    Job,
+    ProcessReport,
+    Program,
+    ReportAtExit,
+    write_counts,
+)
 
 _RUNPY = (runpy.__file__, "<frozen runpy>")
 #: Files that are not the user's: installed packages, and irlens.
@@ -38,9 +47,9 @@ def main() -> None:
     folder = Path(job.folder)
     _restore_environment(job)
     follow_child_processes(message, folder)
-    deviations = Deviations()
-    instrument(job, deviations)
-    ReportAtExit(deviations, folder)  # for forks; this process's own report is written below
+    deviations, tally = Deviations(), Tally()
+    instrument(job, deviations, tally)
+    ReportAtExit(deviations, tally, folder)  # for forks; this process's own report is written below
     stopped = None
     try:
         _run(job.program)
@@ -54,6 +63,7 @@ def main() -> None:
         helion = "helion" in sys.modules
         report = ProcessReport(deviations=deviations, stopped=stopped, helion=helion)
         (folder / REPORT).write_bytes(msgspec.json.encode(report))
+        write_counts(tally, folder / COUNTS)
         if job.options.operations:
             write_operations(folder)
     sys.exit(1 if stopped else 0)

@@ -3,6 +3,7 @@
 import ast
 import os
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 #: Reported kernels that did not compile.
 _MOST_FAILURES = 10
 
-#: Listed kernels of a recording, and the characters of a line that names all of them.
-_MOST_LISTED, _LINE = 30, 90
+#: Listed kernels of a recording.
+_MOST_LISTED = 20
 
 #: Kernels of an earlier recording to name.
 _MOST_KERNELS = 6
@@ -193,16 +194,9 @@ def _summarize(
         output.note(", ".join(_simplifications(recording)))
     if recording.variants:
         number = sum(recording.variants.values())
-        lines = [f"  {name} {count}" for name, count in recording.variants.items()]
-        captured = f"captured {plural(number, 'variant')} in {directory}:"
-        if len(captured) + sum(map(len, lines)) > _LINE:
-            output.note(captured)
-            for line in lines[:_MOST_LISTED]:
-                output.note(line)
-            if (more := len(lines) - _MOST_LISTED) > 0:
-                output.note(f"  and {plural(more, 'more kernel')}")
-        else:
-            output.note(captured + "".join(lines))
+        kernels = plural(len(recording.variants), "kernel")
+        output.note(f"captured {plural(number, 'variant')} of {kernels} in {directory}")
+        _show_program(directory)
         output.note(f"browse {'it' if number == 1 else 'them'} with  irlens tui {directory}")
     _report_failures(recording)
     hint = None if recording.variants else "it had compiled no Triton kernel by then"
@@ -220,6 +214,20 @@ def _summarize(
             raise IrlensError("none of the program's Triton kernels compiled")
         raise IrlensError("the program compiled no Triton kernel", hint=hint_without_kernels)
     return Exit.OK
+
+
+def _show_program(directory: Path) -> None:
+    """Print where the time of a recording's kernels goes."""
+    from irlens.render.options import Options as View
+    from irlens.render.text import write
+    from irlens.render.view.program import program_view
+    from irlens.session.programs import program_runs
+
+    with output.status() as update:
+        update("estimating times")
+        runs = program_runs(directory, output.note)
+    view = View(width=output.width(), color=output.use_color(sys.stderr), rows=_MOST_LISTED)
+    click.echo(write(program_view(runs, view), view), nl=False, err=True)
 
 
 #: Where the fake GPU does not answer all that Helion asks of its tensors.

@@ -32,8 +32,7 @@ from irlens.compiler.fake_cuda.unknown_numbers import (
     kind_of,
     plain_number,
 )
-from irlens.compiler.fake_cuda.values import Values
-from irlens.compiler.operations.log import OperationLog
+from irlens.compiler.fake_cuda.values import Observer, Values
 from irlens.compiler.triton_compat.drivers import watch_writes
 
 _META, _CPU = torch.device("meta"), torch.device("cpu")
@@ -43,7 +42,7 @@ def install_fake_cuda(
     facts: GpuFacts,
     deviations: Deviations,
     assumed: float | None = None,
-    log: OperationLog | None = None,
+    observe: Observer | None = None,
 ) -> None:
     """Install a fake CUDA device for the whole process.
 
@@ -51,15 +50,15 @@ def install_fake_cuda(
         facts: The GPU.
         deviations: Counts what runs differently from a GPU from now on.
         assumed: The number that unknown values are assumed to be; ``None`` assumes nothing.
-        log: Takes every operator that runs on the device; ``None`` for none.
+        observe: Takes every operator that runs on the device.
     """
     install_runtime(facts, deviations)
     _accept_device_numbers()
     install_autocast(deviations)
     is_amd = facts.target.vendor == "amd"
     values = Values(deviations, assumed)
-    if log is not None:
-        values.observe = log.note
+    if observe is not None:
+        values.observe = observe
     mode = _FakeCudaMode(deviations, values)
     if register_device(is_amd=is_amd):
         install_compile(mode, values, deviations)

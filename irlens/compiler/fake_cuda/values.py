@@ -132,7 +132,7 @@ class Values:
                 args=captured(args),
                 kwargs=captured(kwargs),
                 number=self._recorded,
-                flops=_flops(function, args, kwargs, result),
+                flops=flops_of(function, args, kwargs, result),
             )
         reason = f"which the CPU does not compute after {_MAX_RECORDED:,} operators"
         for tensor in written.values():
@@ -403,7 +403,7 @@ def _on_cpu(value: Any) -> Any:
     return None if isinstance(value, torch.Generator) else value
 
 
-def _flops(function: Any, args: Any, kwargs: dict[str, Any], result: Any) -> float:
+def flops_of(function: Any, args: Any, kwargs: dict[str, Any], result: Any) -> float:
     """Return an operator's floating-point operations, 0 if PyTorch does not count them."""
     count: Callable[..., Any] | None = flop_registry.get(function._overloadpacket)
     return float(count(*args, **kwargs, out_val=result)) if count is not None else 0.0

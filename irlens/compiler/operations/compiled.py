@@ -6,7 +6,6 @@ PyTorch does without a compiler. After is what the compiled graph runs when it i
 
 import re
 from collections.abc import Callable, Sequence
-from functools import wraps
 from typing import Any
 
 import msgspec
@@ -16,6 +15,7 @@ from torch.utils._pytree import tree_leaves
 
 from irlens.compiler.import_hooks import after_import
 from irlens.compiler.operations.log import OperationLog, RecordingMode
+from irlens.compiler.triton_compat.measurements import pause_while_measuring
 from irlens.model.operations import CompiledGraph
 
 #: The function, in the stack of an operator of a graph: outermost frame first.
@@ -26,25 +26,7 @@ def watch_compiled_graphs(log: OperationLog) -> None:
     """Record every graph that TorchInductor compiles from now on, and what it runs."""
     watch = _Watch(log)
     after_import("torch._inductor.compile_fx", watch.hook)
-    after_import(
-        "torch._inductor.runtime.triton_heuristics",
-        lambda module: _pause_in(module.CachingAutotuner, "benchmark_all_configs", log),
-    )
-    after_import(
-        "triton.runtime.autotuner", lambda module: _pause_in(module.Autotuner, "_bench", log)
-    )
-
-
-def _pause_in(owner: Any, name: str, log: OperationLog) -> None:
-    """Leave out what a method runs, which measures."""
-    measure = getattr(owner, name)
-
-    @wraps(measure)
-    def paused(*args: Any, **kwargs: Any) -> Any:
-        with log.paused():
-            return measure(*args, **kwargs)
-
-    setattr(owner, name, paused)
+    pause_while_measuring(log.paused)
 
 
 class _Watch:

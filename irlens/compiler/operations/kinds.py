@@ -14,6 +14,13 @@ _FILLS = frozenset(
         "fill_", "tril_indices", "triu_indices",
     }
 )  # fmt: skip
+#: Operators that create a tensor and leave its memory as it is.
+ALLOCATIONS = frozenset(
+    {
+        "empty", "empty_like", "empty_permuted", "empty_strided", "new_empty",
+        "new_empty_strided", "resize_",
+    }
+)  # fmt: skip
 #: Pointwise operators that PyTorch does not tag.
 _POINTWISE = frozenset(
     {
@@ -92,6 +99,18 @@ _BY_NAME: tuple[tuple[OperationKind, frozenset[str]], ...] = (
     ("join", _JOINS),
     ("pointwise", _POINTWISE - _NOT_POINTWISE),
 )
+
+
+def is_library_call(function: Any) -> bool:
+    """Whether a library of the vendor computes an operator: a product, a convolution, attention."""
+    name = short_name(function)
+    return name.removesuffix("_") in _PRODUCTS or any(part in name for part in _LIBRARY_NAMES)
+
+
+_LIBRARY_NAMES = (
+    "attention", "convolution", "cudnn", "miopen", "_lstm", "_gru", "_rnn", "_fft", "cholesky",
+    "linalg_eigh", "linalg_lu", "linalg_qr", "linalg_solve", "linalg_svd", "triangular_solve",
+)  # fmt: skip
 
 
 def overwrites(function: Any) -> bool:

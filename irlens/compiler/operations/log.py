@@ -1,10 +1,8 @@
 """Record operators as they run: what each reads and writes, and of which memory."""
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from math import prod
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -15,12 +13,19 @@ from torch.utils._pytree import tree_leaves
 
 from irlens.compiler.calls.dtypes import DTYPES
 from irlens.compiler.capture_files import Launch
-from irlens.compiler.operations.kinds import folded_axes, kind_of, overwrites, short_name
+from irlens.compiler.operations.kinds import (
+    ALLOCATIONS,
+    folded_axes,
+    kind_of,
+    overwrites,
+    short_name,
+)
 from irlens.compiler.operations.touched import (
     is_named_by_data,
     scattered_elements,
     touched_reads,
 )
+from irlens.compiler.operations.user_lines import user_line
 from irlens.model.operations import (
     CompiledGraph,
     OperationKind,
@@ -30,17 +35,7 @@ from irlens.model.operations import (
     RecordedProgram,
     Region,
 )
-from irlens.model.source import SourceLocation
 
-#: Operators that create a tensor and leave its memory as it is.
-_ALLOCATIONS = frozenset(
-    {
-        "empty", "empty_like", "empty_permuted", "empty_strided", "new_empty",
-        "new_empty_strided", "resize_",
-    }
-)  # fmt: skip
-#: Parts of paths that are not the program's own code.
-_INSTALLED = ("/site-packages/", "/dist-packages/", "<frozen ", f"{Path(__file__).parents[2]}/")
 #: Operators of a program that are kept; the others are counted.
 _MOST_OPERATIONS = 50_000
 _GATHERED = "a gather reads at most as many elements as it writes; which ones depends on data"
@@ -113,7 +108,7 @@ class OperationLog:
 
     def note(self, function: Any, args: Any, kwargs: dict[str, Any], result: Any) -> None:
         """Record an operator that ran."""
-        if self.is_paused or short_name(function) in _ALLOCATIONS:
+        if self.is_paused or short_name(function) in ALLOCATIONS:
             return
         with torch._C.DisableTorchFunction():
             self._record(function, args, kwargs, result)
@@ -170,7 +165,7 @@ class OperationLog:
                 writes=tuple(dict.fromkeys(writes)),
                 space=space,
                 axes=axes,
-                source=_user_line(self.generated),
+                source=user_line(self.generated),
                 graph=self.graph,
                 at_most=_AT_MOST.get(
                     kind, _NAMED if is_named_by_data(short_name(function)) else ""
@@ -199,7 +194,7 @@ class OperationLog:
             RecordedOperation(
                 name=name,
                 kind="kernel",
-                source=_user_line(self.generated),
+                source=user_line(self.generated),
                 graph=self.graph,
                 launch=RecordedLaunch(launch.entry, launch.args, launch.grid, tensors),
             )
@@ -313,14 +308,3 @@ def _outputs(function: Any) -> Iterator[str]:
     for argument in function._schema.arguments:
         if argument.is_out:
             yield argument.name
-
-
-def _user_line(generated: tuple[str, ...]) -> SourceLocation | None:
-    """Return the innermost line of the program's own code that is running."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        name = frame.f_code.co_filename
-        if not any(part in name for part in (*_INSTALLED, *generated)):
-            return SourceLocation(Path(name).name, frame.f_lineno)
-        frame = frame.f_back  # type: ignore[assignment]  # typeshed has no None here
-    return None

@@ -21,6 +21,10 @@ from irlens.compiler.import_hooks import after_import
 from irlens.compiler.triton_compat.jit import Values, manifest_values
 from irlens.compiler.triton_compat.options import options_of
 
+#: Receives the cache entry of each launch, its arguments as manifests have them, and its grid.
+Counted: TypeAlias = Callable[
+    [str, dict[str, int | float | str], tuple[int, int, int] | None], None
+]
 #: Receives a launch, the kernel's name, and the values of its arguments.
 Every: TypeAlias = Callable[[Launch, str, Values], None]
 
@@ -29,6 +33,7 @@ def watch_launches(
     report: Callable[[Launch], None],
     refused: Callable[[JITFunction, Exception], None],
     every: Every | None = None,
+    counted: Counted = lambda entry, args, grid: None,
 ) -> None:
     """Report the first launch of each variant from now on, in the whole process.
 
@@ -39,8 +44,9 @@ def watch_launches(
         report: Receives the launch after the GPU has accepted it.
         refused: Receives a kernel and the exception that its compilation or launch raised.
         every: Receives every launch, not only the first of a variant.
+        counted: Counts every launch.
     """
-    watch = _LaunchWatch(report, every)
+    watch = _LaunchWatch(report, every, counted)
     _hook_run(watch, refused)
     _hook_autotuner(refused)
     _hook_compiled(watch)
@@ -54,10 +60,14 @@ def watch_launches(
 class _LaunchWatch:
     """Remembers which variants have been reported."""
 
-    def __init__(self, report: Callable[[Launch], None], every: Every | None) -> None:
+    def __init__(
+        self, report: Callable[[Launch], None], every: Every | None, counted: Counted
+    ) -> None:
         self._report = report
         self._every = every
+        self._counted = counted
         self._launched: dict[str, bool] = {}
+        self._entries: dict[str, str] = {}
 
     def is_unknown(self, handle: Any) -> bool:
         """Whether a variant has not been reported."""
@@ -69,6 +79,8 @@ class _LaunchWatch:
         """Report a call of a jit function unless the same has been reported before."""
         key = getattr(handle, "hash", None)  # a hook may have prevented compilation
         launched = grid.extents is not None and not kwargs.get("warmup")
+        if isinstance(key, str) and launched:
+            self.count(handle, _bound(function, args, kwargs)[1], grid.extents)
         if isinstance(key, str) and launched and self._every is not None:
             self._pass_on(handle, function, *_bound(function, args, kwargs), grid.extents)
         if isinstance(key, str) and self._is_news(key, launched=launched):
@@ -88,9 +100,17 @@ class _LaunchWatch:
             args: Its arguments.
             grid: CTAs in each dimension.
         """
+        self.count(handle, args, grid)
         self._pass_on(handle, function, constexprs, args, grid)
         if self._is_news(handle.hash, launched=True):
             self._report(_launch(handle, function, constexprs, args, grid))
+
+    def count(self, handle: Any, args: Values, grid: Any) -> None:
+        """Count a launch."""
+        key = handle.hash
+        if key not in self._entries:
+            self._entries[key] = _entry(key)
+        self._counted(self._entries[key], _manifest_arguments(args), three_dimensions(grid))
 
     def takes_every(self) -> bool:
         """Whether every launch is wanted."""
@@ -211,13 +231,14 @@ def _hook_inductor(heuristics: ModuleType, watch: _LaunchWatch) -> None:
         def launched(*args: Any, **kwargs: Any) -> Any:
             nonlocal reported
             result = launch(*args, **kwargs)
-            if reported and not watch.takes_every():
-                return result
-            reported = True
             named = {**dict(zip(def_args, args, strict=False)), **kwargs}
             grid = heuristics.GridExpr.from_meta(self.inductor_meta, self.config)
-            function = getattr(getattr(self.kernel, "src", None), "fn", None)
             constexprs, arguments = _split_constexprs(self.compile_meta, named)
+            if reported and not watch.takes_every():
+                watch.count(self.kernel, arguments, grid.eval_slow(named))
+                return result
+            reported = True
+            function = getattr(getattr(self.kernel, "src", None), "fn", None)
             watch.note_launch(self.kernel, function, constexprs, arguments, grid.eval_slow(named))
             return result
 
@@ -260,13 +281,22 @@ def _launch(handle: Any, function: Any, constexprs: Values, args: Values, grid: 
     """Return the record of a launch."""
     code = getattr(getattr(function, "fn", None), "__code__", None)
     return Launch(
-        entry=str(Path(get_cache_manager(handle.hash).cache_dir).absolute()),
+        entry=_entry(handle.hash),
         file=str(code.co_filename) if code is not None else None,
         constexprs=manifest_values(constexprs),
-        args={name: manifest_argument(value) for name, value in args.items()},
+        args=_manifest_arguments(args),
         grid=None if grid is None else three_dimensions(grid),
         options=options_of(handle),
     )
+
+
+def _manifest_arguments(args: Values) -> dict[str, int | float | str]:
+    return {name: manifest_argument(value) for name, value in args.items()}
+
+
+def _entry(key: str) -> str:
+    """Return the directory of a variant in Triton's cache."""
+    return str(Path(get_cache_manager(key).cache_dir).absolute())
 
 
 def three_dimensions(grid: Any) -> tuple[int, int, int] | None:

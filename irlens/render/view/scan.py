@@ -26,6 +26,7 @@ from irlens.render.view.nodes import (
     table,
     text,
 )
+from irlens.render.view.program import run_view
 
 _MORE = "; --all shows them"
 _MOST_TARGETS = 4
@@ -39,6 +40,7 @@ def scan_view(scan: Scan, options: Options) -> Section:
     """Return a scan; ``options`` limit the rows of its table."""
     summary = scan.summary
     children: list[Node] = [Headline(tuple(map(Run, _totals(summary))))]
+    children[:0] = [run_view(run, options) for run in scan.programs]
     if scan.rows:
         children.append(_table(scan, options.rows))
     children += _occupancy(summary)

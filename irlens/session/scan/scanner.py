@@ -16,8 +16,10 @@ from irlens.artifacts.scan_index import Row, ScanIndex, has_changed, signature
 from irlens.figures.conditions import Condition
 from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError
+from irlens.model.recording import ProgramRun
 from irlens.model.report import Report
 from irlens.model.scan import SCAN_SCHEMA, Scan, ScanRow, ScanValue
+from irlens.session.programs import is_recording, program_runs
 from irlens.session.reports import report_of
 from irlens.session.scan import columns as known
 from irlens.session.scan.columns import Column, is_cheap
@@ -199,8 +201,14 @@ class Scanner:
             columns=[column.name for column in self._request.columns],
             where=list(where),
             rows=rows,
+            programs=self._programs(),
             summary=summary.finish(excluded=self.excluded, skipped=self.skipped),
         )
+
+    def _programs(self) -> list[ProgramRun]:
+        """Return the runs of recordings among the directories."""
+        recordings = [root for root in self._request.roots if is_recording(root)]
+        return [run for root in recordings for run in program_runs(root)]
 
     def _matching(self) -> Iterator[dict[str, ScanValue]]:
         for root in self._request.roots:

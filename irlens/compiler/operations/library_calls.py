@@ -1,0 +1,85 @@
+"""Count what a program has libraries compute: products, convolutions, attention."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_leaves
+
+from irlens.compiler.calls.dtypes import DTYPES
+from irlens.compiler.fake_cuda.values import flops_of
+from irlens.compiler.operations.kinds import ALLOCATIONS, is_library_call, short_name
+from irlens.compiler.operations.user_lines import user_line
+from irlens.compiler.tally import Tally
+from irlens.model.recording import LibraryCall
+
+#: Operands that are named: the matrices of a product, the queries and keys of attention.
+_MOST_OPERANDS = 2
+
+
+class LibraryCalls:
+    """Counts calls as they run.
+
+    Args:
+        tally: Receives them.
+        generated: Folders of files that are not the program's own.
+    """
+
+    def __init__(self, tally: Tally, generated: tuple[str, ...]) -> None:
+        self._tally = tally
+        self._generated = generated
+
+    def note(self, function: Any, args: Any, kwargs: dict[str, Any], result: Any) -> None:
+        """Count an operator that ran."""
+        if self._tally.is_paused or function.is_view or short_name(function) in ALLOCATIONS:
+            return
+        if not is_library_call(function):
+            self._tally.others += 1
+            return
+        with torch._C.DisableTorchFunction():
+            given, made = list(_tensors((args, kwargs))), list(_tensors(result))
+            line = user_line(self._generated)
+            name = f"{function.namespace}.{short_name(function)}"
+            operations = flops_of(function, args, kwargs, result)
+            call = LibraryCall(
+                name=name,
+                operands=_operands(given),
+                source=str(line) if line is not None else "",
+                calls=1,
+                bytes=sum({id(each): _bytes(each) for each in (*given, *made)}.values()),
+                flops=int(operations) or None,
+                dtype=_rate(given[0], function) if given else "",
+            )
+        self._tally.library[call] += 1
+
+
+def _tensors(value: Any) -> Iterator[torch.Tensor]:
+    return (each for each in tree_leaves(value) if isinstance(each, torch.Tensor))
+
+
+def _bytes(tensor: torch.Tensor) -> int:
+    """Return the bytes of a tensor; an expanded one has fewer than elements."""
+    return int(min(tensor.nbytes, tensor.untyped_storage().nbytes()))
+
+
+def _operands(given: list[torch.Tensor]) -> str:
+    """Return the first operands, without a bias: "bf16[512,256] × bf16[256,768]"."""
+    matrices = [each for each in given if each.dim() > 1] or given
+    named = matrices[:_MOST_OPERANDS]
+    return " × ".join(f"{_dtype(each)}[{','.join(map(str, each.shape))}]" for each in named)
+
+
+def _dtype(tensor: torch.Tensor) -> str:
+    name = str(tensor.dtype).removeprefix("torch.")
+    known = DTYPES.get(name)
+    return known.name if known is not None else name
+
+
+def _rate(tensor: torch.Tensor, function: Any) -> str:
+    """Return the type whose rate a library computes at: tf32 for fp32 where PyTorch allows it."""
+    name = _dtype(tensor)
+    if name != "fp32":
+        return name
+    if "conv" in short_name(function):
+        return "tf32" if torch.backends.cudnn.allow_tf32 else name
+    return name if torch.get_float32_matmul_precision() == "highest" else "tf32"

@@ -1,0 +1,157 @@
+"""Runs of a recorded program as nodes: where the time of its kernels goes."""
+
+from collections.abc import Iterator, Sequence
+
+from irlens import figures
+from irlens.model.recording import KernelTime, LibraryTime, ProgramRun
+from irlens.model.text import count, percent, plural, rounded_size
+from irlens.render.options import Options
+from irlens.render.view.launch_time import NAMES
+from irlens.render.view.memory_traffic import microseconds
+from irlens.render.view.nodes import (
+    SEVERITY_TONES,
+    Cells,
+    Column,
+    Headline,
+    Node,
+    Run,
+    Section,
+    Sentence,
+    Table,
+    row,
+    text,
+)
+
+_MORE = "; irlens scan --all shows them"
+#: Operators that the name of a generated kernel tells.
+_MOST_OPERATIONS = 3
+
+
+def program_view(runs: Sequence[ProgramRun], options: Options) -> Section:
+    """Return the runs of a program; ``options`` limit the rows of their tables."""
+    sections = tuple(run_view(run, options) for run in runs)
+    return Section(runs[0].program if runs else "Program", sections, key="program")
+
+
+def run_view(run: ProgramRun, options: Options) -> Section:
+    """Return what a program runs on one GPU."""
+    children: list[Node] = [Headline(tuple(_verdict(run)))]
+    if run.kernels:
+        children.append(_kernels(run, options.rows))
+    if any(each.partial for each in run.kernels):
+        children.append(
+            Sentence("launched in many sizes: rare ones count as the most frequent", "dim", "*")
+        )
+    unknown = [f"{kernel_name(each)}: {each.reason}" for each in run.kernels if each.reason]
+    children += [Sentence(each, "unknown", "Unknown") for each in unknown]
+    if run.library:
+        children.append(_library(run.library, options.rows))
+    if run.others:
+        calls = plural(run.others, "call")
+        children.append(
+            Sentence(f"{calls} of PyTorch's own kernels, whose time is unknown", "dim", "Beside")
+        )
+    aside = text(run.target.full_name)
+    return Section("Program", tuple(children), key="program-run", aside=aside, wide=True)
+
+
+def _verdict(run: ProgramRun) -> Iterator[Run]:
+    launches = sum(each.launches or 0 for each in run.kernels)
+    if any(each.launches is None for each in run.kernels):
+        yield Run(f"{plural(len(run.kernels), 'kernel')}, launches unknown")
+    else:
+        noun = "launch" if launches == 1 else "launches"
+        yield Run(f"{count(launches)} {noun} of {plural(len(run.kernels), 'kernel')}")
+    unknown = sum(each.total_us is None for each in run.kernels)
+    if run.total_us is not None:
+        least = "at least " if unknown else "about "
+        yield Run(f"{least}{microseconds(run.total_us)} together", "strong")
+        top = run.kernels[0]
+        if len(run.kernels) > 1 and top.share is not None:
+            yield Run(f"{percent(top.share)} in {kernel_name(top)}")
+    if unknown:
+        yield Run(f"time of {count(unknown)} unknown", "unknown")
+    calls = sum(each.call.calls for each in run.library)
+    if calls:
+        yield Run(f"{plural(calls, 'library call')}, time unknown")
+    if run.candidates:
+        yield Run(f"{plural(run.candidates, 'candidate')} that autotuners only tried")
+
+
+def kernel_name(kernel: KernelTime) -> str:
+    """Return what to call a kernel: what a generated one computes, otherwise its own name."""
+    if not kernel.operations:
+        return kernel.kernel
+    shown = kernel.operations[:_MOST_OPERATIONS]
+    more = " …" if len(kernel.operations) > len(shown) else ""
+    return f"{' + '.join(shown)}{more}"
+
+
+def _kernels(run: ProgramRun, shown: int | None) -> Table:
+    heads = (
+        Column("kernel"),
+        Column("from"),
+        Column("launches", numbers=True),
+        Column("each", numbers=True),
+        Column("together", numbers=True),
+        Column("share", numbers=True),
+        Column("bound"),
+        Column("worst"),
+    )
+    rows = tuple(row(*_kernel(each)) for each in run.kernels)
+    return Table(heads, rows, "kernels", shown=shown, sortable=True, noun="kernel", more=_MORE)
+
+
+def _kernel(each: KernelTime) -> Cells:
+    mark = "*" if each.partial and each.each_us is not None else ""
+    finding = figures.UNKNOWN if each.reason and not each.finding else ""
+    return [
+        kernel_name(each),
+        Run(each.source, "dim"),
+        figures.UNKNOWN if each.launches is None else count(each.launches),
+        _time(each.each_us) + mark,
+        _time(each.total_us),
+        figures.UNKNOWN if each.share is None else percent(each.share),
+        "" if each.bound is None else NAMES.get(each.bound, each.bound),
+        Run(each.finding, SEVERITY_TONES[each.severity])
+        if each.finding and each.severity
+        else finding,
+    ]
+
+
+def _library(calls: Sequence[LibraryTime], shown: int | None) -> Section:
+    heads = (
+        Column("operator"),
+        Column("operands"),
+        Column("from"),
+        Column("calls", numbers=True),
+        Column("bytes", numbers=True),
+        Column("GFLOP", numbers=True),
+        Column("floor", numbers=True),
+    )
+    rows = tuple(row(*_call(each)) for each in calls)
+    calls_table = Table(heads, rows, "library", shown=shown, noun="call", more=_MORE)
+    note = Sentence(
+        "cuBLAS, cuDNN and attention choose their kernels on the GPU: the floor is what the bytes "
+        "and operations take at peak rates.",
+        "dim",
+    )
+    return Section("Library calls", (calls_table, note), key="library")
+
+
+def _call(each: LibraryTime) -> Cells:
+    call = each.call
+    return [
+        call.name.removeprefix("aten."),
+        call.operands,
+        Run(call.source, "dim"),
+        count(call.calls),
+        rounded_size(call.bytes).replace(" ", "\u00a0"),
+        figures.UNKNOWN if call.flops is None else f"{call.flops / 1e9:,.3g}",
+        _time(each.floor_us),
+    ]
+
+
+def _time(us: float | None) -> str:
+    """Return a time whose unit stays with its number."""
+    return figures.UNKNOWN if us is None else microseconds(us).replace(" ", "\u00a0")

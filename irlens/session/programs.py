@@ -1,0 +1,230 @@
+"""What a recorded program runs, with the estimated time of its kernels."""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from irlens import gpus
+from irlens.analyze.roofline import roofline
+from irlens.artifacts.load import load
+from irlens.gpus import Gpu
+from irlens.gpus.rates import rate_of
+from irlens.model import files
+from irlens.model.capture import Capture
+from irlens.model.config import Target
+from irlens.model.errors import ArtifactError, IrlensError
+from irlens.model.recording import (
+    PROGRAM_NAME,
+    KernelTime,
+    LibraryCall,
+    LibraryTime,
+    ProgramRun,
+    RecordedIndex,
+    RecordedKernel,
+    RecordedRun,
+)
+from irlens.model.report import SEVERITIES, Finding, Report
+from irlens.session.reports import inspect_sets
+
+#: Kinds of launches of a variant whose time is estimated, the most frequent ones.
+_MOST_LAUNCHES = 8
+
+
+def is_recording(directory: Path) -> bool:
+    """Whether a directory is a recording that knows its launches."""
+    return (directory / PROGRAM_NAME).is_file()
+
+
+def program_runs(
+    directory: Path, notify: Callable[[str], None] = lambda message: None
+) -> list[ProgramRun]:
+    """Return the runs of a recording, with the time of each kernel; one for each GPU.
+
+    Args:
+        directory: The recording.
+        notify: Receives what is skipped, and why.
+
+    Raises:
+        ArtifactError: The index of the recording cannot be read.
+    """
+    index = _index(directory)
+    kernels = [each for run in index.runs for each in run.kernels if each.launches != ()]
+    reports = _reports(directory, kernels, notify)
+    return [_run(index.program, run, reports) for run in index.runs]
+
+
+def _index(directory: Path) -> RecordedIndex:
+    path = directory / PROGRAM_NAME
+    try:
+        return msgspec.json.decode(files.read(path), type=RecordedIndex)
+    except (OSError, *files.DECODE_ERRORS) as error:
+        raise ArtifactError(f"{path}: {error}") from error
+
+
+def _reports(
+    directory: Path, kernels: Sequence[RecordedKernel], notify: Callable[[str], None]
+) -> dict[str, list[Report]]:
+    """Return the reports of captures by their directory, one for each kind of launch.
+
+    Those that cannot be read are left out.
+    """
+    present = {child.name for child in directory.iterdir()}
+    launched: list[tuple[str, Capture]] = []
+    for kernel in kernels:
+        if kernel.entry in present:  # an index is no more trusted than a capture
+            with suppress(ArtifactError):
+                for each in load(directory / kernel.entry):
+                    if isinstance(each, Capture):
+                        launched += ((kernel.entry, capture) for capture in _launched(each, kernel))
+    if not launched:
+        return {}
+    try:
+        inspected = inspect_sets([(str(directory), [each for _, each in launched])], False, notify)
+    except IrlensError as error:
+        notify(error.message)
+        return {}
+    by_capture = {id(capture): report for capture, report in inspected[0]}
+    reports: dict[str, list[Report]] = {}
+    for entry, capture in launched:
+        if id(capture) in by_capture:
+            reports.setdefault(entry, []).append(by_capture[id(capture)])
+    return reports
+
+
+def _launched(capture: Capture, kernel: RecordedKernel) -> list[Capture]:
+    """Return a capture with each kind of its launches."""
+    if not kernel.launches:
+        return [capture]
+    return [
+        replace(capture, config=replace(capture.config, args=each.args, grid=each.grid))
+        for each in kernel.launches[:_MOST_LAUNCHES]
+    ]
+
+
+def _run(program: str, run: RecordedRun, reports: dict[str, list[Report]]) -> ProgramRun:
+    groups: dict[tuple[str, str], list[RecordedKernel]] = {}
+    for each in run.kernels:
+        if each.launches != ():
+            groups.setdefault((each.kernel, each.source), []).append(each)
+    kernels = [_kernel(group, reports) for group in groups.values()]
+    known = [each.total_us for each in kernels if each.total_us is not None]
+    total = sum(known) if known else None
+    shared = [
+        replace(each, share=each.total_us / total) if each.total_us is not None and total else each
+        for each in kernels
+    ]
+    shared.sort(key=lambda each: (each.total_us is None, -(each.total_us or 0.0)))
+    gpu = _gpu(run.target)
+    library = [LibraryTime(call=each, floor_us=_floor(each, gpu)) for each in run.library]
+    library.sort(key=lambda each: -(each.floor_us or 0.0) * each.call.calls)
+    return ProgramRun(
+        program=program,
+        target=run.target,
+        kernels=tuple(shared),
+        library=tuple(library),
+        others=run.others,
+        candidates=sum(each.launches == () for each in run.kernels),
+        total_us=total,
+    )
+
+
+def _kernel(group: Sequence[RecordedKernel], reports: dict[str, list[Report]]) -> KernelTime:
+    """Return the time of the launched variants of a kernel."""
+    timed = [_Timed(each, reports.get(each.entry, [])) for each in group]
+    numbers = [each.number for each in timed]
+    launches = None if None in numbers else sum(number or 0 for number in numbers)
+    totals = [each.total_us for each in timed]
+    total = None if None in totals else sum(us or 0.0 for us in totals)
+    largest = max(timed, key=lambda each: each.total_us or 0.0)
+    report = largest.report
+    findings = [finding for each in timed if each.report for finding in each.report.findings]
+    worst = min(findings, key=_severity, default=None)
+    return KernelTime(
+        kernel=largest.kernel.kernel,
+        source=largest.kernel.source,
+        operations=largest.kernel.operations,
+        launches=launches,
+        variants=len(group),
+        each_us=total / launches if total is not None and launches else None,
+        total_us=total,
+        bound=report.time.bound if report is not None and report.time else None,
+        finding=worst.code if worst else None,
+        severity=worst.severity if worst else None,
+        partial=any(len(each.kernel.launches or ()) > _MOST_LAUNCHES for each in timed),
+        entry=largest.kernel.entry,
+        reason=next((each.reason for each in timed if each.reason), ""),
+    )
+
+
+class _Timed:
+    """A variant with the reports of its kinds of launches.
+
+    Args:
+        kernel: The variant.
+        reports: The reports; fewer than kinds where there are too many.
+
+    Attributes:
+        number: Its launches; ``None`` if unknown.
+        total_us: Their time together; ``None`` if unknown.
+        report: That of the launches that take the most time; ``None`` without any.
+        reason: Why the time is unknown; empty if it is not.
+    """
+
+    def __init__(self, kernel: RecordedKernel, reports: Sequence[Report]) -> None:
+        self.kernel = kernel
+        self.report = reports[0] if reports else None
+        self.number: int | None = None
+        self.total_us: float | None = None
+        if kernel.launches is not None:
+            self.number = sum(each.number for each in kernel.launches)
+            times = [_each_us(report) for report in reports]
+            if times and None not in times:
+                known = [us or 0.0 for us in times]
+                known += [known[0]] * (len(kernel.launches) - len(known))
+                pairs = zip(kernel.launches, known, strict=False)
+                totals = [each.number * us for each, us in pairs]
+                self.total_us = sum(totals)
+                self.report = reports[max(range(len(reports)), key=totals.__getitem__)]
+        self.reason = "" if self.total_us is not None else _reason(kernel, reports)
+
+
+def _each_us(report: Report) -> float | None:
+    return report.time.estimate_us if report.time is not None else None
+
+
+def _reason(kernel: RecordedKernel, reports: Sequence[Report]) -> str:
+    """Return why the time of a variant is unknown."""
+    if kernel.launches is None:
+        return "its launches were not counted: the program was killed"
+    for report in reports:
+        if _each_us(report) is None:
+            return (report.time.reason if report.time else "") or "its launch is unknown"
+    return "its capture cannot be read"
+
+
+def _severity(finding: Finding) -> int:
+    return SEVERITIES.index(finding.severity)
+
+
+def _gpu(target: Target) -> Gpu | None:
+    with suppress(IrlensError):
+        return gpus.find(target.name)
+    return None
+
+
+def _floor(call: LibraryCall, gpu: Gpu | None) -> float | None:
+    """Return the least time of a library's call, in microseconds."""
+    if gpu is None:
+        return None
+    dtype = rate_of(call.dtype)
+    if call.flops and dtype is None:
+        return None
+    operations = {dtype: call.flops} if dtype and call.flops else {}
+    on_tensor = dtype is not None and gpu.peak_flops(dtype, tensor=True) is not None
+    found = roofline(
+        gpu, call.bytes, operations if on_tensor else {}, {} if on_tensor else operations
+    )
+    return found.floor_us if call.flops else found.memory_us
