@@ -103,7 +103,9 @@ def _measure(
     from triton.runtime.errors import OutOfResources
     from triton.testing import do_bench
 
-    capture = irlens.capture(kernel, target=target, args=None, run=False, triton=None, **chosen)
+    capture = irlens.capture(
+        kernel, target=target, args=None, grid=None, run=False, triton=None, **chosen
+    )
     report = irlens.inspect(capture)
     try:
         milliseconds = do_bench(prepare(chosen), warmup=50, rep=300, return_mode="median")

@@ -28,6 +28,7 @@ from irlens.session.source_lines import line_report
 from irlens.session.stages import annotated, check_stage, check_text, read_stage
 from irlens.session.subject import Configurations, is_compiled
 from irlens.session.values import split_values
+from irlens.session.wording import worded
 
 #: Lines of a stage, and reports, in one answer.
 MAX_LINES, MAX_REPORTS = 1000, 20
@@ -363,7 +364,7 @@ class Tools:
 
     def _note(self, message: str, *, transient: bool = False) -> None:
         if not transient:
-            self.notes.append(message)
+            self.notes.append(worded(message, "agent"))
 
     def _rendered(self, form: str, kind: Kind, record: object) -> Answer:
         if form == "json":

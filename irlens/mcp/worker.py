@@ -16,6 +16,7 @@ from irlens.mcp.answers import Cursor
 from irlens.mcp.roots import Roots
 from irlens.mcp.tools import Tools
 from irlens.model.errors import IrlensError
+from irlens.session.wording import reworded
 
 
 class Call(msgspec.Struct, frozen=True):
@@ -50,6 +51,7 @@ def answer(call: Call) -> Answered:
         tools = Tools(compiles=call.compiles, roots=roots, skip=cursor.skip)
         return Answered(answers.page(getattr(tools, call.tool)(**arguments), cursor))
     except IrlensError as error:
+        reworded(error, "agent")
         return Answered(answers.error(error.message, error.hint), is_error=True)
 
 

@@ -115,7 +115,7 @@ def _choose(
     if not chosen:
         raise IrlensError(
             "no kernel to check",
-            hint="create a baseline with `irlens check KERNEL --update`; see `irlens check --help`",
+            hint="create a baseline with `irlens check KERNEL --update`",
         )
     if baseline is None and not project.budgets and not request.update:
         raise IrlensError(

@@ -435,7 +435,7 @@ def test_the_tools_at_hand_agree_on_every_sample(target: str, tmp_path: Path) ->
     nvdisasm = tools.find("nvdisasm")
     for kernel, settings in SAMPLES.items():
         capture = irlens.capture(
-            kernel, target=target, args=None, run=False, triton=None, **settings
+            kernel, target=target, args=None, grid=None, run=False, triton=None, **settings
         )
         path = tmp_path / f"{kernel}.cubin"
         path.write_bytes(capture.stages["cubin"].read())

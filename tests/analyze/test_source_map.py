@@ -74,7 +74,7 @@ def test_nearly_every_instruction_of_the_samples_has_a_source(target: str) -> No
     mapped, instructions = {"ptx": 0, "sass": 0}, {"ptx": 0, "sass": 0}
     for kernel, settings in SAMPLES.items():
         capture = irlens.capture(
-            kernel, target=target, args=None, run=False, triton=None, **settings
+            kernel, target=target, args=None, grid=None, run=False, triton=None, **settings
         )
         for stage in mapped:
             found = stage_map(capture, stage)

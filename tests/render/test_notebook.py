@@ -5,12 +5,14 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import msgspec
 import pytest
 
 import irlens
 from irlens.model.sweep import Sweep
+from irlens.render import Kind
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 
@@ -35,10 +37,23 @@ def test_report_comparison_and_sweep_are_pages_in_frames() -> None:
     reports = irlens.inspect(one), irlens.inspect(two)
     saved = next((SAMPLES / "sweeps").glob("*.json")).read_bytes()
     sweep = msgspec.json.decode(saved, type=Sweep)
-    for record in (reports[0], irlens.compare(*reports), sweep):
+    scanned = irlens.scan(SAMPLES / "captures" / "softmax-t4")
+    for record in (one, reports[0], irlens.compare(*reports), sweep, scanned):
         page = page_of(record._repr_html_())  # type: ignore[union-attr]
         assert page.startswith("<!doctype html>")
         assert (sweep.kernel if record is sweep else "softmax_kernel") in page
+
+
+def test_every_kind_of_result_is_shown() -> None:
+    from irlens.render import html
+
+    irlens.scan(SAMPLES / "captures" / "softmax-t4")
+    assert set(html._KINDS.values()) == set(get_args(Kind))
+    modules = [module for name, module in sys.modules.items() if name.startswith("irlens.model")]
+    for name in html._KINDS:
+        found = {id(r): r for m in modules if (r := getattr(m, name, None)) is not None}
+        (record,) = found.values()
+        assert callable(record._repr_html_)
 
 
 def test_a_notebook_shows_them(tmp_path: Path) -> None:

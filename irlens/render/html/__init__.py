@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from irlens.model.comparison import COMPARISON_SCHEMA, Comparison, Comparisons
 from irlens.model.report import Report
-from irlens.model.sweep import Sweep
 from irlens.render import DETAILS, Kind, Options, build_view
 from irlens.render.html.markup import Content, Markup, join, tag
 from irlens.render.html.writer import write
@@ -22,23 +21,34 @@ _STYLES = ("page.css", "charts.css", "code.css")
 _TABLE_SCRIPT, _CODE_SCRIPT = "table.js", "code.js"
 _FRAME = "width: 100%; height: 640px; border: 0"
 
+#: The kind of result that a record is, by the record's name.
+_KINDS: dict[str, Kind] = {
+    "Check": "check",
+    "CodeComparisons": "code",
+    "Comparison": "comparisons",
+    "Comparisons": "comparisons",
+    "Ledgers": "ledgers",
+    "Report": "reports",
+    "Scan": "scan",
+    "Suggestion": "suggestion",
+    "Sweep": "sweep",
+}
 
-def embedded(record: Report | Comparison | Comparisons | Sweep) -> str:
+
+def embedded(record: object) -> str:
     """Return a page in a frame, for the output of a notebook's cell.
 
     The frame keeps its style and the notebook's apart, and runs no script but the page's own.
+
+    Args:
+        record: A report, a comparison, or what another kind of result is.
     """
-    kind: Kind = "reports"
-    subject: object = [record]
-    match record:
-        case Comparison():
-            kind = "comparisons"
-            subject = Comparisons(schema=COMPARISON_SCHEMA, different=record.different,
-                                  against_first=False, pairs=[record])  # fmt: skip
-        case Comparisons():
-            kind, subject = "comparisons", record
-        case Sweep():
-            kind, subject = "sweep", record
+    kind, subject = _KINDS[type(record).__name__], record
+    if isinstance(record, Report):
+        subject = [record]
+    elif isinstance(record, Comparison):
+        subject = Comparisons(schema=COMPARISON_SCHEMA, different=record.different,
+                              against_first=False, pairs=[record])  # fmt: skip
     page = render(kind, subject, Options())
     return tag("iframe", srcdoc=page, sandbox="allow-scripts", style=_FRAME, title="irlens")
 

@@ -1,0 +1,117 @@
+"""The library does what the command line does, and says in its own words what to write instead."""
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import irlens
+from irlens.model.errors import CaptureError, UnknownNameError
+from irlens.model.report import Report
+
+ROOT = Path(__file__).parents[1]
+CAPTURES = ROOT / "samples" / "captures"
+SOFTMAX = CAPTURES / "softmax-h100"
+
+anything: Any = irlens
+
+
+def test_the_target_has_a_default_and_may_come_second() -> None:
+    captures = [
+        irlens.capture("vector_add"), irlens.capture("vector_add", "h100"),
+        irlens.capture("vector_add", target="h100"),
+    ]  # fmt: skip
+    assert len({each.directory for each in captures}) == 1
+    assert irlens.inspect(captures[0]).target is not None
+
+
+def test_the_grid_of_a_launch_is_a_keyword() -> None:
+    captured = irlens.capture("vector_add", "h200", grid=[64], args={"n_elements": 65536})
+    assert irlens.inspect(captured).config.grid == (64, 1, 1)
+
+
+def test_a_function_of_triton_is_a_kernel() -> None:
+    file = ROOT / "kernels" / "vector_add.py"
+    spec = importlib.util.spec_from_file_location("vector_add_here", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    captured = irlens.capture(module.vector_add_kernel, "h100")
+    assert captured.kernel == "vector_add_kernel"
+
+
+class Tensor:
+    """What PyTorch and NumPy say of a tensor."""
+
+    shape = (4096,)
+    dtype = "torch.float16"
+
+
+def test_a_tensor_describes_itself() -> None:
+    tensor: Any = Tensor()
+    captured = irlens.capture("vector_add", "h100", args={"x_ptr": tensor})
+    assert captured.config.args["x_ptr"] == "fp16[4096]"
+
+
+def test_a_suggestion_and_a_scan_are_records() -> None:
+    suggestion = irlens.suggest("vector_add", "h200", most=2, BLOCK_SIZE=1024)
+    assert irlens.to_builtins(suggestion)["schema"] == 1
+    scanned = irlens.scan(CAPTURES, columns=["kernel", "registers"], where="registers > 90")
+    assert scanned.rows
+    assert all(int(str(row.figures["registers"])) > 90 for row in scanned.rows)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "fix"),
+    [
+        (lambda: anything.capture(5), "'path/file.py:kernel'"),
+        (lambda: anything.capture("softmax", ["h100", "a100"]), "write target='h100'"),
+        (lambda: anything.capture("softmax", num_stages=[2]), "irlens.sweep(..., num_stages=[2])"),
+        (lambda: anything.capture("softmax", BLOCK=object()), "write a number, a bool, or a name"),
+        (lambda: anything.capture("softmax", args=["x"]), "write args={'x_ptr': 'fp32[4096]'"),
+        (lambda: anything.capture("softmax", args={"x": [1]}), "'fp16[1024, 1024]'"),
+        (lambda: anything.inspect("softmax"), "irlens.inspect(irlens.capture('softmax'))"),
+        (lambda: anything.inspect(str(SOFTMAX)), "irlens.inspect(next(irlens.load("),
+        (lambda: anything.inspect(irlens.load(SOFTMAX)), "for each in ..."),
+        (lambda: anything.inspect(irlens.inspect(*irlens.load(SOFTMAX))), "already its report"),
+        (lambda: anything.compare(*irlens.load(SOFTMAX), None), "irlens.inspect(before)"),
+        (lambda: anything.load(["a"]), "load takes a path, and not a list"),
+        (lambda: anything.scan(), "irlens.scan('~/.triton/cache')"),
+        (lambda: anything.scan(CAPTURES, where=5), "write it in quotes"),
+        (lambda: anything.to_builtins([1]), "to_builtins takes one record"),
+    ],
+)  # fmt: skip
+def test_a_wrong_argument_is_a_type_error_with_the_fix(wrong: Any, fix: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        wrong()
+    assert fix in str(caught.value)
+
+
+def test_errors_name_keywords_and_not_options() -> None:
+    with pytest.raises(CaptureError) as caught:
+        irlens.capture("softmax", "h100", n_cols=781)
+    assert caught.value.hint == 'write args={"n_cols": ...}'
+    with pytest.raises(CaptureError) as caught:
+        irlens.capture("softmax", "h100", args={"BLOCK_SIZE": 1024})
+    assert caught.value.hint == "write BLOCK_SIZE=..."
+    with pytest.raises(UnknownNameError, match="unknown target 'h1000'"):
+        irlens.capture("softmax", "h1000")
+
+
+def test_a_directory_in_the_home_folder_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "cache").symlink_to(SOFTMAX)
+    (captured,) = irlens.load("~/cache")
+    assert isinstance(irlens.inspect(captured), Report)
+    assert irlens.scan("~/cache").rows
+
+
+def test_importing_needs_no_record() -> None:
+    script = "import irlens, sys; sys.exit(any(n.startswith('irlens.model') for n in sys.modules))"
+    assert subprocess.run([sys.executable, "-c", script]).returncode == 0
