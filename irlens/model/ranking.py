@@ -14,6 +14,7 @@ from irlens.model.estimate import RESOLUTION, Bound, Standing
 from irlens.model.label import Labelled
 from irlens.model.report import Report
 from irlens.model.sweep import Trial
+from irlens.model.terms import describe_missing_time
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
@@ -175,14 +176,13 @@ def of_report(report: Report) -> Candidate:
         else (traffic.distinct_read_bytes, traffic.distinct_written_bytes)
     )
     estimated = None if time is None else time.estimate_us
-    reasons = (report.unknown.get(path, "") for path in ("traffic", "time"))
     return Candidate(
         problem=problem_of(report),
         launchable=occupancy is None or occupancy.launchable,
         estimated_us=estimated,
         accessed=read or written,
         bound=None if time is None else time.bound,
-        missing="" if estimated is not None else next(filter(None, reasons), ""),
+        missing=describe_missing_time(report),
     )
 
 

@@ -10,7 +10,7 @@ import msgspec
 
 from irlens.model.capture import RunResult
 from irlens.model.config import Config, Target
-from irlens.model.estimate import TimeEstimate
+from irlens.model.estimate import Cause, TimeEstimate
 from irlens.model.memory import LoopLoad, SharedMemory
 from irlens.model.pressure import Pressure
 from irlens.model.products import MatrixProduct
@@ -344,6 +344,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         stage: The stage it was found in.
         line: 1-based line there.
         source: The line of Python it belongs to.
+        cause: What would go with it, as in ``time.steps``, which has what that saves; ``None``
+            where no estimate tries it.
     """
 
     code: str
@@ -353,6 +355,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     stage: str | None
     line: int | None
     source: SourceLocation | None
+    cause: Cause | None = None
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):

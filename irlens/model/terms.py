@@ -13,8 +13,9 @@ from irlens.model.memory import LoopLoad, SharedBuffer
 from irlens.model.report import NextStep, Occupancy, Pipeline, PipelineLoad, Refusal, Report
 from irlens.model.text import count, percent, plural, size
 
-#: What gives a time where a GPU's has not been measured.
-_OTHER_GPU = ": -t h100 estimates it on another GPU"
+#: What gives a time where the GPU is unknown, or its own has not been measured.
+_A_GPU = "-t names one, such as -t h100"
+_OTHER_GPU = "-t h100 estimates it on another GPU"
 _AMD_LIMITS = {"warps": "waves", "blocks": "workgroups", "shared_memory": "LDS"}
 
 
@@ -259,12 +260,10 @@ def describe_missing_time(report: Report) -> str:
     time, target, occupancy = report.time, report.target, report.occupancy
     if (time is not None and time.estimate_us) or (occupancy and not occupancy.launchable):
         return ""
-    launch = "traffic" if report.traffic is None else "time"
-    reason = report.unknown.get(launch) or (time.reason if time is not None else "")
-    if target is not None and target.vendor == "amd":
-        return reason if launch == "traffic" and reason else f"{reason or 'unknown'}{_OTHER_GPU}"
-    if target is not None and target.product is None:
-        return "; ".join(
-            filter(None, (reason, "which GPU is unknown: -t names one, such as -t h100"))
-        )
-    return reason or "it is not read from this capture"
+    if target is not None and target.vendor != "amd" and target.product is None:
+        return f"which GPU it runs on is unknown: {_A_GPU}"
+    reason = report.unknown.get("traffic" if report.traffic is None else "time", "")
+    reason = reason or (time.reason if time is not None else "")
+    if target is not None and target.vendor == "amd" and report.traffic is not None:
+        return f"{reason or 'how long instructions take is unknown'}: {_OTHER_GPU}"
+    return reason or "this report does not have it"

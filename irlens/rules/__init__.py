@@ -9,7 +9,8 @@ A rule is a module of this package, without a leading underscore, that has
 * ``find(facts)``, which yields a ``Match`` for each place it applies to, and none where it lacks
   a fact.
 
-A rule that could look at a part only has ``unseen(facts)``, too, which returns why; "" is all.
+A rule whose finding goes with a change that an estimate of the time tries has ``CAUSE``, too. One
+that could look at a part only has ``unseen(facts)``, which returns why; "" is all.
 
 The first digit of a code is the family: 1 resources and occupancy, 2 software pipelining,
 3 memory accesses, 4 computation, 5 launch, 6 the capture itself.
@@ -122,6 +123,7 @@ def _findings(rule: RuleModule, facts: Facts) -> Iterator[Finding]:
             stage=stage,
             line=match.line,
             source=match.source,
+            cause=getattr(rule, "CAUSE", None),
         )
 
 

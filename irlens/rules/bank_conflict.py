@@ -41,12 +41,14 @@ from irlens.analyze.facts import Facts
 from irlens.analyze.mlir_loops import user_line
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.layouts import Shaped, blocked, element_bits, read_shaped
+from irlens.model.estimate import Cause
 from irlens.model.report import Severity
 from irlens.rules import Match
 
 CODE = "IRL303"
 NAME = "bank-conflict"
 SEVERITY: Severity = "warning"
+CAUSE: Cause = "bank_conflicts"
 NEEDS = ("ttgir", "ptx")
 
 _TOLERATED = 4

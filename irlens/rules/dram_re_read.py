@@ -32,6 +32,7 @@ from collections.abc import Iterator
 from math import ceil
 
 from irlens.analyze.facts import Facts
+from irlens.model.estimate import Cause
 from irlens.model.report import Severity
 from irlens.model.text import rounded_size
 from irlens.rules import Match
@@ -39,6 +40,7 @@ from irlens.rules import Match
 CODE = "IRL306"
 NAME = "dram-re-read"
 SEVERITY: Severity = "warning"
+CAUSE: Cause = "rereads"
 NEEDS = ("traffic", "product", "occupancy")
 
 #: Tolerated ratio of the bytes that waves read to the distinct bytes.

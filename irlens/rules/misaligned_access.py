@@ -44,6 +44,7 @@ from typing import TYPE_CHECKING
 from irlens.analyze.facts import Facts
 from irlens.analyze.narrow_accesses import narrowed_by_address
 from irlens.analyze.request_runs import Runs
+from irlens.model.estimate import Cause
 from irlens.model.report import Severity
 from irlens.rules import Match
 
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 CODE = "IRL307"
 NAME = "misaligned-access"
 SEVERITY: Severity = "note"
+CAUSE: Cause = "coalescing"
 NEEDS = ("traffic", "sectors")
 
 

@@ -32,6 +32,7 @@ NVIDIA and AMD. `maxnreg` exists on NVIDIA alone; AMD has `waves_per_eu`.
 from collections.abc import Iterator
 
 from irlens.analyze.facts import Facts
+from irlens.model.estimate import Cause
 from irlens.model.report import NextStep, Severity
 from irlens.model.text import percent
 from irlens.rules import Match
@@ -39,6 +40,7 @@ from irlens.rules import Match
 CODE = "IRL102"
 NAME = "register-limited-occupancy"
 SEVERITY: Severity = "note"
+CAUSE: Cause = "registers"
 NEEDS = ("occupancy",)
 
 _WORTHWHILE = 1.25

@@ -27,6 +27,7 @@ NVIDIA and AMD.
 from collections.abc import Iterator
 
 from irlens.analyze.facts import Facts
+from irlens.model.estimate import Cause
 from irlens.model.report import Severity
 from irlens.model.text import percent
 from irlens.rules import Match
@@ -34,6 +35,7 @@ from irlens.rules import Match
 CODE = "IRL103"
 NAME = "shared-limited-occupancy"
 SEVERITY: Severity = "note"
+CAUSE: Cause = "shared_memory"
 NEEDS = ("occupancy",)
 
 _WORTHWHILE = 1.25

@@ -29,6 +29,7 @@ from collections.abc import Iterator
 from math import ceil
 
 from irlens.analyze.facts import Facts
+from irlens.model.estimate import Cause
 from irlens.model.report import Severity
 from irlens.model.text import percent
 from irlens.rules import Match
@@ -36,6 +37,7 @@ from irlens.rules import Match
 CODE = "IRL501"
 NAME = "tail-wave"
 SEVERITY: Severity = "note"
+CAUSE: Cause = "grid"
 NEEDS = ("waves",)
 
 _LOST = 1 / 8

@@ -46,6 +46,7 @@ from irlens.analyze.address_slice import computed_from
 from irlens.analyze.addresses import Access, divisors
 from irlens.analyze.facts import Facts
 from irlens.analyze.warp_tiles import WarpTile, blocked_layouts, touched_granules, warp_tile
+from irlens.model.estimate import Cause
 from irlens.model.report import Severity
 from irlens.model.source import SourceLocation
 from irlens.rules import Match
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
 CODE = "IRL302"
 NAME = "uncoalesced-access"
 SEVERITY: Severity = "warning"
+CAUSE: Cause = "coalescing"
 NEEDS = ("ttir", "ttgir", "sectors")
 
 #: Tolerated ratio of touched to needed sectors, or lines.

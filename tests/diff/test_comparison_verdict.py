@@ -224,14 +224,14 @@ def test_what_is_missing_for_a_time_and_what_gives_it(
     )  # fmt: skip
     last = verdict(compare(bare, resident(bare, 4))).phrases[-1]
     assert last.tone == "unknown"
-    assert last.text.startswith("time unknown: ")
+    assert last.text.startswith("no time estimate: ")
     assert words in last.text
 
 
 def test_only_one_side_has_no_time(softmax: Report) -> None:
     bare = replace(softmax, time=None, unknown={"time": "a branch depends on data"})
     pair = compare(timed(softmax, 100.0), replace(bare, config=replace(bare.config, num_warps=4)))
-    assert pair.verdict.no_time == "time (num_warps=4) unknown: a branch depends on data"
+    assert pair.verdict.no_time == "no time estimate (num_warps=4): a branch depends on data"
 
 
 def test_several_sides_are_counted_by_time(softmax: Report) -> None:

@@ -3,12 +3,14 @@
 import ast
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from irlens import rules
 from irlens.analyze.facts import Facts
 from irlens.model.config import Config
+from irlens.model.estimate import Cause
 from irlens.model.resources import Resources
 from irlens.rules import RuleModule
 
@@ -80,3 +82,9 @@ def test_a_rule_is_found_by_code() -> None:
     assert rule is not None
     assert rule.name == "pipeline-shallower"
     assert rules.find_rule("IRL999") is None
+
+
+def test_what_an_estimate_tries_is_the_cause_of_a_finding() -> None:
+    """A saving is told with the finding that it goes with."""
+    tried = set(get_args(Cause)) - {"barriers"}
+    assert {getattr(rule, "CAUSE", None) for rule in rules.all_rules()} - {None} == tried

@@ -97,7 +97,7 @@ def _no_time(pair: Comparison, before: Report, after: Report) -> str:
         return "" if same else "times are not compared: the sides have other arguments"
     label, reason = next(iter(reasons.items()))
     whose = f" ({label})" if len(reasons) == 1 and before != after else ""
-    return f"time{whose} unknown: {reason}"
+    return f"no time estimate{whose}: {reason}"
 
 
 def side(report: Report, label: str) -> Side:

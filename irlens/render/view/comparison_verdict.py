@@ -21,7 +21,7 @@ from irlens.render.view.changes import (
     one_sided,
     unpaired,
 )
-from irlens.render.view.launch_time import NAMES
+from irlens.render.view.launch_time import NAMES, bound_name
 from irlens.render.view.memory_traffic import microseconds
 from irlens.render.view.nodes import Headline, Run, Tone
 
@@ -89,7 +89,7 @@ def _launch(pair: Comparison) -> Iterator[Run]:
     else:
         yield Run("can launch now", "better")
         if after.estimate_us is not None:
-            bound = f", bound by {NAMES[after.bound]}" if after.bound is not None else ""
+            bound = f", bound by {bound_name(after.bound)}" if after.bound is not None else ""
             yield Run(f"takes about {microseconds(after.estimate_us)}{bound}")
     yield from _findings(pair)
 
@@ -135,8 +135,8 @@ def _time(pair: Comparison) -> Iterator[Run]:
 def _bounds(before: Bound | None, after: Bound | None) -> str:
     if after is None:
         return ""
-    other = f", before by {NAMES[before]}" if before not in (None, after) else ""
-    return f", bound by {NAMES[after]}{other}"
+    other = "" if before in (None, after) else f", before by {bound_name(before)}"
+    return f", bound by {bound_name(after)}{other}"
 
 
 def _arrows(pair: Comparison, paths: Sequence[str]) -> Iterator[str]:

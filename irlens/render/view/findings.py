@@ -27,13 +27,40 @@ _STATE_TONES: dict[str, Tone] = {"new": "warn", "gone": "good", "was": "dim", "n
 
 
 def findings(report: Report) -> Findings | None:
-    """Return the findings; ``None`` where there are none."""
+    """Return the findings, the costliest first; ``None`` where there are none."""
     if not report.findings:
         return None
     return Findings(
-        tuple(finding_item(each, report.code) for each in report.findings),
+        tuple(_with_effect(each, report) for each in by_effect(report)),
         severities_in_words(report),
     )
+
+
+def _with_effect(finding: Finding, report: Report) -> FindingItem:
+    item, less = finding_item(finding, report.code), saved(report, finding)
+    if not less or report.time is None or not report.time.estimate_us:
+        return item
+    effect = f"about {less / report.time.estimate_us:.0%} less time without it".replace("%", " %")
+    return replace(item, hint="; ".join(filter(None, (item.hint, effect))))
+
+
+def by_effect(report: Report) -> list[Finding]:
+    """Return the findings: errors, then those whose cause costs the most time, then the others."""
+    return sorted(
+        report.findings,
+        key=lambda each: (
+            each.severity != "error", -saved(report, each), SEVERITIES.index(each.severity)
+        ),
+    )  # fmt: skip
+
+
+def saved(report: Report, finding: Finding) -> float:
+    """Return the microseconds that go with a finding's cause; 0 where no estimate says."""
+    time = report.time
+    if time is None or time.estimate_us is None or finding.cause is None:
+        return 0.0
+    steps = {step.cause: time.estimate_us - step.estimate_us for step in time.steps}
+    return steps.get(finding.cause, 0.0)
 
 
 def severities_in_words(report: Report) -> Text:

@@ -45,6 +45,20 @@ _MEANINGS = {
 _LEAST, _MOST = 0.08, 5
 
 
+def estimated_time(report: Report) -> str:
+    """Return "about 12.6 µs (11.4 µs to 14.1 µs), bound by DRAM"; "" where it is unknown."""
+    time = report.time
+    if time is None or not time.estimate_us:
+        return ""
+    bound = f", bound by {bound_name(time.bound)}" if time.bound is not None else ""
+    return f"about {microseconds(time.estimate_us)}{_range(time)}{bound}"
+
+
+def bound_name(bound: str) -> str:
+    """Return what a time is bound by: "DRAM", "the launch"."""
+    return "the launch" if bound == "launch" else NAMES.get(bound, bound)
+
+
 def time_fact(report: Report) -> Fact | None:
     """Return the estimated time in short; ``None`` where it is unknown."""
     time = report.time
@@ -53,7 +67,7 @@ def time_fact(report: Report) -> Fact | None:
     whole = text("about ", Run(microseconds(time.estimate_us), "strong"), _range(time))
     lines = [phrases(*_shares(time.parts, time.estimate_us))]
     for step in time.steps[:1]:
-        lines.append(phrases(Run(_step(step, time.estimate_us, Terms(report)), "dim")))
+        lines.append(phrases(Run(describe_step(step, time.estimate_us, Terms(report)), "dim")))
     if time.reason:
         lines.append(phrases(Run(time.reason, "dim")))
     return Fact("Time", whole, tuple(lines), "neutral", key=KEY)
@@ -113,15 +127,14 @@ def _changes(report: Report, time: TimeEstimate, whole: float) -> Iterator[Node]
     """Yield what would save time, or that nothing would."""
     if time.steps:
         terms = Terms(report)
-        steps = tuple(text(_step(step, whole, terms)) for step in time.steps)
+        steps = tuple(text(describe_step(step, whole, terms)) for step in time.steps)
         yield Items(steps, label="What would change it")
     elif time.bound is not None:
-        name = "the launch" if time.bound == "launch" else NAMES[time.bound]
         none = "no change of one cause that irlens can estimate saves more than"
-        yield Sentence(f"{none} {percent(RESOLUTION)}: bound by {name}", "dim")
+        yield Sentence(f"{none} {percent(RESOLUTION)}: bound by {bound_name(time.bound)}", "dim")
 
 
-def _step(step: TimeStep, whole: float, terms: Terms) -> str:
+def describe_step(step: TimeStep, whole: float, terms: Terms) -> str:
     """Return "about 16 % less time with 37 fewer registers/thread"."""
     saved = _share(1 - step.estimate_us / whole)
     per = terms.unit(step.unit) if "/" in step.unit else step.unit

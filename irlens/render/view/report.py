@@ -178,11 +178,12 @@ def facts(report: Report) -> Facts:
     """Return what the kernel takes and what that leaves room for."""
     terms = Terms(report)
     own = (
+        *filter(None, (time_fact(report),)),
         replace(_occupancy(report, terms), key="occupancy"),
         _registers(report, terms),
         *_virtual(report),
         replace(_shared(report, terms), key="memory"),
-        *filter(None, (traffic_fact(report), time_fact(report))),
+        *filter(None, (traffic_fact(report),)),
         *product_facts(report),
     )
     return Facts((*own, *_listed(report)))

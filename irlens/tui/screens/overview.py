@@ -16,6 +16,7 @@ from irlens.model.errors import IrlensError
 from irlens.model.report import Report
 from irlens.model.source import Span
 from irlens.model.text import printable, printable_line
+from irlens.render.view.findings import by_effect
 from irlens.render.view.verdict import verdict
 from irlens.tui.drawing import DIM
 from irlens.tui.panels import Panels
@@ -206,7 +207,7 @@ the changes are summarized on top, and `,` and `.` go through the versions.
     def _show(self, report: Report) -> None:
         self.query_one(Heading).show(report_title(report), view_tabs(self.VIEW, self))
         self.query_one(WhatIf).show_report(report, partial(self.bench.what_if, self.key))
-        self.query_one(Findings).show_findings(report.findings)
+        self.query_one(Findings).show_findings(by_effect(report))
         self.query_one("#verdict", Verdict).show(verdict(report))
         panels = Panels(report)
         self.query_one("#memory", Panel).border_title = panels.memory_title
