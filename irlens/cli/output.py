@@ -310,6 +310,7 @@ def _replace(path: Path, pieces: Iterable[bytes]) -> None:
             with target.open("wb") as file:
                 file.writelines(pieces)
         else:
+            files.remove_abandoned(target)
             files.replace(target, pieces)
     except OSError as error:
         raise IrlensError(

@@ -8,6 +8,7 @@ a multiple of its input's size in memory. What irlens itself writes is replaced 
 import os
 import re
 import stat
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -45,6 +46,8 @@ _AS_ZEROS = bytes(ord("0") if chr(each) in "0123456789abcdefABCDEF" else 32 for 
 #: nested too deeply.
 DECODE_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
+#: Seconds in which a file may not be locked yet by who made it.
+_NEW = 10.0
 #: What ``replace`` writes first: its names hold the file's, and the id of the process.
 TEMPORARY = re.compile(r"\.(?P<name>.+)\.(?P<pid>\d+)(?:\.[0-9a-f]{8})?\.tmp", re.DOTALL)
 
@@ -97,12 +100,48 @@ def replace(path: Path, pieces: Iterable[bytes]) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
     try:
         with temporary.open("wb") as file:
+            _lock(file.fileno())
             file.writelines(pieces)
         temporary.replace(path)
     except BaseException:
         with suppress(OSError):
             temporary.unlink()
         raise
+
+
+def remove_abandoned(path: Path) -> None:
+    """Remove what ``replace`` left beside a file when its process was killed.
+
+    Files of other names, those that a process is writing, and new ones are left alone.
+    """
+    with suppress(OSError):
+        siblings = list(os.scandir(path.parent))
+        for each in siblings:
+            named = TEMPORARY.fullmatch(each.name)
+            if named and named["name"] == path.name and each.is_file(follow_symlinks=False):
+                with suppress(OSError):
+                    if time.time() - each.stat().st_mtime >= _NEW and _is_unlocked(each.path):
+                        os.unlink(each.path)
+
+
+def _lock(handle: int) -> bool:
+    """Lock an open file until its last descriptor is closed; return whether that is possible."""
+    try:
+        import fcntl  # Windows has none
+
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (ImportError, OSError):
+        return False
+    return True
+
+
+def _is_unlocked(path: str) -> bool:
+    """Whether no process holds the lock of a file, on a file system that has locks."""
+    handle = os.open(path, _FLAGS | _NO_FOLLOW)
+    try:
+        return _lock(handle)
+    finally:
+        os.close(handle)
 
 
 def numbered(path: Path) -> tuple[Path, int | None]:

@@ -1,6 +1,8 @@
 """Files are replaced completely or not at all."""
 
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -44,3 +46,45 @@ def test_what_a_killed_process_leaves_names_the_file_and_the_process(tmp_path: P
     found = files.TEMPORARY.fullmatch(name)
     assert found is not None
     assert (found["name"], int(found["pid"])) == ("a\n.json", os.getpid())
+
+
+WRITER = """
+import sys, time
+from pathlib import Path
+from irlens.model import files
+def pieces():
+    yield b"half"
+    print(flush=True)
+    time.sleep(60)
+files.replace(Path(sys.argv[1]), pieces())
+"""
+
+
+def test_what_a_killed_process_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    others = [tmp_path / ".report.json.tmp", tmp_path / ".other.json.1.0123abcd.tmp"]
+    for each in others:
+        each.touch()
+
+    def remaining() -> set[Path]:
+        for each in tmp_path.iterdir():
+            os.utime(each, (0, 0))
+        files.remove_abandoned(path)
+        return set(tmp_path.iterdir()) - set(others)
+
+    command = [sys.executable, "-c", WRITER, str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as writer:
+        assert writer.stdout is not None
+        writer.stdout.readline()
+        assert len(remaining()) == 1  # it is being written
+        writer.kill()
+    files.remove_abandoned(path)
+    assert remaining() == set()
+    assert all(each.exists() for each in others)
+
+
+def test_a_new_temporary_file_is_left_alone(tmp_path: Path) -> None:
+    new = tmp_path / ".report.json.1.0123abcd.tmp"
+    new.touch()
+    files.remove_abandoned(tmp_path / "report.json")
+    assert new.exists()
