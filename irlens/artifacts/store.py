@@ -32,6 +32,8 @@ STALE_AFTER = 3600.0
 
 #: Where nothing exists and nothing can be written: the root without a home directory.
 _NOWHERE = Path(os.devnull, "irlens")
+#: Characters below the root: a capture's folder, its key and a file.
+_LONGEST_NAME = 240
 #: Bytes that a store must have room for: the artifacts of a small kernel.
 _PROBE = 1 << 18
 
@@ -39,10 +41,14 @@ _WORKSPACE = re.compile(r"\.irlens-tmp-(?P<pid>\d+)-[0-9a-f]+")
 
 
 def root() -> Path:
-    """Return the store's directory: ``$IRLENS_CACHE_DIR``, or the user's cache directory."""
+    """Return the store's directory: ``$IRLENS_CACHE_DIR``, or the user's cache directory.
+
+    Raises:
+        ArtifactError: The variable's value is too long.
+    """
     chosen = os.environ.get(ROOT_VARIABLE)
     if chosen:
-        return Path(chosen).expanduser().absolute()
+        return _of_usable_length(Path(chosen).expanduser().absolute())
     import platformdirs  # the variable is often set, and this takes milliseconds
 
     try:
@@ -50,6 +56,19 @@ def root() -> Path:
     except RuntimeError:  # there is no home directory
         return _NOWHERE
     return path if path.is_absolute() else _NOWHERE  # older versions do not raise
+
+
+def _of_usable_length(path: Path) -> Path:
+    """Return a directory whose files' names no file system refuses for their length."""
+    try:
+        os.lstat(f"{path}/{'x' * _LONGEST_NAME}")
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise ArtifactError(
+                f"{ROOT_VARIABLE} is longer than the file system allows: {str(path)[:60]}…",
+                hint="name a directory with a shorter path",
+            ) from error
+    return path
 
 
 def ensure_writable() -> str | None:
@@ -123,9 +142,15 @@ def workspace(destination: Path) -> Iterator[Path]:
     try:
         path.mkdir(parents=True)
     except OSError as error:
-        raise _unwritable(destination.parent, error) from error
+        raise unwritable(destination.parent, error) from error
     try:
         yield path
+    except Exception as error:
+        if path.exists():
+            raise
+        raise ArtifactError(
+            f"{destination.parent} was removed while irlens was using it", hint="run it again"
+        ) from error
     finally:
         _remove(path)
 
@@ -189,7 +214,7 @@ def publish(build: Path, destination: Path, *, replace: bool = False) -> bool:
                 shutil.copytree(build, copy)
                 moved = _move(copy, destination, replace=replace)
     except OSError as error:
-        raise _unwritable(destination, error) from error
+        raise unwritable(destination, error) from error
     _remove(build)
     return moved
 
@@ -307,9 +332,9 @@ def _alive(pid: int) -> bool:
     return True
 
 
-def _unwritable(path: Path, error: OSError) -> ArtifactError:
+def unwritable(path: Path, error: OSError) -> ArtifactError:
     """Return the error for a path that cannot be written."""
     return ArtifactError(
-        f"cannot write {path}: {error.strerror}",
+        f"cannot write {path}: {error.strerror or error}",
         hint=f"set {ROOT_VARIABLE} to a directory that can be written, or name another output",
     )

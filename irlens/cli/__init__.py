@@ -68,6 +68,16 @@ def _skip_last_collection() -> None:
         gc.freeze()
 
 
+def _is_of_stdout(error: BaseException) -> bool:
+    """Whether click could not print something, which is about no other full or broken disk."""
+    if not isinstance(error, OSError) or error.errno not in _STDOUT_ERRORS:
+        return False
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is None or trace.tb_frame.f_globals.get("__name__", "").startswith("click.")
+
+
 def _run() -> Exit:
     import click
 
@@ -95,4 +105,13 @@ def _run() -> Exit:
         from irlens.cli.output import show_error
 
         show_error(error)
+        return Exit.TROUBLE
+    except (OSError, MemoryError, ImportError) as error:
+        from irlens.cli.machine_errors import explain
+        from irlens.cli.output import show_error
+
+        explained = None if debug or _is_of_stdout(error) else explain(error)
+        if explained is None:
+            raise
+        show_error(explained)
         return Exit.TROUBLE

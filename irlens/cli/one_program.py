@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from irlens.cli import Exit, output
+from irlens.cli.options import is_number
 from irlens.model.errors import CaptureError
 from irlens.model.text import printable
 
@@ -27,8 +28,8 @@ def parse_program(text: str) -> tuple[int, int, int]:
         UsageError: It names none.
     """
     parts = [part.strip() for part in text.split(",")]
-    if len(parts) > 3 or not all(part.isdecimal() for part in parts):
-        raise click.UsageError(f"--program {text}: write a program's number, or x,y,z")
+    if len(parts) > 3 or not all(map(is_number, parts)):
+        raise click.UsageError(f"--program {text[:60]}: write a program's number, or x,y,z")
     x, y, z = (*map(int, parts), 0, 0)[:3]
     return x, y, z
 

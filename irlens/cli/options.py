@@ -50,14 +50,20 @@ def _values(_ctx: click.Context, _option: click.Parameter, text: str | None) -> 
     return _split(text) if text is not None else ()
 
 
+def is_number(text: str) -> bool:
+    """Whether text is a whole number that any option could mean: at most 18 digits."""
+    return text.isascii() and text.isdigit() and len(text) < 19
+
+
 def _integers(low: int) -> Callable[[click.Context, click.Parameter, str | None], tuple[str, ...]]:
     """Return a callback that splits comma-separated integers of at least ``low``."""
 
     def split(_ctx: click.Context, _option: click.Parameter, text: str | None) -> tuple[str, ...]:
         values = _split(text) if text is not None else ()
         for value in values:
-            if not (value.isascii() and value.isdigit() and int(value) >= low):
-                raise click.BadParameter(f"'{value}' is not an integer of at least {low}")
+            number = int(value) if is_number(value) else -1
+            if number < low:
+                raise click.BadParameter(f"'{value[:60]}' is not an integer of at least {low}")
         return values
 
     return split

@@ -66,12 +66,15 @@ def talk(line: str, **styles: bool | str) -> None:
 
 
 def show_error(error: IrlensError) -> None:
-    """Write an error and its hint to stderr."""
+    """Write an error and its hint to stderr, if anything can be written there."""
     is_colored = use_color(sys.stderr)
     label = click.style("error:", fg="red", bold=True) if is_colored else "error:"
-    click.echo(f"irlens: {label} {printable_line(error.message)}", err=True, color=is_colored)
-    for line in printable(error.hint or "").splitlines():
-        click.echo(f"  {line}", err=True)
+    try:
+        click.echo(f"irlens: {label} {printable_line(error.message)}", err=True, color=is_colored)
+        for line in printable(error.hint or "").splitlines():
+            click.echo(f"  {line}", err=True)
+    except OSError:  # the exit code still tells
+        _abandon(sys.stderr)
 
 
 def usage_error(error: click.ClickException) -> IrlensError:
@@ -275,7 +278,11 @@ def status() -> Iterator[Callable[[str], None]]:
 
 def abandon_stdout() -> None:
     """Redirect stdout to the null device, so that the interpreter's last flush does not fail."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    _abandon(sys.stdout)
+
+
+def _abandon(stream: TextIO) -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _print(data: bytes) -> bool:

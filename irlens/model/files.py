@@ -115,13 +115,10 @@ def remove_abandoned(path: Path) -> None:
     Files of other names, those that a process is writing, and new ones are left alone.
     """
     with suppress(OSError):
-        siblings = list(os.scandir(path.parent))
-        for each in siblings:
+        for each in path.parent.iterdir():
             named = TEMPORARY.fullmatch(each.name)
-            if named and named["name"] == path.name and each.is_file(follow_symlinks=False):
-                with suppress(OSError):
-                    if time.time() - each.stat().st_mtime >= _NEW and _is_unlocked(each.path):
-                        os.unlink(each.path)
+            if named and named["name"] == path.name and _is_abandoned(each):
+                each.unlink()
 
 
 def _lock(handle: int) -> bool:
@@ -135,11 +132,14 @@ def _lock(handle: int) -> bool:
     return True
 
 
-def _is_unlocked(path: str) -> bool:
-    """Whether no process holds the lock of a file, on a file system that has locks."""
-    handle = os.open(path, _FLAGS | _NO_FOLLOW)
+def _is_abandoned(path: Path) -> bool:
+    """Whether a file is not new, and no process holds its lock."""
     try:
-        return _lock(handle)
+        handle = os.open(path, _FLAGS | _NO_FOLLOW)
+    except OSError:
+        return False
+    try:
+        return time.time() - os.fstat(handle).st_mtime >= _NEW and _lock(handle)
     finally:
         os.close(handle)
 

@@ -26,6 +26,23 @@ COUNTS = "counts.json"
 OPERATIONS = "operations.json"
 
 
+#: Bytes that a run has to have room for when it ends.
+_ROOM = 1 << 16
+
+
+def full_disk(folder: Path) -> OSError | None:
+    """Return why nothing more can be written to a job's folder; ``None`` if it can."""
+    probe = folder / f"room-{os.getpid()}"
+    try:
+        probe.write_bytes(bytes(_ROOM))
+    except OSError as error:
+        return error
+    finally:
+        with suppress(OSError):
+            probe.unlink()
+    return None
+
+
 class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Options of a recording.
 

@@ -43,6 +43,7 @@ from irlens.record.job import (
     Options,
     ProcessReport,
     Program,
+    full_disk,
 )
 from irlens.record.launches import recorded_run
 from irlens.version import VERSION
@@ -129,7 +130,7 @@ def record(
             folder.mkdir()
             job = make_job(program, folder, gpu if fake else None, options)
             runs.append(run_job(job, *program_interpreter(triton, work), progress))
-            entries = write_captures(folder, build, gpu.target)
+            entries = _write_or_fail(folder, build, gpu.target, destination)
             recorded.append(recorded_run(folder, entries, gpu.target))
             failures |= dict.fromkeys(_lines(folder / FAILURES, CompileFailure))
         names = [kernel_of(entry) for entry in build.iterdir()]
@@ -140,6 +141,21 @@ def record(
             store.publish(build, destination, replace=True)
     variants = dict(sorted(Counter(names).items()))
     return Recording(variants=variants, runs=tuple(runs), failures=tuple(failures))
+
+
+def _write_or_fail(folder: Path, build: Path, target: Target, destination: Path) -> dict[str, str]:
+    """Make the captures of a run, which may have filled the disk; see ``write_captures``.
+
+    Raises:
+        ArtifactError: They cannot be written.
+    """
+    error = full_disk(folder)
+    if error is None:
+        try:
+            return write_captures(folder, build, target)
+        except OSError as failure:  # shutil's own for several files has no number
+            error = full_disk(folder) or failure
+    raise store.unwritable(destination, error) from error
 
 
 def make_job(program: Program, folder: Path, gpu: Gpu | None, options: Options) -> Job:

@@ -8,6 +8,7 @@ import re
 import runpy
 import sys
 import traceback
+from contextlib import suppress
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
@@ -27,6 +28,7 @@ from irlens.record.job import (
     ProcessReport,
     Program,
     ReportAtExit,
+    full_disk,
     write_counts,
 )
 
@@ -56,16 +58,18 @@ def main() -> None:
     except Exception as error:  # whatever a program may raise
         missing = _missing_value(error)
         if missing is None:
-            _print_traceback(error)
+            if full_disk(folder) is None:  # otherwise the recorder says so
+                _print_traceback(error)
             sys.exit(1)
         stopped = f"{_user_line(error, folder)}: {missing}"
     finally:
         helion = "helion" in sys.modules
         report = ProcessReport(deviations=deviations, stopped=stopped, helion=helion)
-        (folder / REPORT).write_bytes(msgspec.json.encode(report))
-        write_counts(tally, folder / COUNTS)
-        if job.options.operations:
-            write_operations(folder)
+        with suppress(OSError):  # a full disk, which the recorder reports
+            (folder / REPORT).write_bytes(msgspec.json.encode(report))
+            write_counts(tally, folder / COUNTS)
+            if job.options.operations:
+                write_operations(folder)
     sys.exit(1 if stopped else 0)
 
 

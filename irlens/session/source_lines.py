@@ -113,8 +113,9 @@ class _Style:
 
 def _parse(capture: Capture, place: str) -> SourceLocation:
     file, _, number = place.rpartition(":")
-    if not number.isdecimal() or int(number) < 1:
-        raise IrlensError(f"'{place}' is not a line number", hint="write 51, or standard.py:170")
+    if not (number.isascii() and number.isdecimal() and len(number) < 10 and int(number) > 0):
+        short = place if len(place) < 100 else f"{place[:40]}…"
+        raise IrlensError(f"'{short}' is not a line number", hint="write 51, or standard.py:170")
     own = _own_file(capture)
     if file in ("", short_file(own)):
         file = own

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from irlens.cli import Exit, output
-from irlens.cli.options import target_option
+from irlens.cli.options import is_number, target_option
 from irlens.model.capture import MANIFEST_NAME
 from irlens.model.errors import IrlensError
 from irlens.model.text import plural
@@ -128,7 +128,7 @@ def _configurations(value: str) -> int | None:
     """Return the number of configurations of ``--configs``; ``None`` for all."""
     number = {"first": 1, "all": 0}.get(value)
     if number is None:
-        number = int(value) if value.isdecimal() else 0
+        number = int(value) if is_number(value) else 0
         if number == 0:
             raise click.BadParameter(f"'{value}' is not first, all, or a number of configurations")
     return number or None

@@ -1,0 +1,145 @@
+"""What the machine refuses ends a command with one line and exit code 2."""
+
+import errno
+import os
+import resource
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from irlens.artifacts import store
+from irlens.cli.machine_errors import explain
+from irlens.model.errors import ArtifactError, IrlensError
+
+CAPTURE = Path(__file__).parents[2] / "samples" / "captures" / "softmax-h100"
+DIGITS = "9" * 5000
+
+
+def run(
+    *arguments: str,
+    before: Callable[[], None] | None = None,
+    stderr: int | None = subprocess.PIPE,
+    **environment: str,
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "irlens", *arguments],
+        stdout=subprocess.PIPE, stderr=stderr, text=True,
+        preexec_fn=before, env={**os.environ, **environment},
+    )  # fmt: skip
+
+
+def only_error(done: subprocess.CompletedProcess[str]) -> str:
+    """Return the one error that a command ended with."""
+    lines = [line for line in done.stderr.splitlines() if not line.startswith("  ")]
+    assert done.returncode == 2, done.stderr[-2000:]
+    assert len(lines) == 1, done.stderr[-2000:]
+    return lines[0]
+
+
+@pytest.mark.parametrize("command", [("inspect", "softmax"), ("check", str(CAPTURE))])
+def test_the_working_directory_was_removed(tmp_path: Path, command: tuple[str, str]) -> None:
+    def enter() -> None:
+        folder = tmp_path / "gone"
+        folder.mkdir()
+        os.chdir(folder)
+        folder.rmdir()
+
+    # An empty entry is the working directory, without which Python does not start.
+    path = str(Path(__file__).parents[2])
+    said = only_error(run(*command, before=enter, PYTHONPATH=path))
+    assert said == "irlens: error: the working directory does not exist any more"
+
+
+def test_the_cache_directory_has_a_name_that_is_too_long() -> None:
+    for name in ("x" * 300, "x/" * 3000):
+        said = only_error(run("inspect", str(CAPTURE), IRLENS_CACHE_DIR=f"/tmp/{name}"))
+        assert said.startswith("irlens: error: IRLENS_CACHE_DIR is longer than ")
+        assert len(said) < 200
+
+
+@pytest.mark.parametrize(
+    "option", [("--line", DIGITS), ("--program", DIGITS), ("--num-stages", DIGITS)]
+)
+def test_a_number_of_many_digits(option: tuple[str, str]) -> None:
+    assert len(only_error(run("inspect", str(CAPTURE), *option))) < 200
+
+
+def test_a_full_device_for_errors_keeps_the_exit_code() -> None:
+    for arguments in (("inspect", "/nowhere"), ("inspect", "--nothing")):
+        with open("/dev/full", "w") as full:  # noqa: PTH123
+            assert run(*arguments, stderr=full.fileno()).returncode == 2
+
+
+def test_help_on_a_full_device_is_an_error_of_stdout() -> None:
+    with open("/dev/full", "w") as full:  # noqa: PTH123
+        done = subprocess.run(
+            [sys.executable, "-m", "irlens", "--help"],
+            stdout=full, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+    assert only_error(done).startswith("irlens: error: cannot write to stdout: ")
+
+
+@pytest.mark.parametrize("megabytes", [60, 100, 130])
+def test_little_memory(megabytes: int) -> None:
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
+
+    done = run("inspect", str(CAPTURE), before=limit)
+    assert only_error(done).startswith("irlens: error: out of memory")
+
+
+def test_few_descriptors(tmp_path: Path) -> None:
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (24, 24))
+
+    command = ("sweep", "softmax", "-t", "h100", "--num-stages", "2,3", "--jobs", "4")
+    done = run(*command, before=limit, IRLENS_CACHE_DIR=str(tmp_path))
+    assert only_error(done) == "irlens: error: Too many open files"
+    assert "fewer --jobs" in done.stderr
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EMFILE, errno.ENOMEM, errno.EDQUOT])
+def test_what_the_machine_refuses_is_explained(number: int) -> None:
+    explained = explain(OSError(number, os.strerror(number), "/a/file"))
+    assert isinstance(explained, IrlensError)
+    assert explained.message == f"/a/file: {os.strerror(number)}"
+    assert explained.hint
+
+
+def test_an_error_of_irlens_itself_is_not_explained_away() -> None:
+    for error in (ImportError("no module named x"), ValueError("x"), FileNotFoundError(2, "x")):
+        assert explain(error) is None
+
+
+def test_the_cache_is_removed_while_a_kernel_is_compiled(tmp_path: Path) -> None:
+    destination = tmp_path / "captures" / "key"
+    destination.parent.mkdir()
+
+    def compile_there() -> None:
+        with store.workspace(destination) as workspace:
+            shutil.rmtree(tmp_path)
+            (workspace / "output.txt").write_text("x")
+
+    with pytest.raises(ArtifactError, match="captures was removed while irlens was using it"):
+        compile_there()
+
+
+def test_an_error_in_a_workspace_stays_what_it_is(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), store.workspace(tmp_path / "key"):
+        raise ZeroDivisionError
+
+
+def test_a_recording_fills_the_disk(tmp_path: Path) -> None:
+    def limit() -> None:  # no file may be larger, as on a disk that has no room for one
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+
+    program = tmp_path / "program.py"
+    program.write_text("open(__file__ + '.out', 'wb').write(bytes(1 << 20))\n")
+    done = run("record", "-t", "h100", "-o", str(tmp_path / "out"), str(program), before=limit)
+    assert "Traceback" not in done.stderr
+    assert only_error(done) == f"irlens: error: cannot write {tmp_path}/out: File too large"
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["program.py", "program.py.out"]
