@@ -6,7 +6,7 @@ whose launches read the same number of distinct bytes. A configuration that read
 a part of the problem, so it is no faster solution of it.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 import msgspec
 
@@ -199,8 +199,8 @@ def of_trial(trial: Trial) -> Candidate:
     )
 
 
-def _frozen(values: object) -> bytes:
-    return msgspec.msgpack.encode(values, order="sorted")
+def _frozen(values: Mapping[str, object]) -> Hashable:
+    return tuple(sorted((name, repr(value)) for name, value in values.items()))
 
 
 def rank_reports(reports: Sequence[Report]) -> Ranking:

@@ -187,4 +187,4 @@ def build_view(kind: Kind, subject: Any, options: Options) -> "Section":
         case "suggestion":
             from irlens.render.view.suggestion import suggestion_view
 
-            return suggestion_view(subject)
+            return suggestion_view(subject, options.subject)

@@ -4,6 +4,7 @@ The child reads a request as JSON on stdin, and writes its progress and its answ
 to stdout; see ``irlens.session.child``.
 """
 
+import math
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
@@ -23,13 +24,13 @@ from irlens.session.session import Session
 if TYPE_CHECKING:
     from irlens.compiler import Request
     from irlens.model.estimate import TimeEstimate
-    from irlens.sweep.measuring import Progress
+    from irlens.sweep.suggesting import Reached
 
 #: Neighbours to compile at most, unless asked otherwise.
 MOST = 40
 
 
-class Reached(msgspec.Struct, frozen=True, tag="reached"):
+class Progress(msgspec.Struct, frozen=True, tag="reached"):
     """How far the child is: the number of compiled configurations, of so many chosen so far."""
 
     done: int
@@ -42,7 +43,7 @@ class Suggested(msgspec.Struct, frozen=True, tag="done"):
     suggestion: Suggestion
 
 
-Line: TypeAlias = Reached | Suggested | Refused
+Line: TypeAlias = Progress | Suggested | Refused
 
 
 def suggest_near(
@@ -51,7 +52,8 @@ def suggest_near(
     *,
     most: int = MOST,
     jobs: int | None = None,
-    progress: "Progress" = lambda *_: None,
+    seconds: float = math.inf,
+    progress: "Callable[[Reached], None]" = lambda _: None,
 ) -> Suggestion:
     """Compile the neighbours of a configuration, and return the fastest.
 
@@ -60,12 +62,13 @@ def suggest_near(
         session: Prepares the compiler and the store.
         most: Neighbours to compile at most.
         jobs: Worker processes; as many as there are processors if not given.
+        seconds: Budget, see ``irlens.sweep.suggesting.Limits``.
         progress: See ``irlens.sweep.suggesting.suggest``.
 
     Raises:
         IrlensError: See ``irlens.sweep.suggesting.suggest``.
     """
-    from irlens.sweep.suggesting import suggest
+    from irlens.sweep.suggesting import Limits, suggest
     from irlens.sweep.workers import LocalPool
 
     for triton in dict.fromkeys(request.triton for request in requests):
@@ -73,7 +76,8 @@ def suggest_near(
     session.ensure_store()
     pool = LocalPool(jobs or processors.count())
     try:
-        return suggest(requests, pool, _estimate, most, progress)
+        limits = Limits(most=most, seconds=seconds)
+        return suggest(requests, pool, _estimate, limits, progress)
     finally:
         pool.stop()
 
@@ -107,7 +111,7 @@ class Suggester(Child):
 
         def on_line(line: bytes) -> None:
             reached = _decode(line)
-            if isinstance(reached, Reached):
+            if isinstance(reached, Progress):
                 progress(reached.done, reached.total)
 
         ended = self.run(__name__, msgspec.json.encode(request), cancels, on_line)
@@ -147,7 +151,7 @@ def main() -> None:
                     suggest_near(
                         [request],
                         Session(),
-                        progress=lambda done, total, _: write(Reached(done, total)),
+                        progress=lambda each: write(Progress(each.done, each.total)),
                     )
                 )
             )

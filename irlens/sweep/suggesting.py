@@ -1,20 +1,31 @@
 """Compiles the neighbours of a configuration, and orders them by their estimated time."""
 
-from collections.abc import Callable, Sequence
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
+from irlens import gpus
 from irlens.compiler import Request, find_kernel
 from irlens.compiler.planning import PlannedVariant
+from irlens.compiler.toolchains.versions import version_of
 from irlens.model.config import LAUNCH_OPTIONS
 from irlens.model.errors import IrlensError
 from irlens.model.estimate import RESOLUTION, TimeEstimate
-from irlens.model.suggestion import SUGGESTION_SCHEMA, Neighbour, Suggestion
+from irlens.model.label import setting_labels
+from irlens.model.ranking import rank_trials, with_standings
+from irlens.model.suggestion import SUGGESTION_SCHEMA, Neighbour, Stop, Suggestion
 from irlens.model.sweep import Trial
-from irlens.sweep.measuring import Progress
-from irlens.sweep.neighbourhood import Changes, double_changes, is_block_size, single_changes
-from irlens.sweep.run import compile_grid, plan_grid
-from irlens.sweep.selection import Selection
+from irlens.sweep.compiling import stream_requests
+from irlens.sweep.neighbourhood import (
+    Changes,
+    Tried,
+    double_changes,
+    is_block_size,
+    single_changes,
+)
+from irlens.sweep.run import plan_grid
 from irlens.sweep.workers import WorkerPool
 
 _SHOWN = 3
@@ -22,74 +33,271 @@ _SHOWN = 3
 _SAME = ("distinct_read_bytes", "distinct_written_bytes")
 
 
+class Reached(msgspec.Struct, frozen=True):
+    """How far a search is.
+
+    Attributes:
+        done: Configurations that are compiled.
+        total: Those to compile, as far as they are chosen.
+        best: The fastest so far: "num_warps=8: 12.3 µs"; empty before there is one.
+        running: Those being compiled, with their seconds.
+    """
+
+    done: int
+    total: int
+    best: str = ""
+    running: list[tuple[str, float]] = []
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a search ends.
+
+    Attributes:
+        most: Neighbours to compile.
+        seconds: Seconds after which no more results are awaited, once the current configuration
+            has a time.
+    """
+
+    most: int
+    seconds: float = math.inf
+
+
+class _Stopped(Exception):  # noqa: N818  # it is no error
+    """The search ends."""
+
+    def __init__(self, stop: Stop) -> None:
+        super().__init__(stop)
+        self.stop: Stop = stop
+
+
 def suggest(
     requests: Sequence[Request],
     pool: WorkerPool,
     estimate: Callable[[Request], TimeEstimate | None],
-    most: int,
-    progress: Progress = lambda *_: None,
+    limits: Limits,
+    progress: Callable[[Reached], None] = lambda _: None,
 ) -> Suggestion:
     """Return the fastest neighbours of the configuration that a request selects.
+
+    Neighbours that compile fast and spill least are tried first. The search ends early where
+    nothing faster can come, the time is up, or the user interrupts it; what was found by then is
+    returned.
 
     Args:
         requests: A single one. Of an autotuned kernel's configurations the one with the least
             estimated time is the current one.
         pool: The workers.
         estimate: Returns the estimated time of a compiled configuration, for its range and reason.
-        most: Neighbours to compile at most.
-        progress: See ``compile_grid``; the total grows as neighbours are chosen.
+        limits: Where the search ends.
+        progress: Receives how far it is.
 
     Raises:
         IrlensError: There are several requests, the current configuration does not fit, or its
             time is unknown.
+        KeyboardInterrupt: Before the current configuration has a time.
     """
     if len(requests) != 1:
         raise IrlensError(
             f"{len(requests)} configurations are requested: neighbours belong to one",
             hint="name one target and one value of each option",
         )
-    count = _Count(progress)
+    started = time.monotonic()
     planned = plan_grid([_without_derived(requests[0], pool)], pool).variants
-    trials = _compile([each.request for each in planned], pool, count)
-    number, current = min(enumerate(trials), key=lambda each: _order(each[1]))
-    variant = planned[number]
-    time = estimate(variant.request) if current.outcome == "fits" else None
+    search = _Search(pool, limits, started, progress)
+    variant, current = search.current(planned)
+    known = estimate(variant.request) if current.outcome == "fits" else None
+    if _time(current) is None:
+        raise unknown_time(current.reason or (known.reason if known is not None else ""))
+    search.neighbours(variant, current)
+    return _suggestion(variant, current, known, search)
+
+
+class _Search:
+    """Configurations on their way through the workers, and what is known of them.
+
+    Args:
+        pool: The workers.
+        limits: Where it ends.
+        started: When, on the monotonic clock.
+        progress: Receives how far it is.
+
+    Attributes:
+        planned: Number of all neighbours.
+        stopped: Why it ended early.
+        floor_us: The least time that the launch can take.
+    """
+
+    def __init__(
+        self,
+        pool: WorkerPool,
+        limits: Limits,
+        started: float,
+        progress: Callable[[Reached], None],
+    ) -> None:
+        self._pool, self._limits, self._started = pool, limits, started
+        self._progress = progress
+        self._before, self._total, self._best = 0, 0, ""
+        self._may_stop = False
+        self._found: dict[tuple[int, int], tuple[Changes, Trial]] = {}
+        self.planned = 0
+        self.stopped: Stop | None = None
+        self.floor_us: float | None = None
+
+    def current(self, planned: Sequence[PlannedVariant]) -> tuple[PlannedVariant, Trial]:
+        """Return the configuration with the least estimated time; several are an autotuner's."""
+        labels = setting_labels([each.request.settings for each in planned])
+        trials: dict[int, Trial] = {}
+        self._total = len(planned)
+        try:
+            for number, trial in self._trials(
+                planned[0], [each.request for each in planned], labels
+            ):
+                trials[number] = trial
+                first = min(trials.values(), key=_order)
+                self._note_best(first)
+                self._may_stop = _time(first) is not None
+        except _Stopped as stopped:
+            self.stopped = stopped.stop
+        except KeyboardInterrupt:
+            if not self._may_stop:
+                raise
+            self.stopped = "interrupted"
+        number, current = min(trials.items(), key=lambda each: _order(each[1]))
+        return planned[number], current
+
+    def neighbours(self, variant: PlannedVariant, current: Trial) -> None:
+        """Try the neighbours of the current configuration."""
+        settings = _varied(variant)
+        self.floor_us = _floor(current)
+        self._may_stop = True
+        single = single_changes(settings)
+        pairs = double_changes(settings, [Tried(changes, None) for changes in single])
+        self.planned = len(single) + len(pairs)
+        self._total += min(self._limits.most, self.planned)
+        if self.stopped is not None:
+            return
+        try:
+            self._end_if_done(current)
+            self._try(0, variant, current, single[: self._limits.most])
+            tried = {tuple(changes.items()): trial for changes, trial in self.found}
+            known = [_tried(each, tried.get(tuple(each.items())), current) for each in single]
+            pairs = double_changes(settings, known)
+            self._try(1, variant, current, pairs[: self._limits.most - len(self.found)])
+        except _Stopped as stopped:
+            self.stopped = stopped.stop
+        except KeyboardInterrupt:
+            self.stopped = "interrupted"
+
+    def _try(
+        self, step: int, variant: PlannedVariant, current: Trial, chosen: Sequence[Changes]
+    ) -> None:
+        labels = [" ".join(f"{n}={v}" for n, v in changes.items()) for changes in chosen]
+        requests = [_changed(variant.request, changes) for changes in chosen]
+        for number, trial in self._trials(variant, requests, labels):
+            self._found[step, number] = chosen[number], trial
+            fastest = min((current, *self.same(current)), key=_order)
+            self._note_best(fastest)
+            self._end_if_done(fastest)
+
+    @property
+    def found(self) -> list[tuple[Changes, Trial]]:
+        """The neighbours that were tried, in the order in which they were chosen."""
+        return [each for _, each in sorted(self._found.items(), key=lambda item: item[0])]
+
+    def same(self, current: Trial) -> list[Trial]:
+        """Return the neighbours that solve the same problem."""
+        trials = [trial for _, trial in self.found if _comparable(trial)]
+        return [each for each in trials if _accesses(each) == _accesses(current)]
+
+    def _trials(
+        self, variant: PlannedVariant, requests: Sequence[Request], labels: Sequence[str]
+    ) -> Iterator[tuple[int, Trial]]:
+        def watch(done: int, running: Sequence[tuple[int, float]]) -> None:
+            named = [(labels[number], seconds) for number, seconds in running]
+            self._progress(Reached(self._before + done, self._total, self._best, named))
+            if self._may_stop and time.monotonic() - self._started > self._limits.seconds:
+                raise _Stopped("budget")
+
+        source = find_kernel(variant.request.kernel)
+        stream = stream_requests(source, requests, self._pool, watch) if requests else iter(())
+        for each in stream:
+            request = requests[each.number]
+            yield (
+                each.number,
+                Trial(
+                    label=labels[each.number],
+                    target=request.target,
+                    settings=request.settings,
+                    args=request.args,
+                    triton_version=version_of(variant.triton),
+                    **msgspec.structs.asdict(each.result),
+                ),
+            )
+        self._before += len(requests)
+
+    def _note_best(self, trial: Trial) -> None:
+        if (known := _time(trial)) is not None:
+            self._best = f"{trial.label}: {known:.4g} µs" if trial.label else f"{known:.4g} µs"
+
+    def _end_if_done(self, fastest: Trial) -> None:
+        """End the search where no configuration can be faster by more than the noise."""
+        known = _time(fastest)
+        if self.floor_us and known is not None and known <= self.floor_us * (1 + RESOLUTION):
+            raise _Stopped("floor")
+
+
+def _floor(trial: Trial) -> float | None:
+    """Return the least time of a launch: its roofline's, or that of launching anything."""
+    roofline = trial.figure("floor_us")
+    timing = gpus.find(trial.target.name).timing
+    known = [each for each in (roofline, timing and timing.launch * 1e6) if each]
+    return max(known, default=None)
+
+
+def _tried(changes: Changes, trial: Trial | None, current: Trial) -> Tried:
+    if trial is None:
+        return Tried(changes, None)
+    after, before = _time(trial), _time(current)
+    ratio = after / before if after and before and _accesses(trial) == _accesses(current) else None
+    spilled = (trial.figure("local_bytes") or 0) > (current.figure("local_bytes") or 0)
+    return Tried(changes, ratio, crowded=spilled or trial.outcome == "does not fit")
+
+
+def _suggestion(
+    variant: PlannedVariant, current: Trial, known: TimeEstimate | None, search: _Search
+) -> Suggestion:
     before = _time(current)
-    if before is None:
-        raise unknown_time(current.reason or (time.reason if time is not None else ""))
-    settings = _varied(variant)
-    single = single_changes(settings)
-    found = _neighbours(variant, single[:most], pool, count)
-    times = [(changes, _time(trial)) for changes, trial in found]
-    pairs = double_changes([*times, *((changes, None) for changes in single[most:])])
-    found += _neighbours(variant, pairs[: most - len(found)], pool, count)
+    assert before is not None
+    found = search.found
     unfit = [trial for _, trial in found if trial.outcome not in ("fits", "unknown")]
-    known = [each for each in found if _comparable(each[1])]
-    same = [each for each in known if _accesses(each[1]) == _accesses(current)]
-    best = sorted(
-        (
-            Neighbour(changed=dict(changes), time_ratio=after / before, trial=trial)
-            for changes, trial in same
-            if (after := _time(trial)) is not None
-        ),
-        key=lambda each: each.time_ratio,
-    )
+    timed = [each for each in found if _comparable(each[1])]
+    same = [each for each in timed if _accesses(each[1]) == _accesses(current)]
+    ranked = with_standings([current, *(trial for _, trial in same)])
+    order = rank_trials(ranked).order
+    best = [
+        Neighbour(changed=dict(same[n - 1][0]), time_ratio=after / before, trial=ranked[n])
+        for n in order
+        if n and (after := _time(ranked[n])) is not None
+    ]
     return Suggestion(
         schema=SUGGESTION_SCHEMA,
         kernel=find_kernel(variant.request.kernel).function,
         target=variant.request.target,
-        current=current,
-        settings=settings,
-        low_us=time.low_us if time is not None else None,
-        high_us=time.high_us if time is not None else None,
+        current=ranked[0],
+        settings=_varied(variant),
+        low_us=known.low_us if known is not None else None,
+        high_us=known.high_us if known is not None else None,
         best=best[:_SHOWN],
         is_better=bool(best) and best[0].time_ratio < 1 - RESOLUTION,
         noise=RESOLUTION,
         compiled=len(found),
         unfit=len(unfit),
-        other_launch=len(known) - len(same),
-        unknown=len(found) - len(unfit) - len(known),
-        left_out=len(single) + len(pairs) - len(found),
+        other_launch=len(timed) - len(same),
+        unknown=len(found) - len(unfit) - len(timed),
+        left_out=search.planned - len(found),
+        as_fast=sum(each.time_ratio <= best[0].time_ratio * (1 + RESOLUTION) for each in best[1:]),
+        stopped=search.stopped,
+        floor_us=search.floor_us,
     )
 
 
@@ -99,29 +307,6 @@ def unknown_time(reason: str) -> IrlensError:
         "the estimated time of the current configuration is unknown: "
         + (reason or "irlens does not know what its launch accesses")
     )
-
-
-class _Count:
-    """Progress over several grids, one after the other.
-
-    Args:
-        progress: Receives the configurations of all grids so far.
-    """
-
-    def __init__(self, progress: Progress) -> None:
-        self._progress = progress
-        self._before = 0
-        self._total = 0
-
-    def update(self, done: int, total: int, running: Sequence[tuple[str, float]]) -> None:
-        """Pass on the progress of the current grid."""
-        self._total = total
-        self._progress(self._before + done, self._before + total, running)
-
-    def end_grid(self) -> None:
-        """Count the grid's configurations as done."""
-        self._before += self._total
-        self._total = 0
 
 
 def _without_derived(request: Request, pool: WorkerPool) -> Request:
@@ -167,13 +352,6 @@ def _varied(variant: PlannedVariant) -> dict[str, int]:
     }
 
 
-def _neighbours(
-    variant: PlannedVariant, changes: Sequence[Changes], pool: WorkerPool, count: _Count
-) -> list[tuple[Changes, Trial]]:
-    requests = [_changed(variant.request, each) for each in changes]
-    return list(zip(changes, _compile(requests, pool, count), strict=True))
-
-
 def _changed(request: Request, changes: Changes) -> Request:
     """Return the request of a neighbour.
 
@@ -185,16 +363,6 @@ def _changed(request: Request, changes: Changes) -> Request:
         settings={**request.settings, **changes},
         grid=() if moves_grid else request.grid,
     )
-
-
-def _compile(requests: Sequence[Request], pool: WorkerPool, count: _Count) -> list[Trial]:
-    if not requests:
-        return []
-    grid = compile_grid(requests, pool, Selection(), count.update)
-    count.end_grid()
-    with grid.journal:
-        grid.journal.remove()
-    return grid.trials
 
 
 def _order(trial: Trial) -> tuple[bool, float]:

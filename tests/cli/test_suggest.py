@@ -43,8 +43,10 @@ def test_the_neighbours_of_a_slow_configuration_are_faster() -> None:
         assert after["time"] / before["time"] == pytest.approx(each.time_ratio)
         assert after["distinct_read_bytes"] == before["distinct_read_bytes"]
     text = run(*slow).stdout
-    assert "BLOCK_SIZE=64" in text
+    assert "BLOCK_SIZE=64 is the fastest: about" in text
     assert "BLOCK_SIZE 32 → 64" in text
+    command = next(line for line in text.splitlines() if "irlens inspect vector_add" in line)
+    assert command.split()[-2:] == ["--set", "BLOCK_SIZE=64"]
 
 
 def test_nothing_near_is_better_within_the_noise() -> None:
@@ -79,3 +81,18 @@ def test_there_is_one_current_configuration() -> None:
     ran = run("vector_add", "--target", "h100,h200")
     assert (ran.returncode, ran.stdout) == (2, "")
     assert "name one target" in ran.stderr
+
+
+def test_a_budget_ends_the_search_with_the_fastest_so_far() -> None:
+    ran = run("vector_add", "--target", "h200", "--budget", "0.01s", "--format", "json")
+    assert ran.returncode == 0, ran.stderr
+    found = msgspec.json.decode(ran.stdout, type=Suggestion)
+    assert found.stopped == "budget"
+    assert found.compiled < found.planned
+    assert found.current.figure("time") is not None
+
+
+def test_a_budget_is_a_time() -> None:
+    ran = run("vector_add", "--target", "h200", "--budget", "soon")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "'soon' is not a time: write 60s or 2m" in ran.stderr

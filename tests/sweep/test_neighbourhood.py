@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irlens.sweep.neighbourhood import double_changes, is_block_size, single_changes
+from irlens.sweep.neighbourhood import Tried, double_changes, is_block_size, single_changes
 
 CURRENT = st.fixed_dictionaries(
     {
@@ -36,16 +36,36 @@ def test_one_setting_changes_by_one_step(current: dict[str, int]) -> None:
 def test_pairs_change_two_settings_and_the_fastest_come_first(
     current: dict[str, int], data: st.DataObject
 ) -> None:
-    time = st.none() | st.floats(1, 1e6)
-    times = [(changes, data.draw(time)) for changes in single_changes(current)]
-    pairs = double_changes(times)
+    ratio = st.none() | st.floats(0.1, 10)
+    tried = [Tried(changes, data.draw(ratio)) for changes in single_changes(current)]
+    pairs = double_changes(current, tried)
     assert len({tuple(sorted(each.items())) for each in pairs}) == len(pairs)
     for each in pairs:
         assert len(each) == 2
         assert all(is_step(name, current[name], value) for name, value in each.items())
-    known = {next(iter(changes.items())): time for changes, time in times}
+    known = {next(iter(each.changes.items())): each.ratio for each in tried}
     unknown = [any(known[item] is None for item in each.items()) for each in pairs]
     assert unknown == sorted(unknown)
+
+
+def test_what_compiles_fast_and_spills_least_comes_first() -> None:
+    order = single_changes({"num_warps": 4, "num_stages": 3, "BLOCK": 64})
+    assert order[:2] == [{"num_warps": 8}, {"BLOCK": 32}]
+    assert order[-2:] == [{"num_warps": 2}, {"BLOCK": 128}]
+
+
+def test_a_block_that_spills_is_tried_early_with_more_warps() -> None:
+    """A tile of twice the size needs twice the warps: alone both are slower."""
+    current = {"num_warps": 4, "num_stages": 3, "BLOCK": 128}
+    times = {("num_warps", 8): 1.1, ("BLOCK", 256): 4.0}
+    tried = [
+        Tried(changes, times.get(item, 1.5), crowded=item == ("BLOCK", 256))
+        for changes in single_changes(current)
+        for item in changes.items()
+    ]
+    pairs = double_changes(current, tried)
+    assert pairs[0] == {"num_warps": 8, "BLOCK": 256}
+    assert pairs[-1]["BLOCK"] == 256, "with fewer warps, or other stages, it spills all the same"
 
 
 def test_sizes_of_blocks() -> None:

@@ -1,39 +1,62 @@
 """``irlens suggest``: the fastest configurations near the current one, by estimated time."""
 
-from typing import Unpack
+import math
+import re
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from irlens.cli import Exit, output
 from irlens.cli.options import (
     ConfigOptions,
+    as_typed,
     complete_kernels,
     config_options,
     jobs_option,
     selected_configs,
 )
-from irlens.cli.output import interruptible
 from irlens.cli.writing import WritingOptions, write, writing_options
+
+if TYPE_CHECKING:  # it loads the compiler layer
+    from irlens.sweep.suggesting import Reached
 
 _HELP = """Suggest a faster configuration near the current one of KERNEL, without a GPU.
 
 Compiles the neighbours of the configuration that the options select: num_warps halved and
 doubled, num_stages one fewer and one more, each block size (a constexpr that is a power of two
-of at least 8, and no formula) halved and doubled; then pairs of these changes. Shows the three
-with the least estimated time and what moved, or that nothing near is better: differences within
-3 % are noise of the estimate. A neighbour that accesses other bytes solves another problem and
-is left out.
+of at least 8, and no formula) halved and doubled; then pairs of these changes, the most
+promising first. Shows the three with the least estimated time and what moved, or that nothing
+near is better: differences within 3 % are noise of the estimate. A neighbour that accesses other
+bytes solves another problem and is left out.
 
 Of an autotuned kernel the current configuration is the one with the least estimated time.
 
+The search ends after --most neighbours, when --budget is spent, or when the fastest takes no
+longer than the launch's floor, so that nothing faster can come. Ctrl+C ends it, too, and shows
+the fastest so far; the exit code is then 130.
+
 \b
 irlens suggest vector_add --target h200
+irlens suggest flash_attention --target h200 --budget 60s
 irlens suggest matmul -t h200 --set BLOCK_SIZE_M=64 --set BLOCK_SIZE_N=64 --format json
 """
+_DURATION = re.compile(r"(?P<number>\d+(\.\d+)?)\s*(?P<unit>s|m|min|h|)")
+_SECONDS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600}
 
 
 class _Options(ConfigOptions, WritingOptions):
     """Options shared with other commands."""
+
+
+def _duration(_ctx: click.Context, _option: click.Parameter, text: str | None) -> float:
+    """Return the seconds of "60s", "2m" or "90"."""
+    if text is None:
+        return math.inf
+    found = _DURATION.fullmatch(text.strip())
+    seconds = float(found["number"]) * _SECONDS[found["unit"]] if found else 0.0
+    if seconds <= 0:
+        raise click.BadParameter(f"'{text}' is not a time: write 60s or 2m")
+    return seconds
 
 
 @click.command(help=_HELP)
@@ -47,9 +70,17 @@ class _Options(ConfigOptions, WritingOptions):
     metavar="N",
     help="Compile at most N neighbours.",
 )
+@click.option(
+    "--budget",
+    metavar="TIME",
+    callback=_duration,
+    help="End the search after this time, such as 60s or 2m, with the fastest so far.",
+)
 @jobs_option
 @writing_options("suggestion")
-def command(kernel: str, most: int, jobs: int | None, **options: Unpack[_Options]) -> Exit:
+def command(
+    kernel: str, most: int, budget: float, jobs: int | None, **options: Unpack[_Options]
+) -> Exit:
     """Suggest a configuration of one kernel."""
     configurations = selected_configs(options)
     from irlens.session.session import Session
@@ -57,7 +88,14 @@ def command(kernel: str, most: int, jobs: int | None, **options: Unpack[_Options
 
     session = Session(output.note)
     requests = list(session.requests(kernel, configurations))
-    with interruptible("compiling", "done") as update:
-        suggestion = suggest_near(requests, session, most=most, jobs=jobs, progress=update)
-    write(suggestion, "suggestion", options)
-    return Exit.OK
+    with output.progress("compiling") as show:
+        suggestion = suggest_near(
+            requests, session, most=most, jobs=jobs, seconds=budget,
+            progress=lambda each: show(each.done, each.total, _so_far(each)),
+        )  # fmt: skip
+    write(suggestion, "suggestion", options, named=as_typed([kernel], options))
+    return Exit.INTERRUPTED if suggestion.stopped == "interrupted" else Exit.OK
+
+
+def _so_far(reached: "Reached") -> str:
+    return f"best so far {reached.best}" if reached.best else ""

@@ -15,7 +15,10 @@ _SHORT = {"-t": "--target", "-s": "--set", "-a": "--arg"}
 
 
 def inspect_command(
-    subject: str, chosen: Mapping[str, object], args: Mapping[str, object] | None = None
+    subject: str,
+    chosen: Mapping[str, object],
+    args: Mapping[str, object] | None = None,
+    verb: str = "inspect",
 ) -> str:
     """Return the command that inspects one configuration.
 
@@ -24,10 +27,11 @@ def inspect_command(
             what is chosen are replaced, the others stay.
         chosen: Compile options and constexprs, "target" and "triton".
         args: Arguments and sizes.
+        verb: The command, if it is another one.
     """
     kept = _without(subject, {*chosen, *(f"arg {name}" for name in args or ())})
     words = [word for pair in _options(chosen, args or {}) for word in pair]
-    return " ".join(["irlens inspect", kept or "KERNEL", shlex.join(words)]).rstrip()
+    return " ".join([f"irlens {verb}", kept or "KERNEL", shlex.join(words)]).rstrip()
 
 
 def _options(chosen: Mapping[str, object], args: Mapping[str, object]) -> Iterator[tuple[str, ...]]:

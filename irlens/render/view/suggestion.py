@@ -3,14 +3,18 @@
 from collections.abc import Iterator
 
 from irlens import figures
-from irlens.model.suggestion import Neighbour, Suggestion
+from irlens.model.ranking import of_trial, rank_trials
+from irlens.model.suggestion import Neighbour, Stop, Suggestion
 from irlens.model.sweep import Trial
 from irlens.model.text import count, percent, plural
+from irlens.render.view.commands import inspect_command
 from irlens.render.view.launch_time import NAMES
 from irlens.render.view.memory_traffic import microseconds
 from irlens.render.view.nodes import (
     Column,
+    Command,
     Headline,
+    NextSteps,
     Node,
     Run,
     Section,
@@ -20,56 +24,105 @@ from irlens.render.view.nodes import (
     Table,
     row,
 )
+from irlens.render.view.standings import Listed, bound_by, time_listed
 from irlens.render.view.sweep import stages_in_short
 
 #: What may explain a time, by a figure's name in sweeps.
 _EXPLAINING = ("registers", "occupancy", "local_bytes", "shared_bytes", "load_sectors",
                "store_sectors")  # fmt: skip
 
+#: Why a search ended before all were tried, where that is not because nothing faster can come.
+_CUT: dict[Stop | None, str] = {"interrupted": "interrupted", "budget": "--budget is spent"}
+_LEFT_OUT: dict[Stop | None, str] = {
+    None: "left out by --most", "interrupted": "not tried", "budget": "not tried",
+    "floor": "not needed",
+}  # fmt: skip
 
-def suggestion_view(suggestion: Suggestion) -> Section:
-    """Return a suggestion; its table has the current configuration, then each of ``best``."""
-    return Section(suggestion.kernel, tuple(_nodes(suggestion)), key="suggestion")
+
+def suggestion_view(suggestion: Suggestion, subject: str | None = None) -> Section:
+    """Return a suggestion; its table has the current configuration, then each of ``best``.
+
+    Args:
+        suggestion: The suggestion.
+        subject: How the user named the kernel, with options; ``None`` to suggest no command.
+    """
+    nodes = (*_nodes(suggestion), *_next_steps(suggestion, subject))
+    return Section(suggestion.kernel, nodes, key="suggestion")
 
 
 def _nodes(suggestion: Suggestion) -> Iterator[Node]:
     current = suggestion.current
     chosen = {"target": suggestion.target.full_name, **suggestion.settings, **current.args}
     yield Settings(tuple(Setting(name, str(value)) for name, value in chosen.items()))
-    yield Headline((Run(_verdict(suggestion)),))
+    yield Headline(tuple(_verdict(suggestion)), "warn" if suggestion.stopped in _CUT else "neutral")
     if current.figures is None:  # no suggestion is made of such
         return
-    low, high = suggestion.low_us, suggestion.high_us
-    within = f"{microseconds(low)} to {microseconds(high)}" if low and high else ""
-    note = f"range {within}" if within else ""
-    rows = [row("current", _time(current), "", _bound(current), note=note)]
-    for each in suggestion.best:
-        changes = ", ".join(
-            f"{name} {suggestion.settings[name]} → {value}" for name, value in each.changed.items()
-        )
-        change = _change(each.time_ratio, suggestion.noise)
-        cells = (changes, _time(each.trial), change, _bound(each.trial))
-        rows.append(row(*cells, note=_moved(current, each)))
-    columns = (
-        Column("configuration"), Column("est. time", numbers=True),
-        Column("change", numbers=True), Column("bound by"),
-    )  # fmt: skip
-    yield Table(columns, tuple(rows), "configurations")
+    yield _table(suggestion)
     yield Sentence(_counted(suggestion), "dim")
 
 
-def _verdict(suggestion: Suggestion) -> str:
-    if suggestion.is_better:
+def _table(suggestion: Suggestion) -> Table:
+    trials = [suggestion.current, *(each.trial for each in suggestion.best)]
+    ranking = rank_trials(trials)
+    low, high = suggestion.low_us, suggestion.high_us
+    within = f"range {microseconds(low)} to {microseconds(high)}" if low and high else ""
+    names, changes, notes = ["current"], [""], [within]
+    for each in suggestion.best:
+        names.append(_changes(suggestion, each))
+        changes.append(_change(each.time_ratio, suggestion.noise))
+        notes.append(_moved(suggestion.current, each))
+    time, *others = time_listed(ranking.candidates, ranking.standings)
+    listed = [
+        Listed(Column("configuration"), names),
+        time,
+        Listed(Column("vs current", numbers=True), changes),
+        *others,
+    ]
+    cells = zip(*(each.cells for each in listed), strict=True)
+    rows = (row(*each, note=note) for each, note in zip(cells, notes, strict=True))
+    return Table(tuple(each.column for each in listed), tuple(rows), "configurations")
+
+
+def _changes(suggestion: Suggestion, neighbour: Neighbour) -> str:
+    return ", ".join(
+        f"{name} {suggestion.settings[name]} → {value}" for name, value in neighbour.changed.items()
+    )
+
+
+def _verdict(suggestion: Suggestion) -> Iterator[Run]:
+    """Yield the fastest, how long it takes, how many are as fast, and whether the search ended."""
+    current, noise = suggestion.current, suggestion.noise
+    now = current.figure("time")
+    if not suggestion.is_better or now is None:
+        some = "none so far" if suggestion.stopped in _CUT else "no neighbour"
+        yield Run(f"nothing near is better: {some} is estimated more than {percent(noise)} faster")
+        if now is not None:
+            yield Run(f"the current configuration takes about {microseconds(now)}")
+    else:
         best = suggestion.best[0]
         changes = ", ".join(f"{name}={value}" for name, value in best.changed.items())
-        ties = sum(
-            each.time_ratio <= best.time_ratio * (1 + suggestion.noise)
-            for each in suggestion.best[1:]
-        )
-        others = f"; {plural(ties, 'other')} as fast" if ties else ""
-        return f"{changes} is estimated {_percent(best.time_ratio)} in time{others}"
-    least = percent(suggestion.noise)
-    return f"nothing near is better: no neighbour is estimated more than {least} faster"
+        after = microseconds(best.time_ratio * now)
+        bound = bound_by(of_trial(best.trial))
+        less = f"{percent(round(1 - best.time_ratio, 3))} less than now"
+        yield Run(f"{changes} is the fastest: about {after}{bound}, {less}", "good")
+        others = plural(suggestion.as_fast, "other") if suggestion.as_fast else "no other"
+        yield Run(f"{others} within {percent(noise)}")
+    if suggestion.stopped in _CUT:
+        tried = f"{count(suggestion.compiled)} of {plural(suggestion.planned, 'neighbour')} tried"
+        yield Run(f"{_CUT[suggestion.stopped]}: {tried}", "warn")
+
+
+def _next_steps(suggestion: Suggestion, subject: str | None) -> Iterator[NextSteps]:
+    """Yield the command that inspects the fastest configuration."""
+    if subject is None:
+        return
+    trial = suggestion.best[0].trial if suggestion.is_better else suggestion.current
+    chosen = {"target": trial.target.name, **trial.settings}
+    why = "the fastest configuration in full"
+    steps = [Command(inspect_command(subject, chosen), why)]
+    if suggestion.is_better:
+        steps.append(Command(inspect_command(subject, chosen, verb="suggest"), "go on from there"))
+    yield NextSteps(tuple(steps))
 
 
 def _counted(suggestion: Suggestion) -> str:
@@ -80,10 +133,13 @@ def _counted(suggestion: Suggestion) -> str:
             (suggestion.unfit, "unfit"),
             (suggestion.other_launch, "accessing other bytes, so solving another problem"),
             (suggestion.unknown, "of unknown time"),
-            (suggestion.left_out, "left out by --most"),
+            (suggestion.left_out, _LEFT_OUT[suggestion.stopped]),
         )
         if number
     ]
+    if suggestion.stopped == "floor" and suggestion.floor_us is not None:
+        floor = microseconds(suggestion.floor_us)
+        parts.append(f"nothing can take less than {floor}, so the search ended")
     return "; ".join(parts)
 
 
@@ -101,11 +157,6 @@ def _moved(current: Trial, neighbour: Neighbour) -> str:
     if (one := stages_in_short(before)) != (other := stages_in_short(after)):
         moved.append(f"stages {one} → {other}")
     return ", ".join(moved) or "no figure moved"
-
-
-def _time(trial: Trial) -> str:
-    value = trial.figure("time")
-    return figures.UNKNOWN if value is None else microseconds(value)
 
 
 def _bound(trial: Trial) -> str:
