@@ -24,11 +24,12 @@ from irlens.session import entries
 from irlens.session.compilation import Compilations
 from irlens.session.entries import Item, Uncompiled, key_of
 from irlens.session.entry_index import EntryIndex, Indexed, can_index
+from irlens.session.opening import Opening
 from irlens.session.reports import complete_report, report_of
 from irlens.session.session import Session
 from irlens.session.subject import Configurations, is_compiled, saved_reports
 from irlens.session.suggest import Suggester
-from irlens.session.workbench import Entry, Setting
+from irlens.session.workbench import Entry, Group, Setting
 
 # The first screen appears before any question is asked, and sooner without these.
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def open_session(
     """Return the session of KERNEL, or of everything irlens can list.
 
     Args:
-        kernel: KERNEL; ``None`` for all stored captures and all known kernels.
+        kernel: KERNEL; ``None`` for what ``Opening`` lists.
         configurations: The configurations to compile.
         session: Compiles KERNEL.
 
@@ -60,7 +61,10 @@ def open_session(
     if kernel is None:
         if configurations != Configurations():
             raise IrlensError("--target, --set and similar options need a KERNEL to compile")
-        return InteractiveSession("all kernels", _everything, request_for, root=store.captures())
+        opening = Opening(Path.cwd())
+        return InteractiveSession(
+            opening.title, opening.items, request_for, root=store.captures(), group=opening.group
+        )
     if is_compiled(kernel) and configurations.is_empty:
         saved = saved_reports(kernel)
         path = Path(kernel).expanduser()
@@ -88,17 +92,6 @@ def open_session(
     )
 
 
-def _everything() -> Iterator[Item]:
-    """Yield the captures of the store, then the known kernels."""
-    from irlens.compiler.sources.description import known_kernels
-
-    store.hold()
-    with suppress(ArtifactError):  # nothing has been compiled yet
-        yield from load(store.captures())
-    for name in known_kernels():
-        yield Uncompiled(name)
-
-
 class InteractiveSession:
     """Implements ``Workbench``.
 
@@ -110,6 +103,7 @@ class InteractiveSession:
         root: Displayed paths are relative to it.
         indexed: Whether ``find`` yields the captures below ``root``, whose complete entries are to
             be remembered.
+        group: Returns the group of an item, where ``find`` yields different things.
     """
 
     def __init__(
@@ -121,12 +115,14 @@ class InteractiveSession:
         origins: "Iterable[tuple[Capture, Request]]" = (),
         root: Path | None = None,
         indexed: bool = False,
+        group: Callable[[Item], Group | None] = lambda _: None,
     ) -> None:
         self.title = title
         self._find = find
         self._request_for = request_for
         self._root = root
         self._is_indexed = indexed
+        self._group = group
         self._items: dict[str, Capture | Indexed | Report | Uncompiled] = {}
         self._duplicates = entries.Deduplication()
         self._compilations = Compilations(
@@ -161,12 +157,13 @@ class InteractiveSession:
         for key, item in self._list(items):
             if isinstance(item, Broken):
                 place = entries.display_path(item.path, self._root)
-                yield Entry(key=key, kernel=item.path.name, problem=item.reason, place=place)
+                broken = Entry(key=key, kernel=item.path.name, problem=item.reason, place=place)
+                yield self._grouped(broken, item)
                 continue
             if isinstance(item, Uncompiled):
                 # A kernel that was compiled meanwhile is listed as its capture.
                 if self._items.setdefault(key, item) == item:
-                    yield entries.entry_of_name(item)
+                    yield self._grouped(entries.entry_of_name(item), item)
                 continue
             self._items[key] = item
             if isinstance(item, Report):
@@ -175,12 +172,12 @@ class InteractiveSession:
                 yield item.entry
             else:
                 place = self._place(item)
-                yield entries.entry_of_metadata(key, item, place)
+                yield self._grouped(entries.entry_of_metadata(key, item, place), item)
                 unread.append((key, item, place))
         for each, recalled in entries.recall_entries(unread):
             entry = recalled or entries.entry_of_binary(*each)
             self._learn(entry)
-            yield entry
+            yield self._grouped(entry, each[1])
 
     def complete(self, keys: Sequence[str]) -> Iterator[Entry]:
         """Yield the complete entry of each listed key as soon as it is read, in any order."""
@@ -195,7 +192,12 @@ class InteractiveSession:
         with closing(self._reader.read(unread, many=len(self._items) > len(keys))) as read:
             for entry in read:
                 self._learn(entry)
-                yield entry
+                yield self._grouped(entry, self._items[entry.key])
+
+    def _grouped(self, entry: Entry, item: Item) -> Entry:
+        """Return an entry with the group of what it stands for."""
+        group = self._group(item)
+        return entry if group is None else msgspec.structs.replace(entry, group=group)
 
     def _learn(self, entry: Entry) -> None:
         """Have the index remember an entry, if there is one."""
@@ -224,10 +226,12 @@ class InteractiveSession:
         """Return the complete entry; compiles nothing."""
         item = self._item(key)
         if isinstance(item, Uncompiled):
-            return entries.entry_of_name(item)
-        if isinstance(item, Report):
-            return entries.entry_of_report(key, item, "")
-        return entries.read_entry(key, item, self._place(item))
+            entry = entries.entry_of_name(item)
+        elif isinstance(item, Report):
+            entry = entries.entry_of_report(key, item, "")
+        else:
+            entry = entries.read_entry(key, item, self._place(item))
+        return self._grouped(entry, item)
 
     def report(self, key: str, *, sass: bool = False) -> Report:
         """Return the report of an entry, which is compiled if needed."""

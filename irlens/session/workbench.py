@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
+from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
@@ -15,6 +15,22 @@ from irlens.model.listing import Occurrences, StageListing
 from irlens.model.report import Occupancy, Report, Severity
 from irlens.model.resources import Resources
 from irlens.model.suggestion import Suggestion
+
+#: The parts of a listing, in their order: kernels of the current folder, captures, samples.
+Section: TypeAlias = Literal["project", "captures", "samples"]
+
+
+class Group(msgspec.Struct, frozen=True):
+    """What belongs together in a listing of different things.
+
+    Attributes:
+        section: The part of the listing.
+        name: The kernel and its file, of which there may be many configurations; empty for what
+            stands alone.
+    """
+
+    section: Section
+    name: str = ""
 
 
 class EntryTime(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,6 +72,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
         problem: Why the capture cannot be read; empty if it can.
         place: Path to display.
         modified: When its artifacts were written, in seconds since the epoch; ``None`` if unknown.
+        group: Where it stands in a listing of different things; ``None`` in one of a kind.
     """
 
     key: str
@@ -72,6 +89,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     problem: str = ""
     place: str = ""
     modified: float | None = None
+    group: Group | None = None
 
     @property
     def is_complete(self) -> bool:

@@ -10,7 +10,7 @@ from textual.color import Color
 from textual.widgets import Markdown, Static
 
 from irlens.model.config import Config
-from irlens.session.workbench import Entry, Workbench
+from irlens.session.workbench import Entry, Group, Workbench
 from irlens.tui.app import IrlensApp
 from irlens.tui.entries.cells import age
 from irlens.tui.entries.columns import BROWSER_COLUMNS
@@ -503,6 +503,50 @@ async def test_an_order_or_a_filter_by_findings_has_all_rows_analysed(
         asked = [key for keys in bench.completed for key in keys]
         assert sorted(asked) == sorted(app.screen.query_one(EntryTable).rows.entries)
         assert "analysed" not in screen_text(app)
+
+
+async def test_opens_on_the_project_with_configurations_folded(
+    bench: FakeWorkbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report, now = bench.reports["softmax-h100"], time.time()
+
+    def listed() -> Iterator[Entry]:
+        own = Group("project", "mine.py:mine")
+        yield Entry(key="mine.py:mine", kernel="mine", place="mine.py", group=own)
+        for at in range(12):
+            bench.reports[f"swept {at}"] = report
+            entry = replace(bench.entry(f"swept {at}"), kernel="swept", modified=now - at)
+            yield replace(entry, group=Group("captures", "swept"))
+        yield Entry(key="softmax", kernel="softmax", group=Group("samples", "softmax"))
+
+    monkeypatch.setattr(bench, "entries", listed)
+    async with opened(bench, size=(80, 24)) as (app, pilot):
+        lines = [" ".join(drawn(app, line).split()) for line in range(1, 7)]
+        assert lines[0] == "Kernels of this folder"
+        assert lines[1].startswith("○ mine ")
+        assert "mine.py not comp" in lines[1]
+        assert lines[2] == "Recent captures"
+        assert lines[3].startswith("▸ swept ")
+        assert "+ 11 more" in lines[3]
+        assert lines[4] == "Samples"
+        assert "14 entries" in screen_text(app)
+        assert current(app) == "mine.py:mine"
+        await pilot.press("j")
+        assert current(app) == "swept 0", "titles are passed over"
+        await pilot.press("space", "j")
+        assert current(app) == "swept 1"
+        assert drawn(app, 4).split()[0] == "▾"
+        await pilot.press("k", "space", "j")
+        assert current(app) == "softmax"
+        await pilot.press("k", "k", "k")
+        assert current(app) == "mine.py:mine"
+        await pilot.click(EntryTable, offset=(5, 1))
+        await pilot.press("space", "c", "G", "n")
+        assert current(app) == "mine.py:mine"
+        await pilot.press("slash", *"swept", "enter")
+        await pilot.pause()
+        assert app.screen.query_one(EntryTable).rows.matching == 12
+        assert current(app) == "swept 0"
 
 
 @pytest.mark.parametrize("keys", [["o"], ["j", "c"], ["G", "k", "r"]])

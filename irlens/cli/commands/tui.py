@@ -15,7 +15,8 @@ _HELP = """Browse KERNEL interactively.
 
 KERNEL is anything `irlens inspect` accepts: a kernel to compile, a capture, a Triton cache,
 an artifact, or a saved report. A single capture opens directly, several are listed. Without
-KERNEL, lists the captures in irlens's store and the kernels that it can compile.
+KERNEL, lists the kernels of the current folder and of its pyproject.toml, the captures in
+irlens's store, the newest first, and the samples.
 
 Press ? for the keys of a screen, ctrl+p for all commands. Change keys in keys.toml in
 irlens's configuration directory (~/.config/irlens): --keys prints such a file with every key.

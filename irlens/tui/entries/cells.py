@@ -276,7 +276,8 @@ def _settings(entry: Entry, distinction: str) -> Cell:
     if entry.problem:
         return [(printable_line(entry.problem), BAD)], None
     if entry.config is None:
-        return [("not compiled yet", DIM)], None
+        place = f"{printable_line(entry.place)}  " if entry.place else ""
+        return [(place, ""), ("not compiled yet", DIM)], None
     pairs = [f"{name}={value}" for name, value in settings(entry.config).items()]
     first = printable_line(distinction)
     rest = " ".join(pair for pair in pairs if f" {pair} " not in f" {first} ")

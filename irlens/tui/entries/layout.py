@@ -191,7 +191,9 @@ def draw_row(
     for name, width in widths.items():
         pieces = cells[name]
         if name == "kernel":
-            pieces = [(elided(text, width), colour) for text, colour in pieces]
+            *before, (text, colour) = pieces
+            room_left = width - sum(cell_len(sign) for sign, _ in before)
+            pieces = [*before, (elided(text, room_left), colour)]
         elif name == SETTINGS:
             pieces = _cut(pieces, width)
         segments += _draw_cell(pieces, width, style, right=BROWSER_COLUMNS[name].is_right_aligned)

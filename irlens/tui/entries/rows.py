@@ -14,7 +14,9 @@ from rich.cells import cell_len
 from irlens.model.config import Target
 from irlens.model.label import GrowingLabels
 from irlens.model.report import SEVERITIES
+from irlens.model.text import count
 from irlens.session.workbench import Entry
+from irlens.tui.drawing import DIM, MAIN
 from irlens.tui.entries.cells import (
     LOADING,
     Cell,
@@ -26,12 +28,15 @@ from irlens.tui.entries.cells import (
     search_text,
     side_of,
 )
-from irlens.tui.entries.columns import BROWSER_COLUMNS, CAPTURED
+from irlens.tui.entries.columns import BROWSER_COLUMNS, CAPTURED, SETTINGS
 from irlens.tui.entries.layout import ColumnNeeds
+from irlens.tui.entries.outline import Outline
 from irlens.tui.entries.standings import Standings
 
 #: Cells for "▾" after the title of the sort column.
 _ARROW_WIDTH = 1
+#: Cells for "▸ " before a kernel's name.
+_FOLD_WIDTH = 2
 #: A part of a label: "n_cols=781", "x=fp16[64, 64]".
 _SETTING = re.compile(r"[^\s\[]+\[[^\]]{0,200}\]\S*|\S+")
 #: Shown for every entry as soon as one caps its registers, and without interest.
@@ -43,21 +48,26 @@ class EntryRows:
 
     Attributes:
         entries: All entries by key, in the order of arrival.
-        shown: The keys of the rows, from the top.
+        shown: The keys of the rows, from the top; titles of sections are rows as well.
+        matching: Number of entries that contain every word.
         words: Terms that a row must contain.
-        sorted_by: The sort column.
+        sorted_by: The sort column; "" for the usual order: by name, or the newest first in a
+            listing of sections.
         descending: Whether the largest value comes first.
     """
 
     def __init__(self) -> None:
         self.entries: dict[str, Entry] = {}
         self.shown: list[str] = []
+        self.matching = 0
         self.words: tuple[str, ...] = ()
-        self.sorted_by = "kernel"
+        self.sorted_by = ""
         self.descending = False
         self._cells: dict[str, dict[str, Cell]] = {}
         self._name_keys: dict[str, tuple[str, Natural, float, Natural, str]] = {}
         self._standings = Standings()
+        self._outline = Outline()
+        self._is_sectioned = False
         #: The settings that distinguish each entry from the others of its kernel.
         self._distinctions: dict[str, str] = {}
         self._by_kernel: defaultdict[str, _Kernel] = defaultdict(_Kernel)
@@ -72,18 +82,29 @@ class EntryRows:
     @property
     def needs(self) -> ColumnNeeds:
         """The widths that the columns need; they never shrink."""
+        uniform = {name for name, texts in self._texts.items() if _is_uniform(texts)}
+        widths = dict(self._widths)
+        if self._is_sectioned:
+            uniform.discard("kernel")
+            widths["kernel"] += _FOLD_WIDTH
         return ColumnNeeds(
-            widths=self._widths,
+            widths=widths,
             distinction=max(map(_width, self._distinctions.values()), default=0),
-            uniform=frozenset(name for name, texts in self._texts.items() if _is_uniform(texts)),
+            uniform=frozenset(uniform),
             sorted_by=self.sorted_by,
         )
 
     @property
+    def order(self) -> tuple[str, bool]:
+        """The column that the rows are sorted by, and whether the largest value comes first."""
+        if self.sorted_by in BROWSER_COLUMNS:
+            return self.sorted_by, self.descending
+        return (CAPTURED, True) if self._is_sectioned else ("kernel", False)
+
+    @property
     def needs_all_complete(self) -> bool:
         """Whether the order of the rows, or which they are, depends on what is analysed."""
-        column = BROWSER_COLUMNS.get(self.sorted_by)
-        return (column is not None and column.is_analysed) or any(
+        return BROWSER_COLUMNS[self.order[0]].is_analysed or any(
             word.lower() in severity for word in self.words for severity in SEVERITIES
         )
 
@@ -107,6 +128,7 @@ class EntryRows:
     def add(self, entries: Iterable[Entry]) -> None:
         """Add entries, or replace known ones."""
         arrived = {entry.key: entry for entry in entries}
+        self._is_sectioned |= any(entry.group is not None for entry in arrived.values())
         self._by_name += (key for key in arrived if key not in self.entries)
         self.entries |= arrived
         relabelled = self._distinguish(arrived.values())
@@ -117,10 +139,11 @@ class EntryRows:
 
     def sort_by(self, column: str) -> None:
         """Sort by a column; by the current one again, in reverse."""
-        if column == self.sorted_by:
-            self.descending = not self.descending
+        before, descending = self.order
+        self.sorted_by = column
+        if column == before:
+            self.descending = not descending
         else:
-            self.sorted_by = column
             self.descending = not BROWSER_COLUMNS[column].starts_ascending
         self.sort()
 
@@ -135,12 +158,25 @@ class EntryRows:
         by_name = self._by_name
         if self.words:
             by_name = [key for key in by_name if self._matches(self.entries[key])]
-        column = self.sorted_by if self.sorted_by in BROWSER_COLUMNS else "kernel"
+        column, descending = self.order
         keyed = [(self._cells[key][column][1], key) for key in by_name]
         known = [(sort_key, key) for sort_key, key in keyed if sort_key is not None]
-        known.sort(key=lambda each: each[0], reverse=self.descending)
+        known.sort(key=lambda each: each[0], reverse=descending)
         unknown = [key for sort_key, key in keyed if sort_key is None]
-        self.shown = [key for _, key in known] + unknown
+        ordered = [key for _, key in known] + unknown
+        self.matching = len(ordered)
+        self.shown = self._outline.rows(
+            ordered, self.entries, self._is_fastest, folds=not self.words
+        )
+
+    def toggle(self, key: str) -> None:
+        """Unfold the other configurations of a row's kernel, or fold them again."""
+        self._outline.toggle(self.entries[key])
+        self.sort()
+
+    def heading(self, row: str) -> str:
+        """Return the title that a row is; "" for an entry."""
+        return self._outline.title(row)
 
     def update_times(self, now: float) -> None:
         """Say again how long ago the entries were captured."""
@@ -148,12 +184,27 @@ class EntryRows:
             self._set_cell(key, CAPTURED, captured_cell(entry, now))
 
     def cells_of(self, key: str) -> dict[str, Cell]:
-        """Return the cells of an entry's row."""
+        """Return the cells of an entry, wherever its row stands."""
         return self._cells[key]
+
+    def texts_of(self, key: str) -> dict[str, list[tuple[str, str]]]:
+        """Return the styled text of each cell of a row, and how many others are folded into it."""
+        texts = {name: pieces for name, (pieces, _) in self._cells[key].items()}
+        place = self._outline.places.get(key)
+        if place is not None:
+            texts["kernel"] = [(f"{place.sign} ", DIM), *texts["kernel"]]
+            if place.hidden:
+                more = f"+ {count(place.hidden)} more  "
+                texts[SETTINGS] = [(more, MAIN), *texts[SETTINGS]]
+        return texts
+
+    def _is_fastest(self, key: str) -> bool:
+        return self._standings.standing(key).mark == "fastest"
 
     def title(self, column: str) -> str:
         """Return a column's title with an arrow, or with the space for one."""
-        arrow = ("▾" if self.descending else "▴") if column == self.sorted_by else " "
+        sorted_by, descending = self.order
+        arrow = ("▾" if descending else "▴") if column == sorted_by else " "
         title = BROWSER_COLUMNS[column].title
         return title + arrow if title else ""
 

@@ -116,13 +116,15 @@ class EntryTable(ScrollView, can_focus=True):
     @property
     def current(self) -> str | None:
         """The key of the entry under the cursor, ``None`` if the table is empty."""
-        return self._key_of(self.row)
+        key = self._key_of(self.row)
+        return None if key is None or self.rows.heading(key) else key
 
     @property
     def in_sight(self) -> list[str]:
         """The keys of the rows in sight, and of those on the next page."""
         top = self.scroll_offset.y
-        return self.rows.shown[top : top + 2 * max(self._page, 1)]
+        rows = self.rows.shown[top : top + 2 * max(self._page, 1)]
+        return [row for row in rows if not self.rows.heading(row)]
 
     def clear(self) -> None:
         """Remove all entries."""
@@ -161,7 +163,8 @@ class EntryTable(ScrollView, can_focus=True):
     def move_to(self, row: int) -> None:
         """Move the cursor to a row, from 0, or to the nearest one."""
         if self.rows.shown:
-            self.row = min(max(row, 0), len(self.rows.shown) - 1)
+            step = 1 if row > self.row else -1
+            self.row = self._nearest(min(max(row, 0), len(self.rows.shown) - 1), step)
             self._chosen = self.current
             self._update_cursor()
 
@@ -169,6 +172,12 @@ class EntryTable(ScrollView, can_focus=True):
         """Move the cursor to an entry, if it is shown."""
         if key in self.rows.shown:
             self.move_to(self.rows.shown.index(key))
+
+    def toggle(self) -> None:
+        """Unfold the other configurations of the cursor's kernel, or fold them again."""
+        if (key := self.current) is not None:
+            self.rows.toggle(key)
+            self._changed()
 
     def action_open(self) -> None:
         """Open the entry under the cursor."""
@@ -206,7 +215,7 @@ class EntryTable(ScrollView, can_focus=True):
             if column is not None:
                 self.post_message(self.TitleClicked(column))
             return
-        row = self._row_at(event.y)
+        row = self._entry_at(event.y)
         if row < 0:
             return
         if row == self.row:
@@ -215,7 +224,7 @@ class EntryTable(ScrollView, can_focus=True):
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
         """Highlight the row under the mouse."""
-        self._hover(self._row_at(event.y))
+        self._hover(self._entry_at(event.y))
 
     def on_leave(self) -> None:
         """Highlight no row."""
@@ -247,9 +256,11 @@ class EntryTable(ScrollView, can_focus=True):
             return self._titles()
         if row < 0:
             return Strip.blank(self._room, self.rich_style)
+        if title := self.rows.heading(self.rows.shown[row]):
+            style = self._row_style("titles").line
+            return Strip([Segment(f" {title}", style)]).adjust_cell_length(self._room, style)
         kind = "cursor" if row == self.row else "hover" if row == self._hovered else ""
-        cells = self.rows.cells_of(self.rows.shown[row])
-        texts = {name: cells[name][0] for name in self.columns.widths}
+        texts = self.rows.texts_of(self.rows.shown[row])
         return draw_row(texts, self.columns.widths, self._room, self._row_style(kind))
 
     @property
@@ -266,6 +277,19 @@ class EntryTable(ScrollView, can_focus=True):
         """Return the row at a line of the widget, -1 for none."""
         row = y - 1 + self.scroll_offset.y
         return row if y > 0 and row < len(self.rows.shown) else -1
+
+    def _entry_at(self, y: int) -> int:
+        """Return the row of the entry at a line of the widget, -1 for none."""
+        row: int = self._row_at(y)
+        return -1 if row >= 0 and self.rows.heading(self.rows.shown[row]) else row
+
+    def _nearest(self, row: int, step: int) -> int:
+        """Return the row of the nearest entry in a direction, or else in the other one."""
+        shown = self.rows.shown
+        for found in (*range(row, len(shown) if step > 0 else -1, step), *range(len(shown))):
+            if not self.rows.heading(shown[found]):
+                return int(found)
+        return row
 
     def _arrange(self, panned: int) -> None:
         """Choose the columns; long names leave room for figures."""
@@ -285,7 +309,7 @@ class EntryTable(ScrollView, can_focus=True):
     def _changed(self, *, follow: bool = True) -> None:
         """Redraw; the cursor stays on its entry, and is scrolled to if ``follow``."""
         shown = self.rows.shown
-        self.row = shown.index(self._chosen) if self._chosen in shown else 0
+        self.row = shown.index(self._chosen) if self._chosen in shown else self._nearest(0, 1)
         self._arrange(self.columns.panned)
         self.virtual_size = Size(self._room, len(shown) + 1)
         self._update_cursor(follow=follow)
@@ -298,7 +322,10 @@ class EntryTable(ScrollView, can_focus=True):
         """Scroll to the cursor if ``follow``, and report it if it is on another entry."""
         if follow:
             top, rows = self.scroll_offset.y, max(self._page, 1)
-            self._scroll(min(max(top, self.row - rows + 1), self.row))
+            first = self.row
+            while first and self.rows.heading(self.rows.shown[first - 1]):
+                first -= 1  # with the title of its section
+            self._scroll(min(max(top, self.row - rows + 1), first))
         if self.current != self._reported:
             self._reported = self.current
             self.post_message(self.Highlighted())

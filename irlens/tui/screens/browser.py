@@ -40,7 +40,16 @@ _WIDE = 110
 #: Bindings that act on the entry under the cursor.
 _NEEDS_ROW = frozenset(
     f"browser.{name}"
-    for name in ("next", "previous", "recompile", "compare", "overview", "inspector", "copy")
+    for name in (
+        "next",
+        "previous",
+        "fold",
+        "recompile",
+        "compare",
+        "overview",
+        "inspector",
+        "copy",
+    )
 )
 
 
@@ -61,6 +70,10 @@ class BrowserScreen(IrlensScreen):
             "  unknown number",
             "* `1✗ 2▲ 3•` findings: errors, warnings, notes",
             "",
+            "Without KERNEL the list begins with the kernels of the current folder, then come the",
+            "newest captures and irlens's samples. `▸` stands before a kernel with several",
+            "configurations, of which the fastest or the newest is shown: `space` unfolds them.",
+            "",
             "`/` filters: an entry must contain every word. `spills`, `cannot launch`, `error` and",
             "`num_warps=4` are words as well. `o` and a letter sort: `o` `r` sorts by registers, a",
             "second time in reverse.",
@@ -75,6 +88,7 @@ class BrowserScreen(IrlensScreen):
         Binding("n", "next(1)", "Next match", id="browser.next", show=False),
         Binding("N", "next(-1)", "Previous match", id="browser.previous", show=False),
         Binding("escape", "back", "Show all", id="browser.show_all", show=False),
+        Binding("space", "fold", "Unfold or fold", id="browser.fold", show=False),
         Binding("o", "sort", "Sort", id="browser.sort"),
         Binding("r", "recompile", "Recompile", id="browser.recompile"),
         Binding("c", "compare", "Compare", id="browser.compare"),
@@ -106,7 +120,10 @@ class BrowserScreen(IrlensScreen):
     def on_mount(self) -> None:
         """Start to list the entries."""
         preferences, table = self.context.preferences, self.table
-        table.rows.sorted_by, table.rows.descending = preferences.sort, preferences.descending
+        # By name is the usual order of all listings but one of sections.
+        is_usual = (preferences.sort, preferences.descending) == ("kernel", False)
+        table.rows.sorted_by = "" if is_usual else preferences.sort
+        table.rows.descending = preferences.descending
         table.focus()
         self.set_class(preferences.layout.get("browser.summary") == "off", "-no-summary")
         self._update()
@@ -213,6 +230,11 @@ class BrowserScreen(IrlensScreen):
         if table.rows.shown:
             table.move_to((table.row + step) % len(table.rows.shown))
 
+    def action_fold(self) -> None:
+        """Unfold the other configurations of the kernel under the cursor, or fold them again."""
+        self.table.toggle()
+        self._update()
+
     def action_sort(self) -> None:
         """Ask for a sort column."""
 
@@ -220,8 +242,7 @@ class BrowserScreen(IrlensScreen):
             if column is not None:
                 self.sort_by(column)
 
-        rows = self.table.rows
-        self.app.push_screen(SortDialog(rows.sorted_by, descending=rows.descending), on_chosen)
+        self.app.push_screen(SortDialog(*self.table.rows.order), on_chosen)
 
     def action_toggle_summary(self) -> None:
         """Show or hide the summary."""
@@ -362,7 +383,7 @@ class BrowserScreen(IrlensScreen):
     def _update(self) -> None:
         """Update the heading, and let the keys act that waited for a row."""
         rows = self.table.rows
-        right = tally(rows.entries.values(), shown=len(rows.shown), listing=self.is_listing)
+        right = tally(rows.entries.values(), shown=rows.matching, listing=self.is_listing)
         left = Content.assemble(("irlens  ", "bold"), printable_line(self.bench.title))
         if words := " ".join(rows.words):
             left += Content.assemble(("  /", DIM), words)

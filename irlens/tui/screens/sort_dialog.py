@@ -44,7 +44,7 @@ Unknown values come last in either order.
         Binding("escape,q", "dismiss", "Cancel", id="sorting.cancel"),
     ]
 
-    def __init__(self, column: str, *, descending: bool) -> None:
+    def __init__(self, column: str, descending: bool) -> None:
         super().__init__()
         self._column = column
         self._descending = descending

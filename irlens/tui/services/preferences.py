@@ -15,14 +15,14 @@ class Preferences(msgspec.Struct, kw_only=True):
 
     Attributes:
         theme: Name of the theme.
-        sort: Column by which the browser sorts.
+        sort: Column by which the browser sorts; "" for its usual order.
         descending: Whether the largest value comes first.
         follow: Whether the kernel on show is recompiled when it is saved.
         layout: Layout choices by setting ("inspector.panes").
     """
 
     theme: str = DARK
-    sort: str = "kernel"
+    sort: str = ""
     descending: bool = False
     follow: bool = True
     layout: dict[str, str] = {}
