@@ -83,6 +83,10 @@ def _run() -> Exit:
 
     from irlens.cli.root import root
 
+    if "_IRLENS_COMPLETE" in os.environ:
+        from irlens.cli import completions
+
+        completions.install()
     # Accepted anywhere: it is usually appended to a long command that just failed.
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     debug = len(arguments) < len(sys.argv) - 1

@@ -40,9 +40,10 @@ def format_options(kind: Kind, *, plain: tuple[str, ...] = ()) -> Callable[[F], 
 
     file = click.Path(path_type=Path, dir_okay=False)
     options = (
-        click.option("-f", "--format", "form", metavar="|".join(format_names(kind)), callback=known,
+        click.option("-f", "--format", "form", metavar="FORMAT", callback=known,
                      shell_complete=complete,
-                     help="Select the output format.  [default: by the suffix of -o, else text]"),
+                     help=f"Select the format: {', '.join(format_names(kind))}.  [default: by the "
+                          "suffix of -o, else text]"),
         click.option("--json", "as_json", is_flag=True, help=_JSON_HELP),
         click.option("-o", "--output", "destination", type=file,
                      help="Write to this file: report.html, report.md, ..."),

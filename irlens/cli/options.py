@@ -17,16 +17,37 @@ F = TypeVar("F", bound=Callable[..., object])
 def complete_kernels(
     _ctx: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Return the completions of KERNEL: files, and the names of known kernels."""
-    from irlens.compiler.sources.lookup import known_files
+    """Return the completions of KERNEL."""
+    from irlens.cli import completions
 
-    try:
-        names = [name for name in sorted(known_files()) if name.startswith(incomplete)]
-    except IrlensError:  # a project with invalid settings; the command reports it
-        names = []
-    # Files come first: bash discards the completions before them, and asks for files if no other
-    # completion follows.
-    return [CompletionItem(incomplete, type="file"), *map(CompletionItem, names)]
+    return completions.kernels(incomplete)
+
+
+def complete_stages(
+    _ctx: click.Context, _parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Return the completions of the stages in a list."""
+    from irlens.cli import completions
+
+    return completions.stages(incomplete)
+
+
+def complete_figures(
+    _ctx: click.Context, _parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Return the completions of a sweep's figures in a list."""
+    from irlens.cli import completions
+
+    return completions.figures(incomplete)
+
+
+def _complete_constexprs(
+    context: click.Context, _parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Return the completions of ``--set``."""
+    from irlens.cli import completions
+
+    return completions.constexprs(context, incomplete)
 
 
 def _complete_gpus(
@@ -119,7 +140,7 @@ _CONFIG_OPTIONS = (
     click.option("--maxnreg", metavar="N,...", callback=_integers(1),
                  help="Limit the registers per thread."),
     click.option("-s", "--set", "constexprs", metavar="NAME=VALUE,...", multiple=True,
-                 callback=_axes,
+                 callback=_axes, shell_complete=_complete_constexprs,
                  help="Set a constexpr or a compile option: 64, or 16..256..x2."),
     click.option("-a", "--arg", "arguments", metavar="NAME=VALUE,...", multiple=True,
                  callback=_axes, help="Set an argument or a size: 781, fp16[1024,1024]."),

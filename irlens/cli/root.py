@@ -1,10 +1,10 @@
 """The ``irlens`` command; its subcommands are the modules of ``irlens.cli.commands``."""
 
 import importlib
-import os
 
 import click
 
+from irlens.cli.help import HelpContext, width
 from irlens.model.errors import UnknownNameError
 from irlens.version import VERSION
 
@@ -30,15 +30,11 @@ COMMANDS = {
 }
 
 
-#: Help is no wider, and as wide where the terminal's width is unknown.
-_COLUMNS = 80
-
-
 class _Commands(click.Group):
     """A group whose commands are the modules of a package, imported on demand."""
 
     def get_help(self, ctx: click.Context) -> str:
-        ctx.terminal_width = ctx.terminal_width or _width()
+        ctx.terminal_width = ctx.terminal_width or width()
         return super().get_help(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -61,20 +57,8 @@ class _Commands(click.Group):
             return None
         command: click.Command = importlib.import_module(f"irlens.cli.commands.{cmd_name}").command
         command.short_help = COMMANDS[cmd_name]
+        command.context_class = HelpContext
         return command
-
-
-def _width() -> int:
-    """Return the width that click gives help, without ``shutil``, which takes long to import."""
-    try:
-        columns = int(os.environ.get("COLUMNS", 0))
-    except ValueError:
-        columns = 0
-    try:
-        columns = columns if columns > 0 else os.get_terminal_size(1).columns
-    except OSError:  # not a terminal
-        columns = 0
-    return max(min(columns or _COLUMNS, _COLUMNS) - 2, 50)
 
 
 _HELP = """See what the compiler made of a Triton kernel.

@@ -24,7 +24,7 @@ def explain(name: str) -> str:
     """
     documents = list(_documents(name)) or list(_documents(_singular_of_known(name)))
     if not documents:
-        raise UnknownNameError("finding, figure or term", name, _names())
+        raise UnknownNameError("finding, figure or term", name, names())
     return "\n".join(documents)
 
 
@@ -44,7 +44,7 @@ def _documents(name: str) -> Iterator[str]:
 def _singular_of_known(name: str) -> str:
     """Return the known name that differs in number or in its separators; empty if none does."""
     wanted = _uninflected(name)
-    return next((known for known in _names() if _uninflected(known) == wanted), "")
+    return next((known for known in names() if _uninflected(known) == wanted), "")
 
 
 def _uninflected(name: str) -> str:
@@ -66,7 +66,7 @@ def _figure_documentation(figure: Figure) -> str:
     return "\n".join([f"# {figure.title} (figure)", "", figure.documentation, "", *lines, ""])
 
 
-def _names() -> Iterator[str]:
+def names() -> Iterator[str]:
     """Yield every name that ``explain`` accepts, in its shortest form."""
     for rule in rules.all_rules():
         yield from (rule.CODE, rule.NAME)

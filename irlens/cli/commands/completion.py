@@ -3,7 +3,7 @@
 import click
 from click.shell_completion import get_completion_class
 
-from irlens.cli import Exit, output
+from irlens.cli import Exit, completions, output
 
 _HELP = """Print a script that completes commands, options, kernels and GPUs.
 
@@ -19,6 +19,7 @@ fish:  irlens completion fish > ~/.config/fish/completions/irlens.fish
 @click.pass_context
 def command(ctx: click.Context, shell: str) -> Exit:
     """Print the script."""
+    completions.install()
     completion = get_completion_class(shell)
     assert completion is not None  # click knows all of the choices
     root = ctx.find_root()

@@ -11,6 +11,7 @@ from irlens.cli import Exit, output
 from irlens.cli.options import (
     as_typed,
     complete_kernels,
+    complete_stages,
     kernel_options,
     sass_option,
     selected,
@@ -74,7 +75,12 @@ _PAGE_STAGES = "ttir,ttgir,llir,ptx,amdgcn"
 )
 @sass_option
 @click.option("--pressure", is_flag=True, hidden=True)  # what --sass was called
-@click.option("--stage", metavar="NAME,...", help="Compare the code of these stages instead.")
+@click.option(
+    "--stage",
+    metavar="NAME,...",
+    shell_complete=complete_stages,
+    help="Compare the code of these stages instead.",
+)
 @click.option("-y", "--side-by-side", is_flag=True, help="With --stage: show the sides in columns.")
 @click.option(
     "-U",

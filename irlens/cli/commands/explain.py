@@ -4,6 +4,7 @@ import textwrap
 from collections.abc import Iterator
 
 import click
+from click.shell_completion import CompletionItem
 
 from irlens.cli import Exit, output
 
@@ -20,8 +21,16 @@ irlens explain bank-conflict
 """
 
 
+def _complete(
+    _ctx: click.Context, _parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    from irlens.cli import completions
+
+    return completions.explained(incomplete)
+
+
 @click.command(help=_HELP)
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=_complete)
 def command(name: str | None) -> Exit:
     """Print the documentation of a name, or list all names."""
     if name is None:

@@ -10,6 +10,7 @@ from irlens.cli import Exit, output
 from irlens.cli.options import (
     as_typed,
     complete_kernels,
+    complete_stages,
     kernel_options,
     refuse,
     sass_option,
@@ -82,7 +83,12 @@ def _detail_options(function: F) -> F:
 @click.command(help=_HELP)
 @click.argument("kernel", shell_complete=complete_kernels)
 @kernel_options
-@click.option("--stage", metavar="NAME", help="Print one stage: ttir, ttgir, llir, ptx, sass, ...")
+@click.option(
+    "--stage",
+    metavar="NAME",
+    shell_complete=complete_stages,
+    help="Print one stage: ttir, ttgir, llir, ptx, sass, ...",
+)
 @click.option("--interleave", is_flag=True, help="With --stage: insert the Python source.")
 @click.option(
     "--annotate",

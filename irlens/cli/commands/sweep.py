@@ -12,6 +12,7 @@ from irlens.artifacts import processors
 from irlens.cli import Exit, output
 from irlens.cli.options import (
     ConfigOptions,
+    complete_figures,
     complete_kernels,
     config_options,
     jobs_option,
@@ -112,11 +113,15 @@ def _providers(
 @click.option(
     "--sort",
     metavar="[-]FIGURE,...",
+    shell_complete=complete_figures,
     callback=split_names,
     help="Sort the results of each target; a minus sorts in descending order.",
 )
 @click.option(
-    "--rank", metavar="FIGURE", help="Rank the results by a figure, the best first: time, ..."
+    "--rank",
+    metavar="FIGURE",
+    shell_complete=complete_figures,
+    help="Rank the results by a figure, the best first: time, ...",
 )
 @click.option(
     "--top",
