@@ -89,6 +89,24 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
         return "load" if name.endswith(_LOADS) else "store"
 
 
+class ArgumentTraffic(msgspec.Struct, frozen=True, kw_only=True):
+    """Bytes that a launch accesses through one argument; an atomic operation reads and writes.
+
+    Attributes:
+        argument: Its name.
+        read_bytes: Bytes read, each as often as it is read.
+        distinct_read_bytes: Bytes read, each counted once over the whole grid.
+        written_bytes: Bytes written, each as often as it is written.
+        distinct_written_bytes: Bytes written, each counted once over the whole grid.
+    """
+
+    argument: str
+    read_bytes: int
+    distinct_read_bytes: int
+    written_bytes: int
+    distinct_written_bytes: int
+
+
 class Traffic(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes of global memory that a launch requests. ``None`` is "unknown", see ``reason``.
 
@@ -113,6 +131,8 @@ class Traffic(msgspec.Struct, frozen=True, kw_only=True):
         tensor_flops: Those of them that tensor cores do.
         multiplied_flops: What tensor cores compute for them: three times as much for "tf32x3".
         accesses: The operations that access memory, in the order of the ttir.
+        arguments: What is accessed through each argument, which adds up to the bytes read and
+            written; empty where those are unknown.
         reason: Why figures are unknown; empty where all are known.
     """
 
@@ -131,4 +151,5 @@ class Traffic(msgspec.Struct, frozen=True, kw_only=True):
     tensor_flops: dict[str, int] | None = None
     multiplied_flops: dict[str, int] | None = None
     accesses: list[Access] = []
+    arguments: list[ArgumentTraffic] = []
     reason: str = ""

@@ -92,7 +92,7 @@ class Panels:
         return lines([*nodes.facts([self._fact("memory")], width), *nodes.draw(children, width)])
 
     def traffic(self, width: int) -> Content:
-        """Return what the launch moves of global memory, each access to scale."""
+        """Return what the launch moves of global memory, each argument to scale."""
         known = [fact for fact in facts(self._report).facts if fact.key == TRAFFIC]
         if not known:
             return Content.styled(self._report.unknown.get(TRAFFIC, "unknown"), DIM)

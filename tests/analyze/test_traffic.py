@@ -9,7 +9,7 @@ import pytest
 from irlens.analyze.traffic import Granules, count, survey
 from irlens.analyze.traffic.coverage import Coverage, TooManyIntervalsError
 from irlens.isa.mlir import parse
-from irlens.model.traffic import Traffic
+from irlens.model.traffic import ArgumentTraffic, Traffic
 
 SOFTMAX = Path(__file__).parents[2] / "samples" / "captures" / "softmax-h100"
 
@@ -89,6 +89,16 @@ def test_elementwise(n: int, programs: int) -> None:
     assert (traffic.distinct_read_bytes, traffic.distinct_written_bytes) == (4 * moved, 2 * moved)
     assert [each.masked for each in traffic.accesses] == [64 * programs - moved] * 2
     assert [each.argument for each in traffic.accesses] == ["x", "y"]
+    assert traffic.arguments == [
+        ArgumentTraffic(
+            argument="x", read_bytes=4 * moved, distinct_read_bytes=4 * moved, written_bytes=0,
+            distinct_written_bytes=0,
+        ),
+        ArgumentTraffic(
+            argument="y", read_bytes=0, distinct_read_bytes=0, written_bytes=2 * moved,
+            distinct_written_bytes=2 * moved,
+        ),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("x", "lanes"), [("fp32[66]", 4), ("fp32[66]:strides[2]", None)])

@@ -41,8 +41,18 @@ def test_traffic_is_unknown_or_what_the_programs_access(seed: int) -> None:
     }, kernel.text
     assert traffic.read_bytes == sum(each[0] for each in of_kind(expected, kernel, READS))
     assert traffic.written_bytes == sum(each[0] for each in of_kind(expected, kernel, WRITES))
-    assert traffic.distinct_read_bytes == distinct(kernel, READS)
-    assert traffic.distinct_written_bytes == distinct(kernel, WRITES)
+    reads, writes = distinct(kernel, READS), distinct(kernel, WRITES)
+    assert traffic.distinct_read_bytes == sum(reads.values())
+    assert traffic.distinct_written_bytes == sum(writes.values())
+    by_argument = {
+        each.argument: (each.distinct_read_bytes, each.distinct_written_bytes)
+        for each in traffic.arguments
+    }
+    assert {name: each for name, each in by_argument.items() if any(each)} == {
+        name: (reads.get(name, 0), writes.get(name, 0))
+        for name in {*reads, *writes}
+        if reads.get(name) or writes.get(name)
+    }
 
 
 def of_kind(
@@ -52,8 +62,8 @@ def of_kind(
     return [each for key, each in found.items() if kernel.operations[key[0]][0] in operations]
 
 
-def distinct(kernel: Kernel, operations: set[str]) -> int:
-    """Return the bytes that some operations access, each counted once."""
+def distinct(kernel: Kernel, operations: set[str]) -> dict[str, int]:
+    """Return the bytes that some operations access of each argument, each counted once."""
     arguments: dict[str, set[int]] = {}
     for (line, argument), (offsets, _) in kernel.touched().items():
         operation, size = kernel.operations[line]
@@ -62,7 +72,7 @@ def distinct(kernel: Kernel, operations: set[str]) -> int:
             bytes_ = {each + byte for each in first for byte in range(size)}
             assert len(bytes_) == covered(offsets, size)
             arguments.setdefault(argument, set()).update(bytes_)
-    return sum(map(len, arguments.values()))
+    return {name: len(each) for name, each in arguments.items()}
 
 
 def test_many_random_kernels_are_counted() -> None:

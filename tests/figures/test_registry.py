@@ -29,6 +29,7 @@ NOT_FIGURES = {
     r"spills\[\]\.bytes": "a figure of one instruction; spills.instructions counts them",
     r"local_arrays\[\]\.bytes": "a figure of one array, in resources.local_bytes",
     r"traffic\.accesses\[\].*": "a figure of one access; the traffic's own figures are their sums",
+    r"traffic\.arguments\[\].*": "a figure of one argument; the traffic's own are their sums",
     r"products\[\]\..*": "a figure of one product; summary.product_slowdown is the largest",
     r"traffic\.\w*flops\{\}": "a count by type; summary.flops has the total",
     r"time\.parts\{\}": "a time of one unit; time.estimate_us combines them",

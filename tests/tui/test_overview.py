@@ -294,7 +294,7 @@ async def test_draws_a_report(bench: Workbench) -> None:
         words = "pipelined 4 of 4 stages · 100 % occupancy · no spills · moves the minimum, 33.6 MB"
         assert verdict == f"✓ {words}"
         assert "reads 16.8 MB = distinct 16.8 MB" in text(app, "traffic")
-        assert "softmax.py:50 load input_ptr" in text(app, "traffic")
+        assert "input_ptr read" in text(app, "traffic")
         assert "3 × 4,096 B f32[1024]" in text(app, "memory")
         assert "✓ none" in text(app, "findings")
         assert "num_warps 8" in text(app, "facts")

@@ -5,7 +5,7 @@ data, and what is not understood, makes the traffic unknown, with the line and t
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -27,12 +27,14 @@ from irlens.analyze.traffic.values import Array, UnknownTrafficError
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.global_memory import ATOMICS, LOADS, STORES
 from irlens.model.products import MatrixProduct
-from irlens.model.traffic import Access, OutOfBounds, Traffic
+from irlens.model.traffic import Access, ArgumentTraffic, OutOfBounds, Traffic
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["Footprint", "Survey", "count", "survey"]
+
+_READS, _WRITES = LOADS | ATOMICS, STORES | ATOMICS
 
 #: An access: index of its operation, and the argument.
 _Key = tuple[int, str]
@@ -251,17 +253,38 @@ class _Tallies:
             )  # fmt: skip
         if reason:
             return operations
-        reads, writes = LOADS | ATOMICS, STORES | ATOMICS
+        arguments = self._arguments(accesses)
+        waves = self._covered(_READS, waves=True).values()
         return msgspec.structs.replace(
             operations,
-            read_bytes=sum(each.bytes for each in accesses if each.operation in reads),
-            written_bytes=sum(each.bytes for each in accesses if each.operation in writes),
-            distinct_read_bytes=self._distinct(reads),
-            distinct_written_bytes=self._distinct(writes),
-            wave_read_bytes=None if self._wave is None else self._distinct(reads, waves=True),
+            read_bytes=sum(each.read_bytes for each in arguments),
+            written_bytes=sum(each.written_bytes for each in arguments),
+            distinct_read_bytes=sum(each.distinct_read_bytes for each in arguments),
+            distinct_written_bytes=sum(each.distinct_written_bytes for each in arguments),
+            wave_read_bytes=None if self._wave is None else sum(each.size() for each in waves),
+            arguments=arguments,
             **_requests("load", [each for each in accesses if each.operation in LOADS]),
             **_requests("store", [each for each in accesses if each.operation in STORES]),
         )
+
+    def _arguments(self, accesses: Sequence[Access]) -> list[ArgumentTraffic]:
+        """Return what is accessed through each argument, in the order of their first access."""
+        read, written = (self._covered(kind, waves=False) for kind in (_READS, _WRITES))
+
+        def moved(argument: str, operations: frozenset[str]) -> int:
+            alike = (each for each in accesses if each.operation in operations)
+            return sum(each.bytes for each in alike if each.argument == argument)
+
+        return [
+            ArgumentTraffic(
+                argument=name,
+                read_bytes=moved(name, _READS),
+                distinct_read_bytes=read[name].size() if name in read else 0,
+                written_bytes=moved(name, _WRITES),
+                distinct_written_bytes=written[name].size() if name in written else 0,
+            )
+            for name in dict.fromkeys(each.argument for each in accesses)
+        ]
 
     def _access(self, operation: Operation, argument: str, tally: Tally) -> Access:
         requests, outside = tally.requests, tally.outside
@@ -299,20 +322,19 @@ class _Tallies:
 
     def footprint(self, granules: Granules) -> Footprint:
         """Return what memory delivers and takes in granules of so many bytes."""
-        reads, writes = LOADS | ATOMICS, STORES | ATOMICS
 
         def total(operations: frozenset[str], size: int, *, waves: bool = False) -> int:
-            sets = self._covered(operations, waves=waves)
+            sets = self._covered(operations, waves=waves).values()
             return size * sum(each.granules(size) for each in sets)
 
         return Footprint(
-            read_bytes=total(reads, granules.memory),
+            read_bytes=total(_READS, granules.memory),
             wave_read_bytes=(
-                None if self._wave is None else total(reads, granules.memory, waves=True)
+                None if self._wave is None else total(_READS, granules.memory, waves=True)
             ),
-            written_bytes=total(writes, granules.memory),
-            read_sector_bytes=total(reads, granules.sector),
-            written_sector_bytes=total(writes, granules.sector),
+            written_bytes=total(_WRITES, granules.memory),
+            read_sector_bytes=total(_READS, granules.sector),
+            written_sector_bytes=total(_WRITES, granules.sector),
         )
 
     def repeated(self, sector: int) -> tuple[float, ...]:
@@ -327,18 +349,14 @@ class _Tallies:
             parts.append(max(0.0, 1 - new / tally.touched(sector)) if tally.lanes else 0.0)
         return tuple(parts)
 
-    def _distinct(self, operations: frozenset[str], *, waves: bool = False) -> int:
-        """Return the bytes that some operations access, each counted once."""
-        return sum(each.size() for each in self._covered(operations, waves=waves))
-
-    def _covered(self, operations: frozenset[str], *, waves: bool) -> Collection[ByteSet]:
+    def _covered(self, operations: frozenset[str], *, waves: bool) -> dict[str, ByteSet]:
         """Return the bytes that some operations access, of each argument."""
         arguments: dict[str, ByteSet] = {}
         for (index, argument), tally in self._tallies.items():
             coverage = tally.waves if waves else tally.coverage
             if self._module.operations[index].name in operations and coverage is not None:
                 arguments.setdefault(argument, coverage.empty()).update(coverage)
-        return arguments.values()
+        return arguments
 
 
 def _requests(kind: str, accesses: list[Access]) -> dict[str, int | None]:

@@ -9,10 +9,9 @@ from irlens.model.roofline import Roofline
 from irlens.model.terms import Terms
 from irlens.model.text import count, magnitude, short_size
 from irlens.model.traffic import Access, Traffic
+from irlens.render.view.argument_bytes import argument_bars
 from irlens.render.view.drawings import nearest
 from irlens.render.view.nodes import (
-    Bar,
-    Cells,
     Column,
     Fact,
     Node,
@@ -25,15 +24,12 @@ from irlens.render.view.nodes import (
     Tone,
     phrases,
     row,
-    table,
     text,
 )
 
 KEY = "traffic"
 #: From this ratio of touched to needed sectors on, accesses are worth a look.
 MANY_SECTORS = 1.5
-#: Bytes of a sector, NVIDIA's; AMD's lines differ between architectures.
-_SECTOR = 32
 _UNKNOWN = Run("unknown", "unknown")
 
 
@@ -247,7 +243,8 @@ def _parts(traffic: Traffic, report: Report) -> Iterator[Node]:
         yield Sentence(f"unknown: {traffic.reason}", "unknown")
     if traffic.accesses:
         yield _by_access(traffic, report)
-        yield Section("to scale", (_bars(traffic, report),), key="scale")
+    if (bars := argument_bars(report)) is not None:
+        yield Section("by argument", (bars,), key="scale")
     yield from _floor(report)
     if traffic.wave_read_bytes is not None and traffic.read_bytes:
         wave = Terms(report).wave
@@ -285,33 +282,6 @@ def _name(access: Access, stage: str) -> Text:
     """Return "softmax.py:50 load input_ptr"."""
     place = nearest(access.source, stage, access.line)
     return text(Run(str(place), place=place), f" {access.label} ", Run(access.argument, "code"))
-
-
-def _bars(traffic: Traffic, report: Report) -> Table:
-    """Bytes of each access to scale: in sectors, as requested, distinct."""
-    nvidia = report.target is not None and report.target.vendor == "nvidia"
-    most = max((_in_sectors(each) or each.bytes for each in traffic.accesses), default=0) or 1
-    rows: list[Cells] = []
-    for access in traffic.accesses:
-        sectors = _in_sectors(access) if nvidia else None
-        wide = sectors is not None and sectors >= MANY_SECTORS * access.bytes
-        bars: list[tuple[str, int | None, Tone]] = [
-            ("in sectors", sectors or None, "warn" if wide else "neutral"),
-            ("requested", access.bytes, "neutral"),
-            ("distinct", access.distinct_bytes, "good"),
-        ]
-        name: Text = _name(access, traffic_stage(report))
-        for kind, amount, tone in bars:
-            if amount is not None:
-                share = min(amount / most, 1.0)
-                rows.append([name, Run(kind, "dim"), short_size(amount), Bar(share, tone)])
-                name = ()
-    columns = (Column("access"), Column(), Column("bytes", numbers=True), Column())
-    return table(columns, rows, "bytes by access")
-
-
-def _in_sectors(access: Access) -> int | None:
-    return None if access.sectors is None else access.sectors * _SECTOR
 
 
 def _operations(traffic: Traffic, terms: Terms) -> Iterator[Phrases]:

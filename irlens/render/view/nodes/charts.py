@@ -14,7 +14,7 @@ MARK_SIGNS: dict[Mark, str] = {"fastest": "★", "as fast": "≈"}
 #: What the colour of a mark stands for. A bound of a time is its own kind; the others are of bytes.
 KindKey: TypeAlias = Literal[
     "dram", "l2", "l1", "shared", "tensor", "fma", "alu", "xu", "issue", "latency", "launch",
-    "distinct", "again", "written", "plain",
+    "distinct", "again", "written", "beside", "plain",
 ]  # fmt: skip
 
 
