@@ -9,6 +9,7 @@ from irlens.analyze import cfg
 from irlens.analyze.cfg import Cfg
 from irlens.analyze.facts import Provenance
 from irlens.analyze.global_accesses import Assembly
+from irlens.analyze.graph import find_loops
 from irlens.analyze.stage_modules import stage_module
 from irlens.isa import mlir, ptx
 from irlens.isa.dialect import Named, kernel_named
@@ -186,15 +187,21 @@ def _why_not_whole(module: mlir.Module) -> str:
 
 
 def _has_branch_loops(module: mlir.Module) -> bool:
-    """Whether a block of a function branches back, as loops do once they are lowered."""
+    """Whether branches of a function lead back, as loops do once they are lowered."""
     for function in module.named("tt.func"):
         for region in function.regions:
             at = {block.label: number for number, block in enumerate(region.blocks)}
-            for number, block in enumerate(region.blocks):
-                ends = (module.operations[index] for index in block.operations[-1:])
-                targets = [at[word] for end in ends for word in end.words if word in at]
-                if any(target <= number for target in targets):
-                    return True
+            successors = [
+                [
+                    at[word]
+                    for index in block.operations[-1:]
+                    for word in module.operations[index].words
+                    if word in at
+                ]
+                for block in region.blocks
+            ]
+            if find_loops(successors).loops:
+                return True
     return False
 
 

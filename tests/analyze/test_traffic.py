@@ -387,3 +387,36 @@ def test_a_pointer_to_booleans_is_cast_to_one_to_bytes() -> None:
         ("b", 3),
         ("b", 1),
     ]
+
+
+CHOICE = """
+module {
+  tt.func public @k(%x: !tt.ptr<f32>, %y: !tt.ptr<f32>, %z: !tt.ptr<f32>, %n: i32) {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %c2 = arith.constant 2 : i32
+    %r = tt.make_range {end = 8 : i32, start = 0 : i32} : tensor<8xi32>
+    scf.for %i = %c0 to %n step %c1 : i32 {
+      %first = arith.cmpi eq, %i, %c1 : i32
+      %one = arith.select %first, %y, %x : !tt.ptr<f32>
+      %second = arith.cmpi sge, %i, %c2 : i32
+      %two = arith.select %second, %z, %one : !tt.ptr<f32>
+      %moved = tt.addptr %two, %i : !tt.ptr<f32>, i32
+      %s = tt.splat %moved : !tt.ptr<f32> -> tensor<8x!tt.ptr<f32>>
+      %p = tt.addptr %s, %r : tensor<8x!tt.ptr<f32>>, tensor<8xi32>
+      %v = tt.load %p : tensor<8x!tt.ptr<f32>>
+    }
+    tt.return
+  }
+}
+"""
+
+
+def test_a_pointer_is_chosen_among_arguments_in_each_iteration() -> None:
+    traffic = count(parse(CHOICE, stage="ttir"), {"n": 4}, (3, 1, 1))
+    assert not traffic.reason
+    found = {each.argument: (each.bytes, each.distinct_bytes) for each in traffic.accesses}
+    # x in iteration 0, y in 1, z from 2 on: there the eight elements lie one apart.
+    assert found == {"x": (96, 32), "y": (96, 32), "z": (192, 36)}
+    only = count(parse(CHOICE, stage="ttir"), {"n": 1}, (3, 1, 1))
+    assert [each.argument for each in only.accesses] == ["x"]

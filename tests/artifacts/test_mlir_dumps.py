@@ -147,3 +147,14 @@ def test_a_function_without_its_module_is_read(tmp_path: Path) -> None:
         None,
         "the size of a buffer's layout is not known exactly",
     )
+
+
+def test_a_block_may_stand_before_one_that_leads_to_it(tmp_path: Path) -> None:
+    """Two early returns share one."""
+    path = tmp_path / "k.ttgir"
+    path.write_text(
+        "module {\n  tt.func public @k(%a: i1) {\n    cf.cond_br %a, ^bb1, ^bb2\n  ^bb1:\n"
+        "    tt.return\n  ^bb2:\n    cf.cond_br %a, ^bb1, ^bb3\n  ^bb3:\n    tt.return\n  }\n}\n"
+    )
+    (capture,) = load(path)
+    assert "loads" not in inspect(capture).unknown

@@ -223,5 +223,8 @@ def _cta_cycles(code: Code, followed: Sequence[Sequence[WarpPath]], timeline: Ti
 def _uncertain(followed: Sequence[Sequence[WarpPath]], transfers: Transfers) -> str:
     reasons = [transfers.uncertain] if transfers.uncertain else []
     if any(each.path.skipped for cta in followed for each in cta):
-        reasons.append("a branch on data is taken to skip what it can but for loops")
+        reasons.append(
+            "a branch on data is taken to skip what it can but for loops, "
+            "and a compare-and-swap to succeed"
+        )
     return "; ".join(reasons)

@@ -6,7 +6,13 @@ from types import MappingProxyType
 import msgspec
 
 from irlens.analyze.sass_cfg import SassCfg
-from irlens.analyze.time.local_words import LocalWords, as_step, find_local_words, word_access
+from irlens.analyze.time.local_words import (
+    REGISTERS,
+    LocalWords,
+    as_step,
+    find_local_words,
+    word_access,
+)
 from irlens.analyze.time.operands import Launch, State, Step
 from irlens.analyze.time.semantics import compile_step, written
 from irlens.isa.dialect import Access
@@ -86,6 +92,14 @@ class DataFlow:
             tuple(tuple(index for index in block.indices if index in wanted) for block in blocks),
             special,
         )
+
+    def initial_state(self) -> State:
+        """Return the state of a thread that begins.
+
+        Registers hold anything, and no path depends on what: ptxas keeps several conditions in the
+        bits of one register, which it sets one by one.
+        """
+        return [0] * REGISTERS + [None] * (self.local.size - REGISTERS)
 
     def step(self, index: int, launch: Launch) -> Step:
         """Return what an instruction does to a state: what is not understood makes it unknown."""

@@ -10,8 +10,9 @@ import msgspec
 
 from irlens.analyze.graph import find_loops
 from irlens.analyze.sass_cfg import SassCfg
+from irlens.analyze.time import units
 from irlens.analyze.time.dataflow import DataFlow, UnknownPathError
-from irlens.analyze.time.operands import Launch, State, Step, position
+from irlens.analyze.time.operands import Launch, Step, position
 from irlens.analyze.time.semantics.predicates import reduces_argument
 from irlens.isa.sass import Instruction, Section
 
@@ -32,7 +33,7 @@ class Path(msgspec.Struct, frozen=True):
     Attributes:
         segments: In the order in which they run.
         skipped: Blocks with a branch on data, which is taken to skip what it can, but to go the
-            longer way where that is a loop.
+            longer way where that is a loop, and not to repeat a compare-and-swap.
     """
 
     segments: tuple[Segment, ...]
@@ -116,7 +117,7 @@ class _Walk:
     def __init__(self, machine: Machine, launch: Launch) -> None:
         self.machine = machine
         self.section, self.flow = machine.section, machine.flow
-        self.state: State = [None] * machine.data.local.size
+        self.state = machine.data.initial_state()
         self.steps: list[list[Step]] = [
             [machine.data.step(index, launch) for index in block]
             for block in machine.slice.by_block
@@ -240,6 +241,9 @@ class _Walk:
             UnknownPathError: It leads back, or out of a loop.
         """
         forest = self.machine._forest
+        if target is not None and following is not None and self._retries(block, target):
+            self.skipped.add(block)
+            return following
         if target is None or following is None or target <= block:
             raise UnknownPathError(_data_dependent(last))
         if forest.innermost[target] != forest.innermost[following]:
@@ -251,6 +255,19 @@ class _Walk:
             # Most of the work may be in the loop: most programs go the longer way.
             return max(target, following, key=self.machine.reached)
         return target
+
+    def _retries(self, block: int, target: int) -> bool:
+        """Whether a branch leads back to a compare-and-swap and to no other access of memory.
+
+        Atomics on types that the hardware cannot add are such loops, and so are locks. The first
+        try succeeds where no other thread is at the same word at the same time.
+        """
+        if target > block:
+            return False
+        indices = range(self.flow.blocks[target].start, self.flow.blocks[block].stop)
+        around = [self.section.instructions[index] for index in indices]
+        accesses = [e for e in around if e.opcode in units.GLOBAL_LOADS | units.GLOBAL_STORES]
+        return bool(accesses) and all("CAS" in each.modifiers for each in accesses)
 
 
 def _data_dependent(last: Instruction) -> str:

@@ -7,6 +7,7 @@ import numpy as np
 
 from irlens.analyze.traffic.values import (
     Array,
+    Choice,
     Integer,
     Mask,
     Pointer,
@@ -18,10 +19,12 @@ from irlens.analyze.traffic.values import (
     integer,
     mapped,
     materialize,
+    merged,
     multiply,
     negate,
     negative,
     separated,
+    taken,
     truth,
     wrapped,
 )
@@ -182,12 +185,24 @@ def _select(_operation: Operation, operands: Sequence[Value]) -> Value | None:
         return None
     numbers = _integers((left, right))
     if numbers is None:
-        return None
+        return _chosen_pointer(truth(condition), left, right)
     chosen, one, other = truth(condition), materialize(numbers[0]), materialize(numbers[1])
     rank = max(one.ndim, chosen.ndim)
     chosen = chosen.reshape(chosen.shape + (1,) * (rank - chosen.ndim))
     check_size(chosen, one, other)
     return integer(np.where(chosen, one, other))
+
+
+def _chosen_pointer(held: Array, left: Value, right: Value) -> Value | None:
+    """Return one of two scalar pointers, which may be into different arguments."""
+    if held.ndim > 1 or not isinstance(left, Pointer | Choice):
+        return None
+    if held.size == 1:
+        return left if held[0] else right
+    rows = np.flatnonzero(held), np.flatnonzero(~held)
+    return merged(
+        held.size, [(at, taken(each, at)) for at, each in zip(rows, (left, right), strict=True)]
+    )
 
 
 def _widen(operation: Operation, operands: Sequence[Value]) -> Value | None:
@@ -257,11 +272,15 @@ def _same(_operation: Operation, operands: Sequence[Value]) -> Value | None:
 
 def _cast(_operation: Operation, operands: Sequence[Value]) -> Value | None:
     """Return a pointer whose elements have another type; its offset is in bytes."""
-    return operands[0] if isinstance(operands[0], Pointer) else None
+    return operands[0] if isinstance(operands[0], Pointer | Choice) else None
 
 
 def _offset(operation: Operation, operands: Sequence[Value]) -> Value | None:
     pointer, number = operands
+    if isinstance(pointer, Choice):
+        found = [_offset(operation, (each, number)) for each in pointer.pointers]
+        pointers = tuple(each for each in found if isinstance(each, Pointer))
+        return Choice(pointer.which, pointers) if len(pointers) == len(found) else None
     if not isinstance(pointer, Pointer) or not isinstance(number, Integer):
         return None
     _, element = element_of(operation.operand_types[0])

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import cast
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from irlens.analyze.traffic.frames import (
 from irlens.analyze.traffic.launch import Launch
 from irlens.analyze.traffic.values import (
     Array,
+    Choice,
     Integer,
     Pointer,
     Unknown,
@@ -194,6 +196,19 @@ class Evaluation:
         return integer(numbers if max(grid[axis + 1 :], default=1) == 1 else numbers % grid[axis])
 
     def _access(self, operation: Operation, operands: list[Value], frame: Frame) -> None:
+        at = next((n for n, each in enumerate(operands) if isinstance(each, Choice)), None)
+        if at is None:
+            define_all(operation, self._accessed(operation, operands, frame.programs), frame)
+            return
+        parts = []
+        for rows, pointer in cast(Choice, operands[at]).groups(frame.size):
+            some = [taken(each, rows) for each in operands]
+            some[at] = pointer
+            parts.append((rows, self._accessed(operation, some, frame.programs[rows])))
+        define_all(operation, merged(frame.size, parts), frame)
+
+    def _accessed(self, operation: Operation, operands: list[Value], programs: Array) -> Value:
+        """Visit an access by some programs, and return what it yields."""
         assuming = self._launch.assuming
         reference = accesses.reference(operation, operands)
         if isinstance(reference, Unknown) and assuming:
@@ -206,11 +221,9 @@ class Evaluation:
             read: Value = reference
         else:
             if self._recording:
-                self._visit(operation, reference, frame.programs)
+                self._visit(operation, reference, programs)
             read = self._loaded(operation, operands, reference)
-        if isinstance(read, Unknown):
-            read = Unknown(str(placed(operation, read.reason)))
-        define_all(operation, read, frame)
+        return Unknown(str(placed(operation, read.reason))) if isinstance(read, Unknown) else read
 
     def _loaded(
         self, operation: Operation, operands: Sequence[Value], reference: accesses.Reference

@@ -6,7 +6,7 @@ that a value does not vary on its extent is 1. An integer is a sum of such array
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from typing import Any, TypeAlias
 
@@ -48,6 +48,26 @@ class Pointer(msgspec.Struct, frozen=True):
     offset: Integer
 
 
+class Choice(msgspec.Struct, frozen=True):
+    """One of several pointers in each instance of a block.
+
+    Attributes:
+        which: Index of each instance's pointer, or of all.
+        pointers: Pointers into different arguments.
+    """
+
+    which: Array
+    pointers: tuple[Pointer, ...]
+
+    def groups(self, size: int) -> Iterator[tuple[Array, Pointer]]:
+        """Yield the instances that each pointer is for, and what it is in them."""
+        which = np.broadcast_to(self.which, (size,))
+        for number, pointer in enumerate(self.pointers):
+            rows = np.flatnonzero(which == number)
+            if rows.size:
+                yield rows, Pointer(pointer.argument, taken_integer(pointer.offset, rows))
+
+
 class Negative(msgspec.Struct, frozen=True):
     """The comparison ``difference < 0``, which is not computed for every element."""
 
@@ -75,7 +95,7 @@ class BlockPointer(msgspec.Struct, frozen=True):
     offsets: tuple[Integer, ...]
 
 
-Value: TypeAlias = Unknown | Integer | Pointer | Mask | Descriptor | BlockPointer
+Value: TypeAlias = Unknown | Integer | Pointer | Choice | Mask | Descriptor | BlockPointer
 
 
 def axes_of(array: Array) -> Axes:
@@ -254,6 +274,10 @@ def mapped(value: Value, function: Callable[[Array], Array]) -> Value:
         return _mapped_integer(value, function)
     if isinstance(value, Pointer):
         return Pointer(value.argument, _mapped_integer(value.offset, function))
+    if isinstance(value, Choice):
+        moved = [_mapped_integer(each.offset, function) for each in value.pointers]
+        arguments = [each.argument for each in value.pointers]
+        return Choice(value.which, tuple(map(Pointer, arguments, moved)))
     if isinstance(value, Mask):
         return Mask(tuple(_mapped_factor(each, function) for each in value.factors))
     if isinstance(value, Descriptor):
@@ -286,7 +310,15 @@ def _mapped_factor(
 
 def taken(value: Value, rows: Array) -> Value:
     """Return a value for some instances, by their rows; a row may be taken several times."""
-    return mapped(value, lambda term: term if term.shape[0] == 1 else term[rows])
+    chosen = mapped(value, lambda term: term if term.shape[0] == 1 else term[rows])
+    if not isinstance(chosen, Choice) or chosen.which.size == 1:
+        return chosen
+    return Choice(chosen.which[rows], chosen.pointers)
+
+
+def taken_integer(value: Integer, rows: Array) -> Integer:
+    """Return an integer for some instances, by their rows."""
+    return _mapped_integer(value, lambda term: term if term.shape[0] == 1 else term[rows])
 
 
 def merged(size: int, parts: Sequence[tuple[Array, Value]]) -> Value:
@@ -309,14 +341,30 @@ def merged(size: int, parts: Sequence[tuple[Array, Value]]) -> Value:
     integers = [value for _, value in parts if isinstance(value, Integer)]
     if len(integers) == len(parts):
         return _merged_integers(size, rows, integers)
-    pointers = [value for _, value in parts if isinstance(value, Pointer)]
-    if len(pointers) == len(parts) and len({each.argument for each in pointers}) == 1:
-        offsets = [each.offset for each in pointers]
-        return Pointer(pointers[0].argument, _merged_integers(size, rows, offsets))
+    pointers = [(at, each) for at, each in parts if isinstance(each, Pointer | Choice)]
+    if len(pointers) == len(parts):
+        return _merged_pointers(size, pointers)
     masks = [truth(value) for _, value in parts if isinstance(value, Mask)]
     if len(masks) == len(parts):
         return Mask((_scattered(size, rows, masks, np.dtype(bool)),))
     return Unknown("it differs between programs")
+
+
+def _merged_pointers(size: int, parts: Sequence[tuple[Array, Pointer | Choice]]) -> Value:
+    groups: dict[str, list[tuple[Array, Integer]]] = {}
+    for rows, value in parts:
+        every = np.arange(rows.size)
+        within = value.groups(rows.size) if isinstance(value, Choice) else [(every, value)]
+        for at, pointer in within:
+            groups.setdefault(pointer.argument, []).append((rows[at], pointer.offset))
+    which = np.zeros(size, np.int64)
+    pointers = []
+    for number, (argument, found) in enumerate(groups.items()):
+        places = [rows for rows, _ in found]
+        which[np.concatenate(places)] = number
+        offset = _merged_integers(size, places, [each for _, each in found])
+        pointers.append(Pointer(argument, offset))
+    return pointers[0] if len(pointers) == 1 else Choice(which, tuple(pointers))
 
 
 def _merged_integers(size: int, rows: list[Array], parts: list[Integer]) -> Integer:

@@ -216,3 +216,46 @@ def test_sampled_programs_stand_for_all(grid: tuple[int, int, int]) -> None:
     if grid[0] == 8192:
         inner = sum(each[0] % 64 for each in programs) / 16
         assert inner == pytest.approx(31.5, rel=0.1)
+
+
+def test_conditions_in_the_bits_of_one_register_are_known() -> None:
+    """ptxas sets them one by one, and never the whole register."""
+    text = LOOP.replace(
+        "        /*0010*/                   MOV R0, RZ ;\n",
+        "        /*0010*/                   LOP3.LUT R9, R9, 0xfffffffe, RZ, 0xc0, !PT ;\n"
+        "        /*0011*/                   ISETP.GE.AND P1, PT, RZ, UR4, PT ;\n"
+        "        /*0012*/               @P1 LOP3.LUT R9, R9, 0x1, RZ, 0xfc, !PT ;\n"
+        "        /*0013*/                   MOV R0, RZ ;\n"
+        "        /*0014*/                   LOP3.LUT P1, RZ, R9, 0x1, RZ, 0xc0, !PT ;\n"
+        "        /*001c*/               @P1 BRA `(.L_x_1) ;\n",
+    ).replace("        /*0060*/ ", ".L_x_1:\n        /*0060*/ ")
+    assert machine(text).follow(Launch({0x210: 0}, {})).counts() == {0: 1, 2: 1}
+    assert machine(text).follow(Launch({0x210: 6}, {})).counts() == {0: 1, 1: 2, 2: 1}
+
+
+SWAP = """
+.section .text.k,"ax",@progbits
+k:
+.text.k:
+        /*0000*/                   LDG.E R11, desc[UR16][R6.64] ;
+.L_x_0:
+        /*0010*/                   HADD2.BF16_V2 R24, R11, R10.H0_H0 ;
+        /*0020*/                   ATOMG.E.CAS.STRONG.GPU PT, R24, [R6], R11, R24 ;
+        /*0030*/                   ISETP.NE.U32.AND P1, PT, R24, R11, PT ;
+        /*0040*/                   MOV R11, R24 ;
+        /*0050*/               @P1 BRA `(.L_x_0) ;
+        /*0060*/                   EXIT ;
+"""
+
+
+def test_a_compare_and_swap_is_taken_to_succeed() -> None:
+    """An atomic addition of bf16 is a loop around one."""
+    path = machine(SWAP).follow(Launch({}, {}))
+    assert path.counts() == {0: 1, 1: 1, 2: 1}
+    assert path.skipped == {1}
+
+
+def test_a_loop_that_also_loads_is_no_retry() -> None:
+    text = SWAP.replace("HADD2.BF16_V2 R24, R11, R10.H0_H0", "LDG.E R24, desc[UR16][R6.64]")
+    with pytest.raises(UnknownPathError, match=r"BRA at 0x0050\) depends on data"):
+        machine(text).follow(Launch({}, {}))
