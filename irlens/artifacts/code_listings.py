@@ -2,8 +2,9 @@
 
 nvdisasm reads the bytes of code sections, one behind the other, without the files around them. It
 prints the address that a branch leads to, where it prints a label if it reads the file. The
-listings have labels again: they differ from those of ``tools.disassemble`` in the names of labels,
-and lack the source lines.
+listings have labels again, and the source lines of ``line_tables``: they differ from those of
+``tools.disassemble`` in the names of labels. Where two rows of a line table in a row have the same
+line, inlined at different calls, nvdisasm goes on with the first call.
 """
 
 import re
@@ -15,8 +16,9 @@ from pathlib import Path
 
 import msgspec
 
-from irlens.artifacts import elf, tools
+from irlens.artifacts import elf, line_tables, tools
 from irlens.artifacts.identify import cubin_arch
+from irlens.artifacts.line_tables import Line
 from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError, ToolError
 
@@ -71,11 +73,13 @@ class _Section(msgspec.Struct, frozen=True):
         name: Without ".text.".
         code: Its bytes.
         functions: Names of the functions in it, by offset.
+        lines: The lines that begin at an offset.
     """
 
     name: str
     code: bytes
     functions: Mapping[int, str]
+    lines: Mapping[int, tuple[Line, ...]]
 
 
 def list_code(cubins: Sequence[bytes]) -> dict[bytes, str | None]:
@@ -118,6 +122,7 @@ def _linked_sections(file: elf.Elf) -> list[_Section]:
     for symbol in file.symbols():
         if symbol.kind == elf.STT_FUNC:
             functions[symbol.section][symbol.value] = symbol.name
+    lines = line_tables.read(file)
     sections = []
     for number, section in enumerate(file.sections):
         if section.name.startswith(_RELOCATIONS) and section.size:
@@ -126,7 +131,8 @@ def _linked_sections(file: elf.Elf) -> list[_Section]:
             code, names = file.content(section), functions[number]
             if len(code) % _SIZE or not all(map(_NAME.fullmatch, (section.name, *names.values()))):
                 return []
-            sections.append(_Section(section.name.removeprefix(_CODE), code, names))
+            name = section.name.removeprefix(_CODE)
+            sections.append(_Section(name, code, names, lines.get(number, {})))
     return sections
 
 
@@ -174,8 +180,18 @@ def _write(sections: Sequence[_Section], instructions: Sequence[str], begin: int
                 listing.append(f"{labels[offset]}:\n")
             if branch is not None and target is not None:
                 line = f"{branch['before']}`({labels[target]}){branch['after']}"
+            for each in section.lines.get(offset, ()):
+                listing += _comments(each)
             listing.append(f"        /*{offset:04x}*/{line}\n")
         if len(section.code) in labels:
             listing.append(f"{labels[len(section.code)]}:\n")
         begin = end
     return "".join(listing)
+
+
+def _comments(line: Line) -> Iterator[str]:
+    """Yield a line, and the calls that it was inlined at, as nvdisasm writes them."""
+    for frame in line.frames():
+        around = frame.inlined_at
+        call = f' inlined at "{around.file}", line {around.line}' if around is not None else ""
+        yield f'\t//## File "{frame.file}", line {frame.line}{call}\n'

@@ -67,7 +67,7 @@ def parse(
         capture: The capture.
         provenance: Receives which stages hold no kernel of the capture's name.
         sass: Whether to disassemble the cubin too.
-        listings: Serve what needs the machine code later, and no source lines.
+        listings: Serve what needs the machine code later.
 
     Raises:
         ArtifactError: An artifact is broken.
@@ -121,20 +121,13 @@ def _left_out(module: ptx.PtxModule, kernel: ptx.Function | None) -> int:
 def machine_code(capture: Capture, parsed: Parsed, provenance: Provenance) -> "sass.Section | None":
     """Return a kernel's machine code, disassembled now if it has not been; ``None`` without any.
 
-    It may lack source lines.
-
     Raises:
         ArtifactError: The cubin is broken.
         ToolError: The disassembler is missing or failed.
     """
     if parsed.sass is not None or "cubin" not in capture.stages:
         return parsed.sass
-    listing = parsed.listings.of(capture.stages["cubin"].read()) if parsed.listings else None
-    if listing is not None:
-        from irlens.isa import sass
-
-        return _select(sass.parse(listing).sections, "sass", capture, provenance)
-    return _disassemble(capture, parsed.ptx, provenance)
+    return _disassemble(capture, parsed.ptx, provenance, parsed.listings)
 
 
 def _mlir(capture: Capture, name: str, provenance: Provenance) -> mlir.Module | None:
@@ -206,13 +199,18 @@ def _has_branch_loops(module: mlir.Module) -> bool:
 
 
 def _disassemble(
-    capture: Capture, ptx_kernel: ptx.Function | None, provenance: Provenance
+    capture: Capture,
+    ptx_kernel: ptx.Function | None,
+    provenance: Provenance,
+    listings: "CodeListings | None" = None,
 ) -> "sass.Section | None":
     from irlens.analyze import sass_origin
     from irlens.artifacts.tools import disassemble
     from irlens.isa import sass
 
-    sections = sass.parse(disassemble(capture.stages["cubin"].read())).sections
+    cubin = capture.stages["cubin"].read()
+    listing = listings.of(cubin) if listings is not None else None
+    sections = sass.parse(listing or disassemble(cubin)).sections
     section = _select(sections, "sass", capture, provenance)
     original = sass_origin.lines_of([ptx_kernel] if ptx_kernel is not None else ())
     return sass_origin.trace(section, original) if section is not None else None

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from irlens import report
 from irlens.artifacts import code_listings, store, tools
 from irlens.artifacts.code_listings import CodeListings, list_code
 from irlens.artifacts.load import load
@@ -54,7 +55,7 @@ def test_a_listing_says_what_nvdisasm_says_of_the_file() -> None:
     listings = list_code(cubins)
     alone = [cubin for cubin, listing in listings.items() if listing is None]
     assert len(alone) < len(cubins) / 20
-    count = 0
+    count = other_calls = 0
     for cubin, listing in listings.items():
         whole = tools.disassemble(cubin)
         if listing is None:
@@ -66,7 +67,12 @@ def test_a_listing_says_what_nvdisasm_says_of_the_file() -> None:
             assert (one.name, one.functions) == (other.name, other.functions)
             assert instructions(one) == instructions(other)
             count += len(one.instructions)
+            for mine, its in zip(one.instructions, other.instructions, strict=True):
+                assert mine.ptx_line == its.ptx_line
+                assert mine.locations[:1] == its.locations[:1]
+                other_calls += mine.locations != its.locations
     assert count > 10_000
+    assert other_calls < count / 10_000  # where nvdisasm goes on with an earlier call
 
 
 def capture(name: str) -> Capture:
@@ -143,7 +149,7 @@ def test_a_listing_that_misses_instructions_is_none(
 
 
 def section(*code: str, functions: dict[int, str] | None = None) -> str | None:
-    body = code_listings._Section("k", bytes(16 * len(code)), functions or {})
+    body = code_listings._Section("k", bytes(16 * len(code)), functions or {}, {})
     lines = [f"                   {each} ;" for each in code]
     return code_listings._write([body], ["padding", *lines], 16)
 
@@ -168,3 +174,14 @@ def test_what_is_no_cubin_is_left_alone() -> None:
     whole = cubin_of(nvidia_samples()[0])
     for damaged in (b"", b"\x7fELF", whole[: len(whole) // 2]):
         assert list_code([damaged]) == {damaged: None}
+
+
+def test_reports_are_the_same_with_code_that_is_listed_together() -> None:
+    captures = nvidia_samples()
+    listings = CodeListings(captures)
+    timed = 0
+    for each in captures:
+        together = report.inspect(each, listings=listings)
+        assert together == report.inspect(each)
+        timed += together.time is not None
+    assert timed > 3
