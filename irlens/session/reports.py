@@ -59,13 +59,17 @@ def needs_machine_code(inspected: "Report | Inspection") -> bool:
     return uses_local_memory and inspected.spills is None
 
 
-def complete_report(capture: Capture) -> "Report":
+def complete_report(capture: Capture, listings: "CodeListings | None" = None) -> "Report":
     """Return a capture's report with all of its findings; few captures need machine code for it.
+
+    Args:
+        capture: Any capture.
+        listings: Of captures whose reports are made together, this one's among them.
 
     Raises:
         ArtifactError: An artifact is broken or gone.
     """
-    report = report_of(capture)
+    report = report_of(capture, listings=listings)
     return report_of(capture, sass=None) if needs_machine_code(report) else report
 
 

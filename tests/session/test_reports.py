@@ -12,7 +12,7 @@ from irlens.compiler import Request, capture_entries
 from irlens.model.capture import Capture
 from irlens.session.entries import read_entry, recall_entries
 from irlens.session.reports import recall, report_of
-from irlens.session.scan.entries import REPORT, read_rows
+from irlens.session.scan.entries import REPORT, Wanted, read_rows
 
 KERNEL = Path(__file__).parents[1] / "data" / "findings" / "tile_sum.py"
 
@@ -37,8 +37,10 @@ def test_lists_and_scans_count_what_inspect_counts(
     monkeypatch.setenv(store.ROOT_VARIABLE, str(tmp_path))
     entry = read_entry("key", capture, "")
     ((_, recalled),) = recall_entries([("key", capture, "")])
-    (row,) = read_rows(spilling, ("findings", "severities")).rows
-    (full,) = read_rows(spilling, ("findings", REPORT)).rows
+    (read,) = read_rows([Wanted(spilling, ("findings", "severities"))])
+    (row,) = read.rows
+    (read,) = read_rows([Wanted(spilling, ("findings", REPORT))])
+    (full,) = read.rows
     inspected = report_of(capture, sass=None).findings
     assert "IRL106" in [each.code for each in inspected]
     assert entry.findings == Counter(each.severity for each in inspected)

@@ -12,7 +12,7 @@ from irlens.artifacts.entries import Broken
 from irlens.model.errors import IrlensError
 from irlens.model.report import Report
 from irlens.model.scan import ScanValue
-from irlens.session.scan.entries import REPORT, EntryRows, read_rows
+from irlens.session.scan.entries import REPORT, EntryRows, Wanted, read_rows
 from irlens.sweep.workers import WorkerPool
 from irlens.version import VERSION
 
@@ -39,15 +39,13 @@ class _Answer(msgspec.Struct, frozen=True):
     error: str = ""
 
 
-def submit(
-    pool: WorkerPool, entries: Sequence[tuple[Path, tuple[str, ...]]]
-) -> Callable[[], list[EntryRows]]:
+def submit(pool: WorkerPool, entries: Sequence[Wanted]) -> Callable[[], list[EntryRows]]:
     """Have entries read; return the function that waits for their rows.
 
     That function raises ``IrlensError`` if the cluster is lost, has another irlens or does not see
     the directories.
     """
-    named = [(str(directory.absolute()), keys) for directory, keys in entries]
+    named = [(str(each.directory.absolute()), each.keys) for each in entries]
     future = pool.submit(_read, msgspec.msgpack.encode(_Task(VERSION, named)))
 
     @cache
@@ -85,11 +83,11 @@ def _read(task: bytes) -> bytes:
     missing = next((path for path, _ in wanted.entries if not Path(path).is_dir()), None)
     if missing is not None:
         return msgspec.msgpack.encode(_Answer(error=f"the cluster does not see {missing}"))
-    return msgspec.msgpack.encode(_Answer([_entry(Path(p), keys) for p, keys in wanted.entries]))
+    read = read_rows([Wanted(Path(path), keys) for path, keys in wanted.entries])
+    return msgspec.msgpack.encode(_Answer([_entry(each) for each in read]))
 
 
-def _entry(directory: Path, keys: Sequence[str]) -> _Entry:
-    read = read_rows(directory, keys)
+def _entry(read: EntryRows) -> _Entry:
     named = [str(row[REPORT]) for row in read.rows if REPORT in row]
     reports = {key: report_cache.recall(key) for key in named}
     return _Entry(

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -12,6 +13,9 @@ from irlens.model.errors import ArtifactError
 from irlens.model.scan import ScanValue
 from irlens.session.reports import complete_report, needs_machine_code, report_of
 from irlens.session.scan.columns import FINDINGS, read_values
+
+if TYPE_CHECKING:
+    from irlens.artifacts.code_listings import CodeListings
 
 #: The key of a full report in the cache of reports.
 REPORT = "report"
@@ -24,41 +28,66 @@ class EntryRows(msgspec.Struct, frozen=True):
     broken: list[Broken]
 
 
-def read_rows(directory: Path, keys: Sequence[str], listing: Listing | None = None) -> EntryRows:
-    """Return the values of the captures in one directory; nothing else is read or computed.
+class Wanted(msgspec.Struct, frozen=True):
+    """An entry to read, and the values of its captures that are needed.
 
-    Args:
-        directory: An entry.
+    Attributes:
+        directory: Its directory.
         keys: The keys of the values; with ``REPORT`` among them, full reports are made and cached.
-        listing: The directory's files, if they are already listed.
+        listing: Its files, if they are already listed.
     """
+
+    directory: Path
+    keys: tuple[str, ...]
+    listing: Listing | None = None
+
+
+def read_rows(entries: Sequence[Wanted]) -> list[EntryRows]:
+    """Return the values of the captures of each entry; nothing else is read or computed.
+
+    The machine code of all of them is disassembled together where the values need any.
+    """
+    from irlens.artifacts.code_listings import CodeListings
+
+    captures = [_captures(each) for each in entries]
+    listings = CodeListings(c for some in captures for c in some if isinstance(c, Capture))
+    return [_read(each, some, listings) for each, some in zip(entries, captures, strict=True)]
+
+
+def _captures(entry: Wanted) -> list[Capture | Broken]:
+    try:
+        files = list_files(entry.directory) if entry.listing is None else entry.listing
+    except OSError as error:  # deleted meanwhile
+        return [Broken(entry.directory, f"cannot be read: {error.strerror}")]
+    return list(read_entry(entry.directory, files))
+
+
+def _read(
+    entry: Wanted, captures: Sequence[Capture | Broken], listings: "CodeListings"
+) -> EntryRows:
     rows: list[dict[str, ScanValue]] = []
     broken: list[Broken] = []
-    try:
-        listing = list_files(directory) if listing is None else listing
-    except OSError as error:  # deleted meanwhile
-        return EntryRows([], [Broken(directory, f"cannot be read: {error.strerror}")])
-    for capture in read_entry(directory, listing):
+    for capture in captures:
         if isinstance(capture, Broken):
             broken.append(capture)
             continue
         try:
-            rows.append(_row(capture, keys))
+            rows.append(_row(capture, entry.keys, listings))
         except ArtifactError as error:
-            broken.append(Broken(directory, error.message))
+            broken.append(Broken(entry.directory, error.message))
     return EntryRows(rows, broken)
 
 
-def _row(capture: Capture, keys: Sequence[str]) -> dict[str, ScanValue]:
+def _row(capture: Capture, keys: Sequence[str], listings: "CodeListings") -> dict[str, ScanValue]:
     if REPORT in keys:
-        report = complete_report(capture)
+        report = complete_report(capture, listings)
         sass = report.pressure.sass is not None
         row: dict[str, ScanValue] = {REPORT: report_cache.key(capture, sass=sass)}
         others = [key for key in keys if key != REPORT]
         return row | dict(read_values(capture, report, others))
     from irlens.report.inspection import Inspection
 
-    inspection = Inspection(capture)
+    inspection = Inspection(capture, listings=listings)
     if FINDINGS in keys and needs_machine_code(inspection):
         return dict(read_values(capture, report_of(capture, sass=None), keys))
     return dict(read_values(capture, inspection, keys))

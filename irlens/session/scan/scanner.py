@@ -23,7 +23,7 @@ from irlens.session.programs import is_recording, program_runs
 from irlens.session.reports import report_of
 from irlens.session.scan import columns as known
 from irlens.session.scan.columns import Column, is_cheap
-from irlens.session.scan.entries import REPORT, EntryRows, read_rows
+from irlens.session.scan.entries import REPORT, EntryRows, Wanted, read_rows
 from irlens.session.scan.selection import keys_of, matches, sort_rows
 from irlens.session.scan.summary import Summary
 from irlens.session.scan.workers import Reader
@@ -267,7 +267,7 @@ class Scanner:
         if len(read.rows) == len(found.known) and not has_changed(directory, found.signature):
             rows = [old | new for old, new in zip(found.known, read.rows, strict=True)]
             return EntryRows(rows, read.broken)
-        return read_rows(directory, self._request.keys)
+        return read_rows([Wanted(directory, self._request.keys)])[0]
 
     def _skip(self, broken: Broken) -> None:
         self.skipped += 1

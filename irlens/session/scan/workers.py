@@ -13,7 +13,7 @@ import msgspec
 from irlens.artifacts.entries import Listing
 from irlens.model.errors import IrlensError
 from irlens.session.background import start_worker
-from irlens.session.scan.entries import EntryRows, read_rows
+from irlens.session.scan.entries import REPORT, EntryRows, Wanted, read_rows
 
 if TYPE_CHECKING:
     from irlens.sweep.workers import WorkerPool
@@ -22,16 +22,21 @@ T = TypeVar("T")
 
 #: As many entries are read in this process first: starting workers takes as long.
 _FEW = 24
-#: Entries per task of a worker, and tasks per worker that wait or are done.
+#: Entries that are read together, and tasks per worker that wait or are done.
 _BATCH = 8
 _AHEAD = 4
 
 
 class _Batch:
-    """Entries that one task reads."""
+    """Entries that one task reads.
 
-    def __init__(self) -> None:
-        self.entries: list[tuple[Path, tuple[str, ...]]] = []
+    Args:
+        here: Whether this process reads them.
+    """
+
+    def __init__(self, *, here: bool) -> None:
+        self.here = here
+        self.entries: list[Wanted] = []
         #: Waits for the rows; ``None`` until a worker has the task.
         self.wait: Callable[[], list[EntryRows]] | None = None
 
@@ -58,7 +63,7 @@ class Reader(Generic[T]):
         self._pool: ProcessPoolExecutor | None = None
         self._number = 0
         self._queue: deque[_Waiting[T]] = deque()
-        self._batch = _Batch()
+        self._batch: _Batch | None = None
 
     def __enter__(self) -> "Reader[T]":
         return self
@@ -77,13 +82,15 @@ class Reader(Generic[T]):
     ) -> Iterator[tuple[T, EntryRows]]:
         """Put an entry in line to be read; yield what is ready and first in line."""
         self._number += 1
-        if self._cluster is None and (self._jobs == 1 or self._number <= _FEW):
-            self._queue.append(_Waiting(tag, read_rows(directory, keys, listing)))
+        here = self._cluster is None and (self._jobs == 1 or self._number <= _FEW)
+        if here and REPORT not in keys:
+            (rows,) = read_rows([Wanted(directory, tuple(keys), listing)])
+            self._queue.append(_Waiting(tag, rows))
         else:
-            at = len(self._batch.entries)
-            self._queue.append(_Waiting(tag, self._batch, at))
-            self._batch.entries.append((directory, tuple(keys)))
-            if at + 1 == _BATCH:
+            batch = self._batch = self._batch or _Batch(here=here)
+            self._queue.append(_Waiting(tag, batch, len(batch.entries)))
+            batch.entries.append(Wanted(directory, tuple(keys)))
+            if len(batch.entries) == _BATCH:
                 self._submit()
         yield from self._ready()
 
@@ -114,7 +121,12 @@ class Reader(Generic[T]):
 
     def _submit(self) -> Callable[[], list[EntryRows]]:
         """Have the last batch read, and return the function that waits for its rows."""
-        batch, self._batch = self._batch, _Batch()
+        batch, self._batch = self._batch, None
+        assert batch is not None
+        if batch.here:
+            rows = read_rows(batch.entries)
+            batch.wait = lambda: rows
+            return batch.wait
         if self._cluster is not None:
             from irlens.session.scan.cluster import submit
 
@@ -125,9 +137,5 @@ class Reader(Generic[T]):
             self._pool = ProcessPoolExecutor(
                 self._jobs, mp_context=get_context("fork"), initializer=start_worker
             )
-        batch.wait = self._pool.submit(_read, batch.entries).result
+        batch.wait = self._pool.submit(read_rows, batch.entries).result
         return batch.wait
-
-
-def _read(entries: Sequence[tuple[Path, Sequence[str]]]) -> list[EntryRows]:
-    return [read_rows(directory, keys) for directory, keys in entries]

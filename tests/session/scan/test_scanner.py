@@ -36,10 +36,11 @@ def cache(tmp_path: Path) -> Path:
 def read(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, tuple[str, ...]]]:
     """The entries that were read, with the keys of the values that were."""
     calls: list[tuple[str, tuple[str, ...]]] = []
+    original = entries.read_rows
 
-    def recorded(directory: Path, keys: Sequence[str], *args: object) -> entries.EntryRows:
-        calls.append((directory.name, tuple(keys)))
-        return entries.read_rows(directory, keys)
+    def recorded(wanted: Sequence[entries.Wanted]) -> list[entries.EntryRows]:
+        calls.extend((each.directory.name, each.keys) for each in wanted)
+        return original(wanted)
 
     for module in (workers, scanner):
         monkeypatch.setattr(module, "read_rows", recorded)
@@ -158,9 +159,9 @@ def test_values_read_later_belong_to_the_same_files(
     cubin = CAPTURES / "layer_norm-b200-3.7" / "layer_norm_kernel.cubin"
     original = entries.read_rows
 
-    def replaced(directory: Path, keys: Sequence[str], *args: object) -> entries.EntryRows:
+    def replaced(wanted: Sequence[entries.Wanted]) -> list[entries.EntryRows]:
         shutil.copy(cubin, cache)  # after the status was taken
-        return original(directory, keys)
+        return original(wanted)
 
     for module in (workers, scanner):
         monkeypatch.setattr(module, "read_rows", replaced)
