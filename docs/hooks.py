@@ -22,6 +22,14 @@ TOP_LEVEL = {
     "development/changelog.md": "CHANGELOG.md",
     "development/security.md": "SECURITY.md",
 }
+#: HTML reports of the gallery, by the page that shows them.
+GALLERY = {
+    "gallery/report.html": "samples/reports/softmax-h100.html",
+    "gallery/sweep.html": "samples/sweeps/matmul-h200.html",
+    "gallery/diff.html": "samples/comparisons/layer_norm-3.6-3.7.html",
+    "gallery/scan.html": "samples/scans/captures.html",
+    "gallery/ledger.html": "samples/ledgers/rms_norm.html",
+}
 _LINK = re.compile(r"(?<!!)\[(?P<text>[^\]]+)\]\((?P<target>[^)#\s]+)(?P<anchor>#[^)]*)?\)")
 _HEADING = re.compile(r"^(#+ )", re.MULTILINE)
 
@@ -37,6 +45,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     }
     for page, content in pages.items():
         files.append(File.generated(config, page, content=content))
+    for page, name in GALLERY.items():
+        files.append(File.generated(config, page, abs_src_path=str(ROOT / name)))
     return files
 
 

@@ -1,9 +1,12 @@
-"""Renew the pictures of the TUI in ``docs/images``, from the samples alone.
+"""Renew the pictures of the TUI and of HTML reports in ``docs/images``, from the samples alone.
 
 python docs/screenshots.py
 """
 
 import asyncio
+import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,6 +35,15 @@ PICTURES: dict[str, tuple[tuple[int, int], str, tuple[str, ...]]] = {
     "recompile": ((120, 30), "softmax-h100", ("r", "left", "left")),
 }
 
+#: Name of each picture of a page: the page below ``samples``, and the height that is shown.
+PAGES: dict[str, tuple[str, int]] = {
+    "gallery-report": ("reports/softmax-h100.html", 760),
+    "gallery-sweep": ("sweeps/matmul-h200.html", 760),
+    "gallery-diff": ("comparisons/layer_norm-3.6-3.7.html", 640),
+    "gallery-scan": ("scans/captures.html", 640),
+    "gallery-ledger": ("ledgers/rms_norm.html", 640),
+}
+_WIDTH = 1000
 
 #: Hours since each sample was captured, as far as the pictures are concerned.
 _AGE = 2.5
@@ -75,9 +87,27 @@ async def _when_still(pilot: Pilot[None], name: str) -> str:
     return picture
 
 
+def photograph(chromium: str, name: str) -> None:
+    """Take a picture of the top of a page."""
+    page, height = PAGES[name]
+    subprocess.run(
+        [
+            chromium, "--headless", "--no-sandbox", "--hide-scrollbars", "--disable-gpu",
+            f"--window-size={_WIDTH},{height}", f"--screenshot={IMAGES / name}.png",
+            (ROOT / "samples" / page).as_uri(),
+        ],
+        check=True, capture_output=True,
+    )  # fmt: skip
+
+
 def main() -> None:
     """Take them all."""
     IMAGES.mkdir(parents=True, exist_ok=True)
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        sys.exit("chromium is needed for the pictures of pages")
+    for name in PAGES:
+        photograph(chromium, name)
     for name in PICTURES:
         asyncio.run(take(name))
 
