@@ -51,12 +51,17 @@ def folder_of(page: str) -> Iterator[Path]:
 
 
 def run(arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run an irlens command as the page's reader does."""
+    """Run an irlens command as the page's reader does.
+
+    The output of ``record`` is the program's, and irlens's own answer goes to stderr: both are
+    shown.
+    """
     command = [sys.executable, "-m", "irlens", *shlex.split(arguments)]
+    errors = subprocess.STDOUT if arguments.startswith("record ") else subprocess.PIPE
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     return subprocess.run(
-        command, capture_output=True, text=True, check=False, cwd=folder,
-        env=os.environ | {"PYTHONPATH": path},
+        command, stdout=subprocess.PIPE, stderr=errors, text=True, check=False, cwd=folder,
+        env=os.environ | {"PYTHONPATH": path, "PYTHONWARNINGS": "ignore"},
     )  # fmt: skip
 
 
