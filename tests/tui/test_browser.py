@@ -541,7 +541,7 @@ async def test_opens_on_the_project_with_configurations_folded(
         await pilot.press("k", "k", "k")
         assert current(app) == "mine.py:mine"
         await pilot.click(EntryTable, offset=(5, 1))
-        await pilot.press("space", "c", "G", "n")
+        await pilot.press("space", "G", "n")
         assert current(app) == "mine.py:mine"
         await pilot.press("slash", *"swept", "enter")
         await pilot.pause()
