@@ -6,12 +6,12 @@ from msgspec.structs import replace
 from textual.content import Content
 
 from irlens.model.report import Occupancy, Report
+from irlens.model.terms import describe_missing_time
 from irlens.model.text import printable_line
 from irlens.render.options import Options
 from irlens.render.view.characters import bar
 from irlens.render.view.details import details
-from irlens.render.view.launch_time import KEY as TIME
-from irlens.render.view.launch_time import NAMES, time_section
+from irlens.render.view.launch_time import time_section
 from irlens.render.view.memory_traffic import KEY as TRAFFIC
 from irlens.render.view.nodes import (
     Bar,
@@ -22,7 +22,6 @@ from irlens.render.view.nodes import (
     Settings,
     Staircase,
     Table,
-    phrases,
 )
 from irlens.render.view.report import facts, pipeline_facts, report_view
 from irlens.tui import nodes
@@ -48,23 +47,20 @@ class Panels:
     @property
     def memory_title(self) -> str:
         """The title of the memory panel, in the vendor's terms."""
-        return self._fact("memory").title
+        return _fact(self._report, "memory").title
 
     def time(self, width: int) -> Content:
-        """Return the estimated time, a bar for each unit, and what would change it."""
-        section, time = time_section(self._report), self._report.time
-        if section is None or time is None:
-            reason = printable_line(f"unknown: {self._why_no_time()}")
-            return flowing(Content(""), [Content.styled(reason, DIM)], "", width)
-        bound = f"bound by {NAMES[time.bound]}" if time.bound is not None else ""
-        whole = replace(self._fact(TIME), title="estimate", lines=(phrases(bound),))
-        children = [_bars(each) if isinstance(each, Table) else each for each in section.children]
-        return lines([*nodes.facts([whole], width), *nodes.draw(children, width)])
+        """Return a bar of the estimated time for each unit, and what would change it.
 
-    def _why_no_time(self) -> str:
-        unknown = self._report.unknown
-        reason = unknown.get(TIME) or unknown.get(TRAFFIC)
-        return reason or "the launch is not known; --arg and --grid give it"
+        The estimate itself is in the verdict above.
+        """
+        section = time_section(self._report)
+        if section is None:
+            missing = describe_missing_time(self._report) or "unknown"
+            told = Content.styled(printable_line(missing), DIM)
+            return flowing(Content(""), [told], "", width)
+        children = [_bars(each) if isinstance(each, Table) else each for each in section.children]
+        return lines(nodes.draw(children, width))
 
     def pipelines(self, width: int) -> Content:
         """Return every pipeline with its timeline."""
@@ -89,7 +85,9 @@ class Panels:
     def memory(self, width: int) -> Content:
         """Return the shared memory of a CTA, drawn to scale."""
         children = [child for section in self._sections("memory") for child in section.children]
-        return lines([*nodes.facts([self._fact("memory")], width), *nodes.draw(children, width)])
+        return lines(
+            [*nodes.facts([_fact(self._report, "memory")], width), *nodes.draw(children, width)]
+        )
 
     def traffic(self, width: int) -> Content:
         """Return what the launch moves of global memory, each argument to scale."""
@@ -126,9 +124,6 @@ class Panels:
                     fact for fact in child.facts if not fact.key and fact.stands_for != "mix"
                 )
 
-    def _fact(self, key: str) -> Fact:
-        return next(fact for fact in facts(self._report).facts if fact.key == key)
-
     def _sections(self, key: str) -> list[Section]:
         children = self._view.children
         return [each for each in children if isinstance(each, Section) and each.key == key]
@@ -136,6 +131,10 @@ class Panels:
     def _draw(self, key: str, width: int) -> Content:
         rows = nodes.draw(self._sections(key), width)
         return lines(rows) if rows else Content.styled(self._report.unknown.get(key, "none"), DIM)
+
+
+def _fact(report: Report, key: str) -> Fact:
+    return next(fact for fact in facts(report).facts if fact.key == key)
 
 
 def _bars(units: Table) -> Table:
@@ -159,8 +158,7 @@ def occupancy(report: Report, shown: Occupancy | None, width: int) -> Content:
         width: Cells.
     """
     as_shown = replace(report, occupancy=shown)
-    fact, *_ = facts(as_shown).facts
-    rows = nodes.facts([fact], width)
+    rows = nodes.facts([_fact(as_shown, "occupancy")], width)
     if shown is not None and shown.launchable:
         room = max(width - rows[0].cell_length - 2, 0)
         if room >= _LEAST_BAR:
@@ -171,5 +169,4 @@ def occupancy(report: Report, shown: Occupancy | None, width: int) -> Content:
             # The staircases stand below, where the demand is changed.
             children = [each for each in section.children if not isinstance(each, Staircase)]
             rows += [Content(""), *nodes.draw(children, width)]
-        break
     return lines(rows)

@@ -14,9 +14,10 @@ from textual.widgets import Static
 
 from irlens import figures
 from irlens.model.report import OccupancyCurve, Pipeline, Report
-from irlens.model.terms import Terms
+from irlens.model.terms import Terms, describe_missing_time
 from irlens.render.view.characters import bar, draw_curve, draw_staircase
 from irlens.render.view.drawings import staircase
+from irlens.render.view.findings import by_effect
 from irlens.render.view.launch_time import NAMES as UNITS
 from irlens.render.view.nodes import Curve, plain
 from irlens.render.view.timeline import timeline
@@ -291,8 +292,9 @@ async def test_draws_a_report(bench: Workbench) -> None:
         assert "4 of 4 stages ✓" in text(app, "pipelines")
         assert "at most 24 live at softmax.py:53" in text(app, "pressure")
         verdict = str(app.screen.query_one("#verdict", Static).content)
+        assert verdict.startswith("✓ about 17.2 µs (13.4 µs to 23.2 µs), bound by L2 · ")
         words = "pipelined 4 of 4 stages · 100 % occupancy · no spills · moves the minimum, 33.6 MB"
-        assert verdict == f"✓ {words}"
+        assert " ".join(verdict.replace("\n ", " ·").split()).endswith(words)
         assert "reads 16.8 MB = distinct 16.8 MB" in text(app, "traffic")
         assert "input_ptr read" in text(app, "traffic")
         assert "3 × 4,096 B f32[1024]" in text(app, "memory")
@@ -446,14 +448,14 @@ async def test_the_first_screen_leads_with_verdict_time_and_findings(
         words = " ".join(re.sub(r"[│╭╮╰╯─]", " ", shown).split())
         assert verdict(report).phrases[0].text in words
         if time.estimate_us is None or time.bound is None:
-            assert f"unknown: {time.reason}" in words
+            assert time.reason in words
         else:
             assert f"bound by {UNITS[time.bound]}" in words
             largest = max(time.parts, key=time.parts.__getitem__)
             assert re.search(rf"{UNITS[largest]} +\S+ [µm]s +\d+ % +█", shown)
         for step in time.steps[:1]:
             assert f"{-step.change} fewer" in words
-        for finding in report.findings[:1]:
+        for finding in by_effect(report)[:1]:
             assert finding.code in words
             assert finding.message[:30] in words
         for width, height in ((120, 40), (220, 60)):
@@ -466,14 +468,28 @@ async def test_the_first_screen_leads_with_verdict_time_and_findings(
             assert tops[-1] < height // 2
 
 
+async def test_findings_come_by_what_they_cost(bench: FakeWorkbench) -> None:
+    report = bench.reports["layer_norm-b200-3.7"] = report_of("layer_norm-b200-3.7")
+    (costly,) = (msgspec.structs.replace(each, cause="registers") for each in report.findings)
+    other = msgspec.structs.replace(costly, code="IRL999", cause=None, severity="warning")
+    bench.reports["layer_norm-b200-3.7"] = msgspec.structs.replace(report, findings=[other, costly])
+    async with opened(bench, "layer_norm-b200-3.7", size=(80, 40)) as (app, pilot):
+        told = text(app, "findings")
+        assert told.index(costly.code) < told.index("IRL999")
+        assert "about 31 % less time without it" in " ".join(told.split())
+        await pilot.press("f", "j")
+        assert app.screen.query_one(Findings).chosen == other
+
+
 async def test_a_capture_without_a_launch_says_what_its_time_needs(bench: FakeWorkbench) -> None:
-    report = msgspec.structs.replace(
-        bench.reports["softmax-h100"], time=None, traffic=None, roofline=None
-    )
-    bench.reports["softmax-h100"] = report
+    known = msgspec.to_builtins(bench.reports["softmax-h100"])
+    known["target"]["product"] = None
+    known |= {"time": None, "traffic": None, "roofline": None}
+    report = bench.reports["softmax-h100"] = msgspec.convert(known, Report)
     async with opened(bench, "softmax-h100", size=(80, 24)) as (app, _):
-        assert "--arg and --grid" in text(app, "time")
-        assert "█" not in text(app, "time")
+        told = " ".join(text(app, "time").split())
+        assert told == describe_missing_time(report)
+        assert "-t" in told
 
 
 async def test_findings_are_explained(bench: Workbench) -> None:

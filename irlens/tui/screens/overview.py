@@ -16,7 +16,6 @@ from irlens.model.errors import IrlensError
 from irlens.model.report import Report
 from irlens.model.source import Span
 from irlens.model.text import printable, printable_line
-from irlens.render.view.findings import by_effect
 from irlens.render.view.verdict import verdict
 from irlens.tui.drawing import DIM
 from irlens.tui.panels import Panels
@@ -207,7 +206,7 @@ the changes are summarized on top, and `,` and `.` go through the versions.
     def _show(self, report: Report) -> None:
         self.query_one(Heading).show(report_title(report), view_tabs(self.VIEW, self))
         self.query_one(WhatIf).show_report(report, partial(self.bench.what_if, self.key))
-        self.query_one(Findings).show_findings(by_effect(report))
+        self.query_one(Findings).show_report(report)
         self.query_one("#verdict", Verdict).show(verdict(report))
         panels = Panels(report)
         self.query_one("#memory", Panel).border_title = panels.memory_title

@@ -1,14 +1,16 @@
 """The findings of a report; Enter explains one."""
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 
-from irlens.model.report import Finding
+from irlens.model.report import Finding, Report
 from irlens.model.text import printable_line
-from irlens.render.view.findings import finding_item
+from irlens.render.view.findings import by_effect, findings
+from irlens.render.view.nodes import FindingItem
 from irlens.tui.drawing import DIM, GOOD, SEVERITY_SIGN, SEVERITY_STYLE, flowing, lines
 from irlens.tui.widgets.panel import Panel
 
@@ -34,6 +36,7 @@ class Findings(Panel):
     def __init__(self) -> None:
         super().__init__("Findings", id="findings")
         self._findings: list[Finding] = []
+        self._items: Sequence[FindingItem] = ()
         self._cursor = 0
 
     @property
@@ -41,11 +44,12 @@ class Findings(Panel):
         """The finding under the cursor; ``None`` if there are no findings."""
         return self._findings[self._cursor] if self._findings else None
 
-    def show_findings(self, findings: list[Finding]) -> None:
-        """Show findings; the cursor stays on its finding."""
-        chosen = self.chosen
-        self._cursor = findings.index(chosen) if chosen in findings else 0
-        self._findings = findings
+    def show_report(self, report: Report) -> None:
+        """Show a report's findings, the costliest first; the cursor stays on its finding."""
+        chosen, shown = self.chosen, findings(report)
+        self._items = shown.findings if shown is not None else ()
+        self._findings = by_effect(report)
+        self._cursor = self._findings.index(chosen) if chosen in self._findings else 0
         self.show(self._drawing)
 
     def action_move(self, step: int) -> None:
@@ -78,19 +82,18 @@ class Findings(Panel):
         if not self._findings:
             return Content.styled("✓ none", GOOD)
         rows = []
-        for number, finding in enumerate(self._findings):
+        for number, item in enumerate(self._items):
             here = number == self._cursor and self.has_focus
-            item = finding_item(finding, {})
             place = printable_line(f"  {item.place}") if item.place is not None else ""
             rows.append(
                 Content.assemble(
                     ("▸" if here else " ", "bold"),
-                    (f"{SEVERITY_SIGN[finding.severity]} ", SEVERITY_STYLE[finding.severity]),
-                    (finding.code, "bold" if here else ""),
+                    (f"{SEVERITY_SIGN[item.severity]} ", SEVERITY_STYLE[item.severity]),
+                    (item.code, "bold" if here else ""),
                     (place, DIM),
                 )
             )
-            for text, style in ((finding.message, ""), (finding.hint, DIM)):
+            for text, style in ((item.message, ""), (item.hint, DIM)):
                 told = Content.styled(printable_line(text), style)
                 rows.append(flowing(Content("   "), [told], "", width))
         return lines(rows)
