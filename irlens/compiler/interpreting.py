@@ -113,7 +113,7 @@ def run_interpreter(request: Request, *, spoil: bool = False) -> Interpretation:
         kernel = Interpreted(vars(file.module), source.function)
         call = resolve(request, description, kernel.parameters, LAUNCH_OPTIONS)
         settings = {**call.defaults, **kernel.config, **call.overrides}
-        require_values(source.function, kernel.parameters, call, settings, "")
+        require_values(source.function, kernel.parameters, call, settings, "", request)
         grid = evaluate_formula(GridFormula(call.grid, {**call.sizes, **settings}), 1)
         if grid is None:
             raise CaptureError(f"{source.function} has no grid", hint="add --grid")

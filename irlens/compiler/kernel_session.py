@@ -17,6 +17,7 @@ from irlens.compiler.compiler_output import redirect_output
 from irlens.compiler.request import Request
 from irlens.compiler.sources.description import Description, KernelSource
 from irlens.compiler.sources.loading import Loaded, loaded
+from irlens.compiler.sources.running import how_to_run
 from irlens.model.config import Target
 
 if TYPE_CHECKING:  # importing it imports Triton
@@ -63,7 +64,14 @@ class KernelSession(msgspec.Struct, frozen=True):
         variants = jit.variants(kernel, args, call.defaults, call.overrides)
         for settings in variants:
             require_values(
-                kernel.name, parameters, call, settings, kernel.source, kernel.unconfigured
+                kernel.name,
+                parameters,
+                call,
+                settings,
+                kernel.source,
+                request,
+                unconfigured=kernel.unconfigured,
+                how_to_run=how_to_run(self.source.path) if kernel.unconfigured is None else None,
             )
         return call, variants
 

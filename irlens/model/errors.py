@@ -9,6 +9,8 @@ from irlens.model.text import clipped
 
 #: Characters of untrusted text in an error: in one line of a message, and of a source line.
 _MAX_QUOTED = 500
+#: Characters of a line of a hint: it may be a command with every argument of a kernel.
+_MAX_HINT = 3000
 _MAX_SHOWN = 160
 #: Names that a hint lists.
 _MAX_KNOWN = 20
@@ -38,7 +40,7 @@ class IrlensError(Exception):
 
 
 def _clipped_lines(text: str) -> str:
-    return "\n".join(clipped(line, _MAX_QUOTED) for line in text.split("\n"))
+    return "\n".join(clipped(line, _MAX_HINT) for line in text.split("\n"))
 
 
 def _around(line: str, at: int) -> tuple[str, int]:

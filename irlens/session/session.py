@@ -162,6 +162,8 @@ class Session:
         """
         from irlens.compiler.compiler_output import set_crash_heading
         from irlens.compiler.sources.description import find_kernels
+        from irlens.compiler.sources.lookup import find_file
+        from irlens.compiler.sources.running import how_to_run
 
         set_crash_heading("irlens: error: the compiler crashed ")
         recompiled = is_compiled(kernel)
@@ -173,25 +175,34 @@ class Session:
                     yield capture, request
             return
         names = [f"{kernel}:{function}" for function in functions]
-        compiled = [each for name in names for each in self._compile_or_skip(name, requests)]
+        run = how_to_run(find_file(kernel))
+        compiled = [each for name in names for each in self._compile_or_skip(name, requests, run)]
         if not compiled:
+            named = f"name one, with its arguments: {names[0]} --arg NAME=VALUE"
             raise CaptureError(
                 f"none of the {len(names)} kernels in {kernel} compiles as it is",
-                hint=f"name one, with its arguments: {names[0]} --arg NAME=VALUE",
+                hint="\n".join(filter(None, [run, named])),
             )
         yield from compiled
 
     def _compile_or_skip(
-        self, kernel: str, requests: "Sequence[Request]"
+        self, kernel: str, requests: "Sequence[Request]", said_once: str | None
     ) -> "list[tuple[Capture, Request]]":
-        """Return the captures of one kernel of several; say why if there are none."""
+        """Return the captures of one kernel of several; say why if there are none.
+
+        Args:
+            kernel: The kernel.
+            requests: What is asked for.
+            said_once: A line of hints that all kernels of the file share.
+        """
         own = [replace(request, kernel=kernel) for request in requests]
         try:
             return [(capture, request) for request in own for capture in self.compile(request)]
         except UnknownNameError as error:  # an option that is another kernel's
             self._notify(f"skipped {kernel}: {error.message}")
         except IrlensError as error:
-            self._notify(f"skipped {kernel}: {error.joined('; ')}")
+            hint = [line for line in (error.hint or "").splitlines() if line != said_once]
+            self._notify(f"skipped {kernel}: {'; '.join([error.message, *hint])}")
         return []
 
     def compile(self, request: "Request") -> Sequence[Capture]:

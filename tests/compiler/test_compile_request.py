@@ -130,11 +130,13 @@ def test_options_replace_a_missing_description(write: Callable[..., Path], sm_90
 def test_missing_values_are_listed_with_the_options_to_add(
     write: Callable[..., Path], sm_90: Target
 ) -> None:
+    kernel = str(write(COPY))
     with pytest.raises(CaptureError) as raised:
-        capture_entries(Request(kernel=str(write(COPY)), target=sm_90, args={"n": 3}))
+        capture_entries(Request(kernel=kernel, target=sm_90, args={"n": 3}))
     assert raised.value.message == "copy needs a value for x_ptr, y_ptr, BLOCK"
     assert raised.value.hint == (
-        "for example --arg x_ptr=fp32[1024] --arg y_ptr=fp32[1024] --set BLOCK=128"
+        f"for example  irlens inspect {kernel} --arg n=3 "
+        "--arg 'x_ptr=fp32[1048576]' --arg 'y_ptr=fp32[1048576]' --set BLOCK=1024"
     )
 
 

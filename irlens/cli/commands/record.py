@@ -252,12 +252,13 @@ def _report_failures(recording: "Recording") -> None:
 
 def _hint_at_tests(program: Path) -> str | None:
     """Return a hint at the tests that a script defines and pytest would run."""
+    from irlens.compiler.sources.running import defines_tests
+
     try:
         tree = ast.parse(program.read_bytes())
     except (OSError, SyntaxError, ValueError):
         return None
-    names = (node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef))
-    if any(re.match("test|Test", name) for name in names):
+    if defines_tests(tree):
         return f"it defines tests; run them with  irlens record -m pytest {program}"
     return None
 

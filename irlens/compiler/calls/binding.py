@@ -1,19 +1,23 @@
 """Bind a kernel's parameters: description, user overrides, then the autotuner's settings."""
 
 import re
+import shlex
 from collections.abc import Collection, Iterator, Sequence
 
 import msgspec
 
-from irlens.compiler.calls.argument_values import Argument, Descriptor, parse_argument
-from irlens.compiler.calls.examples import example, find_uses
+from irlens.compiler.calls.argument_values import Argument, Descriptor, format_value, parse_argument
+from irlens.compiler.calls.examples import example_options
 from irlens.compiler.calls.expressions import UnknownSizeError, evaluate
 from irlens.compiler.calls.strides import strides_of
 from irlens.compiler.request import Request
 from irlens.compiler.sources.description import Description
 from irlens.model.config import ConstexprValue, GridFormula
 from irlens.model.errors import CaptureError, UnknownNameError
+from irlens.model.text import plural
 
+#: Missing values that are named; a matrix product lacks fifteen.
+_MOST_NAMES = 8
 #: CTAs of the kernel that an SM holds, which are known once it is compiled.
 BLOCKS_PER_SM = "blocks_per_sm"
 
@@ -106,7 +110,10 @@ def require_values(
     call: Call,
     settings: Collection[str],
     source: str,
+    request: Request,
+    *,
     unconfigured: str | None = None,
+    how_to_run: str | None = None,
 ) -> None:
     """Check that every required parameter has a value.
 
@@ -116,7 +123,9 @@ def require_values(
         call: The call.
         settings: The names of constexprs and options that have values.
         source: The function's source, for examples.
+        request: What the user asks for, for examples.
         unconfigured: Why the file leaves values open, for the hint.
+        how_to_run: How to have the file's own launches, for the hint.
 
     Raises:
         CaptureError: Some have none; the hint lists the options to add.
@@ -127,18 +136,30 @@ def require_values(
         if p.required and p.name not in (settings if p.constexpr else call.args)
     ]
     if missing:
-        raise CaptureError(
-            f"{kernel} needs a value for {', '.join(p.name for p in missing)}",
-            hint="\n".join(
-                filter(
-                    None,
-                    [
-                        "for example " + " ".join(_examples(missing, parameters, source)),
-                        unconfigured,
-                    ],
-                )
-            ),
+        names = [each.name for each in missing]
+        options = example_options(
+            names,
+            [p.name for p in parameters if not p.constexpr],
+            [p.name for p in parameters if p.constexpr],
+            source,
         )
+        line = " ".join(["irlens inspect", shlex.quote(request.kernel), *_given(request), *options])
+        shown = names if len(names) <= _MOST_NAMES else [*names[: _MOST_NAMES - 1], "…"]
+        number = (
+            f"{plural(len(names), 'more value')}: " if len(names) > _MOST_NAMES else "a value for "
+        )
+        raise CaptureError(
+            f"{kernel} needs {number}{', '.join(shown)}",
+            hint="\n".join(filter(None, [how_to_run, f"for example  {line}", unconfigured])),
+        )
+
+
+def _given(request: Request) -> Iterator[str]:
+    """Yield the options of what a request gives already."""
+    for name, value in request.args.items():
+        yield f"--arg {shlex.quote(f'{name}={value}')}"
+    for name, value in request.settings.items():
+        yield f"--set {shlex.quote(f'{name}={format_value(value)}')}"
 
 
 def bind(call: Call, settings: dict[str, ConstexprValue]) -> dict[str, Argument]:
@@ -236,13 +257,3 @@ def _as_number(value: ConstexprValue) -> ConstexprValue:
     except CaptureError:
         return value
     return parsed if isinstance(parsed, int | float) else value
-
-
-def _examples(
-    missing: Sequence[Parameter], parameters: Sequence[Parameter], source: str
-) -> Iterator[str]:
-    """Yield an example of the option that sets each missing parameter."""
-    uses = find_uses(source)
-    constexprs = [p.name for p in parameters if p.constexpr]
-    for each in missing:
-        yield example(each.name, uses, constexprs, constexpr=each.constexpr)

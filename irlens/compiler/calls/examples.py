@@ -1,16 +1,70 @@
-"""Example values for a kernel's parameters, from how its source uses them."""
+"""Example values for a kernel's parameters, from how its source uses them.
+
+Values agree with each other: a tensor has a dimension for each stride of it, strides are those of
+its shape, and a number that bounds a dimension is its extent.
+"""
 
 import ast
+import math
 import re
-from collections.abc import Iterator, Sequence
+import shlex
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
+
+from irlens.compiler.calls.argument_values import Tensor
+from irlens.compiler.calls.dtypes import DTYPES
+from irlens.compiler.calls.pointers import Addresses, Pointer
+from irlens.compiler.calls.strides import strides_of, tensor_of_stride
 
 _POINTER_CALLS = re.compile(r"load|store|atomic_\w+|make_block_ptr|\w*make_tensor_descriptor")
 _DESCRIPTOR_CALLS = re.compile(r"load|store|gather|scatter|atomic_\w+")
 _POINTER_NAME = re.compile(r"ptr|pointer", re.IGNORECASE)
-_FLOAT_NAME = re.compile(r"eps|scale|prob|alpha|beta|momentum|(^|_)(lr|p)($|_)", re.IGNORECASE)
-_TILE_NAME = re.compile(r"block|tile|size|dim", re.IGNORECASE)
+_FLOAT_NAME = re.compile(
+    r"eps|scale|prob|alpha|beta|momentum|decay|theta|softcap|slope|smooth|temperature|drop"
+    r"|(^|_)(lr|p|scaling)($|_)",
+    re.IGNORECASE,
+)
+_TILE_NAME = re.compile(r"block|tile|chunk", re.IGNORECASE)
+#: Constexprs that multiply program IDs and tiles.
+_NO_STRIDE = re.compile(r"block|tile|chunk|group|split|stages|warps|^num_", re.IGNORECASE)
+_FLAG_NAME = re.compile(r"^(is|has|use|even|with|enable|do|add)_|causal|divisible", re.IGNORECASE)
+_HEAD = re.compile(r"head_?(dim|size)|d_?model|d_?head|^d$|_d$|^hd$|_dk$|_dv$", re.IGNORECASE)
+_GROUP = re.compile(r"group", re.IGNORECASE)
+_INDEX_NAME = re.compile(
+    r"idx|ind(ex|ices|s)?(_|$)|(^|_)ids?(_|$)|label|target|token|offset|cu_?seq|seq_?len|lens?(_|$)"
+    r"|lengths|block_table|slot|seed|lock|count|(^|_)pos(ition)?s?(_|$)",
+    re.IGNORECASE,
+)
+_MASK_NAME = re.compile(r"mask", re.IGNORECASE)
+_SCALE_NAME = re.compile(r"scale|amax|absmax|zero|(^|_)s(_ptr)?$", re.IGNORECASE)
+_STATISTIC = re.compile(
+    r"^(m|l|lse|mean|rstd|var|delta|loss)(_|$)|_(lse|mean|rstd|var|loss)(_|$)", re.IGNORECASE
+)
+_FP8 = re.compile(r"fp8|float8|e4m3", re.IGNORECASE)
+#: Extents of example tensors: of one that is all of the problem, of a dimension, of special ones.
+_FLAT, _EXTENT, _HEAD_DIM, _HEADS, _BATCH, _GROUPS = 1 << 20, 1024, 64, 8, 2, 8
+#: Numbers by the parameter's name.
+_NUMBERS = (
+    (_HEAD, _HEAD_DIM),
+    (re.compile(r"^(z|b|bs|bsz)$|batch", re.IGNORECASE), _BATCH),
+    (re.compile(r"^h[qkv]?$|heads?$|^n_?heads?", re.IGNORECASE), _HEADS),
+    (_GROUP, _GROUPS),
+    (re.compile(r"^ignore", re.IGNORECASE), -100),
+    (re.compile(r"seed|step", re.IGNORECASE), 1),
+)
+_CONSTEXPRS = (
+    (_GROUP, _GROUPS),
+    (re.compile(r"^(z|b)$|batch", re.IGNORECASE), _BATCH),
+    (
+        re.compile(r"^(m|n|k|rows?|cols?|hidden)$|n_?(ctx|cols|rows|elements)|size|dim|seq", re.I),
+        _EXTENT,
+    ),
+    (re.compile(r"stages?$", re.IGNORECASE), 3),
+    (re.compile(r"split", re.IGNORECASE), 4),
+    (re.compile(r"^(num|n)_", re.IGNORECASE), 4),
+)
 
 
 class Uses(msgspec.Struct):
@@ -58,38 +112,193 @@ def find_uses(source: str) -> Uses:
     return uses
 
 
-def example(name: str, uses: Uses, constexprs: Sequence[str], *, constexpr: bool) -> str:
-    """Return an option that sets a parameter; capital letters stand for what cannot be guessed.
+def example_options(
+    missing: Sequence[str], runtime: Sequence[str], constexprs: Sequence[str], source: str
+) -> list[str]:
+    """Return options that set parameters, ``--arg NAME=VALUE`` or ``--set NAME=VALUE``.
+
+    Strides that follow from the tensors are left out.
 
     Args:
-        name: The parameter.
-        uses: How the kernel's source uses it.
-        constexprs: Every constexpr of the kernel, which the block of a descriptor may name.
-        constexpr: Whether the parameter is one.
+        missing: The parameters to set.
+        runtime: All run-time parameters.
+        constexprs: All constexprs.
+        source: The kernel's source.
     """
-    if constexpr:
-        return f"--set {name}={_constexpr(name, uses)}"
-    if name in uses.blocks:
-        extents = [_extent(index, uses, constexprs) for index in uses.blocks[name]]
-        shape = ",".join("1024" for _ in extents)
-        if extents and None not in extents:
-            return f"--arg {name}=fp16[{shape}]:block[{','.join(map(str, extents))}]"
-        return f"--arg {name}=DTYPE[SHAPE]:block[EXTENTS]"
-    if name in uses.pointers or _POINTER_NAME.search(name):
-        return f"--arg {name}=fp32[1024]"
-    return f"--arg {name}={'0.5' if _FLOAT_NAME.search(name) else '1024'}"
+    source = textwrap.dedent(source)
+    uses = find_uses(source)
+    try:
+        tree: ast.AST = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError):
+        tree = ast.Module(body=[], type_ignores=[])
+    example = _Example(tree, uses, runtime, constexprs, source)
+    args, derived = example.arguments(), set(example.derived)
+    options = []
+    for name in missing:
+        if name in constexprs:
+            options.append(f"--set {shlex.quote(f'{name}={example.constexpr(name)}')}")
+        elif name not in derived:
+            options.append(f"--arg {shlex.quote(f'{name}={args[name]}')}")
+    return options
 
 
-def _constexpr(name: str, uses: Uses) -> str:
-    if name in uses.ranges:
-        return "128"
-    if name in uses.texts:
-        return uses.texts[name]
-    if name in uses.dtypes:
-        return "fp16"
-    if name in uses.conditions:
-        return "true"
-    return "128" if _TILE_NAME.search(name) else "8"
+class _Example:
+    """Example values of one kernel.
+
+    Args:
+        tree: Its syntax tree.
+        uses: How its source uses names.
+        runtime: Its run-time parameters.
+        constexprs: Its constexprs.
+        source: Its source.
+
+    Attributes:
+        derived: Parameters that are strides of the tensors.
+    """
+
+    def __init__(
+        self,
+        tree: ast.AST,
+        uses: Uses,
+        runtime: Sequence[str],
+        constexprs: Sequence[str],
+        source: str,
+    ) -> None:
+        self._uses = uses
+        self._runtime = runtime
+        self._constexprs = constexprs
+        # A constexpr that is no tile may be a stride, as K of fp8 products.
+        sizes = {each for each in constexprs if each not in uses.ranges}
+        sizes = {each for each in sizes if not _NO_STRIDE.search(each)}
+        self._pointers = Addresses(tree, set(runtime), sizes).pointers
+        for name in runtime:
+            if _POINTER_NAME.search(name) or name in uses.pointers:
+                self._pointers.setdefault(name, Pointer(contiguous=True))
+        for name in uses.blocks:
+            self._pointers.pop(name, None)
+        self._has_products = "tl.dot" in source
+        self._is_fp8 = bool(_FP8.search(source))
+        self._compared = _compared_names(tree)
+        rows = (each for each in self._pointers.values() if each.strides)
+        self._is_flat = not any(rows)
+        self.derived: list[str] = []
+
+    def arguments(self) -> dict[str, str]:
+        """Return the value of each run-time parameter."""
+        values: dict[str, str] = {}
+        tensors: dict[str, Tensor] = {}
+        strides: dict[str, int] = {}
+        for name, pointer in self._pointers.items():
+            shape = self._shape(name, pointer)
+            tensors[name] = Tensor(DTYPES[self._dtype(name, pointer)], shape)
+            for dimension, stride in enumerate(pointer.strides[: len(shape)]):
+                strides.setdefault(stride, math.prod(shape[dimension + 1 :]))
+        values |= {name: str(each).replace(" ", "") for name, each in tensors.items()}
+        follow = strides_of(self._runtime, tensors)
+        for name in self._runtime:
+            if name in values:
+                continue
+            if name in self._uses.blocks:
+                values[name] = self._descriptor(name)
+            elif name in strides and name not in self._compared:
+                values[name] = str(strides[name])
+            else:
+                values[name] = self._number(name)
+            if name in follow and str(follow[name].value) == values[name]:
+                self.derived.append(name)
+        return values
+
+    def _shape(self, name: str, pointer: Pointer) -> tuple[int, ...]:
+        named = [each for each in self._runtime if _stride_of(each, name, self._pointers)]
+        rank = max(len(pointer.strides) + pointer.contiguous, len(named), 1)
+        if rank == 1:
+            return (_FLAT if self._is_flat else _EXTENT,)
+        last = _EXTENT
+        if rank > 2 and any(_HEAD.search(each) for each in (*self._constexprs, *self._runtime)):
+            last = _HEAD_DIM
+        leading = (_BATCH, _HEADS) if rank > 3 else (_HEADS,)
+        return (*leading[: rank - 2], *[_EXTENT] * (rank - 1 - len(leading[: rank - 2])), last)
+
+    def _dtype(self, name: str, pointer: Pointer) -> str:
+        if pointer.locked or (pointer.names_data and not pointer.stored - {""}):
+            return "int32"
+        stored = {each for each in pointer.stored if each in DTYPES}
+        if stored:
+            return DTYPES[min(stored)].name
+        if _INDEX_NAME.search(name):
+            return "int32"
+        if _MASK_NAME.search(name):
+            return "int8"
+        if pointer.multiplied and not _SCALE_NAME.search(name):
+            return "fp8e4nv" if self._is_fp8 else "fp16"
+        if _STATISTIC.search(name) or _SCALE_NAME.search(name):
+            return "fp32"
+        widens = any(each.widened for each in self._pointers.values())
+        return "fp16" if widens or self._has_products else "fp32"
+
+    def _number(self, name: str) -> str:
+        if _FLOAT_NAME.search(name):
+            return "0.000001" if "eps" in name.lower() else "0.5"
+        for pattern, value in _NUMBERS:
+            if pattern.search(name):
+                return str(value)
+        return str(_FLAT if self._is_flat and name in self._compared else _EXTENT)
+
+    def _descriptor(self, name: str) -> str:
+        indices = self._uses.blocks[name]
+        extents = [_extent(index, self._uses, self._constexprs) for index in indices]
+        if not extents or None in extents:
+            return "DTYPE[SHAPE]:block[EXTENTS]"
+        shape = ",".join(str(_EXTENT) for _ in extents)
+        return f"fp16[{shape}]:block[{','.join(map(str, extents))}]"
+
+    def constexpr(self, name: str) -> str:
+        """Return the value of a constexpr."""
+        uses = self._uses
+        if name in uses.texts:
+            return uses.texts[name]
+        if name in uses.dtypes:
+            return "fp16"
+        if _HEAD.search(name):
+            return str(_HEAD_DIM)
+        if name in uses.ranges or _TILE_NAME.search(name):
+            return str(self._tile(name))
+        if name in uses.conditions or _FLAG_NAME.search(name):
+            return "true"
+        if _FLOAT_NAME.search(name):
+            return "0.000001" if "eps" in name.lower() else "0.5"
+        return next((str(value) for pattern, value in _CONSTEXPRS if pattern.search(name)), "8")
+
+    def _tile(self, name: str) -> int:
+        tiles = [each for each in self._constexprs if each in self._uses.ranges]
+        if self._has_products:
+            return 64
+        return _EXTENT if len(tiles) < 2 else 64
+
+
+def _stride_of(name: str, pointer: str, pointers: Iterable[str]) -> bool:
+    """Whether a parameter's name says that it is a stride of a pointer."""
+    found = tensor_of_stride(name, pointers) if name not in pointers else None
+    return found is not None and found[0] == pointer
+
+
+def _compared_names(tree: ast.AST) -> set[str]:
+    """Return names that bound something: in comparisons, ranges, divisions and calls."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        parts: list[ast.expr] = []
+        if isinstance(node, ast.Compare):
+            parts = [node.left, *node.comparators]
+        elif isinstance(node, ast.Call):
+            parts = (
+                []
+                if isinstance(node.func, ast.Attribute) and node.func.attr == "load"
+                else node.args
+            )
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv | ast.Mod):
+            parts = [node.right]
+        found |= {each.id for each in parts if isinstance(each, ast.Name)}
+    return found
 
 
 def _note_call(uses: Uses, call: ast.Call, function: ast.Attribute) -> None:

@@ -40,7 +40,7 @@ def strides_of(names: Sequence[str], args: Mapping[str, Argument]) -> dict[str, 
     tensors |= {n: value.tensor for n, value in args.items() if isinstance(value, Descriptor)}
     groups: dict[str, list[tuple[str, str]]] = {}
     for name in names:
-        tensor = _tensor_of(name, tensors) if name not in tensors else None
+        tensor = tensor_of_stride(name, tensors) if name not in tensors else None
         if tensor is not None:
             groups.setdefault(tensor[0], []).append((name, tensor[1]))
     return {
@@ -50,7 +50,7 @@ def strides_of(names: Sequence[str], args: Mapping[str, Argument]) -> dict[str, 
     }
 
 
-def _tensor_of(name: str, tensors: Iterable[str]) -> tuple[str, str] | None:
+def tensor_of_stride(name: str, tensors: Iterable[str]) -> tuple[str, str] | None:
     """Return the tensor that a stride's name means, and the rest of the name: ("q_ptr", "m")."""
     if not _STRIDE.search(name):
         return None

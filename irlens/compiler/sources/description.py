@@ -13,6 +13,7 @@ import msgspec
 
 from irlens.compiler.sources.inductor import GeneratedKernel, generated_kernels, is_generated
 from irlens.compiler.sources.lookup import find_file, known_files, split_spec
+from irlens.compiler.sources.running import how_to_run
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import CaptureError, UnknownNameError
 
@@ -106,7 +107,7 @@ def find_kernel(spec: str) -> KernelSource:
         names = [source.function for source in sources]
         raise CaptureError(
             f"{sources[0].path} has several kernels: {', '.join(names)}",
-            hint=f"write {spec}:{names[0]}",
+            hint="\n".join(filter(None, [how_to_run(sources[0].path), f"write {spec}:{names[0]}"])),
         )
     return sources[0]
 
@@ -155,7 +156,7 @@ def read_kernels(path: Path, function: str | None = None) -> list[KernelSource]:
     descriptions = _descriptions(path, tree)
     functions = [function] if function is not None else list(descriptions) or _kernels(tree)
     if not functions:
-        raise CaptureError(f"{path} has no @triton.jit function")
+        raise CaptureError(f"{path} has no @triton.jit function", hint=how_to_run(path))
     return [KernelSource(path.resolve(), f, descriptions.get(f), content) for f in functions]
 
 

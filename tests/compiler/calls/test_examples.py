@@ -1,14 +1,16 @@
 """Examples in hints: what they suggest compiles."""
 
-import re
+import ast
+import shlex
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from irlens.compiler import Request, capture_entries, parse_value
-from irlens.compiler.calls.examples import example, find_uses
-from irlens.model.config import ConstexprValue, Target
+from irlens.compiler.calls.examples import example_options, find_uses
+from irlens.model.config import Target
 from irlens.model.errors import CaptureError
 
 SM_90 = Target(vendor="nvidia", arch="sm_90", warp_size=32)
@@ -41,36 +43,184 @@ TMA = """
 """
 
 
+ATTENTION = """
+    @triton.jit
+    def attend(Q, K, V, sm_scale, L, Out, stride_qb, stride_qh, stride_qm, stride_qd,
+               stride_kb, stride_kh, stride_kn, stride_kd,
+               stride_vb, stride_vh, stride_vn, stride_vd,
+               H, SEQ, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, HEAD_DIM: tl.constexpr,
+               IS_CAUSAL: tl.constexpr):
+        batch, head = tl.program_id(1) // H, tl.program_id(1) % H
+        rows = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
+        steps, depth = tl.arange(0, BLOCK_N), tl.arange(0, HEAD_DIM)
+        start = batch * stride_qb + head * stride_qh
+        q = tl.load(Q + start + rows[:, None] * stride_qm + depth[None, :] * stride_qd)
+        K += batch * stride_kb + head * stride_kh
+        V += batch * stride_vb + head * stride_vh
+        total = tl.zeros([BLOCK_M], tl.float32)
+        out = tl.zeros([BLOCK_M, HEAD_DIM], tl.float32)
+        for step in range(0, SEQ, BLOCK_N):
+            at = step + steps
+            k = tl.load(K + at[None, :] * stride_kn + depth[:, None] * stride_kd)
+            p = tl.exp(tl.dot(q, k) * sm_scale)
+            if IS_CAUSAL:
+                p = tl.where(rows[:, None] >= at[None, :], p, 0.0)
+            total += tl.sum(p, 1)
+            v = tl.load(V + at[:, None] * stride_vn + depth[None, :] * stride_vd)
+            out = tl.dot(p.to(tl.float16), v, out)
+        tl.store(L + tl.program_id(1) * SEQ + rows, tl.log(total))
+        tl.store(Out + start + rows[:, None] * stride_qm + depth[None, :] * stride_qd,
+                 (out / total[:, None]).to(tl.float16), mask=rows[:, None] < SEQ)
+"""
+UNNAMED = """
+    @triton.jit
+    def product(x, y, z, M, N, K, xm, xk, yk, yn, zm, zn, BM: tl.constexpr, BN: tl.constexpr,
+                BK: tl.constexpr, GROUP: tl.constexpr, ACTIVATION: tl.constexpr):
+        group = tl.program_id(0) // (GROUP * tl.cdiv(N, BN))
+        rows = (group * GROUP + tl.program_id(0) % GROUP) * BM + tl.arange(0, BM)
+        columns, depth = tl.program_id(1) * BN + tl.arange(0, BN), tl.arange(0, BK)
+        left = x + rows[:, None] * xm + depth[None, :] * xk
+        right = y + depth[:, None] * yk + columns[None, :] * yn
+        out = tl.zeros((BM, BN), tl.float32)
+        for k in range(0, tl.cdiv(K, BK)):
+            out += tl.dot(tl.load(left), tl.load(right))
+            left += BK * xk
+            right += BK * yk
+        if ACTIVATION == "relu":
+            out = tl.maximum(out, 0.0)
+        tl.store(z + rows[:, None] * zm + columns[None, :] * zn, out.to(tl.float16),
+                 mask=(rows[:, None] < M) & (columns[None, :] < N))
+"""
+SCALED = """
+    @triton.jit
+    def fp8_product(a_ptr, b_ptr, c_ptr, a_scale_ptr, M, N: tl.constexpr, K: tl.constexpr,
+                    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):
+        rows = (tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)) % M
+        columns = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
+        out = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
+        for k in range(0, K, BLOCK_K):
+            depth = k + tl.arange(0, BLOCK_K)
+            a = tl.load(a_ptr + rows[:, None] * K + depth[None, :])
+            b = tl.load(b_ptr + columns[None, :] * K + depth[:, None])
+            out += tl.dot(a, b)
+        out *= tl.load(a_scale_ptr + rows)[:, None]
+        tl.store(c_ptr + rows[:, None] * N + columns[None, :], out)
+"""
+LOSS = """
+    @triton.jit
+    def loss(logits_ptr, logits_row_stride, labels_ptr, loss_ptr, quantized_ptr, lock_ptr, n_cols,
+             label_smoothing, CHUNK: tl.constexpr):
+        row = tl.program_id(0).to(tl.int64)
+        logits_ptr += row * logits_row_stride
+        label = tl.load(labels_ptr + row)
+        total = 0.0
+        for start in range(0, n_cols, CHUNK):
+            at = start + tl.arange(0, CHUNK)
+            x = tl.load(logits_ptr + at, mask=at < n_cols, other=0.0).to(tl.float32)
+            total += tl.sum(tl.exp(x))
+            tl.store(quantized_ptr + row * n_cols + at, x.to(tl.int8), mask=at < n_cols)
+        while tl.atomic_cas(lock_ptr, 0, 1) == 1:
+            pass
+        tl.store(loss_ptr + row, tl.log(total) - tl.load(logits_ptr + label) * label_smoothing)
+        tl.atomic_xchg(lock_ptr, 0)
+"""
+
+
 def hint(request: Request) -> str:
     with pytest.raises(CaptureError) as raised:
         capture_entries(request)
     return raised.value.hint or ""
 
 
-@pytest.mark.parametrize("source", [NORM, TMA], ids=["pointers", "descriptors"])
+def pasted(said: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the arguments and settings of the line in a hint, as a shell splits it."""
+    words = shlex.split(said.partition("for example  ")[2].partition("\n")[0])
+    assert words[:2] == ["irlens", "inspect"]
+    given: dict[str, dict[str, str]] = {"--arg": {}, "--set": {}}
+    for option, value in zip(words[3::2], words[4::2], strict=True):
+        name, _, text = value.partition("=")
+        given[option][name] = text
+    return given["--arg"], given["--set"]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [NORM, TMA, ATTENTION, UNNAMED, SCALED, LOSS],
+    ids=["pointers", "descriptors", "attention", "unnamed strides", "fp8", "loss"],
+)
 def test_what_a_hint_suggests_compiles(
     write: Callable[..., Path], source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("IRLENS_CACHE_DIR", str(tmp_path / "store"))
     kernel = str(write(source))
-    said = hint(Request(kernel=kernel, target=SM_90))
-    options = dict[str, dict[str, ConstexprValue]](arg={}, set={})
-    for option, name, value in re.findall(r"--(arg|set) (\w+)=(\S+)", said):
-        options[option][name] = value if option == "arg" else parse_value(value)
-    request = Request(kernel=kernel, target=SM_90, args=options["arg"], settings=options["set"])
-    assert capture_entries(request), said
+    args, settings = pasted(hint(Request(kernel=kernel, target=SM_90)))
+    request = Request(
+        kernel=kernel,
+        target=SM_90,
+        args=dict(args),
+        settings={name: parse_value(value) for name, value in settings.items()},
+    )
+    assert capture_entries(request)
+
+
+def suggested(source: str) -> dict[str, str]:
+    """Return the example values of a kernel by parameter, without those that follow."""
+    function = ast.parse(textwrap.dedent(source)).body[0]
+    assert isinstance(function, ast.FunctionDef)
+    parameters = {each.arg: each.annotation is not None for each in function.args.args}
+    options = example_options(
+        list(parameters),
+        [name for name, constexpr in parameters.items() if not constexpr],
+        [name for name, constexpr in parameters.items() if constexpr],
+        source,
+    )
+    pairs = (shlex.split(option)[1].split("=", 1) for option in options)
+    return {each[0]: each[1] for each in pairs}
+
+
+def test_shapes_are_consistent_with_strides() -> None:
+    attention = suggested(ATTENTION)
+    tensor = "fp16[2,8,1024,64]"
+    assert [attention[name] for name in ("Q", "K", "V", "Out")] == [tensor] * 4
+    assert (attention["L"], attention["H"], attention["SEQ"]) == ("fp32[1024,1024]", "8", "1024")
+    assert not [name for name in attention if "stride" in name], "they follow from the shapes"
+    unnamed = suggested(UNNAMED)
+    assert [unnamed[name] for name in ("x", "y", "z")] == ["fp16[1024,1024]"] * 3
+    assert [unnamed[name] for name in ("xm", "xk", "yk", "yn")] == ["1024", "1", "1024", "1"]
+    assert (unnamed["ACTIVATION"], unnamed["GROUP"], unnamed["M"]) == ("relu", "8", "1024")
+
+
+def test_types_follow_from_what_becomes_of_values() -> None:
+    scaled = suggested(SCALED)
+    assert [scaled[name] for name in ("a_ptr", "b_ptr")] == ["fp8e4nv[1024,1024]"] * 2
+    assert (scaled["a_scale_ptr"], scaled["K"]) == ("fp32[1024]", "1024")
+    loss = suggested(LOSS)
+    assert (loss["logits_ptr"], loss["quantized_ptr"]) == ("fp16[1024,1024]", "int8[1024,1024]")
+    assert (loss["labels_ptr"], loss["lock_ptr"]) == ("int32[1024]", "int32[1024]")
+    assert (loss["label_smoothing"], loss["CHUNK"]) == ("0.5", "1024")
 
 
 def test_values_follow_from_their_uses() -> None:
-    uses = find_uses("def f(x, flag, alpha, desc, size):\n  t = x + 1\n  y = tl.load(t)\n"
-                     "  if flag and not other: pass\n  desc.load([unknown(), 0])\n")  # fmt: skip
-    told = {name: example(name, uses, ["BLOCK"], constexpr=False) for name in ("x", "alpha", "n")}
-    assert told == {"x": "--arg x=fp32[1024]", "alpha": "--arg alpha=0.5", "n": "--arg n=1024"}
-    assert example("flag", uses, [], constexpr=True) == "--set flag=true"
-    unknown = example("desc", uses, ["BLOCK"], constexpr=False)
-    assert unknown == "--arg desc=DTYPE[SHAPE]:block[EXTENTS]", "no guess that may not compile"
+    source = """def f(x, flag, alpha, n, desc, FLAG: tl.constexpr, BLOCK: tl.constexpr):
+        t = x + tl.arange(0, BLOCK)
+        y = tl.load(t, t < n)
+        if FLAG and not other: pass
+        desc.load([unknown(), 0])
+    """
+    assert suggested(source) == {
+        "x": "fp32[1048576]",
+        "flag": "1024",
+        "alpha": "0.5",
+        "n": "1048576",
+        "desc": "DTYPE[SHAPE]:block[EXTENTS]",  # no guess that may not compile
+        "FLAG": "true",
+        "BLOCK": "1024",
+    }
 
 
-@pytest.mark.parametrize("source", ["", "def f(", "\0", "x" * 10_000])
+@pytest.mark.parametrize(
+    "source", ["", "def f(", "\0", "x" * 10_000], ids=["empty", "cut", "binary", "long"]
+)
 def test_of_anything_else_nothing_is_known(source: str) -> None:
     assert find_uses(source).pointers == set()
+    assert example_options(["a"], ["a"], [], source) == ["--arg a=1024"]

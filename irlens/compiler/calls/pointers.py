@@ -1,0 +1,235 @@
+"""How a kernel's source addresses its pointer parameters: strides, accesses, and what they hold."""
+
+import ast
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+_ACCESSES = frozenset({"load", "store", "make_block_ptr", "make_tensor_descriptor"})
+#: Assignments to follow from an address to its pointer.
+_DEPTH = 12
+
+
+class Pointer(msgspec.Struct):
+    """A pointer parameter.
+
+    Attributes:
+        strides: Parameters that its address multiplies with, in the order of the source.
+        contiguous: Whether the address has a term that no parameter multiplies.
+        loaded: Whether it is loaded from.
+        stored: The types that what is stored to it is converted to; "" for none.
+        widened: Whether what is loaded from it is converted to fp32.
+        multiplied: Whether what is loaded from it is an operand of ``tl.dot``.
+        names_data: Whether what is loaded from it is part of an address or a bound.
+        locked: Whether it is the operand of ``tl.atomic_cas`` or ``tl.atomic_xchg``.
+    """
+
+    strides: list[str] = []
+    contiguous: bool = False
+    loaded: bool = False
+    stored: set[str] = set()
+    widened: bool = False
+    multiplied: bool = False
+    names_data: bool = False
+    locked: bool = False
+
+
+class Addresses:
+    """The pointer parameters of a function.
+
+    Args:
+        tree: The function's source.
+        parameters: Its run-time parameters.
+        sizes: Its constexprs that may be strides.
+
+    Attributes:
+        pointers: Pointer parameters by name.
+        assigned: The expressions that are assigned to each variable.
+    """
+
+    def __init__(self, tree: ast.AST, parameters: set[str], sizes: set[str]) -> None:
+        self.pointers: dict[str, Pointer] = {}
+        self._parameters = parameters
+        self._factors = parameters | sizes
+        self._nodes = sorted(
+            (node for node in ast.walk(tree) if isinstance(node, ast.expr | ast.stmt)),
+            key=lambda node: (node.lineno, node.col_offset),
+        )
+        self.assigned = _assignments(self._nodes)
+        accesses = [each for each in self._nodes if isinstance(each, ast.Call)]
+        for call in accesses:
+            self._note_access(call)
+        self._note_uses(accesses)
+
+    def base(self, address: ast.expr, depth: int = _DEPTH) -> str | None:
+        """Return the pointer parameter that an address begins with."""
+        while isinstance(address, ast.BinOp) and isinstance(address.op, ast.Add | ast.Sub):
+            address = address.left
+        if isinstance(address, ast.Call) and address.args and _is_method(address, "to", "cast"):
+            return self.base(_receiver(address) or address.args[0], depth - 1) if depth else None
+        if not isinstance(address, ast.Name):
+            return None
+        found = None
+        if depth:
+            for value in self.assigned.get(address.id, ()):
+                found = found or self.base(value, depth - 1)
+        return found or (address.id if address.id in self._parameters else None)
+
+    def sources(self, expression: ast.AST, depth: int = 5) -> set[str]:
+        """Return the pointers that an expression's values are loaded from."""
+        found = set()
+        for node in ast.walk(expression):
+            if isinstance(node, ast.Call) and _is_method(node, "load") and node.args:
+                found |= {self.base(node.args[0]) or ""}
+            elif isinstance(node, ast.Name) and depth:
+                for value in self.assigned.get(node.id, ()):
+                    found |= self.sources(value, depth - 1)
+        return found - {""}
+
+    def _note_access(self, call: ast.Call) -> None:
+        name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+        is_atomic = name.startswith("atomic_")
+        address = next(
+            (each.value for each in call.keywords if each.arg in ("pointer", "base")),
+            call.args[0] if call.args else None,
+        )
+        base = self.base(address) if address is not None else None
+        if base is None or address is None or not (name in _ACCESSES or is_atomic):
+            return
+        pointer = self.pointers.setdefault(base, Pointer())
+        for term in self._terms(address, base):
+            factor = self._factor(term)
+            if factor is None:
+                pointer.contiguous = pointer.contiguous or not isinstance(term, ast.Constant)
+            elif factor not in pointer.strides:
+                pointer.strides.append(factor)
+        if name == "load":
+            pointer.loaded = True
+        elif name == "store" and len(call.args) > 1:
+            pointer.stored.add(_cast(call.args[1]))
+        pointer.locked = pointer.locked or name in ("atomic_cas", "atomic_xchg")
+
+    def _terms(self, address: ast.expr, base: str) -> Iterator[ast.expr]:
+        """Yield what an address adds to its pointer, in the order of the source."""
+        seen: set[str] = set()
+        found: list[ast.expr] = []
+
+        def visit(expression: ast.expr) -> None:
+            if isinstance(expression, ast.BinOp) and isinstance(expression.op, ast.Add | ast.Sub):
+                visit(expression.left)
+                visit(expression.right)
+            elif isinstance(expression, ast.Name) and expression.id == base:
+                follow(base)
+            elif isinstance(expression, ast.Name) and self._expands(expression.id):
+                follow(expression.id)
+            else:
+                found.append(expression)
+
+        def follow(name: str) -> None:
+            if name not in seen:
+                seen.add(name)
+                for value in self.assigned.get(name, ()):
+                    visit(value)
+
+        visit(address)
+        yield from sorted(found, key=lambda term: (term.lineno, term.col_offset))
+
+    def _expands(self, name: str, depth: int = 4) -> bool:
+        """Whether a variable is an address, or an offset that a parameter multiplies."""
+        for value in self.assigned.get(name, ()):
+            for node in ast.walk(value):
+                if isinstance(node, ast.BinOp) and self._factor(node) is not None:
+                    return True
+                if isinstance(node, ast.Name) and node.id != name:
+                    if node.id in self._parameters and node.id in self.pointers:
+                        return True
+                    if depth and self._expands(node.id, depth - 1):
+                        return True
+            if self.base(value) is not None and not isinstance(value, ast.Call):
+                return True
+        return False
+
+    def _factor(self, term: ast.expr) -> str | None:
+        """Return the parameter that multiplies a term."""
+        if not (isinstance(term, ast.BinOp) and isinstance(term.op, ast.Mult)):
+            return None
+        factors = [term.left, term.right]
+        names = [_plain_name(each) for each in factors]
+        known = [name for name in names if name in self._factors]
+        if known:
+            return max(known, key=lambda name: "stride" in name.lower())
+        nested = (self._factor(each) for each in factors)
+        return next((name for name in nested if name is not None), None)
+
+    def _note_uses(self, calls: list[ast.Call]) -> None:
+        """Note what becomes of loaded values."""
+        for call in calls:
+            if _is_method(call, "dot", "dot_scaled"):
+                for operand in call.args[:2]:
+                    self._mark(operand, "multiplied")
+            elif _is_method(call, "to") and call.args and _ends_with(call.args[0], "float32"):
+                loaded = _receiver(call)
+                if loaded is not None:
+                    self._mark(loaded, "widened", depth=1)
+            address = call.args[0] if call.args else None
+            if address is not None and _is_method(call, "load", "store"):
+                for name in self.sources(address):
+                    self.pointers[name].names_data = True
+            elif isinstance(call.func, ast.Name) and call.func.id == "range":
+                for bound in call.args:
+                    for name in self.sources(bound):
+                        self.pointers[name].names_data = True
+
+    def _mark(self, expression: ast.expr, attribute: str, depth: int = 5) -> None:
+        for name in self.sources(expression, depth):
+            if name in self.pointers:
+                setattr(self.pointers[name], attribute, True)
+
+
+def _assignments(nodes: Sequence[ast.AST]) -> dict[str, list[ast.expr]]:
+    assigned: dict[str, list[ast.expr]] = {}
+    for node in nodes:
+        if isinstance(node, ast.Assign):
+            targets, value = node.targets, node.value
+        elif isinstance(node, ast.AugAssign | ast.AnnAssign) and node.value is not None:
+            targets, value = [node.target], node.value
+        else:
+            continue
+        for target in targets:
+            if isinstance(target, ast.Name):
+                assigned.setdefault(target.id, []).append(value)
+            elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+                for name, each in zip(target.elts, value.elts, strict=False):
+                    if isinstance(name, ast.Name):
+                        assigned.setdefault(name.id, []).append(each)
+    return assigned
+
+
+def _receiver(call: ast.Call) -> ast.expr | None:
+    """Return ``x`` of ``x.to(...)``."""
+    function = call.func
+    return function.value if isinstance(function, ast.Attribute) else None
+
+
+def _is_method(call: ast.Call, *names: str) -> bool:
+    return isinstance(call.func, ast.Attribute) and call.func.attr in names
+
+
+def _plain_name(expression: ast.expr) -> str:
+    """Return the name of ``n`` and of ``n.to(tl.int64)``."""
+    if isinstance(expression, ast.Call) and _is_method(expression, "to"):
+        expression = _receiver(expression) or expression
+    return expression.id if isinstance(expression, ast.Name) else ""
+
+
+def _ends_with(expression: ast.expr, name: str) -> bool:
+    return isinstance(expression, ast.Attribute) and expression.attr == name
+
+
+def _cast(value: ast.expr) -> str:
+    """Return the type of ``tl`` that a stored value is converted to; "" for none."""
+    if isinstance(value, ast.Call) and _is_method(value, "to") and value.args:
+        kind = value.args[0]
+        if isinstance(kind, ast.Attribute) and isinstance(kind.value, ast.Name):
+            return kind.attr
+    return ""

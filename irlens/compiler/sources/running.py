@@ -1,0 +1,64 @@
+"""How to run a Python file so that it launches its kernels, without executing anything."""
+
+import ast
+import os
+import re
+import shlex
+from pathlib import Path
+
+_TEST = re.compile(r"test|Test")
+
+
+def how_to_run(path: Path) -> str | None:
+    """Return a line that records what a file launches by itself; ``None`` if it runs nothing.
+
+    Args:
+        path: The file.
+    """
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return None
+    name = shlex.quote(_short(path))
+    if _is_program(tree):
+        return f"it runs something: capture its own launches with  irlens record {name}"
+    if defines_tests(tree):
+        return f"it defines tests: capture what they launch with  irlens record -m pytest {name}"
+    return None
+
+
+def defines_tests(tree: ast.Module) -> bool:
+    """Whether a file defines what pytest would run."""
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    return any(isinstance(node, kinds) and _TEST.match(node.name) for node in tree.body)
+
+
+def _is_program(tree: ast.Module) -> bool:
+    """Whether a file is guarded as a program, or launches kernels or calls functions by itself."""
+    defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    for node in tree.body:
+        if isinstance(node, ast.If) and "__name__" in {
+            each.id for each in ast.walk(node.test) if isinstance(each, ast.Name)
+        }:
+            return True
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import):
+            continue
+        for each in ast.walk(node):
+            if isinstance(each, ast.Call) and _calls(each.func, defined):
+                return True
+    return False
+
+
+def _calls(function: ast.expr, defined: set[str]) -> bool:
+    """Whether a call is a launch, or of what the file defines."""
+    if isinstance(function, ast.Subscript):
+        function = function.value
+    while isinstance(function, ast.Attribute):
+        function = function.value
+    return isinstance(function, ast.Name) and function.id in defined
+
+
+def _short(path: Path) -> str:
+    """Return a path as short as it can be written."""
+    relative = os.path.relpath(path)
+    return str(path) if relative.startswith("..") else relative

@@ -1,0 +1,65 @@
+"""How a file is run so that it launches its kernels."""
+
+from pathlib import Path
+
+import pytest
+
+from irlens.compiler.sources.description import find_kernel, read_kernels
+from irlens.compiler.sources.running import how_to_run
+from irlens.model.errors import CaptureError
+
+KERNEL = """
+import triton
+@triton.jit
+def scale(x):
+    pass
+def main():
+    scale[(1,)](1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("rest", "expected"),
+    [
+        ("if __name__ == '__main__':\n    main()\n", "irlens record mine.py"),
+        ("main()\n", "irlens record mine.py"),
+        ("for n in (1, 2):\n    scale[(n,)](n)\n", "irlens record mine.py"),
+        ("out = scale[(1,)](1)\n", "irlens record mine.py"),
+        ("def test_scale():\n    main()\n", "irlens record -m pytest mine.py"),
+        ("class TestScale:\n    pass\n", "irlens record -m pytest mine.py"),
+        ("SIZES = list(range(3))\n", None),
+        ("@triton.jit\ndef other(x):\n    pass\n", None),
+        ("def broken(", None),
+    ],
+)
+def test_what_runs_by_itself_is_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rest: str, expected: str | None
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "mine.py"
+    path.write_text(KERNEL + rest)
+    said = how_to_run(path)
+    assert said is None if expected is None else said is not None and said.endswith(f"  {expected}")
+
+
+def test_a_name_is_quoted_for_the_shell(tmp_path: Path) -> None:
+    path = tmp_path / "my file.py"
+    path.write_text(KERNEL + "main()\n")
+    assert (how_to_run(path) or "").endswith(f"irlens record '{path}'")
+
+
+def test_errors_about_a_file_name_it(tmp_path: Path) -> None:
+    several = tmp_path / "several.py"
+    several.write_text(KERNEL + "@triton.jit\ndef other(x):\n    pass\nmain()\n")
+    with pytest.raises(CaptureError) as raised:
+        find_kernel(str(several))
+    assert raised.value.hint is not None
+    assert raised.value.hint.splitlines() == [
+        f"it runs something: capture its own launches with  irlens record {several}",
+        f"write {several}:scale",
+    ]
+    bench = tmp_path / "bench.py"
+    bench.write_text("from several import main\nif __name__ == '__main__':\n    main()\n")
+    with pytest.raises(CaptureError, match=r"has no @triton\.jit function") as raised:
+        read_kernels(bench)
+    assert "irlens record" in (raised.value.hint or "")
