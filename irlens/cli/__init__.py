@@ -101,6 +101,9 @@ def _run() -> Exit:
             show_error(usage_error(error))
         return Exit.TROUBLE
     except click.Abort:
+        from irlens.cli.output import end_interrupted_line
+
+        end_interrupted_line()
         click.echo("irlens: interrupted", err=True)
         return Exit.INTERRUPTED
     except errors.IrlensError as error:

@@ -65,6 +65,12 @@ def talk(line: str, **styles: bool | str) -> None:
     click.echo(click.style(line, **styles) if color else line, err=True, color=color)  # type: ignore[arg-type]
 
 
+def end_interrupted_line() -> None:
+    """Start a new line on a terminal, which has shown "^C" on this one."""
+    if sys.stderr.isatty():
+        click.echo(err=True)
+
+
 def show_error(error: IrlensError) -> None:
     """Write an error and its hint to stderr, if anything can be written there."""
     is_colored = use_color(sys.stderr)

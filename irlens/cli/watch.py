@@ -26,13 +26,15 @@ from irlens.session.subject import Configurations, is_compiled
 #: The assembler's input: the last stage that is readable without a disassembler.
 _CODE_STAGES = ("ptx", "amdgcn")
 
-#: Writes the result for the captures after a save, given those before it (none at first); returns
-#: the comparison of a stage's code if it made one.
-Show: TypeAlias = Callable[[Sequence[Capture], Sequence[Capture]], CodeComparisons | None]
+#: Prepares the result for the captures after a save, given those before it (none at first):
+#: returns the comparison of a stage's code if there is one, and what writes the result.
+Show: TypeAlias = Callable[
+    [Sequence[Capture], Sequence[Capture]], tuple[CodeComparisons | None, Callable[[], object]]
+]
 
 
 def watch(kernel: str, configurations: Configurations, show: Show) -> Exit:
-    """Show a kernel's captures, and the differences after each save, until ctrl+c.
+    """Show a kernel's captures, after each save with what changed above them, until ctrl+c.
 
     A compile error is shown, and the next save awaited. Each compilation runs in a process of its
     own, so that it inherits no state from the previous one.
@@ -58,10 +60,12 @@ def watch(kernel: str, configurations: Configurations, show: Show) -> Exit:
         while True:
             try:
                 after = session.captures(kernel, configurations)
+                compared, write = show(before, after)
+                changes = _differences(before, after, compared) if before else []
                 _clear()
-                compared = show(before, after)
-                if before:
-                    _show_differences(before, after, compared)
+                for line in changes:
+                    output.talk(line, bold=True)
+                write()
             except IrlensError as error:
                 saves.failed()
                 _clear()
@@ -72,6 +76,7 @@ def watch(kernel: str, configurations: Configurations, show: Show) -> Exit:
             output.note(f"watching {_file_names(saves.files)}; press ctrl+c to stop")
             output.note(f"{_file_names(saves.wait())} saved")
     except KeyboardInterrupt:
+        output.end_interrupted_line()
         return Exit.OK
     finally:
         compiler.cancel()
@@ -82,10 +87,10 @@ def _clear() -> None:
         click.clear()
 
 
-def _show_differences(
+def _differences(
     before: Sequence[Capture], after: Sequence[Capture], compared: CodeComparisons | None
-) -> None:
-    """Write the differences from the last version that compiled to stderr."""
+) -> list[str]:
+    """Return the differences from the last version that compiled, as lines."""
     figures = match(
         [report_of(capture) for capture in before],
         [report_of(capture) for capture in after],
@@ -102,10 +107,7 @@ def _show_differences(
     lines += [
         f"{plural(n, 'configuration')} {what}" for n, what in ((gone, "gone"), (new, "new")) if n
     ]
-    for line in lines:
-        output.talk(printable_line(f"changed: {line}"), bold=True)
-    if not lines:
-        output.talk("changed: nothing", dim=True)
+    return [printable_line(f"changed: {line}") for line in lines or ["nothing"]]
 
 
 def _compare_code(

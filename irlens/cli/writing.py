@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -19,6 +20,7 @@ from irlens.cli.options import KernelOptions
 from irlens.model.capture import MANIFEST_NAME
 from irlens.model.errors import IrlensError
 from irlens.render import Detail, Kind, Options, format_names, render
+from irlens.version import VERSION
 
 if TYPE_CHECKING:  # help needs no record
     from irlens.model.code import CodeComparison
@@ -44,6 +46,7 @@ class WritingOptions(TypedDict):
     destination: Path | None
     summary: bool
     pager: bool
+    footer: bool
     source_root: Path
 
 
@@ -63,6 +66,8 @@ def writing_options(kind: Kind, *, plain: tuple[str, ...] = ()) -> Callable[[F],
         click.option("--summary", is_flag=True,
                      help=f"Also append the result to ${_SUMMARY_VARIABLE}, in Markdown."),
         click.option("--pager/--no-pager", default=True, help="Page long output."),
+        click.option("--footer", is_flag=True, hidden="html" not in format_names(kind),
+                     help="End an HTML page with the date, irlens's version and the command."),
         click.option("--source-root", type=click.Path(path_type=Path, file_okay=False, exists=True),
                      default=".", metavar="DIR", hidden=not _PATH_FORMATS & {*format_names(kind)},
                      help="Locate the Python files that sarif and github name by path in DIR."
@@ -100,7 +105,7 @@ def shows_code(kind: Kind, options: WritingOptions) -> bool:
 def is_lasting(kind: Kind, options: WritingOptions) -> bool:
     """Whether the output follows from the records and ``page_facts`` alone."""
     others = shows_code(kind, options) or options["form"] in _PATH_FORMATS or options["summary"]
-    return not others
+    return not others and not options["footer"]
 
 
 def page_facts(named: str, options: WritingOptions) -> list[object]:
@@ -150,6 +155,8 @@ def write(
     if options["summary"]:
         shared = Options(details=details, subject=_shareable(named))
         _append_to_summary(render("markdown", kind, subject, shared))
+    if options["footer"]:
+        view = replace(view, footer=_footer(options["form"]))
     written = render(options["form"], kind, subject, view)
     output.write(written, options["destination"], paged=options["pager"])
     return written
@@ -167,6 +174,16 @@ def _view(named: str, options: WritingOptions, *, side_by_side: bool = False) ->
         locate=SourceTree(options["source_root"]).locate,
         explain=_explain,
     )
+
+
+def _footer(form: str) -> str:
+    """Return the date, the version and the command."""
+    if form != "html":
+        raise click.UsageError(f"--footer has no effect with --format {form}: write html")
+    from datetime import UTC, datetime
+
+    now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    return f"{now} · irlens {VERSION} · {shlex.join(['irlens', *sys.argv[1:]])}"
 
 
 def _shareable(named: str) -> str:

@@ -43,6 +43,7 @@ class Options(msgspec.Struct, frozen=True):
             pairs, or none.
         subject: How the user named what is shown, with options: "softmax --num-stages 4"; empty
             if that is unknown, ``None`` to suggest no commands.
+        footer: What a page says of its making; empty for a page that follows from the records.
         locate: For formats that code hosts read: the path of a Python file relative to the
             sources' root, given its base name and the known text of its lines; ``None`` if it is
             not found.
@@ -58,5 +59,6 @@ class Options(msgspec.Struct, frozen=True):
     code: "tuple[CodeComparison, ...]" = ()
     sides: "tuple[tuple[Report, Report], ...]" = ()
     subject: str | None = ""
+    footer: str = ""
     locate: "Callable[[str, Mapping[int, str]], str | None]" = _not_located
     explain: "Callable[[str], Rule | None]" = _not_explained

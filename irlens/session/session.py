@@ -1,6 +1,8 @@
 """From what the user named to captures and reports: load or compile, then inspect."""
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 _DEFAULT_TARGET = "h100"
 _MAX_BROKEN_SHOWN = 5
+#: Warnings of one compilation.
+_MAX_WARNINGS = 5
 
 
 class Notify(Protocol):
@@ -221,7 +225,23 @@ class Session:
             self._announce_install(request.triton)
         message = f"compiling {request.kernel} for {request.target.name} ..."
         self._notify(message, transient=not install)  # an installation takes minutes
-        return self._note_loading((self._compile or capture)(request))
+        with self._noting_warnings():
+            captures = (self._compile or capture)(request)
+        return self._note_loading(captures)
+
+    @contextmanager
+    def _noting_warnings(self) -> "Iterator[None]":
+        """Show each of Python's warnings once, as a line: Triton repeats its own."""
+        with warnings.catch_warnings(record=True) as caught:
+            yield
+        lines = dict.fromkeys(
+            f"{Path(each.filename).name}:{each.lineno}: {' '.join(str(each.message).split())}"
+            for each in caught
+        )
+        shown = list(lines)[:_MAX_WARNINGS]
+        if len(lines) > len(shown):
+            shown.append(f"{len(lines) - len(shown)} more warnings of the compiler")
+        self.note_once(shown)
 
     def ensure_store(self) -> None:
         """Go on with a temporary directory, and say so, if the store cannot be written."""

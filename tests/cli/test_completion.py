@@ -93,7 +93,7 @@ def test_bash_gets_the_part_of_a_word_that_it_replaces(folder: Path) -> None:
     assert replied("irlens inspect cap", folder) == ["captures/", "nospace"]
     assert replied("irlens inspect mine.py --set CA", folder) == ["CAUSAL=", "nospace"]
     assert replied("irlens sweep softmax --rank=time_l", folder) == ["time_low"]
-    assert replied("irlens inspect matmul -s BLOCK_SIZE_M=", folder) == ["128"]
+    assert replied("irlens inspect vector_add -s BLOCK_SIZE=", folder) == ["1024"]
     without = " \t\n"
     assert replied("irlens inspect mine.py:at", folder, without) == ["mine.py:attention"]
     assert replied("irlens sweep softmax --rank=time_l", folder, without) == ["--rank=time_low"]

@@ -1,6 +1,7 @@
 """``-f``, ``--json`` and the suffix of ``-o`` select one format by the same rule everywhere."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from click.testing import CliRunner, Result
 from irlens.cli.root import root
 from irlens.model.errors import IrlensError
 from irlens.render import FORMATS, format_names
+from irlens.version import VERSION
 
 CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
 SOFTMAX, OTHER = str(CAPTURES / "softmax-h100"), str(CAPTURES / "softmax-t4")
@@ -89,3 +91,23 @@ def test_a_stage_is_written_unchanged_whatever_the_suffix(
     run("inspect", SOFTMAX, *stage, "-o", tmp_path / "a.json")
     run("inspect", SOFTMAX, *stage, "-o", tmp_path / "a")
     assert (tmp_path / "a.json").read_bytes() == (tmp_path / "a").read_bytes()
+
+
+def test_a_footer_only_on_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page, again = tmp_path / "page.html", tmp_path / "again.html"
+    for file in (page, again):
+        run("inspect", SOFTMAX, "-o", file)
+    assert page.read_bytes() == again.read_bytes()
+    assert "<footer>" not in page.read_text()
+    words = ["irlens", "inspect", "<b>", "--footer"]
+    monkeypatch.setattr("sys.argv", words)
+    run("inspect", SOFTMAX, "-o", again, "--footer")
+    (footer,) = re.findall(r"<footer>(.*?)</footer>", again.read_text())
+    assert re.match(rf"\d{{4}}-\d\d-\d\d \d\d:\d\d UTC · irlens {VERSION} · irlens inspect", footer)
+    assert "&lt;b&gt;" in footer
+    assert len(again.read_text()) - len(page.read_text()) == len(f"<footer>{footer}</footer>")
+
+
+def test_only_a_page_has_a_footer() -> None:
+    with pytest.raises(Exception, match="--footer has no effect with --format text"):
+        run("inspect", SOFTMAX, "--footer")

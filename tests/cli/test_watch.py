@@ -86,7 +86,8 @@ def test_every_save_is_compiled_and_what_moved_is_told(tmp_path: Path) -> None:
 
         kernel.write_text(HALVED)
         _, moved, waits = until_it_waits(process)
-        assert moved.startswith("changed: occupancy unchanged · only minor figures changed, ptx: ")
+        assert moved.startswith("changed: occupancy unchanged · only minor figures changed")
+        assert ", ptx: " in moved
         assert "added" in moved
         assert page.read_text() != first
 
@@ -99,6 +100,38 @@ def test_every_save_is_compiled_and_what_moved_is_told(tmp_path: Path) -> None:
 
         process.send_signal(signal.SIGINT)
         assert process.wait() == 0
+
+
+def test_what_changed_comes_first_and_ctrl_c_ends_the_line(tmp_path: Path) -> None:
+    kernel = tmp_path / "k.py"
+    kernel.write_text(PLAIN)
+    (tmp_path / "factors.py").write_text(FACTOR.format(value="2"))
+    terminal, end = os.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "irlens", "inspect", "k.py:scale", "-t", "h100", "--watch"],
+        stdin=end, stdout=end, stderr=end, cwd=tmp_path,
+        env={**os.environ, "TERM": "dumb", "NO_COLOR": "1"},
+    ) as process:  # fmt: skip
+        os.close(end)
+        try:
+            read_until(terminal, "press ctrl+c to stop")
+            kernel.write_text(HALVED)
+            shown = read_until(terminal, "press ctrl+c to stop")
+            assert -1 < shown.index("changed: ") < shown.index("scale   sm_90 (h100)")
+            process.send_signal(signal.SIGINT)
+            assert process.wait(30) == 0
+            assert os.read(terminal, 4096).decode() == "\r\n"
+        finally:
+            process.kill()
+            os.close(terminal)
+
+
+def read_until(terminal: int, text: str) -> str:
+    """Return what a terminal shows up to the line with a text."""
+    shown = ""
+    while text not in shown or not shown.endswith("\n"):
+        shown += os.read(terminal, 4096).decode("utf-8", "replace")
+    return shown
 
 
 def test_a_stage_that_is_shown_is_compared_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,3 +90,27 @@ def test_options_do_not_apply_to_saved_reports() -> None:
         Session().reports(str(report), Configurations(targets=("h100",)))
     with pytest.raises(IrlensError, match="saved report, which holds no code"):
         Session().captures(str(report), Configurations())
+
+
+@pytest.mark.filterwarnings("default")
+def test_warnings_of_the_compiler_are_notes_and_come_once(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "warned.py"
+    file.write_text(
+        "import triton\nimport triton.language as tl\n\n@triton.jit\n"
+        "def warned(x, n, BLOCK: tl.constexpr):\n    at = tl.arange(0, BLOCK)\n"
+        "    tl.store(x + at, 1.0, mask=(at < n) and (at > 2))\n"
+    )
+    notes = Notes()
+    configurations = Configurations(
+        targets=("h100",),
+        args=(("x", ("fp32[64]",)), ("n", ("64",))),
+        settings=(("BLOCK", ("64",)),),
+    )
+    Session(notes).captures(f"{file}:warned", configurations)
+    (note,) = notes.lasting
+    assert note.startswith("warned.py:7: Logical operators 'and' and 'or' are deprecated")
+    out, err = capfd.readouterr()
+    assert "deprecated" not in out + err
+    assert "tracemalloc" not in out + err

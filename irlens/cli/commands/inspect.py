@@ -161,7 +161,8 @@ def command(
         from irlens.cli.watch import watch as watch_saves
 
         return watch_saves(kernel, configurations, show)
-    show([], session.captures(kernel, configurations))
+    _, write_shown = show([], session.captures(kernel, configurations))
+    write_shown()
     return Exit.OK
 
 
@@ -198,8 +199,8 @@ def _show_stage(
     options: ReportOptions,
     before: "Sequence[Capture]",
     captures: "Sequence[Capture]",
-) -> "CodeComparisons | None":
-    """Print a stage; after a save, print and return its comparison with the version before."""
+) -> "tuple[CodeComparisons | None, Callable[[], object]]":
+    """Prepare a stage; after a save, its comparison with the version before."""
     from irlens.cli.stage import show
     from irlens.model.capture import BINARY_STAGES
 
@@ -207,9 +208,9 @@ def _show_stage(
         from irlens.diff.code.captures import compare_sets
 
         comparisons = compare_sets(before, captures, [name])
-        write(comparisons, "code", options)
-        return comparisons
-    show(
+        return comparisons, partial(write, comparisons, "code", options)
+    return None, partial(
+        show,
         captures,
         name,
         options["destination"],
@@ -217,17 +218,17 @@ def _show_stage(
         interleave=interleave,
         annotate=annotate,
     )
-    return None
 
 
 def _show_line(
     place: str, options: ReportOptions, _: "Sequence[Capture]", captures: "Sequence[Capture]"
-) -> None:
+) -> "tuple[None, Callable[[], object]]":
     from irlens.session.source_lines import line_report
 
     color = options["destination"] is None and output.use_color()
     texts = [line_report(capture, place, color=color) for capture in captures]
-    output.write("\n".join(texts), options["destination"], paged=options["pager"])
+    text, destination = "\n".join(texts), options["destination"]
+    return None, partial(output.write, text, destination, paged=options["pager"])
 
 
 def _show_page(
@@ -267,10 +268,10 @@ def _show_saved(
     options: ReportOptions,
     _: "Sequence[Capture]",
     captures: "Sequence[Capture]",
-) -> None:
-    """Show the reports of what was compiled after a save."""
+) -> "tuple[None, Callable[[], object]]":
+    """Prepare the reports of what was compiled after a save."""
     inspected = session.inspect(kernel, captures, sass=sass)
-    _show_reports(inspected, details, kernel, options)
+    return None, partial(_show_reports, inspected, details, kernel, options)
 
 
 def _show_reports(

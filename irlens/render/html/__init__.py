@@ -59,7 +59,8 @@ def render(kind: Kind, subject: Any, options: Options) -> str:
     scripts = [_TABLE_SCRIPT] if kind in ("sweep", "scan") else []
     if kind == "reports" and options.listings:
         scripts.append(_CODE_SCRIPT)
-    return _document(tree.title or f"irlens {kind}", write(tree), scripts=scripts)
+    footer = tag("footer", options.footer) if options.footer else None
+    return _document(tree.title or f"irlens {kind}", write(tree), footer, scripts=scripts)
 
 
 def _document(title: str, *content: Content, scripts: Sequence[str] = ()) -> str:
