@@ -23,6 +23,7 @@ class Launch(msgspec.Struct, frozen=True):
         args: Every run-time argument in the manifest's form.
         grid: CTAs in x, y and z; ``None`` if the kernel was only compiled (``warmup``).
         options: See ``Config.options``; ``None`` if unknown.
+        grid_formula: How ``grid`` follows from the constexprs; empty where that is unknown.
     """
 
     entry: str
@@ -31,6 +32,7 @@ class Launch(msgspec.Struct, frozen=True):
     args: dict[str, int | float | str]
     grid: tuple[int, int, int] | None
     options: dict[str, ConstexprValue] | None = None
+    grid_formula: tuple[int | str, ...] = ()
 
 
 class CompileFailure(msgspec.Struct, frozen=True):

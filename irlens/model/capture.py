@@ -125,7 +125,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         options: See ``Config.options``; ``None`` where an earlier irlens wrote the manifest.
         source: The kernel's file; ``None`` if it is a sample of irlens, or unknown.
         grid_formula: How ``grid`` follows from the occupancy, where it does and is therefore
-            ``None``.
+            ``None``; or from the constexprs, where a recorded program computes it by a function.
     """
 
     schema: int

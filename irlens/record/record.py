@@ -30,7 +30,7 @@ from irlens.compiler.toolchains.versions import triton_version
 from irlens.gpus import Gpu
 from irlens.model import files
 from irlens.model.capture import MANIFEST_SCHEMA, PYTHON_FOLDER, Capture, Manifest
-from irlens.model.config import Target
+from irlens.model.config import GridFormula, Target
 from irlens.model.errors import ArtifactError, CaptureError
 from irlens.model.recording import PROGRAM_NAME, PROGRAM_SCHEMA, RecordedIndex, RecordedRun
 from irlens.record.child_processes import STARTED
@@ -415,4 +415,7 @@ def _manifest(
         args=launch.args if launch else {},
         grid=launch.grid if launch else None,
         options=launch.options if launch else None,
+        grid_formula=(
+            GridFormula(launch.grid_formula, {}) if launch and launch.grid_formula else None
+        ),
     )

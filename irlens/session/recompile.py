@@ -12,6 +12,7 @@ from irlens import gpus
 from irlens.artifacts.authorship import is_own
 from irlens.compiler import Request, find_kernel, known_files, parse_value
 from irlens.compiler.calls.argument_values import format_value
+from irlens.compiler.calls.binding import evaluate_formula
 from irlens.compiler.capture_files import sha256
 from irlens.compiler.toolchains.versions import triton_version
 from irlens.model.capture import Capture
@@ -178,8 +179,14 @@ def request_of(capture: Capture, kernel: str, changes: Mapping[str, str]) -> Req
     else:
         _require_repeatable(capture, changes)
     constexprs = capture.config.constexprs
-    # A program computes its grid from any of these, in a way that a capture does not tell.
-    moves_grid = not changes.keys().isdisjoint((*constexprs, *arguments, _TARGET))
+    # A program computes its grid from any of these, and a capture may only tell how it follows
+    # from the constexprs: sizes and numbers of SMs are numbers there.
+    moved = {n for n, value in changes.items() if n not in settings or settings[n].value != value}
+    moves_grid = not moved.isdisjoint((*constexprs, *arguments, _TARGET))
+    keeps_sizes = moved.isdisjoint((*arguments, _TARGET))
+    grid: tuple[int | str, ...] = () if moves_grid else capture.config.grid or ()
+    if (formula := _grid_formula(capture)) and keeps_sizes:
+        grid = formula
     # An option that was left to the compiler before is left to it again.
     values = {n: value for n, value in values.items() if value is not None or n in constexprs}
     return Request(
@@ -188,9 +195,21 @@ def request_of(capture: Capture, kernel: str, changes: Mapping[str, str]) -> Req
         sm_count=gpu.sm_count,
         settings=values,
         args=args,
-        grid=() if derivation.grid or moves_grid else capture.config.grid or (),
+        grid=() if derivation.grid else grid,
         triton=None if triton == _installed_triton() else triton,
     )
+
+
+def _grid_formula(capture: Capture) -> tuple[int | str, ...]:
+    """Return how a recorded launch's grid follows from the constexprs; empty if unknown."""
+    formula = capture.manifest.grid_formula if capture.manifest is not None else None
+    if formula is None or capture.config.grid is None:
+        return ()
+    try:  # a manifest may say anything
+        known = evaluate_formula(replace(formula, names=dict(capture.config.constexprs)))
+    except CaptureError:
+        return ()
+    return formula.extents if known == capture.config.grid else ()
 
 
 def _triton_setting(capture: Capture) -> list[Setting]:

@@ -1,6 +1,7 @@
 """Compiles the neighbours of a configuration, and orders them by their estimated time."""
 
 import math
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 
@@ -355,13 +356,18 @@ def _varied(variant: PlannedVariant) -> dict[str, int]:
 def _changed(request: Request, changes: Changes) -> Request:
     """Return the request of a neighbour.
 
-    A grid that is given, and not computed by the description, may follow from a block's size.
+    A grid of numbers, not computed by the description, may follow from a block's size.
     """
     moves_grid = not changes.keys() <= set(LAUNCH_OPTIONS)
+    follows = any(
+        re.search(rf"\b{re.escape(name)}\b", str(extent))
+        for extent in request.grid
+        for name in request.settings
+    )
     return msgspec.structs.replace(
         request,
         settings={**request.settings, **changes},
-        grid=() if moves_grid else request.grid,
+        grid=() if moves_grid and not follows else request.grid,
     )
 
 

@@ -22,6 +22,7 @@ from irlens.compiler import Request, capture
 from irlens.compiler.calls.argument_values import parse_argument
 from irlens.compiler.toolchains.versions import triton_version
 from irlens.model.capture import Capture
+from irlens.model.config import GridFormula
 from irlens.model.report import Occupancy
 from irlens.record import Program, Recording, record
 from irlens.report import inspect
@@ -103,6 +104,7 @@ def test_a_launch_is_kept_with_all_that_is_known_of_it(recorder: Recorder) -> No
     assert capture.config.grid == (7, 32, 1)
     assert capture.config.num_warps == 2
     assert capture.manifest is not None
+    assert capture.manifest.grid_formula == GridFormula((7, "BLOCK"), {})
     assert capture.metadata is not None
     assert capture.manifest.triton_version == capture.metadata.triton_version
     assert {"ttir", "ttgir", "llir", "ptx", "cubin"} <= capture.stages.keys()

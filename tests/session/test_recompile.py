@@ -14,7 +14,7 @@ from irlens.artifacts.load import load
 from irlens.compiler import Request, compile_request, parse_value
 from irlens.compiler.calls.argument_values import format_value
 from irlens.model.capture import Capture
-from irlens.model.config import ConstexprValue
+from irlens.model.config import ConstexprValue, GridFormula
 from irlens.model.errors import CaptureError, IrlensError, UnknownNameError
 from irlens.report import inspect
 from irlens.session import recompile
@@ -221,6 +221,32 @@ def test_a_capture_is_compiled_again_from_its_file(scale: Capture) -> None:
         str(scale.directory), Configurations(settings=(("BLOCK", ("256",)),))
     )
     assert larger.config.grid is None, "a capture does not tell how the grid depends on BLOCK"
+
+
+def with_formula(capture: Capture, *extents: int | str) -> Capture:
+    assert capture.manifest is not None
+    manifest = msgspec.structs.replace(capture.manifest, grid_formula=GridFormula(extents, {}))
+    return msgspec.structs.replace(capture, manifest=manifest)
+
+
+def test_a_recorded_grid_function_holds_for_other_constexprs(scale: Capture) -> None:
+    kernel = source_of(scale, None)
+    assert kernel is not None
+    recorded = with_formula(scale, "cdiv(1000, BLOCK)")
+    larger = request_of(recorded, kernel, {"BLOCK": "256", "target": "h100", "n": "1000"})
+    assert larger.grid == ("cdiv(1000, BLOCK)",)
+    (compiled,) = compile_request.capture(larger)
+    assert compiled.config.grid == (4, 1, 1)
+    for change in ({"n": "2000"}, {"target": "a100"}):
+        other = request_of(recorded, kernel, {"BLOCK": "256", **change})
+        assert other.grid == (), "its numbers are those of the recorded launch"
+
+
+@pytest.mark.parametrize("extent", ["cdiv(999, BLOCK) + 1", "open('x')", "BLOCK ** BLOCK ** 9"])
+def test_a_formula_that_contradicts_the_grid_is_not_taken(scale: Capture, extent: str) -> None:
+    kernel = source_of(scale, None)
+    assert kernel is not None
+    assert request_of(with_formula(scale, extent), kernel, {"BLOCK": "256"}).grid == ()
 
 
 def test_an_edited_file_is_said_to_be_so(scale: Capture) -> None:

@@ -13,7 +13,7 @@ from irlens.model.config import ConstexprValue, Target
 from irlens.model.errors import IrlensError
 from irlens.model.suggestion import Suggestion
 from irlens.render import Options, render
-from irlens.sweep.suggesting import Limits, Reached, suggest
+from irlens.sweep.suggesting import Limits, Reached, _changed, suggest
 from irlens.sweep.tasks import (
     Compiled,
     Handler,
@@ -154,6 +154,16 @@ def test_the_best_so_far_is_passed_on(request_: Request) -> None:
     assert best[-1] == "num_warps=8 BLOCK_SIZE=2048: 50 µs"
     assert [each.done for each in seen] == sorted(each.done for each in seen)
     assert seen[-1].done == seen[-1].total
+
+
+@pytest.mark.parametrize(("grid", "kept"), [(("cdiv(n, BLOCK_SIZE)",), True), (("8",), False)])
+def test_a_grid_that_follows_from_the_blocks_is_kept(
+    request_: Request, grid: tuple[str, ...], *, kept: bool
+) -> None:
+    request = msgspec.structs.replace(request_, grid=grid)
+    changed = _changed(request, {"BLOCK_SIZE": 2048})
+    assert changed.grid == (grid if kept else ())
+    assert _changed(request, {"num_warps": 8}).grid == grid
 
 
 def test_an_unknown_time_is_an_error(request_: Request) -> None:

@@ -1,6 +1,5 @@
 """``irlens sweep``: compile a grid of configurations and show which fit."""
 
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
@@ -12,6 +11,7 @@ from irlens.artifacts import processors
 from irlens.cli import Exit, output
 from irlens.cli.options import (
     ConfigOptions,
+    as_typed,
     complete_figures,
     complete_kernels,
     config_options,
@@ -208,9 +208,7 @@ def command(
     if prune_list is not None:
         write_json(fitting(grid.trials, result.trials), prune_list)
     rows = shown_rows(_ROWS, options, everything=everything)
-    grid_option = ["--grid", ",".join(configurations.grid)] if configurations.grid else []
-    named = shlex.join([kernel, *grid_option])
-    write(result, "sweep", options, rows=rows, named=named)
+    write(result, "sweep", options, rows=rows, named=as_typed([kernel], options))
     return Exit.OK if any(each.outcome == "fits" for each in result.trials) else Exit.DIFFERENCE
 
 

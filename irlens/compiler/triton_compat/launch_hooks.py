@@ -2,13 +2,14 @@
 
 import math
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from functools import wraps
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeAlias
 
+import msgspec
 from triton.compiler.compiler import CompiledKernel
 from triton.runtime.autotuner import Autotuner
 from triton.runtime.cache import get_cache_manager
@@ -18,6 +19,7 @@ from irlens.compiler.calls.argument_values import Descriptor, Tensor, manifest_v
 from irlens.compiler.calls.dtypes import DTYPES
 from irlens.compiler.capture_files import Launch
 from irlens.compiler.import_hooks import after_import
+from irlens.compiler.triton_compat.grid_tracing import trace_grid
 from irlens.compiler.triton_compat.jit import Values, manifest_values
 from irlens.compiler.triton_compat.options import options_of
 
@@ -86,7 +88,9 @@ class _LaunchWatch:
         if isinstance(key, str) and self._is_news(key, launched=launched):
             constexprs, arguments = _bound(function, args, kwargs)
             extents = grid.extents if launched else None
-            self._report(_launch(handle, function, constexprs, arguments, extents))
+            launch = _launch(handle, function, constexprs, arguments, extents)
+            formula = grid.formula(constexprs) if launched else ()
+            self._report(msgspec.structs.replace(launch, grid_formula=formula))
 
     def note_launch(
         self, handle: Any, function: Any, constexprs: Values, args: Values, grid: Any
@@ -142,12 +146,20 @@ class _Grid:
 
     def __init__(self, grid: Any) -> None:
         self._grid = grid
+        self._bound: Values = {}
         self.argument = self._evaluate if callable(grid) else grid
         self.extents = None if callable(grid) else grid
 
     def _evaluate(self, bound: Values) -> Any:
-        self.extents = self._grid(bound)
+        self._bound, self.extents = bound, self._grid(bound)
         return self.extents
+
+    def formula(self, constexprs: Collection[str]) -> tuple[int | str, ...]:
+        """Return how the extents follow from constexprs; empty where that is unknown."""
+        extents = three_dimensions(self.extents)
+        if not callable(self._grid) or extents is None:
+            return ()
+        return trace_grid(self._grid, self._bound, constexprs, extents)
 
 
 def _hook_run(watch: _LaunchWatch, refused: Callable[[JITFunction, Exception], None]) -> None:

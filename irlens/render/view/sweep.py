@@ -72,9 +72,10 @@ def _next_steps(sweep: Sweep, subject: str | None) -> Iterator[NextSteps]:
         chosen = [each for each in sweep.trials[:1] if each.outcome == "fits"]
     commands = []
     for trial in chosen[:_MOST_COMMANDS]:
-        named = {"target": trial.target.name, "triton": trial.triton, **trial.settings}
+        named = {"target": trial.target.name, **trial.settings}
+        named |= {"triton": trial.triton} if trial.triton is not None else {}
         on = f" on {trial.target.full_name}" if len(sweep.targets) > 1 else ""
-        commands.append(Command(inspect_command(subject, named, trial.args), why + on))
+        commands.append(Command(inspect_command(subject, named, _sizes(trial, sweep)), why + on))
     if commands:
         yield NextSteps(tuple(commands))
 
