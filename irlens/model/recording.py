@@ -3,7 +3,9 @@
 import msgspec
 
 from irlens.model.config import Target
+from irlens.model.estimate import TimeEstimate
 from irlens.model.report import Severity
+from irlens.model.roofline import Roofline
 
 #: The index of a recording, beside its captures.
 PROGRAM_NAME = "irlens-program.json"
@@ -114,6 +116,9 @@ class KernelTime(msgspec.Struct, frozen=True, kw_only=True):
         partial: Whether the time of some launches is that of others, of which there are too many.
         entry: The directory of that variant.
         reason: Why the time is unknown.
+        flops: Floating-point operations of that variant's launch that takes the most time.
+        roofline: The lower bounds of that launch's time.
+        time: Its estimated time.
     """
 
     kernel: str
@@ -130,6 +135,9 @@ class KernelTime(msgspec.Struct, frozen=True, kw_only=True):
     partial: bool = False
     entry: str = ""
     reason: str = ""
+    flops: int | None = None
+    roofline: Roofline | None = None
+    time: TimeEstimate | None = None
 
 
 class LibraryTime(msgspec.Struct, frozen=True, kw_only=True):

@@ -156,6 +156,9 @@ def _kernel(group: Sequence[RecordedKernel], reports: dict[str, list[Report]]) -
         partial=any(len(each.kernel.launches or ()) > _MOST_LAUNCHES for each in timed),
         entry=largest.kernel.entry,
         reason=next((each.reason for each in timed if each.reason), ""),
+        flops=_flops(report),
+        roofline=report.roofline if report is not None else None,
+        time=report.time if report is not None else None,
     )
 
 
@@ -189,6 +192,11 @@ class _Timed:
                 self.total_us = sum(totals)
                 self.report = reports[max(range(len(reports)), key=totals.__getitem__)]
         self.reason = "" if self.total_us is not None else _reason(kernel, reports)
+
+
+def _flops(report: Report | None) -> int | None:
+    traffic = report.traffic if report is not None else None
+    return None if traffic is None or traffic.flops is None else sum(traffic.flops.values())
 
 
 def _each_us(report: Report) -> float | None:

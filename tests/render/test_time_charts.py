@@ -10,13 +10,20 @@ import pytest
 
 from irlens.model.config import ConstexprValue, Target
 from irlens.model.errors import IrlensError
-from irlens.model.estimate import Bound
+from irlens.model.estimate import Bound, TimeEstimate
+from irlens.model.report import Report
 from irlens.model.sweep import SWEEP_SCHEMA, FigureValue, Outcome, Sweep, Timing, Trial
 from irlens.render import Options, render
 from irlens.render.view.character_charts import draw_bars, draw_heat_map
 from irlens.render.view.nodes import Bars, HeatMap, plain
 from irlens.render.view.sweep import sweep_view
-from irlens.render.view.time_charts import time_chart
+from irlens.render.view.time_charts import (
+    time_chart,
+    timed_trials,
+    times_of_neighbours,
+    times_of_reports,
+)
+from tests.render.test_memory_traffic import SOFTMAX
 
 H100 = Target(vendor="nvidia", arch="sm_90", warp_size=32, product="h100")
 HOSTILE = "</svg><script>alert(1)</script>\x1b[31m"
@@ -46,7 +53,8 @@ def trial(
 
 
 def chart(trials: Iterable[Trial], *names: str) -> Bars | HeatMap | None:
-    return time_chart(list(trials), names, lambda each: [str(each.settings[n]) for n in names])
+    found = timed_trials(list(trials), lambda each: [str(each.settings[n]) for n in names])
+    return time_chart(found, names)
 
 
 def bars(trials: Iterable[Trial], *names: str) -> Bars:
@@ -224,3 +232,34 @@ def test_a_sweep_without_times_has_no_chart() -> None:
         node for section in sweep_view(found, Options()).children
         for node in getattr(section, "children", ()) if isinstance(node, Bars | HeatMap)
     ]  # fmt: skip
+
+
+def test_reports_of_one_kernel_have_the_chart_of_each_target() -> None:
+    def timed(report: Report, us: float, num_warps: int) -> Report:
+        return msgspec.structs.replace(
+            report,
+            config=msgspec.structs.replace(report.config, num_warps=num_warps),
+            time=TimeEstimate(estimate_us=us, low_us=us / 2, high_us=us * 2, bound="l2"),
+        )
+
+    reports = [timed(SOFTMAX, us, warps) for warps, us in ((8, 10.0), (4, 20.0))]
+    (section,) = times_of_reports(reports, ["num_warps=8", "num_warps=4"])
+    (found,) = section.children
+    assert isinstance(found, Bars)
+    assert [(row.name, row.amount, row.low, row.label, row.mark) for row in found.rows] == [
+        ("4", 20.0, 10.0, "L2", None), ("8", 10.0, 5.0, "L2", "fastest"),
+    ]  # fmt: skip
+    other = msgspec.structs.replace(reports[1], target=Target(
+        vendor="nvidia", arch="sm_80", warp_size=32, product="a100"
+    ))  # fmt: skip
+    assert not list(times_of_reports([reports[0], other], ["a", "b"]))
+    renamed = msgspec.structs.replace(reports[1], kernel="other")
+    assert not list(times_of_reports([reports[0], renamed], ["a", "b"]))
+
+
+def test_neighbours_keep_their_order() -> None:
+    trials = [trial(20.0, a=1), trial(10.0, a=2), trial(None, a=3), trial(12.0, a=4)]
+    (found,) = times_of_neighbours(trials, ["current", "a 1 → 2", "a 1 → 3", "a 1 → 4"])
+    assert [row.name for row in found.rows] == ["current", "a 1 → 2", "a 1 → 4"]
+    assert [row.mark for row in found.rows] == [None, "fastest", None]
+    assert not list(times_of_neighbours(trials[:1], ["current"]))

@@ -21,6 +21,8 @@ from irlens.render.view.nodes import (
     row,
     text,
 )
+from irlens.render.view.program_chart import program_bars
+from irlens.render.view.roofline_chart import rooflines_of_program
 
 _MORE = "; irlens scan --all shows them"
 #: Operators that the name of a generated kernel tells.
@@ -36,8 +38,10 @@ def program_view(runs: Sequence[ProgramRun], options: Options) -> Section:
 def run_view(run: ProgramRun, options: Options) -> Section:
     """Return what a program runs on one GPU."""
     children: list[Node] = [Headline(tuple(_verdict(run)))]
+    children += program_bars(run, kernel_name)
     if run.kernels:
         children.append(_kernels(run, options.rows))
+    children += rooflines_of_program(run, kernel_name)
     if any(each.partial for each in run.kernels):
         children.append(
             Sentence("launched in many sizes: rare ones count as the most frequent", "dim", "*")

@@ -61,6 +61,7 @@ from irlens.render.view.nodes import (
 from irlens.render.view.pipelines import mechanism, pipeline_depth, pipeline_tone
 from irlens.render.view.products import product_facts
 from irlens.render.view.roofline_chart import rooflines_of_reports
+from irlens.render.view.time_charts import times_of_reports
 from irlens.render.view.verdict import next_steps, verdict
 
 if TYPE_CHECKING:  # text shows no code
@@ -89,7 +90,8 @@ def reports_view(reports: Sequence[Report], options: Options) -> Section:
         )
     )  # fmt: skip
     shared = tuple(_shared_settings(reports))
-    charts = rooflines_of_reports(reports, names(reports))
+    named = names(reports)
+    charts = (*times_of_reports(reports, named), *rooflines_of_reports(reports, named))
     together = (ranked_headline(reports), *overview(reports), *charts, *parts)
     steps = _next_steps(reports, options)
     return Section(title(reports), (*shared, *together, *steps), key="reports")

@@ -4,14 +4,16 @@ The ceilings are those that the floor of the time is made of: the bytes of DRAM 
 and the operations at the peak of their units.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
 from irlens import figures
-from irlens.model.estimate import Bound, Mark
+from irlens.model.estimate import Bound, Mark, TimeEstimate
 from irlens.model.ranking import of_report, of_trial, rank_reports, rank_trials
+from irlens.model.recording import KernelTime, ProgramRun
 from irlens.model.report import Report
+from irlens.model.roofline import Roofline
 from irlens.model.sweep import Trial
 from irlens.model.text import percent, plural
 from irlens.render.view.axes import logarithmic
@@ -84,21 +86,37 @@ class Spot(msgspec.Struct, frozen=True, kw_only=True):
 
 def spot_of_report(report: Report, name: str, mark: Mark | None = None) -> Spot | None:
     """Return where a launch is on a roofline; ``None`` where that is unknown."""
-    roofline, time, traffic = report.roofline, report.time, report.traffic
-    if roofline is None or traffic is None or not traffic.flops:
+    traffic = report.traffic
+    flops = None if traffic is None or traffic.flops is None else sum(traffic.flops.values())
+    timed = report.time if of_report(report).launchable else None
+    return _spot_of(name, flops, report.roofline, timed, mark)
+
+
+def spot_of_kernel(kernel: KernelTime, name: str) -> Spot | None:
+    """Return where a kernel's largest launch is on a roofline; ``None`` where that is unknown."""
+    return _spot_of(name, kernel.flops, kernel.roofline, kernel.time)
+
+
+def _spot_of(
+    name: str,
+    flops: int | None,
+    roofline: Roofline | None,
+    time: TimeEstimate | None,
+    mark: Mark | None = None,
+) -> Spot | None:
+    if roofline is None or time is None:
         return None
-    candidate = of_report(report)
     return _spot(
         name=name,
-        flops=sum(traffic.flops.values()),
+        flops=flops,
         flops_per_byte=roofline.flops_per_byte,
         memory_us=roofline.memory_us,
         compute_us=roofline.compute_us,
         compute_type=roofline.compute_type,
-        estimated_us=candidate.estimated_us if candidate.launchable else None,
-        low_us=None if time is None else time.low_us,
-        high_us=None if time is None else time.high_us,
-        bound=candidate.bound,
+        estimated_us=time.estimate_us,
+        low_us=time.low_us,
+        high_us=time.high_us,
+        bound=time.bound,
         mark=mark,
     )
 
@@ -156,16 +174,25 @@ def rooflines_of_trials(trials: Sequence[Trial], target: str) -> Iterator[Sectio
         yield _section(spots, target)
 
 
-def _section(spots: Sequence[Spot], target: str) -> Section:
-    plot = roofline_plot(spots, target)
+def rooflines_of_program(
+    run: ProgramRun, name_of: Callable[[KernelTime], str]
+) -> Iterator[Section]:
+    """Yield the roofline of a program's kernels, if any has a place on it."""
+    found = (spot_of_kernel(each, name_of(each)) for each in run.kernels)
+    if spots := [spot for spot in found if spot is not None]:
+        yield _section(spots, run.target.full_name, "kernel")
+
+
+def _section(spots: Sequence[Spot], target: str, noun: str = "configuration") -> Section:
+    plot = roofline_plot(spots, target, noun)
     aside = "operations per second over operations per byte of DRAM, each byte counted once"
     if len(spots) == 1:
         aside = plot.points[-1].described
     return Section("Roofline", (plot,), key=KEY, aside=text(aside), detail="time", wide=True)
 
 
-def roofline_plot(spots: Sequence[Spot], target: str) -> Plot:
-    """Return the roofline of some launches, at least one, on a target."""
+def roofline_plot(spots: Sequence[Spot], target: str, noun: str = "configuration") -> Plot:
+    """Return the roofline of some launches, at least one, each of which is a ``noun``."""
     bandwidth = max(each.bytes_per_us for each in spots)
     peaks = _peaks(spots)
     highest = max(peaks.values())
@@ -178,7 +205,7 @@ def roofline_plot(spots: Sequence[Spot], target: str) -> Plot:
     measured = [each for each in spots if each.measured_us is not None]
     return Plot(
         key=KEY,
-        described=f"roofline of {plural(len(spots), 'configuration')} on {target}",
+        described=f"roofline of {plural(len(spots), noun)} on {target}",
         x=x,
         y=y,
         lines=tuple(_ceilings(bandwidth * 1e6, peaks, x.start, x.end, y.start)),
@@ -186,7 +213,7 @@ def roofline_plot(spots: Sequence[Spot], target: str) -> Plot:
         kinds=tuple(bound_kinds(each.bound or "plain" for each in estimated)),
         measured="measured" if measured else "",
         marks=mark_names(each.mark for each in spots),
-        numbers=_numbers(spots),
+        numbers=_numbers(spots, noun),
     )
 
 
@@ -251,10 +278,10 @@ def _described(spot: Spot, us: float, how: str) -> str:
     return f"{named}{_rate(spot, us)} TFLOP/s {how}, {_share(spot, us)} of the roof{bound}"
 
 
-def _numbers(spots: Sequence[Spot]) -> Table:
+def _numbers(spots: Sequence[Spot], noun: str) -> Table:
     timed = any(each.measured_us for each in spots)
     columns = [
-        Column("configuration"), Column("FLOP/B", numbers=True),
+        Column(noun), Column("FLOP/B", numbers=True),
         Column("TFLOP/s", numbers=True), Column("of the roof", numbers=True), Column("bound by"),
         *([Column("measured TFLOP/s", numbers=True)] if timed else []),
     ]  # fmt: skip

@@ -26,6 +26,7 @@ from irlens.render.view.nodes import (
 )
 from irlens.render.view.standings import Listed, bound_by, time_listed
 from irlens.render.view.sweep import stages_in_short
+from irlens.render.view.time_charts import times_of_neighbours
 
 #: What may explain a time, by a figure's name in sweeps.
 _EXPLAINING = ("registers", "occupancy", "local_bytes", "shared_bytes", "load_sectors",
@@ -58,6 +59,9 @@ def _nodes(suggestion: Suggestion) -> Iterator[Node]:
     if current.figures is None:  # no suggestion is made of such
         return
     yield _table(suggestion)
+    trials = [current, *(each.trial for each in suggestion.best)]
+    names = ["current", *(_changes(suggestion, each) for each in suggestion.best)]
+    yield from times_of_neighbours(trials, names)
     yield Sentence(_counted(suggestion), "dim")
 
 

@@ -35,7 +35,7 @@ from irlens.render.view.nodes import (
 from irlens.render.view.roofline_chart import rooflines_of_trials
 from irlens.render.view.sizes import size_columns, size_plot
 from irlens.render.view.standings import Listed, headline, time_listed, without_shared
-from irlens.render.view.time_charts import time_chart
+from irlens.render.view.time_charts import time_chart, timed_trials
 
 #: Outcomes that are no row of the table.
 _APART = {
@@ -144,7 +144,9 @@ def _target(sweep: Sweep, target: Target, rows: int | None) -> Section:
     shown = [trial for trial in trials if _in_table(trial)]
     every = [*trials, *outranked]
     names = _differing(replace(sweep, trials=every))
-    chart = size_plot(sweep, shown) or time_chart(every, names, lambda each: _values(each, names))
+    chart = size_plot(sweep, shown) or time_chart(
+        timed_trials(every, lambda each: _values(each, names)), names
+    )
     children: list[Node] = [] if chart is None else [chart]
     if shown:
         children += _table(sweep, shown, outranked, rows)

@@ -4,12 +4,15 @@ A configuration has its estimated time with the range, what binds it, and its me
 there is one. Which is the fastest is ``irlens.model.ranking``'s to say.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+import msgspec
 
 from irlens import figures
 from irlens.model.estimate import RESOLUTION, Mark, Standing
-from irlens.model.ranking import Candidate, rank_trials
+from irlens.model.label import differing
+from irlens.model.ranking import Candidate, rank_reports, rank_trials
+from irlens.model.report import Report
 from irlens.model.sweep import Trial
 from irlens.model.text import percent, plural
 from irlens.render.view.axes import Unit, linear, time_unit
@@ -25,8 +28,10 @@ from irlens.render.view.nodes import (
     Kind,
     KindKey,
     Part,
+    Section,
     Table,
     table,
+    text,
 )
 
 KEY = "time"
@@ -44,13 +49,26 @@ _MARKS: dict[Mark, str] = {
 }
 
 
-class Timed(NamedTuple):
-    """A configuration: the values of the settings that differ, its trial, and its standing."""
+class Timed(msgspec.Struct, frozen=True, kw_only=True):
+    """A configuration with its time.
+
+    Attributes:
+        values: Of the settings that differ.
+        label: What tells it apart from the others.
+        candidate: What ranks it: its times and its bound.
+        standing: Its standing.
+        span: The range of the estimate; ``None`` if unknown.
+        unfit: Why it has no time, in two words: "too big"; may be empty.
+        reason: The same in a sentence.
+    """
 
     values: tuple[str, ...]
-    trial: Trial
+    label: str
     candidate: Candidate
     standing: Standing
+    span: tuple[float, float] | None = None
+    unfit: str = ""
+    reason: str = ""
 
     @property
     def estimate(self) -> float | None:
@@ -64,43 +82,97 @@ class Timed(NamedTuple):
 
     @property
     def us(self) -> float | None:
-        """Its time: measured, or else estimated."""
+        """Its time: measured, or else estimated; ``None`` where it cannot launch."""
         return self.standing.time_us
-
-    @property
-    def span(self) -> tuple[float, float] | None:
-        """The range of the estimate."""
-        low, high = self.trial.figure("time_low"), self.trial.figure("time_high")
-        return None if low is None or high is None else (low, high)
 
     @property
     def kind(self) -> KindKey:
         """What binds it."""
-        return self.trial.bound or "plain"
+        return self.candidate.bound or "plain"
 
     @property
     def bound(self) -> str:
         """What binds it, as it is written; empty if that is unknown."""
-        return "" if self.trial.bound is None else NAMES[self.trial.bound]
+        return "" if self.candidate.bound is None else NAMES[self.candidate.bound]
 
 
-def time_chart(
-    trials: Sequence[Trial], names: Sequence[str], values: Callable[[Trial], Sequence[str]]
-) -> Bars | HeatMap | None:
-    """Return a chart of the times of one target's trials; ``None`` for fewer than two times.
-
-    Args:
-        trials: All of the target's, those that do not fit included.
-        names: The settings and arguments that differ between trials.
-        values: Return a trial's values of them.
-    """
+def timed_trials(trials: Sequence[Trial], values: Callable[[Trial], Sequence[str]]) -> list[Timed]:
+    """Return the configurations of a sweep; ``values`` are those of the settings that differ."""
     ranking = rank_trials(trials)
-    found = [
-        Timed(tuple(values(trial)), trial, candidate, standing)
+    return [
+        Timed(
+            values=tuple(values(trial)),
+            label=trial.label,
+            candidate=candidate,
+            standing=standing,
+            span=_span(trial.figure("time_low"), trial.figure("time_high")),
+            unfit=_UNFIT.get(trial.outcome, ""),
+            reason=trial.reason or trial.untimed,
+        )
         for trial, candidate, standing in zip(
             trials, ranking.candidates, ranking.standings, strict=True
         )
     ]
+
+
+def timed_reports(
+    reports: Sequence[Report], names: Sequence[str], settings: Mapping[str, Sequence[str]]
+) -> list[Timed]:
+    """Return the configurations of some reports, with the values of the settings that differ."""
+    ranking = rank_reports(reports)
+    given = zip(reports, names, ranking.candidates, ranking.standings, strict=True)
+    return [
+        Timed(
+            values=tuple(values[index] for values in settings.values()),
+            label=name,
+            candidate=candidate,
+            standing=standing,
+            span=None if report.time is None else _span(report.time.low_us, report.time.high_us),
+            unfit="" if candidate.launchable else _UNFIT["does not fit"],
+            reason=candidate.missing,
+        )
+        for index, (report, name, candidate, standing) in enumerate(given)
+    ]
+
+
+def times_of_reports(reports: Sequence[Report], names: Sequence[str]) -> Iterator[Section]:
+    """Yield the times of a kernel's configurations, a chart for each target."""
+    if len({report.kernel for report in reports}) > 1:
+        return
+    targets = dict.fromkeys(report.target for report in reports if report.target is not None)
+    for target in targets:
+        indexes = [index for index, report in enumerate(reports) if report.target == target]
+        alike = [reports[index] for index in indexes]
+        settings = differing(alike)
+        found = timed_reports(alike, [names[index] for index in indexes], settings)
+        chart = time_chart(found, list(settings))
+        if chart is not None:
+            aside = text(target.full_name) if len(targets) > 1 else ()
+            yield Section("Times", (chart,), key="times", aside=aside, detail="time", wide=True)
+
+
+def times_of_neighbours(trials: Sequence[Trial], names: Sequence[str]) -> Iterator[Bars]:
+    """Yield a bar for each named configuration, in their order, if two have a time."""
+    found = [
+        msgspec.structs.replace(each, values=(name,))
+        for each, name in zip(timed_trials(trials, lambda each: ()), names, strict=True)
+    ]
+    known = [each for each in found if each.us is not None]
+    if len(known) > 1:
+        yield time_bars(known, ("",), (0,))
+
+
+def _span(low: float | None, high: float | None) -> tuple[float, float] | None:
+    return None if low is None or high is None else (low, high)
+
+
+def time_chart(found: Sequence[Timed], names: Sequence[str]) -> Bars | HeatMap | None:
+    """Return a chart of the times of one target; ``None`` for fewer than two times.
+
+    Args:
+        found: All configurations of the target, those that do not fit included.
+        names: The settings and arguments that their values are of.
+    """
     known = [each for each in found if each.us is not None]
     if len(known) < 2:
         return None
@@ -109,25 +181,31 @@ def time_chart(
         drawn = _heat_map(found, known, names, varied)
         if drawn is not None:
             return drawn
-    return _bars(known, names, varied)
-
-
-def _bars(known: Sequence[Timed], names: Sequence[str], varied: Sequence[int]) -> Bars:
-    """Return a bar for each configuration: in the order of one setting, else the fastest first."""
     if len(varied) == 1:
         order = _ordered(each.values[varied[0]] for each in known)
         ordered = sorted(known, key=lambda each: order.index(each.values[varied[0]]))
     else:
         ordered = sorted(known, key=lambda each: each.us or 0.0)
-    shown = ordered[: _MOST_BARS if len(varied) != 1 else None]
+    return time_bars(ordered, names, varied)
+
+
+def time_bars(ordered: Sequence[Timed], names: Sequence[str], varied: Sequence[int]) -> Bars:
+    """Return a bar for each configuration whose time is known.
+
+    Args:
+        ordered: The configurations, in the order of the bars.
+        names: The settings that their values are of.
+        varied: Which of them differ.
+    """
+    shown = ordered if len(varied) == 1 else ordered[:_MOST_BARS]
     unit = time_unit(max(each.us or 0.0 for each in shown))
     axis = linear(f"{_what(shown)} ({unit.name})", max(map(_furthest, shown)), unit)
-    heads = [names[at] for at in varied]
-    left = f", the fastest {len(shown)}" if len(shown) < len(known) else ""
+    heads = [names[at] for at in varied if names[at]]
+    left = f", the fastest {len(shown)}" if len(shown) < len(ordered) else ""
     over = f" over {', '.join(heads)}" if heads else ""
     return Bars(
         key=KEY,
-        described=f"{_what(shown)} of {plural(len(known), 'configuration')}{over}{left}",
+        described=f"{_what(shown)} of {plural(len(ordered), 'configuration')}{over}{left}",
         names=", ".join(heads),
         axis=axis,
         rows=tuple(_bar(each, varied, unit) for each in shown),
@@ -210,8 +288,7 @@ def _cell(each: Timed | None, unit: Unit) -> HeatCell | None:
     if each is None:
         return None
     if each.us is None:
-        word = _UNFIT.get(each.trial.outcome, figures.UNKNOWN)
-        return HeatCell(described=_described(each), words=word)
+        return HeatCell(described=_described(each), words=each.unfit or figures.UNKNOWN)
     slower = each.standing.over_fastest
     detail = ""
     if each.standing.partial:
@@ -224,7 +301,7 @@ def _cell(each: Timed | None, unit: Unit) -> HeatCell | None:
         described=_described(each),
         step=None if slower is None else sum(slower > 1 + shade for shade in _SHADES),
         words=unit.number(each.us if each.estimate is None else each.estimate),
-        kind=each.kind if each.trial.bound else None,
+        kind=each.kind if each.bound else None,
         label=each.bound,
         detail=detail,
         mark=each.standing.mark,
@@ -302,7 +379,7 @@ def _furthest(each: Timed) -> float:
 def _described(each: Timed) -> str:
     """Return "BLOCK=64 num_warps=4: estimated 338 µs (300 µs to 380 µs), bound by L2"."""
     if each.us is None:
-        return f"{each.trial.label}: {each.trial.reason or 'time unknown'}"
+        return f"{each.label}: {each.reason or 'time unknown'}"
     parts = []
     if each.estimate is not None:
         span = f" ({' to '.join(map(microseconds, each.span))})" if each.span else ""
@@ -311,7 +388,7 @@ def _described(each: Timed) -> str:
         parts.append(f"bound by {each.bound}")
     if each.measured is not None:
         parts.append(f"measured {microseconds(each.measured)}")
-    return f"{each.trial.label}: {', '.join(parts)}"
+    return f"{each.label}: {', '.join(parts)}"
 
 
 def _numbers(known: Sequence[Timed], names: Sequence[str], varied: Sequence[int]) -> Table:
