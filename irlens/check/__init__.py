@@ -72,9 +72,12 @@ def _check(
     """Check one report against its entry of the baseline and the budgets that match it."""
     report = candidate.report
     known, moved = None, list[Movement]()
-    now = figures(candidate.entry)
+    now = _with_refusals(figures(candidate.entry), report)
     if entry is not None:
         old = figures(entry)
+        if old.time is not None and old.time.bound is None and now.time is not None:
+            # Baselines of older versions have no bound, which is no news.
+            now = msgspec.structs.replace(now, time=msgspec.structs.replace(now.time, bound=None))
         # Both hold the lines of their loops, and no others.
         comparison = compare(old, now, names=("baseline", "now"), all_lines=True)
         known = BaselineFigures(old, comparison)
@@ -103,6 +106,14 @@ def _check(
         comparison=known.comparison if known else None,
         code={place: text for place, text in report.code.items() if place in mentioned},
     )
+
+
+def _with_refusals(kept: Report, report: Report) -> Report:
+    """Return an entry's figures with why it cannot launch, which a baseline does not keep."""
+    if kept.occupancy is None or report.occupancy is None:
+        return kept
+    occupancy = msgspec.structs.replace(kept.occupancy, refusals=report.occupancy.refusals)
+    return msgspec.structs.replace(kept, occupancy=occupancy)
 
 
 def _new_findings(report: Report, entry: Entry | None) -> list[Finding]:

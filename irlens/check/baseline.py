@@ -15,7 +15,7 @@ from irlens.figures import FIGURES
 from irlens.model import files
 from irlens.model.config import Config, Target
 from irlens.model.errors import ArtifactError
-from irlens.model.estimate import TimeEstimate
+from irlens.model.estimate import Bound, TimeEstimate
 from irlens.model.pressure import Pressure
 from irlens.model.report import (
     SCHEMA,
@@ -102,6 +102,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         unlooked: Codes of findings that could not be looked for, or not everywhere.
         time_us: Estimated time of the launch in microseconds, four digits; ``None`` where it is
             unknown, and in files of older versions.
+        time_bound: What binds it.
     """
 
     kernel: str
@@ -115,6 +116,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     config: Config
     unlooked: list[str] = []
     time_us: float | None = None
+    time_bound: Bound | None = None
 
 
 class Baseline(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -152,6 +154,7 @@ def entry(report: Report, recipe: Recipe) -> Entry:
             path.removeprefix("findings.") for path in report.unknown if "findings." in path
         ),
         time_us=_rounded(report.time.estimate_us) if report.time is not None else None,
+        time_bound=report.time.bound if report.time is not None else None,
     )
 
 
@@ -184,7 +187,7 @@ def figures(kept: Entry) -> Report:
         mix=[],
         findings=[],
         run=None,
-        time=TimeEstimate(estimate_us=kept.time_us) if kept.time_us is not None else None,
+        time=_time(kept) if kept.time_us is not None else None,
         code={str(one.source): one.code for one in kept.pipelines or () if one.source and one.code},
         sources={},
         unknown={
@@ -250,6 +253,10 @@ def _kept(pipeline: Pipeline, code: dict[str, str]) -> KeptPipeline:
         verdict=pipeline.verdict,
         product_source=msgspec.structs.replace(product, column=0) if product else None,
     )
+
+
+def _time(kept: Entry) -> TimeEstimate:
+    return TimeEstimate(estimate_us=kept.time_us, bound=kept.time_bound)
 
 
 def _occupancy(kept: KeptOccupancy) -> Occupancy:

@@ -16,7 +16,7 @@ from irlens.model.report import Pipeline, Report
 #: Figures reported of a loop that both sides have.
 _OF_A_LOOP = ("achieved_stages", "requested_stages", "kind")
 #: They follow from figures that are reported.
-_REDUNDANT = frozenset({"occupancy.active_warps", "occupancy.max_warps"})
+_REDUNDANT = frozenset({"occupancy.active_warps", "occupancy.max_warps", "time.bound"})
 
 
 def movements(

@@ -8,7 +8,14 @@ from typing import Any
 from irlens.model.report import Severity
 from irlens.model.text import printable_line
 from irlens.render import Kind, Options
-from irlens.render.view.annotations import Annotation, annotations, differences, file_paths, rule_of
+from irlens.render.view.annotations import (
+    Annotation,
+    annotations,
+    differences,
+    file_paths,
+    in_lines,
+    rule_of,
+)
 
 _COMMANDS: dict[Severity, str] = {"error": "error", "warning": "warning", "note": "notice"}
 #: The runner decodes these.
@@ -18,8 +25,11 @@ _PROPERTY = str.maketrans({**_WRITTEN, ":": "%3A", ",": "%2C"})
 
 
 def render(kind: Kind, subject: Any, options: Options) -> str:
-    """Return a line for each annotation, the most severe first: a step shows ten of each kind."""
-    found = annotations(kind, subject)
+    """Return a line for each annotation, the most severe first.
+
+    A step shows ten of each kind: of a check, each kernel that moved is one.
+    """
+    found = in_lines(subject) if kind == "check" else annotations(kind, subject)
     if kind == "comparisons":
         found += differences(subject)
     paths = file_paths(found, options)

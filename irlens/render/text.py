@@ -171,7 +171,7 @@ class _Writer:
         for line in node.code.splitlines():
             self._page.row([Run(printable_line(line), "dim")], indent + 2)
         for item in node.items:
-            self._page.flow([item], indent=indent)
+            self._page.flow([item], indent=indent, hang=indent + 2)
 
     def _findings(self, node: nodes.Findings) -> None:
         self._page.blank()

@@ -52,7 +52,8 @@ def test_since_when_a_budget_is_broken(
         page = render(form, "check", found, Options(width=120))
         assert counted in page
     page = render("text", "check", found, Options(width=120))
-    (line,) = (line for line in page.splitlines() if "occupancy >= 0.5" in line)
+    (line,) = (line for line in page.splitlines() if line.startswith("✗  occupancy >= 0.5"))
+    assert ("breaks occupancy >= 0.5 as before" in page) == (since == "before")
     assert since in line.split("%")[-1]
     assert f"since {since}: " in page[page.index("Legend") :]
 

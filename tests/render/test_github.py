@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from irlens.model.check import Check
 from irlens.model.report import Report, Severity
 from irlens.model.source import SourceLocation
 from irlens.render import Options, render
@@ -76,13 +77,16 @@ def test_nothing_to_say_is_no_command() -> None:
 
 
 def test_a_check_that_fails_has_errors_at_the_lines_to_look_at() -> None:
-    text = (SAMPLES / "checks/failed.annotations").read_text()
-    found = [read(line) for line in text.splitlines()]
+    """One for the kernel, whatever the number of its figures that moved, and one for the budget."""
+    check = msgspec.json.decode((SAMPLES / "checks/failed.json").read_bytes(), type=Check)
+    found = [read(line) for line in render("github", "check", check, Options()).splitlines()]
     errors = [properties for command, properties, _ in found if command == "error"]
     assert [properties["title"] for properties in errors] == ["irlens baseline", "irlens budget"]
     assert {properties["file"] for properties in errors} == {"layer_norm.py"}
     assert all(int(properties["line"]) > 0 for properties in errors)
-    assert found[0][2].startswith("layer_norm_kernel on sm_100: occupancy 50 % → 25 %")
+    assert found[0][2].startswith("layer_norm_kernel on b200: ")
+    assert "occupancy 50 % → 25 %" in found[0][2]
+    assert [command for command, _, _ in found] == ["error", "error", "notice"]
 
 
 def test_a_difference_is_told_and_what_went_is_no_warning() -> None:

@@ -103,7 +103,9 @@ def _no_time(pair: Comparison, before: Report, after: Report) -> str:
 def side(report: Report, label: str) -> Side:
     """Return a report as one side of a comparison."""
     occupancy = report.occupancy
-    refusals = occupancy.refusals if occupancy is not None else []
+    refusals = [Terms(report).refusal(one) for one in occupancy.refusals] if occupancy else []
+    if occupancy is not None and not occupancy.launchable and not refusals:
+        refusals = ["it exceeds a limit of one CTA"]  # a baseline does not keep which
     return Side(
         kernel=report.kernel,
         target=report.target,
@@ -111,7 +113,7 @@ def side(report: Report, label: str) -> Side:
         config=report.config,
         label=label,
         multiprocessor=occupancy.multiprocessor if occupancy is not None else None,
-        refusal="; ".join(map(Terms(report).refusal, refusals)),
+        refusal="; ".join(refusals),
         estimate_us=report.time.estimate_us if report.time is not None else None,
         bound=report.time.bound if report.time is not None else None,
     )

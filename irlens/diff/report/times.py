@@ -81,11 +81,14 @@ def _range(time: TimeEstimate | None) -> tuple[float, float]:
 def _moved_by(before: TimeEstimate, after: TimeEstimate, exponent: float) -> Bound | None:
     """Return the unit whose change has the largest share in the change of the whole.
 
-    The whole is the norm of its parts: what is not busy for long hardly matters.
+    The whole is the norm of its parts: what is not busy for long hardly matters. Where a baseline
+    has no parts, what binds the longer time is what made it longer.
     """
     assert before.estimate_us is not None
     assert after.estimate_us is not None
     sign = 1 if after.estimate_us > before.estimate_us else -1
+    if not before.parts or not after.parts:
+        return after.bound if sign > 0 else before.bound
     moved = {
         name: sign * (part**exponent - before.parts[name] ** exponent)
         for name, part in after.parts.items()

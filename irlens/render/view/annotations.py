@@ -14,11 +14,13 @@ from irlens.model.sweep import Sweep
 from irlens.model.text import count
 from irlens.render.options import Kind, Options
 from irlens.render.view.changes import describe, finding_state, full_title
+from irlens.render.view.check_lines import moved_lines
 from irlens.render.view.check_verdicts import (
     Verdict,
     budget_verdict,
     movement_verdict,
     problem_severity,
+    verdicts,
 )
 from irlens.render.view.comparison_verdict import verdict
 
@@ -87,6 +89,29 @@ def annotations(kind: Kind, subject: Any) -> list[Annotation]:
         case _:
             found = _of_reports(subject)
     return _merged(found)
+
+
+def in_lines(check: Check) -> list[Annotation]:
+    """Return the annotations of a check with one for each kernel that moved, not each figure."""
+    found = [each for each in annotations("check", check) if each.rule != "baseline"]
+    moved = moved_lines(
+        [(kernel, verdicts(kernel)) for kernel in check.kernels if kernel.movements]
+    )
+    code = {place: text for kernel in check.kernels for place, text in kernel.code.items()}
+    for line in reversed(moved):
+        if line.level in ("error", "warning"):
+            place = next(iter(line.places), None)
+            each = Annotation(
+                rule="baseline",
+                level="error" if line.level == "error" else "warning",
+                message=line.words,
+                kernel=line.kernels[0],
+                file=place.name if place is not None else None,
+                line=place.line if place is not None else None,
+                code=code.get(str(place), ""),
+            )
+            found.insert(0, each)
+    return sorted(found, key=lambda each: SEVERITIES.index(each.level))
 
 
 def _of_reports(reports: Sequence[Report]) -> Iterator[Annotation]:

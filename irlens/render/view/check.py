@@ -11,6 +11,7 @@ from irlens.model.check import (
 )
 from irlens.model.text import count, plural
 from irlens.render.view.changes import describe, not_compared
+from irlens.render.view.check_lines import MovedLine, moved_lines
 from irlens.render.view.check_verdicts import (
     LEVELS,
     Level,
@@ -19,6 +20,7 @@ from irlens.render.view.check_verdicts import (
     problem_severity,
     verdicts,
 )
+from irlens.render.view.comparison_verdict import counted
 from irlens.render.view.nodes import (
     Cells,
     Column,
@@ -76,10 +78,11 @@ def _check(check: Check) -> Iterator[Node]:
     found = [(kernel, verdicts(kernel)) for kernel in check.kernels]
     tone = _OUTCOME_TONES[check.outcome]
     every = [each for _, all_of_it in found for each in all_of_it]
-    yield Headline((Run(check_verdict(check), tone), *_causes(every)), tone)
+    yield Headline((Run(check_verdict(check), tone), *_causes(every), *_compared(check)), tone)
     if check.update is not None:
         yield Sentence(f"wrote {check.baseline}: {_updated(check.update)}")
-    yield _overview([(kernel, each) for kernel, all_of_it in found for each in all_of_it])
+    if lines := moved_lines(found):
+        yield _moved(lines)
     yield from (_kernel(kernel, all_of_it) for kernel, all_of_it in found if all_of_it)
     if every:
         yield Sentence(_legend(every), "dim", "Legend")
@@ -93,7 +96,8 @@ def _check(check: Check) -> Iterator[Node]:
         )
         columns = (Column(), Column(), Column())
         passed = Table(columns, rows, "passed", shown=_PASSED_SHOWN, noun="passed configuration")
-        yield Section("Passed", (passed,), key="passed", wide=True)
+        title = f"Passed: {plural(len(quiet), 'configuration')}"
+        yield Section(title, (passed,), key="passed", wide=True, folded=True)
     compared = (kernel.comparison for kernel in check.kernels if kernel.comparison is not None)
     left_out = dict.fromkeys(each for comparison in compared for each in not_compared(comparison))
     if left_out:
@@ -108,17 +112,30 @@ def _check(check: Check) -> Iterator[Node]:
         yield NextSteps(steps)
 
 
-def _overview(found: list[tuple[CheckedKernel, Verdict]]) -> Table:
-    """What fails in any kernel, then the rest: for media without a section for each kernel."""
-    columns = (
-        Column(), Column("kernel"), Column("what"), Column("baseline", numbers=True),
-        Column("now", numbers=True), Column(numbers=True), Column("since"), Column("where"),
-    )  # fmt: skip
-    rows = []
-    for kernel, verdict in sorted(found, key=lambda each: each[1].level != "error"):
-        mark, *cells = _cells(verdict)
-        rows.append(row(mark, describe(kernel.side), *cells, note=verdict.why))
-    return Table(columns, tuple(rows), "verdicts", stands_for="kernel")
+def _compared(check: Check) -> Iterator[Run]:
+    """Yield how many are slower and faster than the baseline, or that there is none."""
+    if check.baseline is None:
+        yield Run("no baseline to compare with: irlens check --update writes one", "unknown")
+    pairs = (kernel.comparison for kernel in check.kernels)
+    yield from counted([pair for pair in pairs if pair is not None and pair.different])
+
+
+def _moved(lines: Sequence[MovedLine]) -> Items:
+    """A line for each kernel that moved, what fails first."""
+    return Items(tuple(tuple(_told(each)) for each in lines))
+
+
+def _told(line: MovedLine) -> Iterator[Run]:
+    yield Run(f"{_MARKS[line.level]} ", _LEVEL_TONES[line.level])
+    yield Run(", ".join(line.kernels), "strong")
+    yield Run(f" on {line.where}" if line.where else "")
+    if line.time:
+        yield Run(": ")
+        yield Run(line.time, line.tone)
+    yield Run(f"{' · ' if line.time else ': '}{', '.join(line.causes)}" if line.causes else "")
+    if len(line.places) == 1:
+        yield Run(" at ")
+        yield Run(str(line.places[0]), place=line.places[0])
 
 
 def _kernel(kernel: CheckedKernel, found: list[Verdict]) -> Section:

@@ -30,6 +30,7 @@ class Verdict(NamedTuple):
         place: The line of Python to look at; ``None`` if unknown.
         why: What else is known; may be empty.
         is_budget: Whether the name is a budget's condition.
+        is_setting: Whether it is a setting, which what else moved comes from.
         since: Whether this change is what brought it.
     """
 
@@ -42,6 +43,7 @@ class Verdict(NamedTuple):
     place: Place | None
     why: str
     is_budget: bool = False
+    is_setting: bool = False
     since: Since = "this change"
 
     @property
@@ -97,6 +99,7 @@ def movement_verdict(one: Movement, side: Side) -> Verdict:
         change=change.change,
         place=place_of(one.source),
         why=f"unknown, because {one.reason}" if one.judgement == "unknown" else one.reason,
+        is_setting=one.pipeline is None and one.delta.path.startswith("config."),
     )
 
 

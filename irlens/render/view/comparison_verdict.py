@@ -15,10 +15,10 @@ from irlens.render.view.changes import (
     Change,
     changes,
     finding_state,
-    full_title,
     load_changes,
     main_changes,
     one_sided,
+    title,
     unpaired,
 )
 from irlens.render.view.launch_time import NAMES, bound_name
@@ -120,16 +120,22 @@ def _time(pair: Comparison) -> Iterator[Run]:
     yield Run(phrase + _bounds(pair.before.bound, pair.after.bound), tone)
     causes, against = (list(_arrows(pair, paths)) for paths in (decided.because, decided.despite))
     if not time.noise and time.moved_by is not None:
-        part = next(each for each in time.parts if each.path == time.moved_by)
-        values = " → ".join(microseconds(float(each or 0)) for each in (part.before, part.after))
-        moved = f"{NAMES[time.moved_by]} {values}"
         despite = f", despite {', '.join(against)}" if against else ""
-        yield Run(f"{moved}: {', '.join(causes)}{despite}" if causes else moved)
+        told = [*_part(time), *([f"{', '.join(causes)}{despite}"] if causes else [])]
+        yield from map(Run, [": ".join(told)] if told else [])
     if not causes:
         # What changed, without a claim that it is the cause.
         yield from (Run(each.arrow) for each in _foremost(pair) if not each.path.startswith("time"))
         yield from map(Run, one_sided(pair)[:_IN_VERDICT])
     yield from _findings(pair)
+
+
+def _part(time: TimeRatio) -> Iterator[str]:
+    """Yield "latency 53.2 µs → 82.6 µs": the part that moved the time, where it is known."""
+    for part in time.parts:
+        if part.path == time.moved_by:
+            values = (microseconds(float(each or 0)) for each in (part.before, part.after))
+            yield f"{NAMES[time.moved_by]} {' → '.join(values)}"
 
 
 def _bounds(before: Bound | None, after: Bound | None) -> str:
@@ -218,18 +224,29 @@ def summary(comparisons: Comparisons) -> Headline:
     """Return many comparisons in a line: "2 of 7 differ · 1 slower: … · 1 added"."""
     pairs = [pair for pair in comparisons.pairs if pair.different]
     phrases = [Run(f"{count(len(pairs))} of {count(len(comparisons.pairs))} differ")]
+    phrases += counted(pairs, against_first=comparisons.against_first)
+    partly = sum(bool(pair.not_compared) and not pair.different for pair in comparisons.pairs)
+    if partly:
+        phrases.append(Run(f"{count(partly)} compared in part"))
+    phrases += [Run(f"{count(len(alone))} {what}") for what, alone in unpaired(comparisons)]
+    tones = _JUDGED.intersection(phrase.tone for phrase in phrases)
+    return Headline(tuple(phrases), next(iter(tones)) if len(tones) == 1 else "neutral")
+
+
+def counted(pairs: Sequence[Comparison], *, against_first: bool = False) -> Iterator[Run]:
+    """Yield how many are slower and faster, the largest change by name: "1 slower (…)".
+
+    Args:
+        pairs: Comparisons that differ.
+        against_first: Whether all have the same first side, so that a label tells the second.
+    """
     groups: dict[tuple[str, Tone], list[Comparison]] = {}
     for pair in pairs:
         if (kind := _kind(pair)) is not None:
             groups.setdefault(kind, []).append(pair)
     for (words, tone), group in sorted(groups.items(), key=lambda each: _ORDER.index(each[0][1])):
-        phrases.append(Run(f"{count(len(group))} {words}{_largest(group, comparisons)}", tone))
-    partly = sum(bool(pair.not_compared) and not pair.different for pair in comparisons.pairs)
-    if partly:
-        phrases.append(Run(f"{count(partly)} compared in part"))
-    phrases += [Run(f"{count(len(alone))} {what}") for what, alone in unpaired(comparisons)]
-    tones = _JUDGED.intersection(tone for _, tone in groups)
-    return Headline(tuple(phrases), next(iter(tones)) if len(tones) == 1 else "neutral")
+        largest = _largest(group, against_first=against_first)
+        yield Run(f"{count(len(group))} {words}{largest}", tone)
 
 
 def _kind(pair: Comparison) -> tuple[str, Tone] | None:
@@ -245,7 +262,7 @@ def _kind(pair: Comparison) -> tuple[str, Tone] | None:
     return in_short(pair), tone
 
 
-def _largest(pairs: Sequence[Comparison], comparisons: Comparisons) -> str:
+def _largest(pairs: Sequence[Comparison], *, against_first: bool) -> str:
     """Return the pair of the largest change in time, by what tells it from the others."""
     known = [
         (abs(log(time.ratio)), pair)
@@ -255,6 +272,7 @@ def _largest(pairs: Sequence[Comparison], comparisons: Comparisons) -> str:
     if not known:
         return ""
     _, pair = max(known, key=lambda each: each[0])
-    name = pair.after.label if comparisons.against_first else full_title(pair)
-    most = "" if len(pairs) == 1 else "up to "
-    return f" ({most}{in_short(pair)}: {name})"
+    name = pair.after.label if against_first else title(pair)
+    alone = len(pairs) == 1
+    words = in_short(pair) if alone else f"up to {in_short(pair).removeprefix('likely ')}"
+    return f" ({words}: {name})"
