@@ -130,10 +130,19 @@ SPARE = replace(WARNING, code="IRL102", cause="registers", severity="note")
 def test_the_time_leads_and_what_costs_most_follows() -> None:
     found = verdict(replace(launch(steps=STEPS), findings=[WARNING, SPARE, UNCOALESCED]))
     assert [phrase.text for phrase in found.phrases[:2]] == [
-        "about 17.2 µs (13.4 µs to 23.2 µs), bound by L2",
+        "about 17.2 µs (13.4 µs to 23.2 µs), bound by L2 and DRAM",
         "about 42 % less time if accesses were coalesced: 9 fewer sectors (IRL302 at k.py:8)",
     ]
     assert [phrase.text for phrase in found.phrases[-2:]] == ["1 warning (IRL202)", "2 notes"]
+
+
+@pytest.mark.parametrize(
+    ("parts", "bound"),
+    [({"l2": 9.0, "dram": 8.0}, "L2"), ({"l2": 8.0, "dram": 9.0}, "L2 and DRAM")],
+)
+def test_a_bound_is_not_less_than_what_takes_longer(parts: dict[str, float], bound: str) -> None:
+    found = verdict(launch(bound="l2", parts=parts))
+    assert found.phrases[0].text.endswith(f", bound by {bound}")
 
 
 def test_findings_are_listed_by_what_they_cost() -> None:

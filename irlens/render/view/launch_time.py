@@ -50,8 +50,19 @@ def estimated_time(report: Report) -> str:
     time = report.time
     if time is None or not time.estimate_us:
         return ""
-    bound = f", bound by {bound_name(time.bound)}" if time.bound is not None else ""
+    bound = f", bound by {_bound(time, time.bound)}" if time.bound is not None else ""
     return f"about {microseconds(time.estimate_us)}{_range(time)}{bound}"
+
+
+def _bound(time: TimeEstimate, bound: str) -> str:
+    """Return what a time is bound by, and DRAM beside the L2 where DRAM alone takes longer."""
+    return f"{NAMES['l2']} and {NAMES['dram']}" if _is_linked(time) else bound_name(bound)
+
+
+def _is_linked(time: TimeEstimate) -> bool:
+    """Whether the L2 binds though memory has more to move."""
+    parts = time.parts
+    return time.bound == "l2" and parts.get("l2", 0.0) < parts.get("dram", 0.0)
 
 
 def bound_name(bound: str) -> str:
@@ -115,7 +126,7 @@ def time_section(report: Report) -> Section | None:
 
 def _link(time: TimeEstimate) -> Iterator[Node]:
     """Yield why the L2 binds where memory has more to move."""
-    if time.bound == "l2" and time.parts["l2"] < time.parts["dram"]:
+    if _is_linked(time):
         yield Sentence(
             "between the L2's halves more is on its way than to memory while the launch runs:"
             " what it writes last stays in the L2",
