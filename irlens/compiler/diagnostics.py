@@ -12,6 +12,7 @@ from irlens.compiler import crashes
 from irlens.compiler.sources.absent_imports import remedy
 from irlens.compiler.sources.loading import Loaded
 from irlens.compiler.triton_compat.errors import PTXASError
+from irlens.compiler.triton_compat.jit import TuningError
 from irlens.model.errors import CaptureError, IrlensError
 
 _MAX_LENGTH = 300  # characters of a message; MLIR prints whole operations
@@ -88,6 +89,9 @@ def reason(
         return _python_error(error, kernel, sources)
     if isinstance(error, PTXASError):
         return _ptxas_error(error, kernel)
+    if isinstance(error, TuningError):
+        place = f"{_display_path(Path(error.file))}:{error.line}" if error.file else kernel
+        return CaptureError(f"{place}: {error}", hint=error.text or None)
     diagnostic = _DIAGNOSTIC.search(printed)
     name = crashes.failed_pass(printed)
     failed = f"the pass {name} failed: " if name else ""

@@ -61,19 +61,28 @@ class KernelSession(msgspec.Struct, frozen=True):
         known = options.option_defaults(options.triton_target(request.target))
         call = resolve(request, self._description(request, known), parameters, known)
         args = tensors.with_descriptors(kernel, values(call.args), call.args)
-        variants = jit.variants(kernel, args, call.defaults, call.overrides)
+        try:
+            variants = jit.variants(kernel, args, call.defaults, call.overrides)
+        except jit.TuningError:  # it may lack an argument
+            self._require(request, call, {*call.defaults, *call.overrides, *kernel.chosen()})
+            raise
         for settings in variants:
-            require_values(
-                kernel.name,
-                parameters,
-                call,
-                settings,
-                kernel.source,
-                request,
-                unconfigured=kernel.unconfigured,
-                how_to_run=how_to_run(self.source.path) if kernel.unconfigured is None else None,
-            )
+            self._require(request, call, settings)
         return call, variants
+
+    def _require(self, request: Request, call: Call, settings: Collection[str]) -> None:
+        """Raise ``CaptureError`` if a value is missing, see ``require_values``."""
+        kernel = self.kernel
+        require_values(
+            kernel.name,
+            kernel.parameters(),
+            call,
+            settings,
+            kernel.source,
+            request,
+            unconfigured=kernel.unconfigured,
+            how_to_run=how_to_run(self.source.path) if kernel.unconfigured is None else None,
+        )
 
     def _description(self, request: Request, known: Collection[str]) -> Description | None:
         """Return how to call the kernel: what of TorchInductor's own call applies to a request."""

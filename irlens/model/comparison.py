@@ -11,6 +11,7 @@ import msgspec
 
 from irlens.model.config import Config, Target
 from irlens.model.estimate import Bound
+from irlens.model.recording import ProgramChange
 from irlens.model.report import Finding, Multiprocessor
 from irlens.model.source import SourceLocation
 
@@ -256,6 +257,7 @@ class Comparisons(msgspec.Struct, frozen=True, kw_only=True):
         unmatched_before: Reports of the first set whose kernel the second set has, too, but not
             for this target and config.
         unmatched_after: The same of the second set.
+        programs: What the programs gain and lose, where both sides are recordings.
     """
 
     schema: int
@@ -266,3 +268,4 @@ class Comparisons(msgspec.Struct, frozen=True, kw_only=True):
     removed: list[Side] = []
     unmatched_before: list[Side] = []
     unmatched_after: list[Side] = []
+    programs: list[ProgramChange] = []

@@ -167,3 +167,61 @@ class ProgramRun(msgspec.Struct, frozen=True, kw_only=True):
     others: int = 0
     candidates: int = 0
     total_us: float | None = None
+
+
+class KernelChange(msgspec.Struct, frozen=True, kw_only=True):
+    """A kernel of two programs; ``None`` on a side that does not have it, or of unknown time.
+
+    Attributes:
+        kernel: Its name; of generated kernels, without the number.
+        operations: As ``RecordedKernel.operations``.
+        before: Launches of the first program.
+        after: Launches of the second.
+        before_us: Estimated time of all of them, in microseconds.
+        after_us: The same of the second.
+    """
+
+    kernel: str
+    operations: tuple[str, ...] = ()
+    before: int | None = None
+    after: int | None = None
+    before_us: float | None = None
+    after_us: float | None = None
+
+    @property
+    def change_us(self) -> float | None:
+        """By how much the program's time changes; ``None`` where a time is unknown."""
+        if (self.before is not None and self.before_us is None) or (
+            self.after is not None and self.after_us is None
+        ):
+            return None
+        return (self.after_us or 0.0) - (self.before_us or 0.0)
+
+
+class CallChange(msgspec.Struct, frozen=True, kw_only=True):
+    """Calls of a library whose number changed: 0 on a side without any."""
+
+    name: str
+    operands: str
+    before: int
+    after: int
+
+
+class ProgramChange(msgspec.Struct, frozen=True, kw_only=True):
+    """Two recordings compared as programs, on one GPU or from one to another.
+
+    Attributes:
+        before: Target of the first.
+        after: Target of the second.
+        kernels: Their kernels, the largest change of time first, unknown ones last.
+        library: Changed calls of libraries, whose time is unknown.
+        before_us: Estimated time of the first's launches whose time is known on both sides.
+        after_us: The same of the second's.
+    """
+
+    before: Target
+    after: Target
+    kernels: tuple[KernelChange, ...]
+    library: tuple[CallChange, ...] = ()
+    before_us: float | None = None
+    after_us: float | None = None

@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from irlens.model.capture import Capture, Manifest
 from irlens.model.code import CodeComparisons
 from irlens.model.comparison import Comparisons
 from irlens.model.errors import IrlensError
 from irlens.model.report import Report
 from irlens.session.background import disassembling
+from irlens.session.program_changes import program_changes
 from irlens.session.session import Session
 from irlens.session.subject import Configurations, is_compiled
 
@@ -54,7 +57,7 @@ class Sides:
                 raise self._nothing_in_common()
             if len(before) == len(after) == 1:
                 self.drawn = ((before[0], after[0]),)
-            return comparisons
+            return replace(comparisons, programs=program_changes(self._before, self._after))
         if len(configurations.tritons) > 1:
             each_triton = configurations.by_triton()
             return across([read(self._before, one, sass=sass) for one in each_triton])

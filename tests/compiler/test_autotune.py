@@ -100,8 +100,36 @@ def test_pruning_that_needs_a_gpu_has_a_hint(write: Callable[..., Path], sm_90: 
 
 def test_an_error_in_pruning_is_reported(write: Callable[..., Path], sm_90: Target) -> None:
     path = write(TUNED.replace('assert "MODE" in kwargs', "raise ValueError('no good')"))
-    with pytest.raises(CaptureError, match="tuned: no good"):
+    with pytest.raises(CaptureError) as raised:
         variants(path, sm_90)
+    line = next(
+        number for number, text in enumerate(path.read_text().splitlines(), 1) if "no good" in text
+    )
+    assert raised.value.message.endswith(
+        f"{path.name}:{line}: prune_configs_by raised ValueError: no good"
+    )
+    assert raised.value.hint == "raise ValueError('no good')"
+
+
+HEURISTIC = """
+    @triton.heuristics({"EVEN": lambda args: args["n"] % args["other"] == 0})
+    @triton.jit
+    def add(x_ptr, n, EVEN: tl.constexpr):
+        tl.store(x_ptr + n, 1.0)
+"""
+
+
+def test_an_error_in_a_heuristic_is_reported_with_its_line(
+    write: Callable[..., Path], sm_90: Target
+) -> None:
+    path = write(HEURISTIC)
+    with pytest.raises(CaptureError) as raised:
+        capture_entries(Request(kernel=str(path), target=sm_90, args={"x_ptr": "fp32[64]", "n": 1}))
+    assert raised.value.message.endswith(
+        f"{path.name}:4: the heuristic of EVEN raised KeyError: 'other'"
+    )
+    with pytest.raises(CaptureError, match=r"add needs a value for x_ptr, n$"):
+        capture_entries(Request(kernel=str(path), target=sm_90))
 
 
 def test_the_matmul_sample_has_one_capture_per_open_configuration(

@@ -1,9 +1,13 @@
 """Jit functions, and the variants that their autotuners and heuristics choose."""
 
-from collections.abc import Mapping, Sequence
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import msgspec
+import triton
 import triton.language as tl
 from triton.runtime.autotuner import Autotuner, Heuristics
 from triton.runtime.jit import JITFunction
@@ -12,9 +16,9 @@ from irlens.compiler.calls.binding import Parameter
 from irlens.compiler.calls.dtypes import DTYPE_PREFIX, dtype_of
 from irlens.compiler.calls.expressions import is_layout
 from irlens.compiler.sources.inductor import Specialization
-from irlens.compiler.sources.stand_ins import refuse_stand_in
+from irlens.compiler.sources.stand_ins import StandInError, refuse_stand_in
 from irlens.model.config import ConstexprValue
-from irlens.model.errors import UnknownNameError
+from irlens.model.errors import IrlensError, UnknownNameError
 
 #: Values of a kernel's parameters and options by name: Triton takes any Python object.
 Values: TypeAlias = dict[str, Any]
@@ -76,6 +80,49 @@ class Kernel(msgspec.Struct, frozen=True):
         """Return the names that the autotuners' configurations set, in order."""
         return list(dict.fromkeys(name for config in self.configurations() for name in config))
 
+    def chosen(self) -> set[str]:
+        """Return the names that autotuners and heuristics set."""
+        heuristics = [each for each in self.wrappers if isinstance(each, Heuristics)]
+        return {*self.tuned(), *(name for each in heuristics for name in each.values)}
+
+
+class TuningError(Exception):
+    """A function of the user's that chooses a kernel's settings raised an exception.
+
+    Args:
+        what: The function.
+        error: The exception.
+
+    Attributes:
+        file: The file of the line that raised it; empty if unknown.
+        line: Its number.
+        text: Its text.
+    """
+
+    def __init__(self, what: str, error: Exception) -> None:
+        frames = traceback.extract_tb(error.__traceback__)
+        own = [each for each in frames if not each.filename.startswith(_NOT_THE_USERS)]
+        self.file = own[-1].filename if own else ""
+        self.line = own[-1].lineno or 0 if own else 0
+        self.text = own[-1].line or "" if own else ""
+        said = str(error).partition("\n")[0]
+        super().__init__(f"{what} raised {type(error).__name__}{f': {said}' if said else ''}")
+
+
+#: Files of Triton and of irlens.
+_NOT_THE_USERS = (f"{Path(triton.__file__).parent}/", f"{Path(__file__).parents[2]}/", "<")
+
+
+@contextmanager
+def _of_user(what: str) -> Iterator[None]:
+    """Name the function of the user's that raises an exception in this context."""
+    try:
+        yield
+    except (IrlensError, StandInError):
+        raise
+    except Exception as error:  # it may raise anything
+        raise TuningError(what, error) from error
+
 
 def find_kernel(namespace: Mapping[str, object], name: str) -> Kernel:
     """Return the kernel that a module's variable ``name`` holds.
@@ -119,7 +166,7 @@ def variants(
     apply to all of them.
 
     Raises:
-        CaptureError: The file's own pruning or heuristic function failed.
+        TuningError: The file's own pruning or heuristic function failed.
     """
     fixed = {name: _override(kernel, name, value) for name, value in overrides.items()}
     expanded: list[Values] = [{**{n: _to_triton(v) for n, v in defaults.items()}, **fixed}]
@@ -152,7 +199,8 @@ def _configs(tuner: Autotuner, args: Values, settings: Values, fixed: Values) ->
     untuned = {name: value for name, value in settings.items() if name not in tuned}
     tuner.nargs = args
     try:
-        return list(tuner.prune_configs(untuned))
+        with _of_user("prune_configs_by"):
+            return list(tuner.prune_configs(untuned))
     finally:
         tuner.nargs = None
 
@@ -163,7 +211,9 @@ def _heuristic_values(
     """Return the values of the heuristics, each seeing those before it, as in Triton."""
     values: Values = {}
     for name, decide in heuristics.values.items():
-        values[name] = fixed[name] if name in fixed else decide({**args, **settings, **values})
+        with _of_user(f"the heuristic of {name}"):
+            known = {**args, **settings, **values}
+            values[name] = fixed[name] if name in fixed else decide(known)
     return values
 
 

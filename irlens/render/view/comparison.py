@@ -61,6 +61,7 @@ from irlens.render.view.nodes import (
     text,
 )
 from irlens.render.view.overlays import overlays
+from irlens.render.view.program import change_view
 from irlens.render.view.sides import sides_tables
 
 _CLASSES_SHOWN, _LINES_SHOWN = 8, 12
@@ -75,10 +76,11 @@ def comparisons_view(comparisons: Comparisons, options: Options) -> Section:
     """
     pairs = comparisons.pairs
     alone = unpaired(comparisons)
-    if len(pairs) == 1 and not alone:
+    if len(pairs) == 1 and not alone and not comparisons.programs:
         return pair_view(pairs[0], options)
     against_first = comparisons.against_first and bool(pairs)
-    children: list[Node] = [summary(comparisons)]
+    children: list[Node] = [change_view(each, options) for each in comparisons.programs]
+    children.append(summary(comparisons))
     if pairs:
         children += sides_tables(pairs) if against_first else [_overview(pairs)]
     children += [

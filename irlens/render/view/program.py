@@ -3,7 +3,15 @@
 from collections.abc import Iterator, Sequence
 
 from irlens import figures
-from irlens.model.recording import KernelTime, LibraryTime, ProgramRun
+from irlens.model.estimate import RESOLUTION
+from irlens.model.recording import (
+    CallChange,
+    KernelChange,
+    KernelTime,
+    LibraryTime,
+    ProgramChange,
+    ProgramRun,
+)
 from irlens.model.text import count, percent, plural, rounded_size
 from irlens.render.options import Options
 from irlens.render.view.launch_time import NAMES
@@ -13,11 +21,13 @@ from irlens.render.view.nodes import (
     Cells,
     Column,
     Headline,
+    Items,
     Node,
     Run,
     Section,
     Sentence,
     Table,
+    Tone,
     row,
     text,
 )
@@ -82,7 +92,80 @@ def _verdict(run: ProgramRun) -> Iterator[Run]:
         yield Run(f"{plural(run.candidates, 'candidate')} that autotuners only tried")
 
 
-def kernel_name(kernel: KernelTime) -> str:
+def change_view(change: ProgramChange, options: Options) -> Section:
+    """Return what a program gains and loses between two recordings."""
+    heads = (
+        Column("kernel"),
+        Column("launches", numbers=True),
+        Column("before", numbers=True),
+        Column("after", numbers=True),
+        Column("change", numbers=True),
+    )
+    rows = tuple(row(*_change(each)) for each in change.kernels)
+    children: list[Node] = [
+        Headline(tuple(_change_verdict(change))),
+        Table(heads, rows, "kernels", shown=options.rows, noun="kernel", more="; --all shows them"),
+    ]
+    if change.library:
+        calls = Items(tuple(text(_call_change(each)) for each in change.library))
+        children.append(Section("Library calls, time unknown", (calls,), key="library"))
+    targets = [change.before.full_name, change.after.full_name]
+    aside = text(" → ".join(dict.fromkeys(targets)))
+    return Section("Program", tuple(children), key="program-change", aside=aside, wide=True)
+
+
+def _change_verdict(change: ProgramChange) -> Iterator[Run]:
+    before, after = change.before_us, change.after_us
+    if before and after is not None:
+        between = f"about {microseconds(before)} → {microseconds(after)} together"
+        saved = 1 - after / before
+        if abs(saved) < RESOLUTION:
+            yield Run("as fast, as far as an estimate can tell", "strong")
+        elif saved > 0:
+            yield Run(f"{percent(saved)} less time in kernels", "good")
+        else:
+            yield Run(f"{percent(-saved)} more time in kernels", "bad")
+        yield Run(between)
+    launches = [
+        sum(number or 0 for number in numbers)
+        for numbers in zip(*((each.before, each.after) for each in change.kernels), strict=True)
+    ]
+    if len(set(launches)) > 1:
+        yield Run(f"{' → '.join(map(count, launches))} launches")
+    unknown = sum(each.change_us is None for each in change.kernels)
+    if unknown:
+        yield Run(f"time of {plural(unknown, 'kernel')} unknown", "unknown")
+    if new := sum(each.before is None for each in change.kernels):
+        yield Run(f"{count(new)} new")
+    if gone := sum(each.after is None for each in change.kernels):
+        yield Run(f"{count(gone)} gone")
+
+
+def _change(each: KernelChange) -> Cells:
+    launches = [each.before, each.after]
+    numbers = dict.fromkeys("–" if number is None else count(number) for number in launches)
+    change = each.change_us
+    tone: Tone = "neutral" if not change else "good" if change < 0 else "bad"
+    if change and max(each.before_us or 0.0, each.after_us or 0.0) * RESOLUTION > abs(change):
+        tone = "neutral"
+    sign = "" if not change else "+" if change > 0 else "−"
+    return [
+        kernel_name(each),
+        " → ".join(numbers),
+        _time(each.before_us) if each.before is not None else "",
+        _time(each.after_us) if each.after is not None else "",
+        Run(figures.UNKNOWN, "unknown")
+        if change is None
+        else Run(f"{sign}{_time(abs(change))}", tone),
+    ]
+
+
+def _call_change(each: CallChange) -> str:
+    name = each.name.removeprefix("aten.")
+    return f"{name} {each.operands}: {count(each.before)} → {count(each.after)} calls"
+
+
+def kernel_name(kernel: KernelTime | KernelChange) -> str:
     """Return what to call a kernel: what a generated one computes, otherwise its own name."""
     if not kernel.operations:
         return kernel.kernel

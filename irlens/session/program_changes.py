@@ -1,0 +1,100 @@
+"""Two recordings compared as programs: what each kernel gains and loses, times its launches."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from irlens.model.recording import CallChange, KernelChange, KernelTime, ProgramChange, ProgramRun
+from irlens.session.programs import is_recording, program_runs
+
+#: The number that TorchInductor gives the kernels of a graph.
+_NUMBER = re.compile(r"_\d+$")
+
+
+def program_changes(
+    before: str, after: str, notify: Callable[[str], None] = lambda message: None
+) -> list[ProgramChange]:
+    """Return what changed between the programs of two recordings; nothing of anything else.
+
+    Runs on the same GPU are compared, or one run with the other.
+
+    Args:
+        before: The first, as the user named it.
+        after: The second.
+        notify: Receives what is skipped, and why.
+
+    Raises:
+        ArtifactError: The index of a recording cannot be read.
+    """
+    folders = [Path(name).expanduser() for name in (before, after)]
+    if not all(map(is_recording, folders)):
+        return []
+    first, second = (program_runs(folder, notify) for folder in folders)
+    if len(first) == len(second) == 1:
+        return [compare_runs(first[0], second[0])]
+    pairs = [(one, other) for one in first for other in second if one.target == other.target]
+    return [compare_runs(one, other) for one, other in pairs]
+
+
+def compare_runs(before: ProgramRun, after: ProgramRun) -> ProgramChange:
+    """Return what changed between two runs."""
+    first, second = _by_name(before.kernels), _by_name(after.kernels)
+    kernels = [
+        _kernel(name, first.get(name, []), second.get(name, []))
+        for name in dict.fromkeys((*first, *second))
+    ]
+    kernels.sort(key=lambda each: (each.change_us is None, -abs(each.change_us or 0.0)))
+    known = [each for each in kernels if each.change_us is not None]
+    return ProgramChange(
+        before=before.target,
+        after=after.target,
+        kernels=tuple(kernels),
+        library=tuple(_calls(before, after)),
+        before_us=sum(each.before_us or 0.0 for each in known) if known else None,
+        after_us=sum(each.after_us or 0.0 for each in known) if known else None,
+    )
+
+
+def _by_name(kernels: Sequence[KernelTime]) -> dict[str, list[KernelTime]]:
+    """Return kernels by name: lines move, and so do the numbers of generated kernels."""
+    found: dict[str, list[KernelTime]] = {}
+    for each in kernels:
+        name = _NUMBER.sub("", each.kernel) if each.operations else each.kernel
+        found.setdefault(name, []).append(each)
+    return found
+
+
+def _kernel(name: str, before: Sequence[KernelTime], after: Sequence[KernelTime]) -> KernelChange:
+    (first, first_us), (second, second_us) = _together(before), _together(after)
+    return KernelChange(
+        kernel=name,
+        operations=(*before, *after)[0].operations,
+        before=first,
+        after=second,
+        before_us=first_us,
+        after_us=second_us,
+    )
+
+
+def _together(kernels: Sequence[KernelTime]) -> tuple[int | None, float | None]:
+    """Return the launches of kernels, and their time if all of it is known."""
+    if not kernels:
+        return None, None
+    times = [each.total_us for each in kernels]
+    total = None if None in times else sum(us or 0.0 for us in times)
+    return sum(each.launches or 0 for each in kernels), total
+
+
+def _calls(before: ProgramRun, after: ProgramRun) -> Iterator[CallChange]:
+    """Yield calls of libraries whose number changed."""
+    sides: list[Counter[tuple[str, str]]] = []
+    for run in (before, after):
+        counts: Counter[tuple[str, str]] = Counter()
+        for each in run.library:
+            counts[each.call.name, each.call.operands] += each.call.calls
+        sides.append(counts)
+    first, second = sides
+    for key in dict.fromkeys((*first, *second)):
+        if first[key] != second[key]:
+            yield CallChange(name=key[0], operands=key[1], before=first[key], after=second[key])

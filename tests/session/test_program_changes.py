@@ -1,0 +1,82 @@
+"""Two recordings as programs: what each kernel gains and loses."""
+
+from irlens.model.config import Target
+from irlens.model.recording import KernelTime, LibraryCall, LibraryTime, ProgramRun
+from irlens.render.options import Options
+from irlens.render.text import write
+from irlens.render.view.program import change_view
+from irlens.session.program_changes import compare_runs, program_changes
+
+H100 = Target(vendor="nvidia", arch="sm_90", warp_size=32, product="h100")
+
+
+def kernel(
+    name: str, launches: int, total: float | None, source: str = "", *operations: str
+) -> KernelTime:
+    return KernelTime(
+        kernel=name, source=source, operations=operations, launches=launches, total_us=total
+    )
+
+
+def product(calls: int, rows: int) -> LibraryTime:
+    operands = f"bf16[{rows},256] × bf16[256,64]"
+    call = LibraryCall(
+        name="aten.mm", operands=operands, source="", calls=calls, bytes=1, flops=1, dtype="bf16"
+    )
+    return LibraryTime(call=call, floor_us=1.0)
+
+
+def program(*kernels: KernelTime, library: tuple[LibraryTime, ...] = ()) -> ProgramRun:
+    return ProgramRun(program="train.py", target=H100, kernels=kernels, library=library)
+
+
+BEFORE = program(
+    kernel("norm", 4, 40.0, "train.py:10"),
+    kernel("norm", 2, 20.0, "train.py:20"),
+    kernel("triton_poi_fused_add_3", 2, 10.0, "train.py:5", "add"),
+    kernel("lookup", 1, None),
+    kernel("gone", 1, 5.0),
+    library=(product(4, 512), product(2, 64)),
+)
+AFTER = program(
+    kernel("norm", 6, 30.0, "train.py:12"),
+    kernel("triton_poi_fused_add_7", 2, 10.0, "train.py:6", "add"),
+    kernel("lookup", 1, 3.0),
+    kernel("new", 3, 1.0),
+    library=(product(4, 512), product(3, 64)),
+)
+
+
+def test_kernels_are_matched_by_name_and_ordered_by_their_change() -> None:
+    change = compare_runs(BEFORE, AFTER)
+    assert [(each.kernel, each.before, each.after) for each in change.kernels] == [
+        ("norm", 6, 6),
+        ("gone", 1, None),
+        ("new", None, 3),
+        ("triton_poi_fused_add", 2, 2),
+        ("lookup", 1, 1),
+    ]
+    assert [each.change_us for each in change.kernels] == [-30.0, -5.0, 1.0, 0.0, None]
+    assert (change.before_us, change.after_us) == (75.0, 41.0), "the unknown kernel is left out"
+    (calls,) = change.library
+    assert (calls.operands, calls.before, calls.after) == ("bf16[64,256] × bf16[256,64]", 2, 3)
+
+
+def test_the_headline_is_led_by_time() -> None:
+    lines = write(change_view(compare_runs(BEFORE, AFTER), Options()), Options()).splitlines()
+    text = " ".join(lines).replace("\xa0", " ")
+    assert lines[1].startswith("45.3 % less time in kernels · about 75.0 µs → 41.0 µs together")
+    assert "10 → 12 launches" in text
+    assert "time of 1 kernel unknown" in text
+    assert "1 new" in text
+    assert "1 gone" in text
+    worse = write(change_view(compare_runs(AFTER, BEFORE), Options()), Options())
+    assert "82.9 % more time in kernels" in worse
+    same = write(change_view(compare_runs(AFTER, AFTER), Options()), Options())
+    assert "as fast, as far as an estimate can tell" in same
+    assert "launches" in same.splitlines()[3]
+    assert "→" not in same.partition("kernel  ")[2]
+
+
+def test_other_sides_are_no_programs(tmp_path: object) -> None:
+    assert program_changes(str(tmp_path), "softmax") == []
