@@ -117,6 +117,8 @@ class Scan(msgspec.Struct, frozen=True, kw_only=True):
         rows: By path, or in the requested order.
         summary: Of the rows.
         programs: What recorded programs launched, where a directory is a recording.
+        sorted_by: Columns that the rows are sorted by, a minus where the largest comes first; by
+            path where empty.
     """
 
     schema: int
@@ -125,3 +127,4 @@ class Scan(msgspec.Struct, frozen=True, kw_only=True):
     rows: list[ScanRow]
     summary: ScanSummary
     programs: list[ProgramRun] = []
+    sorted_by: list[str] = []

@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from irlens.model.report import Report
+from irlens.model.scan import Scan
 
 CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
 NAMES = sorted(path.name for path in CAPTURES.iterdir())
@@ -175,3 +176,23 @@ def test_output_is_written_whole_or_not_at_all(three: Path, tmp_path: Path) -> N
     written.write_text("before")
     assert scan(tmp_path / "empty", "-f", "csv", "-o", written).code == 2
     assert written.read_text() == "before"
+
+
+def test_what_takes_longest_comes_first() -> None:
+    found = msgspec.json.decode(scan(CAPTURES, "-f", "json").out, type=Scan)
+    assert found.sorted_by == ["-time"]
+    times = [each.figures["time"] for each in found.rows]
+    known = [time for time in times if isinstance(time, float)]
+    assert known
+    assert times == [*sorted(known, reverse=True), *[None] * (len(times) - len(known))]
+    text = scan(CAPTURES).out
+    assert f"longest first; time of {len(times) - len(known)} unknown" in text
+    assert " 17.2 µs" in text
+    assert "by kernel; time of" in scan(CAPTURES, "--sort", "kernel").out
+
+
+def test_without_launches_it_says_what_gives_a_time(tmp_path: Path) -> None:
+    shutil.copytree(CAPTURES / "specialized-h100-4", tmp_path / "cache" / "a")
+    text = scan(tmp_path / "cache").out
+    assert "by path; no time is known: irlens inspect says why" in " ".join(text.split())
+    assert "µs" not in text

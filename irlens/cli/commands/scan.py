@@ -41,7 +41,8 @@ values never match.
 
 csv and jsonl write each row as soon as it is known, in the order of the paths unless
 --sort is given; jsonl without --columns writes full reports. parquet has the rows of csv,
-with types. The other formats sum up.
+with types. The other formats sum up; there, what is estimated to take longest comes first
+unless --sort is given.
 
 An entry that cannot be read is reported on stderr and skipped; a link to a directory is
 not followed. Exits with 0, or with 2 if anything was skipped.
@@ -162,7 +163,13 @@ def _request(
     form: str,
     jobs: int | None,
 ) -> "Request":
-    from irlens.session.scan.columns import DEFAULT, SUMMED_UP, find_column
+    from irlens.session.scan.columns import (
+        DEFAULT,
+        LONGEST_FIRST,
+        SUMMED_UP,
+        find_column,
+        sort_keys,
+    )
     from irlens.session.scan.scanner import Request
     from irlens.session.scan.selection import parse_where
 
@@ -173,7 +180,7 @@ def _request(
         roots=tuple(dict.fromkeys(directories)),
         columns=tuple(map(find_column, dict.fromkeys(names or default))),
         where=tuple(parse_where(where)),
-        sort=tuple((find_column(key.removeprefix("-")), key.startswith("-")) for key in sort),
+        sort=sort_keys(sort or (LONGEST_FIRST if sums_up and not names else ())),
         reports=reports,
         sums_up=sums_up,
         jobs=jobs,

@@ -9,6 +9,7 @@ from irlens.model.report import SEVERITIES, Severity
 from irlens.model.scan import Scan, ScanSummary, ScanValue
 from irlens.model.text import count, percent, plural
 from irlens.render.options import Options
+from irlens.render.view.memory_traffic import microseconds
 from irlens.render.view.nodes import (
     SEVERITY_TONES,
     Bar,
@@ -21,6 +22,7 @@ from irlens.render.view.nodes import (
     Node,
     Run,
     Section,
+    Sentence,
     Table,
     row,
     table,
@@ -29,6 +31,8 @@ from irlens.render.view.nodes import (
 from irlens.render.view.program import run_view
 
 _MORE = "; --all shows them"
+_TIME = "time"
+_GIVES_TIME = "irlens inspect says why; its --arg and --grid give a launch that is missing"
 _MOST_TARGETS = 4
 #: Groups of duplicates that are listed.
 _MOST_GROUPS = 10
@@ -42,7 +46,7 @@ def scan_view(scan: Scan, options: Options) -> Section:
     children: list[Node] = [Headline(tuple(map(Run, _totals(summary))))]
     children[:0] = [run_view(run, options) for run in scan.programs]
     if scan.rows:
-        children.append(_table(scan, options.rows))
+        children += _table(scan, options.rows)
     children += _occupancy(summary)
     children += _findings(summary)
     children += _duplicates(summary)
@@ -67,26 +71,42 @@ def _totals(summary: ScanSummary) -> Iterator[str]:
         yield f"{count(summary.skipped)} skipped"
 
 
-def _table(scan: Scan, shown: int | None) -> Table:
-    known = {name: figures.find(name) if name not in _WORDS else None for name in scan.columns}
+def _table(scan: Scan, shown: int | None) -> Iterator[Node]:
+    """Yield what the rows are sorted by, what is missing of their times, and the rows."""
+    times = [each.figures.get(_TIME) for each in scan.rows]
+    unknown = sum(time is None for time in times)
+    timed = _TIME in scan.columns and unknown < len(times)
+    names = [name for name in scan.columns if name != _TIME or timed]
+    by = [name for name in scan.sorted_by if timed or name.removeprefix("-") != _TIME]
+    words = "longest first" if by == [f"-{_TIME}"] else f"by {', '.join(by) or 'path'}"
+    if _TIME in scan.columns and unknown:
+        some = "no time is known" if not timed else f"time of {count(unknown)} unknown"
+        words += f"; {some}: {_GIVES_TIME}"
+    yield Sentence(words, "dim")
+    known = {name: figures.find(name) if name not in _WORDS else None for name in names}
     rows = tuple(
-        row(*(_cell(each.figures[name], known[name]) for name in scan.columns))
-        for each in scan.rows
+        row(*(_cell(each.figures[name], known[name]) for name in names)) for each in scan.rows
     )
     heads = tuple(
         Column(figure.heading if figure is not None else name, numbers=figure is not None)
         for name, figure in known.items()
     )
-    return Table(heads, rows, "captures", shown=shown, sortable=True, noun="capture", more=_MORE)
+    yield Table(heads, rows, "captures", shown=shown, sortable=True, noun="capture", more=_MORE)
 
 
 def _cell(value: ScanValue, figure: Figure | None) -> str:
     values = value if isinstance(value, list) else [value]
+    if figure is not None and figure.unit == "us":
+        return " ".join(_microseconds(each) for each in values) or figures.UNKNOWN
     if figure is not None:
         return " ".join(figure.cell(each) for each in values) or figures.UNKNOWN
     if isinstance(value, list):
         return " ".join(str(each) for each in dict.fromkeys(values))
     return figures.UNKNOWN if value is None else str(value)
+
+
+def _microseconds(value: object) -> str:
+    return microseconds(value) if isinstance(value, int | float) else figures.UNKNOWN
 
 
 def _occupancy(summary: ScanSummary) -> Iterator[Section]:

@@ -243,7 +243,7 @@ def _outranked(sweep: Sweep, first: Trial, trials: Sequence[Trial]) -> Section:
         groups.setdefault("" if trial.bound is None else NAMES[trial.bound], []).append(trial)
     lines = []
     known_figure = figures.SWEEP_FIGURES.get(figure)
-    if known_figure is not None and known_figure.tolerance:
+    if known_figure is not None and known_figure.tolerance and best is not None:
         values = [trial.figure(figure) for trial in trials]
         ties = sum(each == best or figures.is_noise(known_figure, best, each) for each in values)
         if ties:

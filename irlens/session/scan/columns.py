@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # a scan that only repeats another loads no analysis
     from irlens.report.inspection import Inspection
 
 PATH, KERNEL, FINDINGS, SEVERITIES, DIGEST = "path", "kernel", "findings", "severities", "sha256"
+TIME = "time"
 OCCUPANCY, LAUNCHABLE = "occupancy.theoretical", "occupancy.launchable"
 #: Columns that are no figures.
 NAMING = (PATH, KERNEL, "target", "triton", FINDINGS, DIGEST)
@@ -26,7 +27,11 @@ DEFAULT = (
     "shared_bytes", "stages_achieved", FINDINGS,
 )  # fmt: skip
 #: Those of formats with a summary: the paths of a cache, which are hashes, would leave no room.
-SUMMED_UP = tuple(name for name in DEFAULT if name not in (PATH, "num_warps", "num_stages"))
+SUMMED_UP = (
+    KERNEL, "target", TIME, "occupancy", "registers", "local_bytes", "shared_bytes", FINDINGS,
+)  # fmt: skip
+#: Their order, unless the user asks for another: what takes longest comes first.
+LONGEST_FIRST = (f"-{TIME}",)
 
 
 class Column(msgspec.Struct, frozen=True):
@@ -50,6 +55,11 @@ def find_column(name: str) -> Column:
         sweep = (each.sweep for each in figures.FIGURES if each.sweep)
         raise UnknownNameError("column", name, [*NAMING, *sweep, *figures.budget_names()])
     return Column(name, figure.path, figure)
+
+
+def sort_keys(names: Sequence[str]) -> tuple[tuple[Column, bool], ...]:
+    """Return the columns to sort by, each descending or not: a minus sorts the largest first."""
+    return tuple((find_column(name.removeprefix("-")), name.startswith("-")) for name in names)
 
 
 def is_cheap(key: str) -> bool:

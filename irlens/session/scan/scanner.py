@@ -202,6 +202,7 @@ class Scanner:
             where=list(where),
             rows=rows,
             programs=self._programs(),
+            sorted_by=[f"{'-' * down}{column.name}" for column, down in self._request.sort],
             summary=summary.finish(excluded=self.excluded, skipped=self.skipped),
         )
 
