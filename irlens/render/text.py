@@ -79,7 +79,7 @@ class _Writer:
             self._page.flow(head, indent=indent, hang=indent + 2)
         inner = indent + 2 if indent or section.detail else indent
         for index, child in enumerate(children):
-            if index and not inner and isinstance(child, nodes.Table):
+            if index and not inner and _stands_apart(child):
                 self._page.blank()
             self.node(child, inner)
 
@@ -213,6 +213,13 @@ class _Writer:
 
         for line in diff_lines(comparison, self._options):
             page.raw(line)
+
+
+def _stands_apart(node: nodes.Node) -> bool:
+    """Whether a blank line precedes a node: a table, or a chart that text draws."""
+    if isinstance(node, nodes.Bars):
+        return not node.repeats
+    return isinstance(node, nodes.Table | nodes.HeatMap)
 
 
 def _settings(node: nodes.Settings) -> list[Text]:

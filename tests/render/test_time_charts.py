@@ -16,6 +16,7 @@ from irlens.model.sweep import SWEEP_SCHEMA, FigureValue, Outcome, Sweep, Timing
 from irlens.render import Options, render
 from irlens.render.view.character_charts import draw_bars, draw_heat_map
 from irlens.render.view.nodes import Bars, HeatMap, plain
+from irlens.render.view.sizes import size_plot
 from irlens.render.view.sweep import sweep_view
 from irlens.render.view.time_charts import (
     time_chart,
@@ -263,3 +264,23 @@ def test_neighbours_keep_their_order() -> None:
     assert [row.name for row in found.rows] == ["current", "a 1 → 2", "a 1 → 4"]
     assert [row.mark for row in found.rows] == [None, "fastest", None]
     assert not list(times_of_neighbours(trials[:1], ["current"]))
+
+
+def test_sizes_that_were_not_measured_have_the_estimated_rate() -> None:
+    def sized(n: int, us: float, num_warps: int) -> Trial:
+        found = trial(us, num_warps=num_warps)
+        figures = {
+            **(found.figures or {}), "distinct_read_bytes": 4 * n, "distinct_written_bytes": 4 * n,
+            "floor_us": 8 * n / 4e6, "memory_us": 8 * n / 4e6, "compute_us": 0.0,
+        }  # fmt: skip
+        return msgspec.structs.replace(found, args={"n": n}, figures=figures)
+
+    trials = [sized(n, n / 1000 + warps, warps) for n in (1000, 4000) for warps in (4, 8)]
+    plot = size_plot(msgspec.structs.replace(sweep(*trials), axis="n"), trials)
+    assert plot is not None
+    estimated, roofline = plot.lines
+    assert (estimated.name, roofline.name) == ("estimated", "roofline")
+    assert [x for x, _ in estimated.points] == [1000, 4000]
+    assert [y for _, y in estimated.points] == pytest.approx([8 / 5, 32 / 8])
+    assert [y for _, y in roofline.points] == pytest.approx([4000, 4000])
+    assert plot.described == "GB/s of fill by n on sm_90 (h100)"

@@ -72,10 +72,16 @@ async def test_it_says_what_the_command_line_says(bench: "FakeWorkbench", width:
     _, *expected = printed.replace(" · ", " ").split()
     async with opened(bench, ENTRY, size=(width, 40)) as (_, pilot):
         dialog = await suggest(pilot)
+        # The dialog is narrower: its bars are shorter, and names before them are cut.
+        shown, told = _words_beside_bars(words_of(dialog)), _words_beside_bars(expected)
         # In a narrow terminal the two break a table's titles differently.
-        assert sorted(each for each in words_of(dialog) if each != "·") == sorted(expected)
+        assert set(shown) == set(told)
         if width > 60:
-            assert [each for each in words_of(dialog) if each != "·"] == expected
+            assert shown == told
+
+
+def _words_beside_bars(words: list[str]) -> list[str]:
+    return [each for each in words if each != "·" and not set(each) & set("█▉▊▋▌▍▎▏─┤…")]
 
 
 async def test_a_choice_is_opened_like_a_recompiled_entry(bench: "FakeWorkbench") -> None:

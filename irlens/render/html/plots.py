@@ -28,7 +28,7 @@ from irlens.render.view import nodes
 Key: TypeAlias = tuple[str, str]
 
 #: Styles of a plot's lines.
-_LINES = 5
+_LINES = 6
 #: Of bars, in pixels: height of a row, of the bar in it, of what is above the rows and under them.
 _ROW, _BAR, _HEAD, _FOOT = 24, 13, 20, 36
 #: Of a heat map, in pixels: height of a cell, and of what is above the cells.

@@ -1,10 +1,11 @@
 """Sweeps over sizes as nodes: what each size moves, and what was measured of each."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from irlens import figures
-from irlens.model.sweep import PROVIDERS, ProviderTime, Rate, Sweep, Timing, Trial
+from irlens.model.ranking import of_trial
+from irlens.model.sweep import PROVIDERS, FigureValue, ProviderTime, Rate, Sweep, Trial
 from irlens.model.text import percent
 from irlens.render.view.axes import linear, size_axis
 from irlens.render.view.nodes import Column, Line, Plot
@@ -37,19 +38,18 @@ def size_columns(sweep: Sweep, trials: Sequence[Trial]) -> Iterator[SizeColumn]:
 
 
 def size_plot(sweep: Sweep, trials: Sequence[Trial]) -> Plot | None:
-    """Return the measured rates over the sizes; ``None`` where fewer than two sizes have one.
+    """Return the rates over the sizes; ``None`` where fewer than two sizes have one.
 
-    A size has the fastest of its configurations. The roofline is the rate at the floor.
+    A size has the fastest of its configurations: measured, or else estimated. The roofline is the
+    rate at the floor.
     """
     if sweep.axis is None:
         return None
     fastest: dict[int, Trial] = {}
     for each in trials:
         size = each.value(sweep.axis)
-        if size is not None and each.timing is not None:
-            known = fastest.get(size)
-            if known is None or _median(each.timing) < _median(known.timing):
-                fastest[size] = each
+        if size is not None and _time(each) < _time(fastest.get(size)):
+            fastest[size] = each
     if len(fastest) < 2:
         return None
     ordered = sorted(fastest.items())
@@ -61,9 +61,10 @@ def size_plot(sweep: Sweep, trials: Sequence[Trial]) -> Plot | None:
     sizes = [size for size, _ in ordered]
     unit = "TFLOP/s" if compute else "GB/s"
     wide = sizes[0] > 0 and sizes[-1] / sizes[0] >= _WIDE
+    device = sweep.device or ordered[-1][1].target.full_name
     return Plot(
         key=KEY,
-        described=f"{unit} of {sweep.kernel} by {sweep.axis} on {sweep.device}",
+        described=f"{unit} of {sweep.kernel} by {sweep.axis} on {device}",
         x=size_axis(sweep.axis, sizes, log=wide),
         y=linear(unit, max(y for each in lines for _, y in each.points)),
         lines=lines,
@@ -71,20 +72,26 @@ def size_plot(sweep: Sweep, trials: Sequence[Trial]) -> Plot | None:
 
 
 def _lines(fastest: Sequence[tuple[int, Trial]], compute: bool) -> Iterator[Line]:
-    def line(name: str, rates: Sequence[tuple[int, Rate | None]], share: bool = False) -> Line:
-        points = []
-        for size, rate in rates:
-            value = None if rate is None else rate.tflop_per_s if compute else rate.gb_per_s
-            if share and rate is not None and value is not None:
-                value = value / rate.roofline_share if rate.roofline_share else None
-            if value is not None:
-                points.append((float(size), value))
-        return Line(name, tuple(points))
+    def line(name: str, rates: Iterable[tuple[int, float | None]]) -> Line:
+        known = ((float(size), rate) for size, rate in rates if rate is not None)
+        return Line(name, tuple(known))
 
-    yield line("kernel", [(size, each.rate) for size, each in fastest])
+    def reached(rate: Rate | None) -> float | None:
+        return None if rate is None else rate.tflop_per_s if compute else rate.gb_per_s
+
+    def within(trial: Trial, us: FigureValue) -> float | None:
+        """What a time of the kernel achieves."""
+        found = trial.figures or {}
+        work = found.get("flops") if compute else moved_bytes(found)
+        return work / us / (1e6 if compute else 1e3) if work is not None and us else None
+
+    yield line("kernel", ((size, reached(each.rate)) for size, each in fastest))
+    yield line("estimated", ((size, within(each, each.figure("time"))) for size, each in fastest))
     for name in PROVIDERS:
-        yield line(name, [(size, _rate(_provider(each, name))) for size, each in fastest])
-    yield line("roofline", [(size, each.rate) for size, each in fastest], share=True)
+        yield line(name, ((size, reached(_rate(_provider(each, name)))) for size, each in fastest))
+    yield line(
+        "roofline", ((size, within(each, each.figure("floor_us"))) for size, each in fastest)
+    )
 
 
 def _column(title: str, content: Callable[[Trial], str]) -> SizeColumn:
@@ -107,8 +114,10 @@ def _rate(provider: ProviderTime | None) -> Rate | None:
     return provider.rate if provider is not None else None
 
 
-def _median(timing: Timing | None) -> float:
-    return timing.median_ms if timing is not None else float("inf")
+def _time(trial: Trial | None) -> float:
+    """Return a time in microseconds, infinite where none is known."""
+    known = None if trial is None else of_trial(trial).time_us
+    return float("inf") if known is None else known
 
 
 def _gigabytes(trial: Trial) -> float | None:

@@ -159,7 +159,8 @@ def times_of_neighbours(trials: Sequence[Trial], names: Sequence[str]) -> Iterat
     ]
     known = [each for each in found if each.us is not None]
     if len(known) > 1:
-        yield time_bars(known, ("",), (0,))
+        bars = time_bars(known, ("",), (0,))
+        yield msgspec.structs.replace(bars, repeats=False)
 
 
 def _span(low: float | None, high: float | None) -> tuple[float, float] | None:
