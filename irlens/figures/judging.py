@@ -40,7 +40,7 @@ _ONLY: dict[frozenset[ChangeVerdict], Outcome] = {
 _CAUSES: dict[Bound, tuple[tuple[str, ...], ...]] = {
     "latency": (
         ("occupancy.blocks_per_sm", _OCCUPANCY),
-        ("pipelines[].achieved_stages", "pipelines[].groups_during_compute"),
+        (_PIPELINED, "pipelines[].achieved_stages", "pipelines[].groups_during_compute"),
         ("spills.in_loops", _LOCAL),
     ),
     "dram": (
@@ -81,6 +81,12 @@ class Judged(NamedTuple):
         """Whether the sides differ by more than the figure's tolerance."""
         delta = self.delta
         return delta.moved and not is_noise(self.figure, delta.before, delta.after)
+
+    @property
+    def names_cause(self) -> bool:
+        """Whether it says enough: of pipelines that both sides have, their stages say more."""
+        values = self.delta.before, self.delta.after
+        return self.figure.path != _PIPELINED or "not pipelined" in values
 
 
 def judge_figure(
@@ -162,7 +168,9 @@ def _by_time(time: TimeRatio, judged: Collection[Judged]) -> ComparisonVerdict:
     named: dict[ChangeVerdict, list[str]] = {"better": [], "worse": []}
     for direction, paths in named.items():
         moved = {
-            each.figure.path for each in judged if each.changed and each.direction == direction
+            each.figure.path
+            for each in judged
+            if each.changed and each.direction == direction and each.names_cause
         }
         for group in causes:
             paths += [path for path in group if path in moved][:1]

@@ -88,6 +88,21 @@ def test_the_unit_that_moved_counts_by_what_it_adds_to_the_whole(softmax: Report
     assert paths == ["latency", "dram", "l2", "issue"]
 
 
+def test_a_loop_that_became_pipelined_is_the_cause(softmax: Report) -> None:
+    """It had no stages before, so that these did not change."""
+    flat = replace(softmax.pipelines[0], verdict="not pipelined", achieved_stages=None)
+    before = timed(replace(softmax, pipelines=[flat]), 100.0)
+    pair = compare(before, timed(softmax, 70.0, latency=50.0))
+    assert pair.verdict.because == ["pipelines[].verdict"]
+    assert "latency 90.0 µs → 50.0 µs: verdict not pipelined → pipelined" in verdict(pair).words
+    shallow = replace(softmax.pipelines[0], verdict="shallower", achieved_stages=2)
+    pair = compare(timed(replace(softmax, pipelines=[shallow]), 100.0), timed(softmax, 70.0))
+    assert pair.verdict.because == []
+    deeper = timed(softmax, 70.0, latency=50.0)
+    pair = compare(timed(replace(softmax, pipelines=[shallow]), 100.0), deeper)
+    assert "stages achieved 2 → 4" in verdict(pair).words
+
+
 def test_within_noise_nothing_is_better_or_worse(softmax: Report) -> None:
     pair = compare(timed(resident(softmax, 1), 100.0), timed(resident(softmax, 2), 102.0))
     assert pair.verdict.outcome == "same"

@@ -161,6 +161,17 @@ def test_time_decides_whether_a_kernel_got_better() -> None:
     ]
 
 
+def test_a_time_within_its_noise_is_no_line() -> None:
+    kernel = moved("norm", "h100", 101.0, judgement="other")
+    time = Delta(
+        path="time.estimate_us", unit="us", before=100.0, after=101.0, change=1.0, weight="much"
+    )
+    still = replace(kernel, movements=[replace(kernel.movements[0], delta=time)])
+    assert not lines(still)
+    top = render("markdown", "check", replace(FAILED, kernels=[still]), Options())
+    assert "in time" not in top.partition("<details>")[0]
+
+
 def test_what_differs_between_gpus_says_where() -> None:
     found = lines(
         moved("norm", "h100", 150.0, fails=True), moved("norm", "b200", 100.0, fails=True),
@@ -194,6 +205,8 @@ def test_a_comment_on_many_kernels_fits_a_screen() -> None:
     top = markdown[: markdown.index("<details>")]
     assert len([line for line in top.splitlines() if line.startswith("- ")]) == 12 + 1
     assert len(top.splitlines()) <= 24
+    assert top.count("<li>") == 0
+    assert MarkdownIt("gfm-like").render(top).count("<ul>") == 2, "no mark begins another list"
     assert "passed" not in top
 
 

@@ -11,7 +11,7 @@ from irlens.model.check import (
 )
 from irlens.model.text import count, plural
 from irlens.render.view.changes import describe, not_compared
-from irlens.render.view.check_lines import MovedLine, moved_lines
+from irlens.render.view.check_lines import MovedLine, is_news, moved_lines
 from irlens.render.view.check_verdicts import (
     LEVELS,
     Level,
@@ -78,10 +78,13 @@ def _check(check: Check) -> Iterator[Node]:
     found = [(kernel, verdicts(kernel)) for kernel in check.kernels]
     tone = _OUTCOME_TONES[check.outcome]
     every = [each for _, all_of_it in found for each in all_of_it]
-    yield Headline((Run(check_verdict(check), tone), *_causes(every), *_compared(check)), tone)
+    moved = [each for each in found if is_news(each[1])]
+    yield Headline(
+        (Run(check_verdict(check), tone), *_causes(every), *_compared(check, moved)), tone
+    )
     if check.update is not None:
         yield Sentence(f"wrote {check.baseline}: {_updated(check.update)}")
-    if lines := moved_lines(found):
+    if lines := moved_lines(moved):
         yield _moved(lines)
     yield from (_kernel(kernel, all_of_it) for kernel, all_of_it in found if all_of_it)
     if every:
@@ -112,12 +115,11 @@ def _check(check: Check) -> Iterator[Node]:
         yield NextSteps(steps)
 
 
-def _compared(check: Check) -> Iterator[Run]:
+def _compared(check: Check, moved: Sequence[tuple[CheckedKernel, list[Verdict]]]) -> Iterator[Run]:
     """Yield how many are slower and faster than the baseline, or that there is none."""
     if check.baseline is None:
         yield Run("no baseline to compare with: irlens check --update writes one", "unknown")
-    pairs = (kernel.comparison for kernel in check.kernels)
-    yield from counted([pair for pair in pairs if pair is not None and pair.different])
+    yield from counted([one.comparison for one, _ in moved if one.comparison is not None])
 
 
 def _moved(lines: Sequence[MovedLine]) -> Items:

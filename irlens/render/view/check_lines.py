@@ -51,6 +51,11 @@ class MovedLine(NamedTuple):
         return f"{', '.join(self.kernels)}{where}: {told}"
 
 
+def is_news(verdicts: Sequence[Verdict]) -> bool:
+    """Whether results are worth a line: more than a time that changed within its noise."""
+    return any(each.level != "note" or each.name not in _SAID for each in verdicts)
+
+
 def moved_lines(found: Sequence[tuple[CheckedKernel, list[Verdict]]]) -> list[MovedLine]:
     """Return a line for each kernel and level, what fails first, then the largest change in time.
 
@@ -59,7 +64,7 @@ def moved_lines(found: Sequence[tuple[CheckedKernel, list[Verdict]]]) -> list[Mo
     """
     groups: dict[tuple[str, Level], list[tuple[CheckedKernel, list[Verdict]]]] = {}
     for kernel, verdicts in found:
-        if verdicts:
+        if is_news(verdicts):
             key = kernel.side.kernel, _level(kernel, verdicts)
             groups.setdefault(key, []).append((kernel, verdicts))
     ordered = sorted(groups, key=lambda key: (LEVELS.index(key[1]), -_effect(groups[key])))
