@@ -12,7 +12,7 @@ nox.options.sessions = ["quick", "lint"]
 #: Tests that need no compiler, no browser and no terminal: under a minute on two cores.
 QUICK = (
     "tests/model", "tests/figures", "tests/gpus", "tests/isa", "tests/diff", "tests/render",
-    "tests/check", "tests/test_architecture.py",
+    "tests/checks", "tests/test_architecture.py",
 )  # fmt: skip
 
 

@@ -23,8 +23,8 @@ from irlens.model.errors import IrlensError
 from irlens.model.sweep import SWEEP_SCHEMA, Sweep, Trial
 from irlens.session.session import Session
 from irlens.session.subject import Configurations
-from irlens.sweep.rates import with_measurement
-from irlens.sweep.tasks import (
+from irlens.sweeps.rates import with_measurement
+from irlens.sweeps.tasks import (
     Inspected,
     Planned,
     Timed,
@@ -34,7 +34,7 @@ from irlens.sweep.tasks import (
     run_plan,
     run_timing,
 )
-from irlens.sweep.workers import Crash, LocalPool, run_tasks
+from irlens.sweeps.workers import Crash, LocalPool, run_tasks
 
 SQUARE = ("--arg", "N=M", "--arg", "K=M")
 CONTEXTS = ("--arg", "n_ctx=512..8192..x2", "--against", "eager")

@@ -4,8 +4,30 @@ The library is these functions and the records they return (``irlens.model``). I
 cheap: each function imports what it needs, and only compiling needs Triton.
 """
 
-from irlens.library import capture, compare, inspect, load, scan, suggest, to_builtins
+from irlens.library import (
+    capture,
+    check,
+    compare,
+    inspect,
+    load,
+    record,
+    scan,
+    suggest,
+    sweep,
+    to_builtins,
+)
 from irlens.version import VERSION
 
-__all__ = ["capture", "compare", "inspect", "load", "scan", "suggest", "to_builtins"]
+__all__ = [
+    "capture",
+    "check",
+    "compare",
+    "inspect",
+    "load",
+    "record",
+    "scan",
+    "suggest",
+    "sweep",
+    "to_builtins",
+]
 __version__ = VERSION

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from irlens.model.scan import Scan
     from irlens.model.suggestion import Suggestion
     from irlens.model.sweep import Sweep
-    from irlens.record import Recording
+    from irlens.programs import Recording
     from irlens.session.subject import Configurations
 
 P = ParamSpec("P")
@@ -221,9 +221,9 @@ def sweep(
         TypeError: An argument has another type.
     """
     from irlens.library_arguments import kernel_name, texts
+    from irlens.session.grids import sweep as run_sweep
     from irlens.session.session import Session
-    from irlens.session.sweeps import sweep as run_sweep
-    from irlens.sweep.selection import Selection
+    from irlens.sweeps.selection import Selection
 
     selection = Selection(
         where=texts(where), filters=texts(filters), sort=texts(sort), rank=rank, top=top
@@ -298,7 +298,7 @@ def check(
     """
     from irlens.library_arguments import kernel_name, path_of
     from irlens.model import files
-    from irlens.session.checks import CheckRequest, run_check
+    from irlens.session.baselines import CheckRequest, run_check
     from irlens.session.session import Session
 
     request = CheckRequest(
@@ -385,8 +385,8 @@ def record(
     from irlens import gpus
     from irlens.compiler import find_device
     from irlens.library_arguments import path_of, texts
-    from irlens.record import Options, Program
-    from irlens.record import record as run
+    from irlens.programs import Options, Program
+    from irlens.programs import record as run
     from irlens.session.session import Session
 
     named = texts(target or ())

@@ -175,9 +175,9 @@ def select(trials: "Sequence[Trial]", top: int) -> Kept:
 
 
 def _answer(job: Job) -> Kept | Refused:
-    from irlens.sweep.run import compile_grid
-    from irlens.sweep.selection import Selection
-    from irlens.sweep.workers import LocalPool
+    from irlens.sweeps.run import compile_grid
+    from irlens.sweeps.selection import Selection
+    from irlens.sweeps.workers import LocalPool
 
     encoded = [msgspec.msgpack.encode(request, order="sorted") for request in job.requests]
     distinct = list(dict.fromkeys(encoded))  # an autotuner may have a configuration twice

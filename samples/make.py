@@ -21,11 +21,11 @@ import msgspec
 
 import irlens
 from irlens import gpus as arch
-from irlens.check import check, project
-from irlens.check.baseline import BASELINE_SCHEMA, Baseline, Recipe, entry, sort, written
-from irlens.check.baseline import NAME as BASELINE_NAME
-from irlens.check.pairing import RecipeResult
-from irlens.check.project import Requirements
+from irlens.checks import check, project
+from irlens.checks.baseline import BASELINE_SCHEMA, Baseline, Recipe, entry, sort, written
+from irlens.checks.baseline import NAME as BASELINE_NAME
+from irlens.checks.pairing import RecipeResult
+from irlens.checks.project import Requirements
 from irlens.cli import Exit
 from irlens.compiler import Request, capture_entries
 from irlens.diff.code.captures import compare_sets as compare_code_sets

@@ -65,6 +65,42 @@ def test_a_suggestion_and_a_scan_are_records() -> None:
     assert all(int(str(row.figures["registers"])) > 90 for row in scanned.rows)
 
 
+def test_a_sweep_is_a_record() -> None:
+    for _ in range(2):  # no module takes the place of the function
+        swept = irlens.sweep(
+            "vector_add", ["h100", "a100"], num_warps="2..4..x2", BLOCK_SIZE=[256, 512],
+            where="BLOCK_SIZE > 256", rank="time",
+        )  # fmt: skip
+    assert [trial.outcome for trial in swept.trials] == ["fits"] * 4
+    assert len(swept.targets) == 2
+
+
+def test_a_project_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.irlens.budgets]\n"*" = "registers <= 8"\n')
+    monkeypatch.chdir(tmp_path)
+    for _ in range(2):
+        checked = irlens.check("vector_add", target="h100")
+    assert checked.outcome == "failed"
+    assert not (tmp_path / "irlens.baseline.json").exists()
+    irlens.check("vector_add", target="h100", update=True)
+    assert (tmp_path / "irlens.baseline.json").exists()
+
+
+def test_a_program_is_recorded(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import sys, torch, triton, triton.language as tl\n\n"
+        "@triton.jit\ndef fill(x, BLOCK: tl.constexpr):\n"
+        "    tl.store(x + tl.arange(0, BLOCK), 1.0)\n\n"
+        "fill[(1,)](torch.empty(64, device='cuda'), BLOCK=int(sys.argv[1]))\n"
+    )
+    for _ in range(2):
+        irlens.record(program, 64, output=tmp_path / "recording", target="h100")
+    (captured,) = irlens.load(tmp_path / "recording")
+    assert captured.kernel == "fill"
+
+
 @pytest.mark.parametrize(
     ("wrong", "fix"),
     [

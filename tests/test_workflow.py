@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from irlens.check import project
+from irlens.checks import project
 from irlens.cli.root import root
 
 REPOSITORY = Path(__file__).parents[1]

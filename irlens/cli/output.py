@@ -15,7 +15,7 @@ from irlens.model.text import printable, printable_json, printable_line
 if TYPE_CHECKING:  # click has no public name for it
     from click._termui_impl import ProgressBar
 
-    from irlens.sweep import measuring
+    from irlens.sweeps import measuring
 
 _MAX_WIDTH = 250
 _PIPE_WIDTH = 80

@@ -237,8 +237,8 @@ class Tools:
 
         Every setting or argument with several values is an axis.
         """
-        from irlens.session.sweeps import sweep
-        from irlens.sweep.selection import Selection
+        from irlens.session.grids import sweep
+        from irlens.sweeps.selection import Selection
 
         selection = self._configurations(kernel, targets, settings, args, grid)
         chosen = Selection(
@@ -264,7 +264,7 @@ class Tools:
 
         Writes no baseline.
         """
-        from irlens.session.checks import CheckRequest, run_check
+        from irlens.session.baselines import CheckRequest, run_check
 
         if not self._compiles:
             raise _only_reads("a check compiles what the baseline names")

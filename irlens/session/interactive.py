@@ -367,7 +367,7 @@ class InteractiveSession:
         """Compile the neighbours of an entry's configuration, and return the fastest."""
         cancels = self._suggester.cancels  # before anything slow
         from irlens.session.recompile import request_of
-        from irlens.sweep.suggesting import unknown_time
+        from irlens.sweeps.suggesting import unknown_time
 
         capture = self._capture(key)
         source = self._source(key, capture)

@@ -12,8 +12,8 @@ from irlens.model.config import ConstexprValue
 from irlens.model.errors import CaptureError
 from irlens.model.ledger import LEDGER_SCHEMA, Ledgers
 from irlens.model.operations import Recorded
-from irlens.record import Options, Program
-from irlens.record.operations import record_operations, record_references
+from irlens.programs import Options, Program
+from irlens.programs.operations import record_operations, record_references
 
 
 class LedgerRequest(msgspec.Struct, frozen=True, kw_only=True):

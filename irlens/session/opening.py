@@ -98,7 +98,7 @@ class Opening:
 
     def _checked(self) -> Iterator[_Found]:
         """Yield the KERNELS of ``[tool.irlens.check]`` that are files."""
-        from irlens.check import project
+        from irlens.checks import project
         from irlens.compiler.sources.description import find_kernels
 
         for name in project.find(self._folder).kernels:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from irlens.check.baseline import Baseline, Entry, Recipe
-from irlens.check.pairing import RecipeResult
+from irlens.checks.baseline import Baseline, Entry, Recipe
+from irlens.checks.pairing import RecipeResult
 from irlens.compiler.sources.description import KernelSource, find_kernel, find_kernels
 from irlens.compiler.sources.lookup import known_files
 from irlens.model import files

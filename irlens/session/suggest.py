@@ -24,7 +24,7 @@ from irlens.session.session import Session
 if TYPE_CHECKING:
     from irlens.compiler import Request
     from irlens.model.estimate import TimeEstimate
-    from irlens.sweep.suggesting import Reached
+    from irlens.sweeps.suggesting import Reached
 
 #: Neighbours to compile at most, unless asked otherwise.
 MOST = 40
@@ -58,18 +58,18 @@ def suggest_near(
     """Compile the neighbours of a configuration, and return the fastest.
 
     Args:
-        requests: A single one, see ``irlens.sweep.suggesting.suggest``.
+        requests: A single one, see ``irlens.sweeps.suggesting.suggest``.
         session: Prepares the compiler and the store.
         most: Neighbours to compile at most.
         jobs: Worker processes; as many as there are processors if not given.
-        seconds: Budget, see ``irlens.sweep.suggesting.Limits``.
-        progress: See ``irlens.sweep.suggesting.suggest``.
+        seconds: Budget, see ``irlens.sweeps.suggesting.Limits``.
+        progress: See ``irlens.sweeps.suggesting.suggest``.
 
     Raises:
-        IrlensError: See ``irlens.sweep.suggesting.suggest``.
+        IrlensError: See ``irlens.sweeps.suggesting.suggest``.
     """
-    from irlens.sweep.suggesting import Limits, suggest
-    from irlens.sweep.workers import LocalPool
+    from irlens.sweeps.suggesting import Limits, suggest
+    from irlens.sweeps.workers import LocalPool
 
     for triton in dict.fromkeys(request.triton for request in requests):
         session.require_triton(triton)

@@ -18,7 +18,7 @@ from irlens.artifacts.tools import DISASSEMBLY
 from irlens.compiler.toolchains.environments import ENVIRONMENTS
 from irlens.model.capture import MANIFEST_NAME
 from irlens.model.errors import ArtifactError
-from irlens.sweep.journal import SWEEPS
+from irlens.sweeps.journal import SWEEPS
 
 KEYS = [letter * 64 for letter in "0123456789abcdef"]
 KINDS = [ENVIRONMENTS, CAPTURES, REPORTS, DISASSEMBLY, SWEEPS]

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from irlens.check.baseline import BASELINE_SCHEMA, Baseline, Entry, written
+from irlens.checks.baseline import BASELINE_SCHEMA, Baseline, Entry, written
 from irlens.compiler import find_kernel
 from irlens.model.check import Check
 from irlens.model.report import Report

@@ -82,7 +82,7 @@ def test_reading_a_cache_loads_nothing_heavy(h200_cache: Path) -> None:
 
 
 def test_a_scan_loads_only_what_reads_captures(h200_cache: Path) -> None:
-    unneeded = HEAVY | {COMPILER, "irlens.check", "irlens.diff"}
+    unneeded = HEAVY | {COMPILER, "irlens.checks", "irlens.diff"}
     entry = str(sorted(h200_cache.iterdir())[0])
     for arguments in ((), ("--where", "registers >= 1"), ("--format", "csv")):
         assert not imported("scan", entry, *arguments) & unneeded, arguments

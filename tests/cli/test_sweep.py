@@ -368,7 +368,7 @@ import os, signal, sys
 from irlens.compiler import Device, local_gpu as device
 from irlens.model.config import Target
 from irlens.model.sweep import Measurement, Timing
-from irlens.sweep import measuring
+from irlens.sweeps import measuring
 
 uuid, log = sys.argv[1:3]
 sys.argv[1:3] = []

@@ -20,7 +20,7 @@ from irlens.render.view.nodes import Headline, Section
 from irlens.render.view.report import reports_view
 from irlens.render.view.standings import against_cell
 from irlens.render.view.sweep import sweep_view
-from irlens.sweep.selection import sort_trials
+from irlens.sweeps.selection import sort_trials
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 SWEEPS = sorted(SAMPLES.glob("sweeps/*.json"))

@@ -154,7 +154,7 @@ def _kinds() -> "Sequence[Kind]":
     from irlens.artifacts.scan_index import SCANS
     from irlens.artifacts.tools import DISASSEMBLY
     from irlens.compiler.toolchains.environments import ENVIRONMENTS
-    from irlens.sweep.journal import SWEEPS
+    from irlens.sweeps.journal import SWEEPS
 
     kinds = (
         ENVIRONMENTS, inventory.CAPTURES, REPORTS, PAGES, DISASSEMBLY, SWEEPS, REVISIONS, SCANS,

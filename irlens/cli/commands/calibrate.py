@@ -43,8 +43,8 @@ _UNITS = {"memory": "cycles", "l2": "cycles", "launch": "µs"}
 @jobs_option
 def command(form: ListFormat, destination: Path | None, jobs: int | None) -> Exit:
     """Time the configurations, and fit the constants."""
-    from irlens.sweep.calibrating import calibrate, find_gpu
-    from irlens.sweep.workers import LocalPool
+    from irlens.sweeps.calibrating import calibrate, find_gpu
+    from irlens.sweeps.workers import LocalPool
 
     device, gpu = find_gpu()
     pool = LocalPool(jobs or processors.count())

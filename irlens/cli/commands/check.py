@@ -63,7 +63,7 @@ def command(
     **options: Unpack[ReportOptions],
 ) -> Exit:
     """Check the kernels of the command line or the project."""
-    from irlens.session.checks import CheckRequest, run_check
+    from irlens.session.baselines import CheckRequest, run_check
     from irlens.session.session import Session
 
     request = CheckRequest(

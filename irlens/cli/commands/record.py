@@ -19,7 +19,7 @@ from irlens.model.text import plural
 
 if TYPE_CHECKING:
     from irlens.gpus import Gpu
-    from irlens.record import Recording
+    from irlens.programs import Recording
 
 #: Reported kernels that did not compile.
 _MOST_FAILURES = 10
@@ -98,7 +98,7 @@ def command(
     python: str | None,
 ) -> Exit:
     """Record one program."""
-    from irlens.record import Options, Program, record
+    from irlens.programs import Options, Program, record
 
     if triton is not None and python is not None:
         raise IrlensError("--triton and --python exclude each other")
@@ -152,7 +152,7 @@ def _check_destination(directory: Path, *, force: bool) -> None:
 
 def _contents(directory: Path) -> str:
     """Return what an earlier recording holds: ": 3 variants (add 2, scale 1)"."""
-    from irlens.record.record import kernel_of
+    from irlens.programs.record import kernel_of
 
     kernels = Counter(kernel_of(entry) for entry in directory.iterdir() if entry.is_dir())
     shown = [f"{name} {number}" for name, number in kernels.most_common(_MOST_KERNELS)]

@@ -26,7 +26,7 @@ from irlens.render import is_streamed, stream
 if TYPE_CHECKING:  # running the command loads them
     from irlens.artifacts.entries import Broken
     from irlens.session.scan.scanner import Request, Scanner
-    from irlens.sweep.workers import WorkerPool
+    from irlens.sweeps.workers import WorkerPool
 
 _HELP = """List the captures in DIRs with their figures, and sum them up.
 
@@ -120,7 +120,7 @@ def _workers(cluster: str | None) -> "Iterator[WorkerPool | None]":
     if cluster is None:
         yield None
         return
-    from irlens.sweep.cluster import ClusterPool
+    from irlens.sweeps.cluster import ClusterPool
 
     pool = ClusterPool(cluster)
     try:

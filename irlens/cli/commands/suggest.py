@@ -18,7 +18,7 @@ from irlens.cli.options import (
 from irlens.cli.writing import WritingOptions, write, writing_options
 
 if TYPE_CHECKING:  # it loads the compiler layer
-    from irlens.sweep.suggesting import Reached
+    from irlens.sweeps.suggesting import Reached
 
 _HELP = """Suggest a faster configuration near the current one of KERNEL, without a GPU.
 

@@ -33,9 +33,9 @@ from irlens.session.subject import Configurations
 if TYPE_CHECKING:  # they load the compiler layer
     from irlens.compiler import Device
     from irlens.model.sweep import ProviderName, Trial
-    from irlens.sweep.run import CompiledGrid
-    from irlens.sweep.selection import Selection
-    from irlens.sweep.workers import WorkerPool
+    from irlens.sweeps.run import CompiledGrid
+    from irlens.sweeps.selection import Selection
+    from irlens.sweeps.workers import WorkerPool
 
 _HELP = """Compile a grid of configurations of KERNEL and show which is the fastest, and which fit.
 
@@ -185,12 +185,12 @@ def command(
         raise click.UsageError(
             "--prune-list - and the report would both go to stdout: give one of them a file"
         )
+    from irlens.session.grids import compile_sweep, requests_of
     from irlens.session.session import Session
-    from irlens.session.sweeps import compile_sweep, requests_of
-    from irlens.sweep.measuring import require_device
-    from irlens.sweep.run import build_sweep
-    from irlens.sweep.selection import Selection
-    from irlens.sweep.selection import prune_list as fitting
+    from irlens.sweeps.measuring import require_device
+    from irlens.sweeps.run import build_sweep
+    from irlens.sweeps.selection import Selection
+    from irlens.sweeps.selection import prune_list as fitting
 
     session = Session(output.note)
     selection = Selection(where=where, filters=filters, sort=sort, rank=rank, top=top)
@@ -229,8 +229,8 @@ def _measure_all(
     device: "Device",
     against: "Sequence[ProviderName]",
 ) -> "list[Trial]":
-    from irlens.sweep.measuring import JournalTimes, measure_trials
-    from irlens.sweep.run import outranked_trials
+    from irlens.sweeps.measuring import JournalTimes, measure_trials
+    from irlens.sweeps.run import outranked_trials
 
     known = JournalTimes(grid.journal, device, against)
     if known.other_benches:
@@ -249,9 +249,9 @@ def _measure_all(
 
 def _workers(cluster: str | None, jobs: int | None) -> "WorkerPool":
     if cluster is not None:
-        from irlens.sweep.cluster import ClusterPool
+        from irlens.sweeps.cluster import ClusterPool
 
         return ClusterPool(cluster)
-    from irlens.sweep.workers import LocalPool
+    from irlens.sweeps.workers import LocalPool
 
     return LocalPool(jobs or processors.count())

@@ -124,7 +124,7 @@ def _of_program(
     assumed: float | None,
     row_limit: int,
 ) -> "tuple[Ledgers, str | None]":
-    from irlens.record import Options, Program
+    from irlens.programs import Options, Program
     from irlens.session.ledgers import program_ledgers
 
     if not is_module and not Path(name).is_file():

@@ -9,7 +9,7 @@ from irlens.model.sweep import PROVIDERS, FigureValue, ProviderTime, Rate, Sweep
 from irlens.model.text import percent
 from irlens.render.view.axes import linear, size_axis
 from irlens.render.view.nodes import Column, Line, Plot
-from irlens.sweep.rates import moved_bytes
+from irlens.sweeps.rates import moved_bytes
 
 #: A column of the table, and its cell for a trial.
 SizeColumn: TypeAlias = tuple[Column, Callable[[Trial], str]]

@@ -13,7 +13,7 @@ from irlens.model.errors import IrlensError
 from irlens.model.report import Report
 from irlens.model.scan import ScanValue
 from irlens.session.scan.entries import REPORT, EntryRows, Wanted, read_rows
-from irlens.sweep.workers import WorkerPool
+from irlens.sweeps.workers import WorkerPool
 from irlens.version import VERSION
 
 

@@ -29,7 +29,7 @@ from irlens.session.scan.summary import Summary
 from irlens.session.scan.workers import Reader
 
 if TYPE_CHECKING:
-    from irlens.sweep.workers import WorkerPool
+    from irlens.sweeps.workers import WorkerPool
 
 #: Drawing progress takes longer than reading an entry from the index.
 _SECONDS_BETWEEN = 0.1

@@ -16,7 +16,7 @@ from irlens.session.background import start_worker
 from irlens.session.scan.entries import REPORT, EntryRows, Wanted, read_rows
 
 if TYPE_CHECKING:
-    from irlens.sweep.workers import WorkerPool
+    from irlens.sweeps.workers import WorkerPool
 
 T = TypeVar("T")
 

@@ -24,7 +24,7 @@ from irlens.analyze.time.fitting import (
 from irlens.gpus import Gpu
 from irlens.gpus.timing import H200
 from irlens.model.calibration import CONSTANTS
-from irlens.sweep.calibrating import CONFIGURATIONS
+from irlens.sweeps.calibrating import CONFIGURATIONS
 
 DATA = Path(__file__).parents[2] / "data" / "h200"
 GPU = gpus.uncalibrated("h200")

@@ -1,0 +1,170 @@
+"""``irlens check``: holds reports against a checked-in baseline and a project's budgets.
+
+Only exact figures decide. ``check`` does all of it; ``baseline`` reads and writes the checked-in
+file, ``project`` reads the requirements of ``pyproject.toml``.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from irlens.checks.baseline import BASELINE_SCHEMA, Baseline, Entry, figures, finding_counts, sort
+from irlens.checks.budgets import BaselineFigures, applies_to, hold, worst_first
+from irlens.checks.movements import movements
+from irlens.checks.pairing import Candidate, Pairing, RecipeResult, pair
+from irlens.checks.problems import entry_sides, find_problems
+from irlens.checks.project import Requirements
+from irlens.diff.report import compare, side
+from irlens.model.check import (
+    CHECK_SCHEMA,
+    OUTCOMES,
+    BudgetVerdict,
+    Check,
+    CheckedKernel,
+    Movement,
+    Outcome,
+    Update,
+)
+from irlens.model.comparison import Side
+from irlens.model.label import labels
+from irlens.model.report import Finding, Report
+
+__all__ = ["RecipeResult", "Requirements", "check"]
+
+
+def check(results: Sequence[RecipeResult], requirements: Requirements) -> tuple[Check, Baseline]:
+    """Check the outcome of recipes against a baseline and budgets.
+
+    Returns:
+        The check, and the baseline as ``--update`` would write it.
+    """
+    before = requirements.baseline.entries if requirements.baseline is not None else []
+    pairing = pair(before, results)
+    sides = _sides([*(one for _, one in pairing.pairs), *pairing.new])
+    kernels = [_check(one, old, sides[id(one.report)], requirements) for old, one in pairing.pairs]
+    kernels += [_check(one, None, sides[id(one.report)], requirements) for one in pairing.new]
+    kernels.sort(key=_worst_first)
+    recipes = [one.recipe for one in results]
+    gone = [one for one in pairing.missing if one.recipe in recipes]
+    unchecked = [one for one in pairing.missing if one.recipe not in recipes]
+    problems = find_problems(pairing, gone, results, kernels, requirements)
+    outcomes: list[Outcome] = [one.outcome for one in kernels]
+    outcomes += ["failed" if one.fails else "warned" for one in problems]
+    has_baseline = requirements.baseline is not None or requirements.update
+    return (
+        Check(
+            schema=CHECK_SCHEMA,
+            outcome=min(outcomes, key=OUTCOMES.index, default="passed"),
+            strict=requirements.strict,
+            baseline=requirements.baseline_file if has_baseline else None,
+            update=_update(pairing, gone) if requirements.update else None,
+            kernels=kernels,
+            problems=problems,
+            unchecked=entry_sides(unchecked),
+        ),
+        _renewed(pairing, unchecked),
+    )
+
+
+def _check(
+    candidate: Candidate, entry: Entry | None, named: Side, requirements: Requirements
+) -> CheckedKernel:
+    """Check one report against its entry of the baseline and the budgets that match it."""
+    report = candidate.report
+    known, moved = None, list[Movement]()
+    now = _with_refusals(figures(candidate.entry), report)
+    if entry is not None:
+        old = figures(entry)
+        if old.time is not None and old.time.bound is None and now.time is not None:
+            # Baselines of older versions have no bound, which is no news.
+            now = msgspec.structs.replace(now, time=msgspec.structs.replace(now.time, bound=None))
+        # Both hold the lines of their loops, and no others.
+        comparison = compare(old, now, names=("baseline", "now"), all_lines=True)
+        known = BaselineFigures(old, comparison)
+        moved = movements(comparison, entry, report, strict=requirements.strict)
+        if requirements.update:
+            moved = [msgspec.structs.replace(one, fails=False) for one in moved]
+    # Budgets that compare with the baseline compare with the one that is being written.
+    written = BaselineFigures(now, compare(now, now)) if requirements.update else known
+    verdicts = [
+        verdict
+        for budget in requirements.budgets
+        if applies_to(budget, report, candidate.names)
+        for verdict in hold(budget, report, written if budget.condition.baselines else known)
+    ]
+    findings = _new_findings(report, entry)
+    sources = [*(one.source for one in moved), *(one.source for one in verdicts)]
+    mentioned = {str(source) for source in [*sources, *(one.source for one in findings)]}
+    return CheckedKernel(
+        side=named,
+        asked=candidate.entry.recipe.kernel,
+        outcome=_outcome(moved, verdicts, findings),
+        in_baseline=entry is not None,
+        movements=moved,
+        budgets=worst_first(verdicts),
+        findings=findings,
+        comparison=known.comparison if known else None,
+        code={place: text for place, text in report.code.items() if place in mentioned},
+    )
+
+
+def _with_refusals(kept: Report, report: Report) -> Report:
+    """Return an entry's figures with why it cannot launch, which a baseline does not keep."""
+    if kept.occupancy is None or report.occupancy is None:
+        return kept
+    occupancy = msgspec.structs.replace(kept.occupancy, refusals=report.occupancy.refusals)
+    return msgspec.structs.replace(kept, occupancy=occupancy)
+
+
+def _new_findings(report: Report, entry: Entry | None) -> list[Finding]:
+    """Return findings of each code that the baseline has fewer of, notes excluded.
+
+    One that could not be looked for when the baseline was written is not new.
+    """
+    before = entry.findings if entry is not None else {}
+    unlooked = entry.unlooked if entry is not None else []
+    counts = finding_counts(report).items()
+    more = {code for code, count in counts if count > before.get(code, 0)}.difference(unlooked)
+    return [one for one in report.findings if one.code in more and one.severity != "note"]
+
+
+def _outcome(
+    moved: Sequence[Movement], verdicts: Sequence[BudgetVerdict], findings: Sequence[Finding]
+) -> Outcome:
+    if any(one.fails for one in moved) or any(one.fails for one in verdicts):
+        return "failed"
+    worse = any(one.judgement in ("lost", "unknown", "worse") for one in moved)
+    return "warned" if worse or findings else "passed"
+
+
+def _renewed(pairing: Pairing, unchecked: Iterable[Entry]) -> Baseline:
+    now = [*(one.entry for _, one in pairing.pairs), *(one.entry for one in pairing.new)]
+    return Baseline(schema=BASELINE_SCHEMA, entries=sort([*now, *unchecked]))
+
+
+def _update(pairing: Pairing, gone: Sequence[Entry]) -> Update:
+    changed = sum(old != new.entry for old, new in pairing.pairs)
+    return Update(
+        added=len(pairing.new),
+        changed=changed,
+        removed=len(gone),
+        unchanged=len(pairing.pairs) - changed,
+    )
+
+
+def _sides(candidates: Sequence[Candidate]) -> dict[int, Side]:
+    """Return each report as a side, labelled by what tells its kernel's configurations apart."""
+    kernels: dict[str, list[Report]] = {}
+    for one in candidates:
+        kernels.setdefault(one.report.kernel, []).append(one.report)
+    return {
+        id(report): side(report, label)
+        for same in kernels.values()
+        for report, label in zip(same, labels(same), strict=True)
+    }
+
+
+def _worst_first(kernel: CheckedKernel) -> tuple[object, ...]:
+    target = kernel.side.target
+    arch = target.arch if target else ""
+    return OUTCOMES.index(kernel.outcome), kernel.side.kernel, arch, kernel.side.label

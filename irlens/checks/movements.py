@@ -1,0 +1,147 @@
+"""Judges what moved against the baseline: which movements fail a check, which only warn."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from irlens.checks import causes
+from irlens.checks.baseline import Entry
+from irlens.diff.report.figure_deltas import delta
+from irlens.diff.report.left_out import why_unknown
+from irlens.figures import Figure, better_or_worse, get
+from irlens.model.check import JUDGEMENTS, Judgement, Movement
+from irlens.model.comparison import Comparison, Delta, LoopDelta
+from irlens.model.report import Pipeline, Report
+
+#: Figures reported of a loop that both sides have.
+_OF_A_LOOP = ("achieved_stages", "requested_stages", "kind")
+#: They follow from figures that are reported.
+_REDUNDANT = frozenset({"occupancy.active_warps", "occupancy.max_warps", "time.bound"})
+
+
+def movements(
+    comparison: Comparison, entry: Entry, report: Report, *, strict: bool
+) -> list[Movement]:
+    """Return what moved, worst first.
+
+    Args:
+        comparison: The entry's figures against the report's.
+        entry: The baseline's entry.
+        report: The report of today, in full.
+        strict: Whether every movement fails.
+    """
+    moved = [*_requested(entry, report), *_figures(comparison, report)]
+    for loop in comparison.loops:
+        moved += _loop(loop, report)
+    moved += _unknown_pipelines(entry, report)
+    judged = [
+        msgspec.structs.replace(one, fails=strict or one.judgement in ("lost", "unknown"))
+        for one in moved
+    ]
+    return sorted(judged, key=lambda one: JUDGEMENTS.index(one.judgement))
+
+
+def _requested(entry: Entry, report: Report) -> Iterator[Movement]:
+    """Yield the settings that changed with the kernel's own defaults."""
+    before = msgspec.to_builtins(entry.config)
+    after = msgspec.to_builtins(msgspec.structs.replace(report.config, grid=None))
+    for group in ("constexprs", "args"):
+        before |= before.pop(group)
+        after |= after.pop(group)
+    for name in [*before, *(name for name in after if name not in before)]:
+        first, second = before.get(name), after.get(name)
+        if first != second:
+            moved = delta(f"config.{name}", first, second, "word")
+            yield _movement(msgspec.structs.replace(moved, change=None), "other")
+
+
+def _figures(comparison: Comparison, report: Report) -> Iterator[Movement]:
+    """Yield the figures of the whole kernel that moved."""
+    for moved in comparison.figures:
+        if moved.before in (None, moved.after) or moved.path in _REDUNDANT:
+            continue
+        judgement = _judge(moved, get(moved.path))
+        reason = ""
+        if judgement == "unknown":
+            reason = why_unknown(moved.path, report)
+        elif moved.path == "occupancy.theoretical" and judgement == "lost":
+            reason = causes.occupancy_reason(report)
+        movement = _movement(moved, judgement, reason)
+        yield msgspec.structs.replace(movement, source=causes.source(moved.path, report))
+
+
+def _loop(loop: LoopDelta, report: Report) -> Iterator[Movement]:
+    """Yield the figures of a loop that moved."""
+    now = _pipeline(loop, report)
+    reported = _OF_A_LOOP if loop.presence == "both" else ("achieved_stages",)
+    for moved in loop.deltas:
+        if moved.before != moved.after and moved.path in reported:
+            movement = _movement(moved, *_judge_loop(moved, loop, now))
+            yield msgspec.structs.replace(
+                movement, pipeline=loop.kind or "loop", source=loop.source
+            )
+
+
+def _unknown_pipelines(entry: Entry, report: Report) -> Iterator[Movement]:
+    """Yield the stages of the baseline's pipelines where today's are unknown."""
+    reason = report.unknown.get("pipelines")
+    for one in entry.pipelines or () if reason is not None else ():
+        if one.achieved_stages is not None:
+            moved = delta("achieved_stages", one.achieved_stages, None, weight="much")
+            judgement: Judgement = "unknown" if one.achieved_stages > 1 else "other"
+            yield msgspec.structs.replace(
+                _movement(moved, judgement, reason or ""),
+                pipeline=one.kind or "loop",
+                source=one.source,
+            )
+
+
+def _judge_loop(moved: Delta, loop: LoopDelta, now: Pipeline | None) -> tuple[Judgement, str]:
+    """Return the judgement on a figure of a pipeline, and the reason."""
+    if moved.path != "achieved_stages":
+        return "other", ""
+    reason = now.reason if now is not None else ""
+    before, after = moved.before, moved.after
+    if not isinstance(before, int) or before < 2:
+        return ("better" if isinstance(after, int) and after > 1 else "other"), reason
+    if loop.presence == "gone":
+        return "lost", "the loop has no such pipeline any more"
+    if after is None:
+        known = now is not None and now.verdict == "not pipelined"
+        return ("lost" if known else "unknown"), reason
+    return _judge(moved, get(moved.path, "pipeline")), reason
+
+
+def _judge(moved: Delta, figure: Figure | None) -> Judgement:
+    """Return the judgement on a figure."""
+    if figure is None:
+        return "other"
+    if moved.after is None:
+        return "unknown" if figure.gates else "other"
+    match better_or_worse(figure, moved.before, moved.after):
+        case "better":
+            return "better"
+        case "worse":
+            return "lost" if figure.gates else "worse"
+        case _:
+            return "other"
+
+
+def _pipeline(loop: LoopDelta, report: Report) -> Pipeline | None:
+    """Return the pipeline of today that a loop's difference is about."""
+    return next(
+        (
+            one
+            for one in report.pipelines
+            if one.kind == loop.kind
+            and str(one.source) == str(loop.source)
+            and str(one.product_source) == str(loop.product)
+        ),
+        None,
+    )
+
+
+def _movement(moved: Delta, judgement: Judgement, reason: str = "") -> Movement:
+    return Movement(
+        delta=moved, judgement=judgement, fails=False, pipeline=None, source=None, reason=reason
+    )

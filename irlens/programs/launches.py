@@ -1,0 +1,92 @@
+"""Sums up what the processes of a run counted."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from irlens.compiler.tally import Counts, LaunchKey, Origin
+from irlens.model import files
+from irlens.model.config import Target
+from irlens.model.recording import LibraryCall, RecordedKernel, RecordedLaunches, RecordedRun
+from irlens.programs.job import COUNTS
+
+
+def recorded_run(folder: Path, entries: Mapping[str, str], target: Target) -> RecordedRun:
+    """Return what a run of a program launched.
+
+    Args:
+        folder: The run's folder.
+        entries: The names of its captures, by their directory in Triton's cache.
+        target: The GPU of the run.
+    """
+    counts = list(_counts(folder))
+    launches: Counter[LaunchKey] = Counter()
+    arguments: dict[LaunchKey, dict[str, int | float | str]] = {}
+    library: Counter[LibraryCall] = Counter()
+    origins: dict[str, Origin] = {}
+    for each in counts:
+        for key, args, number in each.launches:
+            launches[key] += number
+            arguments.setdefault(key, args)
+        library.update(dict(each.library))
+        origins |= each.origins
+    by_entry: dict[str, list[LaunchKey]] = {}
+    for key in launches:
+        by_entry.setdefault(key.entry, []).append(key)
+    kernels = []
+    for directory, name in entries.items():
+        keys = by_entry.get(directory, [])
+        kernel = name.partition("-")[2]
+        origin = origins.get(kernel) or Origin(_line(launches, keys), ())
+        kernels.append(
+            RecordedKernel(
+                entry=name,
+                kernel=kernel,
+                source=origin.source,
+                operations=origin.operations,
+                launches=_launches(keys, launches, arguments) if counts else None,
+            )
+        )
+    calls = [msgspec.structs.replace(call, calls=number) for call, number in library.items()]
+    calls.sort(key=lambda call: (-(call.flops or 0) * call.calls, -call.bytes * call.calls))
+    return RecordedRun(
+        target=target,
+        kernels=tuple(kernels),
+        library=tuple(calls),
+        others=sum(each.others for each in counts),
+    )
+
+
+def _launches(
+    keys: Sequence[LaunchKey],
+    launches: Counter[LaunchKey],
+    arguments: Mapping[LaunchKey, dict[str, int | float | str]],
+) -> tuple[RecordedLaunches, ...]:
+    """Return the launches of a variant, those of several lines together."""
+    found: dict[tuple[object, ...], RecordedLaunches] = {}
+    for key in keys:
+        same = (key.grid, key.tensors)
+        number = launches[key] + (found[same].number if same in found else 0)
+        args = found[same].args if same in found else arguments[key]
+        found[same] = RecordedLaunches(number=number, args=args, grid=key.grid)
+    return tuple(sorted(found.values(), key=lambda each: -each.number))
+
+
+def _line(launches: Counter[LaunchKey], keys: Sequence[LaunchKey]) -> str:
+    """Return the line with the most launches."""
+    lines: Counter[str] = Counter()
+    for key in keys:
+        lines[key.source] += launches[key]
+    return lines.most_common(1)[0][0] if lines else ""
+
+
+def _counts(folder: Path) -> list[Counts]:
+    """Return the counts of all processes that were not killed."""
+    found = []
+    for path in sorted(folder.glob(f"*{COUNTS}")):
+        with suppress(OSError, *files.DECODE_ERRORS):
+            found.append(msgspec.json.decode(path.read_bytes(), type=Counts))
+    return found

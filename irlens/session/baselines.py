@@ -1,0 +1,177 @@
+"""Checks: from kernels, a baseline and a project's settings to the finished record."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from irlens.checks import check
+from irlens.checks import project as projects
+from irlens.checks.baseline import NAME, Baseline, Recipe, read, written
+from irlens.checks.pairing import RecipeResult
+from irlens.checks.project import Project, Requirements
+from irlens.model.check import Check
+from irlens.model.errors import IrlensError, UnknownNameError
+from irlens.session.recipes import (
+    KernelNames,
+    canonicalize,
+    from_root,
+    is_gone,
+    make,
+    recipes,
+    to_cwd,
+)
+from irlens.session.session import Session
+from irlens.session.subject import Configurations, is_compiled
+
+
+class CheckRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What to check.
+
+    Attributes:
+        kernels: KERNELs; all that the baseline and the project name if there is none.
+        configurations: The configurations of the kernels; those of the baseline if empty.
+        file: The baseline; the project's if ``None``.
+        update: Whether a new baseline is wanted.
+        strict: Whether any difference fails.
+    """
+
+    kernels: tuple[str, ...] = ()
+    configurations: Configurations = Configurations()
+    file: Path | None = None
+    update: bool = False
+    strict: bool = False
+
+
+class Checked(msgspec.Struct, frozen=True):
+    """A check, and the baseline that ``--update`` writes.
+
+    Attributes:
+        check: The check.
+        baseline: The content of the new baseline.
+        path: Its file.
+    """
+
+    check: Check
+    baseline: bytes
+    path: Path
+
+
+def run_check(request: CheckRequest, session: Session) -> Checked:
+    """Compile what a check needs, and compare it with the baseline and the budgets.
+
+    Raises:
+        IrlensError: There is nothing to check, or a kernel cannot be compiled.
+    """
+    project = projects.find(Path.cwd())
+    path = request.file.absolute() if request.file is not None else project.baseline
+    baseline = read(path)
+    if baseline is None and not request.update and path != project.root / NAME:
+        raise IrlensError(
+            f"there is no {os.path.relpath(path)}",
+            hint="create it with `irlens check KERNEL --update`",
+        )
+    names = KernelNames(project.root)
+    if baseline is not None:
+        baseline = _canonical(baseline, names, session)
+    chosen = _choose(request, baseline, project, names)
+    result, renewed = check(
+        _make_all(chosen, baseline, names, request, session),
+        Requirements(
+            baseline=baseline,
+            baseline_file=os.path.relpath(path, project.root),
+            budgets=project.budgets,
+            whole_project=not request.kernels,
+            strict=request.strict or project.strict,
+            update=request.update,
+        ),
+    )
+    return Checked(result, written(renewed), path)
+
+
+def _choose(
+    request: CheckRequest, baseline: Baseline | None, project: Project, names: KernelNames
+) -> list[Recipe]:
+    """Return the recipes to check: those that are asked for, or of the baseline and project."""
+    configurations = request.configurations
+    if len(configurations.tritons) > 1:
+        raise IrlensError("a check uses one Triton: name one")
+    has_options = msgspec.structs.replace(configurations, tritons=(), run=None) != Configurations()
+    known = _recipes_of(baseline)
+    chosen: list[Recipe] = []
+    if not request.kernels:
+        if has_options:
+            raise IrlensError("options select configurations of a KERNEL: name one")
+        chosen += known
+        targeted = Configurations(targets=project.targets)
+        for named in project.kernels:
+            kernel = to_cwd(named, project.root)
+            chosen += recipes(kernel, Configurations() if is_compiled(kernel) else targeted, names)
+    for kernel in request.kernels:
+        name = names.canonical(from_root(kernel, project.root))
+        own = [recipe for recipe in known if recipe.kernel == name]
+        chosen += own if own and not has_options else recipes(kernel, configurations, names)
+    if not chosen:
+        raise IrlensError(
+            "no kernel to check",
+            hint="create a baseline with `irlens check KERNEL --update`",
+        )
+    if baseline is None and not project.budgets and not request.update:
+        raise IrlensError(
+            f"nothing to check against: no {project.baseline.name} and no [tool.irlens.budgets]",
+            hint="create a baseline with `irlens check KERNEL --update`",
+        )
+    return chosen
+
+
+def _make_all(
+    chosen: Sequence[Recipe],
+    baseline: Baseline | None,
+    names: KernelNames,
+    request: CheckRequest,
+    session: Session,
+) -> list[RecipeResult]:
+    """Return the reports of each distinct recipe.
+
+    A recipe of the baseline that fails is a result. ``--update`` removes recipes whose source is
+    gone from the baseline, but raises the error of a broken one.
+    """
+    configurations = request.configurations
+    known = _recipes_of(baseline)
+    if any(recipe.target is not None for recipe in chosen):
+        session.require_triton(configurations.tritons[0] if configurations.tritons else None)
+    results: list[RecipeResult] = []
+    for recipe in chosen:
+        if any(recipe == result.recipe for result in results):
+            continue
+        try:
+            made = make(recipe, names, configurations, session)
+        except IrlensError as error:
+            gone = isinstance(error, UnknownNameError) or is_gone(recipe, names.root)
+            if recipe not in known or (request.update and not gone):
+                raise
+            made = RecipeResult(recipe=recipe, failure=error.message)
+        # A recipe without a target has one now, and may equal an earlier one.
+        if all(made.recipe != result.recipe for result in results):
+            results.append(made)
+    return results
+
+
+def _recipes_of(baseline: Baseline | None) -> list[Recipe]:
+    return [entry.recipe for entry in baseline.entries] if baseline is not None else []
+
+
+def _canonical(before: Baseline, names: KernelNames, session: Session) -> Baseline:
+    """Return the canonicalized baseline, and report the names that it no longer has."""
+    after = canonicalize(before, names)
+    if len(after.entries) < len(before.entries):
+        aliases = {entry.recipe.kernel for entry in before.entries}
+        aliases -= {entry.recipe.kernel for entry in after.entries}
+        session.note_once(
+            [
+                f"the baseline lists the same kernels under several names; "
+                f"entries under {', '.join(sorted(aliases))} count once"
+            ]
+        )
+    return after

@@ -1,0 +1,217 @@
+"""Compiles and inspects the configurations of a sweep in its workers."""
+
+import math
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import NamedTuple, TypeAlias
+
+from irlens.compiler import KernelSource, Request
+from irlens.compiler.planning import PlannedVariant
+from irlens.model.errors import IrlensError
+from irlens.model.sweep import Outcome
+from irlens.sweeps.journal import Journal
+from irlens.sweeps.tasks import (
+    Compiled,
+    Handler,
+    Inspected,
+    Result,
+    decode_answer,
+    encode_task,
+    from_error,
+    run_compile,
+    run_inspect,
+)
+from irlens.sweeps.workers import Crash, Job, Running, WorkerPool, run_jobs
+
+#: Receives how many are compiled, and the running configurations, by index, with their seconds.
+Watch: TypeAlias = Callable[[int, Sequence[tuple[int, float]]], None]
+
+#: Configurations that are inspected together, since nvdisasm's start takes longer than their code.
+_TOGETHER = 16
+#: Seconds after which a configuration is inspected alone where results are taken as they come.
+_PATIENCE = 1.0
+
+
+class Arrived(NamedTuple):
+    """A result.
+
+    Attributes:
+        number: The index of its request.
+        result: The result.
+        lasts: Whether the same would come again; not where a worker crashed.
+    """
+
+    number: int
+    result: Result
+    lasts: bool = True
+
+
+def compile_variants(
+    source: KernelSource,
+    variants: Sequence[PlannedVariant],
+    pool: WorkerPool,
+    journal: Journal,
+    watch: Watch,
+    timeout: float,
+) -> dict[int, Result]:
+    """Return the result of each variant by its index.
+
+    Args:
+        source: Their kernel.
+        variants: The variants.
+        pool: The workers.
+        journal: Has the results of an interrupted run, and receives the others.
+        watch: Sees the progress.
+        timeout: Seconds after which the compilation of a configuration is abandoned.
+
+    Raises:
+        IrlensError: Each variant fails for a reason that is not its configuration, or the workers
+            cannot run tasks at all.
+    """
+    results = journal.results()
+    requests = [each.request for each in variants]
+    for each in _stream(source, requests, pool, watch, timeout=timeout, known=results):
+        results[each.number] = each.result
+        if each.lasts:
+            journal.add_result(each.number, each.result)
+    return results
+
+
+def stream_requests(
+    source: KernelSource, requests: Sequence[Request], pool: WorkerPool, watch: Watch
+) -> Iterator[Arrived]:
+    """Yield the result of each request soon after it is compiled.
+
+    Each request selects one configuration. Leaving the iteration leaves the running tasks to the
+    pool.
+
+    Raises:
+        IrlensError: As ``compile_variants``.
+    """
+    return _stream(source, requests, pool, watch, patience=_PATIENCE)
+
+
+def _stream(
+    source: KernelSource,
+    requests: Sequence[Request],
+    pool: WorkerPool,
+    watch: Watch,
+    *,
+    timeout: float = math.inf,
+    patience: float = math.inf,
+    known: Collection[int] = (),
+) -> Iterator[Arrived]:
+    compilation = _Compilation(source, requests, pool, timeout, patience, frozenset(known))
+
+    def report(running: Sequence[Running]) -> None:
+        now = time.monotonic()
+        current = [(each.job.numbers[0], now - each.since) for each in running]
+        watch(compilation.done, current)
+
+    report([])
+    for job, answer in run_jobs(pool, compilation.jobs, watch=report):
+        compilation.take(job, answer)
+        while compilation.fresh:
+            yield compilation.fresh.popleft()
+    report([])
+    if len(compilation.failures) == len(requests):
+        raise compilation.failures[0]
+
+
+class _Compilation:
+    """Requests on their way through the workers.
+
+    Each is compiled by a job of its own, which finds what crashes the compiler; several are then
+    inspected together. Workers without a common store do both in one job.
+
+    Args:
+        source: The kernel.
+        requests: The requests, each for one configuration.
+        pool: The workers.
+        timeout: Seconds after which the compilation of one is abandoned.
+        patience: Seconds for which what is compiled may wait for others to be inspected with.
+        known: Those whose results are known, by index.
+
+    Attributes:
+        jobs: What is left to submit.
+        fresh: Results that nobody has taken yet.
+        failures: Those that are not due to a configuration.
+    """
+
+    def __init__(
+        self,
+        source: KernelSource,
+        requests: Sequence[Request],
+        pool: WorkerPool,
+        timeout: float,
+        patience: float,
+        known: frozenset[int],
+    ) -> None:
+        self._source, self._requests = source, requests
+        self._timeout, self._patience = timeout, patience
+        self.fresh = deque[Arrived]()
+        self.failures: list[IrlensError] = []
+        self._finished = set(known)
+        left = [number for number in range(len(requests)) if number not in known]
+        share = math.ceil(len(left) / pool.width)
+        self._together = min(_TOGETHER, share) if pool.shares_store else 1
+        first = run_compile if self._together > 1 else run_inspect
+        self.jobs = deque(self._job(first, [number]) for number in left)
+        self._compiling = len(left) if self._together > 1 else 0
+        self._compiled: set[int] = set()
+        self._waiting: list[int] = []  # to be inspected
+        self._inspected_at = time.monotonic()
+
+    @property
+    def done(self) -> int:
+        """Number of requests that are compiled: all that takes long."""
+        return len(self._compiled | self._finished)
+
+    def _job(self, handler: Handler, numbers: Sequence[int]) -> Job:
+        task = encode_task(self._source, [self._requests[number] for number in numbers])
+        return Job(handler, task, tuple(numbers), self._timeout * len(numbers))
+
+    def take(self, job: Job, answer: bytes | Crash) -> None:
+        """Take the answer of a job, and add the jobs that follow from it."""
+        compiling = job.handler is run_compile
+        self._compiling -= compiling
+        try:
+            if isinstance(answer, Crash):
+                self._take_failure(job, answer)
+            elif compiling:
+                self._take_compiled(job.numbers[0], decode_answer(answer, Compiled).failed)
+            else:
+                self._take_results(job.numbers, decode_answer(answer, Inspected).results)
+        except IrlensError as error:
+            self._take_failure(job, error)
+        now = time.monotonic()
+        late = now - self._inspected_at >= self._patience
+        if self._waiting and (late or len(self._waiting) >= self._together or self._compiling == 0):
+            self.jobs.appendleft(self._job(run_inspect, self._waiting))
+            self._waiting, self._inspected_at = [], now
+
+    def _take_compiled(self, number: int, failed: Result | None) -> None:
+        if failed is None:
+            self._compiled.add(number)
+            self._waiting.append(number)
+        else:
+            self._take_results([number], [failed])
+
+    def _take_results(
+        self, numbers: Sequence[int], results: Sequence[Result], *, last: bool = True
+    ) -> None:
+        self.fresh += [Arrived(*each, last) for each in zip(numbers, results, strict=True)]
+        self._finished |= set(numbers)
+
+    def _take_failure(self, job: Job, failure: Crash | IrlensError) -> None:
+        if len(job.numbers) > 1:
+            # Each is inspected alone: one of them, or all together, are too much.
+            self.jobs += [self._job(run_inspect, [number]) for number in job.numbers]
+        elif isinstance(failure, Crash):
+            outcome: Outcome = "timed out" if failure.timed_out else "died"
+            crashed = Result(outcome=outcome, reason=failure.reason, hint=failure.last_line)
+            self._take_results(job.numbers, [crashed], last=False)
+        else:
+            self.failures.append(failure)
+            self._take_results(job.numbers, [from_error(failure)], last=False)

@@ -1,0 +1,219 @@
+"""Runs a sweep: compile a grid of configurations, then select and sort the results."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import ExitStack
+
+import msgspec
+
+from irlens import gpus
+from irlens.compiler import Request, find_kernel
+from irlens.compiler.planning import Plan, PlannedVariant
+from irlens.compiler.toolchains.versions import version_of
+from irlens.model.config import ConstexprValue
+from irlens.model.errors import IrlensError
+from irlens.model.label import setting_labels
+from irlens.model.ranking import with_standings
+from irlens.model.sweep import SWEEP_SCHEMA, Sweep, Trial
+from irlens.sweeps.compiling import compile_variants
+from irlens.sweeps.correlations import correlations
+from irlens.sweeps.journal import Journal
+from irlens.sweeps.measuring import Progress
+from irlens.sweeps.selection import (
+    FIGURE_NAMES,
+    STATIC_FIGURES,
+    Selection,
+    allows,
+    check_keys,
+    check_names,
+    check_rank,
+    needs_time,
+    passes,
+    size_axis,
+    sort_trials,
+    split_top,
+    target_facts,
+)
+from irlens.sweeps.tasks import Planned, Result, decode_answer, encode_task, run_plan
+from irlens.sweeps.workers import Crash, WorkerPool, run_tasks
+
+
+class CompiledGrid(msgspec.Struct, frozen=True):
+    """The results of a sweep, before filtering and sorting.
+
+    Attributes:
+        kernel: The kernel function's name.
+        trials: Every result, in the requested order.
+        excluded: Number of configurations that ``where`` excludes.
+        journal: The open journal, for times to be added. The caller closes it, and removes it
+            once the sweep is complete.
+        notes: See ``Plan``.
+    """
+
+    kernel: str
+    trials: list[Trial]
+    excluded: int
+    journal: Journal
+    notes: tuple[str, ...] = ()
+
+
+def compile_grid(
+    requests: Sequence[Request],
+    pool: WorkerPool,
+    selection: Selection,
+    progress: Progress = lambda *_: None,
+    *,
+    timeout: float = math.inf,
+) -> CompiledGrid:
+    """Compile and inspect every configuration of the requests.
+
+    Args:
+        requests: At least one; all of one kernel.
+        pool: The workers.
+        selection: ``where`` applies now; the names in the rest are checked now.
+        progress: Receives the number of completed configurations, those of an interrupted run
+            included, their total, and the ones being compiled.
+        timeout: Seconds after which the compilation of a configuration is abandoned.
+
+    Raises:
+        UnknownNameError: A kernel, constexpr, argument, figure or name in a constraint does not
+            exist.
+        IrlensError: The kernel cannot be loaded, no configuration meets ``where``, or the workers
+            cannot compile any.
+        KeyboardInterrupt: The journal keeps the results so far for the same sweep.
+    """
+    check_keys(selection.sort)
+    check_rank(selection.rank)
+    source = find_kernel(requests[0].kernel)
+    plan = plan_grid(requests, pool)
+    request = plan.variants[0].request
+    check_names(selection.filters, {*request.settings, *request.args, *FIGURE_NAMES}, "--filter")
+    variants = [each for each in plan.variants if allows(selection.where, _names(each), "--where")]
+    if not variants:
+        raise IrlensError(
+            f"--where leaves none of the {len(plan.variants)} configurations",
+            hint="; ".join(selection.where),
+        )
+    with ExitStack() as stack:
+        journal = stack.enter_context(Journal(plan, variants))
+        labels = [_place(*each) for each in zip(variants, _labels(variants), strict=True)]
+
+        def watch(done: int, running: Sequence[tuple[int, float]]) -> None:
+            progress(done, len(variants), [(labels[each], taken) for each, taken in running])
+
+        results = compile_variants(source, variants, pool, journal, watch, timeout)
+        stack.pop_all()  # it stays open for the caller
+    return CompiledGrid(
+        kernel=plan.function,
+        trials=_trials(variants, results),
+        excluded=len(plan.variants) - len(variants),
+        journal=journal,
+        notes=plan.notes,
+    )
+
+
+def build_sweep(grid: CompiledGrid, selection: Selection, device: str | None = None) -> Sweep:
+    """Return the filtered and sorted sweep.
+
+    Args:
+        grid: The results.
+        selection: Filters and sort keys.
+        device: The GPU that the trials were timed on, if they were.
+    """
+    targets = list(dict.fromkeys(trial.target for trial in grid.trials))
+    kept = with_standings([each for each in grid.trials if passes(each, selection.filters)])
+    axis = size_axis(grid.trials)
+    ordered = sort_trials(kept, targets, selection.order, axis)
+    ordered, outranked = split_top(ordered, selection.top)
+    return Sweep(
+        schema=SWEEP_SCHEMA,
+        kernel=grid.kernel,
+        targets=targets,
+        where=list(selection.where),
+        filters=list(selection.filters),
+        trials=ordered,
+        excluded=grid.excluded,
+        filtered=len(grid.trials) - len(kept),
+        device=device,
+        correlations=(
+            correlations(grid.trials, STATIC_FIGURES) if device is not None and axis is None else []
+        ),
+        axis=axis,
+        ranked_by=selection.rank,
+        sorted_by=list(selection.sort),
+        outranked=outranked,
+    )
+
+
+def outranked_trials(grid: CompiledGrid, selection: Selection) -> frozenset[int]:
+    """Return the trials, by index, that rank too low to be timed."""
+    if selection.top is None or (selection.rank is None and not selection.sort):
+        return frozenset()
+    timeless = [each for each in selection.filters if not needs_time(each)]
+    kept = [trial for trial in grid.trials if passes(trial, timeless)]
+    targets = list(dict.fromkeys(trial.target for trial in grid.trials))
+    _, outranked = split_top(sort_trials(kept, targets, selection.order), selection.top)
+    left_out = {id(trial) for trial in outranked}
+    return frozenset(n for n, trial in enumerate(grid.trials) if id(trial) in left_out)
+
+
+def plan_grid(requests: Sequence[Request], pool: WorkerPool) -> Plan:
+    """Return every configuration of the requests, which are of one kernel; see ``plan``."""
+    source = find_kernel(requests[0].kernel)
+    ((_, answer),) = run_tasks(pool, run_plan, [encode_task(source, requests)])
+    if isinstance(answer, Crash):
+        raise IrlensError(
+            f"loading the kernel's file crashes the process: {answer.reason}",
+            hint=answer.last_line or None,
+        )
+    return decode_answer(answer, Planned).plan
+
+
+def _trials(variants: Sequence[PlannedVariant], results: dict[int, Result]) -> list[Trial]:
+    tritons = _tritons(variants)
+    return [
+        Trial(
+            label=label,
+            target=each.request.target,
+            settings=each.request.settings,
+            args=each.request.args,
+            triton_version=version_of(each.triton),
+            triton=triton,
+            **msgspec.structs.asdict(results[number]),
+        )
+        for number, (each, label, triton) in enumerate(
+            zip(variants, _labels(variants), tritons, strict=True)
+        )
+    ]
+
+
+def _labels(variants: Sequence[PlannedVariant]) -> list[str]:
+    """Return what tells each variant apart from the others for the same target."""
+    requests = [each.request for each in variants]
+    labels = setting_labels([{**request.settings, **request.args} for request in requests])
+    return [
+        " ".join(filter(None, (triton and f"Triton {triton}", label)))
+        for triton, label in zip(_tritons(variants), labels, strict=True)
+    ]
+
+
+def _place(variant: PlannedVariant, label: str) -> str:
+    return " ".join(filter(None, (variant.request.target.name, label)))
+
+
+def _tritons(variants: Sequence[PlannedVariant]) -> list[str | None]:
+    """Return a label for each variant's Triton; ``None`` where all variants have the same."""
+    identities = {each.triton for each in variants}
+    if len(identities) == 1:
+        return [None] * len(variants)
+    versions = Counter(map(version_of, identities))
+    return [
+        version if versions[version := version_of(each.triton)] == 1 else each.request.triton
+        for each in variants
+    ]
+
+
+def _names(variant: PlannedVariant) -> dict[str, ConstexprValue]:
+    """Return the names that ``--where`` may use."""
+    return {**target_facts(gpus.find(variant.request.target.name)), **variant.names}

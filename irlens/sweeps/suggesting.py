@@ -1,0 +1,389 @@
+"""Compiles the neighbours of a configuration, and orders them by their estimated time."""
+
+import math
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
+
+from irlens import gpus
+from irlens.compiler import Request, find_kernel
+from irlens.compiler.planning import PlannedVariant
+from irlens.compiler.toolchains.versions import version_of
+from irlens.model.config import LAUNCH_OPTIONS
+from irlens.model.errors import IrlensError
+from irlens.model.estimate import RESOLUTION, TimeEstimate
+from irlens.model.label import setting_labels
+from irlens.model.ranking import rank_trials, with_standings
+from irlens.model.suggestion import SUGGESTION_SCHEMA, Neighbour, Stop, Suggestion
+from irlens.model.sweep import Trial
+from irlens.sweeps.compiling import stream_requests
+from irlens.sweeps.neighbourhood import (
+    Changes,
+    Tried,
+    double_changes,
+    is_block_size,
+    single_changes,
+)
+from irlens.sweeps.run import plan_grid
+from irlens.sweeps.workers import WorkerPool
+
+_SHOWN = 3
+#: A configuration solves the same problem only where the launch accesses as many distinct bytes.
+_SAME = ("distinct_read_bytes", "distinct_written_bytes")
+
+
+class Reached(msgspec.Struct, frozen=True):
+    """How far a search is.
+
+    Attributes:
+        done: Configurations that are compiled.
+        total: Those to compile, as far as they are chosen.
+        best: The fastest so far: "num_warps=8: 12.3 µs"; empty before there is one.
+        running: Those being compiled, with their seconds.
+    """
+
+    done: int
+    total: int
+    best: str = ""
+    running: list[tuple[str, float]] = []
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a search ends.
+
+    Attributes:
+        most: Neighbours to compile.
+        seconds: Seconds after which no more results are awaited, once the current configuration
+            has a time.
+    """
+
+    most: int
+    seconds: float = math.inf
+
+
+class _Stopped(Exception):  # noqa: N818  # it is no error
+    """The search ends."""
+
+    def __init__(self, stop: Stop) -> None:
+        super().__init__(stop)
+        self.stop: Stop = stop
+
+
+def suggest(
+    requests: Sequence[Request],
+    pool: WorkerPool,
+    estimate: Callable[[Request], TimeEstimate | None],
+    limits: Limits,
+    progress: Callable[[Reached], None] = lambda _: None,
+) -> Suggestion:
+    """Return the fastest neighbours of the configuration that a request selects.
+
+    Neighbours that compile fast and spill least are tried first. The search ends early where
+    nothing faster can come, the time is up, or the user interrupts it; what was found by then is
+    returned.
+
+    Args:
+        requests: A single one. Of an autotuned kernel's configurations the one with the least
+            estimated time is the current one.
+        pool: The workers.
+        estimate: Returns the estimated time of a compiled configuration, for its range and reason.
+        limits: Where the search ends.
+        progress: Receives how far it is.
+
+    Raises:
+        IrlensError: There are several requests, the current configuration does not fit, or its
+            time is unknown.
+        KeyboardInterrupt: Before the current configuration has a time.
+    """
+    if len(requests) != 1:
+        raise IrlensError(
+            f"{len(requests)} configurations are requested: neighbours belong to one",
+            hint="name one target and one value of each option",
+        )
+    started = time.monotonic()
+    planned = plan_grid([_without_derived(requests[0], pool)], pool).variants
+    search = _Search(pool, limits, started, progress)
+    variant, current = search.current(planned)
+    known = estimate(variant.request) if current.outcome == "fits" else None
+    if _time(current) is None:
+        raise unknown_time(current.reason or (known.reason if known is not None else ""))
+    search.neighbours(variant, current)
+    return _suggestion(variant, current, known, search)
+
+
+class _Search:
+    """Configurations on their way through the workers, and what is known of them.
+
+    Args:
+        pool: The workers.
+        limits: Where it ends.
+        started: When, on the monotonic clock.
+        progress: Receives how far it is.
+
+    Attributes:
+        planned: Number of all neighbours.
+        stopped: Why it ended early.
+        floor_us: The least time that the launch can take.
+    """
+
+    def __init__(
+        self,
+        pool: WorkerPool,
+        limits: Limits,
+        started: float,
+        progress: Callable[[Reached], None],
+    ) -> None:
+        self._pool, self._limits, self._started = pool, limits, started
+        self._progress = progress
+        self._before, self._total, self._best = 0, 0, ""
+        self._may_stop = False
+        self._found: dict[tuple[int, int], tuple[Changes, Trial]] = {}
+        self.planned = 0
+        self.stopped: Stop | None = None
+        self.floor_us: float | None = None
+
+    def current(self, planned: Sequence[PlannedVariant]) -> tuple[PlannedVariant, Trial]:
+        """Return the configuration with the least estimated time; several are an autotuner's."""
+        labels = setting_labels([each.request.settings for each in planned])
+        trials: dict[int, Trial] = {}
+        self._total = len(planned)
+        try:
+            for number, trial in self._trials(
+                planned[0], [each.request for each in planned], labels
+            ):
+                trials[number] = trial
+                first = min(trials.values(), key=_order)
+                self._note_best(first)
+                self._may_stop = _time(first) is not None
+        except _Stopped as stopped:
+            self.stopped = stopped.stop
+        except KeyboardInterrupt:
+            if not self._may_stop:
+                raise
+            self.stopped = "interrupted"
+        number, current = min(trials.items(), key=lambda each: _order(each[1]))
+        return planned[number], current
+
+    def neighbours(self, variant: PlannedVariant, current: Trial) -> None:
+        """Try the neighbours of the current configuration."""
+        settings = _varied(variant)
+        self.floor_us = _floor(current)
+        self._may_stop = True
+        single = single_changes(settings)
+        pairs = double_changes(settings, [Tried(changes, None) for changes in single])
+        self.planned = len(single) + len(pairs)
+        self._total += min(self._limits.most, self.planned)
+        if self.stopped is not None:
+            return
+        try:
+            self._end_if_done(current)
+            self._try(0, variant, current, single[: self._limits.most])
+            tried = {tuple(changes.items()): trial for changes, trial in self.found}
+            known = [_tried(each, tried.get(tuple(each.items())), current) for each in single]
+            pairs = double_changes(settings, known)
+            self._try(1, variant, current, pairs[: self._limits.most - len(self.found)])
+        except _Stopped as stopped:
+            self.stopped = stopped.stop
+        except KeyboardInterrupt:
+            self.stopped = "interrupted"
+
+    def _try(
+        self, step: int, variant: PlannedVariant, current: Trial, chosen: Sequence[Changes]
+    ) -> None:
+        labels = [" ".join(f"{n}={v}" for n, v in changes.items()) for changes in chosen]
+        requests = [_changed(variant.request, changes) for changes in chosen]
+        for number, trial in self._trials(variant, requests, labels):
+            self._found[step, number] = chosen[number], trial
+            fastest = min((current, *self.same(current)), key=_order)
+            self._note_best(fastest)
+            self._end_if_done(fastest)
+
+    @property
+    def found(self) -> list[tuple[Changes, Trial]]:
+        """The neighbours that were tried, in the order in which they were chosen."""
+        return [each for _, each in sorted(self._found.items(), key=lambda item: item[0])]
+
+    def same(self, current: Trial) -> list[Trial]:
+        """Return the neighbours that solve the same problem."""
+        trials = [trial for _, trial in self.found if _comparable(trial)]
+        return [each for each in trials if _accesses(each) == _accesses(current)]
+
+    def _trials(
+        self, variant: PlannedVariant, requests: Sequence[Request], labels: Sequence[str]
+    ) -> Iterator[tuple[int, Trial]]:
+        def watch(done: int, running: Sequence[tuple[int, float]]) -> None:
+            named = [(labels[number], seconds) for number, seconds in running]
+            self._progress(Reached(self._before + done, self._total, self._best, named))
+            if self._may_stop and time.monotonic() - self._started > self._limits.seconds:
+                raise _Stopped("budget")
+
+        source = find_kernel(variant.request.kernel)
+        stream = stream_requests(source, requests, self._pool, watch) if requests else iter(())
+        for each in stream:
+            request = requests[each.number]
+            yield (
+                each.number,
+                Trial(
+                    label=labels[each.number],
+                    target=request.target,
+                    settings=request.settings,
+                    args=request.args,
+                    triton_version=version_of(variant.triton),
+                    **msgspec.structs.asdict(each.result),
+                ),
+            )
+        self._before += len(requests)
+
+    def _note_best(self, trial: Trial) -> None:
+        if (known := _time(trial)) is not None:
+            self._best = f"{trial.label}: {known:.4g} µs" if trial.label else f"{known:.4g} µs"
+
+    def _end_if_done(self, fastest: Trial) -> None:
+        """End the search where no configuration can be faster by more than the noise."""
+        known = _time(fastest)
+        if self.floor_us and known is not None and known <= self.floor_us * (1 + RESOLUTION):
+            raise _Stopped("floor")
+
+
+def _floor(trial: Trial) -> float | None:
+    """Return the least time of a launch: its roofline's, or that of launching anything."""
+    roofline = trial.figure("floor_us")
+    timing = gpus.find(trial.target.name).timing
+    known = [each for each in (roofline, timing and timing.launch * 1e6) if each]
+    return max(known, default=None)
+
+
+def _tried(changes: Changes, trial: Trial | None, current: Trial) -> Tried:
+    if trial is None:
+        return Tried(changes, None)
+    after, before = _time(trial), _time(current)
+    ratio = after / before if after and before and _accesses(trial) == _accesses(current) else None
+    spilled = (trial.figure("local_bytes") or 0) > (current.figure("local_bytes") or 0)
+    return Tried(changes, ratio, crowded=spilled or trial.outcome == "does not fit")
+
+
+def _suggestion(
+    variant: PlannedVariant, current: Trial, known: TimeEstimate | None, search: _Search
+) -> Suggestion:
+    before = _time(current)
+    assert before is not None
+    found = search.found
+    unfit = [trial for _, trial in found if trial.outcome not in ("fits", "unknown")]
+    timed = [each for each in found if _comparable(each[1])]
+    same = [each for each in timed if _accesses(each[1]) == _accesses(current)]
+    ranked = with_standings([current, *(trial for _, trial in same)])
+    order = rank_trials(ranked).order
+    best = [
+        Neighbour(changed=dict(same[n - 1][0]), time_ratio=after / before, trial=ranked[n])
+        for n in order
+        if n and (after := _time(ranked[n])) is not None
+    ]
+    return Suggestion(
+        schema=SUGGESTION_SCHEMA,
+        kernel=find_kernel(variant.request.kernel).function,
+        target=variant.request.target,
+        current=ranked[0],
+        settings=_varied(variant),
+        low_us=known.low_us if known is not None else None,
+        high_us=known.high_us if known is not None else None,
+        best=best[:_SHOWN],
+        is_better=bool(best) and best[0].time_ratio < 1 - RESOLUTION,
+        noise=RESOLUTION,
+        compiled=len(found),
+        unfit=len(unfit),
+        other_launch=len(timed) - len(same),
+        unknown=len(found) - len(unfit) - len(timed),
+        left_out=search.planned - len(found),
+        as_fast=sum(each.time_ratio <= best[0].time_ratio * (1 + RESOLUTION) for each in best[1:]),
+        stopped=search.stopped,
+        floor_us=search.floor_us,
+    )
+
+
+def unknown_time(reason: str) -> IrlensError:
+    """Return the error for a current configuration without an estimated time."""
+    return IrlensError(
+        "the estimated time of the current configuration is unknown: "
+        + (reason or "irlens does not know what its launch accesses")
+    )
+
+
+def _without_derived(request: Request, pool: WorkerPool) -> Request:
+    """Return a request without the constexprs that the description's formulas give all the same.
+
+    The request of a capture repeats every constexpr; those of a neighbour follow its own settings.
+    """
+    description = find_kernel(request.kernel).description
+    formulas = {} if description is None else description.constexprs
+    dropped = {name for name in request.settings if isinstance(formulas.get(name), str)}
+    while dropped:
+        kept = {name: value for name, value in request.settings.items() if name not in dropped}
+        shorter = msgspec.structs.replace(request, settings=kept)
+        planned = plan_grid([shorter], pool).variants
+        differing = {
+            name
+            for name in dropped
+            if any(each.names.get(name) != request.settings[name] for each in planned)
+        }
+        if not differing:
+            return shorter
+        dropped -= differing
+    return request
+
+
+def _varied(variant: PlannedVariant) -> dict[str, int]:
+    """Return the settings of a configuration that its neighbours vary.
+
+    A constexpr that the description computes by a formula follows from the problem's size.
+    """
+    request = variant.request
+    description = find_kernel(request.kernel).description
+    described = {} if description is None else description.constexprs
+    given = {name for name, value in described.items() if not isinstance(value, str)}
+    blocks = [name for name in (*described, *request.settings) if name not in LAUNCH_OPTIONS]
+    names = dict.fromkeys(name for name in blocks if name in given or name in request.settings)
+    varied = {name: variant.names.get(name) for name in ("num_warps", "num_stages")}
+    varied |= {name: variant.names[name] for name in names if is_block_size(variant.names[name])}
+    return {
+        name: value
+        for name, value in varied.items()
+        if isinstance(value, int) and not isinstance(value, bool) and value >= 1
+    }
+
+
+def _changed(request: Request, changes: Changes) -> Request:
+    """Return the request of a neighbour.
+
+    A grid of numbers, not computed by the description, may follow from a block's size.
+    """
+    moves_grid = not changes.keys() <= set(LAUNCH_OPTIONS)
+    follows = any(
+        re.search(rf"\b{re.escape(name)}\b", str(extent))
+        for extent in request.grid
+        for name in request.settings
+    )
+    return msgspec.structs.replace(
+        request,
+        settings={**request.settings, **changes},
+        grid=() if moves_grid and not follows else request.grid,
+    )
+
+
+def _order(trial: Trial) -> tuple[bool, float]:
+    time = _time(trial)
+    return time is None, time or 0.0
+
+
+def _time(trial: Trial) -> float | None:
+    """Return the estimated time of a configuration that fits, in microseconds."""
+    return trial.figure("time") if trial.outcome == "fits" else None
+
+
+def _accesses(trial: Trial) -> list[float | None]:
+    return [trial.figure(name) for name in _SAME]
+
+
+def _comparable(trial: Trial) -> bool:
+    return _time(trial) is not None and None not in _accesses(trial)

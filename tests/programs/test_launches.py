@@ -1,0 +1,138 @@
+"""What a recording says of a program's launches, and where its time goes."""
+
+import shutil
+from importlib.util import find_spec
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from irlens.model.errors import ArtifactError
+from irlens.model.recording import PROGRAM_NAME, ProgramRun, RecordedIndex
+from irlens.render.options import Options as View
+from irlens.render.text import write
+from irlens.render.view.program import program_view
+from irlens.session.programs import is_recording, program_runs
+from tests.programs.test_values import run
+
+pytestmark = pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed")
+
+PROGRAM = """
+@triton.autotune([triton.Config({"BLOCK": size}) for size in (256, 512, 1024)], key=["n"])
+@triton.jit
+def tuned(x, y, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + at, tl.load(x + at, at < n) * 2, at < n)
+
+def added(n, times):
+    x = torch.ones(n, device="cuda")
+    out = torch.empty_like(x)
+    for seed in range(times):
+        add[(triton.cdiv(n, 1024),)](x, x, out, n, BLOCK=1024)  # add
+    return x, out
+
+added(1 << 16, 3)
+x, out = added(1 << 24, 2)
+for _ in range(4):
+    tuned[lambda meta: (triton.cdiv(1 << 24, meta["BLOCK"]),)](x, out, 1 << 24)
+a = torch.ones(512, 256, device="cuda", dtype=torch.bfloat16)
+b = torch.ones(256, 128, device="cuda", dtype=torch.bfloat16)
+for _ in range(2):
+    c = a @ b  # product
+(c + 1).t()
+"""
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("program")
+    (ran,) = run(folder, PROGRAM).runs
+    assert ran.code == 0
+    return folder / "kept"
+
+
+@pytest.fixture(scope="module")
+def program(recording: Path) -> ProgramRun:
+    (ran,) = program_runs(recording)
+    return ran
+
+
+def line_of(folder: Path, mark: str) -> str:
+    lines = (folder.parent / "program.py").read_text().splitlines()
+    return f"program.py:{next(n for n, line in enumerate(lines, 1) if line.endswith(mark))}"
+
+
+def test_launches_are_counted_by_size(recording: Path) -> None:
+    index = msgspec.json.decode((recording / PROGRAM_NAME).read_bytes(), type=RecordedIndex)
+    (ran,) = index.runs
+    assert (index.program, ran.target.arch) == ("program.py", "sm_90")
+    adds = [each for each in ran.kernels if each.kernel == "add"]
+    assert {each.source for each in adds} == {line_of(recording, "# add")}
+    launches = [each for kernel in adds for each in kernel.launches or ()]
+    assert sorted((each.number, each.grid) for each in launches) == [
+        (2, (1 << 14, 1, 1)),
+        (3, (1 << 6, 1, 1)),
+    ]
+    assert {each.args["n"] for each in launches} == {1 << 16, 1 << 24}
+
+
+def test_what_only_an_autotuner_tried_is_apart(program: ProgramRun) -> None:
+    tuned = next(each for each in program.kernels if each.kernel == "tuned")
+    assert (tuned.launches, tuned.variants) == (4, 1)
+    assert program.candidates == 2
+
+
+def test_times_are_those_of_the_launches(program: ProgramRun) -> None:
+    """Two arguments of 2^24 elements are read, one is written: 201 MB take 60 us at 3,350 GB/s."""
+    add, tuned = (next(e for e in program.kernels if e.kernel == n) for n in ("add", "tuned"))
+    assert add.total_us is not None
+    assert tuned.total_us is not None
+    assert 2 * 60 < add.total_us < 2 * 60 * 1.6
+    assert add.each_us == pytest.approx(add.total_us / 5)
+    assert program.total_us == pytest.approx(add.total_us + tuned.total_us)
+    shares = [each.share or 0.0 for each in program.kernels]
+    assert shares == sorted(shares, reverse=True)
+    assert sum(shares) == pytest.approx(1)
+    assert add.bound == "dram"
+
+
+def test_library_calls_have_a_floor(program: ProgramRun, recording: Path) -> None:
+    (product,) = program.library
+    call = product.call
+    assert (call.name, call.calls) == ("aten.mm", 2)
+    assert call.operands == "bf16[512,256] × bf16[256,128]"
+    assert call.source == line_of(recording, "# product")
+    assert call.bytes == 2 * (512 * 256 + 256 * 128 + 512 * 128)
+    assert call.flops == 2 * 512 * 256 * 128
+    assert product.floor_us == pytest.approx(call.bytes / 3350e9 * 1e6, rel=0.01)
+    assert program.others > 2  # what fills tensors, and the addition; a view is none
+
+
+def test_the_table_says_it(program: ProgramRun) -> None:
+    lines = write(program_view([program], View(width=100)), View(width=100)).splitlines()
+    assert lines[3].startswith("9 launches of 2 kernels · about ")
+    assert lines[3].endswith("2 library calls, time unknown")
+    assert lines[4] == "2 candidates that autotuners only tried"
+    first = next(line for line in lines if line.startswith(program.kernels[0].kernel))
+    assert first.split()[2] in ("4", "5")
+    assert any(line.startswith("mm ") and "bf16[512,256]" in line for line in lines)
+
+
+def test_an_index_is_not_trusted(recording: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(recording, copy)
+    index = msgspec.json.decode((copy / PROGRAM_NAME).read_bytes(), type=RecordedIndex)
+    (ran,) = index.runs
+    elsewhere = msgspec.structs.replace(ran.kernels[0], entry=f"../{recording.name}")
+    gone = msgspec.structs.replace(
+        index, runs=(msgspec.structs.replace(ran, kernels=(elsewhere,)),)
+    )
+    (copy / PROGRAM_NAME).write_bytes(msgspec.json.encode(gone))
+    (found,) = program_runs(copy)
+    (kernel,) = found.kernels
+    assert (kernel.total_us, kernel.reason) == (None, "its capture cannot be read")
+    assert found.total_us is None
+    (copy / PROGRAM_NAME).write_bytes(b"{")
+    assert is_recording(copy)
+    with pytest.raises(ArtifactError):
+        program_runs(copy)

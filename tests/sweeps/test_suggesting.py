@@ -1,0 +1,190 @@
+"""The search for a faster neighbour, with workers whose answers are written by hand."""
+
+from collections.abc import Callable
+from concurrent.futures import Future
+
+import msgspec
+import pytest
+
+from irlens.compiler import Request
+from irlens.compiler.planning import Plan, PlannedVariant
+from irlens.figures import SWEEP_FIGURES
+from irlens.model.config import ConstexprValue, Target
+from irlens.model.errors import IrlensError
+from irlens.model.suggestion import Suggestion
+from irlens.render import Options, render
+from irlens.sweeps.suggesting import Limits, Reached, _changed, suggest
+from irlens.sweeps.tasks import (
+    Compiled,
+    Handler,
+    Inspected,
+    Planned,
+    Result,
+    Task,
+    run_compile,
+    run_plan,
+)
+from irlens.sweeps.workers import Crash
+
+_CURRENT: dict[str, ConstexprValue] = {"num_warps": 4, "num_stages": 3, "BLOCK_SIZE": 1024}
+
+
+def time_of(settings: dict[str, ConstexprValue]) -> float:
+    """A kernel that is fastest with 8 warps and a block of 2048, where the other is slower."""
+    times = {"4 1024": 100.0, "8 2048": 50.0, "8 1024": 90.0}
+    return times.get(f"{settings['num_warps']} {settings['BLOCK_SIZE']}", 120.0)
+
+
+def result(settings: dict[str, ConstexprValue], time: float | None) -> Result:
+    figures = dict.fromkeys(SWEEP_FIGURES) | {
+        "time": time, "distinct_read_bytes": 8, "distinct_written_bytes": 8, "local_bytes": 0,
+        "floor_us": 10.0, "occupancy": 1.0, "registers": 32,
+    }  # fmt: skip
+    if settings["num_warps"] == 4 and settings["BLOCK_SIZE"] == 2048:
+        figures["local_bytes"] = 64
+    return Result(outcome="fits", figures=figures)
+
+
+class Pool:
+    """Answers at once; ``limit`` configurations of neighbours are followed by Ctrl+C."""
+
+    width, shares_store = 2, False
+
+    def __init__(
+        self,
+        request: Request,
+        time: Callable[[dict[str, ConstexprValue]], float | None] = time_of,
+        limit: int = 1000,
+    ) -> None:
+        self._request, self._time, self._limit = request, time, limit
+        self.tried: list[dict[str, ConstexprValue]] = []
+
+    def submit(self, handler: Handler, task: bytes) -> Future[bytes]:
+        requests = msgspec.msgpack.decode(task, type=Task).requests
+        answer: Planned | Inspected | Compiled
+        if handler is run_plan:
+            names = _CURRENT | self._request.settings
+            variant = PlannedVariant(
+                request=msgspec.structs.replace(requests[0], settings=names),
+                triton="3.9.0", names=names,
+            )  # fmt: skip
+            answer = Planned(Plan(function="softmax_kernel", variants=[variant], dependencies={}))
+        elif handler is run_compile:
+            answer = Compiled(None)
+        else:
+            if len(self.tried) > self._limit:
+                raise KeyboardInterrupt
+            self.tried += [each.settings for each in requests]
+            answer = Inspected(
+                [result(each.settings, self._time(each.settings)) for each in requests]
+            )
+        future: Future[bytes] = Future()
+        future.set_result(msgspec.msgpack.encode(answer))
+        return future
+
+    def is_crash(self, error: BaseException) -> bool:
+        return False
+
+    def crash(self, future: Future[bytes]) -> Crash:
+        raise AssertionError
+
+    def abandon(self, future: Future[bytes]) -> None: ...
+
+    def stop(self) -> None: ...
+
+
+@pytest.fixture
+def request_(h100: Target) -> Request:
+    return Request(kernel="softmax", target=h100, sm_count=132, settings=dict(_CURRENT))
+
+
+def search(pool: Pool, request: Request, most: int = 40, **limits: float) -> Suggestion:
+    return suggest([request], pool, lambda _: None, Limits(most=most, **limits))
+
+
+def test_a_pair_whose_changes_need_each_other_is_found_early(request_: Request) -> None:
+    pool = Pool(request_)
+    found = search(pool, request_, most=8)
+    assert found.best[0].changed == {"num_warps": 8, "BLOCK_SIZE": 2048}
+    assert found.best[0].time_ratio == 0.5
+    assert pool.tried[0] == _CURRENT
+    assert [each["BLOCK_SIZE"] for each in pool.tried[1:4]] != [2048] * 3, "cheap ones first"
+    assert found.stopped is None
+    assert found.as_fast == 0
+
+
+def test_ctrl_c_keeps_what_was_found(request_: Request) -> None:
+    found = search(Pool(request_, limit=2), request_)
+    assert found.stopped == "interrupted"
+    assert found.compiled == 2
+    assert found.best[0].changed == {"num_warps": 8}
+    page = render("text", "suggestion", found, Options())
+    assert f"interrupted: 2 of {found.planned} neighbours tried" in " ".join(page.split())
+    assert f"{found.left_out} not tried" in page
+
+
+def test_ctrl_c_before_there_is_an_answer_is_one(request_: Request) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        search(Pool(request_, limit=-1), request_)
+
+
+def test_it_ends_where_nothing_faster_can_come(request_: Request) -> None:
+    pool = Pool(request_, lambda settings: 10.2 if settings["num_warps"] == 8 else 100.0)
+    found = search(pool, request_)
+    assert found.stopped == "floor"
+    assert found.floor_us == 10.0
+    assert found.best[0].changed == {"num_warps": 8}
+    assert len(pool.tried) <= 1 + pool.width
+    page = " ".join(render("text", "suggestion", found, Options()).split())
+    assert "nothing can take less than 10.0 µs, so the search ended" in page
+
+
+def test_a_spent_budget_ends_it(request_: Request) -> None:
+    found = search(Pool(request_), request_, seconds=0.0)
+    assert found.stopped == "budget"
+    assert found.current.figure("time") == 100.0
+    assert found.left_out == found.planned - found.compiled
+
+
+def test_the_best_so_far_is_passed_on(request_: Request) -> None:
+    seen: list[Reached] = []
+    suggest([request_], Pool(request_), lambda _: None, Limits(most=40), seen.append)
+    best = [each.best for each in seen if each.best]
+    assert best[0] == "100 µs"
+    assert best[-1] == "num_warps=8 BLOCK_SIZE=2048: 50 µs"
+    assert [each.done for each in seen] == sorted(each.done for each in seen)
+    assert seen[-1].done == seen[-1].total
+
+
+@pytest.mark.parametrize(("grid", "kept"), [(("cdiv(n, BLOCK_SIZE)",), True), (("8",), False)])
+def test_a_grid_that_follows_from_the_blocks_is_kept(
+    request_: Request, grid: tuple[str, ...], *, kept: bool
+) -> None:
+    request = msgspec.structs.replace(request_, grid=grid)
+    changed = _changed(request, {"BLOCK_SIZE": 2048})
+    assert changed.grid == (grid if kept else ())
+    assert _changed(request, {"num_warps": 8}).grid == grid
+
+
+def test_an_unknown_time_is_an_error(request_: Request) -> None:
+    with pytest.raises(IrlensError, match="estimated time of the current configuration is unknown"):
+        search(Pool(request_, lambda _: None), request_)
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "json"])
+def test_order_and_marks_agree(form: str, request_: Request) -> None:
+    found = search(Pool(request_), request_)
+    page = render(form, "suggestion", found, Options(width=160))
+    if form == "json":
+        again = msgspec.json.decode(page, type=Suggestion)
+        marks = [each.trial.standing and each.trial.standing.mark for each in again.best]
+        assert marks == ["fastest", None, None]
+        assert again.current.standing is not None
+        assert again.current.standing.over_fastest == 2
+        return
+    assert "BLOCK_SIZE=2048 is the fastest: about 50.0 µs" in page.replace("\\_", "_")
+    full = page.rpartition("configuration")[0] if form == "markdown" else page
+    rows = [line for line in full.splitlines() if "→" in line and "µs" in line]
+    assert "fastest" in rows[0]
+    assert "50.0 µs" in rows[0]
+    assert not any("fastest" in row for row in rows[1:3])
