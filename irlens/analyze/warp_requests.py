@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     _T = TypeVar("_T", np.int64, np.bool_)
 
 SECTOR = 32  # bytes: NVIDIA's, of every architecture since Maxwell
+LINE = 128  # bytes: the L2 takes a request's sectors of one line together
 #: Elements that are evaluated at a time.
 _CHUNK = 1 << 21
 _NOWHERE = -(1 << 62)  # no sector or address of a lane that is masked
@@ -82,12 +83,14 @@ class Requests(msgspec.Struct, frozen=True):
         sectors: Distinct sectors that each of them touches, added up.
         ideal_sectors: The fewest that hold as many bytes as a program accesses, each counted once.
         runs: The runs of bytes that the requests access.
+        lines: Distinct lines of the L2 that each store touches, added up; 0 for loads.
     """
 
     requests: int
     sectors: int
     ideal_sectors: int
     runs: Runs = Runs()
+    lines: int = 0
 
     def __add__(self, other: "Requests") -> "Requests":
         return Requests(
@@ -95,6 +98,7 @@ class Requests(msgspec.Struct, frozen=True):
             self.sectors + other.sectors,
             self.ideal_sectors + other.ideal_sectors,
             self.runs + other.runs,
+            self.lines + other.lines,
         )
 
 
@@ -138,15 +142,17 @@ def count_patterns(
     """
     import numpy as np
 
-    every = np.bincount(kinds * access.granule + bases % access.granule)
+    # Where a tile begins in a line, or in a sector if lines do not count.
+    period = max(LINE, access.granule) if access.direction == "store" else access.granule
+    every = np.bincount(kinds * period + bases % period)
     keys = np.flatnonzero(every)
     weights = every[keys]
     total = Requests(0, 0, 0)
     step = max(1, _CHUNK >> sum(map(len, access.layout.bases)))
     for begin in range(0, keys.size, step):
         some = keys[begin : begin + step]
-        chosen = [patterns[kind] for kind in some // access.granule]
-        offsets = np.stack([each for each, _ in chosen]) + (some % access.granule)[:, None]
+        chosen = [patterns[kind] for kind in some // period]
+        offsets = np.stack([each for each, _ in chosen]) + (some % period)[:, None]
         masks = None
         if any(mask is not None for _, mask in chosen):
             everywhere = np.ones(offsets.shape[1], np.bool_)
@@ -165,7 +171,8 @@ def _count(
         mask = None if masks is None else masks[chunk]
         lanes = active[None] if mask is None else active & mask[:, index[..., 0]]
         places = offsets[chunk][:, index]
-        touched = _sectors(access, places, lanes)
+        numbers = _touched_sectors(access, places, lanes)
+        touched = _distinct(numbers)
         sectors = touched.sum(axis=-1)
         ideal = _ideal_sectors(access, offsets[chunk], mask)
         weight = weights[chunk]
@@ -175,8 +182,19 @@ def _count(
             int((sectors * weight).sum()),
             int((ideal * weight).sum()),
             _runs(access, places[..., 0], lanes, touched, ideal, weight),
+            _lines(access, numbers, weight),
         )
     return total
+
+
+def _lines(access: WarpAccess, sectors: "Integers", weights: "Integers") -> int:
+    """Return the lines that the sectors of each program's stores are in, times its weight."""
+    import numpy as np
+
+    if access.direction != "store":
+        return 0
+    lines = np.where(sectors == _NOWHERE, _NOWHERE, sectors * access.granule // LINE)
+    return int((_distinct(lines).sum(axis=-1) * weights).sum())
 
 
 def _runs(
@@ -298,8 +316,8 @@ def free_bits(layout: LinearMap) -> tuple[frozenset[int], ...]:
     return tuple(free)
 
 
-def _sectors(access: WarpAccess, offsets: "Integers", lanes: "Booleans") -> "Integers":
-    """Return the distinct sectors of each request of each program.
+def _touched_sectors(access: WarpAccess, offsets: "Integers", lanes: "Booleans") -> "Integers":
+    """Return the sectors of each request of each program, one as often as lanes touch it.
 
     Raises:
         ValueError: The elements of an instruction are not side by side.
@@ -315,7 +333,7 @@ def _sectors(access: WarpAccess, offsets: "Integers", lanes: "Booleans") -> "Int
     touched = np.where(lanes, begin, _NOWHERE)
     if (begin != end)[lanes].any():
         touched = np.concatenate((touched, np.where(lanes, end, _NOWHERE)), axis=-1)
-    return _distinct(touched)
+    return touched
 
 
 def _ideal_sectors(access: WarpAccess, offsets: "Integers", mask: "Booleans | None") -> "Integers":

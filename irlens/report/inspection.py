@@ -58,6 +58,7 @@ from irlens.report.launch_figures import (
     find_roofline,
     find_traffic,
     first_program,
+    in_groups,
 )
 from irlens.report.launch_time import Launched, find_launch, find_time
 from irlens.report.missing_facts import missing_facts
@@ -369,6 +370,9 @@ class Inspection:
         return Launched(
             gpu=self._gpu, occupancy=self.occupancy, demand=self._demand, launch=launch,
             program=program,
+            in_groups=lambda ctas: in_groups(
+                self._capture, self._parsed, self._machine, ctas, assuming=assuming
+            ),
         )  # fmt: skip
 
     @cached_property

@@ -114,6 +114,15 @@ def first_program(
     return _survey(capture, parsed, parsed.source, machine, first=1, assuming=assuming)
 
 
+def in_groups(
+    capture: Capture, parsed: Parsed, machine: Machine, ctas: int, *, assuming: bool = False
+) -> "Survey | None":
+    """Return what a launch moves if so many neighbouring CTAs at a time share what they read."""
+    if parsed.source is None or capture.config.grid is None:
+        return None
+    return _survey(capture, parsed, parsed.source, machine, wave=ctas, assuming=assuming)
+
+
 def find_roofline(
     traffic: Traffic | None, gpu: Gpu | None, provenance: Provenance
 ) -> Roofline | None:
@@ -146,6 +155,7 @@ def _survey(
     source: Module,
     machine: Machine,
     first: int | None = None,
+    wave: int | None = None,
     assuming: bool = False,
 ) -> "Survey":
     # Most captures have no launch, and need no numpy.
@@ -167,7 +177,7 @@ def _survey(
             capture.config.grid or (1, 1, 1),
             granules=traffic.Granules(_DRAM_GRANULE, granule or _DRAM_GRANULE),
             issued=issued,
-            wave=machine.wave if first is None else None,
+            wave=(wave or machine.wave) if first is None else None,
             contents=contents,
             products=matrix_products(source, parsed.ttgir, assembly, machine.gpu),
             first=first,

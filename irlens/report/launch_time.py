@@ -17,6 +17,8 @@ from irlens.model.source import SourceLocation
 from irlens.report.parsed import Parsed, machine_code
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from irlens.analyze.time.counting import Launch
     from irlens.analyze.time.launched import Arguments
     from irlens.analyze.traffic import Survey
@@ -34,6 +36,7 @@ class Launched(msgspec.Struct, frozen=True, kw_only=True):
         demand: What a CTA uses.
         launch: The launch's traffic.
         program: The traffic of its first program.
+        in_groups: Returns the launch's traffic with its waves of so many CTAs.
     """
 
     gpu: Gpu | None
@@ -41,6 +44,7 @@ class Launched(msgspec.Struct, frozen=True, kw_only=True):
     demand: Demand
     launch: "Survey"
     program: "Survey"
+    in_groups: "Callable[[int], Survey | None]"
 
 
 def find_launch(
@@ -184,6 +188,7 @@ def _of_code(
         machine.caches(shared),
         outermost_loops(parsed.source),
         counting.spilled(code, followed, machine, local * threads),
+        launched.in_groups,
     )
     if isinstance(moved, str):
         return moved

@@ -17,7 +17,7 @@ from irlens.isa.mlir.linear_maps import LinearMap
 def _by_hand(access: WarpAccess, offsets: Any, mask: Any) -> Requests:
     """Count as the definition says: each warp, instruction and lane in turn."""
     layout = access.layout
-    requests = sectors = dense = aligned = 0
+    requests = sectors = dense = aligned = lines = 0
     owners: dict[tuple[int, ...], tuple[int, int]] = {}
     for warp in range(layout.warps):
         for begin in range(0, layout.registers, access.elements):
@@ -32,10 +32,13 @@ def _by_hand(access: WarpAccess, offsets: Any, mask: Any) -> Requests:
                     bytes_ |= set(reach)
             requests += bool(touched)
             sectors += len(touched)
+            if access.direction == "store":
+                lines += len({byte // 128 for byte in bytes_})
             dense += -(-len(bytes_) // access.granule)
             aligned += min(len(touched), sum(-(-n // access.granule) for n in _runs(bytes_)))
     distinct = len(set(offsets[mask].tolist())) * access.element_bytes
-    return Requests(requests, sectors, -(-distinct // access.granule), Runs(dense, aligned))
+    ideal = -(-distinct // access.granule)
+    return Requests(requests, sectors, ideal, Runs(dense, aligned), lines)
 
 
 def _runs(bytes_: set[int]) -> list[int]:
@@ -95,7 +98,7 @@ def test_counts_are_those_of_the_definition(
     pattern = ((offsets - 64).reshape(-1), mask.reshape(-1))
     tiles = np.array([64, 64 + 32 * 7]), np.zeros(2, np.int64)
     found = count_patterns(access, [pattern], *tiles)
-    assert _without_starts(found) == expected + expected
+    assert _without_starts(found) == expected + _by_hand(access, offsets + 32 * 7, mask)
     twice = np.stack((offsets, offsets + 4 * registers))
     both = _by_hand(access, twice[1], mask)
     assert _without_starts(count(access, twice, mask)) == expected + both
@@ -106,7 +109,7 @@ def test_of_threads_that_hold_the_same_element_all_load_and_one_stores() -> None
     layout = _blocked(1, [1, 32], [4, 1], [1, 32])
     offsets = np.arange(32).reshape(1, 32) * 4
     assert count(WarpAccess(layout, "load", 4, 4), offsets) == Requests(4, 16, 4, Runs(16, 16, 1))
-    assert count(WarpAccess(layout, "store", 4, 4), offsets) == Requests(1, 4, 4, Runs(4, 4, 1))
+    assert count(WarpAccess(layout, "store", 4, 4), offsets) == Requests(1, 4, 4, Runs(4, 4, 1), 1)
     assert count(WarpAccess(layout, "copy", 4, 4), offsets) == Requests(1, 4, 4, Runs(4, 4, 1))
 
 
@@ -117,7 +120,7 @@ def test_a_scalar_is_a_request_and_a_sector_of_every_warp() -> None:
     element = (np.zeros(1, np.int64), None)
     load = WarpAccess(scalar, "load", 4, 4)
     assert count_patterns(load, [element], *tiles) == Requests(8, 8, 2, Runs(8, 8, 1 << 12))
-    assert count(WarpAccess(scalar, "store", 4, 4), 12) == Requests(1, 1, 1, Runs(1, 1, 1))
+    assert count(WarpAccess(scalar, "store", 4, 4), 12) == Requests(1, 1, 1, Runs(1, 1, 1), 1)
 
 
 def test_every_cta_of_a_cluster_copies_what_they_share() -> None:

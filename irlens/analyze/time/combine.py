@@ -52,14 +52,15 @@ def estimate(counts: Counts, gpu: Gpu) -> TimeEstimate:
     parts["dram"] = counts.dram_bytes / (product.bandwidth * timing.dram_share) * 1e6
     ports = counts.l2_bytes / (timing.port * timing.port_share * sms) * 1e6 / clock
     crossing = counts.crossed_bytes / timing.crossing * 1e6 if timing.crossing else 0.0
-    parts["l2"] = max(ports, crossing)
+    entering = counts.input_cycles / timing.l2_input * 1e6 if timing.l2_input else 0.0
+    parts["l2"] = max(ports, crossing, entering)
     contention = 1 + timing.contention * (1 - 1 / resident)
     parts["latency"] = busiest / resident * counts.cta_cycles * contention / clock * 1e6
     dispatch = busiest * timing.cta / product.clock * 1e6
     busy = {name: time for name, time in parts.items() if name not in _PIPE}
     busy["pipe"] = _pipe_cycles(counts, timing) * share
     # What crosses the L2 is on its way to and from memory: both are one unit to all others.
-    busy["l2"], busy["dram"] = ports, max(parts["dram"], crossing)
+    busy["l2"], busy["dram"] = max(ports, entering), max(parts["dram"], crossing)
     of_sm = {*sm, "pipe"}
     whole = timing.launch * 1e6 + _norm(busy, dispatch, resident, timing.exponent, of_sm)
     parts["launch"] = timing.launch * 1e6 + dispatch

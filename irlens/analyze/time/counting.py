@@ -189,6 +189,7 @@ def count(launch: Launch, latency: float | None = None) -> Counts:
         l2_bytes=transfers.l2_read_bytes + transfers.written_bytes + transfers.local_bytes,
         dram_bytes=transfers.dram_read_bytes + transfers.dram_written_bytes,
         crossed_bytes=transfers.crossed_bytes,
+        input_cycles=transfers.input_cycles,
         written_bytes=transfers.dram_written_bytes,
         uncertain=_uncertain(followed, transfers),
     )

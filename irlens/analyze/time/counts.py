@@ -26,6 +26,7 @@ class _LaunchCounts(msgspec.Struct, frozen=True, kw_only=True):
         dram_bytes: Bytes between L2 and memory.
         crossed_bytes: Bytes that pass between the two halves of the L2.
         written_bytes: Those of ``dram_bytes`` that are written.
+        input_cycles: Cycles for which requests occupy the inputs of the L2's slices.
     """
 
     ctas: int
@@ -41,6 +42,7 @@ class _LaunchCounts(msgspec.Struct, frozen=True, kw_only=True):
     dram_bytes: float
     crossed_bytes: float = 0.0
     written_bytes: float = 0.0
+    input_cycles: float = 0.0
 
 
 #: The attributes of ``Counts`` that no fitted constant changes.

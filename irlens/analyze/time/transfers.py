@@ -15,7 +15,7 @@ On 217 launches on an H200 the DRAM's reads are within 3 % of this on 198, and w
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -82,6 +82,7 @@ class Transfers(msgspec.Struct, frozen=True, kw_only=True):
         local_written_bytes: Those of them that are written.
         dram_read_bytes: Bytes that come from memory.
         dram_written_bytes: Bytes that go to memory.
+        store_lines: 128-byte lines of the L2 that the stores touch.
         uncertain: What is not exact in these; empty if nothing.
     """
 
@@ -95,7 +96,21 @@ class Transfers(msgspec.Struct, frozen=True, kw_only=True):
     held_sectors: float = 0.0
     local_bytes: float = 0.0
     local_written_bytes: float = 0.0
+    store_lines: float = 0.0
     uncertain: str = ""
+
+    @property
+    def input_cycles(self) -> float:
+        """Cycles for which requests occupy the inputs of the L2's slices.
+
+        One for each line of a request, and one for each sector that is written, as
+        lts__xbar2lts_cycles_active of an H100 has them. Loads are taken to ask for whole lines.
+        """
+        whole_lines = (self.bulk_written_bytes + self.local_written_bytes) / _LINE
+        stored = self.store_lines + whole_lines
+        sectors = (self.written_bytes + self.local_written_bytes) / 32
+        asked = self.l2_read_bytes + self.local_bytes - self.local_written_bytes
+        return stored + sectors + asked / _LINE
 
     @property
     def l2_read_bytes(self) -> float:
@@ -137,6 +152,8 @@ class Transfers(msgspec.Struct, frozen=True, kw_only=True):
         return held / (held + self.l2_read_bytes) if held else 0.0
 
 
+#: Bytes of a line of the L2.
+_LINE = 128
 #: Bytes of the sectors that a CTA touches over those that it uses, from where on others are taken
 #: to use the rest.
 _PARTLY = 1.5
@@ -149,6 +166,7 @@ def transfers(
     caches: Caches,
     loops: Sequence[Span] = (),
     spilled: Spilled | None = None,
+    in_groups: Callable[[int], Survey | None] = lambda _: None,
 ) -> Transfers | str:
     """Return what a launch moves, or why that is unknown.
 
@@ -159,6 +177,7 @@ def transfers(
         caches: The caches.
         loops: Lines of the ttir's outermost loops.
         spilled: Its accesses to local memory, if there are any.
+        in_groups: Returns its traffic with waves of so many CTAs.
     """
     traffic, footprint = launch.traffic, launch.footprint
     if traffic.reason or footprint is None:
@@ -178,7 +197,7 @@ def transfers(
     read = _from_memory(launch, footprint, program, wave, caches)
     written: float = footprint.written_bytes
     if not wave.looping:
-        more = _scattered(footprint, read, program, wave, caches)
+        more = _scattered(footprint, read, program, wave, caches, in_groups)
         read, written = read + more[0], written + more[1]
     local, beyond = _local(spilled, caches)
     return Transfers(
@@ -192,6 +211,7 @@ def transfers(
         dram_written_bytes=written + beyond / 2,
         local_bytes=local,
         local_written_bytes=spilled.written_bytes if spilled is not None else 0.0,
+        store_lines=launch.store_lines,
         uncertain=f"assumed of data: {launch.assumed}" if launch.assumed else "",
     )
 
@@ -275,11 +295,17 @@ def _from_memory_again(
 
 
 def _scattered(
-    footprint: Footprint, read: float, program: Survey, wave: Wave, caches: Caches
+    footprint: Footprint,
+    read: float,
+    program: Survey,
+    wave: Wave,
+    caches: Caches,
+    in_groups: Callable[[int], Survey | None],
 ) -> tuple[float, float]:
     """Return how many bytes more are read and written as CTAs share sectors that leave the L2.
 
-    What is written in part has to be read first.
+    CTAs find there what their neighbours have read, as many of them as half of it holds. What is
+    written in part has to be read first.
     """
     own, used = program.footprint, program.traffic
     if own is None or used.distinct_read_bytes is None or used.distinct_written_bytes is None:
@@ -288,7 +314,9 @@ def _scattered(
     evicted = _beyond(held, caches.l2 / 2)
     reads = writes = 0.0
     if own.read_sector_bytes > _PARTLY * used.distinct_read_bytes:
-        reads = max(0.0, own.read_bytes * wave.ctas - read)
+        group = in_groups(max(1, int(caches.l2 / 2 / max(1, own.read_bytes)))) if evicted else None
+        apart = group.footprint.wave_read_bytes if group and group.footprint else None
+        reads = max(0.0, (own.read_bytes * wave.ctas if apart is None else apart) - read)
     if own.written_sector_bytes > _PARTLY * used.distinct_written_bytes:
         writes = max(0.0, own.written_bytes * wave.ctas - footprint.written_bytes)
         reads += (writes + footprint.written_bytes) if writes else 0.0

@@ -78,6 +78,7 @@ class Survey(msgspec.Struct, frozen=True):
             the text has accessed, 0..1; empty for more than one program, and where the footprint
             is unknown.
         assumed: What was assumed of data; empty if nothing.
+        store_lines: Lines of the L2 that its stores touch; 0 where their requests are unknown.
     """
 
     traffic: Traffic
@@ -85,6 +86,7 @@ class Survey(msgspec.Struct, frozen=True):
     runs: tuple[Runs | None, ...] = ()
     repeated: tuple[float, ...] = ()
     assumed: str = ""
+    store_lines: int = 0
 
 
 def count(
@@ -188,7 +190,7 @@ def _counted(
     traffic = tallies.traffic(count_flops(module, executed, products), reason)
     footprint = None if reason or granules is None else tallies.footprint(granules)
     repeated = tallies.repeated(granules.sector) if footprint and granules and first == 1 else ()
-    return Survey(traffic, footprint, tallies.runs(), repeated, assumed)
+    return Survey(traffic, footprint, tallies.runs(), repeated, assumed, tallies.store_lines())
 
 
 class _Tallies:
@@ -315,6 +317,10 @@ class _Tallies:
         """Return the runs of each access, in the order of the accesses of ``traffic``."""
         tallies = (tally for _, tally in sorted(self._tallies.items(), key=lambda item: item[0]))
         return tuple(each.requests.runs if each.requests else None for each in tallies)
+
+    def store_lines(self) -> int:
+        """Return the lines of the L2 that the stores touch, as far as their requests are known."""
+        return sum(tally.requests.lines for tally in self._tallies.values() if tally.requests)
 
     def _place(self, program: int) -> tuple[int, int, int]:
         x, y, _ = self._launch.grid

@@ -138,3 +138,16 @@ def test_the_way_between_the_halves_of_the_l2_binds_where_memory_is_less_busy(
     assert time.estimate_us is not None
     assert time.estimate_us > crossed / 1.88e6
     assert estimate(counts, H200).bound == "dram"  # whose L2's way was not measured
+
+
+def test_what_enters_the_l2_binds_where_sectors_are_written_in_parts() -> None:
+    """A copy of 64 × 3 × 224 × 224 bf16 to NHWC takes an H100 68 µs, and keeps its L2 busy."""
+    counts = replace(
+        ADD, ctas=9408, l2_bytes=140e6, dram_bytes=38e6, written_bytes=19e6, input_cycles=7.47e6
+    )
+    time = estimate(counts, H100)
+    assert time.bound == "l2"
+    assert time.estimate_us == pytest.approx(68, rel=0.15)
+    few = estimate(replace(counts, input_cycles=0.0), H100).estimate_us
+    assert few is not None
+    assert few < 40

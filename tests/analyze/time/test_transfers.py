@@ -137,3 +137,35 @@ def test_sectors_cross_the_l2_to_the_half_that_is_not_their_home(
         local_written_bytes=local * 1e6,
     )
     assert found.crossed_bytes == pytest.approx(crossed * 1e6, rel=0.05)
+
+
+@pytest.mark.parametrize(("apart", "reads"), [(1, 1), (4, 4), (8, 8)])
+def test_neighbouring_ctas_find_in_the_l2_what_it_holds_of_them(apart: int, reads: int) -> None:
+    """Columns of a sum over rows: eight CTAs that run side by side share each sector."""
+    ctas, used = 8192, 4096
+    asked = []
+
+    def in_groups(size: int) -> Survey:
+        asked.append(size)
+        group = survey(read=used * ctas)
+        assert group.footprint is not None
+        return replace(
+            group, footprint=replace(group.footprint, wave_read_bytes=apart * used * ctas)
+        )
+
+    program = survey(access("tt.load", used, used), read=used, granules=8)
+    launch = survey(access("tt.load", used * ctas, used * ctas), read=used * ctas)
+    wave = Wave(ctas=ctas, waves=1.0, resident=64, looping=False)
+    found = transfers(launch, program, wave, CACHES, in_groups=in_groups)
+    assert isinstance(found, Transfers)
+    assert asked == [30 * MB // (8 * used)]
+    assert found.dram_read_bytes == pytest.approx(reads * used * ctas)
+
+
+def test_each_line_and_each_written_sector_enters_the_l2() -> None:
+    """lts__xbar2lts_cycles_active of an H100: 7.47 million of a copy of images to NHWC."""
+    found = Transfers(
+        load_sectors=6.02e5, store_sectors=3.79e6, bulk_read_bytes=0, bulk_written_bytes=0,
+        missed_sectors=6.02e5, dram_read_bytes=0, dram_written_bytes=0, store_lines=3.59e6,
+    )  # fmt: skip
+    assert found.input_cycles == pytest.approx(7.47e6, rel=0.02)
