@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import chdir
+from contextlib import chdir, suppress
 from pathlib import Path
 from typing import get_args
 
@@ -41,6 +41,7 @@ from irlens.model.scan import Scan
 from irlens.model.sweep import Sweep
 from irlens.render import DETAILS, Kind, Options, extension, format_names, is_streamed, render
 from irlens.render.json import schema
+from irlens.render.svg import NothingToDrawError
 from irlens.report import inspect
 from irlens.rules import find_rule
 from irlens.session.scan import scanner
@@ -232,8 +233,9 @@ def generated() -> Iterator[tuple[str, str]]:
     for kind, folder, subjects in tables:
         for form in (form for form in format_names(kind) if not is_streamed(form, kind)):
             for name, subject in subjects.items():
-                text = render(form, kind, subject, EXPLAINED)
-                yield f"{folder}/{name}.{extension(form)}", text
+                with suppress(NothingToDrawError):
+                    text = render(form, kind, subject, EXPLAINED)
+                    yield f"{folder}/{name}.{extension(form)}", text
 
 
 def _compile() -> None:

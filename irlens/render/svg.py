@@ -17,15 +17,19 @@ _SWATCH, _BETWEEN = 16, 18
 _NAMESPACE = "http://www.w3.org/2000/svg"
 
 
+class NothingToDrawError(IrlensError):
+    """A result has no chart."""
+
+
 def render(kind: Kind, subject: Any, options: Options) -> str:
     """Return the charts of a result below each other.
 
     Raises:
-        IrlensError: It has none.
+        NothingToDrawError: It has none.
     """
     found = list(_charts(build_view(kind, subject, options)))
     if not found:
-        raise IrlensError(
+        raise NothingToDrawError(
             "no chart to draw: an SVG shows estimated or measured times",
             hint="give the launch with --arg and --grid and a product with --target, "
             "or choose another format",
