@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from irlens import rules
-from irlens.analyze import local_arrays, shared_memory, ttgir_loads
+from irlens.analyze import local_arrays, shared_memory, ttgir_loads, work
 from irlens.analyze import pressure as register_pressure
 from irlens.analyze import spills as spilling
 from irlens.analyze.facts import Facts, Provenance
@@ -252,10 +252,15 @@ class Inspection:
     @cached_property
     def pipelines(self) -> list[Pipeline]:
         """One record per loop and mechanism."""
-        found = _pipelines(
-            self._capture, self._parsed, self._demand, tuple(self.loads), self._serialized,
-            self._specialization, self._provenance,
-        )  # fmt: skip
+        try:
+            with work.budget():
+                found = _pipelines(
+                    self._capture, self._parsed, self._demand, tuple(self.loads), self._serialized,
+                    self._specialization, self._provenance,
+                )  # fmt: skip
+        except work.OutOfWorkError as error:
+            self._provenance.missing(error.message, "pipelines")
+            return []
         return [_with_bytes_per_sm(pipeline, self._gpu, self._occupancy) for pipeline in found]
 
     @cached_property

@@ -7,10 +7,12 @@ way depends on run time; the ring bounds it, since each barrier has one phase un
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from itertools import pairwise
+from functools import cached_property
+from itertools import chain, pairwise
 
 import msgspec
 
+from irlens.analyze import work
 from irlens.analyze.pipelines.mbarrier_trace import Issues, Touch, Tracer
 from irlens.analyze.pipelines.ptx_loops import FunctionLoops
 from irlens.analyze.pipelines.steady_state import InFlight, Unreadable
@@ -187,11 +189,17 @@ class Ring:
 
     def waits_for(self, addresses: Collection[int | None]) -> tuple[int, ...]:
         """Return the waits of the function for some known barriers, as indices."""
-        return tuple(
-            touch.at
-            for touch in self._tracer.everywhere()
-            if self._waits(touch) and touch.address is not None and touch.address in addresses
-        )
+        found = (self._waits_by_address.get(each, ()) for each in addresses if each is not None)
+        return tuple(sorted(chain.from_iterable(found)))
+
+    @cached_property
+    def _waits_by_address(self) -> dict[int, list[int]]:
+        """The waits of the function, as indices, by the barrier that each waits for."""
+        waits: dict[int, list[int]] = {}
+        for touch in self._tracer.everywhere():
+            if touch.address is not None and self._waits(touch):
+                waits.setdefault(touch.address, []).append(touch.at)
+        return waits
 
     def busy(self, loop: int) -> frozenset[int]:
         """Return behind which instructions of a loop work is under way, by their offsets.
@@ -265,6 +273,7 @@ class Ring:
         waits = []
         behind = {}
         for touch in touches:
+            work.spend(1 + len(phases))  # behind each, all that are under way are counted
             address = touch.address
             if address is None:
                 continue

@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from irlens.analyze import work
 from irlens.analyze.graph import predecessors, reverse_postorder
 from irlens.analyze.pipelines.constant_propagation import Evaluator, Values, depended_on
 from irlens.analyze.pipelines.ptx_loops import FunctionLoops
@@ -130,6 +131,7 @@ class Tracer:
             behind: dict[int, Values] = {}
             touches: list[Touch] = []
             for block in sorted(body, key=order.__getitem__):
+                work.spend(1 + len(self._steps[block]) + len(values))
                 entry = values if block == header else self._entry(block, behind, order)
                 behind[block], here = self._run(block, entry)
                 touches += here

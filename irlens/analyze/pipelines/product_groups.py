@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from irlens.analyze import work
 from irlens.analyze.graph import Loop, Successors, predecessors, reverse_postorder
 from irlens.isa.events import Commit, Copy, Event, Wait
 
@@ -98,6 +99,8 @@ class ProductGroups:
         self._order = {b: index for index, b in enumerate(reverse_postorder(successors))}
         self._closed: dict[int, set[int]] = {}
         self._retired: set[Retired] = set()
+        #: What ``settle`` found, by the loop's header.
+        self._settled: dict[int, SteadyGroups | None] = {}
         #: The state at the start of every block, ages aside; ``None`` if it is not known.
         self._entries: dict[int, _State] | None = None
         if self._order:
@@ -107,7 +110,7 @@ class ProductGroups:
                 self._entries = None
 
     def settle(self, loop: Loop, body: Collection[int]) -> SteadyGroups | None:
-        """Run a loop until its iterations repeat.
+        """Run a loop until its iterations repeat, once for all of its products.
 
         Args:
             loop: A reducible loop that is reachable.
@@ -116,6 +119,11 @@ class ProductGroups:
         Returns:
             ``None`` where iterations never repeat: groups pile up.
         """
+        if loop.header not in self._settled:
+            self._settled[loop.header] = self._settle(loop, body)
+        return self._settled[loop.header]
+
+    def _settle(self, loop: Loop, body: Collection[int]) -> SteadyGroups | None:
         entry = self._entering(loop, body)
         state = entry or _State()
         order = {block: self._order[block] for block in body}
@@ -236,6 +244,7 @@ class ProductGroups:
 
     def _through(self, block: int, state: _State) -> _State:
         for event in self._events.get(block, ()):
+            work.spend(len(state.queues))
             state = self._after(state, event)
         longest = max(map(len, state.queues), default=0)
         if len(state.queues) > _MOST_QUEUES or longest > _MOST_OUTSTANDING:

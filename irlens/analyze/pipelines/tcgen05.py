@@ -11,6 +11,7 @@ from functools import cached_property
 
 import msgspec
 
+from irlens.analyze import work
 from irlens.analyze.pipelines.matrix_products import (
     Product,
     ProductReading,
@@ -112,6 +113,24 @@ class _Reader:
     def _trace(self) -> Trace | Unreadable:
         return self._ring.trace(self._loop)
 
+    @cached_property
+    def _replayed(self) -> tuple[list[_Ended], list[list[Touch]]]:
+        assert isinstance(self._trace, Trace)
+        return self._replay(self._trace)
+
+    @cached_property
+    def _rings(self) -> tuple[dict[int, set[int | None]], set[int | None]]:
+        """The barriers that each instruction of the loop signals, and those that it waits for."""
+        assert isinstance(self._trace, Trace)
+        rings: dict[int, set[int | None]] = {}
+        awaited: set[int | None] = set()
+        for touch in (touch for touches in self._trace.iterations for touch in touches):
+            if self._waits(touch):
+                awaited.add(touch.address)
+            else:
+                rings.setdefault(touch.at, set()).add(touch.address)
+        return rings, awaited
+
     def read(self, product: Product) -> ProductReading | AwaitedOutside | Unreadable:
         """Read one product."""
         trace = self._trace
@@ -123,7 +142,7 @@ class _Reader:
         if unknown is not None:
             line = self._instructions[unknown.at].line
             return outside or Unreadable(UNKNOWN_BARRIER.format(line))
-        ended, entering = self._replay(trace)
+        ended, entering = self._replayed
         found = [_follow(group, ended) for group in groups]
         if any(isinstance(each, Unreadable) for each in found):
             return next(each for each in found if isinstance(each, Unreadable))
@@ -201,9 +220,8 @@ class _Reader:
         """
         outside = self._outside(trace, groups)
         own = {trace.order[position] for group in groups for position in group.commits}
-        touches = [t for touches in trace.iterations for t in touches]
-        issued = {t.address for t in touches if t.at in own} - {None}
-        awaited = {t.address for t in touches if self._waits(t)}
+        rings, awaited = self._rings
+        issued = {each for at in own for each in rings.get(at, ())} - {None}
         return outside if outside.waits and not issued & awaited else None
 
     def _outside(self, trace: Trace, groups: Sequence[_Group]) -> AwaitedOutside:
@@ -213,11 +231,9 @@ class _Reader:
         """
         first = min((group.position for group in groups), default=0)
         order = [*range(first, len(trace.order)), *range(first)]
-        rings: dict[int, set[int | None]] = {}
-        for touch in (t for touches in trace.iterations for t in touches):
-            if not self._waits(touch):
-                rings.setdefault(touch.at, set()).add(touch.address)
+        rings, _ = self._rings
         bounds: list[tuple[int, tuple[int, ...]]] = []
+        work.spend(len(order))
         for position in order:
             index = trace.order[position]
             if is_tcgen05_mma(self._instructions[index]) and bounds:

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
-from irlens.analyze import cfg
+from irlens.analyze import cfg, work
 from irlens.analyze.pipelines.matrix_products import (
     SERIAL,
     UNDER_BRANCH,
@@ -119,6 +119,7 @@ def _before_loop(kernel: PtxKernel, product: Product, steady: SteadyGroups) -> i
     """Return the groups of a product that are outstanding on entry to its loop."""
     if steady.entry is None:
         return None
+    work.spend(len(kernel.loops.instructions))
     alike = {i.start for i in kernel.loops.instructions if is_wgmma(i) and product.owns(i)}
     own = {commit for commit, copies in steady.closed.items() if copies & alike}
     return _only({_count(queue, own) for queue in steady.entry})
