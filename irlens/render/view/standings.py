@@ -9,7 +9,7 @@ from irlens.model.ranking import Candidate, Problem, Ranking
 from irlens.model.text import count, percent, plural
 from irlens.render.view.launch_time import NAMES
 from irlens.render.view.memory_traffic import microseconds
-from irlens.render.view.nodes import Cell, Column, Phrases, Run, Tone, phrases
+from irlens.render.view.nodes import Cell, Column, Phrases, Run, Tone, phrases, text
 
 #: Problems that have a phrase of their own.
 _PROBLEMS = 3
@@ -44,6 +44,11 @@ def _problem(ranking: Ranking, problem: Problem, names: Sequence[str], led: str)
         first = ranking.standings[problem.members[0]].time_us
         if first is not None:
             yield Run(f"{led}about {microseconds(first)}")
+        elif led:
+            missing = next(
+                filter(None, (ranking.candidates[n].missing for n in problem.members)), ""
+            )
+            yield Run(f"{led}time unknown{missing and f': {missing}'}", "unknown")
         return
     best = problem.fastest
     took = _took(ranking.candidates[best], ranking.standings[best])
@@ -125,7 +130,10 @@ def without_shared(listed: Sequence[Listed], label: str) -> tuple[list[Phrases],
     shared = {n for n, each in enumerate(listed) if each.shared is not None and _equal(each.cells)}
     rest = [each for n, each in enumerate(listed) if n not in shared]
     words = [each.shared for n, each in enumerate(listed) if n in shared and each.shared]
-    return [phrases(Run(f"{label}:", "dim"), *words, separator="   ")] if words else [], rest
+    if not words:
+        return [], rest
+    first = text(Run(f"{label}: ", "dim"), words[0])
+    return [phrases(first, *words[1:], separator="   ")], rest
 
 
 def _equal(cells: Sequence[str | Run | Cell]) -> bool:

@@ -122,7 +122,7 @@ def _next_steps(suggestion: Suggestion, subject: str | None) -> Iterator[NextSte
         return
     trial = suggestion.best[0].trial if suggestion.is_better else suggestion.current
     chosen = {"target": trial.target.name, **trial.settings}
-    why = "the fastest configuration in full"
+    why = f"the {'fastest' if suggestion.is_better else 'current'} configuration in full"
     steps = [Command(inspect_command(subject, chosen), why)]
     if suggestion.is_better:
         steps.append(Command(inspect_command(subject, chosen, verb="suggest"), "go on from there"))
