@@ -4,11 +4,13 @@ import threading
 from collections.abc import Callable
 
 import pytest
+from msgspec.structs import replace
 from textual.pilot import Pilot
 from textual.widgets import Static
 
 from irlens.model.errors import ToolError
 from irlens.model.listing import StageListing
+from irlens.model.report import Report
 from irlens.model.source import SourceLocation, Span
 from irlens.session.workbench import Workbench
 from irlens.tui.app import IrlensApp
@@ -17,8 +19,8 @@ from irlens.tui.screens.inspector import InspectorScreen as View
 from irlens.tui.widgets.code_pane import CodePane
 from irlens.tui.widgets.line_facts import LineFacts
 from irlens.tui.widgets.prompt import Prompt
-from tests.tui.conftest import FakeWorkbench, load_report
-from tests.tui.opening import SIZE, inspecting, messages
+from tests.tui.conftest import FakeWorkbench, Late, load_report
+from tests.tui.opening import SIZE, inspecting, messages, screen_text
 from tests.tui.waiting import settle, until
 
 LOAD = "row = tl.load("
@@ -36,6 +38,11 @@ def active(view: View) -> CodePane:
 
 def facts(view: View) -> str:
     return str(view.query_one("#facts", Static).content)
+
+
+def note(pane: CodePane) -> str:
+    """What a pane shows instead of code."""
+    return " ".join(pane.render_line(y).text.strip() for y in range(4)).strip()
 
 
 async def press(pilot: Pilot[None], keys: str) -> None:
@@ -648,10 +655,98 @@ async def test_a_stage_that_cannot_be_read_says_why_and_the_rest_goes_on(
         await press(pilot, "tab s")
         pane = active(view)
         assert pane.document is None
-        assert "nvdisasm \\x1b failed; install it" in pane.render_line(0).text
+        assert "nvdisasm \\x1b failed; install it" in note(pane)
+        assert note(pane).startswith("metadata cannot be shown: ")
+        assert "press s for another stage" in note(pane)
         await press(pilot, "j p m d slash y e")
         await press(pilot, "s")
         assert pane.document is not None
+
+
+async def test_an_empty_stage_says_so_and_what_to_do(
+    bench: Workbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listing = bench.listing
+
+    def emptied(key: str, stage: str, *, annotated: bool = True) -> StageListing:
+        found = listing(key, stage, annotated=annotated)
+        return replace(found, text="\n", chain=[], live=[]) if stage == "ptx" else found
+
+    monkeypatch.setattr(bench, "listing", emptied)
+    async with inspecting(bench) as (view, pilot):
+        await press(pilot, "tab")
+        pane = active(view)
+        assert pane.document is None
+        assert note(pane) == (
+            "ptx is empty: the compiler left nothing press s for another stage, 1 for the figures"
+        )
+        await press(pilot, "j p d s")
+        assert pane.document is not None
+
+
+async def test_a_stage_of_debug_information_alone_is_shown(
+    bench: Workbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listing = bench.listing
+
+    def without_code(key: str, stage: str, *, annotated: bool = True) -> StageListing:
+        found = listing(key, stage, annotated=annotated)
+        bare = replace(found, text="// a comment\n.loc 1 2 3\n", chain=[-1, -1], live=[])
+        return bare if stage == "ptx" else found
+
+    monkeypatch.setattr(bench, "listing", without_code)
+    async with inspecting(bench) as (view, pilot):
+        await press(pilot, "tab")
+        assert "// a comment" in active(view).render_line(0).text
+
+
+async def test_a_saved_report_says_that_it_has_no_code(
+    bench: FakeWorkbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bench, "stages", lambda _: ())
+    monkeypatch.setattr(bench, "python", lambda _: {})
+    async with inspecting(bench) as (view, pilot):
+        told = str(view.panes.query_one(Static).content)
+        assert told.startswith("no code to show: a saved report has figures alone")
+        assert "open the capture" in told
+        assert facts(view).strip() == ""
+        await press(pilot, "a x s z p m d u i y e colon")
+
+
+async def test_what_is_loading_says_so(bench: FakeWorkbench, late: Callable[..., Late]) -> None:
+    stages = late("stages")
+    app = IrlensApp(bench)
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.show_view("inspector", "softmax-h100")
+        await until(pilot, stages.asked.is_set)
+        await pilot.pause()
+        assert "loading the stages" in screen_text(app)
+        stages.go.set()
+        await settle(pilot)
+        assert "loading" not in screen_text(app)
+
+
+async def test_gutters_say_whose_registers_they_count(
+    bench: FakeWorkbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report = bench.report
+
+    def disassembled(key: str, *, sass: bool = False) -> Report:
+        found = report(key)
+        ptx = found.pressure.ptx
+        return replace(found, pressure=replace(found.pressure, sass=ptx)) if sass else found
+
+    async with inspecting(bench) as (view, pilot):
+        titles = [str(pane.border_title) for pane in view.panes.panes]
+        assert titles == ["softmax.py · live virtual registers", "ptx · live virtual registers"]
+        await press(pilot, "p")
+        assert "live virtual registers in ptx" in facts(view)
+    monkeypatch.setattr(bench, "report", disassembled)
+    async with inspecting(bench) as (view, pilot):
+        titles = [str(pane.border_title) for pane in view.panes.panes]
+        assert titles == ["softmax.py · live machine registers", "ptx · live virtual registers"]
+        await press(pilot, "p")
+        assert "live machine registers in sass" in facts(view)
 
 
 async def test_a_deleted_capture_is_reported(
@@ -660,10 +755,10 @@ async def test_a_deleted_capture_is_reported(
     async with inspecting(bench) as (view, pilot):
         delete("softmax-h100")
         await press(pilot, "tab s")
-        assert "cannot read softmax-h100" in active(view).render_line(0).text
+        assert "cannot read softmax-h100" in note(active(view))
     delete("matmul-a100")
     async with inspecting(bench, "matmul-a100") as (view, pilot):
-        assert "cannot read matmul-a100" in facts(view)
+        assert "cannot read matmul-a100" in str(view.panes.query_one(Static).content)
         await press(pilot, "a x s z p m d u i y e colon")
 
 

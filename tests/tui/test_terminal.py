@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from irlens.artifacts import tools
 from irlens.compiler.sources.description import known_kernels
 
 CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
@@ -123,7 +124,7 @@ def test_browses_opens_and_quits(start: Callable[..., Terminal]) -> None:
 def test_one_capture_is_opened_at_once(start: Callable[..., Terminal]) -> None:
     terminal = start(f"{CAPTURES / 'softmax-h100'} --no-mouse")
     terminal.wait_for("4 of 4 stages")
-    terminal.press("Right")
+    terminal.press("w", "Right")
     terminal.wait_for("what if  ")
     terminal.press("q")
     assert terminal.wait_for_end() == 0
@@ -174,11 +175,12 @@ def test_an_editor_and_a_pager_get_the_terminal(
     terminal.wait_for("4 of 4 stages")
     terminal.press("v")
     terminal.wait_for("opened +1 panel.txt")
-    terminal.wait_for("limited by")
+    terminal.wait_for("DRAM ")
     terminal.press("Enter")
     terminal.wait_for("Pipelines")
     terminal.press("2")
-    terminal.wait_for("up to 3 live virtual registers")
+    machine = tools.find("nvdisasm") is not None
+    terminal.wait_for(f"live {'machine' if machine else 'virtual'} register")
     terminal.press("e")
     terminal.wait_for("opened +33 kernel.py")
     terminal.wait_for("Row-wise softmax")

@@ -80,6 +80,13 @@ class Document:
         live = _column(self.listing.live, line)
         return None if live < 0 else live
 
+    @property
+    def registers(self) -> str:
+        """What the live registers are: PTX's are virtual; "" where none are counted."""
+        if not self.listing.live:
+            return ""
+        return f"live {'virtual' if self.live_in == 'ptx' else 'machine'} registers"
+
     def schedule(self, line: int) -> str:
         """Return the control fields of a line's instruction; empty without one."""
         column = self.listing.schedule

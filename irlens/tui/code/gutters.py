@@ -330,7 +330,7 @@ def describe_line(document: Document, line: int) -> list[str]:
         )
         peak, budget = f"peak {document.listing.peak}", document.budget
         # PTX's registers are virtual: ptxas allocates fewer, or more.
-        kind = "live virtual register" if document.live_in == "ptx" else "live register"
+        kind = document.registers.removesuffix("s")
         more = f", {budget.words}" if budget else ""
         facts.append(f"{bound}{plural(live, kind)}{where}, {peak}{more}")
     if (moved := document.traffic.get(line)) is not None:

@@ -177,7 +177,7 @@ Lines of assembly that hold only debug information are hidden; `i` shows them.
         self.call_later(lay_out)
 
     def _on_error(self, error: IrlensError) -> None:
-        self._show_facts(error.joined("; "))
+        self.call_later(self.panes.tell, error.joined("\n"))
         self._on_laid_out()
 
     def _on_report(self, report: Report) -> None:
@@ -185,6 +185,8 @@ Lines of assembly that hold only debug information are hidden; `i` shows them.
 
     def _on_laid_out(self) -> None:
         self._is_laid_out = True
+        if not self.panes.panes:
+            self._show_facts("")  # the panes say what there is not
         self.context.keys.resume()
 
     @on(CodePane.Opened)

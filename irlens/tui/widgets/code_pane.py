@@ -20,6 +20,9 @@ from irlens.tui.widgets.document_view import DocumentView
 #: Share of the width of a new pane, the smallest and the largest one.
 _WEIGHT, _MIN_WEIGHT, _MAX_WEIGHT = 6, 2, 18
 
+#: What to do where there is no code.
+_OTHER_STAGE = "press s for another stage, 1 for the figures"
+
 #: Fetches a document, annotated (``True``) or, faster, as plain text.
 Fetch: TypeAlias = Callable[[bool], Document]
 
@@ -190,7 +193,14 @@ class CodePane(DocumentView):
     def on_text(self, document: Document) -> None:
         """Show a text at the requested position, or where the kernel begins."""
         self.problem = ""
+        if not document.listing.text.strip():
+            self.show_note(f"{document.name} is empty: the compiler left nothing\n{_OTHER_STAGE}")
+            self.describe()
+            self.post_message(self.Opened(self, None))
+            return
         self.show(document)
+        if self.folded and not document.code_lines:
+            self.fold(False)  # nothing but comments and debug information
         if self._requested is None:
             self.begin()
         else:
@@ -199,6 +209,8 @@ class CodePane(DocumentView):
 
     def on_annotated(self, document: Document) -> None:
         """Add annotations; the cursor stays where the user has moved it."""
+        if self.document is None:  # it is empty
+            return
         is_moved = self.is_moved
         self.annotate(document)
         if not is_moved:
@@ -208,7 +220,7 @@ class CodePane(DocumentView):
     def on_load_error(self, message: str) -> None:
         """Show the error if there is no text."""
         if self.document is None:
-            self.show_note(message)
+            self.show_note(f"{self.showing} cannot be shown: {message}\n{_OTHER_STAGE}")
         else:
             self.problem = message
         self.describe()
@@ -223,11 +235,15 @@ class CodePane(DocumentView):
 
     def describe(self) -> None:
         """Show the document's name, the position and the state in the border."""
-        self.border_title = Content(printable_line(short_file(self.showing)))
-        if self.document is None:
+        document = self.document
+        registers = (
+            f" · {document.registers}" if document is not None and document.registers else ""
+        )
+        self.border_title = Content(printable_line(f"{short_file(self.showing)}{registers}"))
+        if document is None:
             self.border_subtitle = ""
             return
-        lines = len(self.document)
+        lines = len(document)
         parts = [self.search.status, f"{self.line}/{lines}"]
         if places := len(self.places):
             parts.append(plural(places, "place"))

@@ -5,6 +5,7 @@ from abc import ABCMeta, abstractmethod
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from textwrap import wrap
 from threading import Event
 from typing import ClassVar
 
@@ -172,7 +173,7 @@ class CodeView(ScrollView, metaclass=_AbstractWidget, can_focus=True):
         self.search = TextSearch(self, self._on_search_changed)
         self.visible_rows = VisibleRows(self)
         self._palettes: dict[str, Palette] = {}
-        self._note = ""
+        self._note: list[str] = []
 
     @property
     @abstractmethod
@@ -197,16 +198,17 @@ class CodeView(ScrollView, metaclass=_AbstractWidget, can_focus=True):
         """Update the border's titles."""
 
     def show_note(self, note: str) -> None:
-        """Show one sentence instead of code: that it is loading, or why there is none."""
-        self._note = printable_line(note)
+        """Show some lines instead of code: that it is loading, or why there is none."""
+        self._note = [printable_line(line) for line in note.split("\n")]
         self.virtual_size = Size(0, 0)
         self.refresh()
 
     def note_line(self, y: int) -> Strip:
         """Return a row of the view while it shows a note."""
-        plain = self.palette("")[""]
-        note = [Segment(f" {self._note}", plain)] if y == 0 else []
-        return Strip(note).crop_extend(0, self.scrollable_content_region.width, plain)
+        plain, width = self.palette("")[""], self.scrollable_content_region.width
+        rows = [row for line in self._note for row in wrap(line, max(width - 2, 1))]
+        note = [Segment(f" {rows[y]}", plain)] if y < len(rows) else []
+        return Strip(note).crop_extend(0, width, plain)
 
     def cut(self, code: Strip, left: int, room: int, palette: Palette) -> Strip:
         """Return the part of a line that is in view, with a sign at an end where it goes on.

@@ -5,9 +5,13 @@ from contextlib import suppress
 from functools import partial
 
 import msgspec
+from textual.app import ComposeResult
+from textual.widgets import Static
 
 from irlens.model.errors import IrlensError
+from irlens.model.report import Report
 from irlens.model.source import SourceLocation, Span
+from irlens.model.text import printable
 from irlens.tui.code.document import Document, python_document, stage_document
 from irlens.tui.code.search import Query
 from irlens.tui.services.context import Context, Place
@@ -23,6 +27,10 @@ _MORE_PANES = ((160, ("ttgir",)), (240, ("sass", "llir")))
 #: Panes that are shown even if they are narrower than useful.
 _MIN_PANES = 2
 _LAYOUT = "inspector.panes"
+_LOADING = "loading the stages …\na kernel that is not compiled yet is compiled first"
+_NOTHING = "no code to show: a saved report has figures alone\n" + (
+    "open the capture that it was made from, or press 1 for the figures"
+)
 
 
 class EntryContents(msgspec.Struct, frozen=True):
@@ -103,6 +111,10 @@ class EntryPanes(LinkedPanes):
         ]
         return Layout(panes, self.is_zoomed)
 
+    def compose(self) -> ComposeResult:
+        """Say that the panes are still to come."""
+        yield Static(_LOADING, markup=False)
+
     def adopt(self, layout: Layout) -> None:
         """Use another entry's layout instead of the default one."""
         self._adopted = layout
@@ -115,6 +127,10 @@ class EntryPanes(LinkedPanes):
     async def lay_out(self, contents: EntryContents, at: Place | None) -> None:
         """Create the panes, and open a position."""
         self.contents = contents
+        if not contents.names:
+            await self.tell(_NOTHING)
+            return
+        await self.query(Static).remove()
         layout = self._adopted or Layout([PaneLayout(name) for name in self._default_names()])
         start = at if self._adopted and isinstance(at, SourceLocation) else None
         if start is not None:
@@ -132,6 +148,11 @@ class EntryPanes(LinkedPanes):
             self.go_to(at)
         elif self.panes:
             self.activate(self.panes[0])
+
+    async def tell(self, text: str) -> None:
+        """Show some lines in place of panes: that they are loading, or why there are none."""
+        await self.query(Static).remove()
+        await self.mount(Static(printable(text), markup=False))
 
     def go_to(self, at: Place) -> None:
         """Open a position in the pane that shows it, or else in the active one."""
@@ -224,10 +245,16 @@ class EntryPanes(LinkedPanes):
         if text is None:
             listing = bench.listing(key, name, annotated=annotated)
             return stage_document(listing, bench.report(key) if annotated else None)
-        report = None
-        with suppress(IrlensError):  # the stages report it; Python can be shown all the same
-            report = bench.report(key) if annotated else None
+        report = self._report_with_machine_code() if annotated else None
         return python_document(name, text, self.contents.kernel, report)
+
+    def _report_with_machine_code(self) -> Report | None:
+        """Return the report whose registers are the machine's where it can be disassembled."""
+        bench, key = self._services.workbench, self._key
+        for sass in (True, False):
+            with suppress(IrlensError):  # the stages report it; Python can be shown all the same
+                return bench.report(key, sass=sass)
+        return None
 
 
 def document_name(at: Place) -> str:

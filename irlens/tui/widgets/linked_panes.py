@@ -17,7 +17,10 @@ class LinkedPanes(Horizontal):
     """Panes that show the lines which belong to the active pane's line of Python."""
 
     DEFAULT_CSS = """
-    LinkedPanes { height: 1fr; }
+    LinkedPanes {
+        height: 1fr;
+        & > Static { padding: 1 2; color: $text-muted; }
+    }
     """
 
     def __init__(self) -> None:
