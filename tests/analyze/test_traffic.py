@@ -420,3 +420,44 @@ def test_a_pointer_is_chosen_among_arguments_in_each_iteration() -> None:
     assert found == {"x": (96, 32), "y": (96, 32), "z": (192, 36)}
     only = count(parse(CHOICE, stage="ttir"), {"n": 1}, (3, 1, 1))
     assert [each.argument for each in only.accesses] == ["x"]
+
+
+ROUNDED = """
+module {
+  tt.func public @k(%x: !tt.ptr<f32>, %n: i32) {
+    %half = arith.constant dense<5.000000e-01> : tensor<8xf32>
+    %zero = arith.constant dense<0.000000e+00> : tensor<8xf32>
+    %size = arith.constant 4.000000e+00 : f32
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %r = tt.make_range {end = 8 : i32, start = 0 : i32} : tensor<8xi32>
+    %f = arith.sitofp %r : tensor<8xi32> to tensor<8xf32>
+    %g = arith.mulf %f, %half : tensor<8xf32>
+    %h = arith.subf %g, %half : tensor<8xf32>
+    %m = arith.cmpf ogt, %h, %zero : tensor<8xf32>
+    %k = arith.select %m, %h, %zero : tensor<8xi1>, tensor<8xf32>
+    %i = arith.fptosi %k : tensor<8xf32> to tensor<8xi32>
+    %s = tt.splat %x : !tt.ptr<f32> -> tensor<8x!tt.ptr<f32>>
+    %p = tt.addptr %s, %i : tensor<8x!tt.ptr<f32>>, tensor<8xi32>
+    %nf = arith.sitofp %n : i32 to f32
+    %q = arith.divf %nf, %size : f32
+    %up = math.ceil %q : f32
+    %end = arith.fptosi %up : f32 to i32
+    %acc = scf.for %j = %c0 to %end step %c1 iter_args(%sum = %zero) -> (tensor<8xf32>) : i32 {
+      %v = tt.load %p : tensor<8x!tt.ptr<f32>>
+      %w = arith.addf %sum, %v : tensor<8xf32>
+      scf.yield %w : tensor<8xf32>
+    }
+    tt.return
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(("n", "rounds"), [(8, 2), (9, 3)])
+def test_indices_are_interpolated_and_rounded_up(n: int, rounds: int) -> None:
+    """Lanes 0 to 7 of an image twice as large read pixels 0, 0, 0, 1, 1, 2, 2 and 3."""
+    traffic = count(parse(ROUNDED, stage="ttir"), {"n": n}, (1, 1, 1))
+    assert not traffic.reason
+    (load,) = traffic.accesses
+    assert (load.bytes, load.distinct_bytes) == (32 * rounds, 16)

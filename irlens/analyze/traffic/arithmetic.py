@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from irlens.analyze.traffic import reals
 from irlens.analyze.traffic.values import (
     Array,
     Choice,
@@ -58,9 +59,15 @@ def compute(operation: Operation, operands: Sequence[Value]) -> Value | None:
     if name == "tt.make_range":
         start, end = (int(operation.attributes[key].split()[0]) for key in ("start", "end"))
         return integer(np.arange(start, end, dtype=np.int64).reshape(1, -1))
+    if name in reals.FUNCTIONS:
+        return reals.FUNCTIONS[name](operation, operands)
     function = _FUNCTIONS.get(name)
     if function is None:
         return None
+    if name == "arith.select" and isinstance(operands[0], Mask):
+        real = reals.chosen(truth(operands[0]), *operands[1:])
+        if real is not None:
+            return real
     for each in operands:
         if isinstance(each, Unknown):
             return each
@@ -76,7 +83,7 @@ def _constant(operation: Operation) -> Value | None:
         return Mask((np.full((1,) * (len(shape) + 1), text == "true"),))
     if _NUMBER.fullmatch(text) and element[:1] == "i":
         return constant(int(text), len(shape))
-    return None
+    return reals.literal(operation, element, text)
 
 
 def _bits(operation: Operation) -> int:

@@ -41,6 +41,12 @@ class Integer(msgspec.Struct, frozen=True):
     terms: dict[Axes, Array]
 
 
+class Real(msgspec.Struct, frozen=True):
+    """Floating-point numbers that follow from integers."""
+
+    array: Array
+
+
 class Pointer(msgspec.Struct, frozen=True):
     """A pointer into an argument: its name and the offset in bytes."""
 
@@ -95,7 +101,7 @@ class BlockPointer(msgspec.Struct, frozen=True):
     offsets: tuple[Integer, ...]
 
 
-Value: TypeAlias = Unknown | Integer | Pointer | Choice | Mask | Descriptor | BlockPointer
+Value: TypeAlias = Unknown | Integer | Real | Pointer | Choice | Mask | Descriptor | BlockPointer
 
 
 def axes_of(array: Array) -> Axes:
@@ -272,6 +278,8 @@ def mapped(value: Value, function: Callable[[Array], Array]) -> Value:
     """Return a value with its axes rearranged by a function."""
     if isinstance(value, Integer):
         return _mapped_integer(value, function)
+    if isinstance(value, Real):
+        return Real(function(value.array))
     if isinstance(value, Pointer):
         return Pointer(value.argument, _mapped_integer(value.offset, function))
     if isinstance(value, Choice):

@@ -1,0 +1,133 @@
+"""Floating-point operations that indices are computed with, as in interpolation.
+
+Only what follows from integers is computed; a constant alone stays unknown to all other
+operations, so that accumulators, which begin with one, are data.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from irlens.analyze.traffic.values import (
+    Array,
+    Integer,
+    Mask,
+    Real,
+    Unknown,
+    Value,
+    check_size,
+    materialize,
+    separated,
+)
+from irlens.isa.mlir import Operation
+from irlens.isa.mlir.layouts import element_bits, read_shaped
+
+#: The numbers that a type is computed with.
+_TYPES = {"f32": np.float32, "f64": np.float64}
+#: Integers beyond these are not converted.
+_MOST = float(1 << 62)
+
+
+class Literal(Unknown, frozen=True):
+    """A constant, which only the operations of this module know."""
+
+    number: float
+
+
+def literal(operation: Operation, element: str, text: str) -> Literal | None:
+    """Return a constant of a type that is computed with; ``None`` for others."""
+    if element not in _TYPES:
+        return None
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return Literal(f"line {operation.span.line}: arith.constant is not evaluated", number)
+
+
+def _element(kind: str) -> str:
+    shaped = read_shaped(kind) if kind.startswith("tensor<") else None
+    return shaped.element if shaped else kind
+
+
+def _from_integer(operation: Operation, operands: Sequence[Value]) -> Value | None:
+    (value,) = operands
+    kind = _TYPES.get(_element(operation.result_types[0]))
+    if not isinstance(value, Integer) or kind is None:
+        return None
+    return Real(materialize(value).astype(kind))
+
+
+def _to_integer(operation: Operation, operands: Sequence[Value]) -> Value | None:
+    (value,) = operands
+    bits = element_bits(_element(operation.result_types[0])) or 64
+    most = min(_MOST, float(1 << bits - 1))
+    if not isinstance(value, Real) or not (np.abs(value.array) < most).all():
+        return None
+    return separated(np.trunc(value.array).astype(np.int64))
+
+
+def _arrays(operands: Sequence[Value]) -> list[Array] | None:
+    """Return operands as arrays of one type; ``None`` if one is unknown or all are constants."""
+    reals = [each.array for each in operands if isinstance(each, Real)]
+    if not reals or not all(isinstance(each, Real | Literal) for each in operands):
+        return None
+    numbers = [
+        each.array if isinstance(each, Real) else reals[0].dtype.type(each.number)
+        for each in operands
+        if isinstance(each, Real | Literal)
+    ]
+    check_size(*reals)
+    return numbers
+
+
+def _computed(operation: Operation, operands: Sequence[Value]) -> Value | None:
+    arrays = _arrays(operands)
+    if arrays is None:
+        return None
+    with np.errstate(all="ignore"):
+        return Real(_FUNCTIONS[operation.name](*arrays))
+
+
+def _compared(operation: Operation, operands: Sequence[Value]) -> Value | None:
+    arrays = _arrays(operands)
+    compare = _COMPARE.get(operation.words[0])
+    return None if arrays is None or compare is None else Mask((np.asarray(compare(*arrays)),))
+
+
+def chosen(held: Array, left: Value, right: Value) -> Value | None:
+    """Return which of two numbers a condition selects; ``None`` if they are not known."""
+    arrays = _arrays((left, right))
+    if arrays is None:
+        return None
+    check_size(held, *arrays)
+    return Real(np.where(held, *arrays))
+
+
+_FUNCTIONS: dict[str, Callable[..., Array]] = {
+    "arith.addf": np.add,
+    "arith.subf": np.subtract,
+    "arith.mulf": np.multiply,
+    "arith.divf": np.divide,
+    "arith.maximumf": np.maximum,
+    "arith.maxnumf": np.fmax,
+    "arith.minimumf": np.minimum,
+    "arith.minnumf": np.fmin,
+    "math.floor": np.floor,
+    "math.ceil": np.ceil,
+}
+_COMPARE: dict[str, Callable[..., Array]] = {
+    "oeq": np.equal,
+    "une": np.not_equal,
+    "ogt": np.greater,
+    "oge": np.greater_equal,
+    "olt": np.less,
+    "ole": np.less_equal,
+}
+#: How operations of floating-point numbers are computed.
+FUNCTIONS: dict[str, Callable[[Operation, Sequence[Value]], Value | None]] = {
+    **dict.fromkeys(_FUNCTIONS, _computed),
+    **dict.fromkeys(("arith.sitofp", "arith.uitofp"), _from_integer),
+    **dict.fromkeys(("arith.fptosi", "arith.fptoui"), _to_integer),
+    "arith.cmpf": _compared,
+}
