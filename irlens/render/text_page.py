@@ -12,6 +12,34 @@ _ANSI: dict[Tone, str] = {
     "warn": "33", "worse": "31", "unknown": "33", "bad": "1;31",
 }  # fmt: skip
 _NARROWEST, _WIDEST_PROSE = 40, 120
+#: What a line does not begin with: units after a number, and marks of a judgement.
+_UNITS = frozenset(
+    [
+        "%",
+        "×",
+        "B",
+        "KB",
+        "MB",
+        "GB",
+        "TB",
+        "KiB",
+        "MiB",
+        "GiB",
+        "ns",
+        "µs",
+        "ms",
+        "s",
+        "GB/s",
+        "TB/s",
+        "FLOP",
+        "FLOP/B",
+        "TFLOP/s",
+        "MHz",
+        "GHz",
+        "CTAs",
+    ]
+)
+_MARKS = frozenset(["✓", "✗", "▲"])
 #: Code that is cut keeps at least so much.
 LEAST_CODE = 20
 
@@ -118,7 +146,28 @@ def printable_run(run: Run) -> Run:
 
 
 def _words(content: Text) -> Iterator[Text]:
-    """Cut a text at its spaces; a word may have several runs."""
+    """Cut a text at its spaces, but between a number and its unit or mark.
+
+    A word may have several runs.
+    """
+    first, *others = _spaced(content)
+    for word in others:
+        if _belongs(nodes.plain(word), nodes.plain(first)):
+            first = (*first, Run(" "), *word)
+        else:
+            yield first
+            first = word
+    yield first
+
+
+def _belongs(word: str, before: str) -> bool:
+    """Whether a word is the unit of the number before it, or a mark."""
+    bare = word.rstrip(",.;:)")
+    return bare in _MARKS or (bare in _UNITS and before[-1:].isdigit())
+
+
+def _spaced(content: Text) -> Iterator[Text]:
+    """Cut a text at its spaces."""
     word: list[Run] = []
     for run in content:
         head, *rest = run.text.split(" ")

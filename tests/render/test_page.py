@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -52,3 +53,22 @@ def test_colour_only_repeats_what_the_words_say() -> None:
         return page.text()
 
     assert re.sub(r"\x1b\[[0-9;]*m", "", write(True)) == write(False)
+
+
+@pytest.mark.parametrize("width", range(40, 90, 3))
+def test_a_unit_and_a_mark_stay_with_their_number(width: int) -> None:
+    page = Page(width=width, color=False)
+    words = "moved 1,024 B in 12.5 µs, 100 % at 3.2 TB/s ✓ and 0.06 × before (4 CTAs) B side"
+    for shift in range(12):
+        item = (Run("x" * shift + " " + words), Run(" 7 KB"), Run(" ✗", "bad"))
+        page.flow([item, (Run("next"),)], first=(Run("Title"),), indent=12)
+    lines = [line.strip() for line in page.text().splitlines()]
+    assert not [line for line in lines if re.match(r"(B in|µs|%|TB/s|✓|×|CTAs|KB|✗)", line)]
+    assert max(map(len, page.text().splitlines())) <= width
+    assert " ".join(lines).count("7 KB ✗") == 12
+
+
+def test_spaces_are_kept() -> None:
+    page = Page(width=40, color=False)
+    page.flow([(Run("a  b " * 12),)])
+    assert page.text().split() == ["a", "b"] * 12
