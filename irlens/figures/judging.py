@@ -30,6 +30,7 @@ _OF_A_VENDOR = (
 )  # fmt: skip
 _LAUNCHES, _CORRECT = "occupancy.launchable", "run.matches_reference"
 _PIPELINED = "pipelines[].verdict"
+_WAVES = "occupancy.waves"
 _LOCAL, _OCCUPANCY = "resources.local_bytes", "occupancy.theoretical"
 _SECTORS = ("traffic.load_sectors", "traffic.store_sectors")
 _SEVERE: tuple[Severity, ...] = ("error", "warning")
@@ -39,7 +40,7 @@ _ONLY: dict[frozenset[ChangeVerdict], Outcome] = {
 #: Figures that each part of a time is counted from; of a group, one that changed is named.
 _CAUSES: dict[Bound, tuple[tuple[str, ...], ...]] = {
     "latency": (
-        ("occupancy.blocks_per_sm", _OCCUPANCY),
+        ("occupancy.blocks_per_sm", _OCCUPANCY, _WAVES),
         (_PIPELINED, "pipelines[].achieved_stages", "pipelines[].groups_during_compute"),
         ("spills.in_loops", _LOCAL),
     ),
@@ -81,6 +82,16 @@ class Judged(NamedTuple):
         """Whether the sides differ by more than the figure's tolerance."""
         delta = self.delta
         return delta.moved and not is_noise(self.figure, delta.before, delta.after)
+
+    @property
+    def pull(self) -> ChangeVerdict:
+        """Whether it makes what is counted from it less: more waves, one after the other, do not.
+
+        They are neither better nor worse alone, as each may be shorter.
+        """
+        if self.figure.path == _WAVES and self.delta.change:
+            return "better" if self.delta.change < 0 else "worse"
+        return self.direction
 
     @property
     def names_cause(self) -> bool:
@@ -170,7 +181,7 @@ def _by_time(time: TimeRatio, judged: Collection[Judged]) -> ComparisonVerdict:
         moved = {
             each.figure.path
             for each in judged
-            if each.changed and each.direction == direction and each.names_cause
+            if each.changed and each.pull == direction and each.names_cause
         }
         for group in causes:
             paths += [path for path in group if path in moved][:1]

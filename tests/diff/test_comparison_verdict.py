@@ -69,6 +69,24 @@ def test_time_decides_and_figures_explain_it(softmax: Report) -> None:
     assert "worse" not in found.words
 
 
+def test_more_waves_of_smaller_tiles_are_a_cause_and_neither_better_nor_worse(
+    softmax: Report,
+) -> None:
+    """Each may be shorter; where what they take one after the other grew, they are why."""
+    occupancy = softmax.occupancy
+    assert occupancy is not None
+
+    def tiled(block: int, waves: float, us: float, latency: float) -> Report:
+        config = replace(softmax.config, constexprs={"BLOCK": block})
+        held = replace(occupancy, waves=waves)
+        return timed(replace(softmax, config=config, occupancy=held), us, latency=latency)
+
+    pair = compare(tiled(128, 7.5, 100.0, 90.0), tiled(64, 15.0, 150.0, 140.0))
+    assert pair.verdict.because == ["occupancy.waves"]
+    assert "occupancy.waves" not in judged(pair)
+    assert "latency 90.0 µs → 140 µs: waves 7.5 → 15" in verdict(pair).words
+
+
 def test_a_figure_that_does_not_feed_what_moved_is_no_cause(softmax: Report) -> None:
     """More CTAs do not explain that memory delivers less."""
     before = timed(resident(softmax, 1), 100.0, dram=95.0)
@@ -131,6 +149,7 @@ def test_a_side_that_cannot_launch_leads_and_nothing_else_counts(softmax: Report
         "232,448"
     )
     assert found.phrases[1].text == "took about 100 µs"
+    assert found.sign == "✗ "
     assert judged(pair) == {"occupancy.launchable": "worse"}
     assert "better" not in found.words
     back = compare(unlaunchable(softmax), before)

@@ -55,7 +55,9 @@ def verdict(pair: Comparison) -> Headline:
             phrases = list(_of_figures(pair))
     if pair.verdict.no_time:
         phrases.append(Run(pair.verdict.no_time, "unknown"))
-    return Headline(tuple(phrases), tones.get(pair.verdict.outcome, "neutral"))
+    tone = tones.get(pair.verdict.outcome, "neutral")
+    fatal = tone == "worse" and pair.verdict.by in ("launch", "errors")
+    return Headline(tuple(phrases), "bad" if fatal else tone)
 
 
 def in_short(pair: Comparison) -> str:
