@@ -53,7 +53,7 @@ FORMATS: dict[str, Format] = {
     "markdown": Format("md", (*_EVERYTHING, "suggestion")),
     "parquet": Format("parquet", (), streams=("scan",)),
     "sarif": Format("sarif", _WITHOUT_CODE),
-    "svg": Format("svg", ("sweep", "suggestion")),
+    "svg": Format("svg", ("reports", "sweep", "scan", "suggestion")),
     "text": Format("txt", (*_EVERYTHING, "suggestion")),
 }
 

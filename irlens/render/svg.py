@@ -30,7 +30,7 @@ def render(kind: Kind, subject: Any, options: Options) -> str:
     found = list(_charts(build_view(kind, subject, options)))
     if not found:
         raise NothingToDrawError(
-            "no chart to draw: an SVG shows estimated or measured times",
+            "no chart to draw: an SVG shows times, rooflines and the bytes of a launch",
             hint="give the launch with --arg and --grid and a product with --target, "
             "or choose another format",
         )
@@ -93,6 +93,8 @@ def _swatch(style: str, x: float, y: float) -> Iterator[Markup]:
 def _charts(section: nodes.Section) -> Iterator[nodes.Chart]:
     for child in section.children:
         match child:
+            case nodes.Section() if child.is_part:
+                pass  # one of several: their charts show them together
             case nodes.Section():
                 yield from _charts(child)
             case nodes.Bars() | nodes.HeatMap() | nodes.Plot():
