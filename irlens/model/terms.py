@@ -200,9 +200,8 @@ def _describe_groups(pipeline: Pipeline) -> list[str]:
     later, groups = pipeline.prefetch_iterations, pipeline.groups_per_iteration
     if later is None or groups is None:
         return []
-    when = f"{later} iterations later"
-    if later < 2:
-        when = f"in the {('same', 'next')[later]} iteration"
+    near = {0: "in the same iteration", 1: "in the next iteration"}
+    when = near.get(later, f"{later} iterations later")
     waiting = pipeline.outstanding_at_end if later == 1 else groups
     some = f"{waiting} of " if waiting is not None and waiting < groups else ""
     last = "last of " if later > 1 and groups > 1 else ""

@@ -153,3 +153,14 @@ def test_where_there_is_no_time_the_option_that_gives_it_is_named() -> None:
         "not ranked by time, which is unknown: the grid is unknown: --grid gives it"
     )
     assert marks("text", render("text", "reports", reports, Options())) == []
+
+
+def test_a_finding_that_all_share_is_said_once() -> None:
+    path = next(each for each in REPORTS if each.stem == "spill-h100")
+    reports = configurations(path)
+    assert reports[0].findings
+    page = render("text", "reports", reports, Options(width=120))
+    assert page.count(f"all {len(reports)}: {reports[0].findings[0].code}") == 1
+    alone = msgspec.structs.replace(reports[1], findings=[])
+    assert "all 5: IRL" not in render("text", "reports", [*reports[:1], alone, *reports[2:]])
+    assert "all 2: IRL" not in render("text", "reports", [reports[0], reports[0]])

@@ -117,7 +117,11 @@ def merged(reports: Sequence[Report], names: Sequence[str]) -> Findings | None:
         for name, report in zip(names, reports, strict=True)
         for finding in report.findings
     ]
-    items = merge(found)
+    everywhere = _listed(names) if len(set(names)) == len(names) > 1 else None
+    items = [
+        replace(item, where=f"all {count(len(names))}" if item.where == everywhere else item.where)
+        for item in merge(found)
+    ]
     return Findings(tuple(items), _counted(severities(items))) if items else None
 
 
