@@ -118,6 +118,7 @@ def _deciding(name: str, what: str) -> Callable[..., Any]:
     """Return a method that needs the number."""
 
     def decided(self: UnknownNumber, *others: object) -> Any:
+        __tracebackhide__ = True  # pytest shows the program's own line
         if name in ("__eq__", "__ne__") and not all(isinstance(each, Real) for each in others):
             return NotImplemented
         raise NoValueError(what, self.reason)

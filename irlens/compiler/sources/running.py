@@ -36,6 +36,12 @@ def defines_tests(tree: ast.Module) -> bool:
 def _is_program(tree: ast.Module) -> bool:
     """Whether a file is guarded as a program, or launches kernels or calls functions by itself."""
     defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    imported = {
+        each.asname or each.name
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom)
+        for each in node.names
+    }
     for node in tree.body:
         if isinstance(node, ast.If) and "__name__" in {
             each.id for each in ast.walk(node.test) if isinstance(each, ast.Name)
@@ -43,8 +49,11 @@ def _is_program(tree: ast.Module) -> bool:
             return True
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import):
             continue
+        # What it only assigns may be a constant that another module computes.
+        acts = isinstance(node, ast.For | ast.While | ast.With | ast.Expr)
+        names = defined | imported if acts else defined
         for each in ast.walk(node):
-            if isinstance(each, ast.Call) and _calls(each.func, defined):
+            if isinstance(each, ast.Call) and _calls(each.func, names):
                 return True
     return False
 

@@ -27,6 +27,8 @@ def main():
         ("out = scale[(1,)](1)\n", "irlens record mine.py"),
         ("def test_scale():\n    main()\n", "irlens record -m pytest mine.py"),
         ("class TestScale:\n    pass\n", "irlens record -m pytest mine.py"),
+        ("from ops import go\nfor _ in range(3):\n    go()\n", "irlens record mine.py"),
+        ("from ops import go\nGO = go(3)\n", None),
         ("SIZES = list(range(3))\n", None),
         ("@triton.jit\ndef other(x):\n    pass\n", None),
         ("def broken(", None),
