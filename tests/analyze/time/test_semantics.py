@@ -76,6 +76,24 @@ def value(values: State, name: str) -> int | None:
             {"R2": 3, "R3": 0x40490FDB},
             3,
         ),
+        # Rounding 5,000 / 512 down and up, and -1 / 512, as ptxas does it.
+        (
+            "I2F.U64 R1, R2; FMUL R1, R1, 0.001953125; F2I.FTZ.FLOOR.NTZ R0, R1",
+            {"R2": 5000, "R3": 0},
+            9,
+        ),
+        (
+            "I2F.U64 R1, R2; FMUL R1, R1, 0.001953125; F2I.FTZ.CEIL.NTZ R0, R1",
+            {"R2": 5000, "R3": 0},
+            10,
+        ),
+        ("I2F.S64 R0, R2", {"R2": 0xFFFFFFFF, "R3": 0xFFFFFFFF}, 0xBF800000),
+        (
+            "I2FP.F32.S32 R1, R2; FMUL R1, R1, 0.001953125; F2I.FTZ.FLOOR.NTZ R0, R1",
+            {"R2": 0xFFFFFFFF},
+            0xFFFFFFFF,
+        ),
+        ("F2I.TRUNC.NTZ R0, R1", {"R1": 0x7FC00000}, 0),
     ],
 )
 def test_an_instruction_computes(code: str, registers: dict[str, int], result: int) -> None:

@@ -21,6 +21,7 @@ from irlens.analyze.time.semantics.arithmetic import (
 from irlens.analyze.time.semantics.moves import (
     from_first_lane,
     move,
+    multiply_floats,
     packed_constant,
     permute,
     reciprocal,
@@ -95,6 +96,7 @@ _RULES: dict[str, Callable[[Form], Step | None]] = {
     "I2F": to_float,
     "I2FP": to_float,
     "F2I": to_integer,
+    "FMUL": multiply_floats,
     "MUFU": reciprocal,
     "HFMA2": packed_constant,
     "ELECT": hold,

@@ -1,6 +1,8 @@
 """Moves, conversions, and what a division by a multiplication is made of."""
 
 import struct
+from collections.abc import Callable
+from math import ceil, copysign, floor, inf, isnan, trunc
 
 from irlens.analyze.time.operands import (
     WORD,
@@ -8,8 +10,12 @@ from irlens.analyze.time.operands import (
     State,
     Step,
     read_word,
+    signed,
 )
 from irlens.analyze.time.semantics.results import compute, wide
+
+#: Rounding of F2I by its modifier; to the nearest even without one.
+_ROUNDED: dict[str, Callable[[float], int]] = {"TRUNC": trunc, "FLOOR": floor, "CEIL": ceil}
 
 
 def move(form: Form) -> Step | None:
@@ -62,21 +68,43 @@ def _float(value: int) -> float:
 
 
 def _bits(value: float) -> int:
-    return int(struct.unpack("<I", struct.pack("<f", value))[0])
+    try:
+        return int(struct.unpack("<I", struct.pack("<f", value))[0])
+    except OverflowError:
+        return int(struct.unpack("<I", struct.pack("<f", copysign(inf, value)))[0])
 
 
 def to_float(form: Form) -> Step | None:
-    """I2F: an integer as a float."""
-    if form.modifiers & {"F64", "S64", "U64", "F16", "U8", "S8", "U16", "S16"}:
+    """I2F: an integer of 32 or 64 bits as a float."""
+    if form.modifiers & {"F64", "F16", "U8", "S8", "U16", "S16"}:
         return None
+    if form.modifiers & {"S64", "U64"}:
+        bits = 64 if "S64" in form.modifiers else 65
+        read = form.pair(form.sources[0])
+        return compute(form, [read], lambda v: _bits(float(signed(v, bits))))
     return compute(form, form.values()[:1], lambda v: _bits(float(form.number(v))))
 
 
 def to_integer(form: Form) -> Step | None:
-    """F2I: a float as an integer."""
+    """F2I: a float as an integer, rounded as the instruction says and saturated."""
     if form.modifiers & {"F64", "S64", "U64", "F16"}:
         return None
-    return compute(form, form.values()[:1], lambda v: int(min(max(_float(v), 0.0), WORD)))
+    rounding = next((to for name, to in _ROUNDED.items() if name in form.modifiers), round)
+    low, high = (0, WORD) if "U32" in form.modifiers else (-(1 << 31), (1 << 31) - 1)
+
+    def convert(value: int) -> int:
+        number = _float(value)
+        return 0 if isnan(number) else rounding(min(max(number, low), high))
+
+    return compute(form, form.values()[:1], convert)
+
+
+def multiply_floats(form: Form) -> Step | None:
+    """FMUL: a product of floats, as a division by a power of two is one."""
+    signs = any(each.text.startswith(("-", "|")) and each.registers for each in form.sources)
+    if len(form.sources) != 2 or signs or form.modifiers - {"FTZ"}:
+        return None
+    return compute(form, form.values(), lambda a, b: _bits(_float(a) * _float(b)))
 
 
 def reciprocal(form: Form) -> Step | None:
