@@ -26,6 +26,11 @@ AMDGCN = (
     '.file 1 "/x" "a.py"\n.loc 1 1 1\n',
     "\ns_endpgm\n.Lfunc_end0:\n.size k, .Lfunc_end0-k\n.amdhsa_kernel k\n.end_amdhsa_kernel\n",
 )
+MLIR = (
+    'module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 32 : i32} {\n'
+    "  tt.func public @k(%arg0: !tt.ptr<f32>, %a: i32) {\n",
+    "\n    tt.return\n  }\n}\n",
+)
 COPY = "cp.async.cg.shared.global [%r1],[%r2],16;\ncp.async.commit_group;\n"
 WAIT = "cp.async.wait_group 1;\n"
 LOAD = "global_load_dwordx4 v[0:3], v[4:5], off\n"
@@ -83,6 +88,12 @@ def amd_loads_and_waits_in_one_loop(count: int) -> str:
     return f".L0:\n{LOAD * count}{''.join(waits)}s_cbranch_scc1 .L0\n"
 
 
+def products_of_one_loop(count: int) -> str:
+    types = "tensor<16x16xf16, #a> * tensor<16x16xf16, #b> -> tensor<16x16xf32, #c>"
+    products = (f"%d{n} = tt.dot %x, %y, %z : {types}\n" for n in range(count))
+    return f"scf.for %i = %a to %a step %a : i32 {{\n{''.join(products)}}}\n"
+
+
 @pytest.mark.parametrize(
     ("frame", "pattern"),
     [
@@ -93,6 +104,7 @@ def amd_loads_and_waits_in_one_loop(count: int) -> str:
         (PTX, groups_in_one_loop),
         (PTX, groups_and_waits_in_one_loop),
         (PTX, values_of_two_branches),
+        (MLIR, products_of_one_loop),
         (AMDGCN, amd_loops_in_a_row),
         (AMDGCN, amd_loads_and_waits_in_one_loop),
     ],

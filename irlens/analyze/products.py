@@ -7,7 +7,7 @@ the ttgir's operands say what is known.
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from functools import cached_property, partial
 
 import msgspec
 
@@ -92,6 +92,9 @@ class _Compiled:
         for operation, product in made:
             twin = _Twin(product, ttgir is not None and _is_blocked(ttgir, operation))
             self.twins[self._origin(operation.location)].append(twin)
+        self._blocked = {
+            place for place, twins in self.twins.items() if any(each.blocked for each in twins)
+        }
         self._instructions: defaultdict[_Place, set[MatrixInstruction]] = defaultdict(set)
         for place, instruction in _instructions(assembly):
             self._instructions[self._origin(place)].add(instruction)
@@ -108,10 +111,16 @@ class _Compiled:
         """
         if place in self._instructions:
             return self._instructions[place]
+        return self._of_one_type
+
+    @cached_property
+    def _of_one_type(self) -> set[MatrixInstruction]:
         kernel = set().union(*self._instructions.values())
-        return (
-            kernel if len({(each.left, each.right, each.rate) for each in kernel}) == 1 else set()
-        )
+        return kernel if len(_types(kernel)) == 1 else set()
+
+    def is_blocked(self, place: _Place) -> bool:
+        """Whether a product at a place has the layout of those without tensor cores."""
+        return place in self._blocked
 
     @property
     def has_instructions(self) -> bool:
@@ -168,7 +177,7 @@ def _record(
     as_converted = _pair(multiplied.left, multiplied.right)
     found = compiled.instructions(place)
     types = _types(found)
-    if any(each.blocked for each in twins) or (compiled.is_read and not compiled.has_instructions):
+    if compiled.is_blocked(place) or (compiled.is_read and not compiled.has_instructions):
         # Products without tensor cores are multiply-adds in the type of the ttgir's operands.
         rate = _slower(multiplied.left, multiplied.right)
         slowdown = _slowdown(product, rate, gpu, tensor=False)

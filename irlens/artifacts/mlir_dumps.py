@@ -109,7 +109,9 @@ def dumps(text: str) -> Iterator[Dump]:
     closed = [_closed(text, module.end()) for module in modules]
     behind = [0, *(end or module.end() for end, module in zip(closed, modules, strict=True))]
     starts = [_start(text, *each) for each in zip(behind, modules, strict=False)]
+    line, counted = 1, 0
     for index in range(len(modules)):
+        line, counted = line + text.count("\n", counted, starts[index]), starts[index]
         end = starts[index + 1] if index + 1 < len(starts) else len(text)
         # What passes print of single functions is no part of the module before.
         other = _HEADER.search(text, behind[index + 1], end)
@@ -121,7 +123,7 @@ def dumps(text: str) -> Iterator[Dump]:
             stage=stage,
             kernel=(kernel[1] or kernel[2]) if kernel else "",
             text=part,
-            line=text.count("\n", 0, starts[index]) + 1,
+            line=line,
             after=header["pass"].strip() if header else "",
             complete=closed[index] is not None,
         )
