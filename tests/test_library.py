@@ -151,3 +151,18 @@ def test_a_directory_in_the_home_folder_is_found(
 def test_importing_needs_no_record() -> None:
     script = "import irlens, sys; sys.exit(any(n.startswith('irlens.model') for n in sys.modules))"
     assert subprocess.run([sys.executable, "-c", script]).returncode == 0
+
+
+def test_a_script_needs_no_guard(tmp_path: Path) -> None:
+    script = (
+        "import irlens\nprint('once')\n"
+        "swept = irlens.sweep('vector_add', 'h100', num_warps=[2, 4], jobs=1)\n"
+        "print(len(swept.trials))\n"
+    )
+    file = tmp_path / "script.py"
+    file.write_text(script)
+    for arguments, text in (([str(file)], ""), (["-"], script)):
+        ran = subprocess.run(
+            [sys.executable, *arguments], input=text, capture_output=True, text=True
+        )
+        assert (ran.stdout, ran.returncode) == ("once\n2\n", 0), ran.stderr

@@ -19,6 +19,7 @@ from contextlib import suppress
 from multiprocessing.context import SpawnContext, SpawnProcess
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import ModuleType
 from typing import Any, Protocol
 
 import msgspec
@@ -287,9 +288,25 @@ class _Context(SpawnContext):
     def Process(  # type: ignore[override]  # noqa: N802  # the base has the class itself
         self, *args: Any, **kwargs: Any
     ) -> SpawnProcess:
-        process = SpawnProcess(*args, **kwargs)
+        process = _Process(*args, **kwargs)
         self.processes.append(process)
         return process
+
+
+class _Process(SpawnProcess):
+    """A process that does not run the program's main module again.
+
+    ``multiprocessing`` would: a script that calls the library at its top level called it again in
+    each worker. Workers need nothing of it, tasks are irlens's own functions and bytes.
+    """
+
+    def start(self) -> None:
+        main = sys.modules["__main__"]
+        sys.modules["__main__"] = ModuleType("__main__")
+        try:
+            super().start()
+        finally:
+            sys.modules["__main__"] = main
 
 
 def _exit_status(process: SpawnProcess) -> str:
