@@ -25,7 +25,7 @@ from irlens.render.view.nodes import (
     row,
 )
 from irlens.render.view.standings import Listed, bound_by, time_listed
-from irlens.render.view.sweep import stages_in_short
+from irlens.render.view.sweep import arguments, stages_in_short
 from irlens.render.view.time_charts import times_of_neighbours
 
 #: What may explain a time, by a figure's name in sweeps.
@@ -53,9 +53,10 @@ def suggestion_view(suggestion: Suggestion, subject: str | None = None) -> Secti
 
 def _nodes(suggestion: Suggestion) -> Iterator[Node]:
     current = suggestion.current
-    chosen = {"target": suggestion.target.full_name, **suggestion.settings, **current.args}
+    chosen = {"target": suggestion.target.full_name, **suggestion.settings}
     yield Settings(tuple(Setting(name, str(value)) for name, value in chosen.items()))
     yield Headline(tuple(_verdict(suggestion)), "warn" if suggestion.stopped in _CUT else "neutral")
+    yield from arguments(current.args)
     if current.figures is None:  # no suggestion is made of such
         return
     yield _table(suggestion)

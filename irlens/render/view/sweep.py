@@ -1,7 +1,7 @@
 """Sweeps as nodes: how many configurations fit, a table for each target, and what is not in it."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -81,10 +81,13 @@ def _next_steps(sweep: Sweep, subject: str | None) -> Iterator[NextSteps]:
 
 
 def _sweep(sweep: Sweep, rows: int | None) -> Iterator[Node]:
-    if shared := _common(sweep):
-        yield Settings(tuple(Setting(name, str(value)) for name, value in shared.items()))
+    shared = _common(sweep)
+    given = sweep.trials[0].args if sweep.trials else {}
+    if settings := {name: value for name, value in shared.items() if name not in given}:
+        yield Settings(tuple(Setting(name, str(value)) for name, value in settings.items()))
     counted = Run(sweep_verdict([*sweep.trials, *sweep.outranked]))
     yield Headline((*_fastest(sweep), counted, *map(Run, _left_out(sweep))))
+    yield from arguments({name: value for name, value in shared.items() if name in given})
     if sweep.device is not None:
         correlations = tuple(map(text, _correlations(sweep)))
         children = (Sentence(_measured(sweep)), Items(correlations))
@@ -92,6 +95,13 @@ def _sweep(sweep: Sweep, rows: int | None) -> Iterator[Node]:
             yield Section("Times", children, key="times", wide=True)
     for target in sweep.targets:
         yield _target(sweep, target, rows)
+
+
+def arguments(given: Mapping[str, ConstexprValue]) -> Iterator[Settings]:
+    """Yield the arguments of a launch, if any."""
+    if given:
+        listed = tuple(Setting(name, str(value), "dim") for name, value in given.items())
+        yield Settings(listed, title="arguments", folded=True)
 
 
 def _fastest(sweep: Sweep) -> list[Run]:
