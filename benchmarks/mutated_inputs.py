@@ -4,9 +4,9 @@
 
 Mutates the captures of ``samples/`` and of every FOLDER (a Triton cache, such as one from a GPU):
 flipped bits, cut and repeated parts, swollen numbers, swapped tokens, NULs, control characters,
-broken encodings, damaged JSON and ELF headers. Each mutated capture is read in its own process,
-through the library (reports, comparisons, annotated stages, every format) or the command line, and
-so are damaged reports and baselines.
+broken encodings, damaged JSON and ELF headers, stages of other captures. Each mutated capture is
+read in its own process, through the library (reports, comparisons, annotated stages, every format)
+or the command line, and so are damaged reports and baselines.
 Reported are tracebacks, more than 10 s of CPU time, more than 1 GB of memory, and errors that are
 not one line with hints. ``--keep`` saves the inputs that failed. The status is 1 if any did.
 """
@@ -32,6 +32,7 @@ SAMPLES = _ALL_SAMPLES / "captures"
 SECONDS = 10
 MEMORY = 1 << 30
 _SIZE = 4_000_000  # of a mutated file
+_SPLICED = 0.25  # of all inputs
 _TEXT = re.compile(rb"\w+|[^\w\s]|\s+")
 _NUMBER = re.compile(rb"\d+")
 _ODD = (
@@ -151,11 +152,27 @@ def find_captures(folders: list[Path]) -> list[Path]:
     return sorted(found, key=lambda path: (sum(p.stat().st_size for p in path.iterdir()), path))
 
 
-def mutate(source: Path, destination: Path, rng: random.Random) -> str:
+def splice(path: Path, captures: list[Path], rng: random.Random) -> str:
+    """Put the same stage of another capture in a file's place, or a part of it in its middle."""
+    suffix = path.suffix
+    donors = [each for one in captures for each in sorted(one.glob(f"*{suffix}"))]
+    donor = rng.choice(donors)
+    other, data = donor.read_bytes(), path.read_bytes()
+    if rng.random() < 0.5 and data and other:
+        at, begin = rng.randrange(len(data)), rng.randrange(len(other))
+        part = other[begin : begin + rng.choice((100, 2000, len(other)))]
+        other = data[:at] + part + data[at + rng.choice((0, len(part))) :]
+    path.write_bytes(other[:_SIZE])
+    return f"splice {path.name} with {donor.parent.name}"
+
+
+def mutate(source: Path, destination: Path, rng: random.Random, captures: list[Path]) -> str:
     """Copy a capture, damage one or two of its files, and return how."""
     shutil.copytree(source, destination)
     files = sorted(path for path in destination.iterdir() if path.is_file())
     done = []
+    if rng.random() < _SPLICED:
+        return splice(rng.choice(files), captures, rng)
     for path in rng.sample(files, rng.choice((1, 1, 1, 2))):
         data = path.read_bytes()
         for _ in range(rng.choice((1, 1, 2))):
@@ -201,7 +218,10 @@ def use_library(path: Path, original: Path, rng: random.Random) -> None:
             continue
         options = Options(listings=(listing,), details=frozenset(("pressure", "memory")))
         for name in rng.sample(format_names(), 1):
-            _check_output(render(name, "reports", [report], options), name)
+            try:
+                _check_output(render(name, "reports", [report], options), name)
+            except IrlensError as error:  # an SVG without anything to draw
+                _one_line(error.message, "IrlensError")
         for name in rng.sample(format_names("comparisons"), 1):
             _check_output(render(name, "comparisons", comparisons), name)
         try:
@@ -343,7 +363,7 @@ def run_one(number: int, seed: int, captures: list[Path], folder: Path) -> tuple
     source = captures[min(rng.randrange(len(captures)), rng.randrange(len(captures)))]
     place = folder / str(number)
     place.mkdir()
-    how = f"{source.name}: {mutate(source, place / 'capture', rng)}"
+    how = f"{source.name}: {mutate(source, place / 'capture', rng, captures)}"
     process = os.fork()
     if process:
         return process, place, how
