@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import get_args
 
 import msgspec
+from msgspec.structs import replace
 
 import irlens
 from irlens import gpus as arch
@@ -36,6 +37,7 @@ from irlens.model.code import CodeComparisons
 from irlens.model.comparison import Comparisons
 from irlens.model.config import ConstexprValue
 from irlens.model.ledger import Ledgers
+from irlens.model.ranking import with_standings
 from irlens.model.report import Report
 from irlens.model.scan import Scan
 from irlens.model.sweep import Sweep
@@ -175,7 +177,10 @@ def sweeps() -> dict[str, Sweep]:
     """Return the sweeps in this folder by name."""
     names = (*SWEEPS, *MEASURED)
     kept = {name: (SAMPLES / "sweeps" / f"{name}.json").read_bytes() for name in names}
-    return {name: msgspec.json.decode(content, type=Sweep) for name, content in kept.items()}
+    swept = {name: msgspec.json.decode(content, type=Sweep) for name, content in kept.items()}
+    return {
+        name: replace(sweep, trials=with_standings(sweep.trials)) for name, sweep in swept.items()
+    }
 
 
 def ledgers() -> dict[str, Ledgers]:

@@ -89,7 +89,9 @@ def derived(document: Json) -> Iterator[float]:
     """Yield the figures that formats compute, by rule."""
     for one in objects(document):
         yield from of_launch(one)
+        yield from of_roofline(one)
         yield from over_sizes(one)
+        yield from of_changed_time(one)
         match one:
             case {"classes": dict() as classes, "total": int() as total, "unknown": dict() as rest}:
                 yield from mix(classes, rest, total)
@@ -110,6 +112,7 @@ def derived(document: Json) -> Iterator[float]:
             case {"targets": list() as targets, "trials": list() as trials}:
                 for target in targets:
                     yield from groups([each for each in trials if each["target"] == target])
+                yield from of_trials(trials)
         for listed in one.values():
             if isinstance(listed, list):
                 yield from groups(listed)
@@ -135,6 +138,58 @@ def of_launch(one: dict[str, Json]) -> Iterator[float]:
             for value in one.values():
                 if isinstance(value, float):
                     yield from three_digits(value)
+
+
+def of_roofline(one: dict[str, Json]) -> Iterator[float]:
+    """Yield the roof and the rate below it: bytes and operations by their least and their time."""
+    match one:
+        case {
+            "traffic": {
+                "flops": dict() as flops,
+                "distinct_read_bytes": int() as read,
+                "distinct_written_bytes": int() as written,
+            },
+            "roofline": {"memory_us": float() as memory, "compute_us": float() as compute},
+            "time": {"estimate_us": float() as estimate},
+        } if memory and estimate:
+            least = max(memory, compute)
+            yield round(100 * least / estimate, 1)
+            yield from three_digits((read + written) / memory)
+            for number in (*flops.values(), sum(flops.values())):
+                yield from three_digits(number / estimate)
+                yield from three_digits(number / compute if compute else 0)
+                yield number / compute / 1e6 if compute else 0  # TFLOP/s
+
+
+def of_changed_time(one: dict[str, Json]) -> Iterator[float]:
+    """Yield the parts of a time before and after, and how much less or more the whole is."""
+    match one:
+        case {"ratio": float() as ratio, "parts": list() as parts, "moved_by": _}:
+            yield round(100 * (ratio - 1))
+            for part in parts:
+                for side in ("before", "after"):
+                    yield from three_digits(part[side] or 0)
+        case {"estimate_us": float() as estimate, "bound": _}:
+            yield from three_digits(estimate)
+
+
+def of_trials(trials: Sequence[Json]) -> Iterator[float]:
+    """Yield times in any unit, and how much longer than the fastest of its problem each takes."""
+    for trial in trials:
+        standing = trial["standing"]
+        figures = trial["figures"] or {}
+        for time in (figures.get("time"), trial["timing"] and 1e3 * trial["timing"]["median_ms"]):
+            yield from three_digits(time or 0)
+        rate = trial["rate"] or {}
+        yield from three_digits(rate.get("tflop_per_s") or 0)
+        yield round(100 * (rate.get("roofline_share") or 0), 1)
+        memory, compute = figures.get("memory_us"), figures.get("compute_us")
+        if memory and compute:  # the ceilings of the roofline
+            moved = figures["distinct_read_bytes"] + figures["distinct_written_bytes"]
+            yield from (moved / memory / 1e6, figures["flops"] / compute / 1e6)
+        if standing and standing["over_fastest"]:
+            yield round(100 * (standing["over_fastest"] - 1))
+            yield from three_digits(standing["over_fastest"])
 
 
 def over_sizes(one: dict[str, Json]) -> Iterator[float]:
@@ -212,6 +267,16 @@ def groups(listed: Sequence[Json]) -> Iterator[float]:
     yield from states.values()
 
 
+def without_drawings(lines: Sequence[str]) -> Iterator[str]:
+    """Yield the lines of a text but for charts of dots, and what stands below their axes."""
+    drawing = False
+    for line in lines:
+        dots = any("\u2801" <= each <= "\u28ff" for each in line[2:])
+        drawing = (drawing and bool(line.strip())) or (dots and "  ⠤ " not in line)
+        if not drawing:
+            yield line
+
+
 def agrees(shown: str, known: Sequence[float]) -> bool:
     """Whether a number is one of the known, or its percentage, rounded as it is written."""
     text = shown.replace(",", "").replace("−", "-").lstrip("+")
@@ -244,7 +309,9 @@ def test_every_number_shown_is_in_the_json(path: Path) -> None:
             case "html":
                 text = " ".join(Shown(text).text)
             case "md":
-                text = html.unescape(text)
+                text = "\n".join(without_drawings(html.unescape(text).splitlines()))
+            case "txt" | "all.txt":
+                text = "\n".join(without_drawings(text.splitlines()))
             case "csv":
                 text = "\n".join(field for row in csv.reader(io.StringIO(text)) for field in row)
         if path.parent.name == "code":
