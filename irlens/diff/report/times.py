@@ -89,8 +89,10 @@ def _moved_by(before: TimeEstimate, after: TimeEstimate, exponent: float) -> Bou
     sign = 1 if after.estimate_us > before.estimate_us else -1
     if not before.parts or not after.parts:
         return after.bound if sign > 0 else before.bound
+    # Shares of the largest, as powers of a number of microseconds may be beyond any float.
+    whole = max(*before.parts.values(), *after.parts.values(), 0.0) or 1.0
     moved = {
-        name: sign * (part**exponent - before.parts[name] ** exponent)
+        name: sign * ((part / whole) ** exponent - (before.parts[name] / whole) ** exponent)
         for name, part in after.parts.items()
         if name in before.parts
     }
