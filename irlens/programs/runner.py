@@ -8,6 +8,7 @@ import re
 import runpy
 import sys
 import traceback
+import warnings
 from contextlib import suppress
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
@@ -51,6 +52,8 @@ def main() -> None:
     follow_child_processes(message, folder)
     deviations, tally = Deviations(), Tally()
     instrument(job, deviations, tally)
+    # Each program would announce another default of Triton 3.10.
+    warnings.filterwarnings("ignore", message="TRITON_DEFAULT_FP_FUSION is unset")
     ReportAtExit(deviations, tally, folder)  # for forks; this process's own report is written below
     stopped = None
     try:

@@ -128,3 +128,18 @@ def test_configurations_are_a_number(folder: Path) -> None:
     code, _, err = run(folder, "record", "--configs", "0", "program.py")
     assert code == 2
     assert "'0' is not first, all, or a number of configurations" in err
+
+
+def test_a_target_after_the_program_is_the_programs_and_said(folder: Path) -> None:
+    (folder / "args.py").write_text("import sys; print(sys.argv[1:])")
+    _, out, err = run(folder, "record", "-t", "a100", "args.py", "-t", "h100,b200")
+    assert out == "['-t', 'h100,b200']\n"
+    assert "-t h100,b200 goes to args.py; irlens's own options come before args.py\n" in err
+    _, _, err = run(folder, "record", "-t", "a100", "args.py", "-t", "12")
+    assert "goes to" not in err
+
+
+def test_tritons_announcement_does_not_leak(folder: Path) -> None:
+    _, _, err = run(folder, "record", "-t", "a100", "program.py", "32")
+    assert "captured 1 variant" in err
+    assert "FP_FUSION" not in err

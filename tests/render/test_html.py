@@ -168,7 +168,9 @@ def without_lines(page: Page) -> list[tuple[str, tuple[str, ...]]]:
 def test_hostile_text_makes_no_elements(
     hostile: str, pages_named: Callable[[str], Sequence[str]]
 ) -> None:
-    for text, other in zip(pages_named(hostile), pages_named(BENIGN), strict=True):
+    # As long: what is too long to head a column goes by a letter.
+    alike = BENIGN.ljust(len(hostile), "e")
+    for text, other in zip(pages_named(hostile), pages_named(alike), strict=True):
         page, benign = Page(text), Page(other)
         assert without_lines(page) == without_lines(benign)
         shown = "".join(page.text)

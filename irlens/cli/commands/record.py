@@ -5,7 +5,9 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -109,6 +111,8 @@ def command(
     directory = destination or Path(f"irlens-{_short_name(program)}")
     _check_destination(directory, force=force)
     gpus, is_fake = _gpus(target)
+    if (misplaced := _misplaced_target(arguments)) is not None:
+        output.note(f"{misplaced} goes to {program}; irlens's own options come before {program}")
     request = Program(name=program, is_module=is_module, arguments=arguments)
     options = Options(assumed=assumed, configurations=configurations)
     toolchain = triton or python
@@ -184,6 +188,19 @@ def _gpus(names: tuple[str, ...]) -> "tuple[list[Gpu], bool]":
         return [gpus.find(name) for name in names], True
     device = find_device()
     return [Session(output.note).default_gpu(device)], device is None
+
+
+def _misplaced_target(arguments: Sequence[str]) -> str | None:
+    """Return "-t h100" if it stands after the program, which gets it then."""
+    from irlens import gpus
+
+    for option, names in pairwise(arguments):
+        if option in ("-t", "--target"):
+            with suppress(IrlensError):
+                for name in names.split(","):
+                    gpus.find(name)
+                return f"{option} {names}"
+    return None
 
 
 def _summarize(

@@ -38,6 +38,7 @@ from irlens.render.view.comparison_verdict import summary, verdict
 from irlens.render.view.drawings import place_of
 from irlens.render.view.findings import delta_items
 from irlens.render.view.launch_time import predicted_time
+from irlens.render.view.letters import lettered
 from irlens.render.view.nodes import (
     Cells,
     CodeDiff,
@@ -81,8 +82,11 @@ def comparisons_view(comparisons: Comparisons, options: Options) -> Section:
     against_first = comparisons.against_first and bool(pairs)
     children: list[Node] = [change_view(each, options) for each in comparisons.programs]
     children.append(summary(comparisons))
-    if pairs:
-        children += sides_tables(pairs) if against_first else [_overview(pairs)]
+    if against_first:
+        pairs, letters = lettered(pairs)
+        children += [*letters, *sides_tables(pairs)]
+    elif pairs:
+        children.append(_overview(pairs))
     children += [
         Items(tuple(text(describe(side)) for side in missing), label=what)
         for what, missing in alone
@@ -109,12 +113,14 @@ def comparisons_view(comparisons: Comparisons, options: Options) -> Section:
 
 def pair_view(pair: Comparison, options: Options) -> Section:
     """Return one comparison: of the changes only the decisive ones are unfolded."""
-    between = text(Run(sides(pair), "strong"))
-    return Section(title(pair), tuple(_pair(pair, options)), key="comparison", aside=between)
+    (named,), letters = lettered([pair])
+    between = text(Run(sides(named), "strong"))
+    children = (verdict(pair), *letters, *_pair(named, options))
+    return Section(title(pair), children, key="comparison", aside=between)
 
 
 def _pair(pair: Comparison, options: Options) -> Iterator[Node]:
-    yield verdict(pair)
+    """Yield what follows the verdict."""
     if pair.different:
         yield changes_table(pair)
         if alone := one_sided(pair):
