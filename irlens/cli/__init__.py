@@ -21,6 +21,10 @@ _STDOUT_ERRORS = (errno.EPIPE, errno.ENOSPC, errno.EIO)
 COLLECTIONS = (50_000, 20, 20)
 
 
+#: Whether irlens is the program of this process, which may then fork.
+owns_process = False
+
+
 class Exit(IntEnum):
     """Exit codes of the process."""
 
@@ -32,6 +36,8 @@ class Exit(IntEnum):
 
 def main() -> None:
     """Run ``irlens`` with the process's arguments and exit with its code."""
+    global owns_process  # there is one
+    owns_process = True
     gc.set_threshold(*COLLECTIONS)
     atexit.register(_skip_last_collection)
     if sys.stdin is None:

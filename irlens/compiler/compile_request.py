@@ -2,7 +2,7 @@
 
 import importlib.util
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -43,8 +43,14 @@ if TYPE_CHECKING:  # answering from the store does without it
     from irlens.compiler.kernel_session import KernelSession
 
 
-def capture(request: Request) -> list[Capture]:
+def capture(
+    request: Request, entries: Callable[[Request], list[Path]] | None = None
+) -> list[Capture]:
     """Return the captures of a request, from the store if it has them, otherwise compiled.
+
+    Args:
+        request: The request.
+        entries: Does what ``capture_entries`` does, which is the default.
 
     Returns:
         One capture per variant: several if the kernel is autotuned and the request does not fix
@@ -55,7 +61,7 @@ def capture(request: Request) -> list[Capture]:
         CaptureError: The kernel cannot be loaded, compiled or launched.
     """
     captures, contents = [], contents_in(request)
-    for entry in capture_entries(request):
+    for entry in (entries or capture_entries)(request):
         for loaded in load(entry):
             if isinstance(loaded, Broken):
                 raise CaptureError(

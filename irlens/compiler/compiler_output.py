@@ -8,32 +8,23 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 
-from irlens.artifacts import module_processes
 from irlens.model.errors import TROUBLE
 
-#: Waits for a line on stdin. If the process dies instead, it says why, from the log: LLVM ends the
-#: process on some errors, and its last message would be lost in the log. Without a heading, the
-#: process's parent says why, from the end of the log.
-_WATCHDOG = """
-read -r finished && exit
-[ -n "$1" ] || exec tail -n 60 "$0" >&2
-heading=$1
-shift
-exec "$@" "$heading" "$0"
-"""
+#: Waits for a line on stdin. If the process dies instead, it prints the end of the log: LLVM ends
+#: the process on some errors, and its last message would be lost. The process's parent says why.
+_WATCHDOG = 'read -r finished || exec tail -n 60 "$0" >&2'
 
-_crash_heading = ""
+_crash_descriptor: int | None = None
 
 
-def set_crash_heading(heading: str) -> None:
-    """Set the text to print before the reason why the compiler ended this process.
+def report_crashes_to(descriptor: int) -> None:
+    """Set where the end of the compiler's output goes if that ends this process.
 
     Args:
-        heading: What the reason follows. The default is none, for processes whose parent reports
-            the crash.
+        descriptor: An open file descriptor. The default is stderr.
     """
-    global _crash_heading  # there is one process
-    _crash_heading = heading
+    global _crash_descriptor  # there is one process
+    _crash_descriptor = descriptor
 
 
 @contextmanager
@@ -53,13 +44,8 @@ def redirect_output(log: Path) -> Iterator[Callable[[], str]]:
     """
     libc = ctypes.CDLL(None)
     stdout, stderr = os.dup(1), os.dup(2)
-    report = module_processes.command("irlens.compiler.crashes")
-    command = ["/bin/sh", "-c", _WATCHDOG, str(log), _crash_heading, *report]
-    watchdog = subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        env=module_processes.environment() if _crash_heading else None,
-    )
+    command = ["/bin/sh", "-c", _WATCHDOG, str(log)]
+    watchdog = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=_crash_descriptor)
     target = os.open(log, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND, 0o600)
     stream = open(target, "w", closefd=False, errors="replace")  # noqa: SIM115  # closed below
 

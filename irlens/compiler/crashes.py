@@ -1,12 +1,10 @@
-"""What a compiler's last output says: the pass that failed, the cause, and what to try.
-
-Also a program: the process that outlives a crashed compiler runs it on the compiler's output.
-"""
+"""What a compiler's last output says: the pass that failed, the cause, and what to try."""
 
 import re
-import sys
+import signal
 from collections.abc import Iterator
-from pathlib import Path
+
+from irlens.model.errors import CaptureError
 
 #: MLIR's note about a pass that failed, the innermost pass last; LLVM's about one that crashed.
 _PASS = re.compile(
@@ -79,6 +77,20 @@ def crash(printed: str) -> tuple[str, str]:
     return text, advice(name or (file[1] if file else "") or cause)
 
 
+def died(kernel: str, code: int, printed: str) -> CaptureError:
+    """Return the error of a compiler whose process ended by itself.
+
+    Args:
+        kernel: The kernel that it compiled.
+        code: The process's exit code; negative is a signal.
+        printed: The end of its output; may be empty.
+    """
+    how = f"was stopped by {signal.Signals(-code).name}" if code < 0 else f"exited with {code}"
+    text, hint = crash(printed)
+    joint = " " if text.startswith("in ") else ": "
+    return CaptureError(f"the compiler of {kernel} {how}{joint}{text}", hint=hint)
+
+
 def is_of_compiler(printed: str) -> bool:
     """Whether a compiler says itself why it crashed."""
     return failed_pass(printed) is not None or any(each.search(printed) for each in _CAUSES)
@@ -90,18 +102,3 @@ def _causes(printed: str) -> Iterator[str]:
             yield match["text"].strip()
     lines = [line.strip() for line in printed.splitlines() if line.strip()]
     yield from (line for line in reversed(lines) if not _NOISE.match(line))
-
-
-def main() -> None:
-    """Print what the log named by the last argument says, below the heading before it."""
-    heading, log = sys.argv[-2:]
-    try:
-        printed = Path(log).read_text("utf-8", "replace")
-    except OSError:
-        printed = ""
-    text, hint = crash(printed)
-    sys.stderr.write(f"{heading}{text}\n  {hint}\n")
-
-
-if __name__ == "__main__":
-    main()

@@ -4,6 +4,7 @@ Library code raises them; only ``irlens.cli`` turns them into text on stderr and
 """
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from irlens.model.text import clipped
 
@@ -34,9 +35,21 @@ class IrlensError(Exception):
         self.hint = None if hint is None else _clipped_lines(hint)
         super().__init__(self.message)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Restore the attributes from a pickle, whatever the arguments of a subclass are."""
+        return _restored, (type(self), self.args, self.__dict__)
+
     def joined(self, separator: str) -> str:
         """Return the message and the hint, if any, joined by a separator."""
         return separator.join(filter(None, (self.message, self.hint)))
+
+
+def _restored(
+    kind: type[IrlensError], args: tuple[object, ...], attributes: dict[str, object]
+) -> IrlensError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(attributes)
+    return error
 
 
 def _clipped_lines(text: str) -> str:

@@ -33,13 +33,7 @@ class Ended(msgspec.Struct, frozen=True):
 
     def died(self, kernel: str) -> CaptureError:
         """Return the error of a child that gave no answer: LLVM may exit by itself."""
-        ending = (
-            f"was stopped by {signal.Signals(-self.code).name}"
-            if self.code < 0
-            else f"exited with {self.code}"
-        )
-        reason, hint = crashes.crash(self.errors.decode("utf-8", "replace"))
-        return CaptureError(f"the compiler of {kernel} {ending} {reason}", hint=hint)
+        return crashes.died(kernel, self.code, self.errors.decode("utf-8", "replace"))
 
 
 class Child:

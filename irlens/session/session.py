@@ -48,15 +48,20 @@ class Session:
     Args:
         notify: Receives messages about skipped captures and slow steps.
         compile: Compiles a request that the store does not answer; in this process if not given.
+        forks: Whether to compile in a fork of this process instead, which then survives a crash
+            of the compiler.
     """
 
     def __init__(
         self,
         notify: Notify = ignore,
         compile: "Callable[[Request], Sequence[Capture]] | None" = None,  # noqa: A002
+        *,
+        forks: bool = False,
     ) -> None:
         self._notify = notify
         self._compile = compile
+        self._forks = forks
         self._default_announced = False
         self._noted: set[str] = set()
 
@@ -164,12 +169,10 @@ class Session:
         Raises:
             IrlensError: The kernel does not compile.
         """
-        from irlens.compiler.compiler_output import set_crash_heading
         from irlens.compiler.sources.description import find_kernels
         from irlens.compiler.sources.lookup import find_file
         from irlens.compiler.sources.running import how_to_run
 
-        set_crash_heading("irlens: error: the compiler crashed ")
         recompiled = is_compiled(kernel)
         functions = [] if recompiled else [each.function for each in find_kernels(kernel)]
         requests = list(self.requests(kernel, configurations))
@@ -219,6 +222,8 @@ class Session:
 
         if is_stored(request):
             return self._note_loading(capture(request))
+        from irlens.compiler import forked
+
         self.ensure_store()
         install = needs_install(request.triton)
         if install:
@@ -226,7 +231,7 @@ class Session:
         message = f"compiling {request.kernel} for {request.target.name} ..."
         self._notify(message, transient=not install)  # an installation takes minutes
         with self._noting_warnings():
-            captures = (self._compile or capture)(request)
+            captures = (self._compile or (forked.capture if self._forks else capture))(request)
         return self._note_loading(captures)
 
     @contextmanager

@@ -1,12 +1,8 @@
 """What the last output of a compiler says."""
 
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
-from irlens.compiler.crashes import advice, crash, failed_pass, remarks
+from irlens.compiler.crashes import advice, crash, died, failed_pass, remarks
 
 #: As MLIR prints it about Triton's passes (3.6 to 3.9).
 FAILED = """k.py:4:1: error: 'ttng.async_tma_copy_global_to_local' op descriptor block differs
@@ -60,12 +56,16 @@ def test_what_to_try_follows_from_the_pass() -> None:
     assert "--triton" in advice("SomethingElse")
 
 
-def test_the_program_prints_a_line_and_what_to_try(tmp_path: Path) -> None:
-    log = tmp_path / "output.txt"
-    log.write_text(ASSERTION)
-    command = [sys.executable, "-m", "irlens.compiler.crashes", "irlens: error: ", str(log)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stderr.splitlines() == [
-        "irlens: error: in WGMMAPipeline.cpp: dots.size() == 1",
-        "  try another num_stages; 1 pipelines nothing",
-    ]
+@pytest.mark.parametrize(
+    ("code", "printed", "text"),
+    [
+        (-6, ASSERTION, "was stopped by SIGABRT in WGMMAPipeline.cpp: dots.size() == 1"),
+        (-9, "", "was stopped by SIGKILL: it said nothing"),
+        (2, "error: couldn't allocate\n", "exited with 2: couldn't allocate"),
+    ],
+)
+def test_the_error_of_a_compiler_that_ended(code: int, printed: str, text: str) -> None:
+    error = died("k", code, printed)
+    assert error.message == f"the compiler of k {text}"
+    assert error.hint is not None
+    assert error.hint.startswith("try ")

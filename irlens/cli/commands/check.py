@@ -63,13 +63,13 @@ def command(
     **options: Unpack[ReportOptions],
 ) -> Exit:
     """Check the kernels of the command line or the project."""
+    from irlens.cli import sessions
     from irlens.session.baselines import CheckRequest, run_check
-    from irlens.session.session import Session
 
     request = CheckRequest(
         kernels=kernels, configurations=selected(options), file=file, update=update, strict=strict
     )
-    checked = run_check(request, Session(output.note))
+    checked = run_check(request, sessions.session())
     if update:
         _replace(checked.path, checked.baseline)
     write(checked.check, "check", options)

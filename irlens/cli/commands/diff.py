@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from irlens.cli import Exit, output
+from irlens.cli import Exit
 from irlens.cli.options import (
     as_typed,
     complete_kernels,
@@ -150,10 +150,10 @@ def _sides(
     configurations: "Configurations",
 ) -> "Sides":
     """Return what the arguments name."""
-    from irlens.session.session import Session
+    from irlens.cli import sessions
     from irlens.session.sides import Sides, SinceLastSave, between_revisions
 
-    session = Session(output.note)
+    session = sessions.session()
     given = (after is not None, revisions is not None, last_save)
     if sum(given) > 1:
         raise click.UsageError("AFTER, --git and --last-save each name the other side: give one")

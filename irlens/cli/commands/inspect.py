@@ -26,13 +26,13 @@ from irlens.cli.writing import (
 )
 from irlens.render import DETAILS, Detail
 
-if TYPE_CHECKING:  # running the command loads them
+if TYPE_CHECKING:
     from irlens.cli.watch import Show
     from irlens.model.capture import Capture
     from irlens.model.code import CodeComparisons
     from irlens.model.listing import Listing
     from irlens.model.report import Report
-    from irlens.session.session import Session
+    from irlens.session.session import Session  # running the command loads them
     from irlens.session.subject import Configurations
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -138,9 +138,9 @@ def command(
         _refuse_report_options(stage, place, ("all",) if everything else details, options)
     if watch:
         options["pager"] = False  # a pager waits for a key, not for a save
-    from irlens.session.session import Session
+    from irlens.cli import sessions
 
-    session, configurations = Session(output.note), selected(options)
+    session, configurations = sessions.session(), selected(options)
     shown = frozenset(DETAILS if everything else details)
     if sass is None and "pressure" in shown:
         sass = True
@@ -174,11 +174,10 @@ def _show_other(
         return _interpret(kernel, options, wants_code=others)
     if others or interpret:
         raise click.UsageError("--program shows one program alone: remove the other options")
-    from irlens.cli import one_program
-    from irlens.session.session import Session
+    from irlens.cli import one_program, sessions
 
     place = one_program.parse_program(program)
-    session = Session(output.note)
+    session = sessions.session()
     inspected = session.inspect(kernel, session.select(kernel, selected(options)))
     return one_program.show(inspected, place, options)
 

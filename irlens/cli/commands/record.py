@@ -181,13 +181,13 @@ def _next_steps(directory: Path) -> str:
 def _gpus(names: tuple[str, ...]) -> "tuple[list[Gpu], bool]":
     """Return the GPUs to compile for, and whether to fake them: all but the one present."""
     from irlens import gpus
+    from irlens.cli import sessions
     from irlens.compiler import find_device
-    from irlens.session.session import Session
 
     if names:
         return [gpus.find(name) for name in names], True
     device = find_device()
-    return [Session(output.note).default_gpu(device)], device is None
+    return [sessions.session().default_gpu(device)], device is None
 
 
 def _misplaced_target(arguments: Sequence[str]) -> str | None:

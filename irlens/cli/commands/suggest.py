@@ -83,10 +83,10 @@ def command(
 ) -> Exit:
     """Suggest a configuration of one kernel."""
     configurations = selected_configs(options)
-    from irlens.session.session import Session
+    from irlens.cli import sessions
     from irlens.session.suggest import suggest_near
 
-    session = Session(output.note)
+    session = sessions.session()
     requests = list(session.requests(kernel, configurations))
     with output.progress("compiling") as show:
         suggestion = suggest_near(

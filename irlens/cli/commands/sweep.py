@@ -185,14 +185,14 @@ def command(
         raise click.UsageError(
             "--prune-list - and the report would both go to stdout: give one of them a file"
         )
+    from irlens.cli import sessions
     from irlens.session.grids import compile_sweep, requests_of
-    from irlens.session.session import Session
     from irlens.sweeps.measuring import require_device
     from irlens.sweeps.run import build_sweep
     from irlens.sweeps.selection import Selection
     from irlens.sweeps.selection import prune_list as fitting
 
-    session = Session(output.note)
+    session = sessions.session()
     selection = Selection(where=where, filters=filters, sort=sort, rank=rank, top=top)
     requests = requests_of(session, kernel, configurations)
     device = require_device(requests) if measure else None

@@ -7,7 +7,7 @@ from typing import Unpack
 
 import click
 
-from irlens.cli import Exit, output
+from irlens.cli import Exit
 from irlens.cli.options import KernelOptions, complete_kernels, kernel_options, selected
 from irlens.model.errors import IrlensError
 
@@ -71,10 +71,10 @@ def command(
     if not serve:
         _check_terminal()
     gc.disable()  # until the first frame: collections took a tenth of the start-up time
+    from irlens.cli import sessions
     from irlens.session.interactive import open_session
-    from irlens.session.session import Session
 
-    session = open_session(kernel, selected(options), Session(output.note))
+    session = open_session(kernel, selected(options), sessions.session())
     entry = session.single() if kernel is not None else None
     from irlens.tui.services import keymap, preferences
 

@@ -1,0 +1,188 @@
+"""Compile in a forked child, so that a crash of the compiler ends nothing else.
+
+LLVM and MLIR end their process on an assertion, and a deep recursion or too little memory ends it
+with a signal. The child is forked once, before Triton is loaded, which takes a millisecond, and
+answers one request after the other: it loads Triton once. What it compiled lies in the store.
+"""
+
+import ctypes
+import os
+import pickle
+import signal
+import sys
+import threading
+import time
+import traceback
+import warnings
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO, NoReturn, TypeAlias
+
+import msgspec
+
+from irlens.compiler import compile_request, crashes
+from irlens.compiler.compiler_output import report_crashes_to
+from irlens.compiler.request import Request
+from irlens.model.capture import Capture
+from irlens.model.errors import CaptureError
+
+#: A warning of the child: its text, file and line.
+_Warning: TypeAlias = tuple[str, str, int]
+_PR_SET_PDEATHSIG = 1
+#: Seconds for an interrupted child to remove its workspace.
+_GRACE = 1.0
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    entries: list[Path]
+    warned: list[_Warning]
+    error: BaseException | None = None
+
+
+def capture(request: Request) -> Sequence[Capture]:
+    """Return the captures of a request like ``compiler.capture``, and survive the compiler.
+
+    A launch is made in this process, which may hold the GPU already; so is a compilation where
+    other threads run, whose locks a fork would copy.
+
+    Raises:
+        IrlensError: The kernel does not compile, or the compiler crashed.
+    """
+    if request.run or not hasattr(os, "fork") or threading.active_count() > 1:
+        return compile_request.capture(request)
+    return compile_request.capture(request, _entries)
+
+
+def end() -> None:
+    """End the child of this process, if there is one."""
+    child = _children.pop(os.getpid(), None)
+    if child is not None:
+        child.end()
+
+
+def _entries(request: Request) -> list[Path]:
+    child = _children.get(os.getpid()) or _start()
+    try:
+        answer = child.ask(request)
+    except (EOFError, BrokenPipeError, pickle.UnpicklingError):
+        raise child.died(request.kernel) from None
+    except BaseException:
+        end()
+        raise
+    for text, file, line in answer.warned:
+        warnings.warn_explicit(text, UserWarning, file, line)
+    if answer.error is not None:
+        raise answer.error
+    return answer.entries
+
+
+class _Child:
+    """A process that answers requests.
+
+    Args:
+        pid: Its id.
+        requests: What it reads.
+        answers: What it writes.
+        crash: Receives the end of the compiler's output if that ends the process.
+    """
+
+    def __init__(self, pid: int, requests: BinaryIO, answers: BinaryIO, crash: BinaryIO) -> None:
+        self._pid, self._requests, self._answers, self._crash = pid, requests, answers, crash
+
+    def ask(self, request: Request) -> _Answer:
+        """Return the answer to a request."""
+        pickle.dump(request, self._requests)
+        self._requests.flush()
+        answer: _Answer = pickle.load(self._answers)  # of this program's own fork
+        return answer
+
+    def died(self, kernel: str) -> CaptureError:
+        """Return the error of a child that ended without an answer."""
+        del _children[os.getpid()]
+        code = os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
+        printed = self._crash.read().decode("utf-8", "replace")
+        self._close()
+        return crashes.died(kernel, code, printed)
+
+    def end(self) -> None:
+        """End the child: it is idle, or was interrupted too, if a terminal was."""
+        self._close()
+        until = time.monotonic() + _GRACE
+        with suppress(ChildProcessError):
+            while os.waitpid(self._pid, os.WNOHANG) == (0, 0):
+                if time.monotonic() > until:
+                    os.kill(self._pid, signal.SIGKILL)
+                time.sleep(0.01)
+
+    def _close(self) -> None:
+        for stream in (self._requests, self._answers, self._crash):
+            with suppress(BrokenPipeError):
+                stream.close()
+
+
+#: The child of a process, by the process's id: a fork has none.
+_children: dict[int, _Child] = {}
+
+
+def _start() -> _Child:
+    """Fork the child of this process, which ends with it."""
+    pipes = [os.pipe() for _ in range(3)]
+    (request_end, requests), (answers, answer_end), (crash, crash_end) = pipes
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()  # or the child may write it again
+    parent = os.getpid()
+    pid = os.fork()
+    if pid == 0:
+        for ours in (requests, answers, crash):
+            os.close(ours)
+        report_crashes_to(crash_end)
+        _serve(parent, os.fdopen(request_end, "rb"), os.fdopen(answer_end, "wb"))
+    for theirs in (request_end, answer_end, crash_end):
+        os.close(theirs)
+    ends = (os.fdopen(requests, "wb"), os.fdopen(answers, "rb"), os.fdopen(crash, "rb"))
+    child = _children[parent] = _Child(pid, *ends)
+    return child
+
+
+def _serve(parent: int, requests: BinaryIO, answers: BinaryIO) -> NoReturn:
+    """Answer requests until the parent closes the pipe."""
+    code = 0
+    try:
+        if sys.platform == "linux":
+            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        while os.getppid() == parent:
+            request = pickle.load(requests)  # of this program's own fork
+            answers.write(_pickled(_answer(request)))
+            answers.flush()
+    except EOFError:
+        pass
+    except BaseException:  # an interruption, which the parent reports
+        code = 1
+    finally:
+        os._exit(code)  # no clean-up of the parent's, and none of LLVM's, which takes a while
+
+
+def _answer(request: Request) -> _Answer:
+    entries, error = [], None
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            entries = compile_request.capture_entries(request)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as raised:  # as it would end the parent
+            raised.add_note(traceback.format_exc())
+            error = raised
+    warned = [(str(each.message), each.filename, each.lineno) for each in caught]
+    return _Answer(entries, warned, error)
+
+
+def _pickled(answer: _Answer) -> bytes:
+    try:
+        data = pickle.dumps(answer)
+        pickle.loads(data)  # some exceptions cannot be restored
+    except Exception:  # an exception that cannot be pickled may raise any other
+        text = "".join(traceback.format_exception(answer.error))
+        return pickle.dumps(msgspec.structs.replace(answer, error=RuntimeError(text)))
+    return data

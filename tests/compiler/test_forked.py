@@ -1,0 +1,132 @@
+"""A crash of the compiler ends a forked child, and the command with one line and exit code 2."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from irlens.compiler import Request, forked
+from irlens.model.config import Target
+from irlens.model.errors import CaptureError, IrlensError, UnknownNameError
+
+H100 = Target(vendor="nvidia", arch="sm_90", warp_size=32)
+KERNEL = """
+    import os
+    import pathlib
+    import signal
+    import time
+    import warnings
+
+    def fails(args):
+        {statement}
+        return 1
+
+    @triton.heuristics({{"N": fails}})
+    @triton.jit
+    def k(N: tl.constexpr):
+        pass
+"""
+ASSERTION = (
+    'os.write(2, b"python: /src/lib/Pipeliner/WGMMAPipeline.cpp:212: void run(): '
+    "Assertion `dots.size() == 1' failed.\\\\n\"); os.abort()"
+)
+
+
+@pytest.fixture(autouse=True)
+def _own_child() -> Iterator[None]:
+    """Fork anew, from this test's environment, and leave no child to the next one."""
+    forked.end()
+    yield
+    forked.end()
+
+
+def irlens(*arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "irlens", *arguments],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("command", [["inspect"], ["diff", "--num-warps", "8"]])
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        (ASSERTION, "SIGABRT in WGMMAPipeline.cpp: dots.size() == 1"),
+        ("os.kill(os.getpid(), signal.SIGSEGV)", "SIGSEGV: it said nothing"),
+        ("os.kill(os.getpid(), signal.SIGKILL)", "SIGKILL: it said nothing"),
+    ],
+    ids=["assertion", "segmentation fault", "kill"],
+)
+def test_a_crash_is_a_line_and_exit_code_2(
+    command: list[str], statement: str, said: str, write: Callable[..., Path], private_store: Path
+) -> None:
+    path = write(KERNEL.format(statement=statement))
+    process = irlens(command[0], f"{path}:k", "--target", "h100", *command[1:])
+    out, err = process.communicate(timeout=120)
+    error, hint = err.splitlines()
+    assert (process.returncode, out) == (2, "")
+    assert error.startswith("irlens: error: the compiler of ")
+    assert error.endswith(f" was stopped by {said}")
+    assert hint.startswith("  try ")
+
+
+def test_other_kernels_of_the_file_are_still_compiled(
+    write: Callable[..., Path], private_store: Path
+) -> None:
+    path = write(
+        KERNEL.format(statement="os.abort()") + "\n    @triton.jit\n    def l():\n        pass\n"
+    )
+    process = irlens("inspect", str(path), "--target", "h100", "-f", "csv")
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0
+    assert len(out.splitlines()) == 2
+    assert "skipped" in err
+    assert "SIGABRT" in err
+
+
+def test_one_child_answers_request_after_request(
+    write: Callable[..., Path], private_store: Path
+) -> None:
+    path = write(KERNEL.format(statement="warnings.warn(f'in {os.getpid()}')"))
+    pids = set()
+    for warps in (2, 4):
+        request = Request(kernel=f"{path}:k", target=H100, settings={"num_warps": warps})
+        with pytest.warns(UserWarning, match="in ") as caught:
+            (capture,) = forked.capture(request)
+        pids |= {str(each.message) for each in caught if str(each.message).startswith("in ")}
+        assert capture.config.num_warps == warps
+    assert len(pids) == 1
+    assert pids != {f"in {os.getpid()}"}
+
+
+def test_errors_come_back_as_they_are(write: Callable[..., Path], private_store: Path) -> None:
+    path = write(KERNEL.format(statement="pass"))
+    with pytest.raises(UnknownNameError, match=r"unknown .* 'nme'") as raised:
+        forked.capture(Request(kernel=f"{path}:k", target=H100, settings={"nme": 1}))
+    assert raised.value.hint
+    path = write(KERNEL.format(statement="raise ValueError('too many')"))
+    with pytest.raises(CaptureError, match="too many"):
+        forked.capture(Request(kernel=f"{path}:k", target=H100))
+    assert issubclass(UnknownNameError, IrlensError)
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_the_child_ends_with_its_parent(
+    how: signal.Signals, write: Callable[..., Path], private_store: Path, tmp_path: Path
+) -> None:
+    started = tmp_path / "started"
+    wait = f"pathlib.Path({str(started)!r}).write_text(str(os.getpid())); time.sleep(900)"
+    process = irlens("inspect", f"{write(KERNEL.format(statement=wait))}:k", "--target", "h100")
+    until = time.monotonic() + 60
+    while not started.exists() or not started.read_text():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    assert int(started.read_text()) != process.pid
+    process.send_signal(how)
+    process.communicate(timeout=20)  # the child has stdout and stderr open as long as it runs
+    assert process.returncode == (130 if how == signal.SIGINT else -how)
