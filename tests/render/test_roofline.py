@@ -4,6 +4,7 @@ import pytest
 
 from irlens.model.config import Target
 from irlens.model.sweep import Timing, Trial
+from irlens.render.view.axes import linear
 from irlens.render.view.character_charts import draw_plot
 from irlens.render.view.nodes import Plot, plain
 from irlens.render.view.roofline_chart import (
@@ -135,3 +136,25 @@ def test_characters_show_points_in_front_of_ceilings() -> None:
     assert sum(line.count("●") for line in lines[1:]) == 1
     assert "FLOP/B" in lines[-1]
     assert all(len(line) <= 70 for line in lines[1:])
+
+
+@pytest.mark.parametrize("value", [-1.0, 1e-320, 1e308])
+@pytest.mark.parametrize("figure", ["flops_per_byte", "memory_us", "compute_us", "time"])
+def test_figures_that_no_launch_has_are_left_out(figure: str, value: float) -> None:
+    """A saved report may say anything; a logarithmic axis cannot show it."""
+    assert not list(rooflines_of_trials([trial(**{figure: value})], "h100"))
+
+
+@pytest.mark.parametrize("value", [-1.0, 0.0, 1e-320, 1e308])
+@pytest.mark.parametrize("figure", ["time_low", "time_high"])
+def test_a_range_that_no_launch_has_is_left_out(figure: str, value: float) -> None:
+    found = spot_of_trial(trial(**{figure: value}))
+    assert found is not None
+    assert None in (found.low_us, found.high_us)
+    assert roofline_plot([found], "h100").points[0].low is None
+
+
+@pytest.mark.parametrize("most", [0.3, 0.6, 8.0])
+def test_an_axis_has_a_tick_at_its_end(most: float) -> None:
+    """Though 3 × 0.1 is more than 0.3 in floating point."""
+    assert linear("time (µs)", most).ticks[-1][0] == pytest.approx(most)

@@ -7,6 +7,8 @@ from irlens.render.view.nodes import Axis
 
 _TICKS = 5
 _STEPS = (1, 2, 5, 10)
+#: A tick is on the axis though its number is rounded to beyond the end: 3 × 0.1.
+_EXACT = 1e-9
 #: Room beyond the ends of a logarithmic axis; the most decades whose parts have ticks.
 _ROOM, _DECADES = 1.3, 3
 
@@ -43,7 +45,8 @@ def linear(title: str, most: float, unit: Unit | None = None) -> Axis:
         return Axis(title=title, end=1.0, ticks=((0, "0"),))
     step = _step(top)
     ticks = tuple(
-        (step * index * factor, f"{step * index:,.4g}") for index in range(int(top / step) + 1)
+        (step * index * factor, f"{step * index:,.4g}")
+        for index in range(int(top / step + _EXACT) + 1)
     )
     return Axis(title=title, end=most, ticks=ticks)
 

@@ -36,6 +36,11 @@ _TFLOP = 1e12
 #: Ceilings of compute that are drawn.
 _MOST_CEILINGS = 4
 
+_NEEDED = ("flops", "flops_per_byte", "memory_us", "compute_us")
+_TIMES = ("estimated_us", "low_us", "high_us", "measured_us")
+#: Beyond this no figure of a launch has a place on a logarithmic axis.
+_MOST = 1e30
+
 
 class Spot(msgspec.Struct, frozen=True, kw_only=True):
     """A launch on a roofline.
@@ -143,12 +148,18 @@ def spot_of_trial(trial: Trial, mark: Mark | None = None) -> Spot | None:
 
 
 def _spot(**values: object) -> Spot | None:
-    needed = ("flops", "flops_per_byte", "memory_us", "compute_us")
-    if not all(values[name] for name in needed):
+    if not all(_has_place(values[name]) for name in _NEEDED):
         return None
-    if values["estimated_us"] is None and values.get("measured_us") is None:
+    known = {name: value for name, value in values.items() if name not in _TIMES}
+    times = {name: values[name] for name in _TIMES if _has_place(values.get(name))}
+    if "estimated_us" not in times and "measured_us" not in times:
         return None
-    return msgspec.convert(values, Spot)
+    return msgspec.convert(known | times, Spot)
+
+
+def _has_place(value: object) -> bool:
+    """Whether a figure is one of a launch: a saved report may hold any number."""
+    return isinstance(value, int | float) and 1 / _MOST < value < _MOST
 
 
 def rooflines_of_reports(reports: Sequence[Report], names: Sequence[str]) -> Iterator[Section]:
