@@ -39,9 +39,10 @@ def match(
 ) -> tuple[list[tuple[M, M]], list[M], list[M]]:
     """Return the pairs and the unpaired members of each set.
 
-    The strictest key pairs first: content, then configuration, then target, then kernel. A kernel
-    whose configuration changed is still paired if it is the only one left of its name (and
-    target) on both sides.
+    The strictest key pairs first: content, then configuration and target, then either of them,
+    then kernel. A kernel whose configuration changed is still paired if it is the only one left
+    of its name (and target) on both sides; one of another target if it is the only one left of
+    its name (and configuration, or constexprs).
 
     Args:
         before: The first set.
@@ -54,6 +55,8 @@ def match(
         (content, False),
         (requested, True),
         (kernel_and_target, True),
+        (_kernel_and_config, True),
+        (_kernel_and_constexprs, True),
         (kernel_name, True),
     )
     for key, unique in keys:
@@ -63,9 +66,18 @@ def match(
 
 def requested(member: Matchable) -> Hashable:
     """Return the kernel, target and requested configuration."""
+    return *kernel_and_target(member), _kernel_and_config(member)
+
+
+def _kernel_and_config(member: Matchable) -> Hashable:
     # The grid follows from the arguments, and an old report may lack it.
     config = msgspec.structs.replace(member.config, grid=None)
-    return *kernel_and_target(member), msgspec.json.encode(config, order="sorted")
+    return member.kernel, msgspec.json.encode(config, order="sorted")
+
+
+def _kernel_and_constexprs(member: Matchable) -> Hashable:
+    # Of what is not given, each vendor has a default of its own.
+    return member.kernel, msgspec.json.encode(member.config.constexprs, order="sorted")
 
 
 def kernel_and_target(member: Matchable) -> tuple[Hashable, ...]:

@@ -54,7 +54,7 @@ class Sides:
             before, after = self._both_reports(self._after, sass)
             comparisons = match(before, after, names=self._names)
             if not comparisons.pairs:
-                raise self._nothing_in_common()
+                raise self._nothing_in_common(before, after)
             if len(before) == len(after) == 1:
                 self.drawn = ((before[0], after[0]),)
             return replace(comparisons, programs=program_changes(self._before, self._after))
@@ -81,7 +81,7 @@ class Sides:
             with disassembling([*before, *after] if "sass" in names else []):
                 comparisons = compare_sets(before, after, names, sides=self._names, context=context)
             if not comparisons.pairs:
-                raise self._nothing_in_common()
+                raise self._nothing_in_common(before, after)
             return comparisons
         each_triton = configurations.by_triton() if configurations.tritons else [configurations]
         sides = [self._session.captures(self._before, one) for one in each_triton]
@@ -117,10 +117,14 @@ class Sides:
             hint="name a second, or give an option several values: --num-stages 2,4",
         )
 
-    def _nothing_in_common(self) -> IrlensError:
+    def _nothing_in_common(
+        self, before: Sequence[Report | Capture], after: Sequence[Report | Capture]
+    ) -> IrlensError:
+        shared = {each.kernel for each in before} & {each.kernel for each in after}
+        what = f"configuration of {', '.join(sorted(shared))}" if shared else "kernel"
         return IrlensError(
-            f"{self._before} and {self._after} have no kernel in common",
-            hint="`irlens inspect` shows the kernels of each",
+            f"{self._before} and {self._after} have no {what} in common",
+            hint=f"`irlens inspect` shows the {'configurations' if shared else 'kernels'} of each",
         )
 
 

@@ -10,7 +10,7 @@ from irlens.model.report import Report
 replace = msgspec.structs.replace
 
 
-def variant(report: Report, kernel: str = "", registers: int = 0, **config: int) -> Report:
+def variant(report: Report, kernel: str = "", registers: int = 0, **config: object) -> Report:
     found = replace(report, config=replace(report.config, **config))
     if kernel:
         found = replace(found, kernel=kernel)
@@ -73,6 +73,27 @@ def test_the_same_kernel_on_two_targets(softmax: Report) -> None:
     found = match([softmax, ampere], [variant(ampere, num_warps=2), variant(softmax, num_warps=2)])
     assert len(found.pairs) == 2
     assert all(pair.before.target == pair.after.target for pair in found.pairs)
+
+
+def test_several_configurations_on_two_targets(softmax: Report) -> None:
+    """The same configuration pairs; a vendor's own default tells none apart that constexprs do."""
+
+    def sizes(target: Target, stages: int) -> list[Report]:
+        there = replace(softmax, target=target)
+        return [
+            variant(there, num_stages=stages, constexprs={"BLOCK_SIZE": size})
+            for size in (128, 1024)
+        ]
+
+    assert softmax.target is not None
+    ampere = Target(vendor="nvidia", arch="sm_80", warp_size=32)
+    cdna = Target(vendor="amd", arch="gfx942", warp_size=64)
+    for other, stages in ((ampere, 3), (cdna, 2)):
+        found = match(sizes(softmax.target, 3), sizes(other, stages)[::-1])
+        assert len(found.pairs) == 2
+        for pair in found.pairs:
+            assert pair.before.config.constexprs == pair.after.config.constexprs
+            assert pair.before.target != pair.after.target
 
 
 def test_twins_asked_for_alike_are_told_apart_by_what_they_are(softmax: Report) -> None:

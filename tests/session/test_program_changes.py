@@ -72,6 +72,13 @@ def test_the_headline_is_led_by_time() -> None:
     assert "1 gone" in text
     worse = write(change_view(compare_runs(AFTER, BEFORE), Options()), Options())
     assert "82.9 % more time in kernels" in worse
+    assert "2.4 × the time in kernels" in write(
+        change_view(
+            compare_runs(program(kernel("norm", 1, 10.0)), program(kernel("norm", 1, 24.0))),
+            Options(),
+        ),
+        Options(),
+    )
     same = write(change_view(compare_runs(AFTER, AFTER), Options()), Options())
     assert "as fast, as far as an estimate can tell" in same
     assert "launches" in same.splitlines()[3]

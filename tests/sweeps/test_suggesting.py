@@ -146,6 +146,17 @@ def test_a_spent_budget_ends_it(request_: Request) -> None:
     assert found.left_out == found.planned - found.compiled
 
 
+def test_what_was_not_tried_is_not_said_to_be_no_better(request_: Request) -> None:
+    pages = []
+    for tried in (0, 2):
+        found = search(Pool(request_, lambda _: 100.0, limit=tried), request_)
+        assert (found.stopped, found.compiled) == ("interrupted", tried)
+        pages.append(" ".join(render("text", "suggestion", found, Options()).split()))
+    assert "better" not in pages[0]
+    assert f"interrupted: 0 of {found.planned} neighbours tried" in pages[0]
+    assert "nothing better so far: none of 2 is estimated more than 3 % faster" in pages[1]
+
+
 def test_the_best_so_far_is_passed_on(request_: Request) -> None:
     seen: list[Reached] = []
     suggest([request_], Pool(request_), lambda _: None, Limits(most=40), seen.append)

@@ -35,6 +35,8 @@ from irlens.render.view.program_chart import program_bars
 from irlens.render.view.roofline_chart import rooflines_of_program
 
 _MORE = "; irlens scan --all shows them"
+#: From this ratio on a time is a multiple of the other.
+_MULTIPLE = 2.0
 #: Operators that the name of a generated kernel tells.
 _MOST_OPERATIONS = 3
 
@@ -124,7 +126,8 @@ def _change_verdict(change: ProgramChange) -> Iterator[Run]:
         elif saved > 0:
             yield Run(f"{percent(saved)} less time in kernels", "good")
         else:
-            yield Run(f"{percent(-saved)} more time in kernels", "bad")
+            longer = f"{after / before:.2g} × the time" if after >= _MULTIPLE * before else ""
+            yield Run(f"{longer or f'{percent(-saved)} more time'} in kernels", "bad")
         yield Run(between)
     launches = [
         sum(number or 0 for number in numbers)

@@ -99,8 +99,11 @@ def _verdict(suggestion: Suggestion) -> Iterator[Run]:
     current, noise = suggestion.current, suggestion.noise
     now = current.figure("time")
     if not suggestion.is_better or now is None:
-        some = "none so far" if suggestion.stopped in _CUT else "no neighbour"
-        yield Run(f"nothing near is better: {some} is estimated more than {percent(noise)} faster")
+        faster = f"is estimated more than {percent(noise)} faster"
+        if suggestion.stopped not in _CUT:
+            yield Run(f"nothing near is better: no neighbour {faster}")
+        elif suggestion.compiled:
+            yield Run(f"nothing better so far: none of {count(suggestion.compiled)} {faster}")
         if now is not None:
             yield Run(f"the current configuration takes about {microseconds(now)}")
     else:
