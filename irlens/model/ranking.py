@@ -3,7 +3,8 @@
 Every list of configurations, in every format, takes its order and its marks from here. Times are
 compared only within one problem: the same kernel on the same GPU with the same scalar arguments,
 whose launches read the same number of distinct bytes. A configuration that reads fewer leaves out
-a part of the problem, so it is no faster solution of it.
+a part of the problem, so it is no faster solution of it. Only the output, which an atomic reads and
+a store does not, may be missing.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -27,6 +28,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
         estimated_us: Its estimated time, in microseconds; ``None`` if unknown.
         accessed: Distinct bytes that a launch reads; of one that reads none, those that it writes;
             ``None`` if unknown.
+        written: Distinct bytes that a launch writes; ``None`` if unknown.
         bound: What binds the estimated time.
         missing: Why there is no estimated time; empty if there is one, or no reason is known.
     """
@@ -36,6 +38,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     measured_us: float | None = None
     estimated_us: float | None = None
     accessed: float | None = None
+    written: float | None = None
     bound: Bound | None = None
     missing: str = ""
 
@@ -120,8 +123,8 @@ def rank(candidates: Sequence[Candidate]) -> Ranking:
 def _standings(alike: Sequence[Candidate]) -> list[Standing]:
     """Return the standing of each configuration of one problem."""
     timed = [each for each in alike if each.time_us is not None]
-    whole = max((each.accessed for each in timed if each.accessed is not None), default=None)
-    complete = [each for each in timed if each.accessed is None or each.accessed == whole]
+    whole = max(timed, key=lambda each: each.accessed or 0.0, default=None)
+    complete = [each for each in timed if not _is_partial(each, whole)]
     measured = any(each.measured_us is not None for each in complete)
     # An estimate says nothing beside a measurement, and nothing is the fastest of one.
     times = [each.time_us for each in complete if (each.measured_us is not None) == measured]
@@ -129,7 +132,7 @@ def _standings(alike: Sequence[Candidate]) -> list[Standing]:
     found = []
     for each in alike:
         time = each.time_us
-        partial = time is not None and each.accessed is not None and each.accessed != whole
+        partial = time is not None and _is_partial(each, whole)
         compares = time and least and not partial and (each.measured_us is not None) == measured
         found.append(
             Standing(
@@ -140,6 +143,16 @@ def _standings(alike: Sequence[Candidate]) -> list[Standing]:
             )
         )
     return found
+
+
+def _is_partial(candidate: Candidate, whole: Candidate | None) -> bool:
+    """Whether a configuration leaves out a part of what the one that reads most reads."""
+    if whole is None or None in (candidate.accessed, whole.accessed):
+        return False
+    missing = (whole.accessed or 0.0) - (candidate.accessed or 0.0)
+    # A split product adds to its output with atomics, which read it.
+    of_atomics = candidate.written or 0.0 if candidate.written == whole.written else 0.0
+    return missing > of_atomics
 
 
 def _marked(standing: Standing, *, is_first: bool) -> Standing:
@@ -181,6 +194,7 @@ def of_report(report: Report) -> Candidate:
         launchable=occupancy is None or occupancy.launchable,
         estimated_us=estimated,
         accessed=read or written,
+        written=written,
         bound=None if time is None else time.bound,
         missing=describe_missing_time(report),
     )
@@ -194,6 +208,7 @@ def of_trial(trial: Trial) -> Candidate:
         measured_us=None if trial.timing is None else trial.timing.median_ms * 1e3,
         estimated_us=trial.figure("time"),
         accessed=trial.figure("distinct_read_bytes") or trial.figure("distinct_written_bytes"),
+        written=trial.figure("distinct_written_bytes"),
         bound=trial.bound,
         missing=trial.untimed,
     )

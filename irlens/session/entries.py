@@ -154,6 +154,7 @@ def entry_of_report(key: str, report: Report, place: str) -> Entry:
         time=EntryTime(
             estimated_us=ranked.estimated_us,
             accessed=ranked.accessed,
+            written=ranked.written,
             bound=ranked.bound,
             missing=ranked.missing,
         ),

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from irlens.artifacts import processors
@@ -44,9 +45,18 @@ def requests_of(
             hint="name fewer values: --where does not reduce this number",
         )
     requests = list(session.requests(kernel, configurations))
-    if len({request.kernel for request in requests}) > 1:
-        raise IrlensError(f"{kernel} holds several kernels", hint="name one of its captures")
+    require_one_kernel(kernel, requests)
     return requests
+
+
+def require_one_kernel(kernel: str, requests: "Sequence[Request]") -> None:
+    """Raise ``IrlensError`` if KERNEL, as the user wrote it, holds several kernels."""
+    if len({request.kernel for request in requests}) > 1:
+        folders = sorted(each.name for each in Path(kernel).glob("*/"))
+        example = f", such as {Path(kernel) / folders[0]}" if folders else ""
+        raise IrlensError(
+            f"{kernel} holds several kernels", hint=f"name one of its captures{example}"
+        )
 
 
 def compile_sweep(

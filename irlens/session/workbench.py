@@ -39,12 +39,14 @@ class EntryTime(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         estimated_us: The estimated time, in microseconds; ``None`` if unknown.
         accessed: Distinct bytes that the launch reads, or else writes; ``None`` if unknown.
+        written: Distinct bytes that it writes; ``None`` if unknown.
         bound: What binds the time.
         missing: Why there is no time; empty if there is one, or no launch.
     """
 
     estimated_us: float | None = None
     accessed: float | None = None
+    written: float | None = None
     bound: Bound | None = None
     missing: str = ""
 

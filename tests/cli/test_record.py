@@ -143,3 +143,13 @@ def test_tritons_announcement_does_not_leak(folder: Path) -> None:
     _, _, err = run(folder, "record", "-t", "a100", "program.py", "32")
     assert "captured 1 variant" in err
     assert "FP_FUSION" not in err
+
+
+def test_what_autotuners_would_choose_is_one_command_away(folder: Path) -> None:
+    (folder / "tuned.py").write_text(PROGRAM.replace(
+        "@triton.jit", "@triton.autotune([triton.Config({'BLOCK': n}) for n in (32, 64)], ['n'])\n"
+        "@triton.jit").replace("BLOCK=block", "").replace("(5, )", "(5)"))  # fmt: skip
+    code, _, err = run(folder, "record", "-t", "a100", "tuned.py", "1")
+    assert code == 0, err
+    assert "rank all with  irlens inspect irlens-tuned\n" in err
+    assert "rank all" not in run(folder, "record", "-t", "a100", "program.py", "32")[2]

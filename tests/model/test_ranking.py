@@ -69,6 +69,19 @@ def test_what_reads_fewer_bytes_leaves_out_a_part_of_the_problem() -> None:
     assert found.standings[0].over_fastest is None
 
 
+def test_an_atomic_that_reads_the_output_solves_the_same_problem() -> None:
+    """A split product adds to its output, so that it reads what the other one only writes."""
+    split = candidate(1.0, accessed=110, written=10)
+    whole = candidate(2.0, accessed=100, written=10)
+    half = candidate(0.5, accessed=55, written=5)
+    found = rank([half, whole, split])
+    assert [each.partial for each in found.standings] == [True, False, False]
+    assert found.standings[1].over_fastest == 2.0
+    # As much is missing as the output is long, but the output is shorter as well.
+    assert rank([candidate(1.0, accessed=100, written=50), candidate(0.5, accessed=50, written=25)]
+                ).standings[1].partial  # fmt: skip
+
+
 def test_without_times_the_order_stays() -> None:
     found = rank([candidate(None, missing="--grid gives it"), candidate(None)])
     assert found.order == [0, 1]

@@ -111,8 +111,9 @@ def test_library_calls_have_a_floor(program: ProgramRun, recording: Path) -> Non
 def test_the_table_says_it(program: ProgramRun) -> None:
     lines = write(program_view([program], View(width=100)), View(width=100)).splitlines()
     assert lines[3].startswith("9 launches of 2 kernels · about ")
-    assert lines[3].endswith("2 library calls, time unknown")
-    assert lines[4] == "2 candidates that autotuners only tried"
+    least = "2 library calls take at least "
+    assert least in lines[3] or lines[4].startswith(least)
+    assert any(line.endswith("2 candidates that autotuners only tried") for line in lines[:6])
     first = next(line for line in lines if line.startswith(program.kernels[0].kernel))
     assert first.split()[2] in ("4", "5")
     assert any(line.startswith("mm ") and "bf16[512,256]" in line for line in lines)

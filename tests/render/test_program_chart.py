@@ -1,8 +1,10 @@
 """Where the time of a program goes, from records made by hand."""
 
+from msgspec.structs import replace
+
 from irlens.model.config import Target
 from irlens.model.estimate import TimeEstimate
-from irlens.model.recording import KernelTime, ProgramRun
+from irlens.model.recording import KernelTime, LibraryCall, LibraryTime, ProgramRun
 from irlens.model.roofline import Roofline
 from irlens.render import Options
 from irlens.render.html.writer import write
@@ -29,6 +31,19 @@ def run(*kernels: KernelTime) -> ProgramRun:
 def drawn(found: ProgramRun) -> list[Bars]:
     children = run_view(found, Options()).children
     return [each for each in children if isinstance(each, Bars)]
+
+
+def test_library_calls_have_their_least_time_together() -> None:
+    call = LibraryCall(
+        name="aten.mm", operands="", source="", calls=6, bytes=1, flops=1, dtype="bf16"
+    )
+    library = (LibraryTime(call=call, floor_us=32.0), LibraryTime(call=call, floor_us=None))
+    found = replace(run(kernel("norm", 100.0)), library=library)
+    assert "12 library calls take at least 192 µs more" in write_text(
+        run_view(found, Options()), Options()
+    )
+    found = replace(found, library=library[1:])
+    assert "6 library calls, time unknown" in write_text(run_view(found, Options()), Options())
 
 
 def test_a_bar_for_each_kernel_has_its_launches_together() -> None:

@@ -19,6 +19,7 @@ from irlens.model.traffic import Traffic
 from irlens.render import Options, render
 from irlens.render.view.changes import changes
 from irlens.render.view.comparison_verdict import verdict as verdict_on_change
+from irlens.render.view.configurations import ranked_headline
 from irlens.render.view.findings import by_effect, findings
 from irlens.render.view.launch_time import estimated_time
 from irlens.render.view.nodes import Run
@@ -204,6 +205,24 @@ def test_several_reports_have_a_verdict_together() -> None:
     longest = estimated_time(report("spill-h100"))
     assert found.words == (f"spill_kernel takes the longest: {longest} · 2 fine · 1 with warnings")
     assert found.tone == "warn"
+
+
+def test_of_several_kernels_the_fastest_configuration_of_each_leads() -> None:
+    """What an autotuner only tried is not what takes the longest."""
+    spill = report("spill-h100")
+    assert spill.time is not None
+    slow = replace(
+        SOFTMAX,
+        time=replace(spill.time, estimate_us=1e6),
+        config=replace(SOFTMAX.config, num_warps=2),
+    )
+    words = ranked_headline([slow, spill, SOFTMAX]).words
+    time, longest = estimated_time(SOFTMAX).split(" (")[0], estimated_time(spill).split(" (")[0]
+    fastest = f"softmax_kernel: num_warps={SOFTMAX.config.num_warps} is the fastest: {time}"
+    assert fastest in words
+    assert f"spill_kernel: {longest}" in words
+    assert "takes the longest" not in words
+    assert ranked_headline([spill, SOFTMAX]).words.startswith("spill_kernel takes the longest")
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "html"])

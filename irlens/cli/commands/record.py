@@ -213,7 +213,12 @@ def _summarize(
         number = sum(recording.variants.values())
         kernels = plural(len(recording.variants), "kernel")
         output.note(f"captured {plural(number, 'variant')} of {kernels} in {directory}")
-        _show_program(directory)
+        tuned = _show_program(directory)
+        if tuned and is_fake:
+            output.note(
+                "autotuners took their first configuration, untimed; "
+                f"rank all with  irlens inspect {directory}"
+            )
         output.note(f"browse {'it' if number == 1 else 'them'} with  irlens tui {directory}")
     _report_failures(recording)
     hint = None if recording.variants else "it had compiled no Triton kernel by then"
@@ -233,8 +238,8 @@ def _summarize(
     return Exit.OK
 
 
-def _show_program(directory: Path) -> None:
-    """Print where the time of a recording's kernels goes."""
+def _show_program(directory: Path) -> bool:
+    """Print where the time of a recording's kernels goes; return whether autotuners tried any."""
     from irlens.render.options import Options as View
     from irlens.render.text import write
     from irlens.render.view.program import program_view
@@ -245,6 +250,7 @@ def _show_program(directory: Path) -> None:
         runs = program_runs(directory, output.note)
     view = View(width=output.width(), color=output.use_color(sys.stderr), rows=_MOST_LISTED)
     click.echo(write(program_view(runs, view), view), nl=False, err=True)
+    return any(run.candidates for run in runs)
 
 
 #: Where the fake GPU does not answer all that Helion asks of its tensors.

@@ -84,10 +84,12 @@ def command(
     """Suggest a configuration of one kernel."""
     configurations = selected_configs(options)
     from irlens.cli import sessions
+    from irlens.session.grids import require_one_kernel
     from irlens.session.suggest import suggest_near
 
     session = sessions.session()
     requests = list(session.requests(kernel, configurations))
+    require_one_kernel(kernel, requests)
     with output.progress("compiling") as show:
         suggestion = suggest_near(
             requests, session, most=most, jobs=jobs, seconds=budget,

@@ -1,10 +1,12 @@
 """Several reports in one table: a few configurations of a kernel as columns, others as rows."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+
+from msgspec.structs import replace
 
 from irlens import figures
 from irlens.model.label import differing, labels
-from irlens.model.ranking import rank_reports
+from irlens.model.ranking import Problem, Ranking, rank_reports
 from irlens.model.report import Pipeline, Report
 from irlens.model.terms import Terms, depth_in_short, describe_depth
 from irlens.model.text import count, plural
@@ -83,13 +85,28 @@ def letters(reports: Sequence[Report]) -> list[str]:
 
 def ranked_headline(reports: Sequence[Report]) -> Headline:
     """Return which configuration is the fastest, and what else is the matter with any of them."""
-    others = [each for each in verdicts(reports).phrases if each.tone != "good"]
-    if len({report.kernel for report in reports}) > 1:
-        return verdicts(reports)
     ranking = rank_reports(reports)
+    several_kernels = len({report.kernel for report in reports}) > 1
+    if several_kernels and not any(len(problem.members) > 1 for problem in ranking.problems):
+        return verdicts(reports)
+    if several_kernels:
+        # Of each kernel its fastest configuration counts, and the longest of these comes first.
+        ranking = replace(ranking, problems=tuple(sorted(ranking.problems, key=_longest(ranking))))
+    others = [each for each in verdicts(reports, ranked=True).phrases if each.tone != "good"]
     firsts = [reports[problem.members[0]] for problem in ranking.problems]
-    phrases = headline(ranking, letters(reports), names(firsts))
-    return Headline((*phrases, *others), verdicts(reports).tone)
+    led = [report.kernel for report in firsts] if several_kernels else names(firsts)
+    named = _without_kernel(reports) if several_kernels else letters(reports)
+    return Headline((*headline(ranking, named, led), *others), verdicts(reports).tone)
+
+
+def _longest(ranking: Ranking) -> Callable[[Problem], float]:
+    return lambda problem: -(ranking.standings[problem.members[0]].time_us or 0.0)
+
+
+def _without_kernel(reports: Sequence[Report]) -> list[str]:
+    """Return what sets each report apart from the others of its kernel."""
+    named = zip(labels(reports), reports, strict=True)
+    return [label.removeprefix(report.kernel).strip() for label, report in named]
 
 
 def winner(reports: Sequence[Report], subject: str) -> Iterator[Command]:

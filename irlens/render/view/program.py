@@ -87,11 +87,20 @@ def _verdict(run: ProgramRun) -> Iterator[Run]:
             yield Run(f"{percent(top.share)} in {kernel_name(top)}")
     if unknown:
         yield Run(f"time of {count(unknown)} unknown", "unknown")
-    calls = sum(each.call.calls for each in run.library)
-    if calls:
-        yield Run(f"{plural(calls, 'library call')}, time unknown")
+    if run.library:
+        yield _library_time(run.library)
     if run.candidates:
         yield Run(f"{plural(run.candidates, 'candidate')} that autotuners only tried")
+
+
+def _library_time(library: Sequence[LibraryTime]) -> Run:
+    """Return how many calls of libraries there are, and the least time that they take."""
+    calls = sum(each.call.calls for each in library)
+    least = sum((each.floor_us or 0.0) * each.call.calls for each in library)
+    if not least:
+        return Run(f"{plural(calls, 'library call')}, time unknown")
+    takes = "takes" if calls == 1 else "take"
+    return Run(f"{plural(calls, 'library call')} {takes} at least {microseconds(least)} more")
 
 
 def change_view(change: ProgramChange, options: Options) -> Section:
@@ -217,7 +226,7 @@ def _library(calls: Sequence[LibraryTime], shown: int | None) -> Section:
         Column("calls", numbers=True),
         Column("bytes", numbers=True),
         Column("GFLOP", numbers=True),
-        Column("floor", numbers=True),
+        Column("floor each", numbers=True),
     )
     rows = tuple(row(*_call(each)) for each in calls)
     calls_table = Table(heads, rows, "library", shown=shown, noun="call", more=_MORE)

@@ -40,11 +40,16 @@ def verdict(report: Report) -> Headline:
     return Headline(phrases, next((tone for tone in _RANKS if tone in tones), "neutral"))
 
 
-def verdicts(reports: Sequence[Report]) -> Headline:
-    """Return the verdict on several reports: what takes the longest, "4 fine · 1 with warnings"."""
+def verdicts(reports: Sequence[Report], *, ranked: bool = False) -> Headline:
+    """Return the verdict on several reports: what takes the longest, "4 fine · 1 with warnings".
+
+    Args:
+        reports: The reports.
+        ranked: Whether their times have been told.
+    """
     tones = Counter(verdict(report).tone for report in reports)
     phrases = [
-        *_longest(reports),
+        *(() if ranked else _longest(reports)),
         *(Run(f"{count(tones[e])} {words}", e) for e, words in _COUNTED.items() if tones[e]),
     ]
     return Headline(tuple(phrases), next((tone for tone in _RANKS if tones[tone]), "neutral"))

@@ -67,5 +67,6 @@ def _candidate(entry: Entry) -> Candidate:
         launchable=occupancy is None or occupancy.launchable,
         estimated_us=None if time is None else time.estimated_us,
         accessed=None if time is None else time.accessed,
+        written=None if time is None else time.written,
         bound=None if time is None else time.bound,
     )
