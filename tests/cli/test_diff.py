@@ -138,13 +138,13 @@ class TestBadInput:
         assert "no kernel in common" in told
 
     def test_sides_with_a_kernel_but_no_configuration_in_common(self, tmp_path: Path) -> None:
-        reports = json.loads(
+        report = json.loads(
             (CAPTURES.parent / "reports" / "softmax-h100.json").read_text(encoding="utf-8")
         )
         for side, sizes in {"a.json": (128, 256), "b.json": (512, 1024)}.items():
-            made = [json.loads(json.dumps(reports[0])) for _ in sizes]
-            for report, size in zip(made, sizes, strict=True):
-                report["config"]["constexprs"]["BLOCK_SIZE"] = size
+            made = [json.loads(json.dumps(report)) for _ in sizes]
+            for one, size in zip(made, sizes, strict=True):
+                one["config"]["constexprs"]["BLOCK_SIZE"] = size
             (tmp_path / side).write_text(json.dumps(made))
         told = self.fails(str(tmp_path / "a.json"), str(tmp_path / "b.json"))
         assert "no configuration of softmax_kernel in common" in told
