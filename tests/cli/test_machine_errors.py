@@ -84,11 +84,12 @@ def test_help_on_a_full_device_is_an_error_of_stdout() -> None:
 
 
 @pytest.mark.parametrize("megabytes", [60, 100, 130])
-def test_little_memory(megabytes: int) -> None:
+def test_little_memory(megabytes: int, tmp_path: Path) -> None:
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
 
-    done = run("inspect", str(CAPTURE), before=limit)
+    # A page that an earlier test left in the shared cache would fit.
+    done = run("inspect", str(CAPTURE), before=limit, IRLENS_CACHE_DIR=str(tmp_path))
     assert only_error(done).startswith("irlens: error: out of memory")
 
 
