@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import irlens
-from irlens.model.errors import CaptureError, UnknownNameError
+from irlens.model.errors import CaptureError, IrlensError, UnknownNameError
 from irlens.model.report import Report
 
 ROOT = Path(__file__).parents[1]
@@ -134,6 +134,10 @@ def test_errors_name_keywords_and_not_options() -> None:
     with pytest.raises(CaptureError) as caught:
         irlens.capture("softmax", "h100", args={"BLOCK_SIZE": 1024})
     assert caught.value.hint == "write BLOCK_SIZE=..."
+    with pytest.raises(IrlensError, match="num_warps: a value is missing"):
+        irlens.sweep("softmax", "h100", num_warps=[])
+    with pytest.raises(IrlensError, match="n_cols: a value is missing"):
+        irlens.sweep("softmax", "h100", args={"n_cols": []})
     with pytest.raises(UnknownNameError, match="unknown target 'h1000'"):
         irlens.capture("softmax", "h1000")
 

@@ -182,6 +182,9 @@ def _json(kernel: str) -> bytes | None:
 
 
 def _product(axes: tuple[Axis, ...]) -> Iterator[dict[str, str]]:
+    for name, values in axes:
+        if not values:
+            raise IrlensError(f"{name}: a value is missing")
     names = [name for name, _ in axes]
     for values in itertools.product(*(values for _, values in axes)):
         yield dict(zip(names, values, strict=True))
