@@ -28,10 +28,15 @@ _budget: ContextVar[_Budget | None] = ContextVar("budget", default=None)
 
 
 @contextmanager
-def budget(steps: int = STEPS) -> Iterator[None]:
-    """Let what runs within the block take this many steps, and no more than one around it has."""
+def budget(steps: int | None = None) -> Iterator[None]:
+    """Let what runs within the block take this many steps, and no more than one around it has.
+
+    Args:
+        steps: ``STEPS`` if not given.
+    """
     outer = _budget.get()
-    inner = _Budget(steps if outer is None else min(steps, outer.left))
+    most = STEPS if steps is None else steps
+    inner = _Budget(most if outer is None else min(most, outer.left))
     token = _budget.set(inner)
     begun = inner.left
     try:

@@ -5,6 +5,7 @@ with a signal. The child is forked once, before Triton is loaded, which takes a 
 answers one request after the other: it loads Triton once. What it compiled lies in the store.
 """
 
+import atexit
 import ctypes
 import os
 import pickle
@@ -113,7 +114,7 @@ class _Child:
             while os.waitpid(self._pid, os.WNOHANG) == (0, 0):
                 if time.monotonic() > until:
                     os.kill(self._pid, signal.SIGKILL)
-                time.sleep(0.01)
+                time.sleep(0.001)
 
     def _close(self) -> None:
         for stream in (self._requests, self._answers, self._crash):
@@ -140,6 +141,7 @@ def _start() -> _Child:
         _serve(parent, os.fdopen(request_end, "rb"), os.fdopen(answer_end, "wb"))
     for theirs in (request_end, answer_end, crash_end):
         os.close(theirs)
+    atexit.register(end)  # so that nothing is left, and the system's accounts have its time
     ends = (os.fdopen(requests, "wb"), os.fdopen(answers, "rb"), os.fdopen(crash, "rb"))
     child = _children[parent] = _Child(pid, *ends)
     return child

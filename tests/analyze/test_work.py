@@ -1,12 +1,16 @@
 """An analysis that would take too long leaves its figure unknown, and the rest is reported."""
 
+from pathlib import Path
+
 import pytest
 
 from irlens.analyze import work
 from irlens.artifacts.load import load_bytes
 from irlens.model.report import Report
 from irlens.report import inspect
+from irlens.report.annotations import list_stage
 
+ROOT = Path(__file__).parents[2]
 PTX = (
     ".version 8.8\n.target sm_100a\n.address_size 64\n.visible .entry k(.param .u64 p)\n"
     ".reqntid 128\n{\n.reg .b32 %r<9>;\n.reg .pred %p<9>;\nL0:\n",
@@ -36,6 +40,51 @@ def test_the_pipelines_of_too_many_products_are_unknown(product: str, many: int)
     assert found.pipelines == []
     assert found.unknown["pipelines"].startswith("it takes more than 1,500,000 steps")
     assert found.pressure.ptx is not None
+
+
+AMDGCN = (
+    '.amdgcn_target "amdgcn-amd-amdhsa--gfx942"\n.text\n.globl k\n.type k,@function\nk:\nL0:\n',
+    "s_cbranch_scc1 L0\ns_endpgm\n.Lfunc_end0:\n.size k, .Lfunc_end0-k\n.amdhsa_kernel k\n"
+    ".end_amdhsa_kernel\n",
+)
+#: Loads whose address is one register, which the loop advances.
+CHAIN = "v_add_u32_e32 v0, 4, v0\n"
+LOAD = "global_load_dword v1, v0, s[0:1]\ns_waitcnt vmcnt(0)\nv_add_f32_e32 v2, v2, v1\n"
+
+
+def amdgcn(many: int) -> bytes:
+    return (AMDGCN[0] + CHAIN + LOAD * many + AMDGCN[1]).encode()
+
+
+def test_the_pipelines_of_too_many_loads_of_one_loop_are_unknown() -> None:
+    (few,) = load_bytes(amdgcn(50), name="k.amdgcn")
+    assert "pipelines" not in inspect(few).unknown
+    (many,) = load_bytes(amdgcn(4000), name="k.amdgcn")
+    assert inspect(many).unknown["pipelines"].startswith("it takes more than 1,500,000 steps")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "samples/captures/softmax-mi300x/softmax_kernel.amdgcn",
+        "tests/data/ptx/matmul_tma_36_sm90_s3.ptx",
+    ],
+)
+def test_the_annotations_of_a_listing_have_a_budget_too(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (capture,) = load_bytes((ROOT / path).read_bytes(), name="k")
+    found, stage = inspect(capture), path.rpartition(".")[2]
+    whole = list_stage(capture, stage, found)
+    assert whole.marks
+    assert whole.problem == ""
+    monkeypatch.setattr(work, "STEPS", 3)
+    listed = list_stage(capture, stage, found)
+    assert listed.marks == []
+    assert listed.problem == (
+        "the pipelines are not annotated: it takes more than 3 steps of analysis"
+    )
+    assert (listed.live, listed.loops) == (whole.live, whole.loops)
 
 
 def test_a_budget_is_spent_once() -> None:

@@ -8,10 +8,13 @@ its data through registers and LDS.
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from functools import reduce
 from itertools import accumulate
+from operator import or_
 
 import msgspec
 
+from irlens.analyze import work
 from irlens.analyze.pipelines.amdgcn_queues import MAX_ITERATIONS, Queue, settle
 from irlens.analyze.pipelines.spill_slots import spill_slots
 from irlens.isa.amdgcn import Instruction
@@ -39,6 +42,8 @@ _UNPACKS = frozenset({"conversion", "cross-lane", "logic & shift", "vector integ
 #: Instructions that only unpack data hide some of a load's latency from this number on. Fewer
 #: may just repack what goes to LDS.
 _MUCH_UNPACKING = 32
+#: Instructions that are searched for a register in a step of ``analyze.work``.
+_POSITIONS_OF_STEP = 5
 
 
 class Ahead(msgspec.Struct, frozen=True):
@@ -102,6 +107,7 @@ class LoopTrace:
         self.body = body
         self.lanes = lanes
         self._accesses = [access(instruction, lanes) for instruction in body]
+        self._written = reduce(or_, (each.writes for each in self._accesses if each), 0)
         self.filled = filled
         self._lds_stays = lds_stays
         self.factor = factor
@@ -378,6 +384,9 @@ class LoopTrace:
             return False
         needed = first.reads
         positions = [*range(load - 1, -1, -1), *range(len(self.body) - 1, load - 1, -1)]
+        if not needed & self._written:
+            return False
+        work.spend(len(positions) // _POSITIONS_OF_STEP)
         for position in positions:
             accessed = self._accesses[position]
             if accessed is not None and accessed.writes & needed:

@@ -5,6 +5,7 @@ LLVM, "AMDGPU Instruction Syntax"): what executes the instruction, what it does,
 """
 
 import re
+from functools import lru_cache
 
 from irlens.isa.amdgcn.records import Operation
 
@@ -98,7 +99,12 @@ def classify(operation: Operation) -> str | None:
         return "cross-lane"
     if operation.mnemonic.startswith("buffer_load_") and "lds" in operation.modifiers:
         return "global to LDS"
-    mnemonic = _ENCODING.sub("", _DUAL.sub("v_", operation.mnemonic))
+    return _class_named(operation.mnemonic)
+
+
+@lru_cache(maxsize=4096)
+def _class_named(written: str) -> str | None:
+    mnemonic = _ENCODING.sub("", _DUAL.sub("v_", written))
     parts = mnemonic.split("_")
     for count in range(len(parts), 1, -1):
         name = "_".join(parts[:count])

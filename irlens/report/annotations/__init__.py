@@ -67,10 +67,12 @@ def list_stage(capture: Capture, stage: str, report: Report | None) -> StageList
     listing = StageListing.unannotated(stage, text)
     if report is None:
         return listing
+    from irlens.analyze import work
     from irlens.report.annotations.stages import Analysis, analyze_stage, annotated
 
     try:
-        analysis = analyze_stage(stage, text, report, capture)
+        with work.budget():
+            analysis = analyze_stage(stage, text, report, capture)
     except ArtifactError as error:
         analysis = Analysis(problem=str(error))
     return _flag_serialized(annotated(listing, analysis), report)

@@ -5,7 +5,6 @@ the text. A new stage is a reader in ``_READERS``.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from typing import TypeAlias
 
 import msgspec
@@ -18,6 +17,7 @@ from irlens.analyze import (
     pressure,
     sass_origin,
     sass_pressure,
+    work,
 )
 from irlens.analyze.pipelines.annotate import (
     PtxAnnotations,
@@ -118,6 +118,18 @@ def annotated(listing: StageListing, analysis: Analysis) -> StageListing:
     )
 
 
+def _marked(analysis: Analysis, marks: Callable[[], Sequence[PipelineAnnotation]]) -> Analysis:
+    """Return an analysis with its pipelines' annotations, or why there are none."""
+    try:
+        with work.budget():
+            return msgspec.structs.replace(analysis, marks=marks())
+    except work.OutOfWorkError as error:
+        problem = f"the pipelines are not annotated: {error.message}"
+        return msgspec.structs.replace(
+            analysis, problem="; ".join(filter(None, (analysis.problem, problem)))
+        )
+
+
 def _by_line(cells: Mapping[int, str], count: int) -> list[str]:
     """Return a column of text; empty without cells."""
     return [cells.get(line, "") for line in range(1, count + 1)] if cells else []
@@ -153,8 +165,7 @@ def _read_ttir(text: str, report: Report, capture: Capture) -> Analysis:
 
 def _read_ttgir(text: str, report: Report, capture: Capture) -> Analysis:
     module, analysis = _read_mlir(text, "ttgir")
-    marks = annotate_ttgir.annotate(module, report.pipelines)
-    return msgspec.structs.replace(analysis, marks=marks)
+    return _marked(analysis, lambda: annotate_ttgir.annotate(module, report.pipelines))
 
 
 def _read_llir(text: str, report: Report, capture: Capture) -> Analysis:
@@ -164,19 +175,21 @@ def _read_llir(text: str, report: Report, capture: Capture) -> Analysis:
     every = [loops.find(function) for function in functions]
 
     def original() -> PtxAnnotations:
-        with suppress(ArtifactError):
+        try:
             return _original(_ptx_kernels(capture), report)
-        return PtxAnnotations()
+        except work.OutOfWorkError:
+            raise
+        except ArtifactError:
+            return PtxAnnotations()
 
-    return Analysis(
-        chains=_chains(functions),
-        loops=[each for one in every for each in loop_ranges.find(one)],
-        marks=[
-            mark
-            for one in every
-            for mark in annotate_llir.annotate(one, lines, report.pipelines, original)
-        ],
+    def marks() -> list[PipelineAnnotation]:
+        found = (annotate_llir.annotate(one, lines, report.pipelines, original) for one in every)
+        return [mark for some in found for mark in some]
+
+    analysis = Analysis(
+        chains=_chains(functions), loops=[each for one in every for each in loop_ranges.find(one)]
     )
+    return _marked(analysis, marks)
 
 
 def _read_ptx(text: str, report: Report, capture: Capture) -> Analysis:
@@ -187,13 +200,13 @@ def _read_ptx(text: str, report: Report, capture: Capture) -> Analysis:
     flow = cfg.build(kernel)
     kernel_loops = analyze_loops(kernel, flow)
     known = _known(report.pressure.ptx, kernel) or pressure.analyze(kernel, flow)
-    return Analysis(
+    analysis = Analysis(
         chains=_chains(module.functions),
         live=_live_by_line(kernel, known),
         loops=loop_ranges.find(kernel_loops),
-        marks=annotate_ptx.annotate(kernel_loops, report.pipelines),
         problem=known.reason,
     )
+    return _marked(analysis, lambda: annotate_ptx.annotate(kernel_loops, report.pipelines))
 
 
 def _read_sass(text: str, report: Report, capture: Capture) -> Analysis:
@@ -208,14 +221,14 @@ def _read_sass(text: str, report: Report, capture: Capture) -> Analysis:
         return Analysis(chains=_chains(sections), schedule=schedule, problem=_no_kernel(report))
     registers = _known(report.pressure.sass, section) or sass_pressure.analyze(section)
     original = _original(kernels, report)
-    return Analysis(
+    analysis = Analysis(
         chains=_chains(sections),
         live=_live_by_line(section, registers),
         loops=loop_ranges.of_sass(section, original, fields, report, capture),
-        marks=annotate_sass.annotate(section, report.pipelines, original),
         schedule=schedule,
         problem=f"not known: {registers.reason}" if registers.reason else "",
     )
+    return _marked(analysis, lambda: annotate_sass.annotate(section, report.pipelines, original))
 
 
 def _control_fields(
@@ -240,13 +253,15 @@ def _read_amdgcn(text: str, report: Report, capture: Capture) -> Analysis:
         return Analysis(chains=_chains(program.functions), problem=_no_kernel(report))
     kernel_loops = loops.find(kernel)
     known = _known(report.pressure.amdgcn, kernel) or pressure.analyze(kernel, kernel_loops.cfg)
-    return Analysis(
+    analysis = Analysis(
         chains=_chains(program.functions),
         live=_live_by_line(kernel, known),
         loops=loop_ranges.of_amdgcn(kernel, kernel_loops, program.arch),
-        marks=annotate_amdgcn.annotate(kernel, kernel_loops, report.pipelines),
         schedule=amdgcn_waits.cells(amdgcn_waits.find_waits(kernel, kernel_loops)),
         problem=known.reason,
+    )
+    return _marked(
+        analysis, lambda: annotate_amdgcn.annotate(kernel, kernel_loops, report.pipelines)
     )
 
 
