@@ -68,7 +68,7 @@ def test_a_comparison_has_a_column_for_each_configuration(width: int) -> None:
     worse = {str(span.style) for span in occupancy.spans}
     assert STYLES["worse"] in worse, "in the colour of the figures registry"
     assert all(row.cell_length <= width for row in rows)
-    aside = "about 1.42 ×" in titles
+    aside = "by unit alone" in titles
     assert aside == (width >= 130), "everything else stands beside where there is room"
 
 
