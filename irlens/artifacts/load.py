@@ -160,13 +160,17 @@ def _load_directory(top: Path) -> Iterator[Capture | Broken]:
         if isinstance(found, Broken):
             yield found
             continue
-        directory, listing = found
-        yield from read_entry(directory, listing)
-        for name in listing.traces:
-            try:
-                yield from read_trace(directory / name)
-            except ArtifactError as error:
-                yield Broken(directory / name, error.message)
+        yield from load_entry(*found)
+
+
+def load_entry(directory: Path, listing: Listing) -> Iterator[Capture | Broken]:
+    """Yield the captures of one directory, those of its traces included."""
+    yield from read_entry(directory, listing)
+    for name in listing.traces:
+        try:
+            yield from read_trace(directory / name)
+        except ArtifactError as error:
+            yield Broken(directory / name, error.message)
 
 
 def _load_json(path: Path) -> Iterator[Capture | Broken]:

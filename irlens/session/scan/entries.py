@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from irlens.artifacts import report_cache
-from irlens.artifacts.entries import Broken, Listing, list_files, read_entry
+from irlens.artifacts.entries import Broken, Listing, list_files
+from irlens.artifacts.load import load_entry
 from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError
 from irlens.model.scan import ScanValue
@@ -59,7 +60,7 @@ def _captures(entry: Wanted) -> list[Capture | Broken]:
         files = list_files(entry.directory) if entry.listing is None else entry.listing
     except OSError as error:  # deleted meanwhile
         return [Broken(entry.directory, f"cannot be read: {error.strerror}")]
-    return list(read_entry(entry.directory, files))
+    return list(load_entry(entry.directory, files))
 
 
 def _read(

@@ -1,5 +1,6 @@
 """Scans: what a repeated scan reads, and that workers change neither rows nor their order."""
 
+import gzip
 import os
 import shutil
 from collections.abc import Sequence
@@ -9,6 +10,7 @@ import pytest
 
 from irlens.artifacts import report_cache, scan_index, store
 from irlens.artifacts.entries import Broken
+from irlens.artifacts.load import load
 from irlens.model.scan import ScanValue
 from irlens.session.scan import entries, scanner, workers
 from irlens.session.scan.columns import DEFAULT, find_column
@@ -16,6 +18,7 @@ from irlens.session.scan.scanner import Request, Scanner
 from irlens.session.scan.selection import parse_where
 
 CAPTURES = Path(__file__).parents[3] / "samples" / "captures"
+TRACES = Path(__file__).parents[2] / "data" / "tritonparse"
 
 
 @pytest.fixture(autouse=True)
@@ -208,3 +211,17 @@ def test_progress_counts_the_directories_below_the_root(
     found = Scanner(wanted, lambda _: None, lambda done, total: shown.append((done, total)))
     assert len(list(found.rows())) == 5
     assert shown == [(1, 4), (2, 4), (3, 4), (4, 4)]
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_traces_of_tritonparse_are_scanned(tmp_path: Path, compressed: bool) -> None:
+    trace = (TRACES / "trace.ndjson").read_bytes()
+    name = "trace.ndjson.gz" if compressed else "trace.ndjson"
+    (tmp_path / "traces").mkdir()
+    (tmp_path / "traces" / name).write_bytes(gzip.compress(trace) if compressed else trace)
+    captures = [each for each in load(TRACES / "trace.ndjson") if not isinstance(each, Broken)]
+    wanted = request(tmp_path / "traces", "kernel", "num_warps")
+    for _ in range(2):  # the second time from the index
+        found = rows(wanted)
+        assert captures
+        assert [row["kernel"] for row in found] == [each.kernel for each in captures]
