@@ -35,7 +35,7 @@ def report_of(
         ArtifactError: An artifact is broken or gone.
         ToolError: ``sass`` is true, and the disassembler is missing or failed.
     """
-    wanted = "cubin" in capture.stages if sass is None else sass
+    wanted = _has_cubin(capture) if sass is None else sass
 
     def make() -> "Report":
         with disassembling([capture] if wanted else []):
@@ -51,6 +51,11 @@ def report_of(
         report = report_of(capture)
         unknown = report.unknown | {"pressure.sass": error.message}
         return replace(report, unknown=unknown)
+
+
+def _has_cubin(capture: Capture) -> bool:
+    """Whether a capture has a cubin, or gets one, which ptxas makes of its PTX."""
+    return not {"cubin", "ptx"}.isdisjoint(capture.stages)
 
 
 def needs_machine_code(inspected: "Report | Inspection") -> bool:
@@ -191,7 +196,7 @@ def report_keys(selected: "Sequence[Capture | Report]", sass: bool | None) -> li
         return None
     try:
         return [
-            report_cache.key(each, sass="cubin" in each.stages if sass is None else sass)
+            report_cache.key(each, sass=_has_cubin(each) if sass is None else sass)
             for each in captures
         ]
     except ArtifactError:  # making the report reports the error

@@ -11,6 +11,7 @@ from irlens import inspect, load
 from irlens.artifacts import tools
 from irlens.model.errors import ToolError
 from irlens.model.report import Report
+from irlens.session.reports import report_of
 
 CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
 HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n.extern .shared .align 16 .b8 dyn[];\n"
@@ -92,3 +93,13 @@ def test_what_cannot_be_assembled_has_unknown_registers(
     (report,) = reports(tmp_path, text)
     assert report.resources.registers is None
     assert report.unknown["resources.registers"].startswith(reason)
+
+
+def test_live_registers_are_those_of_the_assembled_cubin(tmp_path: Path) -> None:
+    path = tmp_path / "k.ptx"
+    path.write_text(HEAD + KERNEL % ("one", "", "buffer"))
+    (capture,) = load(path)
+    found = report_of(capture, sass=None)
+    assert found.pressure.sass is not None
+    assert found.pressure.sass.peak
+    assert "pressure.sass" not in found.unknown
