@@ -84,21 +84,27 @@ class _Table:
             titles = [_stacked(column.title) for column in padded]
             widths = self._widths(titles)
             needed = self._indent + sum(widths) + len(GAP) * len(padded)
-        below = not last.numbers and self._page.width - needed < min(ending, _LEAST_ENDING)
-        beside = self._beside(padded, widths) if below else len(padded)
+        left = self._page.width - needed
+        below = left < (ending if last.numbers else min(ending, _LEAST_ENDING))
+        beside = self._beside(widths) if below else len(padded)
         if any(column.title for column in self._columns):
             title = last.title.rjust(ending) if last.numbers else last.title
-            self._titles(titles[:beside], widths, title if beside == len(padded) else "")
+            is_last_titled = beside == len(padded) and not (below and last.numbers)
+            self._titles(titles[:beside], widths, title if is_last_titled else "")
         for row, cells in zip(self._rows, self._cells, strict=True):
             line = [Run(" " * self._indent)]
             for column, content, width in zip(padded[:beside], cells, widths, strict=False):
                 pad = Run(" " * (width - len(nodes.plain(content))))
                 line += [pad, *content] if column.numbers else [*content, pad]
                 line.append(Run(GAP))
-            if last.numbers:
+            if last.numbers and not below:
                 line.append(Run(" " * (ending - len(nodes.plain(cells[-1])))))
             first = tuple(_toned(run, row.tone) for run in line)
-            rest = [tuple(_toned(run, row.tone) for run in cell) for cell in cells[beside:] if cell]
+            rest = [
+                tuple(_toned(run, row.tone) for run in (_folded(column, cell) if below else cell))
+                for column, cell in zip(self._columns[beside:], cells[beside:], strict=True)
+                if cell
+            ]
             if rest and below:
                 self._page.row(first)
                 self._page.flow(rest, indent=self._indent + 4)
@@ -116,12 +122,12 @@ class _Table:
             for index, title in enumerate(titles)
         ]
 
-    def _beside(self, columns: Sequence[nodes.Column], widths: Sequence[int]) -> int:
-        """How many columns to print beside each other: as many as fit, and all up to a number."""
+    def _beside(self, widths: Sequence[int]) -> int:
+        """How many columns to print beside each other: as many as fit."""
         room = self._page.width - self._indent
-        ends = [total <= room + len(GAP) for total in accumulate(w + len(GAP) for w in widths)]
-        numbers = [index for index, column in enumerate(columns) if column.numbers]
-        return max(1, sum(ends), *(index + 1 for index in numbers))
+        return max(
+            1, sum(total - len(GAP) <= room for total in accumulate(w + len(GAP) for w in widths))
+        )
 
     def _titles(self, titles: Sequence[Sequence[str]], widths: Sequence[int], last: str) -> None:
         height = max([1, *map(len, titles)])
@@ -132,6 +138,15 @@ class _Table:
                 line += (piece.rjust(width) if column.numbers else piece.ljust(width)) + GAP
             line += last if level == height - 1 else ""
             self._page.row([Run(printable_line(line.rstrip()), "dim")], self._indent)
+
+
+def _folded(column: nodes.Column, content: Text) -> Text:
+    """Return a cell that goes on a line of its own, where a number needs its column's title."""
+    if not column.numbers or not column.title:
+        return content
+    title, unit, _ = column.title.rpartition(" B")
+    name = f"{title if unit else column.title} "
+    return (Run(name), *content, Run(unit)) if unit else (Run(name), *content)
 
 
 def _toned(run: Run, tone: Tone) -> Run:

@@ -226,13 +226,13 @@ def _library(calls: Sequence[LibraryTime], shown: int | None) -> Section:
         Column("calls", numbers=True),
         Column("bytes", numbers=True),
         Column("GFLOP", numbers=True),
-        Column("floor each", numbers=True),
+        Column("floor", numbers=True),
     )
     rows = tuple(row(*_call(each)) for each in calls)
     calls_table = Table(heads, rows, "library", shown=shown, noun="call", more=_MORE)
     note = Sentence(
-        "cuBLAS, cuDNN and attention choose their kernels on the GPU: the floor is what the bytes "
-        "and operations take at peak rates.",
+        "cuBLAS, cuDNN and attention choose their kernels on the GPU: the floor is what one call's "
+        "bytes and operations take at peak rates.",
         "dim",
     )
     return Section("Library calls", (calls_table, note), key="library")
