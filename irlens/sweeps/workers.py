@@ -16,6 +16,7 @@ from concurrent.futures import (
     wait,
 )
 from contextlib import suppress
+from multiprocessing import resource_tracker
 from multiprocessing.context import SpawnContext, SpawnProcess
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -298,14 +299,19 @@ class _Process(SpawnProcess):
 
     ``multiprocessing`` would: a script that calls the library at its top level called it again in
     each worker. Workers need nothing of it, tasks are irlens's own functions and bytes.
+
+    It starts with Ctrl-C blocked, which would end it with a traceback while it still imports.
     """
 
     def start(self) -> None:
+        resource_tracker.ensure_running()  # its own start would unblock the signal
         main = sys.modules["__main__"]
         sys.modules["__main__"] = ModuleType("__main__")
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             super().start()
         finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             sys.modules["__main__"] = main
 
 
@@ -344,6 +350,7 @@ def _start_worker(logs: str) -> None:
     processes, is left to its parent. It does not outlive its parent.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     log = os.open(Path(logs, str(os.getpid())), os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
     with suppress(OSError):  # a file system that has no locks
         locks.share(log)  # with all processes that it starts

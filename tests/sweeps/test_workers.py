@@ -1,6 +1,7 @@
 """Worker processes that live and die. The work is ``eval``, which every interpreter can find."""
 
 import os
+import signal
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, Future
@@ -46,6 +47,23 @@ def test_a_crash_loses_its_own_task_only(pool: LocalPool) -> None:
     )
     assert found.pop(4) == Crash("worker died (exit code 3)")
     assert found == {0: b"a", 2: b"b", 5: b"c", 6: b"d"}
+
+
+def test_ctrl_c_does_not_end_a_worker_that_is_starting(
+    pool: LocalPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A terminal sends it to all processes; the parent decides what becomes of its workers."""
+    start = SpawnProcess.start
+
+    def interrupted(process: SpawnProcess) -> None:
+        start(process)
+        assert process.pid is not None
+        os.kill(process.pid, signal.SIGINT)
+
+    monkeypatch.setattr(SpawnProcess, "start", interrupted)
+    ignored = b"repr(__import__('signal').getsignal(2)).encode()"
+    assert dict(run_tasks(pool, WORK, [ignored])) == {0: b"<Handlers.SIG_IGN: 1>"}
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 
 def test_the_last_line_of_a_process_that_outlives_its_worker_is_waited_for(pool: LocalPool) -> None:
