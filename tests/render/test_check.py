@@ -272,6 +272,16 @@ def test_a_budget_and_what_was_found_are_told_apart() -> None:
     assert found.sentence.startswith("occupancy >= 0.5: 50 % → 25 %")
 
 
+def test_a_budget_over_an_unknown_figure_is_not_said_to_be_broken() -> None:
+    broken = FAILED.kernels[0].budgets[0]
+    assert broken.state == "broken"
+    unknown = replace(broken, state="unknown", reason="occupancy: nobody knows")
+    for budget, words in ((broken, "breaks"), (unknown, "unknown whether")):
+        kernel = replace(FAILED.kernels[0], movements=[], findings=[], budgets=[budget])
+        (line,) = lines(kernel)
+        assert line.endswith(f"{words} {budget.expression}")
+
+
 def test_json_is_the_record() -> None:
     text = render("json", "check", FAILED, Options())
     assert msgspec.json.decode(text, type=Check) == FAILED

@@ -216,6 +216,8 @@ def _together(same: Sequence[Verdict]) -> str:
     first = same[0]
     if first.is_budget:
         before = " as before" if first.since == "before" else ""
+        if all(each.is_unknown for each in same):
+            return f"unknown whether {first.full_name}"
         return f"breaks {first.full_name}{before}"
     if first.name.startswith("finding "):
         code = first.name.removeprefix("finding ")

@@ -30,6 +30,7 @@ class Verdict(NamedTuple):
         place: The line of Python to look at; ``None`` if unknown.
         why: What else is known; may be empty.
         is_budget: Whether the name is a budget's condition.
+        is_unknown: Whether a figure of the budget is unknown, so that it may hold.
         is_setting: Whether it is a setting, which what else moved comes from.
         since: Whether this change is what brought it.
     """
@@ -43,6 +44,7 @@ class Verdict(NamedTuple):
     place: Place | None
     why: str
     is_budget: bool = False
+    is_unknown: bool = False
     is_setting: bool = False
     since: Since = "this change"
 
@@ -124,6 +126,7 @@ def budget_verdict(one: BudgetVerdict) -> Verdict:
         place=place_of(one.source),
         why="; ".join(filter(None, (named, because))),
         is_budget=True,
+        is_unknown=one.state == "unknown",
         since=_SINCE[one.broken_before],
     )
 
