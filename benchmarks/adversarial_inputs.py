@@ -5,8 +5,9 @@
 Writes an artifact of the given size, or the largest that is not refused, for each format and each
 pattern of what is costly to read (brackets, blanks, lines, commas, tokens, labels, registers,
 loops, functions, ``.loc``, numbers), reads each in a process of its own as ``irlens inspect`` does,
-and prints its figures. ``real``
-repeats the body of a sample's kernel. The status is 1 if any took over 10 s or 1 GB.
+and prints its figures: at the full size, at half of it, and the factor between the times (2 is
+linear). ``real`` repeats the body of a sample's kernel. The status is 1 if any took over 10 s or
+1 GB.
 """
 
 import argparse
@@ -360,6 +361,20 @@ def measure(path: Path, limit: int) -> tuple[float, float, str]:
     )
 
 
+def measure_input(
+    path: Path, make: Callable[[], bytes], limit: int
+) -> tuple[int, float, float, str]:
+    """Return the length of an input, and what ``measure`` says of it; no file is left."""
+    content = make()
+    path.write_bytes(content)
+    length = len(content)
+    del content
+    measured = measure(path, limit)
+    path.unlink()
+    path.with_suffix(".said").unlink(missing_ok=True)
+    return length, *measured
+
+
 def main() -> int:
     """Print a row for each input; return 1 if any was too costly or failed."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -373,22 +388,20 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="irlens-adversarial-") as folder:
         os.environ["IRLENS_CACHE_DIR"] = f"{folder}/cache"
         for maker in (texts, binaries):
-            for stage, name, make in maker(size):
+            for (stage, name, make_half), (_, _, make) in zip(
+                maker(size // 2), maker(size), strict=True
+            ):
                 if options.only not in f"{stage} {name}":
                     continue
                 path = Path(folder) / f"k.{stage}"
-                content = make()
-                path.write_bytes(content)
-                length = len(content)
-                del content
-                seconds, memory, said = measure(path, options.limit)
-                path.unlink()
-                path.with_suffix(".said").unlink(missing_ok=True)
+                half, before, _, _ = measure_input(path, make_half, options.limit)
+                length, seconds, memory, said = measure_input(path, make, options.limit)
                 bad = seconds > mutated.SECONDS or memory > mutated.MEMORY or "failed" in said
                 failed += bad
                 print(
                     f"{'!' if bad else ' '} {stage:7} {name:24} {length / 1e6:5.1f} MB "
-                    f"{seconds:6.1f} s "
+                    f"{seconds:6.1f} s  {half / 1e6:5.1f} MB {before:6.1f} s  "
+                    f"x{seconds / max(before, 0.01):4.1f} "
                     f"{memory / 1e6:6.0f} MB  {said}",
                     flush=True,
                 )
