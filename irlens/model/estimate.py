@@ -64,8 +64,8 @@ class TimeEstimate(msgspec.Struct, frozen=True, kw_only=True):
         estimate_us: The time, in microseconds.
         low_us: It takes at least so long in nine of ten cases, together with ``high_us``.
         high_us: It takes at most so long.
-        bound: The unit with the largest part; where none is busy for 60 % of the time, the largest
-            of all parts. On the H100 "l2" takes the place of "dram" where the way between the L2's
+        bound: The unit with the largest part; where none is busy for 60 % of the time that CTAs
+            run, the largest of all parts. On the H100 "l2" takes the place of "dram" where the way between the L2's
             halves is the busier one while the launch runs: what it writes last stays in the L2.
         parts: What each unit alone would take, in microseconds; "latency" is what the CTAs take
             one after the other with nothing else in their way, "launch" the launch itself and

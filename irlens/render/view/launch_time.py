@@ -55,8 +55,15 @@ def estimated_time(report: Report) -> str:
 
 
 def _bound(time: TimeEstimate, bound: str) -> str:
-    """Return what a time is bound by, and DRAM beside the L2 where DRAM alone takes longer."""
-    return f"{NAMES['l2']} and {NAMES['dram']}" if _is_linked(time) else bound_name(bound)
+    """Return what a time is bound by; what takes longer alone is said too.
+
+    The bound leaves out what a launch takes besides its CTAs, and may be the L2 where memory has
+    more to move.
+    """
+    name = f"{NAMES['l2']} and {NAMES['dram']}" if _is_linked(time) else bound_name(bound)
+    longest = max(time.parts, key=lambda each: time.parts[each], default=bound)
+    is_short = longest == "launch" != bound
+    return f"{bound_name('launch')}, then {name}" if is_short else name
 
 
 def _is_linked(time: TimeEstimate) -> bool:
