@@ -65,8 +65,9 @@ class TimeEstimate(msgspec.Struct, frozen=True, kw_only=True):
         low_us: It takes at least so long in nine of ten cases, together with ``high_us``.
         high_us: It takes at most so long.
         bound: The unit with the largest part; where none is busy for 60 % of the time that CTAs
-            run, the largest of all parts. On the H100 "l2" takes the place of "dram" where the way between the L2's
-            halves is the busier one while the launch runs: what it writes last stays in the L2.
+            run, the largest of all parts. On the H100 "l2" takes the place of "dram" where the way
+            between the L2's halves is the busier one while the launch runs: what it writes last
+            stays in the L2.
         parts: What each unit alone would take, in microseconds; "latency" is what the CTAs take
             one after the other with nothing else in their way, "launch" the launch itself and
             that of its CTAs. "l2" is the larger of two: the bytes between the SMs and the L2, and

@@ -141,7 +141,11 @@ def test_the_time_leads_and_what_costs_most_follows() -> None:
 
 @pytest.mark.parametrize(
     ("parts", "bound"),
-    [({"l2": 9.0, "dram": 8.0}, "L2"), ({"l2": 8.0, "dram": 9.0}, "L2 and DRAM")],
+    [
+        ({"l2": 9.0, "dram": 8.0}, "L2"),
+        ({"l2": 8.0, "dram": 9.0}, "L2 and DRAM"),
+        ({"l2": 3.0, "launch": 5.5}, "the launch, then L2"),
+    ],
 )
 def test_a_bound_is_not_less_than_what_takes_longer(parts: dict[str, float], bound: str) -> None:
     found = verdict(launch(bound="l2", parts=parts))
