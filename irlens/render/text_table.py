@@ -17,6 +17,9 @@ GAP = "  "
 #: A last column with less room than this goes on a line of its own.
 _LEAST_ENDING = 40
 
+#: A first column of names needs so much room, above which a longer name stands.
+_LEAST_NAME = 20
+
 
 def write_table(page: Page, table: nodes.Table, indent: int) -> None:
     """Print a table; where its columns are things of a kind, the rest of them below the first."""
@@ -84,14 +87,23 @@ class _Table:
             titles = [_stacked(column.title) for column in padded]
             widths = self._widths(titles)
             needed = self._indent + sum(widths) + len(GAP) * len(padded)
-        left = self._page.width - needed
-        below = left < (ending if last.numbers else min(ending, _LEAST_ENDING))
+        lacking = (ending if last.numbers else min(ending, _LEAST_ENDING)) - (
+            self._page.width - needed
+        )
+        overhang = lacking > 0 and self._can_overhang(padded, widths, lacking)
+        if overhang:
+            widths[0] -= lacking
+        below = lacking > 0 and not overhang
         beside = self._beside(widths) if below else len(padded)
         if any(column.title for column in self._columns):
             title = last.title.rjust(ending) if last.numbers else last.title
             is_last_titled = beside == len(padded) and not (below and last.numbers)
             self._titles(titles[:beside], widths, title if is_last_titled else "")
         for row, cells in zip(self._rows, self._cells, strict=True):
+            if overhang and len(nodes.plain(cells[0])) > widths[0]:
+                name = tuple(_toned(run, row.tone) for run in cells[0])
+                self._page.flow([name], indent=self._indent)
+                cells = [(), *cells[1:]]
             line = [Run(" " * self._indent)]
             for column, content, width in zip(padded[:beside], cells, widths, strict=False):
                 pad = Run(" " * (width - len(nodes.plain(content))))
@@ -114,6 +126,13 @@ class _Table:
                 self._page.flow([text(Run(row.note, "dim"))], indent=self._indent + 4)
         if self._left:
             self._page.flow([text(Run(self._more, "dim"))], indent=self._indent)
+
+    def _can_overhang(
+        self, padded: Sequence[nodes.Column], widths: Sequence[int], lacking: int
+    ) -> bool:
+        """Whether long names can stand on lines of their own, above their rows' numbers."""
+        is_named = bool(padded) and not padded[0].numbers
+        return is_named and widths[0] - lacking >= _LEAST_NAME
 
     def _widths(self, titles: Sequence[Sequence[str]]) -> list[int]:
         """Widths of all columns but the last."""

@@ -57,6 +57,8 @@ class Sides:
                 raise self._nothing_in_common(before, after)
             if len(before) == len(after) == 1:
                 self.drawn = ((before[0], after[0]),)
+            if self._before == self._after:  # two versions of one: its launches are the same
+                return comparisons
             return replace(comparisons, programs=program_changes(self._before, self._after))
         if len(configurations.tritons) > 1:
             each_triton = configurations.by_triton()
@@ -128,15 +130,8 @@ class Sides:
         )
 
 
-class SinceLastSave(Sides):
-    """A kernel before and after the last change of its file.
-
-    The side before is what the store holds of the kernel in another version of the file.
-    """
-
-    def __init__(self, kernel: str, configurations: Configurations, session: Session) -> None:
-        names = ("last save", "now")
-        super().__init__(kernel, kernel, configurations, session, names=names)
+class _OfOneKernel(Sides):
+    """A kernel in two versions of its file, each compiled or taken from the store."""
 
     def _both_reports(
         self, after: str, sass: bool | None
@@ -146,6 +141,17 @@ class SinceLastSave(Sides):
             for captures in self._both_captures(after)
         )
         return before, now
+
+
+class SinceLastSave(_OfOneKernel):
+    """A kernel before and after the last change of its file.
+
+    The side before is what the store holds of the kernel in another version of the file.
+    """
+
+    def __init__(self, kernel: str, configurations: Configurations, session: Session) -> None:
+        names = ("last save", "now")
+        super().__init__(kernel, kernel, configurations, session, names=names)
 
     def _both_captures(self, after: str) -> tuple[Sequence[Capture], Sequence[Capture]]:
         now = self._session.captures(after, self._configurations)
@@ -158,35 +164,72 @@ class SinceLastSave(Sides):
         return before, now
 
 
+class RecordedRevisions(_OfOneKernel):
+    """Captured launches, compiled from two versions of their files.
+
+    Args:
+        captures: A capture, or a directory of them such as a recording.
+        revisions: The revisions of git, ``None`` for a file as it is now.
+        configurations: What the options change.
+        session: Compiles both sides.
+        names: Labels of the sides.
+    """
+
+    def __init__(
+        self,
+        captures: str,
+        revisions: tuple[str | None, str | None],
+        configurations: Configurations,
+        session: Session,
+        names: tuple[str, str],
+    ) -> None:
+        super().__init__(captures, captures, configurations, session, names=names)
+        self._revisions = revisions
+
+    def _both_captures(self, after: str) -> tuple[Sequence[Capture], Sequence[Capture]]:
+        requests = list(self._session.requests(after, self._configurations))
+        before, now = (
+            [
+                each
+                for one in requests
+                for each in self._session.compile(replace(one, kernel=_at(one.kernel, revision)))
+            ]
+            for revision in self._revisions
+        )
+        return before, now
+
+
+def _at(kernel: str, revision: str | None) -> str:
+    """Return a KERNEL in its file as it was in a revision, or as it is now."""
+    if revision is None:
+        return kernel
+    from irlens.artifacts.revisions import export
+    from irlens.compiler.sources.lookup import find_file, split_spec
+
+    file, (_, function) = export(find_file(kernel), revision), split_spec(kernel)
+    return f"{file}:{function}" if function else str(file)
+
+
 def between_revisions(
     kernel: str, revisions: str, configurations: Configurations, session: Session
 ) -> Sides:
     """Return a kernel in two versions of its file.
 
     Args:
-        kernel: KERNEL, not compiled yet.
+        kernel: KERNEL; a capture or a recording is compiled again from both versions.
         revisions: "A..B", or "A" for A and the file as it is now.
         configurations: The configurations of both.
         session: Compiles them.
 
     Raises:
-        IrlensError: The kernel is compiled already, or git does not have it in a revision.
+        IrlensError: Git does not have the kernel's file in a revision.
     """
-    from irlens.artifacts.revisions import export
-    from irlens.compiler.sources.lookup import find_file, split_spec
-
-    if is_compiled(kernel):
-        raise IrlensError(f"{kernel} is compiled: --git needs the kernel's source")
-    file, (_, function) = find_file(kernel), split_spec(kernel)
     first, dots, second = revisions.partition("..")
-    suffix = f":{function}" if function else ""
-
-    def at(revision: str) -> str:
-        return f"{export(file, revision or 'HEAD')}{suffix}"
-
-    after = at(second) if dots else kernel
-    names = (first or "HEAD", second or "HEAD" if dots else "working tree")
-    return Sides(at(first), after, configurations, session, names=names)
+    old, new = first or "HEAD", second or "HEAD" if dots else None
+    names = (old, new or "working tree")
+    if is_compiled(kernel):
+        return RecordedRevisions(kernel, (old, new), configurations, session, names)
+    return Sides(_at(kernel, old), _at(kernel, new), configurations, session, names=names)
 
 
 def previous_versions(captures: Sequence[Capture]) -> list[Capture]:

@@ -85,25 +85,26 @@ def suggest(
     returned.
 
     Args:
-        requests: A single one. Of an autotuned kernel's configurations the one with the least
-            estimated time is the current one.
+        requests: One launch in one configuration or several, as an autotuner or a recording has
+            them: the one with the least estimated time is the current one.
         pool: The workers.
         estimate: Returns the estimated time of a compiled configuration, for its range and reason.
         limits: Where the search ends.
         progress: Receives how far it is.
 
     Raises:
-        IrlensError: There are several requests, the current configuration does not fit, or its
+        IrlensError: There are several launches, the current configuration does not fit, or its
             time is unknown.
         KeyboardInterrupt: Before the current configuration has a time.
     """
-    if len(requests) != 1:
+    launches = list(dict.fromkeys(map(_launch, requests)))
+    if len(launches) != 1:
         raise IrlensError(
-            f"{len(requests)} configurations are requested: neighbours belong to one",
-            hint="name one target and one value of each option",
+            f"{len(launches)} launches are requested: neighbours belong to one",
+            hint="name one target and one value of each argument",
         )
     started = time.monotonic()
-    planned = plan_grid([_without_derived(requests[0], pool)], pool).variants
+    planned = plan_grid([_without_derived(each, pool) for each in requests], pool).variants
     search = _Search(pool, limits, started, progress)
     variant, current = search.current(planned)
     known = estimate(variant.request) if current.outcome == "fits" else None
@@ -111,6 +112,12 @@ def suggest(
         raise unknown_time(current.reason or (known.reason if known is not None else ""))
     search.neighbours(variant, current)
     return _suggestion(variant, current, known, search)
+
+
+def _launch(request: Request) -> tuple[object, ...]:
+    """Return what the configurations of one launch share."""
+    args = tuple(sorted(request.args.items(), key=str))
+    return request.kernel, request.target, request.triton, args
 
 
 class _Search:

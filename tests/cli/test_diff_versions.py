@@ -1,6 +1,7 @@
 """``irlens diff --git`` and ``--last-save``: versions of a kernel's file."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,24 @@ def test_only_one_other_side(repository: Path, arguments: tuple[str, ...]) -> No
     assert "give one" in result.output
 
 
-def test_what_is_compiled_has_no_revisions(repository: Path) -> None:
-    with pytest.raises(IrlensError, match="needs the kernel's source"):
-        CliRunner().invoke(root, ["diff", ".", "--git", "HEAD"], catch_exceptions=False)
+def test_a_recording_is_compiled_from_both_versions(repository: Path) -> None:
+    inspected = CliRunner().invoke(root, ["inspect", "kernel.py", *OPTIONS])
+    assert inspected.exit_code == 0, inspected.output
+    (entry,) = (repository.parent / "store" / "captures").rglob("scale.ttir")
+    shutil.copytree(entry.parent, repository / "recorded")
+    (repository / "kernel.py").write_text(AFTER)
+    result = CliRunner().invoke(root, ["diff", "recorded", "--git", "-f", "json"])
+    found = json.loads(result.stdout)
+    assert found["different"]
+    assert found["programs"] == []
+    (pair,) = found["pairs"]
+    assert (pair["before"]["label"], pair["after"]["label"]) == ("HEAD", "working tree")
+    same = CliRunner().invoke(root, ["diff", "recorded", "--git", "HEAD..HEAD"])
+    assert "no difference" in same.output
+
+
+def test_a_capture_without_its_file_has_no_revisions(repository: Path) -> None:
+    sample = Path(__file__).parents[2] / "samples" / "captures" / "softmax-t4"
+    shutil.copytree(sample, repository / "cached", ignore=shutil.ignore_patterns("irlens.json"))
+    with pytest.raises(IrlensError, match="its source is unknown"):
+        CliRunner().invoke(root, ["diff", "cached", "--git"], catch_exceptions=False)

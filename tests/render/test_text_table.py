@@ -34,6 +34,21 @@ def test_numbers_without_room_go_below_with_their_titles() -> None:
     ]  # fmt: skip
 
 
+def test_long_names_stand_above_their_numbers() -> None:
+    heads = [Column("figure"), Column("before", numbers=True), Column("after", numbers=True)]
+    name = "groups in flight of the copies at attention.py:22"
+    section = Section("", (table(heads, [["registers", "64", "72"], [name, "2", "4"]]),), key="t")
+    found = [line for line in write(section, Options(width=48)).splitlines() if line.strip()]
+    assert [line.split() for line in found[:2]] == [heads_of(heads), ["registers", "64", "72"]]
+    assert found[2].strip() == name[:48].rsplit(" ", 1)[0]
+    assert found[-1].split() == ["2", "4"]
+    assert found[-1].index("2") > found[0].index("before"), "below its title"
+
+
+def heads_of(columns: list[Column]) -> list[str]:
+    return [column.title for column in columns]
+
+
 def test_a_table_that_fits_has_all_titles_above() -> None:
     found = [line for line in lines(80) if line.strip()]
     assert len(found) == 3

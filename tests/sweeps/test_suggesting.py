@@ -63,12 +63,12 @@ class Pool:
         requests = msgspec.msgpack.decode(task, type=Task).requests
         answer: Planned | Inspected | Compiled
         if handler is run_plan:
-            names = _CURRENT | self._request.settings
-            variant = PlannedVariant(
-                request=msgspec.structs.replace(requests[0], settings=names),
-                triton="3.9.0", names=names,
-            )  # fmt: skip
-            answer = Planned(Plan(function="softmax_kernel", variants=[variant], dependencies={}))
+            variants = []
+            for each in requests:
+                names = _CURRENT | self._request.settings | each.settings
+                request = msgspec.structs.replace(each, settings=names)
+                variants.append(PlannedVariant(request=request, triton="3.9.0", names=names))
+            answer = Planned(Plan(function="softmax_kernel", variants=variants, dependencies={}))
         elif handler is run_compile:
             answer = Compiled(None)
         else:
@@ -111,6 +111,22 @@ def test_a_pair_whose_changes_need_each_other_is_found_early(request_: Request) 
     assert [each["BLOCK_SIZE"] for each in pool.tried[1:4]] != [2048] * 3, "cheap ones first"
     assert found.stopped is None
     assert found.as_fast == 0
+
+
+def test_the_fastest_of_a_recordings_configurations_is_the_current_one(request_: Request) -> None:
+    others = [
+        msgspec.structs.replace(request_, settings=_CURRENT | {"num_warps": warps})
+        for warps in (4, 8, 2)
+    ]
+    found = suggest(others, Pool(request_), lambda _: None, Limits(most=40))
+    assert found.current.settings["num_warps"] == 8
+    assert found.best[0].changed == {"BLOCK_SIZE": 2048}
+
+
+def test_neighbours_belong_to_one_launch(request_: Request) -> None:
+    other = msgspec.structs.replace(request_, args={"n_cols": "512"})
+    with pytest.raises(IrlensError, match="2 launches are requested"):
+        suggest([request_, other], Pool(request_), lambda _: None, Limits(most=40))
 
 
 def test_ctrl_c_keeps_what_was_found(request_: Request) -> None:
