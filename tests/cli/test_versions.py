@@ -56,10 +56,11 @@ def test_the_lost_occupancy_is_found_and_explained() -> None:
     ran = irlens("diff", *(str(CAPTURES / f"layer_norm-b200-{v}") for v in ("3.6", "3.7")))
     assert ran.code == 1, ran.err
     lines = [" ".join(line.split()) for line in ran.out.splitlines()]
-    assert lines[:3] == [
+    assert lines[:4] == [
         "layer_norm_kernel on sm_100 Triton 3.6.0 → Triton 3.7.1",
-        "! worse: occupancy 50 % → 25 %, estimated time 62.49 µs → 88.72 µs, registers 64",
-        "→ 72 · 1 finding changed",
+        "! likely 42 % more time: 62.5 µs → 88.7 µs (0.92 to 2.19 ×), bound by latency,",
+        "before by L2 · latency 53.2 µs → 82.6 µs: blocks per SM 2 → 1",
+        "1 finding changed (IRL102)",
     ]
     hint = lines.index("To regain occupancy") + 1
     assert lines[hint] == "8 fewer registers/thread: 1 → 2 blocks/SM (50 %)"

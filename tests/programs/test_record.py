@@ -607,7 +607,7 @@ graph.replay()
 torch.cuda.reset_peak_memory_stats()
 torch.cuda.nvtx.range_push("x")
 assert torch.accelerator.current_accelerator().type == "cuda"
-assert str(x) == f"{x:.3f}" == "tensor(..., device='cuda:0', size=(8,))", str(x)
+assert str(x) == f"{x}" == "tensor(..., device='cuda:0', size=(8,))", str(x)
 assert torch.empty(1 << 45, device="cuda").numel() == 1 << 45
 assert not hasattr(torch.cuda.get_device_properties(0), "clock_rate")
 compiled = torch.compile(dynamic=True)(lambda x: added(x, x, 64))

@@ -32,7 +32,8 @@ class Terminal:
         run = f"sh -c 'echo $$ > {self._pid}; exec {sys.executable} -m irlens tui {arguments}'"
         # The terminal stays for a look at what was said last.
         command = f"{run}; echo $? > {self._code}; exec sleep 600"
-        self._tmux("new-session", "-d", "-x", "120", "-y", "40", *settings, command)
+        size = ("-x", "120", "-y", "40")
+        self._tmux("new-session", "-d", *size, "-c", str(folder), *settings, command)
 
     def press(self, *keys: str) -> None:
         self._tmux("send-keys", *keys)
@@ -153,7 +154,7 @@ def test_a_terminal_that_is_closed_takes_it_along(start: Callable[..., Terminal]
 def test_lists_the_kernels_to_compile(start: Callable[..., Terminal], tmp_path: Path) -> None:
     kernels = len(list(known_kernels()))
     terminal = start("", IRLENS_CACHE_DIR=str(tmp_path / "cache"))
-    terminal.wait_for(f"{kernels} entries", "irlens  all kernels", "vector_add")
+    terminal.wait_for(f"{kernels} entries", "irlens  ~", "Samples", "vector_add")
     terminal.wait(lambda: terminal.shown().count("○") == kernels, "the mark of each")
     terminal.press("q")
     assert terminal.wait_for_end() == 0

@@ -130,7 +130,7 @@ class _Warp:
         ]
         self.needed = {index for chosen in wanted for index in chosen}
         self.launches = launches
-        self.states: list[State] = [data.initial_state() for _ in launches]
+        self.states: list[State] = [[None] * data.local.size for _ in launches]
         self.steps: dict[int, list[Step]] = {}
         self.lanes: dict[int, _Lane] = {}
         self.found: defaultdict[int, list[Wavefronts]] = defaultdict(list)

@@ -136,7 +136,7 @@ class _Values:
     def run(self, paths: Iterable[Path]) -> Mapping[int, set[int | None]]:
         """Return the values by instruction; one that no path executes is absent."""
         for path in paths:
-            state = self.data.initial_state()
+            state: State = [None] * self.data.local.size
             for segment in path.segments:
                 for _ in range(min(segment.times, _ROUNDS)):
                     for block in segment.blocks:

@@ -117,8 +117,11 @@ class _FakeCudaMode(TorchFunctionMode):  # type: ignore[misc]  # mypy does not f
         if tensor.is_meta:
             if func in _ANSWERS or func in _MOVES:
                 return self._answer(func, args, kwargs)
-            if func in _VALUE_READS or (func in _FORMATS and not tensor.dim()):
+            is_format = func == torch.Tensor.__format__
+            if func in _VALUE_READS or (is_format and not tensor.dim()):
                 return self._read(func, *args, **kwargs)
+            if is_format and args[1:] == ("",):  # PyTorch formats no more than one number
+                return self._answer(torch.Tensor.__repr__, args[:1], {})
             if func in _FINITE:
                 return self._is_finite(func, *args, **kwargs)
         if func == torch.Tensor.cuda:
@@ -270,9 +273,6 @@ _ANSWERS: dict[Any, Callable[..., Any]] = {
     torch.Tensor.type: _type,
     torch.Tensor.__repr__: _repr,
 }
-#: Functions that format a number, or else a tensor.
-_FORMATS = frozenset({torch.Tensor.__format__})
-
 #: Replacements that may copy a fake tensor to the other device.
 _MOVES: dict[Any, Callable[..., torch.Tensor]] = {
     torch.Tensor.to: _to,
