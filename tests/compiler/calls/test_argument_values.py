@@ -1,7 +1,7 @@
 from contextlib import suppress
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from irlens.compiler.calls.argument_values import (
@@ -14,7 +14,7 @@ from irlens.compiler.calls.argument_values import (
 from irlens.compiler.calls.dtypes import DTYPES, dtype_of
 from irlens.compiler.calls.expressions import evaluate
 from irlens.model.config import ConstexprValue
-from irlens.model.errors import CaptureError
+from irlens.model.errors import ArtifactError, CaptureError
 
 
 @pytest.mark.parametrize(
@@ -210,8 +210,9 @@ def test_an_expression_reaches_nothing_but_arithmetic(expression: str) -> None:
 
 
 @given(st.text(max_size=60))
-def test_invalid_text_only_raises_capture_errors(text: str) -> None:
+@example("@")
+def test_invalid_text_only_raises_errors_that_a_user_can_act_on(text: str) -> None:
     parse_value(text)
     for read in (evaluate, parse_argument):
-        with suppress(CaptureError):
+        with suppress(CaptureError, ArtifactError):  # "@FILE" names one that is not there
             read(text, {"n": 3}, "x")
