@@ -9,6 +9,7 @@ of a view with gaps, ``fp16[1024, 64]:strides[192, 1]``; a tensor that is made f
 """
 
 import math
+import os
 import re
 from pathlib import Path
 from typing import TypeAlias, TypeGuard
@@ -136,7 +137,8 @@ def is_file(value: ConstexprValue) -> TypeGuard[str]:
 
 def contents_of(text: str) -> Stage:
     """Return the file that "@FILE.npy" names."""
-    path = Path(text.strip().removeprefix("@")).expanduser()
+    # Unlike pathlib, it leaves the name of a user who does not exist.
+    path = Path(os.path.expanduser(text.strip().removeprefix("@")))  # noqa: PTH111
     return Stage(path.name, path=path)
 
 

@@ -211,6 +211,7 @@ def test_an_expression_reaches_nothing_but_arithmetic(expression: str) -> None:
 
 @given(st.text(max_size=60))
 @example("@")
+@example("@~nobody/x.npy")
 def test_invalid_text_only_raises_errors_that_a_user_can_act_on(text: str) -> None:
     parse_value(text)
     for read in (evaluate, parse_argument):
