@@ -184,7 +184,8 @@ def _pickled(answer: _Answer) -> bytes:
     try:
         data = pickle.dumps(answer)
         pickle.loads(data)  # some exceptions cannot be restored
-    except Exception:  # an exception that cannot be pickled may raise any other
+    except Exception as failed:  # an exception that cannot be pickled may raise any other
         text = "".join(traceback.format_exception(answer.error))
+        text += f"which cannot be pickled: {failed!r}"
         return pickle.dumps(msgspec.structs.replace(answer, error=RuntimeError(text)))
     return data
