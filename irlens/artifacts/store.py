@@ -145,7 +145,7 @@ def workspace(destination: Path) -> Iterator[Path]:
         raise unwritable(destination.parent, error) from error
     try:
         yield path
-    except Exception as error:
+    except Exception as error:  # whatever the body raises once its directory is gone
         if path.exists():
             raise
         raise ArtifactError(

@@ -40,7 +40,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class Cursor(msgspec.Struct, frozen=True):
-    """A place in an answer: a page after so many items, and a digest of the answer's content."""
+    """A position in an answer: items skipped, the page, and a digest of the content."""
 
     skip: int = 0
     page: int = 0
@@ -63,7 +63,7 @@ class Cursor(msgspec.Struct, frozen=True):
         return cls(int(skip), int(page), digest)
 
     def __str__(self) -> str:
-        """Return the text that ``parse`` takes."""
+        """Return the cursor as text, for ``parse``."""
         return f"{self.skip}-{self.page}-{self.digest}"
 
 
@@ -125,11 +125,11 @@ def error(message: str, hint: str | None) -> str:
 
 
 def split(value: object, most: int) -> Iterator[object]:
-    """Yield parts of a JSON value that merge to it, each of at most so many characters.
+    """Split a JSON value into parts of limited size that merge to it.
 
     Args:
         value: Dictionaries, lists and scalars.
-        most: The limit; only an element of a list may exceed it.
+        most: Characters of a part; only an element of a list may exceed it.
     """
     if not value or not isinstance(value, dict | list) or _size(value) <= most:
         yield value

@@ -229,7 +229,8 @@ class Tools:
             str | None, Meta(description='Rank the results by a figure: "time", "occupancy"')
         ] = None,
         top: Annotated[
-            int | None, Meta(description="Keep so many of each target that fit", ge=1)
+            int | None,
+            Meta(description="Configurations to keep for each target, of those that fit", ge=1),
         ] = None,
         format: Annotated[_Format, Meta(description="json: whole records")] = "markdown",  # noqa: A002
     ) -> Answer:

@@ -117,7 +117,7 @@ def first_program(
 def in_groups(
     capture: Capture, parsed: Parsed, machine: Machine, ctas: int, *, assuming: bool = False
 ) -> "Survey | None":
-    """Return what a launch moves if so many neighbouring CTAs at a time share what they read."""
+    """Return what a launch moves if ``ctas`` neighbouring CTAs share what they read."""
     if parsed.source is None or capture.config.grid is None:
         return None
     return _survey(capture, parsed, parsed.source, machine, wave=ctas, assuming=assuming)

@@ -36,7 +36,7 @@ class Launched(msgspec.Struct, frozen=True, kw_only=True):
         demand: What a CTA uses.
         launch: The launch's traffic.
         program: The traffic of its first program.
-        in_groups: Returns the launch's traffic with its waves of so many CTAs.
+        in_groups: Returns the launch's traffic for waves of a number of CTAs.
     """
 
     gpu: Gpu | None

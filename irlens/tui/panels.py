@@ -29,7 +29,7 @@ from irlens.tui.drawing import DIM, flowing, label_width, lines, occupancy_style
 
 #: Lines of Python in the pressure panel, and the least cells for the bar of the occupancy.
 _PRESSURE_LINES, _LEAST_BAR = 6, 10
-#: Units in the time panel at most, and the least share of the time that is worth a bar.
+#: Most units that the time panel shows, and the least share of the time that gets a bar.
 _UNITS, _LEAST_SHARE = 5, 0.05
 
 

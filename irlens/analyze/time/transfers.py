@@ -177,7 +177,7 @@ def transfers(
         caches: The caches.
         loops: Lines of the ttir's outermost loops.
         spilled: Its accesses to local memory, if there are any.
-        in_groups: Returns its traffic with waves of so many CTAs.
+        in_groups: Returns its traffic for waves of a number of CTAs.
     """
     traffic, footprint = launch.traffic, launch.footprint
     if traffic.reason or footprint is None:

@@ -31,7 +31,7 @@ def gutter(labels: Sequence[str]) -> int:
 
 
 def clip(text: str, most: int = int((_GUTTERS[-1] - 10) / CHARACTER)) -> str:
-    """Return at most so many characters of a label, by default as many as a gutter holds."""
+    """Clip a label to ``most`` characters, by default to what a gutter holds."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 

@@ -22,7 +22,7 @@ _BY_TIME: dict[str, Level] = {"better": "good", "worse": "warning", "same": "not
 
 
 class MovedLine(NamedTuple):
-    """What moved in a kernel, or in several that share the cause.
+    """The changes of one kernel, or of several with the same cause.
 
     Attributes:
         level: The mark before it.
