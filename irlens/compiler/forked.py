@@ -7,6 +7,7 @@ answers one request after the other: it loads Triton once. What it compiled lies
 
 import atexit
 import ctypes
+import io
 import os
 import pickle
 import signal
@@ -182,7 +183,13 @@ def _answer(request: Request) -> _Answer:
 
 def _pickled(answer: _Answer) -> bytes:
     try:
-        data = pickle.dumps(answer)
+        stream = io.BytesIO()
+        pickler = pickle.Pickler(stream)
+        # Importing Dask registers another way to pickle every exception, with the frames of its
+        # traceback, on which the pickler may recurse too deeply.
+        pickler.dispatch_table = {}
+        pickler.dump(answer)
+        data = stream.getvalue()
         pickle.loads(data)  # some exceptions cannot be restored
     except Exception as failed:  # an exception that cannot be pickled may raise any other
         text = "".join(traceback.format_exception(answer.error))

@@ -1,5 +1,6 @@
 """A crash of the compiler ends a forked child, and the command with one line and exit code 2."""
 
+import copyreg
 import os
 import signal
 import subprocess
@@ -7,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -104,7 +106,15 @@ def test_one_child_answers_request_after_request(
     assert pids != {f"in {os.getpid()}"}
 
 
-def test_errors_come_back_as_they_are(write: Callable[..., Path], private_store: Path) -> None:
+def test_errors_come_back_as_they_are(
+    write: Callable[..., Path], private_store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dask's import registers a way to pickle every exception, with the frames it went through."""
+
+    def reduced(error: BaseException) -> NoReturn:
+        raise RecursionError(error)
+
+    monkeypatch.setitem(copyreg.dispatch_table, UnknownNameError, reduced)
     path = write(KERNEL.format(statement="pass"))
     with pytest.raises(UnknownNameError, match=r"unknown .* 'nme'") as raised:
         forked.capture(Request(kernel=f"{path}:k", target=H100, settings={"nme": 1}))
