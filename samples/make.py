@@ -47,7 +47,7 @@ from irlens.render.svg import NothingToDrawError
 from irlens.report import inspect
 from irlens.rules import find_rule
 from irlens.session.scan import scanner
-from irlens.session.scan.columns import LONGEST_FIRST, SUMMED_UP, find_column, sort_keys
+from irlens.session.scan.columns import SUMMED_UP, find_column
 
 SAMPLES = Path(__file__).resolve().parent
 TILE: dict[str, ConstexprValue] = {
@@ -193,10 +193,7 @@ def scans() -> dict[str, Scan]:
     """Return scans of the captures in this folder by name."""
     columns = tuple(map(find_column, SUMMED_UP))
     with chdir(SAMPLES):
-        sort = sort_keys(LONGEST_FIRST)
-        request = scanner.Request(
-            roots=(Path("captures"),), columns=columns, sort=sort, sums_up=True
-        )
+        request = scanner.Request(roots=(Path("captures"),), columns=columns, sums_up=True)
         return {"captures": scanner.Scanner(request, lambda _: None).document(())}
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, TypeAlias
 import msgspec
 
 from irlens.model.comparison import Value
+from irlens.model.estimate import Bound, Standing
 from irlens.model.recording import ProgramRun
 from irlens.model.report import Severity
 
@@ -24,11 +25,23 @@ class ScanRow(msgspec.Struct, frozen=True, kw_only=True):
         path: Its directory, as `irlens inspect` takes it.
         kernel: The kernel's name.
         figures: The selected columns, by the names that select them.
+        label: What sets it apart from the other rows of its kernel and GPU: "num_warps=4 BLOCK=64";
+            empty if nothing does, or if times are not among the columns, which all that follows
+            needs.
+        problem: Equal for rows whose times compare: the same kernel, GPU and scalar arguments.
+        standing: Its place among the rows of its problem.
+        bound: What bounds its time.
+        launches: How often the recorded program launches it: never, if an autotuner only tried it.
     """
 
     path: str
     kernel: str
     figures: dict[str, ScanValue]
+    label: str = ""
+    problem: int | None = None
+    standing: Standing | None = None
+    bound: Bound | None = None
+    launches: int | None = None
 
 
 class OccupancyBin(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,11 +127,13 @@ class Scan(msgspec.Struct, frozen=True, kw_only=True):
         schema: Version of this interface.
         columns: Names of the selected columns, in order.
         where: Conditions that every row meets.
-        rows: By path, or in the requested order.
+        rows: In the requested order; otherwise the fastest row of each problem first, and the
+            problem that takes longest before all others; by path where times are not among the
+            columns.
         summary: Of the rows.
         programs: What recorded programs launched, where a directory is a recording.
-        sorted_by: Columns that the rows are sorted by, a minus where the largest comes first; by
-            path where empty.
+        sorted_by: Columns that the rows are sorted by, a minus where the largest comes first, if
+            an order was requested.
     """
 
     schema: int

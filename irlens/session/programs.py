@@ -38,6 +38,21 @@ def is_recording(directory: Path) -> bool:
     return (directory / PROGRAM_NAME).is_file()
 
 
+def launches_of(directory: Path) -> dict[str, int | None]:
+    """Return how often the program of a recording launches each of its entries, by their names.
+
+    Raises:
+        ArtifactError: The index of the recording cannot be read.
+    """
+    kernels = [kernel for run in _index(directory).runs for kernel in run.kernels]
+    return {
+        each.entry: None
+        if each.launches is None
+        else sum(launched.number for launched in each.launches)
+        for each in kernels
+    }
+
+
 def program_runs(
     directory: Path, notify: Callable[[str], None] = lambda message: None
 ) -> list[ProgramRun]:

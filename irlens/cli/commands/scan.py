@@ -41,8 +41,8 @@ values never match.
 
 csv and jsonl write each row as soon as it is known, in the order of the paths unless
 --sort is given; jsonl without --columns writes full reports. parquet has the rows of csv,
-with types. The other formats sum up; there, what is estimated to take longest comes first
-unless --sort is given.
+with types. The other formats sum up; there, the kernel that is estimated to take longest
+comes first, and of each kernel the fastest configuration, unless --sort is given.
 
 An entry that cannot be read is reported on stderr and skipped; a link to a directory is
 not followed. Exits with 0, or with 2 if anything was skipped.
@@ -165,7 +165,6 @@ def _request(
 ) -> "Request":
     from irlens.session.scan.columns import (
         DEFAULT,
-        LONGEST_FIRST,
         SUMMED_UP,
         find_column,
         sort_keys,
@@ -180,7 +179,7 @@ def _request(
         roots=tuple(dict.fromkeys(directories)),
         columns=tuple(map(find_column, dict.fromkeys(names or default))),
         where=tuple(parse_where(where)),
-        sort=sort_keys(sort or (LONGEST_FIRST if sums_up and not names else ())),
+        sort=sort_keys(sort),
         reports=reports,
         sums_up=sums_up,
         jobs=jobs,

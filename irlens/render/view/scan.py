@@ -3,10 +3,14 @@
 import shlex
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
+
 from irlens import figures
 from irlens.figures import Figure
+from irlens.model.estimate import Mark, Standing
+from irlens.model.ranking import Candidate, Problem, Ranking
 from irlens.model.report import SEVERITIES, Severity
-from irlens.model.scan import Scan, ScanSummary, ScanValue
+from irlens.model.scan import Scan, ScanRow, ScanSummary, ScanValue
 from irlens.model.text import count, percent, plural
 from irlens.render.options import Options
 from irlens.render.view.memory_traffic import microseconds
@@ -24,11 +28,13 @@ from irlens.render.view.nodes import (
     Section,
     Sentence,
     Table,
+    Tone,
     row,
     table,
     text,
 )
 from irlens.render.view.program import run_view
+from irlens.render.view.standings import Listed, headline, time_listed, without_shared
 
 _MORE = "; --all shows them"
 _TIME = "time"
@@ -43,18 +49,69 @@ _WORDS = frozenset({"path", "kernel", "target", "triton", "findings", "sha256"})
 def scan_view(scan: Scan, options: Options) -> Section:
     """Return a scan; ``options`` limit the rows of its table."""
     summary = scan.summary
-    children: list[Node] = [Headline(tuple(map(Run, _totals(summary))))]
-    children[:0] = [run_view(run, options) for run in scan.programs]
+    children: list[Node] = [run_view(run, options) for run in scan.programs]
+    if fastest := _fastest(scan.rows):
+        children.append(Headline(tuple(fastest)))
+    children.append(Headline(tuple(map(Run, _totals(summary)))))
     if scan.rows:
         children += _table(scan, options.rows)
     children += _occupancy(summary)
     children += _findings(summary)
     children += _duplicates(summary)
-    first = summary.worst[0].path if summary.worst else None
-    if first is not None and options.subject is not None:
-        line = f"irlens inspect {shlex.quote(first)}"
-        children.append(NextSteps((Command(line, "the capture with the most severe findings"),)))
+    if options.subject is not None and (commands := tuple(_next_steps(scan))):
+        children.append(NextSteps(commands))
     return Section("Scan", tuple(children), key="scan")
+
+
+def _next_steps(scan: Scan) -> Iterator[Command]:
+    """Yield the commands that inspect the fastest configuration and the worst capture."""
+    if won := next((each for each in scan.rows if _mark(each) == "fastest"), None):
+        several = len({each.problem for each in scan.rows}) > 1
+        of = f" of {won.kernel}" if several else ""
+        yield Command(f"irlens inspect {shlex.quote(won.path)}", f"the fastest configuration{of}")
+    if scan.summary.worst:
+        first = scan.summary.worst[0].path
+        yield Command(
+            f"irlens inspect {shlex.quote(first)}", "the capture with the most severe findings"
+        )
+
+
+def _fastest(rows: Sequence[ScanRow]) -> list[Run]:
+    """Return which configuration of each problem is the fastest, where there are several."""
+    problems: dict[int, list[int]] = {}
+    for index, each in enumerate(rows):
+        if each.problem is not None:
+            problems.setdefault(each.problem, []).append(index)
+    found = [
+        Problem(
+            members=tuple(members),
+            fastest=next(index for index in members if _mark(rows[index]) == "fastest"),
+            as_fast=tuple(index for index in members if _mark(rows[index]) == "as fast"),
+        )
+        for _, members in sorted(problems.items())
+        if any(_mark(rows[index]) == "fastest" for index in members)
+    ]
+    if not found:
+        return []
+    ranking = Ranking(
+        candidates=tuple(map(_candidate, rows)),
+        standings=tuple(each.standing or Standing(time_us=None) for each in rows),
+        problems=tuple(found),
+    )
+    kernels = [rows[each.members[0]].kernel for each in found]
+    phrases = headline(ranking, [each.label for each in rows], kernels)
+    if len(found) == 1 and len(problems) > 1:
+        phrases[0] = replace(phrases[0], text=f"{kernels[0]}: {phrases[0].text}")
+    return phrases
+
+
+def _candidate(each: ScanRow) -> Candidate:
+    time = each.standing.time_us if each.standing is not None else None
+    return Candidate(problem=each.problem, estimated_us=time, bound=each.bound)
+
+
+def _mark(each: ScanRow) -> Mark | None:
+    return each.standing.mark if each.standing is not None else None
 
 
 def _totals(summary: ScanSummary) -> Iterator[str]:
@@ -73,25 +130,78 @@ def _totals(summary: ScanSummary) -> Iterator[str]:
 
 def _table(scan: Scan, shown: int | None) -> Iterator[Node]:
     """Yield what the rows are sorted by, what is missing of their times, and the rows."""
+    yield Sentence(_order(scan), "dim")
+    rows, labels = scan.rows, [Run(each.label, _tone(each)) for each in scan.rows]
+    listed = [each for name in scan.columns for each in _listed(rows, name)]
+    if not any(each.text for each in labels) and listed:  # the first column names the rows
+        listed[0] = listed[0]._replace(shared=None)
+    shared, listed = without_shared(listed, f"all {count(len(rows))}")
+    yield from shared
+    if any(each.text for each in labels):
+        listed.append(Listed(Column("configuration"), labels))
+    cells = zip(*(each.cells for each in listed), strict=True)
+    body = tuple(row(*each) for each in cells)
+    heads = tuple(each.column for each in listed)
+    yield Table(heads, body, "captures", shown=shown, sortable=True, noun="capture", more=_MORE)
+
+
+def _order(scan: Scan) -> str:
+    """Return what the rows are sorted by, and of how many no time is known."""
     times = [each.figures.get(_TIME) for each in scan.rows]
     unknown = sum(time is None for time in times)
     timed = _TIME in scan.columns and unknown < len(times)
-    names = [name for name in scan.columns if name != _TIME or timed]
     by = [name for name in scan.sorted_by if timed or name.removeprefix("-") != _TIME]
-    words = "longest first" if by == [f"-{_TIME}"] else f"by {', '.join(by) or 'path'}"
+    words = f"by {', '.join(by) or 'path'}"
+    if timed and not scan.sorted_by:
+        words = _order_of_ranks(scan.rows)
     if _TIME in scan.columns and unknown:
-        some = "no time is known" if not timed else f"time of {count(unknown)} unknown"
+        some = f"time of {count(unknown)} unknown" if timed else "no time is known"
         words += f"; {some}: {_GIVES_TIME}"
-    yield Sentence(words, "dim")
-    known = {name: figures.find(name) if name not in _WORDS else None for name in names}
-    rows = tuple(
-        row(*(_cell(each.figures[name], known[name]) for name in names)) for each in scan.rows
-    )
-    heads = tuple(
-        Column(figure.heading if figure is not None else name, numbers=figure is not None)
-        for name, figure in known.items()
-    )
-    yield Table(heads, rows, "captures", shown=shown, sortable=True, noun="capture", more=_MORE)
+    return words
+
+
+def _order_of_ranks(rows: Sequence[ScanRow]) -> str:
+    if len({each.problem for each in rows}) == 1:
+        return "fastest first"
+    of = "launches take" if any(each.launches for each in rows) else "launch takes"
+    longest = f"the kernel whose {of} longest first"
+    if any(_mark(each) == "fastest" for each in rows):
+        return f"{longest}, and of each kernel the fastest configuration"
+    return longest
+
+
+def _listed(rows: Sequence[ScanRow], name: str) -> Iterator[Listed]:
+    """Yield the columns of one that is selected: a time comes with how it compares."""
+    figure = figures.find(name) if name not in _WORDS else None
+    if name == _TIME:
+        yield from _times(rows)
+        return
+    cells = [_cell(each.figures[name], figure) for each in rows]
+    if figure is None:
+        said = cells[0] if name in ("kernel", "target") else f"{name} {cells[0]}"
+        yield Listed(Column(name), cells, said if cells[0] else f"no {name}")
+        return
+    value = rows[0].figures[name]
+    values = value if isinstance(value, list) else [value]
+    said = f"{figure.title} {' '.join(map(figure.format, values)) or figures.UNKNOWN}"
+    yield Listed(Column(figure.heading, numbers=True), cells, said)
+
+
+def _times(rows: Sequence[ScanRow]) -> Iterator[Listed]:
+    """Yield the launches, if they are known, the times, their marks, and what bounds them."""
+    standings = [each.standing for each in rows if each.standing is not None]
+    if len(standings) < len(rows) or all(each.time_us is None for each in standings):
+        return
+    if any(each.launches is not None for each in rows):
+        launches = [
+            figures.UNKNOWN if each.launches is None else count(each.launches) for each in rows
+        ]
+        yield Listed(Column("launches", numbers=True), launches, f"{launches[0]} launches each")
+    yield from time_listed([_candidate(each) for each in rows], standings)
+
+
+def _tone(each: ScanRow) -> Tone:
+    return "better" if _mark(each) is not None else "neutral"
 
 
 def _cell(value: ScanValue, figure: Figure | None) -> str:

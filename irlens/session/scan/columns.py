@@ -11,6 +11,7 @@ from irlens.figures import Figure
 from irlens.model.capture import Capture
 from irlens.model.errors import UnknownNameError
 from irlens.model.scan import ScanValue
+from irlens.session.scan.standings import IDENTITY, identity_of
 
 if TYPE_CHECKING:  # a scan that only repeats another loads no analysis
     from irlens.model.report import Report
@@ -30,8 +31,6 @@ DEFAULT = (
 SUMMED_UP = (
     KERNEL, "target", TIME, "occupancy", "registers", "local_bytes", "shared_bytes", FINDINGS,
 )  # fmt: skip
-#: Their order, unless the user asks for another: what takes longest comes first.
-LONGEST_FIRST = (f"-{TIME}",)
 
 
 class Column(msgspec.Struct, frozen=True):
@@ -64,7 +63,7 @@ def sort_keys(names: Sequence[str]) -> tuple[tuple[Column, bool], ...]:
 
 def is_cheap(key: str) -> bool:
     """Whether a value needs the metadata and the binary alone, or the bytes of the stages."""
-    if key in (KERNEL, "target", "triton", DIGEST):
+    if key in (KERNEL, "target", "triton", DIGEST, IDENTITY):
         return True
     figure = figures.get(key)
     return figure is not None and (figure.of_binary or figure.path.startswith("config."))
@@ -96,6 +95,8 @@ def _value(capture: Capture, inspected: "Inspection | Report", key: str) -> Scan
             return [finding.severity for finding in inspected.findings]
         case "sha256":
             return digest(capture)
+        case "identity":
+            return identity_of(inspected)
     figure = figures.get(key)
     if figure is None:
         raise UnknownNameError("column", key, NAMING)

@@ -19,12 +19,14 @@ from irlens.model.errors import ArtifactError
 from irlens.model.recording import ProgramRun
 from irlens.model.report import Report
 from irlens.model.scan import SCAN_SCHEMA, Scan, ScanRow, ScanValue
-from irlens.session.programs import is_recording, program_runs
+from irlens.session.programs import is_recording, launches_of, program_runs
 from irlens.session.reports import report_of
 from irlens.session.scan import columns as known
 from irlens.session.scan.columns import Column, is_cheap
 from irlens.session.scan.entries import REPORT, EntryRows, Wanted, read_rows
 from irlens.session.scan.selection import keys_of, matches, sort_rows
+from irlens.session.scan.standings import KEYS as STANDING
+from irlens.session.scan.standings import ranked_rows
 from irlens.session.scan.summary import Summary
 from irlens.session.scan.workers import Reader
 
@@ -42,7 +44,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         roots: Directories.
         columns: The columns to show.
         where: Conditions that a row has to meet.
-        sort: Columns to sort by, each descending or not; by path where empty.
+        sort: Columns to sort by, each descending or not; where empty, by rank where the rows are
+            ranked, otherwise by path.
         reports: Whether to make full reports.
         sums_up: Whether a summary is wanted, which needs every capture's digest.
         jobs: Worker processes; ``None``: as many as there are cores if text has to be parsed.
@@ -59,6 +62,11 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     cluster: "WorkerPool | None" = None
 
     @property
+    def ranks(self) -> bool:
+        """Whether the rows are ranked: where a summary shows their times."""
+        return self.sums_up and any(column.name == known.TIME for column in self.columns)
+
+    @property
     def workers(self) -> int:
         """The number of processes to read entries in."""
         if self.jobs is not None:
@@ -73,6 +81,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         keys += [key for condition in self.where for key in keys_of(condition)]
         if self.sums_up:
             keys += ["target", known.OCCUPANCY, known.LAUNCHABLE, known.DIGEST]
+        keys += STANDING if self.ranks else ()
         keys += [known.SEVERITIES] if known.FINDINGS in keys else []
         keys += [REPORT] if self.reports else []
         return tuple(key for key in dict.fromkeys(keys) if key != known.PATH)
@@ -187,15 +196,14 @@ class Scanner:
         """
         summary = Summary()
         rows = []
-        for values in self.rows():
-            summary.add(values)
-            rows.append(
-                ScanRow(
-                    path=str(values[known.PATH]),
-                    kernel=str(values[known.KERNEL]),
-                    figures={each.name: values[each.key] for each in self._request.columns},
-                )
-            )
+        ranked = self._request.ranks
+        values: list[dict[str, ScanValue]] = []
+        for row in self.rows():
+            summary.add(row)
+            rows.append(self._row(row))
+            values += [row] if ranked else []
+        if ranked:
+            rows = self._ranked(rows, values)
         return Scan(
             schema=SCAN_SCHEMA,
             columns=[column.name for column in self._request.columns],
@@ -205,6 +213,34 @@ class Scanner:
             sorted_by=[f"{'-' * down}{column.name}" for column, down in self._request.sort],
             summary=summary.finish(excluded=self.excluded, skipped=self.skipped),
         )
+
+    def _row(self, values: dict[str, ScanValue]) -> ScanRow:
+        return ScanRow(
+            path=str(values[known.PATH]),
+            kernel=str(values[known.KERNEL]),
+            figures={each.name: values[each.key] for each in self._request.columns},
+        )
+
+    def _ranked(self, rows: list[ScanRow], values: list[dict[str, ScanValue]]) -> list[ScanRow]:
+        """Return the rows with their ranks, in the order of these unless another is requested."""
+        recorded: dict[str, int | None] = {}
+        for root in filter(is_recording, self._request.roots):
+            recorded |= {str(root / name): n for name, n in launches_of(root).items()}
+        launches = [recorded.get(row.path) for row in rows]
+        found = ranked_rows(values, launches)
+        if self._request.sort:
+            found.sort(key=lambda each: each.row)
+        return [
+            msgspec.structs.replace(
+                rows[each.row],
+                label=each.label,
+                problem=each.problem,
+                standing=each.standing,
+                bound=each.bound,
+                launches=launches[each.row],
+            )
+            for each in found
+        ]
 
     def _programs(self) -> list[ProgramRun]:
         """Return the runs of recordings among the directories."""

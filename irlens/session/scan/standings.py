@@ -1,0 +1,106 @@
+"""Which configurations of a scan are the fastest, what sets each apart, and their order.
+
+A scan shows rows of figures and keeps no reports, so each row has what decides its rank as values
+of its own, which the index of the scanned directory keeps too.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, get_args
+
+import msgspec
+
+from irlens.model.config import Config, Target
+from irlens.model.estimate import Bound, Standing
+from irlens.model.label import Labelled, labels_among
+from irlens.model.ranking import Candidate, Problem, Ranking, problem_of, rank
+from irlens.model.scan import ScanValue
+
+#: The key of a row's identity: an ``Identity`` as JSON.
+IDENTITY = "identity"
+_TIME, _BOUND, _LAUNCHABLE = "time.estimate_us", "time.bound", "occupancy.launchable"
+_READ, _WRITTEN = "traffic.distinct_read_bytes", "traffic.distinct_written_bytes"
+#: The keys of the values that decide a row's rank.
+KEYS = (IDENTITY, _TIME, _BOUND, _LAUNCHABLE, _READ, _WRITTEN)
+
+
+class Identity(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What tells a capture apart from others: it is labelled as its report is."""
+
+    kernel: str
+    target: Target | None
+    triton_version: str | None
+    config: Config
+
+
+class Ranked(NamedTuple):
+    """A row with its rank.
+
+    Attributes:
+        row: Its index, as it was given.
+        problem: Equal for rows whose times compare.
+        label: What sets it apart from the other rows of its kernel and GPU: "num_warps=4"; may be
+            empty.
+        standing: Its place among the configurations of its problem.
+        bound: What bounds its time.
+    """
+
+    row: int
+    problem: int
+    label: str
+    standing: Standing
+    bound: Bound | None
+
+
+def identity_of(inspected: Labelled) -> str:
+    """Return the identity of a capture as JSON, which an index can keep."""
+    identity = Identity(
+        inspected.kernel, inspected.target, inspected.triton_version, inspected.config
+    )
+    return msgspec.json.encode(identity).decode()
+
+
+def ranked_rows(
+    rows: Sequence[Mapping[str, ScanValue]], launches: Sequence[int | None]
+) -> list[Ranked]:
+    """Return the rows in the order of their rank.
+
+    Those of one problem follow each other, the fastest first. The problem that takes the longest is
+    the first: the time of its launches where a program launches it, otherwise that of the fastest.
+
+    Args:
+        rows: Each with the values of ``KEYS``.
+        launches: How often a recorded program launches each.
+    """
+    identities = [msgspec.json.decode(str(row[IDENTITY]), type=Identity) for row in rows]
+    labels = labels_among(identities, lambda each: (each.kernel, each.target))
+    found = zip(identities, rows, strict=True)
+    ranking = rank([_candidate(identity, row) for identity, row in found])
+    problems = sorted(ranking.problems, key=lambda each: -_length(each, ranking, launches))
+    return [
+        Ranked(n, number, labels[n], ranking.standings[n], ranking.candidates[n].bound)
+        for number, problem in enumerate(problems)
+        for n in problem.members
+    ]
+
+
+def _candidate(identity: Identity, row: Mapping[str, ScanValue]) -> Candidate:
+    read, written = _number(row[_READ]), _number(row[_WRITTEN])
+    return Candidate(
+        problem=problem_of(identity),
+        launchable=row[_LAUNCHABLE] is not False,
+        estimated_us=_number(row[_TIME]),
+        accessed=read or written,
+        written=written,
+        bound=next((each for each in get_args(Bound) if each == row[_BOUND]), None),
+    )
+
+
+def _length(problem: Problem, ranking: Ranking, launches: Sequence[int | None]) -> float:
+    """Return how long a problem takes in a program, or one launch of its fastest configuration."""
+    times = [(launches[n], ranking.standings[n].time_us) for n in problem.members]
+    total = sum((number or 0) * (time or 0.0) for number, time in times)
+    return total or times[0][1] or 0.0
+
+
+def _number(value: ScanValue) -> float | None:
+    return value if isinstance(value, int | float) else None
