@@ -1,8 +1,10 @@
 """Control flow graphs: basic blocks and their successors, for every dialect."""
 
+from functools import cached_property
+
 import msgspec
 
-from irlens.analyze.graph import find_loops, reverse_postorder
+from irlens.analyze.graph import FlowGraph, find_loops, reverse_postorder
 from irlens.isa.dialect import Function, Instruction
 
 
@@ -27,7 +29,7 @@ class Block(msgspec.Struct, frozen=True, gc=False):
         return range(self.start, self.stop)
 
 
-class Cfg(msgspec.Struct, frozen=True, kw_only=True):
+class Cfg(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """Control flow of one function; block 0 is its entry.
 
     Attributes:
@@ -40,6 +42,11 @@ class Cfg(msgspec.Struct, frozen=True, kw_only=True):
     blocks: tuple[Block, ...]
     successors: tuple[tuple[int, ...], ...]
     unknown: str = ""
+
+    @cached_property
+    def graph(self) -> FlowGraph:
+        """The graph of the blocks."""
+        return FlowGraph(self.successors)
 
     @property
     def entries(self) -> tuple[int, ...]:

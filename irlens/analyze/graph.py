@@ -4,6 +4,7 @@ Everything here is iterative, so that no input exhausts the stack, and near-line
 """
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 import msgspec
 
@@ -58,6 +59,35 @@ class LoopForest(msgspec.Struct, frozen=True):
         """Return the number of loops around a node; 0 outside of all."""
         loop = self.innermost[node]
         return self.loops[loop].depth if loop is not None else 0
+
+
+class FlowGraph:
+    """A graph with what analyses ask for again and again, each computed once.
+
+    Args:
+        successors: For each node those that can follow it.
+    """
+
+    def __init__(self, successors: Successors) -> None:
+        self.successors = successors
+
+    @cached_property
+    def predecessors(self) -> tuple[tuple[int, ...], ...]:
+        """For each node those that it can follow, each once, in ascending order."""
+        return predecessors(self.successors)
+
+    @cached_property
+    def order(self) -> tuple[int, ...]:
+        """All nodes; back edges aside, each comes after all that lead to it."""
+        return _search(self.successors, range(len(self.successors)))[1]
+
+    @cached_property
+    def rank(self) -> list[int]:
+        """The place of each node in that order."""
+        rank = [0] * len(self.order)
+        for place, node in enumerate(self.order):
+            rank[node] = place
+        return rank
 
 
 def predecessors(successors: Successors) -> tuple[tuple[int, ...], ...]:

@@ -6,10 +6,12 @@ and a set that it certainly overwrites. A write under a predicate may not happen
 nothing.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from heapq import heappop, heappush
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import reduce
+from operator import or_
 
-from irlens.analyze.graph import Successors, predecessors
+from irlens.analyze.graph import FlowGraph
+from irlens.analyze.solver import solve
 from irlens.isa.bitsets import members
 
 #: Nothing is live where control leaves.
@@ -18,43 +20,32 @@ _NOTHING: Mapping[int, int] = {}
 
 def live_out(
     blocks: Sequence[range],
-    successors: Successors,
+    graph: FlowGraph,
     reads: Sequence[int],
     kills: Sequence[int],
     at_end: Mapping[int, int] = _NOTHING,
+    within: Collection[int] | None = None,
 ) -> list[int]:
     """Return the registers that are live behind each block.
 
     Args:
         blocks: For each basic block the indices of its instructions.
-        successors: For each block the blocks that can follow it.
+        graph: The blocks that can follow each block.
         reads: For each instruction the set it reads, before it writes.
         kills: For each instruction the set it overwrites whenever it is reached.
         at_end: Registers that are live behind a block for reasons outside of the graph.
+        within: The blocks to stay within, all if ``None``; nothing is live behind others.
     """
-    flows = [_transfer(block, reads, kills) for block in blocks]
-    before = predecessors(successors)
-    after = [at_end.get(node, 0) for node in range(len(blocks))]
-    # Later blocks first: compilers lay code out so that most successors come later. What a back
-    # edge brings to a later block waits for the next sweep; otherwise deep nests would be swept
-    # again for each of their loops.
-    pending = list(range(-len(blocks) + 1, 1))
-    following: list[int] = []
-    waiting = [True] * len(blocks)
-    while pending:
-        node = -heappop(pending)
-        waiting[node] = False
+    nodes = range(len(blocks)) if within is None else within
+    flows = {node: _transfer(blocks[node], reads, kills) for node in nodes}
+
+    def before(node: int, after: int) -> int:
         exposed, killed = flows[node]
-        entering = exposed | after[node] & ~killed
-        for source in before[node]:
-            if entering & ~after[source]:
-                after[source] |= entering
-                if not waiting[source]:
-                    waiting[source] = True
-                    heappush(pending if source < node else following, -source)
-        if not pending:
-            pending, following = following, pending
-    return after
+        return exposed | after & ~killed
+
+    start = {node: at_end.get(node, 0) for node in nodes}
+    after = solve(graph, start, before, or_, backward=True, within=within)
+    return [after.get(node, 0) for node in range(len(blocks))]
 
 
 def live_in(block: range, after: int, reads: Sequence[int], kills: Sequence[int]) -> int:
@@ -77,25 +68,21 @@ def walk(
         after = before
 
 
-def written_before(
-    blocks: Sequence[range], successors: Successors, writes: Sequence[int]
-) -> list[int]:
+def written_before(blocks: Sequence[range], graph: FlowGraph, writes: Sequence[int]) -> list[int]:
     """Return for each block the registers that some path has written when it begins.
 
-    This is the same data flow on the reversed graph, with writes in place of reads. Without it a
-    register that is only ever written under a predicate, as by a masked load, would count from the
-    start of the kernel on.
+    Without it a register that is only ever written under a predicate, as by a masked load, would
+    count from the start of the kernel on.
     """
-    end = len(blocks) - 1
-    before = predecessors(successors)
-    reversed_edges = [tuple(end - source for source in before[end - n]) for n in range(end + 1)]
-    nothing = [0] * len(writes)
-    return live_out(blocks[::-1], reversed_edges, writes, nothing)[::-1]
+    written = [reduce(or_, writes[block.start : block.stop], 0) for block in blocks]
+    nothing = dict.fromkeys(range(len(blocks)), 0)
+    before = solve(graph, nothing, lambda node, earlier: earlier | written[node], or_)
+    return [before[node] for node in range(len(blocks))]
 
 
 def last_writers(
     blocks: Sequence[range],
-    successors: Successors,
+    graph: FlowGraph,
     writes: Sequence[int],
     kills: Sequence[int],
     live: int,
@@ -110,7 +97,7 @@ def last_writers(
 
     Args:
         blocks: For each basic block the indices of its instructions.
-        successors: For each block the blocks that can follow it.
+        graph: The blocks that can follow each block.
         writes: For each instruction the set it writes, or may write.
         kills: For each instruction the set it overwrites whenever it is reached.
         live: The registers.
@@ -127,7 +114,7 @@ def last_writers(
     if behind:
         reads[at] &= ~kills[at]
         last = dict.fromkeys(members(writes[at] & live), at)
-    after = live_out(blocks, successors, reads, kills)
+    after = live_out(blocks, graph, reads, kills)
     for block, leaving in zip(blocks, after, strict=True):
         for writer, _, following in walk(block, leaving, reads, kills):
             for number in members(writes[writer] & following):

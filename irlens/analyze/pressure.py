@@ -114,8 +114,8 @@ def live_points(flow: Cfg, use: RegisterUse) -> Iterator[tuple[int, int, int]]:
     """
     ranges = flow.ranges
     reads, writes, kills = use.reads, use.writes, use.kills
-    after = liveness.live_out(ranges, flow.successors, reads, kills)
-    written = liveness.written_before(ranges, flow.successors, writes)
+    after = liveness.live_out(ranges, flow.graph, reads, kills)
+    written = liveness.written_before(ranges, flow.graph, writes)
     for block, leaving, entered in zip(ranges, after, written, strict=True):
         known = entered | use.at_entry
         first = _first_writes(block, known, writes)
@@ -148,7 +148,7 @@ def _origins(
     """
     writers = liveness.last_writers(
         flow.ranges,
-        flow.successors,
+        flow.graph,
         use.writes,
         use.kills,
         peak.live,

@@ -12,12 +12,14 @@ sm_80 leaves a loop that way, for code that is far away. Calls through a registe
 """
 
 from collections.abc import Mapping, Sequence
+from operator import or_
 
 import msgspec
 
 from irlens.analyze import cfg
 from irlens.analyze.cfg import Block, Cfg
-from irlens.analyze.graph import Successors, find_loops, reverse_postorder
+from irlens.analyze.graph import FlowGraph, Successors, find_loops, reverse_postorder
+from irlens.analyze.solver import solve
 from irlens.isa.sass import Instruction, Section
 from irlens.isa.sass.control import INSTRUCTION_BYTES
 from irlens.isa.sass.registers import is_certain
@@ -71,16 +73,23 @@ class SassCfg(Cfg, frozen=True, kw_only=True):
         return tuple(dict.fromkeys((*super().entries, *called)))
 
     @property
-    def through_calls(self) -> Successors:
-        """The successors, with calls leading to functions, and these behind every call."""
+    def returning(self) -> Successors:
+        """The successors, with the returns of functions leading behind every call."""
         linked = [list(targets) for targets in self.successors]
         for call in self.calls:
             if not call.far_branch:
-                behind = self.successors[call.block]
-                linked[call.block].append(call.entry)
                 for block in set(self.returns) & {*reverse_postorder(self.successors, call.entry)}:
-                    linked[block] += behind
+                    linked[block] += self.successors[call.block]
         return [tuple(dict.fromkeys(targets)) for targets in linked]
+
+    @property
+    def through_calls(self) -> Successors:
+        """The same, with calls leading to functions, too."""
+        linked = list(self.returning)
+        for call in self.calls:
+            if not call.far_branch:
+                linked[call.block] = (*linked[call.block], call.entry)
+        return linked
 
     def loop_depths(self) -> list[int | None]:
         """Return how many loops are around each block, those of callers included.
@@ -223,24 +232,19 @@ class _Builder:
         if barriers.count > _MOST_SITES:
             self.unknown.append(f"where threads that {barriers.count} BSSYs part meet again")
             return
-        state = [0] * len(self.blocks)
-        pending = sorted(entries, reverse=True)
-        seen = set(pending)
-        while pending:
-            block = pending.pop()
+
+        def behind(block: int, state: int) -> int:
             last = self.lasts[block]
             if last.opcode == "BSYNC":
-                targets = self._at(barriers.named(last, state[block]))
+                targets = self._at(barriers.named(last, state))
                 self.successors[block] = tuple(dict.fromkeys((*self.successors[block], *targets)))
-            after = barriers.after(block, state[block])
-            for target in self.successors[block]:
-                if target not in seen or after & ~state[target]:
-                    state[target] |= after
-                    seen.add(target)
-                    pending.append(target)
-        for block in sorted(seen):
+            return barriers.after(block, state)
+
+        # The graph grows while it is followed.
+        states = solve(FlowGraph(self.successors), dict.fromkeys(entries, 0), behind, or_)
+        for block, state in sorted(states.items()):
             last = self.lasts[block]
-            if last.opcode == "BSYNC" and not barriers.named(last, state[block]):
+            if last.opcode == "BSYNC" and not barriers.named(last, state):
                 self.unknown.append(f"where BSYNC at {last.offset:#06x} leads")
 
 

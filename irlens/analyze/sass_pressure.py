@@ -15,13 +15,16 @@ What is in flight does not count: the destination of a load is occupied from the
 sources of an asynchronous wgmma only where it is issued.
 """
 
+from collections.abc import Mapping
+
 from msgspec.structs import replace
 
 from irlens.analyze import liveness, sass_cfg
-from irlens.analyze.graph import reverse_postorder
+from irlens.analyze.graph import FlowGraph, reverse_postorder
 from irlens.analyze.pressure import summarize
-from irlens.analyze.sass_cfg import Call, SassCfg
-from irlens.isa.sass import Instruction, Section
+from irlens.analyze.sass_cfg import SassCfg
+from irlens.analyze.solver import solve
+from irlens.isa.sass import Section
 from irlens.isa.sass.registers import ALL, FILES, STACK_POINTER, is_certain
 from irlens.model.pressure import StagePressure
 
@@ -63,8 +66,8 @@ class _Solver:
     The registers live before a subroutine depend on those live behind the call, X, in one way:
     before(X) = before(nothing) | X & before(everything). So two solutions with nothing and
     everything live at the returns turn a call into an instruction that reads the first and
-    overwrites all that is not in the second. Functions that call others take a round for each
-    level; one that calls itself has the least solution.
+    overwrites all that is not in the second. What is known of functions flows to those that call
+    them; one that calls itself has the least solution.
     """
 
     def __init__(self, section: Section, flow: SassCfg, reads: list[int], kills: list[int]) -> None:
@@ -75,22 +78,17 @@ class _Solver:
         self.kills = kills
         self.calls = [call for call in flow.calls if not call.far_branch]
         self.own = {call: reads[flow.blocks[call.block].stop - 1] for call in self.calls}
-        #: For each function, by its first block, the returns that it can reach.
-        self.returns = {call.entry: self._returns_of(call.entry) for call in self.calls}
+        #: For each function, by its first block, the blocks that it can reach.
+        self.inside = {
+            call.entry: frozenset(reverse_postorder(flow.successors, call.entry))
+            for call in self.calls
+        }
 
     def occupied(self, writes: list[int]) -> list[int]:
         """Return the registers occupied at each instruction."""
         self._summarize()
-        at_end = dict.fromkeys(self.flow.returns, 0)
-        while True:
-            after = self._solve(at_end)
-            behind = dict.fromkeys(at_end, 0)
-            for call in self.calls:
-                for block in self.returns[call.entry]:
-                    behind[block] |= after[call.block]
-            if behind == at_end:
-                break
-            at_end = behind
+        graph = FlowGraph(self.flow.returning)
+        after = liveness.live_out(self.ranges, graph, self.reads, self.kills)
         occupied = [0] * len(writes)
         for instructions, leaving in zip(self.ranges, after, strict=True):
             for index, before, _ in liveness.walk(instructions, leaving, self.reads, self.kills):
@@ -101,36 +99,40 @@ class _Solver:
 
     def _summarize(self) -> None:
         """Give each call the reads and kills of the code it runs."""
-        summaries = dict.fromkeys(self.returns, (0, 0))
-        while True:
-            self._apply(summaries)
-            nothing = self._solve({})
-            everything = self._solve(dict.fromkeys(self.flow.returns, ALL))
-            latest = {
-                entry: (self._live_in(entry, nothing), self._live_in(entry, everything))
-                for entry in self.returns
-            }
-            if latest == summaries:
-                return
-            summaries = latest
+        entries = list(self.inside)
+        for entry in entries:
+            self._apply(entry, 0, 0)
+        everything = dict.fromkeys(self.flow.returns, ALL)
 
-    def _apply(self, summaries: dict[int, tuple[int, int]]) -> None:
+        def summarize(number: int, _callees: Mapping[int, object]) -> Mapping[int, object]:
+            entry = entries[number]
+            summary = self._live_in(entry, {}), self._live_in(entry, everything)
+            self._apply(entry, *summary)
+            return {entry: summary}
+
+        callers = [
+            [n for n, caller in enumerate(entries) if self._sites(entry) & self.inside[caller]]
+            for entry in entries
+        ]
+        unknown: dict[int, Mapping[int, object]] = {n: {} for n in range(len(entries))}
+        solve(FlowGraph(callers), unknown, summarize, lambda known, more: {**known, **more})
+
+    def _sites(self, entry: int) -> frozenset[int]:
+        """Return the blocks that call a function."""
+        return frozenset(call.block for call in self.calls if call.entry == entry)
+
+    def _apply(self, entry: int, least: int, most: int) -> None:
+        """Let the calls of a function do what is live before it with nothing, and with all."""
         for call, own in self.own.items():
-            index = self.flow.blocks[call.block].stop - 1
-            least, most = summaries[call.entry]
-            self.reads[index] = own | least
-            self.kills[index] = ALL & ~most if is_certain(self._instruction(call)) else 0
+            if call.entry == entry:
+                index = self.flow.blocks[call.block].stop - 1
+                self.reads[index] = own | least
+                certain = is_certain(self.section.instructions[index])
+                self.kills[index] = ALL & ~most if certain else 0
 
-    def _solve(self, at_end: dict[int, int]) -> list[int]:
-        return liveness.live_out(self.ranges, self.flow.successors, self.reads, self.kills, at_end)
-
-    def _live_in(self, block: int, after: list[int]) -> int:
-        return liveness.live_in(self.ranges[block], after[block], self.reads, self.kills)
-
-    def _instruction(self, call: Call) -> Instruction:
-        return self.section.instructions[self.flow.blocks[call.block].stop - 1]
-
-    def _returns_of(self, entry: int) -> frozenset[int]:
-        """The returns that code starting at a block can reach without leaving its function."""
-        reachable = reverse_postorder(self.flow.successors, entry)
-        return frozenset(self.flow.returns).intersection(reachable)
+    def _live_in(self, entry: int, at_end: Mapping[int, int]) -> int:
+        """Return the registers live before a function, given those live behind its returns."""
+        after = liveness.live_out(
+            self.ranges, self.flow.graph, self.reads, self.kills, at_end, self.inside[entry]
+        )
+        return liveness.live_in(self.ranges[entry], after[entry], self.reads, self.kills)

@@ -128,7 +128,7 @@ def test_live_into_blocks_is_what_the_machine_code_has(name: str) -> None:
     registers = kernel.register_use()
     assert not registers.unknown
     reads, kills = registers.reads, registers.kills
-    after = liveness.live_out(flow.ranges, flow.successors, reads, kills)
+    after = liveness.live_out(flow.ranges, flow.graph, reads, kills)
     written = _written_before(flow, registers)
     _, live, undefined = _machine_code(name)
     # Of halves written one after the other we say that the first write leaves something.
@@ -222,7 +222,7 @@ def test_liveness_is_what_a_naive_search_finds(name: str) -> None:
     assert not registers.unknown
     naive = _naive(flow, registers)
     found = pressure.analyze(kernel, flow).curve
-    after = liveness.live_out(flow.ranges, flow.successors, registers.reads, registers.kills)
+    after = liveness.live_out(flow.ranges, flow.graph, registers.reads, registers.kills)
     for block, leaving in zip(flow.ranges, after, strict=True):
         for index, before, _ in liveness.walk(block, leaving, registers.reads, registers.kills):
             assert before == naive[index]
@@ -387,7 +387,7 @@ def test_any_control_flow_agrees_with_the_naive_search(lines: list[str]) -> None
     registers = function.register_use()
     assert not registers.unknown
     naive = _naive(flow, registers)
-    after = liveness.live_out(flow.ranges, flow.successors, registers.reads, registers.kills)
+    after = liveness.live_out(flow.ranges, flow.graph, registers.reads, registers.kills)
     for block, leaving in zip(flow.ranges, after, strict=True):
         for index, before, _ in liveness.walk(block, leaving, registers.reads, registers.kills):
             assert before == naive[index]

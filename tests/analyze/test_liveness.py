@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from irlens.analyze import liveness
+from irlens.analyze.graph import FlowGraph
 
 REGISTERS = 3
 
@@ -63,7 +64,7 @@ def test_what_is_live_is_what_some_path_reads(
     program: tuple[list[range], list[list[int]], list[int], list[int], dict[int, int]],
 ) -> None:
     blocks, edges, reads, kills, at_end = program
-    after = liveness.live_out(blocks, edges, reads, kills, at_end)
+    after = liveness.live_out(blocks, FlowGraph(edges), reads, kills, at_end)
 
     def searched(block: int, position: int) -> int:
         return sum(
@@ -88,5 +89,5 @@ def test_a_long_chain_needs_one_pass() -> None:
     blocks = [range(index, index + 1) for index in range(count)]
     edges = [[index + 1] if index + 1 < count else [] for index in range(count)]
     reads = [0] * (count - 1) + [1]
-    after = liveness.live_out(blocks, edges, reads, [0] * count)
+    after = liveness.live_out(blocks, FlowGraph(edges), reads, [0] * count)
     assert after == [1] * (count - 1) + [0]

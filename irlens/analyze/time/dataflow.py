@@ -1,11 +1,14 @@
 """What the registers of a kernel's machine code depend on, and what its instructions compute."""
 
 from collections.abc import Mapping
+from operator import or_
 from types import MappingProxyType
 
 import msgspec
 
+from irlens.analyze.graph import FlowGraph
 from irlens.analyze.sass_cfg import SassCfg
+from irlens.analyze.solver import solve
 from irlens.analyze.time.local_words import (
     REGISTERS,
     LocalWords,
@@ -60,7 +63,7 @@ class DataFlow:
             _with_words(instruction, self.local, accessed)
             for instruction, accessed in zip(section.instructions, accesses, strict=True)
         ]
-        self._successors = flow.through_calls
+        self._graph = FlowGraph(flow.through_calls)
 
     def slice(self, also: Mapping[int, int] = MappingProxyType({})) -> Slice:
         """Return the instructions that the branches depend on.
@@ -68,20 +71,14 @@ class DataFlow:
         Args:
             also: Registers of other instructions that are asked for, as bits, by index.
         """
-        blocks = self.flow.blocks
-        live = [0] * len(blocks)  # at each block's beginning
         wanted: set[int] = set()
-        changed = True
-        while changed:
-            changed = False
-            for number in range(len(blocks) - 1, -1, -1):
-                needed = 0
-                for target in self._successors[number]:
-                    needed |= live[target]
-                needed = self._through(blocks[number].indices, needed, wanted, also)
-                if needed | live[number] != live[number]:
-                    live[number] |= needed
-                    changed = True
+        blocks = self.flow.blocks
+
+        def before(number: int, needed: int) -> int:
+            return self._through(blocks[number].indices, needed, wanted, also)
+
+        nothing = dict.fromkeys(range(len(blocks)), 0)
+        solve(self._graph, nothing, before, or_, backward=True)
         special = frozenset(
             operand.text
             for index in wanted

@@ -12,9 +12,11 @@ then, unless it is another everywhere.
 """
 
 from collections.abc import Hashable, Sequence
+from operator import or_
 from typing import NamedTuple, TypeAlias
 
-from irlens.analyze.graph import Successors, predecessors, reverse_postorder
+from irlens.analyze.graph import FlowGraph, Successors
+from irlens.analyze.solver import solve
 from irlens.isa.bitsets import members
 from irlens.isa.dialect import OperandUse
 
@@ -263,24 +265,12 @@ def _entering(
     successors: Successors, transfers: Sequence[tuple[int, int]], entry: int
 ) -> dict[int, int]:
     """Return the values that may be held at the beginning of each reachable block."""
-    order = reverse_postorder(successors)
-    before = predecessors(successors)
-    leaving = dict.fromkeys(order, 0)
-    entering = dict.fromkeys(order, 0)
-    moved = True
-    while moved:
-        moved = False
-        for block in order:
-            held = entry if block == 0 else 0
-            for source in before[block]:
-                held |= leaving.get(source, 0)
-            generated, killed = transfers[block]
-            after = generated | held & ~killed
-            entering[block] = held
-            if after != leaving[block]:
-                leaving[block] = after
-                moved = True
-    return entering
+
+    def behind(block: int, held: int) -> int:
+        generated, killed = transfers[block]
+        return generated | held & ~killed
+
+    return solve(FlowGraph(successors), {0: entry} if transfers else {}, behind, or_)
 
 
 def _values(

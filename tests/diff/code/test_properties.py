@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from irlens.analyze import cfg, liveness, sass_cfg
+from irlens.analyze.graph import FlowGraph
 from irlens.diff.code import compare_code
 from irlens.isa import amdgcn, sass
 from irlens.isa.amdgcn import registers as amdgcn_registers
@@ -397,7 +398,7 @@ def read_later(stage: str, text: str, line: int) -> bool:
         lines = [each.line for each in function.instructions]
         reads, writes, kills = list(found.reads), list(found.writes), list(found.kills)
     index = lines.index(line)
-    after = liveness.live_out(blocks, successors, reads, kills)
+    after = liveness.live_out(blocks, FlowGraph(successors), reads, kills)
     (at,) = [n for n, block in enumerate(blocks) if index in block]
     behind = {i: b for i, _, b in liveness.walk(blocks[at], after[at], reads, kills)}
     return bool(behind[index] & writes[index])
