@@ -45,6 +45,7 @@ class Counts(msgspec.Struct, frozen=True):
     library: list[tuple[LibraryCall, int]]
     origins: dict[str, Origin]
     others: int
+    tried: list[tuple[LaunchKey, dict[str, int | float | str], int]] = []
 
 
 class Tally:
@@ -52,7 +53,8 @@ class Tally:
 
     Attributes:
         launches: Launches, without those that only measure.
-        arguments: The arguments of the first of them.
+        tried: Those that only measure.
+        arguments: The arguments of the first of each.
         library: Calls of libraries; ``calls`` of each is 1.
         origins: Where generated kernels come from, by their name.
         others: Other operators of PyTorch that ran.
@@ -61,6 +63,7 @@ class Tally:
 
     def __init__(self) -> None:
         self.launches: Counter[LaunchKey] = Counter()
+        self.tried: Counter[LaunchKey] = Counter()
         self.arguments: dict[LaunchKey, dict[str, int | float | str]] = {}
         self.library: Counter[LibraryCall] = Counter()
         self.origins: dict[str, Origin] = {}
@@ -91,20 +94,21 @@ class Tally:
             grid: CTAs in x, y and z.
             source: The line of the program.
         """
-        if self.is_paused:
-            return
         tensors = tuple(value for value in args.values() if isinstance(value, str))
         key = LaunchKey(entry, grid, tensors, source)
-        self.launches[key] += 1
+        counted = self.tried if self.is_paused else self.launches
+        counted[key] += 1
         self.arguments.setdefault(key, args)
 
     def clear(self) -> None:
         """Reset all counts, for a forked process."""
         self.launches.clear()
+        self.tried.clear()
         self.library.clear()
         self.others = 0
 
     def counts(self) -> Counts:
         """Return all counts."""
         launches = [(key, self.arguments[key], n) for key, n in self.launches.items()]
-        return Counts(launches, list(self.library.items()), self.origins, self.others)
+        tried = [(key, self.arguments[key], n) for key, n in self.tried.items()]
+        return Counts(launches, list(self.library.items()), self.origins, self.others, tried)

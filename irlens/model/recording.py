@@ -1,5 +1,7 @@
 """Recordings of programs: the index of a recording, and its kernels with their time."""
 
+from typing import Literal
+
 import msgspec
 
 from irlens.model.config import Target
@@ -37,6 +39,7 @@ class RecordedKernel(msgspec.Struct, frozen=True, kw_only=True):
         operations: The operators of PyTorch that a generated kernel fuses.
         launches: Its launches, the most frequent first: none of a candidate that an autotuner only
             tried; ``None`` if unknown.
+        tried: Its launches that an autotuner only measured.
     """
 
     entry: str
@@ -44,6 +47,7 @@ class RecordedKernel(msgspec.Struct, frozen=True, kw_only=True):
     source: str = ""
     operations: tuple[str, ...] = ()
     launches: tuple[RecordedLaunches, ...] | None = None
+    tried: tuple[RecordedLaunches, ...] = ()
 
 
 class LibraryCall(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,12 +80,14 @@ class RecordedRun(msgspec.Struct, frozen=True, kw_only=True):
         kernels: The compiled variants, in the order of their first launch.
         library: Calls of libraries, those with the most operations first.
         others: Calls of PyTorch's own kernels, and of what else it computes.
+        is_fake: Whether there was no GPU, so that autotuners took their first configuration.
     """
 
     target: Target
     kernels: tuple[RecordedKernel, ...]
     library: tuple[LibraryCall, ...] = ()
     others: int = 0
+    is_fake: bool = False
 
 
 class RecordedIndex(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,6 +125,10 @@ class KernelTime(msgspec.Struct, frozen=True, kw_only=True):
         flops: Floating-point operations of that variant's launch that takes the most time.
         roofline: The lower bounds of that launch's time.
         time: Its estimated time.
+        choice: How the configuration of an autotuned kernel was chosen where there was no GPU to
+            time any: "estimated" to be the fastest, or the "first"; ``None`` elsewhere.
+        configuration: The chosen one, by what sets it apart: "BLOCK=1024"; empty if none is chosen.
+        configurations: How many there were to choose from.
     """
 
     kernel: str
@@ -138,6 +148,9 @@ class KernelTime(msgspec.Struct, frozen=True, kw_only=True):
     flops: int | None = None
     roofline: Roofline | None = None
     time: TimeEstimate | None = None
+    choice: Literal["estimated", "first"] | None = None
+    configuration: str = ""
+    configurations: int = 0
 
 
 class LibraryTime(msgspec.Struct, frozen=True, kw_only=True):
@@ -158,6 +171,7 @@ class ProgramRun(msgspec.Struct, frozen=True, kw_only=True):
         others: Calls of PyTorch's own kernels.
         candidates: Variants that only an autotuner tried.
         total_us: Estimated time of all launches whose time is known; ``None`` if of none.
+        launched: Launches of each entry; ``None`` where they are unknown.
     """
 
     program: str
@@ -167,6 +181,7 @@ class ProgramRun(msgspec.Struct, frozen=True, kw_only=True):
     others: int = 0
     candidates: int = 0
     total_us: float | None = None
+    launched: dict[str, int | None] = {}
 
 
 class KernelChange(msgspec.Struct, frozen=True, kw_only=True):

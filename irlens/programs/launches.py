@@ -1,7 +1,7 @@
 """Sums up what the processes of a run counted."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,28 +14,31 @@ from irlens.model.recording import LibraryCall, RecordedKernel, RecordedLaunches
 from irlens.programs.job import COUNTS
 
 
-def recorded_run(folder: Path, entries: Mapping[str, str], target: Target) -> RecordedRun:
+def recorded_run(
+    folder: Path, entries: Mapping[str, str], target: Target, *, is_fake: bool
+) -> RecordedRun:
     """Return what a run of a program launched.
 
     Args:
         folder: The run's folder.
         entries: The names of its captures, by their directory in Triton's cache.
         target: The GPU of the run.
+        is_fake: Whether there was none.
     """
     counts = list(_counts(folder))
     launches: Counter[LaunchKey] = Counter()
+    tried: Counter[LaunchKey] = Counter()
     arguments: dict[LaunchKey, dict[str, int | float | str]] = {}
     library: Counter[LibraryCall] = Counter()
     origins: dict[str, Origin] = {}
     for each in counts:
-        for key, args, number in each.launches:
-            launches[key] += number
-            arguments.setdefault(key, args)
+        for counter, counted in ((launches, each.launches), (tried, each.tried)):
+            for key, args, number in counted:
+                counter[key] += number
+                arguments.setdefault(key, args)
         library.update(dict(each.library))
         origins |= each.origins
-    by_entry: dict[str, list[LaunchKey]] = {}
-    for key in launches:
-        by_entry.setdefault(key.entry, []).append(key)
+    by_entry, tried_by_entry = _by_entry(launches), _by_entry(tried)
     kernels = []
     for directory, name in entries.items():
         keys = by_entry.get(directory, [])
@@ -48,6 +51,7 @@ def recorded_run(folder: Path, entries: Mapping[str, str], target: Target) -> Re
                 source=origin.source,
                 operations=origin.operations,
                 launches=_launches(keys, launches, arguments) if counts else None,
+                tried=_launches(tried_by_entry.get(directory, []), tried, arguments),
             )
         )
     calls = [msgspec.structs.replace(call, calls=number) for call, number in library.items()]
@@ -57,7 +61,15 @@ def recorded_run(folder: Path, entries: Mapping[str, str], target: Target) -> Re
         kernels=tuple(kernels),
         library=tuple(calls),
         others=sum(each.others for each in counts),
+        is_fake=is_fake,
     )
+
+
+def _by_entry(keys: Iterable[LaunchKey]) -> dict[str, list[LaunchKey]]:
+    by_entry: dict[str, list[LaunchKey]] = {}
+    for key in keys:
+        by_entry.setdefault(key.entry, []).append(key)
+    return by_entry
 
 
 def _launches(

@@ -131,7 +131,7 @@ def record(
             job = make_job(program, folder, gpu if fake else None, options)
             runs.append(run_job(job, *program_interpreter(triton, work), progress))
             entries = _write_or_fail(folder, build, gpu.target, destination)
-            recorded.append(recorded_run(folder, entries, gpu.target))
+            recorded.append(recorded_run(folder, entries, gpu.target, is_fake=fake))
             failures |= dict.fromkeys(_lines(folder / FAILURES, CompileFailure))
         names = [kernel_of(entry) for entry in build.iterdir()]
         if names:

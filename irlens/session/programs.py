@@ -1,8 +1,9 @@
 """What a recorded program runs, with the estimated time of its kernels."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -24,33 +25,25 @@ from irlens.model.recording import (
     ProgramRun,
     RecordedIndex,
     RecordedKernel,
+    RecordedLaunches,
     RecordedRun,
 )
 from irlens.model.report import SEVERITIES, Finding, Report
 from irlens.session.reports import inspect_sets
+from irlens.session.tuning import Choice, tunings, with_fastest
 
 #: Kinds of launches of a variant whose time is estimated, the most frequent ones.
 _MOST_LAUNCHES = 8
+#: Launches of autotuned kernels whose configurations are compared, of each run.
+_MOST_TUNINGS = 50
+
+#: A kind of launch of a variant; ``None`` where its launches are unknown.
+_LaunchOf: TypeAlias = tuple[RecordedKernel, RecordedLaunches | None]
 
 
 def is_recording(directory: Path) -> bool:
     """Whether a directory is a recording that knows its launches."""
     return (directory / PROGRAM_NAME).is_file()
-
-
-def launches_of(directory: Path) -> dict[str, int | None]:
-    """Return how often the program of a recording launches each of its entries, by their names.
-
-    Raises:
-        ArtifactError: The index of the recording cannot be read.
-    """
-    kernels = [kernel for run in _index(directory).runs for kernel in run.kernels]
-    return {
-        each.entry: None
-        if each.launches is None
-        else sum(launched.number for launched in each.launches)
-        for each in kernels
-    }
 
 
 def program_runs(
@@ -66,9 +59,36 @@ def program_runs(
         ArtifactError: The index of the recording cannot be read.
     """
     index = _index(directory)
-    kernels = [each for run in index.runs for each in run.kernels if each.launches != ()]
-    reports = _reports(directory, kernels, notify)
-    return [_run(index.program, run, reports) for run in index.runs]
+    found = [
+        list(tunings(run.kernels, _MOST_LAUNCHES))[:_MOST_TUNINGS] if run.is_fake else []
+        for run in index.runs
+    ]
+    wanted: dict[object, _LaunchOf] = {}
+    for run, tuned in zip(index.runs, found, strict=True):
+        wanted |= {_key(each): each for each in _launches(run.kernels)}
+        wanted |= {_key(each): each for _, among in tuned for each in among}
+    reports = _reports(directory, list(wanted.values()), notify)
+    runs = []
+    for run, tuned in zip(index.runs, found, strict=True):
+        kernels, choices = with_fastest(run.kernels, tuned, lambda each: reports.get(_key(each)))
+        runs.append(_run(index.program, replace(run, kernels=tuple(kernels)), reports, choices))
+    return runs
+
+
+def _launches(kernels: Sequence[RecordedKernel]) -> Iterator[_LaunchOf]:
+    """Yield the kinds of launches whose time is estimated; one where they are unknown."""
+    for kernel in kernels:
+        if kernel.launches is None:
+            yield kernel, None
+        else:
+            yield from ((kernel, each) for each in kernel.launches[:_MOST_LAUNCHES])
+
+
+def _key(launched: _LaunchOf) -> object:
+    kernel, launch = launched
+    if launch is None:
+        return kernel.entry
+    return kernel.entry, tuple(launch.args.items()), launch.grid
 
 
 def _index(directory: Path) -> RecordedIndex:
@@ -80,20 +100,24 @@ def _index(directory: Path) -> RecordedIndex:
 
 
 def _reports(
-    directory: Path, kernels: Sequence[RecordedKernel], notify: Callable[[str], None]
-) -> dict[str, list[Report]]:
-    """Return the reports of captures by their directory, one for each kind of launch.
+    directory: Path, launches: Sequence[_LaunchOf], notify: Callable[[str], None]
+) -> dict[object, Report]:
+    """Return the reports of launches by their keys.
 
-    Those that cannot be read are left out.
+    Those whose capture cannot be read are left out.
     """
     present = {child.name for child in directory.iterdir()}
-    launched: list[tuple[str, Capture]] = []
-    for kernel in kernels:
-        if kernel.entry in present:  # an index is no more trusted than a capture
-            with suppress(ArtifactError):
-                for each in load(directory / kernel.entry):
-                    if isinstance(each, Capture):
-                        launched += ((kernel.entry, capture) for capture in _launched(each, kernel))
+    captures: dict[str, Capture] = {}
+    launched: list[tuple[object, Capture]] = []
+    for kernel, launch in launches:
+        if kernel.entry not in present:  # an index is no more trusted than a capture
+            continue
+        if kernel.entry not in captures:
+            with suppress(ArtifactError, StopIteration):
+                loaded = load(directory / kernel.entry)
+                captures[kernel.entry] = next(e for e in loaded if isinstance(e, Capture))
+        if (capture := captures.get(kernel.entry)) is not None:
+            launched.append((_key((kernel, launch)), _launched(capture, launch)))
     if not launched:
         return {}
     try:
@@ -102,29 +126,27 @@ def _reports(
         notify(error.message)
         return {}
     by_capture = {id(capture): report for capture, report in inspected[0]}
-    reports: dict[str, list[Report]] = {}
-    for entry, capture in launched:
-        if id(capture) in by_capture:
-            reports.setdefault(entry, []).append(by_capture[id(capture)])
-    return reports
+    return {key: by_capture[id(each)] for key, each in launched if id(each) in by_capture}
 
 
-def _launched(capture: Capture, kernel: RecordedKernel) -> list[Capture]:
-    """Return a capture with each kind of its launches."""
-    if not kernel.launches:
-        return [capture]
-    return [
-        replace(capture, config=replace(capture.config, args=each.args, grid=each.grid))
-        for each in kernel.launches[:_MOST_LAUNCHES]
-    ]
+def _launched(capture: Capture, launch: RecordedLaunches | None) -> Capture:
+    """Return a capture with a kind of its launches."""
+    if launch is None:
+        return capture
+    return replace(capture, config=replace(capture.config, args=launch.args, grid=launch.grid))
 
 
-def _run(program: str, run: RecordedRun, reports: dict[str, list[Report]]) -> ProgramRun:
+def _run(
+    program: str,
+    run: RecordedRun,
+    reports: Mapping[object, Report],
+    choices: Mapping[str, Choice],
+) -> ProgramRun:
     groups: dict[tuple[str, str], list[RecordedKernel]] = {}
     for each in run.kernels:
         if each.launches != ():
             groups.setdefault((each.kernel, each.source), []).append(each)
-    kernels = [_kernel(group, reports) for group in groups.values()]
+    kernels = [_kernel(group, reports, choices) for group in groups.values()]
     known = [each.total_us for each in kernels if each.total_us is not None]
     total = sum(known) if known else None
     shared = [
@@ -143,12 +165,26 @@ def _run(program: str, run: RecordedRun, reports: dict[str, list[Report]]) -> Pr
         others=run.others,
         candidates=sum(each.launches == () for each in run.kernels),
         total_us=total,
+        launched={each.entry: _number(each) for each in run.kernels},
     )
 
 
-def _kernel(group: Sequence[RecordedKernel], reports: dict[str, list[Report]]) -> KernelTime:
+def _number(kernel: RecordedKernel) -> int | None:
+    if kernel.launches is None:
+        return None
+    return sum(each.number for each in kernel.launches)
+
+
+def _kernel(
+    group: Sequence[RecordedKernel],
+    reports: Mapping[object, Report],
+    choices: Mapping[str, Choice],
+) -> KernelTime:
     """Return the time of the launched variants of a kernel."""
-    timed = [_Timed(each, reports.get(each.entry, [])) for each in group]
+    timed = [
+        _Timed(each, list(filter(None, (reports.get(_key(one)) for one in _launches([each])))))
+        for each in group
+    ]
     numbers = [each.number for each in timed]
     launches = None if None in numbers else sum(number or 0 for number in numbers)
     totals = [each.total_us for each in timed]
@@ -157,6 +193,7 @@ def _kernel(group: Sequence[RecordedKernel], reports: dict[str, list[Report]]) -
     report = largest.report
     findings = [finding for each in timed if each.report for finding in each.report.findings]
     worst = min(findings, key=_severity, default=None)
+    choice = choices.get(largest.kernel.entry)
     return KernelTime(
         kernel=largest.kernel.kernel,
         source=largest.kernel.source,
@@ -174,6 +211,9 @@ def _kernel(group: Sequence[RecordedKernel], reports: dict[str, list[Report]]) -
         flops=_flops(report),
         roofline=report.roofline if report is not None else None,
         time=report.time if report is not None else None,
+        choice=choice.how if choice is not None else None,
+        configuration=choice.label if choice is not None else "",
+        configurations=choice.among if choice is not None else 0,
     )
 
 
@@ -194,10 +234,9 @@ class _Timed:
     def __init__(self, kernel: RecordedKernel, reports: Sequence[Report]) -> None:
         self.kernel = kernel
         self.report = reports[0] if reports else None
-        self.number: int | None = None
+        self.number = _number(kernel)
         self.total_us: float | None = None
         if kernel.launches is not None:
-            self.number = sum(each.number for each in kernel.launches)
             times = [_each_us(report) for report in reports]
             if times and None not in times:
                 known = [us or 0.0 for us in times]

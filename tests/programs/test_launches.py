@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from irlens import inspect, load
 from irlens.model.errors import ArtifactError
 from irlens.model.recording import PROGRAM_NAME, ProgramRun, RecordedIndex
 from irlens.render.options import Options as View
@@ -80,6 +81,46 @@ def test_what_only_an_autotuner_tried_is_apart(program: ProgramRun) -> None:
     tuned = next(each for each in program.kernels if each.kernel == "tuned")
     assert (tuned.launches, tuned.variants) == (4, 1)
     assert program.candidates == 2
+
+
+def test_without_a_gpu_the_fastest_candidate_counts(recording: Path, program: ProgramRun) -> None:
+    index = msgspec.json.decode((recording / PROGRAM_NAME).read_bytes(), type=RecordedIndex)
+    (ran,) = index.runs
+    assert ran.is_fake
+    variants = [each for each in ran.kernels if each.kernel == "tuned"]
+    assert [sum(e.number for e in each.launches or ()) for each in variants] == [4, 0, 0]
+    assert [[e.grid for e in each.tried] for each in variants] == [
+        [((1 << 24) // size, 1, 1)] for size in (256, 512, 1024)
+    ]
+    reports = [inspect(capture) for each in variants for capture in load(recording / each.entry)]
+    times = [report.time.estimate_us for report in reports if report.time is not None]
+    tuned = next(each for each in program.kernels if each.kernel == "tuned")
+    assert tuned.each_us == pytest.approx(min(filter(None, times)))
+    best = variants[times.index(min(filter(None, times)))]
+    assert (tuned.entry, tuned.launches) == (best.entry, 4)
+    assert (tuned.choice, tuned.configurations) == ("estimated", 3)
+    assert tuned.configuration.startswith("BLOCK=")
+    assert {name: n for name, n in program.launched.items() if name.endswith("tuned")} == {
+        each.entry: 4 if each is best else 0 for each in variants
+    }
+    lines = write(program_view([program], View(width=200)), View(width=200)).splitlines()
+    said = "estimated to be the fastest of 3 configurations that no GPU timed"
+    assert f"    {tuned.configuration}: {said}" in lines
+
+
+def test_what_a_gpu_timed_is_not_chosen_again(recording: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(recording, copy)
+    index = msgspec.json.decode((copy / PROGRAM_NAME).read_bytes(), type=RecordedIndex)
+    (ran,) = index.runs
+    real = msgspec.structs.replace(ran, is_fake=False)
+    (copy / PROGRAM_NAME).write_bytes(
+        msgspec.json.encode(msgspec.structs.replace(index, runs=(real,)))
+    )
+    (found,) = program_runs(copy)
+    tuned = next(each for each in found.kernels if each.kernel == "tuned")
+    (launched,) = [each for each in ran.kernels if each.kernel == "tuned" and each.launches]
+    assert (tuned.entry, tuned.choice) == (launched.entry, None)
 
 
 def test_times_are_those_of_the_launches(program: ProgramRun) -> None:

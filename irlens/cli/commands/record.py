@@ -216,8 +216,8 @@ def _summarize(
         tuned = _show_program(directory)
         if tuned and is_fake:
             output.note(
-                "autotuners took their first configuration, untimed; "
-                f"rank all with  irlens inspect {directory}"
+                "autotuners timed nothing without a GPU; "
+                f"rank all configurations with  irlens inspect {directory}"
             )
         output.note(f"browse {'it' if number == 1 else 'them'} with  irlens tui {directory}")
     _report_failures(recording)

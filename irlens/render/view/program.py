@@ -197,8 +197,19 @@ def _kernels(run: ProgramRun, shown: int | None) -> Table:
         Column("bound"),
         Column("worst"),
     )
-    rows = tuple(row(*_kernel(each)) for each in run.kernels)
+    rows = tuple(row(*_kernel(each), note=_configuration(each)) for each in run.kernels)
     return Table(heads, rows, "kernels", shown=shown, sortable=True, noun="kernel", more=_MORE)
+
+
+def _configuration(each: KernelTime) -> str:
+    """Return which configuration of an autotuned kernel counts, where no GPU timed any."""
+    if each.choice is None:
+        return ""
+    led = f"{each.configuration}: " if each.configuration else ""
+    of = f"{count(each.configurations)} configurations that no GPU timed"
+    if each.choice == "estimated":
+        return f"{led}estimated to be the fastest of {of}"
+    return f"{led}the first of {of}; which is the fastest is unknown"
 
 
 def _kernel(each: KernelTime) -> Cells:

@@ -19,7 +19,7 @@ from irlens.model.errors import ArtifactError
 from irlens.model.recording import ProgramRun
 from irlens.model.report import Report
 from irlens.model.scan import SCAN_SCHEMA, Scan, ScanRow, ScanValue
-from irlens.session.programs import is_recording, launches_of, program_runs
+from irlens.session.programs import is_recording, program_runs
 from irlens.session.reports import report_of
 from irlens.session.scan import columns as known
 from irlens.session.scan.columns import Column, is_cheap
@@ -202,14 +202,15 @@ class Scanner:
             summary.add(row)
             rows.append(self._row(row))
             values += [row] if ranked else []
+        programs = self._programs()
         if ranked:
-            rows = self._ranked(rows, values)
+            rows = self._ranked(rows, values, programs)
         return Scan(
             schema=SCAN_SCHEMA,
             columns=[column.name for column in self._request.columns],
             where=list(where),
             rows=rows,
-            programs=self._programs(),
+            programs=[run for runs in programs.values() for run in runs],
             sorted_by=[f"{'-' * down}{column.name}" for column, down in self._request.sort],
             summary=summary.finish(excluded=self.excluded, skipped=self.skipped),
         )
@@ -221,11 +222,16 @@ class Scanner:
             figures={each.name: values[each.key] for each in self._request.columns},
         )
 
-    def _ranked(self, rows: list[ScanRow], values: list[dict[str, ScanValue]]) -> list[ScanRow]:
+    def _ranked(
+        self,
+        rows: list[ScanRow],
+        values: list[dict[str, ScanValue]],
+        programs: dict[Path, list[ProgramRun]],
+    ) -> list[ScanRow]:
         """Return the rows with their ranks, in the order of these unless another is requested."""
         recorded: dict[str, int | None] = {}
-        for root in filter(is_recording, self._request.roots):
-            recorded |= {str(root / name): n for name, n in launches_of(root).items()}
+        for root, runs in programs.items():
+            recorded |= {str(root / name): n for run in runs for name, n in run.launched.items()}
         launches = [recorded.get(row.path) for row in rows]
         found = ranked_rows(values, launches)
         if self._request.sort:
@@ -242,10 +248,9 @@ class Scanner:
             for each in found
         ]
 
-    def _programs(self) -> list[ProgramRun]:
-        """Return the runs of recordings among the directories."""
-        recordings = [root for root in self._request.roots if is_recording(root)]
-        return [run for root in recordings for run in program_runs(root)]
+    def _programs(self) -> dict[Path, list[ProgramRun]]:
+        """Return the runs of the recordings among the directories."""
+        return {root: program_runs(root) for root in filter(is_recording, self._request.roots)}
 
     def _matching(self) -> Iterator[dict[str, ScanValue]]:
         for root in self._request.roots:

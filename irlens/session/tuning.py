@@ -1,0 +1,95 @@
+"""Which configuration of an autotuned kernel counts as launched where no GPU timed any.
+
+Without a GPU an autotuner takes its first configuration, which may be far from the fastest. So the
+one that is estimated to be the fastest counts, as a GPU would have chosen by its times.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal, NamedTuple, TypeAlias
+
+from msgspec.structs import replace
+
+from irlens.model.label import labels
+from irlens.model.ranking import rank_reports
+from irlens.model.recording import RecordedKernel, RecordedLaunches
+from irlens.model.report import Report
+
+#: A kind of launch of a variant.
+LaunchOf: TypeAlias = tuple[RecordedKernel, RecordedLaunches]
+
+
+class Choice(NamedTuple):
+    """A configuration that counts as launched, see ``KernelTime``."""
+
+    how: Literal["estimated", "first"]
+    label: str
+    among: int
+
+
+def tunings(
+    kernels: Sequence[RecordedKernel], most: int
+) -> Iterator[tuple[LaunchOf, list[LaunchOf]]]:
+    """Yield each launch whose configuration an autotuner took, and all configurations it tried.
+
+    Args:
+        kernels: The variants of a run without a GPU.
+        most: Kinds of launches of each variant that are looked at, the most frequent ones.
+    """
+    tried: dict[object, list[LaunchOf]] = {}
+    for kernel in kernels:
+        for each in kernel.tried:
+            tried.setdefault(_call(kernel, each), []).append((kernel, each))
+    for kernel in kernels:
+        for launch in (kernel.launches or ())[:most]:
+            among = tried.get(_call(kernel, launch), [])
+            if len(among) > 1 and any(each.entry == kernel.entry for each, _ in among):
+                yield (kernel, launch), among
+
+
+def _call(kernel: RecordedKernel, launch: RecordedLaunches) -> object:
+    return kernel.kernel, tuple(launch.args.items())
+
+
+def with_fastest(
+    kernels: Sequence[RecordedKernel],
+    found: Sequence[tuple[LaunchOf, list[LaunchOf]]],
+    report_of: Callable[[LaunchOf], Report | None],
+) -> tuple[list[RecordedKernel], dict[str, Choice]]:
+    """Return the variants as if autotuners had taken what is estimated to be the fastest.
+
+    Args:
+        kernels: The variants of a run without a GPU.
+        found: Its ``tunings``.
+        report_of: Returns the report of a launch; ``None`` where there is none.
+
+    Returns:
+        The variants, and how those that count as launched were chosen, by their entry.
+    """
+    launches = {each.entry: list(each.launches or ()) for each in kernels}
+    origins = {each.entry: each for each in kernels}
+    choices: dict[str, Choice] = {}
+    for (kernel, launch), among in found:
+        reports = [report for each in among if (report := report_of(each)) is not None]
+        chosen, label = None, ""
+        if len(reports) == len(among):
+            problem, *others = rank_reports(reports).problems
+            chosen = problem.fastest if not others else None
+        if chosen is None:
+            own = next(n for n, (each, _) in enumerate(among) if each.entry == kernel.entry)
+            label = labels(reports)[own] if len(reports) == len(among) else ""
+            choices.setdefault(kernel.entry, Choice("first", label, len(among)))
+            continue
+        best, tried = among[chosen]
+        choices[best.entry] = Choice("estimated", labels(reports)[chosen], len(among))
+        launches[kernel.entry].remove(launch)
+        launches[best.entry].append(replace(launch, grid=tried.grid))
+        source = origins[best.entry].source or kernel.source
+        origins[best.entry] = replace(origins[best.entry], source=source)
+    counted = [
+        replace(
+            origins[each.entry],
+            launches=None if each.launches is None else tuple(launches[each.entry]),
+        )
+        for each in kernels
+    ]
+    return counted, choices
