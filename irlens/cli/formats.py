@@ -1,16 +1,15 @@
 """The format of a result: ``--format``, ``--json``, or the suffix of ``--output``."""
 
-import functools
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypeVar, cast
+from typing import Literal, TypeAlias
 
 import click
 from click.shell_completion import CompletionItem
 
+from irlens.cli.settings import F, Values, with_options
 from irlens.render import Kind, check_format, format_names, suffix_format
 
-F = TypeVar("F", bound=Callable[..., object])
 #: The value of ``list_format_option``.
 ListFormat: TypeAlias = Literal["text", "json"]
 
@@ -49,17 +48,17 @@ def format_options(kind: Kind, *, plain: tuple[str, ...] = ()) -> Callable[[F], 
                      help="Write to this file: report.html, report.md, ..."),
     )  # fmt: skip
 
-    def choose(arguments: dict[str, Any]) -> str:
-        form = _named(arguments)
-        if form is not None or any(arguments[name] is not None for name in plain):
-            return form or "text"
-        destination: Path | None = arguments["destination"]
-        form = suffix_format(destination.suffix) if destination is not None else None
-        if form is not None:
-            check_format(form, kind)
-        return form or "text"
+    def choose(values: Values) -> Values:
+        form = _named(values)
+        destination: Path | None = values["destination"]
+        is_plain = any(values[name] is not None for name in plain)
+        if form is None and destination is not None and not is_plain:
+            form = suffix_format(destination.suffix)
+            if form is not None:
+                check_format(form, kind)
+        return {**_without_json(values), "form": form or "text"}
 
-    return _decorator(options, choose)
+    return with_options(options, choose)
 
 
 def list_format_option(help_text: str) -> Callable[[F], F]:
@@ -69,33 +68,21 @@ def list_format_option(help_text: str) -> Callable[[F], F]:
                      help=f"{help_text}  [default: text]"),
         click.option("--json", "as_json", is_flag=True, help=_JSON_HELP),
     )  # fmt: skip
-    return _decorator(options, lambda arguments: _named(arguments) or "text")
+    return with_options(
+        options, lambda values: {**_without_json(values), "form": _named(values) or "text"}
+    )
 
 
-def _named(arguments: dict[str, Any]) -> str | None:
+def _without_json(values: Values) -> Values:
+    """Return the values without that of ``--json``."""
+    return {name: value for name, value in values.items() if name != "as_json"}
+
+
+def _named(values: Values) -> str | None:
     """Return the format that is asked for by name."""
-    form: str | None = arguments["form"]
-    if not arguments.pop("as_json"):
+    form: str | None = values["form"]
+    if not values["as_json"]:
         return form
     if form not in (None, "json"):
         raise click.UsageError(f"--json and --format {form} exclude each other: remove one of them")
     return "json"
-
-
-def _decorator(
-    options: tuple[Callable[[F], F], ...], choose: Callable[[dict[str, Any]], str]
-) -> Callable[[F], F]:
-    """Return the decorator that adds options and passes on the format that they choose."""
-
-    def decorate(command: F) -> F:
-        @functools.wraps(command)
-        def run(*args: object, **arguments: Any) -> object:
-            arguments["form"] = choose(arguments)
-            return command(*args, **arguments)
-
-        decorated = cast(F, run)
-        for option in reversed(options):
-            decorated = option(decorated)
-        return decorated
-
-    return decorate

@@ -3,12 +3,13 @@
 from typing import TYPE_CHECKING
 
 from irlens.cli import Exit, output
-from irlens.cli.options import refuse, selected_configs
+from irlens.cli.options import refuse
 from irlens.model.text import printable
 
 if TYPE_CHECKING:  # running the command loads it
-    from irlens.cli.writing import ReportOptions
+    from irlens.cli.writing import Writing
     from irlens.compiler.interpreting import Interpretation
+    from irlens.session.subject import Configurations
 
 _HINT = (
     "put breakpoint() or print(x) into the kernel and run this again;\n"
@@ -16,18 +17,18 @@ _HINT = (
 )
 
 
-def show(kernel: str, options: "ReportOptions") -> Exit:
+def show(kernel: str, selection: "Configurations", writing: "Writing") -> Exit:
     """Interpret a kernel in every configuration of the command line, and print the results.
 
     Raises:
         IrlensError: The kernel cannot be interpreted.
     """
     unusable = {
-        "--target": bool(options["target"]),
-        "--triton": bool(options["tritons"]),
-        "--run": bool(options["run"]),
-        f"--format {options['form']}": options["form"] != "text",
-        "--summary": options["summary"],
+        "--target": bool(selection.targets),
+        "--triton": bool(selection.tritons),
+        "--run": bool(selection.run),
+        f"--format {writing.form}": writing.form != "text",
+        "--summary": writing.summary,
     }
     refuse(unusable, "has no effect with --interpret: remove one of them")
     from irlens.compiler.interpreting import interpret
@@ -35,21 +36,20 @@ def show(kernel: str, options: "ReportOptions") -> Exit:
     from irlens.model.config import Target
 
     texts, outcome = [], Exit.OK
-    configurations = selected_configs(options)
-    for _, settings, args in configurations.combinations():
+    for _, settings, args in selection.combinations():
         # The target has no effect on what the interpreter does.
         request = Request(
             kernel=kernel,
             target=Target(vendor="nvidia", arch="sm_90", warp_size=32),
             settings=settings,
             args=args,
-            grid=configurations.grid,
+            grid=selection.grid,
         )
         done = interpret(request)
         texts.append(describe(done))
         if done.matches is False:
             outcome = Exit.DIFFERENCE
-    output.write("\n".join([*texts, f"Debug       {_HINT}\n"]), options["destination"], paged=False)
+    output.write("\n".join([*texts, f"Debug       {_HINT}\n"]), writing.destination, paged=False)
     return outcome
 
 

@@ -12,7 +12,7 @@ from irlens.model.errors import CaptureError
 from irlens.model.text import printable
 
 if TYPE_CHECKING:  # running the command loads them
-    from irlens.cli.writing import ReportOptions
+    from irlens.cli.writing import Writing
     from irlens.model.capture import Capture
     from irlens.model.program import Program, ProgramAccess
     from irlens.model.report import Report
@@ -37,7 +37,7 @@ def parse_program(text: str) -> tuple[int, int, int]:
 def show(
     inspected: "Sequence[tuple[Capture | None, Report]]",
     program: tuple[int, int, int],
-    options: "ReportOptions",
+    writing: "Writing",
 ) -> Exit:
     """Print what one program of each launch accesses.
 
@@ -45,13 +45,13 @@ def show(
         CaptureError: A launch is unknown, or has no such program.
         UsageError: The format is neither text nor JSON.
     """
-    if options["form"] not in ("text", "json"):
+    if writing.form not in ("text", "json"):
         raise click.UsageError("--program prints text or json: remove --format, or choose one")
     found = [_evaluated(capture, report, program) for capture, report in inspected]
-    if options["form"] == "json":
-        output.write_json(found, options["destination"])
+    if writing.form == "json":
+        output.write_json(found, writing.destination)
     else:
-        output.write("\n".join(map(describe, found)), options["destination"])
+        output.write("\n".join(map(describe, found)), writing.destination)
     return Exit.OK
 
 

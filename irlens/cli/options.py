@@ -2,16 +2,16 @@
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypedDict, TypeVar
 
 import click
-import msgspec
 from click.shell_completion import CompletionItem
 
+from irlens.cli.settings import F, Values, with_options
 from irlens.model.errors import IrlensError
 from irlens.session.subject import Axis, Configurations
 
-F = TypeVar("F", bound=Callable[..., object])
+#: Settings that have an option of their own.
+_NUMBERS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
 
 
 def complete_kernels(
@@ -174,62 +174,32 @@ sass_option = click.option(
 )
 
 
-class ConfigOptions(TypedDict):
-    """Parameters of a command with ``config_options``."""
-
-    target: tuple[str, ...]
-    num_warps: tuple[str, ...]
-    num_stages: tuple[str, ...]
-    num_ctas: tuple[str, ...]
-    maxnreg: tuple[str, ...]
-    constexprs: tuple[Axis, ...]
-    arguments: tuple[Axis, ...]
-    grid: tuple[str, ...]
-    tritons: tuple[str, ...]
-
-
-class KernelOptions(ConfigOptions):
-    """Parameters of a command with ``kernel_options``."""
-
-    run: bool | None
-
-
 def config_options(command: F) -> F:
-    """Add the options that select configurations: ``ConfigOptions``."""
-    for option in reversed(_CONFIG_OPTIONS):
-        command = option(command)
-    return command
+    """Add the options that select configurations, to compile only: ``selection``."""
+    return with_options(_CONFIG_OPTIONS, _selection)(command)
 
 
 def kernel_options(command: F) -> F:
-    """Add ``config_options`` and ``--run``: ``KernelOptions``."""
-    return config_options(_RUN_OPTION(command))
+    """Add the options that select configurations, and ``--run``: ``selection``."""
+    return with_options((*_CONFIG_OPTIONS, _RUN_OPTION), _selection)(command)
 
 
-def selected_configs(options: ConfigOptions) -> Configurations:
-    """Return the configurations that the options of one command line select, to compile only."""
-    named = {
-        "num_warps": options["num_warps"],
-        "num_stages": options["num_stages"],
-        "num_ctas": options["num_ctas"],
-        "maxnreg": options["maxnreg"],
-    }
-    return Configurations(
-        targets=options["target"],
+def _selection(values: Values) -> Values:
+    """Return the values with those that select configurations replaced by ``selection``."""
+    others = dict(values)
+    named = {name: others.pop(name) for name in _NUMBERS}
+    selection = Configurations(
+        targets=others.pop("target"),
         settings=(
-            *((name, values) for name, values in named.items() if values),
-            *options["constexprs"],
+            *((name, numbers) for name, numbers in named.items() if numbers),
+            *others.pop("constexprs"),
         ),
-        args=options["arguments"],
-        grid=options["grid"],
-        tritons=options["tritons"],
-        run=False,
+        args=others.pop("arguments"),
+        grid=others.pop("grid"),
+        tritons=others.pop("tritons"),
+        run=others.pop("run", False),
     )
-
-
-def selected(options: KernelOptions) -> Configurations:
-    """Return the configurations that the options of one command line select."""
-    return msgspec.structs.replace(selected_configs(options), run=options["run"])
+    return {**others, "selection": selection}
 
 
 def refuse(given: Mapping[str, bool], reason: str) -> None:
@@ -244,18 +214,18 @@ def refuse(given: Mapping[str, bool], reason: str) -> None:
             raise click.UsageError(f"{option} {reason}")
 
 
-def as_typed(subjects: Sequence[str], options: ConfigOptions) -> str:
-    """Return subjects and options as arguments of another command, quoted for a shell."""
-    named = {
-        "--target": options["target"],
-        "--num-warps": options["num_warps"],
-        "--num-stages": options["num_stages"],
-        "--num-ctas": options["num_ctas"],
-        "--maxnreg": options["maxnreg"],
-        "--grid": options["grid"],
-        "--triton": options["tritons"],  # takes an interpreter's path, too
-    }
-    given = [(option, ",".join(values)) for option, values in named.items() if values]
-    for option, axes in (("--set", options["constexprs"]), ("--arg", options["arguments"])):
-        given += [(option, f"{name}={','.join(values)}") for name, values in axes]
+def as_typed(subjects: Sequence[str], selection: Configurations) -> str:
+    """Return subjects and configurations as arguments of another command, quoted for a shell."""
+    numbers = [(f"--{name.replace('_', '-')}", values)
+               for name, values in selection.settings if name in _NUMBERS]  # fmt: skip
+    axes = [("--set", axis) for axis in selection.settings if axis[0] not in _NUMBERS]
+    axes += [("--arg", axis) for axis in selection.args]
+    lists = [
+        ("--target", selection.targets),
+        *numbers,
+        ("--grid", selection.grid),
+        ("--triton", selection.tritons),  # takes an interpreter's path, too
+    ]
+    given = [(option, ",".join(values)) for option, values in lists if values]
+    given += [(option, f"{name}={','.join(values)}") for option, (name, values) in axes]
     return shlex.join([*subjects, *(word for each in given for word in each)])

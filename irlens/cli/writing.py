@@ -8,15 +8,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, TypeVar
+from typing import TYPE_CHECKING
 
 import click
+import msgspec
 from msgspec.structs import replace
 
 from irlens import render as formats
 from irlens.cli import output
 from irlens.cli.formats import format_options
-from irlens.cli.options import KernelOptions
+from irlens.cli.settings import F, gathered, with_options
 from irlens.model.capture import MANIFEST_NAME
 from irlens.model.errors import IrlensError
 from irlens.render import Detail, Kind, Options, format_names, render
@@ -26,8 +27,6 @@ if TYPE_CHECKING:  # help needs no record
     from irlens.model.code import CodeComparison
     from irlens.model.listing import Listing
     from irlens.model.report import Report, Rule
-
-F = TypeVar("F", bound=Callable[..., object])
 
 #: Formats for code hosts, which refer to files by their path in the repository.
 _PATH_FORMATS = frozenset({"github", "sarif"})
@@ -39,8 +38,17 @@ _PRUNED = frozenset({"__pycache__", "build", "dist", "node_modules", "site-packa
 _MAX_DIRECTORIES = 20_000
 
 
-class WritingOptions(TypedDict):
-    """Parameters of a command with ``writing_options``."""
+class Writing(msgspec.Struct, frozen=True):
+    """How and where a command writes its result.
+
+    Attributes:
+        form: Name of the format.
+        destination: The file, ``None`` for stdout.
+        summary: Whether to append it to the job's summary on GitHub as well.
+        pager: Whether to page long output.
+        footer: Whether an HTML page ends with date, version and command.
+        source_root: Where sarif and github look for the Python files that they name by path.
+    """
 
     form: str
     destination: Path | None
@@ -50,19 +58,14 @@ class WritingOptions(TypedDict):
     source_root: Path
 
 
-class ReportOptions(KernelOptions, WritingOptions):
-    """Parameters of a command with ``kernel_options`` and ``writing_options``."""
-
-
 def writing_options(kind: Kind, *, plain: tuple[str, ...] = ()) -> Callable[[F], F]:
-    """Return the decorator that adds the options for writing a kind of result.
+    """Return the decorator that adds the options for writing a kind of result: ``writing``.
 
     Args:
         kind: The result.
         plain: See ``format_options``.
     """
     options = (
-        format_options(kind, plain=plain),
         click.option("--summary", is_flag=True,
                      help=f"Also append the result to ${_SUMMARY_VARIABLE}, in Markdown."),
         click.option("--pager/--no-pager", default=True, help="Page long output."),
@@ -75,9 +78,8 @@ def writing_options(kind: Kind, *, plain: tuple[str, ...] = ()) -> Callable[[F],
     )  # fmt: skip
 
     def decorate(command: F) -> F:
-        for option in reversed(options):
-            command = option(command)
-        return command
+        gathering = with_options(options, lambda values: gathered(values, "writing", Writing))
+        return format_options(kind, plain=plain)(gathering(command))
 
     return decorate
 
@@ -87,37 +89,37 @@ every_row_option = click.option(
 )
 
 
-def is_on_terminal(options: WritingOptions) -> bool:
+def is_on_terminal(writing: Writing) -> bool:
     """Whether the result goes to a terminal."""
-    return options["destination"] is None and sys.stdout.isatty()
+    return writing.destination is None and sys.stdout.isatty()
 
 
-def shown_rows(most: int, options: WritingOptions, *, everything: bool) -> int | None:
+def shown_rows(most: int, writing: Writing, *, everything: bool) -> int | None:
     """Return the maximum number of table rows: ``most`` on a terminal, unless all are wanted."""
-    return most if is_on_terminal(options) and not everything else None
+    return most if is_on_terminal(writing) and not everything else None
 
 
-def shows_code(kind: Kind, options: WritingOptions) -> bool:
+def shows_code(kind: Kind, writing: Writing) -> bool:
     """Whether the selected format also shows the text of stages."""
-    return formats.shows_code(options["form"], kind)
+    return formats.shows_code(writing.form, kind)
 
 
-def is_lasting(kind: Kind, options: WritingOptions) -> bool:
+def is_lasting(kind: Kind, writing: Writing) -> bool:
     """Whether the output follows from the records and ``page_facts`` alone."""
-    others = shows_code(kind, options) or options["form"] in _PATH_FORMATS or options["summary"]
-    return not others and not options["footer"]
+    others = shows_code(kind, writing) or writing.form in _PATH_FORMATS or writing.summary
+    return not others and not writing.footer
 
 
-def page_facts(named: str, options: WritingOptions) -> list[object]:
+def page_facts(named: str, writing: Writing) -> list[object]:
     """Return all but the records and their details that the output depends on."""
-    view = _view(named, options)
-    return [options["form"], view.width, view.color, view.subject]
+    view = _view(named, writing)
+    return [writing.form, view.width, view.color, view.subject]
 
 
 def write(
     subject: object,
     kind: Kind,
-    options: WritingOptions,
+    writing: Writing,
     *,
     details: frozenset[Detail] = frozenset(),
     rows: int | None = None,
@@ -127,12 +129,12 @@ def write(
     sides: "Sequence[tuple[Report, Report]]" = (),
     named: str = "",
 ) -> str:
-    """Write a command's result as its options say, and return it.
+    """Write a command's result, and return it.
 
     Args:
         subject: The result.
         kind: Its kind.
-        options: The command's options.
+        writing: How and where to write it.
         details: Sections to show in full.
         rows: Maximum number of table rows.
         side_by_side: Whether to show code in columns, over the terminal's full width.
@@ -145,33 +147,33 @@ def write(
         IrlensError: The destination cannot be written.
     """
     view = replace(
-        _view(named, options, side_by_side=side_by_side),
+        _view(named, writing, side_by_side=side_by_side),
         details=details,
         rows=rows,
         listings=tuple(listings),
         code=tuple(code),
         sides=tuple(sides),
     )
-    if options["summary"]:
+    if writing.summary:
         shared = Options(details=details, subject=_shareable(named))
         _append_to_summary(render("markdown", kind, subject, shared))
-    if options["footer"]:
-        view = replace(view, footer=_footer(options["form"]))
-    written = render(options["form"], kind, subject, view)
-    output.write(written, options["destination"], paged=options["pager"])
+    if writing.footer:
+        view = replace(view, footer=_footer(writing.form))
+    written = render(writing.form, kind, subject, view)
+    output.write(written, writing.destination, paged=writing.pager)
     return written
 
 
-def _view(named: str, options: WritingOptions, *, side_by_side: bool = False) -> Options:
+def _view(named: str, writing: Writing, *, side_by_side: bool = False) -> Options:
     """Return where the output will be seen."""
-    destination = options["destination"]
+    destination = writing.destination
     return Options(
         width=output.columns() if side_by_side else output.width(),
         color=destination is None and output.use_color(),
         side_by_side=side_by_side,
         # What others may read names no path of this machine.
-        subject=named if options["form"] == "text" and destination is None else _shareable(named),
-        locate=SourceTree(options["source_root"]).locate,
+        subject=named if writing.form == "text" and destination is None else _shareable(named),
+        locate=SourceTree(writing.source_root).locate,
         explain=_explain,
     )
 

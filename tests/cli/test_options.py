@@ -4,14 +4,14 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from irlens.cli.options import ConfigOptions, config_options, selected_configs
+from irlens.cli.options import config_options
+from irlens.session.subject import Configurations
 
 
 @click.command()
 @config_options
-def probe(**options: object) -> None:
-    found = selected_configs(ConfigOptions(**options))  # type: ignore[typeddict-item]
-    click.echo(";".join(f"{name}={','.join(values)}" for name, values in found.settings))
+def probe(selection: Configurations) -> None:
+    click.echo(";".join(f"{name}={','.join(values)}" for name, values in selection.settings))
 
 
 @pytest.mark.parametrize(

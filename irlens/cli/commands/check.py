@@ -1,13 +1,15 @@
 """``irlens check``: compare current figures with a checked-in baseline and budgets."""
 
 from pathlib import Path
-from typing import Unpack
 
 import click
+import msgspec
 
 from irlens.cli import Exit, output
-from irlens.cli.options import complete_kernels, kernel_options, selected
-from irlens.cli.writing import ReportOptions, write, writing_options
+from irlens.cli.options import complete_kernels, kernel_options
+from irlens.cli.settings import received_as
+from irlens.cli.writing import Writing, write, writing_options
+from irlens.session.subject import Configurations
 
 _HELP = """Fail if a kernel lost occupancy, launchability or pipeline stages, or breaks a budget.
 
@@ -42,6 +44,15 @@ irlens check ~/.triton/cache --format markdown
 """
 
 
+class _Settings(msgspec.Struct, frozen=True):
+    kernels: tuple[str, ...]
+    selection: Configurations
+    update: bool
+    file: Path | None
+    strict: bool
+    writing: Writing
+
+
 @click.command(help=_HELP)
 @click.argument("kernels", metavar="[KERNEL]...", nargs=-1, shell_complete=complete_kernels)
 @kernel_options
@@ -55,24 +66,23 @@ irlens check ~/.triton/cache --format markdown
 )
 @click.option("--strict", is_flag=True, help="Fail on any difference from the baseline.")
 @writing_options("check")
-def command(
-    kernels: tuple[str, ...],
-    update: bool,
-    file: Path | None,
-    strict: bool,
-    **options: Unpack[ReportOptions],
-) -> Exit:
+@received_as(_Settings)
+def command(settings: _Settings) -> Exit:
     """Check the kernels of the command line or the project."""
     from irlens.cli import sessions
     from irlens.session.baselines import CheckRequest, run_check
 
     request = CheckRequest(
-        kernels=kernels, configurations=selected(options), file=file, update=update, strict=strict
+        kernels=settings.kernels,
+        configurations=settings.selection,
+        file=settings.file,
+        update=settings.update,
+        strict=settings.strict,
     )
     checked = run_check(request, sessions.session())
-    if update:
+    if settings.update:
         _replace(checked.path, checked.baseline)
-    write(checked.check, "check", options)
+    write(checked.check, "check", settings.writing)
     return Exit.DIFFERENCE if checked.check.outcome == "failed" else Exit.OK
 
 

@@ -3,9 +3,10 @@
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
 from irlens.cli import Exit
 from irlens.cli.options import (
@@ -14,16 +15,16 @@ from irlens.cli.options import (
     complete_stages,
     kernel_options,
     sass_option,
-    selected,
 )
-from irlens.cli.writing import ReportOptions, shows_code, write, writing_options
+from irlens.cli.settings import received_as
+from irlens.cli.writing import Writing, shows_code, write, writing_options
 from irlens.model.errors import IrlensError
 from irlens.render import check_format
+from irlens.session.subject import Configurations
 
 if TYPE_CHECKING:  # running the command loads them
     from irlens.model.code import CodeComparison
     from irlens.session.sides import Sides
-    from irlens.session.subject import Configurations
 
 _HELP = """Show what changed between two captures, figure by figure.
 
@@ -56,6 +57,20 @@ irlens diff softmax --num-stages 2,4 --stage ttgir,ptx
 
 #: Stages that a page with one comparison shows.
 _PAGE_STAGES = "ttir,ttgir,llir,ptx,amdgcn"
+
+
+class _Settings(msgspec.Struct, frozen=True):
+    before: str | None
+    after: str | None
+    selection: Configurations
+    revisions: str | None
+    last_save: bool
+    sass: bool | None
+    pressure: bool
+    stage: str | None
+    side_by_side: bool
+    context: int
+    writing: Writing
 
 
 @click.command(help=_HELP)
@@ -92,42 +107,33 @@ _PAGE_STAGES = "ttir,ttgir,llir,ptx,amdgcn"
     help="With --stage: show this many lines around a change.",
 )
 @writing_options("comparisons")
-def command(
-    before: str | None,
-    after: str | None,
-    revisions: str | None,
-    last_save: bool,
-    sass: bool | None,
-    pressure: bool,
-    stage: str | None,
-    side_by_side: bool,
-    context: int,
-    **options: Unpack[ReportOptions],
-) -> Exit:
+@received_as(_Settings)
+def command(settings: _Settings) -> Exit:
     """Compare two sides, or several with the first."""
+    before, revisions = settings.before, settings.revisions
     if before is None:
         before, revisions = _kernel_after_git(revisions)
-    sides = _sides(before, after, revisions, last_save, selected(options))
-    sass = pressure or sass
-    if stage is not None:
+    sides, writing = _sides(before, revisions, settings), settings.writing
+    sass = settings.pressure or settings.sass
+    if settings.stage is not None:
         if sass is not None:
             raise click.UsageError("--sass has no effect with --stage: remove one of them")
-        check_format(options["form"], "code")
-        code = sides.compare_code(stage, context)
-        write(code, "code", options, side_by_side=side_by_side)
+        check_format(writing.form, "code")
+        code = sides.compare_code(settings.stage, settings.context)
+        write(code, "code", writing, side_by_side=settings.side_by_side)
         return Exit.DIFFERENCE if code.different else Exit.OK
-    if side_by_side:
+    if settings.side_by_side:
         raise click.UsageError("--side-by-side needs --stage: name the stages to show")
     comparisons = sides.compare(sass=sass)
     shown: Sequence[CodeComparison] = ()
-    if len(comparisons.pairs) == 1 and shows_code("comparisons", options):
+    if len(comparisons.pairs) == 1 and shows_code("comparisons", writing):
         # A saved report holds no code, so there may be nothing to compare.
         with suppress(IrlensError):
             stages = f"{_PAGE_STAGES},sass" if sass else _PAGE_STAGES
-            shown = sides.compare_code(stages, context).pairs
-    named = as_typed([before] if after is None else [before, after], options)
-    drawn = sides.drawn if shows_code("comparisons", options) else ()
-    write(comparisons, "comparisons", options, code=shown, sides=drawn, named=named)
+            shown = sides.compare_code(stages, settings.context).pairs
+    named = as_typed([before, *([settings.after] if settings.after else [])], settings.selection)
+    drawn = sides.drawn if shows_code("comparisons", writing) else ()
+    write(comparisons, "comparisons", writing, code=shown, sides=drawn, named=named)
     return Exit.DIFFERENCE if comparisons.different else Exit.OK
 
 
@@ -142,23 +148,17 @@ def _kernel_after_git(word: str | None) -> tuple[str, str]:
     return word, "HEAD"
 
 
-def _sides(
-    before: str,
-    after: str | None,
-    revisions: str | None,
-    last_save: bool,
-    configurations: "Configurations",
-) -> "Sides":
+def _sides(before: str, revisions: str | None, settings: _Settings) -> "Sides":
     """Return what the arguments name."""
     from irlens.cli import sessions
     from irlens.session.sides import Sides, SinceLastSave, between_revisions
 
-    session = sessions.session()
-    given = (after is not None, revisions is not None, last_save)
+    session, selection = sessions.session(), settings.selection
+    given = (settings.after is not None, revisions is not None, settings.last_save)
     if sum(given) > 1:
         raise click.UsageError("AFTER, --git and --last-save each name the other side: give one")
     if revisions is not None:
-        return between_revisions(before, revisions, configurations, session)
-    if last_save:
-        return SinceLastSave(before, configurations, session)
-    return Sides(before, after, configurations, session)
+        return between_revisions(before, revisions, selection, session)
+    if settings.last_save:
+        return SinceLastSave(before, selection, session)
+    return Sides(before, settings.after, selection, session)

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar, Unpack
+from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
 from irlens.cli import Exit, output
 from irlens.cli.options import (
@@ -14,10 +15,10 @@ from irlens.cli.options import (
     kernel_options,
     refuse,
     sass_option,
-    selected,
 )
+from irlens.cli.settings import F, received_as
 from irlens.cli.writing import (
-    ReportOptions,
+    Writing,
     is_lasting,
     page_facts,
     shows_code,
@@ -25,6 +26,7 @@ from irlens.cli.writing import (
     writing_options,
 )
 from irlens.render import DETAILS, Detail
+from irlens.session.subject import Configurations
 
 if TYPE_CHECKING:
     from irlens.cli.watch import Show
@@ -33,9 +35,6 @@ if TYPE_CHECKING:
     from irlens.model.listing import Listing
     from irlens.model.report import Report
     from irlens.session.session import Session  # running the command loads them
-    from irlens.session.subject import Configurations
-
-F = TypeVar("F", bound=Callable[..., object])
 
 #: Kernels with code on one page: half a megabyte each, near the limit of a browser.
 _MAX_LISTINGS = 32
@@ -80,6 +79,32 @@ def _detail_options(function: F) -> F:
     return function
 
 
+class _Settings(msgspec.Struct, frozen=True):
+    kernel: str
+    selection: Configurations
+    stage: str | None
+    interleave: bool
+    annotate: bool
+    place: str | None
+    details: tuple[Detail, ...]
+    everything: bool
+    sass: bool | None
+    watch: bool
+    interpret: bool
+    program: str | None
+    writing: Writing
+
+    @property
+    def shown(self) -> frozenset[Detail]:
+        """The sections to show in full."""
+        return frozenset(DETAILS if self.everything else self.details)
+
+    @property
+    def wants_sass(self) -> bool | None:
+        """Whether to disassemble; ``None`` leaves the choice to the number of captures."""
+        return True if self.sass is None and "pressure" in self.shown else self.sass
+
+
 @click.command(help=_HELP)
 @click.argument("kernel", shell_complete=complete_kernels)
 @kernel_options
@@ -113,176 +138,132 @@ def _detail_options(function: F) -> F:
     help="Show the offsets and masks of one program's accesses: 3, or x,y,z.",
 )
 @writing_options("reports", plain=("stage", "place"))  # fmt: skip
-def command(
-    kernel: str,
-    stage: str | None,
-    interleave: bool,
-    annotate: bool,
-    place: str | None,
-    details: tuple[Detail, ...],
-    everything: bool,
-    sass: bool | None,
-    watch: bool,
-    interpret: bool,
-    program: str | None,
-    **options: Unpack[ReportOptions],
-) -> Exit:
+@received_as(_Settings)
+def command(settings: _Settings) -> Exit:
     """Inspect one kernel, in one or several configurations."""
-    if program is not None or interpret:
-        others = stage or place or details or everything or watch
-        return _show_other(program, interpret, kernel, options, others=bool(others))
-    if stage is None:
-        unusable = {"--interleave": interleave, "--annotate": annotate}
-        refuse(unusable, "needs --stage: name the stage to print")
-    if stage is not None or place is not None:
-        _refuse_report_options(stage, place, ("all",) if everything else details, options)
-    if watch:
-        options["pager"] = False  # a pager waits for a key, not for a save
+    if settings.program is not None or settings.interpret:
+        return _show_other(settings)
+    _check(settings)
+    if settings.watch:  # a pager waits for a key, not for a save
+        writing = msgspec.structs.replace(settings.writing, pager=False)
+        settings = msgspec.structs.replace(settings, writing=writing)
     from irlens.cli import sessions
 
-    session, configurations = sessions.session(), selected(options)
-    shown = frozenset(DETAILS if everything else details)
-    if sass is None and "pressure" in shown:
-        sass = True
+    session, selection = sessions.session(), settings.selection
     show: Show
-    if stage is not None:
+    if settings.stage is not None:
         from irlens.session.stages import check_stage
 
-        check_stage(stage)
-        show = partial(_show_stage, stage, interleave, annotate, options)
-    elif place is not None:
-        show = partial(_show_line, place, options)
-    elif not watch:
-        _show_page(session, kernel, configurations, sass, shown, options)
+        check_stage(settings.stage)
+        show = partial(_show_stage, settings.stage, settings)
+    elif settings.place is not None:
+        show = partial(_show_line, settings.place, settings.writing)
+    elif not settings.watch:
+        _show_page(session, settings)
         return Exit.OK
     else:
-        show = partial(_show_saved, session, kernel, sass, shown, options)
-    if watch:
+        show = partial(_show_saved, session, settings)
+    if settings.watch:
         from irlens.cli.watch import watch as watch_saves
 
-        return watch_saves(kernel, configurations, show)
-    _, write_shown = show([], session.captures(kernel, configurations))
+        return watch_saves(settings.kernel, selection, show)
+    _, write_shown = show([], session.captures(settings.kernel, selection))
     write_shown()
     return Exit.OK
 
 
-def _show_other(
-    program: str | None, interpret: bool, kernel: str, options: ReportOptions, *, others: bool
-) -> Exit:
-    """Show one program or interpret the kernel; ``others``: options ask for code or details."""
-    if program is None:
-        return _interpret(kernel, options, wants_code=others)
-    if others or interpret:
+def _show_other(settings: _Settings) -> Exit:
+    """Show one program, or interpret the kernel on the CPU."""
+    code = settings.stage or settings.place or settings.shown or settings.watch
+    if settings.program is None:
+        if code:
+            raise click.UsageError(
+                "--interpret compiles nothing: remove the options that show code"
+            )
+        from irlens.cli import interpretation
+
+        return interpretation.show(settings.kernel, settings.selection, settings.writing)
+    if code or settings.interpret:
         raise click.UsageError("--program shows one program alone: remove the other options")
     from irlens.cli import one_program, sessions
 
-    place = one_program.parse_program(program)
+    place = one_program.parse_program(settings.program)
     session = sessions.session()
-    inspected = session.inspect(kernel, session.select(kernel, selected(options)))
-    return one_program.show(inspected, place, options)
-
-
-def _interpret(kernel: str, options: ReportOptions, *, wants_code: bool) -> Exit:
-    """Run the kernel on the CPU; ``wants_code``: options ask for what only compiling gives."""
-    if wants_code:
-        raise click.UsageError("--interpret compiles nothing: remove the options that show code")
-    from irlens.cli import interpretation
-
-    return interpretation.show(kernel, options)
+    captures = session.select(settings.kernel, settings.selection)
+    return one_program.show(session.inspect(settings.kernel, captures), place, settings.writing)
 
 
 def _show_stage(
-    name: str,
-    interleave: bool,
-    annotate: bool,
-    options: ReportOptions,
-    before: "Sequence[Capture]",
-    captures: "Sequence[Capture]",
+    name: str, settings: _Settings, before: "Sequence[Capture]", captures: "Sequence[Capture]"
 ) -> "tuple[CodeComparisons | None, Callable[[], object]]":
     """Prepare a stage; after a save, its comparison with the version before."""
     from irlens.cli.stage import show
     from irlens.model.capture import BINARY_STAGES
 
-    if before and options["destination"] is None and name not in BINARY_STAGES:
+    writing = settings.writing
+    if before and writing.destination is None and name not in BINARY_STAGES:
         from irlens.diff.code.captures import compare_sets
 
         comparisons = compare_sets(before, captures, [name])
-        return comparisons, partial(write, comparisons, "code", options)
+        return comparisons, partial(write, comparisons, "code", writing)
     return None, partial(
         show,
         captures,
         name,
-        options["destination"],
-        paged=options["pager"],
-        interleave=interleave,
-        annotate=annotate,
+        writing.destination,
+        paged=writing.pager,
+        interleave=settings.interleave,
+        annotate=settings.annotate,
     )
 
 
 def _show_line(
-    place: str, options: ReportOptions, _: "Sequence[Capture]", captures: "Sequence[Capture]"
+    place: str, writing: Writing, _: "Sequence[Capture]", captures: "Sequence[Capture]"
 ) -> "tuple[None, Callable[[], object]]":
     from irlens.session.source_lines import line_report
 
-    color = options["destination"] is None and output.use_color()
-    texts = [line_report(capture, place, color=color) for capture in captures]
-    text, destination = "\n".join(texts), options["destination"]
-    return None, partial(output.write, text, destination, paged=options["pager"])
+    color = writing.destination is None and output.use_color()
+    text = "\n".join(line_report(capture, place, color=color) for capture in captures)
+    return None, partial(output.write, text, writing.destination, paged=writing.pager)
 
 
-def _show_page(
-    session: "Session",
-    kernel: str,
-    configurations: "Configurations",
-    sass: bool | None,
-    details: frozenset[Detail],
-    options: ReportOptions,
-) -> None:
+def _show_page(session: "Session", settings: _Settings) -> None:
     """Show the page of reports as it was shown before, if nothing changed since."""
     from irlens.artifacts import report_cache
     from irlens.session.reports import report_keys
 
-    selected = session.select(kernel, configurations)
+    kernel, sass, writing = settings.kernel, settings.wants_sass, settings.writing
+    selected = session.select(kernel, settings.selection)
     keys = report_keys(selected, sass)
-    if keys is None or not is_lasting("reports", options):
-        inspected = session.inspect(kernel, selected, sass=sass)
-        _show_reports(inspected, details, kernel, options)
+    if keys is None or not is_lasting("reports", writing):
+        _show_reports(session.inspect(kernel, selected, sass=sass), settings)
         return
-    facts = page_facts(as_typed([kernel], options), options)
-    key = report_cache.page_key(keys, [*facts, sorted(details)])
+    facts = page_facts(as_typed([kernel], settings.selection), writing)
+    key = report_cache.page_key(keys, [*facts, sorted(settings.shown)])
     page = report_cache.recall_page(key, keys)
     if page is not None:
-        output.write(page, options["destination"], paged=options["pager"])
+        output.write(page, writing.destination, paged=writing.pager)
         return
-    inspected = session.inspect(kernel, selected, sass=sass)
-    page = _show_reports(inspected, details, kernel, options)
+    page = _show_reports(session.inspect(kernel, selected, sass=sass), settings)
     report_cache.remember_page(key, page, keys)
 
 
 def _show_saved(
-    session: "Session",
-    kernel: str,
-    sass: bool | None,
-    details: frozenset[Detail],
-    options: ReportOptions,
-    _: "Sequence[Capture]",
-    captures: "Sequence[Capture]",
+    session: "Session", settings: _Settings, _: "Sequence[Capture]", captures: "Sequence[Capture]"
 ) -> "tuple[None, Callable[[], object]]":
     """Prepare the reports of what was compiled after a save."""
-    inspected = session.inspect(kernel, captures, sass=sass)
-    return None, partial(_show_reports, inspected, details, kernel, options)
+    inspected = session.inspect(settings.kernel, captures, sass=settings.wants_sass)
+    return None, partial(_show_reports, inspected, settings)
 
 
-def _show_reports(
-    inspected: "Sequence[tuple[Capture | None, Report]]",
-    details: frozenset[Detail],
-    kernel: str,
-    options: ReportOptions,
-) -> str:
-    listings = _listings(inspected) if shows_code("reports", options) else []
+def _show_reports(inspected: "Sequence[tuple[Capture | None, Report]]", settings: _Settings) -> str:
+    kernel, writing = settings.kernel, settings.writing
+    listings = _listings(inspected) if shows_code("reports", writing) else []
     reports = [report for _, report in inspected]
-    named = as_typed([kernel], options) if kernel != "-" else ""
-    return write(reports, "reports", options, details=details, listings=listings, named=named)
+    named = as_typed([kernel], settings.selection) if kernel != "-" else ""
+    return write(
+        reports, "reports", writing, details=settings.shown, listings=listings, named=named
+    )
 
 
 def _listings(inspected: "Sequence[tuple[Capture | None, Report]]") -> "list[Listing]":
@@ -299,15 +280,20 @@ def _listings(inspected: "Sequence[tuple[Capture | None, Report]]") -> "list[Lis
     return [list_capture(capture, report) for capture, report in captures]
 
 
-def _refuse_report_options(
-    stage: str | None, place: str | None, details: Sequence[str], options: ReportOptions
-) -> None:
-    """Raise ``UsageError`` for options that have no effect on plain text."""
-    option = "--stage" if stage is not None else "--line"
+def _check(settings: _Settings) -> None:
+    """Raise ``UsageError`` for options that have no effect on plain text, or only on it."""
+    if settings.stage is None:
+        unusable = {"--interleave": settings.interleave, "--annotate": settings.annotate}
+        refuse(unusable, "needs --stage: name the stage to print")
+    if settings.stage is None and settings.place is None:
+        return
+    option = "--stage" if settings.stage is not None else "--line"
+    details = ("all",) if settings.everything else settings.details
+    form = settings.writing.form
     others = {
-        "--line": stage is not None and place is not None,
+        "--line": settings.stage is not None and settings.place is not None,
         **{f"--{name}": True for name in details},
-        f"--format {options['form']}": options["form"] != "text",
-        "--summary": options["summary"],
+        f"--format {form}": form != "text",
+        "--summary": settings.writing.summary,
     }
     refuse(others, f"has no effect with {option}: remove one of them")

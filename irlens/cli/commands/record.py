@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
 from irlens.cli import Exit, output
 from irlens.cli.options import is_number, target_option
+from irlens.cli.settings import received_as
 from irlens.model.capture import MANIFEST_NAME
 from irlens.model.errors import IrlensError
 from irlens.model.text import plural
@@ -46,6 +48,19 @@ irlens record train.py --epochs 1
 irlens record -t h100,mi300x bench.py
 irlens record -m pytest tests/test_kernels.py
 """
+
+
+class _Settings(msgspec.Struct, frozen=True):
+    program: str
+    arguments: tuple[str, ...]
+    target: tuple[str, ...]
+    is_module: bool
+    destination: Path | None
+    force: bool
+    assumed: float | None
+    configurations: int | None
+    triton: str | None
+    python: str | None
 
 
 @click.command(
@@ -87,44 +102,33 @@ irlens record -m pytest tests/test_kernels.py
 )
 @click.argument("program")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def command(
-    program: str,
-    arguments: tuple[str, ...],
-    target: tuple[str, ...],
-    is_module: bool,
-    destination: Path | None,
-    force: bool,
-    assumed: float | None,
-    configurations: int | None,
-    triton: str | None,
-    python: str | None,
-) -> Exit:
+@received_as(_Settings)
+def command(settings: _Settings) -> Exit:
     """Record one program."""
     from irlens.programs import Options, Program, record
 
-    if triton is not None and python is not None:
+    name, arguments, is_module = settings.program, settings.arguments, settings.is_module
+    if settings.triton is not None and settings.python is not None:
         raise IrlensError("--triton and --python exclude each other")
-    if not is_module and not Path(program).is_file():
-        raise IrlensError(
-            f"{program} is not a file", hint="name a Python script, or -m and a module"
-        )
-    directory = destination or Path(f"irlens-{_short_name(program)}")
-    _check_destination(directory, force=force)
-    gpus, is_fake = _gpus(target)
+    if not is_module and not Path(name).is_file():
+        raise IrlensError(f"{name} is not a file", hint="name a Python script, or -m and a module")
+    directory = settings.destination or Path(f"irlens-{_short_name(name)}")
+    _check_destination(directory, force=settings.force)
+    gpus, is_fake = _gpus(settings.target)
     if (misplaced := _misplaced_target(arguments)) is not None:
-        output.note(f"{misplaced} goes to {program}; irlens's own options come before {program}")
-    request = Program(name=program, is_module=is_module, arguments=arguments)
-    options = Options(assumed=assumed, configurations=configurations)
-    toolchain = triton or python
+        output.note(f"{misplaced} goes to {name}; irlens's own options come before {name}")
+    program = Program(name=name, is_module=is_module, arguments=arguments)
+    options = Options(assumed=settings.assumed, configurations=settings.configurations)
+    toolchain = settings.triton or settings.python
     with output.status() as update:
         recording = record(
-            request, directory, gpus, fake=is_fake, options=options, triton=toolchain,
+            program, directory, gpus, fake=is_fake, options=options, triton=toolchain,
             progress=lambda variants, seconds: update(
                 f"recording: {plural(variants, 'variant') if variants else 'no kernel yet'}, "
                 f"{seconds:.0f} s"
             ),
         )  # fmt: skip
-    hint = None if is_module else _hint_at_tests(Path(program))
+    hint = None if is_module else _hint_at_tests(Path(name))
     return _summarize(recording, directory, is_fake=is_fake, hint_without_kernels=hint)
 
 

@@ -5,15 +5,17 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING
 
 import click
+import msgspec
 from msgspec.structs import replace
 
 from irlens.cli import Exit, output
 from irlens.cli.options import split_names
+from irlens.cli.settings import received_as
 from irlens.cli.writing import (
-    WritingOptions,
+    Writing,
     every_row_option,
     is_on_terminal,
     shown_rows,
@@ -58,6 +60,17 @@ _ROWS = 30
 _MAX_SHOWN = 20
 
 
+class _Settings(msgspec.Struct, frozen=True):
+    directories: tuple[Path, ...]
+    where: tuple[str, ...]
+    sort: tuple[str, ...]
+    columns: tuple[str, ...]
+    jobs: int | None
+    cluster: str | None
+    everything: bool
+    writing: Writing
+
+
 @click.command(help=_HELP)
 @click.argument(
     "directories",
@@ -90,28 +103,19 @@ _MAX_SHOWN = 20
 )
 @every_row_option
 @writing_options("scan")
-def command(
-    directories: tuple[Path, ...],
-    where: tuple[str, ...],
-    sort: tuple[str, ...],
-    columns: tuple[str, ...],
-    jobs: int | None,
-    cluster: str | None,
-    everything: bool,
-    **options: Unpack[WritingOptions],
-) -> Exit:
+@received_as(_Settings)
+def command(settings: _Settings) -> Exit:
     """Scan directories."""
-    form = options["form"]
-    if cluster is not None and jobs is not None:
+    form = settings.writing.form
+    if settings.cluster is not None and settings.jobs is not None:
         raise click.UsageError("--jobs has no effect with --cluster, which has its own workers")
-    if is_streamed(form, "scan") and options["summary"]:
+    if is_streamed(form, "scan") and settings.writing.summary:
         raise click.UsageError(f"--summary has no effect with --format {form}")
-    if form == "parquet" and is_on_terminal(options):
+    if form == "parquet" and is_on_terminal(settings.writing):
         raise click.UsageError("parquet is not text: name a file with -o, or redirect stdout")
-    request = _request(directories, where, sort, columns, form, jobs)
-    with _workers(cluster) as pool:
-        request = replace(request, cluster=pool)
-        return _scan(request, where, options, everything=everything)
+    request = _request(settings)
+    with _workers(settings.cluster) as pool:
+        return _scan(replace(request, cluster=pool), settings)
 
 
 @contextmanager
@@ -129,40 +133,31 @@ def _workers(cluster: str | None) -> "Iterator[WorkerPool | None]":
         pool.stop()
 
 
-def _scan(
-    request: "Request", where: tuple[str, ...], options: WritingOptions, *, everything: bool
-) -> Exit:
+def _scan(request: "Request", settings: _Settings) -> Exit:
     from irlens.session.scan.scanner import Scanner
 
-    notes = _Notes()
-    streams = is_streamed(options["form"], "scan")
+    notes, writing = _Notes(), settings.writing
+    streams = is_streamed(writing.form, "scan")
     with ExitStack() as stack:
         # Rows on the same terminal are progress enough.
-        hidden = (streams and is_on_terminal(options)) or not sys.stderr.isatty()
+        hidden = (streams and is_on_terminal(writing)) or not sys.stderr.isatty()
         show = None if hidden else stack.enter_context(output.progress("scanning"))
         scanner = Scanner(request, notes, show)
         if streams:
             names = [column.name for column in request.columns]
             records = _reports(scanner) if request.reports else _rows(scanner, request)
-            output.write_stream(stream(options["form"], names, records), options["destination"])
+            output.write_stream(stream(writing.form, names, records), writing.destination)
         else:
-            document = scanner.document(where)
+            document = scanner.document(settings.where)
     if not streams:
-        rows = shown_rows(_ROWS, options, everything=everything)
+        rows = shown_rows(_ROWS, writing, everything=settings.everything)
         named = shlex.join(map(str, request.roots))
-        write(document, "scan", options, rows=rows, named=named)
+        write(document, "scan", writing, rows=rows, named=named)
     notes.finish()
     return Exit.TROUBLE if scanner.skipped else Exit.OK
 
 
-def _request(
-    directories: tuple[Path, ...],
-    where: tuple[str, ...],
-    sort: tuple[str, ...],
-    names: tuple[str, ...],
-    form: str,
-    jobs: int | None,
-) -> "Request":
+def _request(settings: _Settings) -> "Request":
     from irlens.session.scan.columns import (
         DEFAULT,
         SUMMED_UP,
@@ -172,17 +167,18 @@ def _request(
     from irlens.session.scan.scanner import Request
     from irlens.session.scan.selection import parse_where
 
+    form, names = settings.writing.form, settings.columns
     sums_up = not is_streamed(form, "scan")
     reports = form == "jsonl" and not names
     default = SUMMED_UP if sums_up else () if reports else DEFAULT
     return Request(
-        roots=tuple(dict.fromkeys(directories)),
+        roots=tuple(dict.fromkeys(settings.directories)),
         columns=tuple(map(find_column, dict.fromkeys(names or default))),
-        where=tuple(parse_where(where)),
-        sort=sort_keys(sort),
+        where=tuple(parse_where(settings.where)),
+        sort=sort_keys(settings.sort),
         reports=reports,
         sums_up=sums_up,
-        jobs=jobs,
+        jobs=settings.jobs,
     )
 
 

@@ -2,20 +2,21 @@
 
 import math
 import re
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
 from irlens.cli import Exit, output
 from irlens.cli.options import (
-    ConfigOptions,
     as_typed,
     complete_kernels,
     config_options,
     jobs_option,
-    selected_configs,
 )
-from irlens.cli.writing import WritingOptions, write, writing_options
+from irlens.cli.settings import received_as
+from irlens.cli.writing import Writing, write, writing_options
+from irlens.session.subject import Configurations
 
 if TYPE_CHECKING:  # it loads the compiler layer
     from irlens.sweeps.suggesting import Reached
@@ -44,8 +45,13 @@ _DURATION = re.compile(r"(?P<number>\d+(\.\d+)?)\s*(?P<unit>s|m|min|h|)")
 _SECONDS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600}
 
 
-class _Options(ConfigOptions, WritingOptions):
-    """Options shared with other commands."""
+class _Settings(msgspec.Struct, frozen=True):
+    kernel: str
+    selection: Configurations
+    most: int
+    budget: float
+    jobs: int | None
+    writing: Writing
 
 
 def _duration(_ctx: click.Context, _option: click.Parameter, text: str | None) -> float:
@@ -78,24 +84,23 @@ def _duration(_ctx: click.Context, _option: click.Parameter, text: str | None) -
 )
 @jobs_option
 @writing_options("suggestion")
-def command(
-    kernel: str, most: int, budget: float, jobs: int | None, **options: Unpack[_Options]
-) -> Exit:
+@received_as(_Settings)
+def command(settings: _Settings) -> Exit:
     """Suggest a configuration of one kernel."""
-    configurations = selected_configs(options)
     from irlens.cli import sessions
     from irlens.session.grids import require_one_kernel
     from irlens.session.suggest import suggest_near
 
     session = sessions.session()
-    requests = list(session.requests(kernel, configurations))
-    require_one_kernel(kernel, requests)
+    requests = list(session.requests(settings.kernel, settings.selection))
+    require_one_kernel(settings.kernel, requests)
     with output.progress("compiling") as show:
         suggestion = suggest_near(
-            requests, session, most=most, jobs=jobs, seconds=budget,
+            requests, session, most=settings.most, jobs=settings.jobs, seconds=settings.budget,
             progress=lambda each: show(each.done, each.total, _so_far(each)),
         )  # fmt: skip
-    write(suggestion, "suggestion", options, named=as_typed([kernel], options))
+    named = as_typed([settings.kernel], settings.selection)
+    write(suggestion, "suggestion", settings.writing, named=named)
     return Exit.INTERRUPTED if suggestion.stopped == "interrupted" else Exit.OK
 
 

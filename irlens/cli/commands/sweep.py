@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
@@ -10,18 +10,17 @@ import msgspec
 from irlens.artifacts import processors
 from irlens.cli import Exit, output
 from irlens.cli.options import (
-    ConfigOptions,
     as_typed,
     complete_figures,
     complete_kernels,
     config_options,
     jobs_option,
-    selected_configs,
     split_names,
 )
 from irlens.cli.output import interruptible, write_json
+from irlens.cli.settings import received_as
 from irlens.cli.writing import (
-    WritingOptions,
+    Writing,
     every_row_option,
     shown_rows,
     write,
@@ -86,8 +85,22 @@ irlens sweep my_kernels.py:attention --num-warps 4,8 --measure --format csv
 _ROWS = 30
 
 
-class _Options(ConfigOptions, WritingOptions):
-    """Options shared with other commands."""
+class _Settings(msgspec.Struct, frozen=True):
+    kernel: str
+    selection: Configurations
+    where: tuple[str, ...]
+    filters: tuple[str, ...]
+    sort: tuple[str, ...]
+    rank: str | None
+    top: int | None
+    jobs: int | None
+    timeout: float | None
+    cluster: str | None
+    measure: bool
+    against: "tuple[ProviderName, ...]"
+    prune_list: Path | None
+    everything: bool
+    writing: Writing
 
 
 def _providers(
@@ -156,35 +169,10 @@ def _providers(
 )
 @every_row_option
 @writing_options("sweep")
-def command(
-    kernel: str,
-    where: tuple[str, ...],
-    filters: tuple[str, ...],
-    sort: tuple[str, ...],
-    rank: str | None,
-    top: int | None,
-    jobs: int | None,
-    timeout: float | None,
-    cluster: str | None,
-    measure: bool,
-    against: "tuple[ProviderName, ...]",
-    prune_list: Path | None,
-    everything: bool,
-    **options: Unpack[_Options],
-) -> Exit:
+@received_as(_Settings)
+def command(settings: _Settings) -> Exit:
     """Sweep one kernel."""
-    configurations = selected_configs(options)
-    if cluster is not None and timeout is not None:
-        raise click.UsageError("--timeout has no effect with --cluster: Dask stops no running task")
-    if against and not measure:
-        raise click.UsageError("--against needs --measure")
-    if rank is not None and sort:
-        raise click.UsageError("--rank orders the results: it does not go with --sort")
-    _check_cluster(configurations, cluster, jobs)
-    if str(prune_list) == "-" and str(options["destination"] or "-") == "-":
-        raise click.UsageError(
-            "--prune-list - and the report would both go to stdout: give one of them a file"
-        )
+    _check(settings)
     from irlens.cli import sessions
     from irlens.session.grids import compile_sweep, requests_of
     from irlens.sweeps.measuring import require_device
@@ -192,31 +180,54 @@ def command(
     from irlens.sweeps.selection import Selection
     from irlens.sweeps.selection import prune_list as fitting
 
-    session = sessions.session()
-    selection = Selection(where=where, filters=filters, sort=sort, rank=rank, top=top)
-    requests = requests_of(session, kernel, configurations)
-    device = require_device(requests) if measure else None
+    session, kernel = sessions.session(), settings.kernel
+    selection = Selection(
+        where=settings.where,
+        filters=settings.filters,
+        sort=settings.sort,
+        rank=settings.rank,
+        top=settings.top,
+    )
+    requests = requests_of(session, kernel, settings.selection)
+    device = require_device(requests) if settings.measure else None
     with interruptible("compiling", "done") as update:
-        workers = _workers(cluster, jobs)
+        workers, timeout = _workers(settings), settings.timeout
         grid = compile_sweep(session, requests, selection, workers, update, timeout=timeout)
     with grid.journal:
         if device is not None:
-            trials = _measure_all(grid, selection, kernel, device, against)
+            trials = _measure_all(grid, selection, kernel, device, settings.against)
             grid = msgspec.structs.replace(grid, trials=trials)
         grid.journal.remove()
     result = build_sweep(grid, selection, device.label if device else None)
-    if prune_list is not None:
-        write_json(fitting(grid.trials, result.trials), prune_list)
-    rows = shown_rows(_ROWS, options, everything=everything)
-    write(result, "sweep", options, rows=rows, named=as_typed([kernel], options))
+    if settings.prune_list is not None:
+        write_json(fitting(grid.trials, result.trials), settings.prune_list)
+    rows = shown_rows(_ROWS, settings.writing, everything=settings.everything)
+    named = as_typed([kernel], settings.selection)
+    write(result, "sweep", settings.writing, rows=rows, named=named)
     return Exit.OK if any(each.outcome == "fits" for each in result.trials) else Exit.DIFFERENCE
 
 
-def _check_cluster(configurations: Configurations, cluster: str | None, jobs: int | None) -> None:
+def _check(settings: _Settings) -> None:
+    """Raise ``UsageError`` for options that exclude each other or have no effect."""
+    if settings.cluster is not None:
+        _check_cluster(settings)
+    if settings.against and not settings.measure:
+        raise click.UsageError("--against needs --measure")
+    if settings.rank is not None and settings.sort:
+        raise click.UsageError("--rank orders the results: it does not go with --sort")
+    if str(settings.prune_list) == "-" and str(settings.writing.destination or "-") == "-":
+        raise click.UsageError(
+            "--prune-list - and the report would both go to stdout: give one of them a file"
+        )
+
+
+def _check_cluster(settings: _Settings) -> None:
     """Raise ``UsageError`` for options that have no effect on a cluster."""
-    if cluster is not None and jobs is not None:
+    if settings.timeout is not None:
+        raise click.UsageError("--timeout has no effect with --cluster: Dask stops no running task")
+    if settings.jobs is not None:
         raise click.UsageError("--jobs has no effect with --cluster, which has its own workers")
-    if cluster is not None and configurations.tritons:
+    if settings.selection.tritons:
         raise click.UsageError(
             "--triton and --python have no effect with --cluster: its workers use their own Triton"
         )
@@ -247,11 +258,11 @@ def _measure_all(
         raise
 
 
-def _workers(cluster: str | None, jobs: int | None) -> "WorkerPool":
-    if cluster is not None:
+def _workers(settings: _Settings) -> "WorkerPool":
+    if settings.cluster is not None:
         from irlens.sweeps.cluster import ClusterPool
 
-        return ClusterPool(cluster)
+        return ClusterPool(settings.cluster)
     from irlens.sweeps.workers import LocalPool
 
-    return LocalPool(jobs or processors.count())
+    return LocalPool(settings.jobs or processors.count())

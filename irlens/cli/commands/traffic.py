@@ -2,14 +2,16 @@
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
 from irlens.cli import Exit, output
 from irlens.cli.options import complete_kernels, refuse
+from irlens.cli.settings import received_as
 from irlens.cli.writing import (
-    WritingOptions,
+    Writing,
     every_row_option,
     shown_rows,
     write,
@@ -55,6 +57,21 @@ def _values(
     return tuple(axes)
 
 
+class _Settings(msgspec.Struct, frozen=True):
+    name: str
+    words: tuple[str, ...]
+    arguments: tuple[Axis, ...]
+    constexprs: tuple[Axis, ...]
+    reference: str | None
+    is_module: bool
+    is_run: bool
+    assumed: float | None
+    target: str
+    row_limit: int | None
+    everything: bool
+    writing: Writing
+
+
 @click.command(help=_HELP)
 @click.argument("name", metavar="KERNEL|PROGRAM", shell_complete=complete_kernels)
 @click.argument("words", metavar="[-- ARGUMENTS]", nargs=-1, type=click.UNPROCESSED)
@@ -69,82 +86,55 @@ def _values(
 @click.option("--assume", "assumed", metavar="NUMBER", type=float,
               help="Assume this number where PROGRAM reads what only a kernel "
               "computes.")  # fmt: skip
-@click.option("-t", "--target", metavar="GPU", help="Run on this fake GPU.  [default: h100]")
+@click.option("-t", "--target", metavar="GPU", default="h100", show_default=True,
+              help="Run on this fake GPU.")  # fmt: skip
 @click.option("--row-limit", metavar="N", type=click.IntRange(min=1),
               help="Keep rows of up to N elements on chip.  [default: 32768]")  # fmt: skip
 @every_row_option
 @writing_options("ledgers")
-def command(
-    name: str,
-    words: tuple[str, ...],
-    arguments: tuple[Axis, ...],
-    constexprs: tuple[Axis, ...],
-    reference: str | None,
-    is_module: bool,
-    is_run: bool,
-    assumed: float | None,
-    target: str | None,
-    row_limit: int | None,
-    everything: bool,
-    **options: Unpack[WritingOptions],
-) -> Exit:
+@received_as(_Settings)
+def command(settings: _Settings) -> Exit:
     """Write the ledgers of a kernel's reference, or of a program."""
-    from irlens.analyze.fusion import ROW_LIMIT
     from irlens.session.ledgers import is_program
 
-    target, limit, failure = target or "h100", row_limit or ROW_LIMIT, None
-    if is_module or is_run or is_program(name):
-        refuse(
-            {
-                "--arg": bool(arguments),
-                "--set": bool(constexprs),
-                "--reference": reference is not None,
-            },
-            "of a kernel has no effect on a program: remove it",
-        )
-        ledgers, failure = _of_program(name, is_module, words, target, assumed, limit)
+    failure = None
+    if settings.is_module or settings.is_run or is_program(settings.name):
+        unusable = {
+            "--arg": bool(settings.arguments),
+            "--set": bool(settings.constexprs),
+            "--reference": settings.reference is not None,
+        }
+        refuse(unusable, "of a kernel has no effect on a program: remove it")
+        ledgers, failure = _of_program(settings)
     else:
-        refuse(
-            {"--assume": assumed is not None, "--": bool(words)},
-            "of a program has no effect on a kernel: remove it",
-        )
-        ledgers = _of_kernel(name, arguments, constexprs, reference, target, limit)
-    rows = shown_rows(_ROWS, options, everything=everything)
-    write(ledgers, "ledgers", options, rows=rows, named=shlex.quote(name))
+        unusable = {"--assume": settings.assumed is not None, "--": bool(settings.words)}
+        refuse(unusable, "of a program has no effect on a kernel: remove it")
+        ledgers = _of_kernel(settings)
+    rows = shown_rows(_ROWS, settings.writing, everything=settings.everything)
+    write(ledgers, "ledgers", settings.writing, rows=rows, named=shlex.quote(settings.name))
     if failure is not None:
         raise IrlensError(failure, hint="the ledger ends there")
     return Exit.OK
 
 
-def _of_program(
-    name: str,
-    is_module: bool,
-    words: tuple[str, ...],
-    target: str,
-    assumed: float | None,
-    row_limit: int,
-) -> "tuple[Ledgers, str | None]":
+def _of_program(settings: _Settings) -> "tuple[Ledgers, str | None]":
     from irlens.programs import Options, Program
     from irlens.session.ledgers import program_ledgers
 
-    if not is_module and not Path(name).is_file():
+    name = settings.name
+    if not settings.is_module and not Path(name).is_file():
         raise IrlensError(f"{name} is not a file", hint="name a Python script, or -m and a module")
-    program = Program(name=name, is_module=is_module, arguments=words)
-    return program_ledgers(program, target, Options(assumed=assumed), row_limit)
+    program = Program(name=name, is_module=settings.is_module, arguments=settings.words)
+    options = Options(assumed=settings.assumed)
+    return program_ledgers(program, settings.target, options, _row_limit(settings))
 
 
-def _of_kernel(
-    name: str,
-    arguments: tuple[Axis, ...],
-    constexprs: tuple[Axis, ...],
-    reference: str | None,
-    target: str,
-    row_limit: int,
-) -> "Ledgers":
+def _of_kernel(settings: _Settings) -> "Ledgers":
     from irlens.compiler.calls.argument_values import parse_value
     from irlens.session.ledgers import LedgerRequest, reference_ledgers
     from irlens.session.subject import is_compiled
 
+    name = settings.name
     if is_compiled(name):
         raise IrlensError(
             f"{name} is already compiled, and has no reference",
@@ -152,12 +142,18 @@ def _of_kernel(
         )
     wanted = LedgerRequest(
         kernel=name,
-        target=target,
-        settings={key: parse_value(values[0]) for key, values in constexprs},
-        args={key: values[0] for key, values in arguments},
-        function=reference,
-        row_limit=row_limit,
+        target=settings.target,
+        settings={key: parse_value(values[0]) for key, values in settings.constexprs},
+        args={key: values[0] for key, values in settings.arguments},
+        function=settings.reference,
+        row_limit=_row_limit(settings),
     )
     with output.status() as update:
         update(f"running the reference of {name}")
         return reference_ledgers(wanted)
+
+
+def _row_limit(settings: _Settings) -> int:
+    from irlens.analyze.fusion import ROW_LIMIT
+
+    return settings.row_limit or ROW_LIMIT

@@ -3,13 +3,15 @@
 import gc
 import os
 import sys
-from typing import Unpack
 
 import click
+import msgspec
 
 from irlens.cli import Exit
-from irlens.cli.options import KernelOptions, complete_kernels, kernel_options, selected
+from irlens.cli.options import complete_kernels, kernel_options
+from irlens.cli.settings import received_as
 from irlens.model.errors import IrlensError
+from irlens.session.subject import Configurations
 
 _HELP = """Browse KERNEL interactively.
 
@@ -26,6 +28,16 @@ irlens tui softmax --num-stages 2,4
 irlens tui ~/.triton/cache
 irlens tui softmax --serve
 """
+
+
+class _Settings(msgspec.Struct, frozen=True):
+    kernel: str | None
+    selection: Configurations
+    no_mouse: bool
+    keys: bool
+    serve: bool
+    host: str
+    port: int
 
 
 @click.command(help=_HELP)
@@ -49,46 +61,39 @@ irlens tui softmax --serve
     metavar="N",
     help="With --serve: listen on this port.",
 )
-def command(
-    kernel: str | None,
-    no_mouse: bool,
-    keys: bool,
-    serve: bool,
-    host: str,
-    port: int,
-    **options: Unpack[KernelOptions],
-) -> Exit:
+@received_as(_Settings)
+def command(settings: _Settings) -> Exit:
     """Open the terminal user interface."""
-    if keys:
+    if settings.keys:
         from irlens.tui.services import keymap
 
         click.echo("\n".join(keymap.lines()))
         return Exit.OK
-    if kernel == "-":
+    if settings.kernel == "-":
         raise IrlensError(
             "irlens tui reads keys from standard input", hint="name a file instead of -"
         )
-    if not serve:
+    if not settings.serve:
         _check_terminal()
     gc.disable()  # until the first frame: collections took a tenth of the start-up time
     from irlens.cli import sessions
     from irlens.session.interactive import open_session
 
-    session = open_session(kernel, selected(options), sessions.session())
-    entry = session.single() if kernel is not None else None
+    session = open_session(settings.kernel, settings.selection, sessions.session())
+    entry = session.single() if settings.kernel is not None else None
     from irlens.tui.services import keymap, preferences
 
     custom_keys = keymap.read(keymap.default_path())
-    if serve:
+    if settings.serve:
         # Errors have been raised by now: a visitor's page could not show them.
         from irlens.cli.serving import serve_tui
 
-        serve_tui(host, port)
+        serve_tui(settings.host, settings.port)
         return Exit.OK
     from irlens.tui.app import IrlensApp
 
     app = IrlensApp(session, entry=entry, state=preferences.default_path(), keymap=custom_keys)
-    app.run(mouse=not no_mouse)
+    app.run(mouse=not settings.no_mouse)
     return Exit(app.return_code or Exit.OK)
 
 
