@@ -1,13 +1,14 @@
 """Options that select configurations of a kernel, and shell completion of their values."""
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import click
 from click.shell_completion import CompletionItem
 
 from irlens.cli.settings import F, Values, with_options
 from irlens.model.errors import IrlensError
+from irlens.model.text import split_list
 from irlens.session.subject import Axis, Configurations
 
 #: Settings that have an option of their own.
@@ -101,15 +102,27 @@ def _axes(
     _ctx: click.Context, _option: click.Parameter, texts: tuple[str, ...]
 ) -> tuple[Axis, ...]:
     """Split each ``NAME=VALUE,...``."""
-    axes: list[Axis] = []
+    return tuple((name, _split(values)) for name, values in _named(texts))
+
+
+def _ranges(
+    _ctx: click.Context, _option: click.Parameter, texts: tuple[str, ...]
+) -> tuple[Axis, ...]:
+    """Split each ``NAME=VALUE,...``; ranges stay as they are written."""
+    return tuple((name, tuple(filter(None, split_list(values)))) for name, values in _named(texts))
+
+
+def _named(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield the name and the values of each ``NAME=VALUE,...``."""
+    seen = set()
     for text in texts:
         name, equals, values = text.partition("=")
         if not equals or not name.strip().isidentifier():
             raise click.BadParameter(f"'{text}' is not NAME=VALUE")
-        if any(name.strip() == other for other, _ in axes):
+        if name.strip() in seen:
             raise click.BadParameter(f"{name.strip()} is given twice: write its values as one list")
-        axes.append((name.strip(), _split(values)))
-    return tuple(axes)
+        seen.add(name.strip())
+        yield name.strip(), values
 
 
 def _split(text: str) -> tuple[str, ...]:
@@ -129,6 +142,14 @@ target_option = click.option(
     shell_complete=_complete_gpus,
     help="Compile for these GPUs: sm_90, gfx942, h100, mi300x, ... (see `irlens targets`).",
 )
+_ARG_OPTION = click.option(
+    "-a", "--arg", "arguments", metavar="NAME=VALUE,...", multiple=True,
+    callback=_axes, help="Set an argument or a size: 781, fp16[1024,1024].",
+)  # fmt: skip
+_RANGE_OPTION = click.option(
+    "-a", "--arg", "arguments", metavar="NAME=VALUE,...", multiple=True, callback=_ranges,
+    help="Set an argument or a size, or what it ranges over: fp16[1024,1024], 781, 1..131072.",
+)  # fmt: skip
 _CONFIG_OPTIONS = (
     target_option,
     click.option("--num-warps", metavar="N,...", callback=_integers(1),
@@ -142,8 +163,7 @@ _CONFIG_OPTIONS = (
     click.option("-s", "--set", "constexprs", metavar="NAME=VALUE,...", multiple=True,
                  callback=_axes, shell_complete=_complete_constexprs,
                  help="Set a constexpr or a compile option: 64, or 16..256..x2."),
-    click.option("-a", "--arg", "arguments", metavar="NAME=VALUE,...", multiple=True,
-                 callback=_axes, help="Set an argument or a size: 781, fp16[1024,1024]."),
+    _ARG_OPTION,
     click.option("--grid", metavar="X[,Y[,Z]]", callback=_values, default=None,
                  help="Set the CTAs of the launch: 108, or 'cdiv(n, BLOCK),2'."),
     click.option("--triton", "tritons", metavar="VERSION,...", multiple=True, callback=_either,
@@ -177,6 +197,12 @@ sass_option = click.option(
 def config_options(command: F) -> F:
     """Add the options that select configurations, to compile only: ``selection``."""
     return with_options(_CONFIG_OPTIONS, _selection)(command)
+
+
+def range_options(command: F) -> F:
+    """Add the options of ``config_options``; ``--arg`` leaves ranges as they are written."""
+    options = (_RANGE_OPTION if each is _ARG_OPTION else each for each in _CONFIG_OPTIONS)
+    return with_options(tuple(options), _selection)(command)
 
 
 def kernel_options(command: F) -> F:

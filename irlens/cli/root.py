@@ -27,6 +27,7 @@ COMMANDS = {
     "targets": "List the GPUs to compile for, with their limits.",
     "traffic": "Show what a PyTorch program moves, and what fusing saves.",
     "tui": "Browse a kernel interactively.",
+    "variants": "List the variants of a kernel, and what tells them apart.",
 }
 
 

@@ -11,6 +11,7 @@ import msgspec
 
 from irlens.artifacts.compile_options import named_files
 from irlens.compiler.calls.argument_values import manifest_value
+from irlens.compiler.calls.binding import bind
 from irlens.compiler.capture_files import sha256
 from irlens.compiler.kernel_session import KernelSession, open_kernel
 from irlens.compiler.request import Request, contents_in, with_shapes
@@ -18,6 +19,7 @@ from irlens.compiler.sources.description import find_kernel
 from irlens.compiler.toolchains import environments
 from irlens.model.capture import load_notes
 from irlens.model.config import ConstexprValue
+from irlens.model.variants import Specialized
 
 
 class PlannedVariant(msgspec.Struct, frozen=True):
@@ -28,11 +30,15 @@ class PlannedVariant(msgspec.Struct, frozen=True):
         triton: Identity of its compiler, see ``versions.triton_identity``.
         names: Values that expressions about the variant may use: constexprs, compile options,
             sizes and arguments that are numbers.
+        specialization: What Triton compiles each parameter for.
+        options: The compile options that are numbers, flags or texts, defaults included.
     """
 
     request: Request
     triton: str
     names: dict[str, ConstexprValue]
+    specialization: tuple[Specialized, ...] = ()
+    options: dict[str, ConstexprValue] = {}
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -44,12 +50,14 @@ class Plan(msgspec.Struct, frozen=True):
         dependencies: SHA-256 of the kernel's file, of each local import and of each file that an
             option or an argument names, by path.
         notes: What a user should know about how the file was loaded.
+        decided: Settings that functions of the file choose, which may look at the arguments.
     """
 
     function: str
     variants: list[PlannedVariant]
     dependencies: dict[str, str]
     notes: tuple[str, ...] = ()
+    decided: tuple[str, ...] = ()
 
 
 def plan(requests: Sequence[Request]) -> Plan:
@@ -66,14 +74,18 @@ def plan(requests: Sequence[Request]) -> Plan:
     variants: dict[bytes, PlannedVariant] = {}
     dependencies: dict[str, str] = {}
     notes: dict[str, None] = {}
+    decided: set[str] = set()
     for triton in dict.fromkeys(request.triton for request in requests):
         planned = _plan_with(triton, [each for each in requests if each.triton == triton])
         dependencies |= planned.dependencies
         notes |= dict.fromkeys(planned.notes)
+        decided |= {*planned.decided}
         for variant in planned.variants:
             same = variant.triton, msgspec.structs.replace(variant.request, triton=None)
             variants.setdefault(msgspec.msgpack.encode(same), variant)
-    return Plan(function, list(variants.values()), dependencies, tuple(notes))
+    return Plan(
+        function, list(variants.values()), dependencies, tuple(notes), tuple(sorted(decided))
+    )
 
 
 def _plan_with(triton: str | None, requests: Sequence[Request]) -> Plan:
@@ -137,18 +149,20 @@ def plan_here(requests: Sequence[Request], triton: str) -> Plan:
             **contents,
         },
         notes=notes,
+        decided=tuple(sorted(session.kernel.decided())),
     )
 
 
 def _plan(request: Request, triton: str, session: KernelSession) -> list[PlannedVariant]:
     """Return the variants of one request."""
-    from irlens.compiler.triton_compat import jit, options, tensors
+    from irlens.compiler.triton_compat import jit, options, specialization, tensors
 
     kernel = session.kernel
     call, expanded = session.expand(request, tensors.placeholders)
     known = options.option_defaults(options.triton_target(request.target))
     scalars = {name: value for name, value in known.items() if isinstance(value, int | None)}
     numbers = {name: manifest_value(value) for name, value in call.args.items()}
+    specialize = specialization.binder(kernel)
     variants = []
     for settings in expanded:
         values = jit.manifest_values({**scalars, **kernel.defaults(), **settings})
@@ -159,6 +173,8 @@ def _plan(request: Request, triton: str, session: KernelSession) -> list[Planned
                 msgspec.structs.replace(request, settings=chosen),
                 triton,
                 {**values, **call.sizes, **numbers},
+                specialize(bind(call, values), settings),
+                {name: value for name, value in values.items() if name in known},
             )
         )
     return variants

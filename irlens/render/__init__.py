@@ -47,14 +47,14 @@ class Format(NamedTuple):
 FORMATS: dict[str, Format] = {
     "csv": Format("csv", (*_WITHOUT_CODE, "ledgers"), streams=("scan",)),
     "github": Format("annotations", _WITHOUT_CODE),
-    "html": Format("html", _EVERYTHING, with_code=("reports", "comparisons")),
-    "json": Format("json", (*_EVERYTHING, "suggestion")),
+    "html": Format("html", (*_EVERYTHING, "variants"), with_code=("reports", "comparisons")),
+    "json": Format("json", (*_EVERYTHING, "suggestion", "variants")),
     "jsonl": Format("jsonl", (), streams=("scan",)),
-    "markdown": Format("md", (*_EVERYTHING, "suggestion")),
+    "markdown": Format("md", (*_EVERYTHING, "suggestion", "variants")),
     "parquet": Format("parquet", (), streams=("scan",)),
     "sarif": Format("sarif", _WITHOUT_CODE),
     "svg": Format("svg", ("reports", "sweep", "scan", "suggestion")),
-    "text": Format("txt", (*_EVERYTHING, "suggestion")),
+    "text": Format("txt", (*_EVERYTHING, "suggestion", "variants")),
 }
 
 
@@ -110,7 +110,8 @@ def render(name: str, kind: Kind, subject: Any, options: Options | None = None) 
         name: The format.
         kind: What ``subject`` is.
         subject: A sequence of ``Report``, or ``Comparisons``, ``CodeComparisons``, ``Check``,
-            ``Sweep``, ``Scan``, ``Ledgers``, ``Suggestion``.
+            ``Sweep``, ``Scan``, ``Ledgers``, ``Suggestion``,
+            ``Variants``.
         options: Where the output will be seen.
 
     Raises:
@@ -188,3 +189,7 @@ def build_view(kind: Kind, subject: Any, options: Options) -> "Section":
             from irlens.render.view.suggestion import suggestion_view
 
             return suggestion_view(subject, options.subject)
+        case "variants":
+            from irlens.render.view.variants import variants_view
+
+            return variants_view(subject, options)

@@ -134,6 +134,10 @@ def _record(kind: Kind) -> type[msgspec.Struct]:
             from irlens.model.suggestion import Suggestion
 
             return Suggestion
+        case "variants":
+            from irlens.model.variants import Variants
+
+            return Variants
         case "reports":
             from irlens.model.report import Report
 

@@ -11,9 +11,9 @@ if TYPE_CHECKING:  # most runs write one kind of thing
     from irlens.model.report import Report, Rule
 
 #: What can be written: reports of captures, comparisons of reports, comparisons of a stage's text,
-#: a check, a sweep, a scan, the ledgers of a program, a suggestion.
+#: a check, a sweep, a scan, the ledgers of a program, a suggestion, variants of kernels.
 Kind: TypeAlias = Literal[
-    "reports", "comparisons", "code", "check", "sweep", "scan", "ledgers", "suggestion"
+    "reports", "comparisons", "code", "check", "sweep", "scan", "ledgers", "suggestion", "variants"
 ]
 Detail: TypeAlias = Literal["pipelines", "pressure", "memory", "time", "mix", "figures"]
 DETAILS: tuple[Detail, ...] = get_args(Detail)

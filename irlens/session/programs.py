@@ -46,6 +46,22 @@ def is_recording(directory: Path) -> bool:
     return (directory / PROGRAM_NAME).is_file()
 
 
+def recorded_launches(directory: Path) -> dict[str, int]:
+    """Return the number of launches of each entry of a recording, as far as they are known.
+
+    Raises:
+        ArtifactError: The index of the recording cannot be read.
+    """
+    if not is_recording(directory):
+        return {}
+    return {
+        kernel.entry: sum(each.number for each in kernel.launches)
+        for run in _index(directory).runs
+        for kernel in run.kernels
+        if kernel.launches is not None
+    }
+
+
 def program_runs(
     directory: Path, notify: Callable[[str], None] = lambda message: None
 ) -> list[ProgramRun]:

@@ -1,10 +1,11 @@
 """Values of an option or a setting, as they are written: lists and ranges."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from irlens.model.errors import IrlensError
 from irlens.model.text import split_list
+from irlens.model.values import Values
 
 #: ``1..5``, in steps ``0..64..16``, by a factor ``16..256..x2`` (a shell would expand ``*``),
 #: powers ``2^12..2^27``.
@@ -22,6 +23,25 @@ def split_values(text: str) -> tuple[str, ...]:
     values = tuple(value for item in split_list(text) if item for value in _spread(item))
     if not values:
         raise IrlensError("a value is missing")
+    return values
+
+
+def read_values(texts: Sequence[str]) -> Values:
+    """Return values with long ranges as such: those that ``split_values`` would not list.
+
+    Raises:
+        IrlensError: See ``split_values``.
+    """
+    values: list[range | str] = []
+    for text in texts:
+        match = _RANGE.fullmatch(text)
+        if match is None or match["factor"] is not None:
+            values += split_values(text)
+            continue
+        first, last, step = int(match["first"]), int(match["last"]), int(match["step"] or 1)
+        if last < first or step < 1:
+            raise IrlensError(f"'{text}' is not an ascending range")
+        values.append(range(first, last + 1, step))
     return values
 
 

@@ -3,13 +3,17 @@
 import ast
 import re
 from collections.abc import Mapping
-from typing import TypeAlias, TypeGuard
+from functools import reduce
+from typing import TYPE_CHECKING, TypeAlias, TypeGuard
 
 import simpleeval
 
 from irlens.compiler.calls.dtypes import DTYPE_PREFIX, DTYPES
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import CaptureError
+
+if TYPE_CHECKING:  # imported where many values are evaluated
+    import numpy as np
 
 Names: TypeAlias = Mapping[str, ConstexprValue]
 
@@ -67,6 +71,37 @@ def evaluate(expression: ConstexprValue, names: Names, where: str) -> ConstexprV
     raise CaptureError(f"{where}: '{expression}' is a {type(value).__name__}, not a number")
 
 
+def evaluate_each(
+    expression: str, names: "Mapping[str, ConstexprValue | np.ndarray]", where: str
+) -> "np.ndarray":
+    """Return the values of an expression of whole numbers, some of which are arrays.
+
+    Args:
+        expression: As ``evaluate`` takes it.
+        names: Numbers, and arrays of them of one shape.
+        where: Prefix for error messages.
+
+    Raises:
+        CaptureError: The expression is invalid, or needs what arrays do not have: a condition.
+    """
+    import numpy as np
+
+    functions = {
+        "cdiv": _cdiv, "next_power_of_2": _each_power_of_2,
+        "min": lambda *each: reduce(np.minimum, each),
+        "max": lambda *each: reduce(np.maximum, each),
+    }  # fmt: skip
+    evaluator = simpleeval.SimpleEval(names={**names}, functions=functions)
+    try:
+        tree = ast.parse(expression.strip(), mode="eval").body
+        value = np.asarray(evaluator.eval(expression, previously_parsed=tree))
+    except (*_ERRORS, simpleeval.NameNotDefined) as error:
+        raise CaptureError(f"{where}: cannot be evaluated for many values at once") from error
+    if value.dtype.kind not in "bi":
+        raise CaptureError(f"{where}: is not a whole number")
+    return value.astype(np.int64)
+
+
 class UnknownSizeError(CaptureError):
     """An expression uses a name that has no value."""
 
@@ -106,6 +141,15 @@ def _cdiv(a: int, b: int) -> int:
 def _next_power_of_2(n: int) -> int:
     """Return the smallest power of two that is at least ``n``."""
     return 1 << max(n - 1, 0).bit_length()
+
+
+def _each_power_of_2(numbers: "np.ndarray | int") -> "np.ndarray":
+    """Return ``_next_power_of_2`` of each number."""
+    import numpy as np
+
+    numbers = np.asarray(numbers, dtype=np.int64)
+    powers = np.int64(1) << np.arange(63, dtype=np.int64)
+    return powers[np.searchsorted(powers, numbers)]
 
 
 _FUNCTIONS = {"cdiv": _cdiv, "next_power_of_2": _next_power_of_2, "min": min, "max": max}

@@ -80,6 +80,16 @@ class Kernel(msgspec.Struct, frozen=True):
         """Return the names that the autotuners' configurations set, in order."""
         return list(dict.fromkeys(name for config in self.configurations() for name in config))
 
+    def decided(self) -> set[str]:
+        """Return the names whose values functions choose that may look at the arguments."""
+        names: set[str] = set()
+        for wrapper in self.wrappers:
+            if isinstance(wrapper, Heuristics):
+                names |= {*wrapper.values}
+            elif wrapper.perf_model or wrapper.early_config_prune:
+                names |= {name for config in wrapper.configs for name in config.all_kwargs()}
+        return names
+
     def chosen(self) -> set[str]:
         """Return the names that autotuners and heuristics set."""
         heuristics = [each for each in self.wrappers if isinstance(each, Heuristics)]

@@ -32,6 +32,7 @@ _KINDS: dict[str, Kind] = {
     "Scan": "scan",
     "Suggestion": "suggestion",
     "Sweep": "sweep",
+    "Variants": "variants",
 }
 
 

@@ -1,0 +1,84 @@
+"""What a capture was compiled for, parameter by parameter, as its code and its manifest say."""
+
+import re
+
+import msgspec
+
+from irlens.analyze.stage_modules import stage_module
+from irlens.isa import mlir
+from irlens.model.capture import Capture
+from irlens.model.config import ConstexprValue
+from irlens.model.source import SourceLocation
+from irlens.model.variants import Property, Specialized
+
+_POINTER = re.compile(r"!tt\.ptr<(?P<element>[^,>]+)")
+_FLOAT = re.compile(r"f\d+")
+_ATTRIBUTES: dict[tuple[str, str], Property] = {
+    ("tt.divisibility", "16"): "divisible by 16", ("tt.pointer_range", "32"): "within 2 GB",
+}  # fmt: skip
+
+
+class Compiled(msgspec.Struct, frozen=True):
+    """What a capture was compiled for.
+
+    Attributes:
+        parameters: What is known of each, in the kernel's order as far as that is known.
+        place: The line that defines the kernel; ``None`` if unknown.
+        is_whole: Whether values that are compiled in are known, too.
+    """
+
+    parameters: list[Specialized]
+    place: SourceLocation | None
+    is_whole: bool
+
+
+def specialization_of(capture: Capture) -> Compiled | None:
+    """Return what a capture was compiled for; ``None`` where it has no code that says so.
+
+    Raises:
+        ArtifactError: The stage is broken.
+    """
+    stage = next((name for name in ("ttir", "ttgir") if name in capture.stages), None)
+    kernel = stage_module(capture, stage).kernel if stage is not None else None
+    if kernel is None:
+        return None
+    arguments = {
+        each.name.removeprefix("%"): each for each in kernel.regions[0].blocks[0].arguments
+    }
+    config = capture.config
+    recorded: dict[str, ConstexprValue] = {**config.args, **config.constexprs}
+    found = [
+        _argument(name, arguments[name])
+        if name in arguments
+        else Specialized(name=name, constexpr=name in config.constexprs, value=_value(value))
+        for name, value in {**dict.fromkeys(arguments), **recorded}.items()
+    ]
+    order = {name: number for number, name in enumerate([*config.args, *config.constexprs])}
+    place = kernel.location[0] if kernel.location else None
+    is_whole = capture.manifest is not None
+    if is_whole:
+        found.sort(key=lambda each: order.get(each.name, -1))
+    return Compiled(found, place, is_whole)
+
+
+def _argument(name: str, argument: mlir.Argument) -> Specialized:
+    properties = tuple(
+        _ATTRIBUTES.get((attribute, number), f"{attribute} {number}")
+        for attribute, written in argument.attributes.items()
+        if attribute.startswith("tt.") and (number := written.split(":")[0].strip())
+    )
+    return Specialized(name=name, type=_type(argument.type or ""), properties=properties)
+
+
+def _type(written: str) -> str:
+    """Return Triton's name of a type: "*fp16" of "!tt.ptr<f16>"."""
+    pointer = _POINTER.match(written)
+    if pointer is not None:
+        return f"*{_type(pointer['element'].strip())}"
+    return f"fp{written[1:]}" if _FLOAT.fullmatch(written) else written
+
+
+def _value(value: ConstexprValue) -> ConstexprValue:
+    """Return a value that manifests store as text: ``None``, ``True``."""
+    words = {"None": None, "True": True, "False": False}
+    return words.get(value, value) if isinstance(value, str) else value

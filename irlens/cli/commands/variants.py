@@ -1,0 +1,77 @@
+"""``irlens variants``: what a kernel is compiled for, and what tells its variants apart."""
+
+import click
+import msgspec
+
+from irlens.cli import Exit, output
+from irlens.cli.options import as_typed, complete_kernels, jobs_option, range_options
+from irlens.cli.settings import received_as
+from irlens.cli.writing import (
+    Writing,
+    every_row_option,
+    shown_rows,
+    write,
+    writing_options,
+)
+from irlens.session.subject import Configurations
+
+_HELP = """List the variants that Triton compiles of KERNEL, and what tells them apart.
+
+Triton compiles a kernel again for each type of an argument, for integers that are 1 and for those
+that are divisible by 16, for the alignment of pointers, and for each value of a constexpr and a
+compile option. With ranges of arguments, as in --arg n=1..131072, every variant that their launches
+need is compiled: Triton's own binder decides, so the count is Triton's. Variants with the same
+machine code, but for names, are needless.
+
+Of captures, recordings and Triton's own cache, several of which may be given, the variants are
+those that are there; of two entries, the reason why they are two.
+
+\b
+irlens variants vector_add --arg n_elements=1..131072
+irlens variants mine.py:kernel --arg x=fp16[4096,4096] --arg n=1,16,4096,4097 -t h100,mi300x
+irlens variants ~/.triton/cache
+irlens variants irlens-train --json
+"""
+_MOST_ROWS = 20
+
+
+class _Settings(msgspec.Struct, frozen=True):
+    kernels: tuple[str, ...]
+    selection: Configurations
+    most: int
+    jobs: int | None
+    everything: bool
+    writing: Writing
+
+
+@click.command(help=_HELP)
+@click.argument(
+    "kernels", metavar="KERNEL...", nargs=-1, required=True, shell_complete=complete_kernels
+)
+@range_options
+@click.option(
+    "--most",
+    type=click.IntRange(min=1),
+    default=64,
+    show_default=True,
+    metavar="N",
+    help="Compile at most N variants for each GPU, and count the others.",
+)
+@jobs_option
+@every_row_option
+@writing_options("variants")
+@received_as(_Settings)
+def command(settings: _Settings) -> Exit:
+    """List variants."""
+    from irlens.cli import sessions
+    from irlens.session.variants import variants_of
+
+    with output.progress("compiling") as show:
+        variants = variants_of(
+            sessions.session(), settings.kernels, settings.selection,
+            most=settings.most, jobs=settings.jobs, progress=show,
+        )  # fmt: skip
+    rows = shown_rows(_MOST_ROWS, settings.writing, everything=settings.everything)
+    named = as_typed(settings.kernels, settings.selection)
+    write(variants, "variants", settings.writing, rows=rows, named=named)
+    return Exit.OK

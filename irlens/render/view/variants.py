@@ -1,0 +1,191 @@
+"""Variants as nodes: how many are needless, what tells them apart, and each of them."""
+
+from collections.abc import Iterator
+
+from irlens.model.text import count, plural
+from irlens.model.variants import KernelVariants, Split, Variant, Variants
+from irlens.render.options import Options
+from irlens.render.view.memory_traffic import microseconds
+from irlens.render.view.nodes import (
+    Column,
+    Command,
+    Headline,
+    NextSteps,
+    Node,
+    Row,
+    Run,
+    Section,
+    Sentence,
+    Setting,
+    Settings,
+    Table,
+    row,
+)
+
+#: Values of a split that are listed.
+_MOST_VALUES = 6
+#: Columns of the variants' table for what tells them apart.
+_MOST_COLUMNS = 5
+
+
+def variants_view(variants: Variants, options: Options) -> Section:
+    """Return the variants of kernels, a section each."""
+    if len(variants.kernels) == 1:
+        (kernel,) = variants.kernels
+        nodes = (*_nodes(kernel, options), *_next(kernel, options))
+        return Section(kernel.kernel, nodes, key="variants")
+    several = [each for each in variants.kernels if each.number > 1]
+    sections = tuple(_kernel(each, options) for each in several)
+    single = [_named(each) for each in variants.kernels if each.number == 1]
+    one: tuple[Node, ...] = ()
+    if single:
+        what = plural(len(single), "kernel")
+        one = (Sentence(f"{what} of one variant: {', '.join(single)}.", "dim"),)
+    return Section("Variants", (*sections, *one), key="variants")
+
+
+def _named(kernel: KernelVariants) -> str:
+    target = kernel.target.full_name if kernel.target is not None else None
+    return f"{kernel.kernel} ({', '.join(filter(None, (target, kernel.triton_version)))})"
+
+
+def _kernel(kernel: KernelVariants, options: Options) -> Section:
+    return Section(kernel.kernel, tuple(_nodes(kernel, options)), key="kernel")
+
+
+def _nodes(kernel: KernelVariants, options: Options) -> Iterator[Node]:
+    known = {"target": kernel.target and kernel.target.full_name, "Triton": kernel.triton_version}
+    yield Settings(tuple(Setting(name, value) for name, value in known.items() if value))
+    yield Headline(tuple(_verdict(kernel)), "warn" if _needless(kernel) else "neutral")
+    if kernel.bounded:
+        yield Sentence(f"There may be more variants: {kernel.bounded}.", "unknown")
+    if kernel.splits:
+        yield _splits(kernel)
+    if kernel.number > 1:
+        yield _table(kernel, options)
+    yield from _pair(kernel)
+    if left_out := kernel.number - len(kernel.variants):
+        yield Sentence(f"{plural(left_out, 'variant')} not compiled: --most", "dim")
+
+
+def _verdict(kernel: KernelVariants) -> Iterator[Run]:
+    """Yield how many variants there are, and how many machine codes."""
+    least = "at least " if kernel.bounded else ""
+    among = f" for {_launches(kernel.launches)}" if kernel.launches else ""
+    yield Run(f"{least}{plural(kernel.number, 'variant')}{among}")
+    needless, failed = _needless(kernel), sum(each.outcome == "failed" for each in kernel.variants)
+    if needless:
+        have = "has" if needless == 1 else "have"
+        yield Run(f"{count(needless)} {have} the machine code of another: needless", "warn")
+    elif kernel.number > 1 and kernel.codes == kernel.number:
+        yield Run("no two have the same machine code")
+    if failed:
+        yield Run(f"{count(failed)} {'does' if failed == 1 else 'do'} not compile", "bad")
+    splits = [each for each in kernel.splits if each.kind == "argument"]
+    if splits and splits[0].without < kernel.number:
+        names = " and ".join(splits[0].names)
+        yield Run(f"{splits[0].without} without the specialization of {names}")
+
+
+def _launches(number: int) -> str:
+    return f"{count(number)} {'launch' if number == 1 else 'launches'}"
+
+
+def _needless(kernel: KernelVariants) -> int:
+    """Return the number of listed variants whose machine code an earlier one has."""
+    known = enumerate(kernel.variants, 1)
+    return sum(each.code is not None and each.code != number for number, each in known)
+
+
+def _splits(kernel: KernelVariants) -> Table:
+    columns = (Column("tells apart"), Column("is"), Column("compiled for"),
+               Column("without it", numbers=True))  # fmt: skip
+    rows = [
+        row(
+            ", ".join(each.names),
+            each.kind,
+            _values(each),
+            f"{kernel.number} → {each.without} variants",
+        )
+        for each in kernel.splits
+    ]
+    return Table(columns, tuple(rows), "what tells variants apart")
+
+
+def _values(split: Split) -> str:
+    shown = [each.replace(", divisible by 16", " ÷ 16") for each in split.values[:_MOST_VALUES]]
+    left_out = len(split.values) - len(shown)
+    return " | ".join([*shown, f"{left_out} more"] if left_out else shown)
+
+
+def _table(kernel: KernelVariants, options: Options) -> Table:
+    shown = kernel.splits[:_MOST_COLUMNS]
+    titles = [_title(each) for each in shown]
+    columns = [
+        Column("", numbers=True),
+        Column("entry" if kernel.variants[0].entry else "launch"),
+        *(Column(title) for title in titles),
+        Column("registers", numbers=True),
+        Column("time", numbers=True),
+        Column("code"),
+    ]
+    rows = tuple(_row(number, each, shown) for number, each in enumerate(kernel.variants, 1))
+    return Table(tuple(columns), rows, "variants", shown=options.rows, noun="variant")
+
+
+def _title(split: Split) -> str:
+    more = f" +{len(split.names) - 1}" if len(split.names) > 1 else ""
+    return f"{split.names[0]}{more}"
+
+
+def _row(number: int, variant: Variant, splits: list[Split]) -> Row:
+    launch = variant.entry or ", ".join(f"{name}={value}" for name, value in variant.launch.items())
+    needless = variant.code not in (None, number)
+    code = "unknown" if variant.code is None else f"same as {variant.code}" if needless else "own"
+    if variant.outcome not in (None, "fits"):
+        code = variant.outcome or ""
+    return row(
+        str(number),
+        launch,
+        *(variant.described(each).replace(", divisible by 16", " ÷ 16") for each in splits),
+        "?" if variant.registers is None else str(variant.registers),
+        "" if variant.time_us is None else microseconds(variant.time_us),
+        Run(code, "warn" if needless else "neutral"),
+        note=variant.reason,
+    )
+
+
+def _pair(kernel: KernelVariants) -> Iterator[Sentence]:
+    """Yield why two variants are two."""
+    if kernel.number != 2:
+        return
+    one, other = kernel.variants[:2]
+    reasons = [
+        f"{' and '.join(each.names)} {'are' if len(each.names) > 1 else 'is'} "
+        f"{one.described(each)} in 1 and {other.described(each)} in 2"
+        for each in kernel.splits
+    ]
+    if reasons:
+        yield Sentence(f"1 and 2 differ because {'; '.join(reasons)}.")
+    elif one.code == other.code is not None:
+        yield Sentence("Nothing tells 1 and 2 apart: their code is the same.")
+    else:
+        also = "constexprs, " if kernel.unrecorded else ""
+        yield Sentence(
+            f"Nothing recorded tells 1 and 2 apart. What is not: {also}the kernel's source and "
+            "what it calls.",
+            "unknown",
+        )
+
+
+def _next(kernel: KernelVariants, options: Options) -> Iterator[NextSteps]:
+    """Yield the command that varies an argument, where nothing varies."""
+    if not options.subject or kernel.number > 1 or kernel.variants[0].entry:
+        return
+    numbers = [
+        each.name for each in kernel.variants[0].specialization
+        if not each.constexpr and each.type in (None, "i32", "i64")
+    ]  # fmt: skip
+    if numbers:
+        command = f"irlens variants {options.subject} --arg {numbers[-1]}=1..131072"
+        yield NextSteps((Command(command, "what a range of sizes needs"),))

@@ -1,0 +1,184 @@
+"""Variants: from what the user named to the record of what tells its compilations apart."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from irlens.analyze.machine_code import code_digest
+from irlens.analyze.specialization import Compiled, specialization_of
+from irlens.artifacts import processors
+from irlens.model.capture import Capture
+from irlens.model.config import LAUNCH_OPTIONS
+from irlens.model.errors import ArtifactError, IrlensError
+from irlens.model.values import Values
+from irlens.model.variants import (
+    VARIANTS_SCHEMA,
+    KernelVariants,
+    Specialized,
+    Variant,
+    Variants,
+    same_code,
+    splits_of,
+)
+from irlens.session.grids import require_one_kernel
+from irlens.session.programs import recorded_launches
+from irlens.session.session import Session
+from irlens.session.subject import Configurations, is_compiled
+from irlens.session.values import read_values
+
+if TYPE_CHECKING:
+    from irlens.compiler import Request
+
+#: Variants to compile at most, unless asked otherwise.
+MOST = 64
+
+
+def variants_of(
+    session: Session,
+    kernels: Sequence[str],
+    configurations: Configurations,
+    *,
+    most: int = MOST,
+    jobs: int | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Variants:
+    """Return the variants of a kernel that launches need, or those that caches hold.
+
+    Args:
+        session: Prepares the compiler and the store.
+        kernels: A kernel, whose variants are compiled; or captures, recordings and caches.
+        configurations: What to compile; the arguments as ``read_values`` takes them.
+        most: Variants of each GPU to compile at most.
+        jobs: Worker processes; as many as there are processors if not given.
+        progress: Receives how many are compiled, of how many.
+
+    Raises:
+        IrlensError: A kernel cannot be loaded, a launch is invalid, or nothing can be read.
+    """
+    axes = {name: read_values(values) for name, values in configurations.args}
+    configurations = msgspec.structs.replace(configurations, args=())
+    if all(is_compiled(kernel) for kernel in kernels):
+        if axes:
+            raise IrlensError(
+                f"{kernels[0]} is compiled: --arg has nothing to vary",
+                hint="name the kernel's source",
+            )
+        recorded = _recorded(session, kernels, configurations)
+        return Variants(schema=VARIANTS_SCHEMA, kernels=compiled_variants(recorded))
+    if len(kernels) > 1:
+        raise IrlensError("the variants of one kernel at a time", hint=f"name {kernels[0]} alone")
+    requests = list(session.requests(kernels[0], configurations))
+    require_one_kernel(kernels[0], requests)
+    return Variants(
+        schema=VARIANTS_SCHEMA, kernels=_find(session, requests, axes, most, jobs, progress)
+    )
+
+
+def _find(
+    session: Session,
+    requests: "Sequence[Request]",
+    axes: Mapping[str, Values],
+    most: int,
+    jobs: int | None,
+    progress: Callable[[int, int], None],
+) -> list[KernelVariants]:
+    from irlens.sweeps.variants import find_variants
+    from irlens.sweeps.workers import LocalPool
+
+    for triton in dict.fromkeys(request.triton for request in requests):
+        session.require_triton(triton)
+    session.ensure_store()
+    pool = LocalPool(jobs or processors.count())
+    try:
+        return find_variants(requests, axes, pool, most=most, progress=progress)
+    finally:
+        pool.stop()
+
+
+class Recorded(msgspec.Struct, frozen=True):
+    """A capture, and the number of its launches in a recording, if it is of one."""
+
+    capture: Capture
+    launches: int | None = None
+
+
+def _recorded(
+    session: Session, kernels: Sequence[str], configurations: Configurations
+) -> list[Recorded]:
+    found = []
+    for kernel in kernels:
+        launches = recorded_launches(Path(kernel).expanduser())
+        for capture in session.captures(kernel, configurations):
+            entry = capture.directory.name if capture.directory is not None else ""
+            found.append(Recorded(capture, launches.get(entry)))
+    return found
+
+
+def compiled_variants(recorded: Sequence[Recorded]) -> list[KernelVariants]:
+    """Return the variants among captures by kernel, those with the most variants first.
+
+    Raises:
+        ArtifactError: A stage is broken or gone.
+    """
+    groups: dict[tuple[object, ...], list[tuple[Recorded, Compiled | None]]] = {}
+    for each in recorded:
+        capture = each.capture
+        compiled = specialization_of(capture)
+        place = compiled.place if compiled is not None else None
+        key = capture.kernel, place, capture.target, capture.triton_version
+        groups.setdefault(key, []).append((each, compiled))
+    found = [_group(each) for each in groups.values()]
+    return sorted(found, key=lambda each: -each.number)
+
+
+def _group(compiled: Sequence[tuple[Recorded, Compiled | None]]) -> KernelVariants:
+    codes = same_code([_digest(each.capture) for each, _ in compiled])
+    variants = _aligned([_variant(*each, code) for each, code in zip(compiled, codes, strict=True)])
+    first = compiled[0][0].capture
+    launches = [each.launches for each in variants if each.launches is not None]
+    return KernelVariants(
+        kernel=first.kernel,
+        target=first.target,
+        triton_version=first.triton_version,
+        variants=variants,
+        splits=splits_of(variants),
+        number=len(variants),
+        launches=sum(launches) if launches else None,
+        unrecorded=not all(each is not None and each.is_whole for _, each in compiled),
+    )
+
+
+def _digest(capture: Capture) -> str | None:
+    try:
+        return code_digest(capture)
+    except ArtifactError:
+        return None
+
+
+def _variant(recorded: Recorded, compiled: Compiled | None, code: int | None) -> Variant:
+    from irlens.report.inspection import Inspection
+
+    capture = recorded.capture
+    config = capture.config
+    options = {name: getattr(config, name) for name in LAUNCH_OPTIONS} | (config.options or {})
+    return Variant(
+        specialization=compiled.parameters if compiled is not None else [],
+        options={name: value for name, value in options.items() if value is not None},
+        entry=capture.directory.name if capture.directory is not None else "",
+        registers=Inspection(capture).resources.registers,
+        launches=recorded.launches,
+        code=code,
+    )
+
+
+def _aligned(variants: Sequence[Variant]) -> list[Variant]:
+    """Return variants that all have the same parameters: what one lacks is compiled in."""
+    names = dict.fromkeys(each.name for variant in variants for each in variant.specialization)
+    aligned = []
+    for variant in variants:
+        own = {each.name: each for each in variant.specialization}
+        specialization = [own.get(name, Specialized(name=name, unknown=True)) for name in names]
+        aligned.append(msgspec.structs.replace(variant, specialization=specialization))
+    return aligned

@@ -1,0 +1,167 @@
+"""Finds the variants that launches need, compiles them, and says what tells them apart."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from irlens.analyze.machine_code import code_digest
+from irlens.compiler import Request, capture, find_kernel
+from irlens.compiler.planning import PlannedVariant
+from irlens.compiler.toolchains.versions import version_of
+from irlens.model.config import LAUNCH_OPTIONS, ConstexprValue
+from irlens.model.errors import IrlensError
+from irlens.model.values import Values
+from irlens.model.variants import KernelVariants, Variant, same_code, splits_of
+from irlens.sweeps.compiling import stream_requests
+from irlens.sweeps.launch_classes import Launches, launches_of
+from irlens.sweeps.run import plan_grid
+from irlens.sweeps.tasks import Result
+from irlens.sweeps.workers import WorkerPool
+
+#: Receives how many variants are compiled, of how many.
+Progress = Callable[[int, int], None]
+
+
+class Needed(msgspec.Struct, frozen=True):
+    """A variant that launches need.
+
+    Attributes:
+        planned: The launch that stands for them, the last.
+        launch: Its arguments and sizes that vary.
+        launches: Number of the planned launches that need it.
+    """
+
+    planned: PlannedVariant
+    launch: dict[str, ConstexprValue]
+    launches: int
+
+
+def find_variants(
+    requests: Sequence[Request],
+    axes: Mapping[str, Values],
+    pool: WorkerPool,
+    *,
+    most: int,
+    progress: Progress = lambda done, total: None,
+) -> list[KernelVariants]:
+    """Return the variants of a kernel, for each target and Triton of the requests.
+
+    Args:
+        requests: What does not vary; all of one kernel.
+        axes: Values of each argument or size that varies.
+        pool: The workers.
+        most: Variants to compile at most; the others are counted.
+        progress: Receives how far it is.
+
+    Raises:
+        IrlensError: The kernel cannot be loaded, a launch is invalid, or there are too many.
+    """
+    launches = _launches(requests, axes, pool)
+    varied = [
+        msgspec.structs.replace(request, args=request.args | chosen)
+        for request in requests
+        for chosen in launches.chosen
+    ]
+    plan = plan_grid(varied, pool)
+    groups: dict[tuple[object, ...], dict[bytes, Needed]] = {}
+    for each in plan.variants:
+        needed = groups.setdefault((each.request.target, each.triton), {})
+        key = msgspec.msgpack.encode((each.specialization, sorted(each.options.items())))
+        known = needed.pop(key, None)
+        launch = {name: each.request.args[name] for name in axes}
+        needed[key] = Needed(each, launch, 1 + (known.launches if known is not None else 0))
+    listed = [needed for found in groups.values() for needed in list(found.values())[:most]]
+    compiled = _compile(listed, pool, progress)
+    return [
+        _described(plan.function, list(found.values()), most, launches, compiled)
+        for found in groups.values()
+    ]
+
+
+def _launches(
+    requests: Sequence[Request], axes: Mapping[str, Values], pool: WorkerPool
+) -> Launches:
+    """Return launches that need every variant, of the first request."""
+    if not axes:
+        return Launches([{}], 1)
+    first = requests[0]
+    values = {name: next(iter(each)) for name, each in axes.items()}
+    one = {n: str(v.start) if isinstance(v, range) else v for n, v in values.items()}
+    plan = plan_grid([msgspec.structs.replace(first, args=first.args | one)], pool)
+    parameters = [each.name for each in plan.variants[0].specialization if not each.constexpr]
+    description = find_kernel(first.kernel).description
+    decided = [name for name in plan.decided if name not in first.settings]
+    is_amd = any(request.target.vendor == "amd" for request in requests)
+    return launches_of(
+        axes, description, first.settings, parameters, decided=decided, sizes_matter=is_amd
+    )
+
+
+def _compile(
+    needed: Sequence[Needed], pool: WorkerPool, progress: Progress
+) -> dict[int, tuple[Result, str | None]]:
+    """Return the result of each variant, and a digest of its machine code, by the plan's ``id``."""
+    source = find_kernel(needed[0].planned.request.kernel)
+    requests = [each.planned.request for each in needed]
+    compiled: dict[int, tuple[Result, str | None]] = {}
+    stream = stream_requests(
+        source, requests, pool, lambda done, running: progress(done, len(requests))
+    )
+    for arrived in stream:
+        failed = arrived.result.figures is None
+        digest = None if failed else _digest(requests[arrived.number])
+        compiled[id(needed[arrived.number])] = arrived.result, digest
+    return compiled
+
+
+def _digest(request: Request) -> str | None:
+    try:
+        (compiled,) = capture(request)
+        return code_digest(compiled)
+    except (IrlensError, ValueError):
+        return None
+
+
+def _described(
+    kernel: str,
+    needed: Sequence[Needed],
+    most: int,
+    launches: Launches,
+    compiled: Mapping[int, tuple[Result, str | None]],
+) -> KernelVariants:
+    digests = [compiled[id(each)][1] if id(each) in compiled else None for each in needed]
+    varying = {name for each in needed for name in each.planned.options
+               if len({str(other.planned.options.get(name)) for other in needed}) > 1}  # fmt: skip
+    variants = [
+        _variant(each, compiled.get(id(each)), varying | {*LAUNCH_OPTIONS}, code)
+        for each, code in zip(needed, same_code(digests), strict=True)
+    ]
+    first = needed[0].planned
+    return KernelVariants(
+        kernel=kernel,
+        target=first.request.target,
+        triton_version=version_of(first.triton),
+        variants=variants[:most],
+        splits=splits_of(variants),
+        number=len(variants),
+        launches=launches.number,
+        bounded=launches.bounded,
+    )
+
+
+def _variant(
+    needed: Needed, compiled: tuple[Result, str | None] | None, options: set[str], code: int | None
+) -> Variant:
+    planned, result = needed.planned, compiled[0] if compiled is not None else None
+    figures = (result.figures if result is not None else None) or {}
+    registers = figures.get("registers")
+    return Variant(
+        specialization=list(planned.specialization),
+        options={n: v for n, v in planned.options.items() if n in options and v is not None},
+        launch=needed.launch,
+        outcome=result.outcome if result is not None else None,
+        reason=result.reason if result is not None else "",
+        registers=registers if isinstance(registers, int) else None,
+        time_us=figures.get("time"),
+        code=code,
+    )
