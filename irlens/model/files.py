@@ -173,7 +173,7 @@ def text(content: bytes, *, name: object) -> str:
     nul = content.find(b"\0")
     if nul >= 0:
         raise _not_text(content, nul, name, "a NUL")
-    _check_count(content, name)
+    check_statements(content, name)
     for match in _DIGITS.finditer(content) if _may_hold_digits(content) else ():
         if match[0][:2] not in (b"0x", b"0X"):
             digits = len(match[0])
@@ -186,8 +186,11 @@ def _may_hold_digits(content: bytes) -> bool:
     return b"0" * _MOST_DIGITS in content.translate(_AS_ZEROS)
 
 
-def _check_count(content: bytes, name: object) -> None:
-    """Raise ``ArtifactError`` for text that would take too long to parse, whatever its format."""
+def check_statements(content: bytes, name: object) -> None:
+    """Raise ``ArtifactError`` for text that would take too long to parse, whatever its format.
+
+    What compares two texts checks both together.
+    """
     scale = size_limit() / (_DEFAULT_LIMIT_MB * _MB)
     if len(content) <= int(_MOST_STATEMENTS * scale):  # neither count is larger
         return

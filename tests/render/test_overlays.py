@@ -5,11 +5,15 @@ import zlib
 from base64 import b64decode
 from pathlib import Path
 
+import pytest
+
 import irlens
 from irlens.diff.code.captures import compare_sets
 from irlens.diff.report.comparisons import match
+from irlens.isa.highlight import lexer_for
 from irlens.model.report import Report
 from irlens.render import Options, render
+from irlens.render.html import code as html_code
 from irlens.render.html.highlighting import coloured_line
 from irlens.render.view.nodes import Curve, Overlay, Staircase, Timeline
 from irlens.render.view.overlays import overlays
@@ -60,10 +64,25 @@ def test_the_page_draws_them_and_unfolds_the_first_stage_that_differs() -> None:
 
 
 def test_marks_and_colours_nest_and_escape() -> None:
-    line = coloured_line([("mov.u32 ", False), ("%r1", True), (", <b>;", False)], "ptx")
+    line = coloured_line([("mov.u32 ", False), ("%r1", True), (", <b>;", False)], lexer_for("ptx"))
     assert "<mark><span class=v>%r1</span></mark>" in line
     assert "<b>" not in line
     assert re.sub("<[^>]+>", "", line) == "mov.u32 %r1, &lt;b&gt;;"
+
+
+def test_a_long_comparison_is_plain_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    sides = [list(irlens.load(CAPTURES / f"layer_norm-b200-{version}")) for version in (3.6, 3.7)]
+    code = compare_sets(sides[0], sides[1], ["ptx"])
+    page = render("html", "code", code)
+    monkeypatch.setattr(html_code, "MOST_COLOURED_LINES", 10)
+    plain = render("html", "code", code)
+    assert "too long for colours" in plain
+    assert "too long for colours" not in page
+    table = plain[plain.index("<tbody>") :]
+    assert "<span" not in table
+    assert "<mark>" in table
+    without_colours = re.sub("</?span[^>]*>", "", page[page.index("<tbody>") :])
+    assert without_colours == table
 
 
 def test_large_code_is_packed_once_for_all_reports_that_share_it() -> None:

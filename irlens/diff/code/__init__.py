@@ -21,7 +21,7 @@ from irlens.diff.code.stage import (
     STAGES,
     StageCode,
     check_stages,
-    read_stage,
+    read_stages,
     side_of,
     with_equal_kernel_names,
 )
@@ -51,7 +51,7 @@ def compare_code(
 
     Raises:
         UnknownNameError: The stage does not exist, or is binary.
-        ArtifactError: A side lacks it, or metadata is no JSON.
+        ArtifactError: A side lacks it, metadata is no JSON, or both sides together are too long.
         ToolError: The disassembler is missing or failed.
     """
     check_stages([stage])
@@ -77,7 +77,7 @@ def _no_collection() -> Iterator[None]:
 def _compare(
     before: Capture, after: Capture, stage: str, names: tuple[str, str], context: int
 ) -> CodeComparison:
-    stages = read_stage(before, stage), read_stage(after, stage)
+    stages = read_stages(before, after, stage)
     ours, theirs = with_equal_kernel_names(*stages)
     code, other = ours.code, theirs.code
     declared = Declarations(code.statements, other.statements)

@@ -17,6 +17,7 @@ from irlens.analyze.source_map import MAPPED, map_stage
 from irlens.artifacts import tools
 from irlens.diff.code.statements import Code, Statement, nested, read_code
 from irlens.isa.syntax import Scope
+from irlens.model import files
 from irlens.model.capture import Capture
 from irlens.model.comparison import Side
 from irlens.model.errors import ArtifactError, UnknownNameError
@@ -71,14 +72,22 @@ def check_stages(stages: Iterable[str]) -> tuple[str, ...]:
     return names
 
 
-def read_stage(capture: Capture, stage: str) -> StageCode:
-    """Return a stage's code.
+def read_stages(before: Capture, after: Capture, stage: str) -> tuple[StageCode, StageCode]:
+    """Return the code of a stage on two sides.
 
     Raises:
-        ArtifactError: The capture lacks the stage, or metadata is no JSON.
+        ArtifactError: A capture lacks the stage, metadata is no JSON, or the sides together have
+            more lines and statements than one artifact may have.
         ToolError: The disassembler is missing or failed.
     """
-    code = read_code(stage, _text(capture, stage))
+    texts = _text(before, stage), _text(after, stage)
+    together = "\n".join(texts).encode("utf-8", "replace")
+    files.check_statements(together, f"the {stage} of both sides together")
+    return _read(before, stage, texts[0]), _read(after, stage, texts[1])
+
+
+def _read(capture: Capture, stage: str, text: str) -> StageCode:
+    code = read_code(stage, text)
     return StageCode(capture, code, _loops(code, _chains(capture, stage)))
 
 

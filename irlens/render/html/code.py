@@ -10,12 +10,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
+from pygments.lexer import Lexer
+
+from irlens.isa.highlight import lexer_for
 from irlens.model.code import CodeHunk, Columns
 from irlens.model.listing import Listing, StageListing
 from irlens.model.report import Report
 from irlens.model.source import SourceLocation, short_file
 from irlens.model.text import count, plural
-from irlens.render.html.highlighting import coloured, coloured_line, has_colours
+from irlens.render.html.highlighting import (
+    MOST_COLOURED_LINES,
+    coloured,
+    coloured_line,
+    has_colours,
+)
 from irlens.render.html.markup import Markup, escape, join, tag
 from irlens.render.view import nodes
 from irlens.render.view.code import hunk_place, pieces
@@ -349,7 +357,10 @@ def _chain(chain: Sequence[SourceLocation]) -> Chain:
 def code_diff(node: nodes.CodeDiff) -> Markup:
     """Return the two sides of a stage beside each other."""
     comparison = node.comparison
-    title = join([tag("b", node.title), " ", tag("small", node.summary)])
+    rows = sum(len(hunk.rows) for hunk in comparison.hunks)
+    lexer = lexer_for(comparison.stage) if 2 * rows <= MOST_COLOURED_LINES else None
+    summary = node.summary if lexer else f"{node.summary}, too long for colours"
+    title = join([tag("b", node.title), " ", tag("small", summary)])
     if not comparison.different:
         return tag("div", tag("p", title), class_="code")
     head = tag(
@@ -358,34 +369,38 @@ def code_diff(node: nodes.CodeDiff) -> Markup:
         tag("th", comparison.after.label, colspan=2, scope="col"),
     )
     columns = tag("colgroup", *(tag("col", class_=name) for name in ("n", None, "n", None)))
-    hunks = (tag("tbody", *_rows(hunk, comparison.stage)) for hunk in comparison.hunks)
+    hunks = (tag("tbody", *_rows(hunk, lexer)) for hunk in comparison.hunks)
     whole = tag("table", columns, tag("thead", head), *hunks, class_="sides", translate="no")
     fold = tag("details", tag("summary", title), whole, open=not node.folded)
     return tag("div", fold, class_="code")
 
 
-def _rows(hunk: CodeHunk, stage: str) -> Iterator[Markup]:
+def _rows(hunk: CodeHunk, lexer: Lexer | None) -> Iterator[Markup]:
     heading = " · ".join(filter(None, (hunk_place(hunk), hunk.heading)))
     yield tag("tr", tag("td", heading, colspan=4), class_="heading")
     for row in hunk.rows:
         same = row.kind == "same"
         gone, new = row.before is not None and not same, row.after is not None and not same
-        yield tag(
-            "tr",
-            *_cells(row.before_line, row.before, row.before_words, stage, "gone" if gone else ""),
-            *_cells(row.after_line, row.after, row.after_words, stage, "new" if new else ""),
-        )
+        before = _cells(row.before_line, row.before, row.before_words, lexer, "gone" * gone)
+        after = _cells(row.after_line, row.after, row.after_words, lexer, "new" * new)
+        yield Markup(f"<tr>{before}{after}</tr>")
 
 
 def _cells(
-    number: int | None, text: str | None, words: Sequence[Columns], stage: str, style: str
-) -> Sequence[Markup]:
+    number: int | None,
+    text: str | None,
+    words: Sequence[Columns],
+    lexer: Lexer | None,
+    style: str,
+) -> str:
     """Return the number of a line and its text; a line that is absent is empty.
 
-    The words that differ are marked, and all are coloured.
+    The words that differ are marked, and all are coloured if there is a lexer.
     """
-    line = "" if number is None else f"{_SIGNS.get(style, '')} {number}".strip()
-    numbered = f"n {style}" if style else "n"
-    shown = [(piece.text, piece.changed) for piece in pieces(text, words)]
-    kind = style or (None if text is not None else "void")
-    return tag("td", line, class_=numbered), tag("td", coloured_line(shown, stage), class_=kind)
+    if text is None:
+        line, kind = "", ' class="void"'
+    else:
+        line = coloured_line([(piece.text, piece.changed) for piece in pieces(text, words)], lexer)
+        kind = f' class="{style}"' if style else ""
+    numbered = "" if number is None else f"{_SIGNS.get(style, '')} {number}".strip()
+    return f'<td class="{f"n {style}".strip()}">{numbered}</td><td{kind}>{line}</td>'

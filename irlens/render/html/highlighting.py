@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
+from pygments.lexer import Lexer
 from pygments.token import Comment, Keyword, Literal, Name, Number, String, Token, _TokenType
 
 from irlens.isa.highlight import lexer_for
@@ -48,23 +49,22 @@ def coloured(text: str, stage: str) -> list[Markup]:
     return found if text else []
 
 
-def coloured_line(parts: Sequence[tuple[str, bool]], stage: str) -> Markup:
+def coloured_line(parts: Sequence[tuple[str, bool]], lexer: Lexer | None) -> Markup:
     """Return one line, coloured, of which some parts are marked.
 
     Args:
         parts: The line's parts, safe to show, and whether each is marked.
-        stage: What it is, as ``lexer_for`` has it.
+        lexer: That of its stage; ``None`` leaves the line plain.
     """
     line = "".join(part for part, _ in parts)
     styles: list[str] = []
-    for kind, value in lexer_for(stage).get_tokens(line) if len(line) < _LONGEST else ():
+    for kind, value in lexer.get_tokens(line) if lexer and len(line) < _LONGEST else ():
         styles += [_class(kind)] * len(value)
     out, start = [], 0
     for part, marked in parts:
-        shown = "".join(
-            _element(style, line[first:stop])
-            for style, first, stop in _stretches(styles, start, start + len(part))
-        )
+        stretches = _stretches(styles, start, start + len(part)) if styles else ()
+        shown = "".join(_element(style, line[first:stop]) for style, first, stop in stretches)
+        shown = shown if styles else escape(part)
         out.append(f"<mark>{shown}</mark>" if marked else shown)
         start += len(part)
     return Markup("".join(out))
