@@ -52,6 +52,8 @@ class Broken(msgspec.Struct, frozen=True):
 class Listing(msgspec.Struct, frozen=True):
     """A directory's children by name: the artifacts, the other files, the directories.
 
+    With ``is_trace`` the entry is not a directory, but a file: a trace of tritonparse.
+
     ``artifacts`` has the stages of each name that artifacts share: ``NAME.ttir`` is listed as
     "ttir" of "NAME". ``refused`` has the links that would be part of a capture and lead out of the
     directory, and ``links`` the other links to directories, which are not followed.
@@ -62,16 +64,21 @@ class Listing(msgspec.Struct, frozen=True):
     directories: list[Path]
     refused: list[Path]
     links: list[Path] = []
+    is_trace: bool = False
 
     @property
     def holds_entry(self) -> bool:
         """Whether the directory itself is an entry, broken ones included."""
-        return bool(self.artifacts or self.refused or MANIFEST_NAME in self.files or self.traces)
+        return bool(self.artifacts or self.refused or MANIFEST_NAME in self.files or self.is_trace)
 
     @property
     def traces(self) -> list[str]:
-        """Names of the files that are traces of tritonparse, which hold entries of their own."""
+        """Names of the files that are traces of tritonparse, each of which is an entry."""
         return sorted(filter(is_trace, self.files))
+
+
+#: What stands for the listing of a trace, which is an entry in one file.
+TRACE = Listing({}, set(), [], [], is_trace=True)
 
 
 def is_trace(name: str) -> bool:
@@ -80,11 +87,13 @@ def is_trace(name: str) -> bool:
 
 
 def list_files(directory: Path) -> Listing:
-    """List a directory, artifacts by the name that they share and by stage.
+    """List a directory, artifacts by the name that they share and by stage; or name a trace.
 
     Raises:
         OSError: It cannot be listed.
     """
+    if is_trace(directory.name) and files.kind(directory) == "file":
+        return TRACE
     artifacts: defaultdict[str, list[str]] = defaultdict(list)
     others, directories, refused, links = set(), [], [], []
     with os.scandir(directory) as children:

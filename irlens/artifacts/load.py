@@ -13,6 +13,7 @@ import msgspec
 
 from irlens.artifacts.entries import (
     RIGHT_PATH,
+    TRACE,
     Broken,
     Listing,
     is_trace,
@@ -164,13 +165,14 @@ def _load_directory(top: Path) -> Iterator[Capture | Broken]:
 
 
 def load_entry(directory: Path, listing: Listing) -> Iterator[Capture | Broken]:
-    """Yield the captures of one directory, those of its traces included."""
-    yield from read_entry(directory, listing)
-    for name in listing.traces:
-        try:
-            yield from read_trace(directory / name)
-        except ArtifactError as error:
-            yield Broken(directory / name, error.message)
+    """Yield the captures of one entry: those of a directory, or of a trace."""
+    if not listing.is_trace:
+        yield from read_entry(directory, listing)
+        return
+    try:
+        yield from read_trace(directory)
+    except ArtifactError as error:
+        yield Broken(directory, error.message)
 
 
 def _load_json(path: Path) -> Iterator[Capture | Broken]:
@@ -199,10 +201,10 @@ def _stem(found: Capture | Broken) -> str:
 
 
 def find_entries(top: Path, *, links: bool = False) -> Iterator[tuple[Path, Listing] | Broken]:
-    """Yield every entry at and below a directory, by path.
+    """Yield every entry at and below a directory, by path; the traces of each after its own.
 
     Args:
-        top: The directory.
+        top: The directory, or a trace.
         links: Whether links to directories are yielded, as broken: they are not followed.
 
     Raises:
@@ -214,13 +216,16 @@ def find_entries(top: Path, *, links: bool = False) -> Iterator[tuple[Path, List
             is_empty = False
             yield found
             continue
-        _, listing = found
+        directory, listing = found
         for link in listing.links if links else ():
             is_empty = False
             yield Broken(link, _LINK)
         if listing.holds_entry:
             is_empty = False
             yield found
+        for name in listing.traces:
+            is_empty = False
+            yield directory / name, TRACE
     if is_empty:
         raise ArtifactError(f"{top} holds nothing that Triton left", hint=RIGHT_PATH)
 

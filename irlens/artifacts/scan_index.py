@@ -54,13 +54,16 @@ def signature(directory: Path, listing: Listing) -> bytes | None:
     """Return a digest of the status of all files of an entry; ``None`` if one changed just now.
 
     Args:
-        directory: The entry.
+        directory: The entry, a directory or a trace.
         listing: Its files.
     """
     named = [f"{name}.{stage}" for name, stages in listing.artifacts.items() for stage in stages]
     named += listing.files
     facts = []
-    above = f"{directory}{os.sep}"
+    folder = directory
+    if listing.is_trace:
+        named, folder = [directory.name], directory.parent
+    above = f"{folder}{os.sep}"
     newest = 0
     try:
         if any(child.name == PYTHON_FOLDER for child in listing.directories):

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import msgspec
 
@@ -31,18 +31,33 @@ _MOST_LAUNCHES = 16
 #: How tritonparse begins a text in the place of a stage that it could not read.
 _PLACEHOLDERS = ("<file too large", "<error reading", "<failed")
 #: Bytes of Python that are parsed for the names of parameters.
-_MOST_PYTHON = 1 << 20
+_MOST_PYTHON = 1 << 18
+#: Lines of a trace: a launch takes some 500 bytes, so that the largest has a quarter as many.
+_MOST_LINES = 1_000_000
+#: Bytes of metadata or arguments: what is nested takes twenty times its size in memory.
+_MOST_NESTED = 1 << 20
+
+
+_NOTHING = msgspec.Raw(b"{}")
+
+
+class _Payload(msgspec.Struct, frozen=True):
+    """A compilation: the stages by file, Triton's metadata, and the kernel's Python."""
+
+    file_content: dict[str, msgspec.Raw] = {}
+    metadata: msgspec.Raw = _NOTHING
+    python_source: msgspec.Raw = _NOTHING
 
 
 class _Event(msgspec.Struct, frozen=True):
     """A line of a trace; events of other types have other fields."""
 
     event_type: str = ""
-    payload: dict[str, Any] | None = None
+    payload: _Payload | None = None
     name: str | None = None
     grid: list[int] | None = None
-    compilation_metadata: dict[str, Any] | None = None
-    extracted_args: dict[str, Any] | None = None
+    compilation_metadata: msgspec.Raw = _NOTHING
+    extracted_args: msgspec.Raw = _NOTHING
 
 
 class _Launch(msgspec.Struct, frozen=True):
@@ -59,23 +74,25 @@ def read_trace(path: Path) -> Iterator[Capture | Broken]:
         ArtifactError: While iterating: the trace cannot be read, or has no compilation.
     """
     events, unreadable = _events(_decompressed(path), path)
-    launches: dict[str, list[_Launch]] = {}
+    launches: dict[str, dict[bytes, _Launch]] = {}
     for event in events:
         if event.event_type == "launch":
-            key = str((event.compilation_metadata or {}).get("hash", event.name))
+            key = str(_object(event.compilation_metadata).get("hash", event.name))
             launch = _launch(event)
-            if launch not in launches.setdefault(key, []):
-                launches[key].append(launch)
+            launches.setdefault(key, {})[msgspec.json.encode(launch)] = launch
     is_empty, seen = True, set()
     for event in events:
         if event.event_type != "compilation" or event.payload is None:
             continue
         is_empty = False
-        metadata = _dict(event.payload.get("metadata"))
+        if len(bytes(event.payload.metadata)) > _MOST_NESTED:
+            yield Broken(path, "the metadata of a compilation is larger than 1 MB")
+            continue
+        metadata = _object(event.payload.metadata)
         key = str(metadata.get("hash", metadata.get("name")))
         if key not in seen:  # a cache answers the same compilation again
             seen.add(key)
-            yield from _captures(path, event.payload, metadata, launches.get(key, []))
+            yield from _captures(path, event.payload, metadata, [*launches.get(key, {}).values()])
     if unreadable:
         yield Broken(path, f"{unreadable} lines are no events of a trace")
     elif is_empty:
@@ -87,14 +104,13 @@ def read_trace(path: Path) -> Iterator[Capture | Broken]:
 
 
 def _captures(
-    path: Path, payload: Mapping[str, Any], metadata: dict[str, Any], launches: list[_Launch]
+    path: Path, payload: _Payload, metadata: dict[str, Any], launches: list[_Launch]
 ) -> Iterator[Capture | Broken]:
-    contents = _dict(payload.get("file_content"))
     stages = {
         stage: Stage(stage, content=text.encode("utf-8", "surrogatepass"))
         for stage in STAGE_ORDER
-        for name, text in contents.items()
-        if name.endswith(f".{stage}") and isinstance(text, str)
+        for name, content in payload.file_content.items()
+        if name.endswith(f".{stage}") and isinstance(text := _decoded(content), str)
         if not text.startswith(_PLACEHOLDERS)
     }
     name = str(metadata.get("name", "a kernel"))
@@ -161,7 +177,9 @@ def _events(text: bytes, path: Path) -> tuple[list[_Event], int]:
     """Return the events, and the number of lines that are none."""
     decoder = msgspec.json.Decoder(_Event)
     events, unreadable = [], 0
-    for line in text.splitlines():
+    if text.count(b"\n") > _MOST_LINES:
+        raise ArtifactError(f"{path} has more than {_MOST_LINES:,} lines")
+    for line in text.split(b"\n"):
         if line.strip():
             try:
                 events.append(decoder.decode(line))
@@ -174,7 +192,7 @@ def _events(text: bytes, path: Path) -> tuple[list[_Event], int]:
 
 def _launch(event: _Event) -> _Launch:
     args: dict[str, int | float | str] = {}
-    for name, described in (event.extracted_args or {}).items():
+    for name, described in _object(event.extracted_args).items():
         value = _argument(_dict(described))
         if value is not None:
             args[name] = value
@@ -191,9 +209,9 @@ def _argument(described: Mapping[str, Any]) -> int | float | str | None:
         case "TensorDescriptor":
             base = _tensor(_dict(described.get("base")), described.get("shape"))
             block = described.get("block_shape")
-            if base is None or not isinstance(block, list):
+            if base is None or not _is_shape(block):
                 return None
-            return f"{base}:block[{', '.join(str(int(each)) for each in block)}]"
+            return f"{base}:block[{', '.join(map(str, block))}]"
         case "bool" | "NoneType":
             return str(described.get("value"))
         case "int" | "float" if isinstance(described.get("value"), int | float):
@@ -203,18 +221,18 @@ def _argument(described: Mapping[str, Any]) -> int | float | str | None:
 
 def _tensor(described: Mapping[str, Any], shape: object) -> str | None:
     dtype = str(described.get("dtype", "")).removeprefix("torch.")
-    if not dtype.isidentifier() or not isinstance(shape, list):
-        return None
-    if not all(isinstance(each, int) and each >= 0 for each in shape):
+    if not dtype.isidentifier() or not _is_shape(shape):
         return None
     return f"{dtype}[{', '.join(map(str, shape))}]"
 
 
-def _constexprs(
-    payload: Mapping[str, Any], metadata: Mapping[str, Any]
-) -> dict[str, ConstexprValue]:
+def _is_shape(value: object) -> TypeGuard[list[int]]:
+    return isinstance(value, list) and all(isinstance(one, int) and one >= 0 for one in value)
+
+
+def _constexprs(payload: _Payload, metadata: Mapping[str, Any]) -> dict[str, ConstexprValue]:
     """Return the values of constexprs: the trace numbers them, and the Python names them."""
-    names = _parameters(str(_dict(payload.get("python_source")).get("code", "")), metadata)
+    names = _parameters(str(_object(payload.python_source).get("code", "")), metadata)
     values: dict[str, ConstexprValue] = {}
     for place, value in _dict(metadata.get("src_constants")).items():
         digits = place.strip("(), ")
@@ -238,6 +256,19 @@ def _parameters(code: str, metadata: Mapping[str, Any]) -> list[tuple[str, bool]
         for node in named[:1]
         for each in node.args.args
     ]
+
+
+def _object(raw: msgspec.Raw) -> dict[str, Any]:
+    """Return an object of a trace; nothing if it is none, or larger than any that is written."""
+    return _dict(_decoded(raw)) if len(bytes(raw)) <= _MOST_NESTED else {}
+
+
+def _decoded(raw: msgspec.Raw) -> object:
+    """Return any JSON value; ``None`` for what is nested too deeply."""
+    try:
+        return msgspec.json.decode(raw, type=object)
+    except files.DECODE_ERRORS:
+        return None
 
 
 def _is_scalar(value: object) -> bool:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from irlens.artifacts import store
 from irlens.artifacts.entries import Broken, Listing, list_files, read_entry
-from irlens.artifacts.load import find_entries
+from irlens.artifacts.load import find_entries, load_entry
 from irlens.artifacts.scan_index import ScanIndex, signature
 from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError
@@ -114,8 +114,8 @@ class EntryIndex:
 
     def _captures(self, directory: Path, listing: Listing) -> Iterator[Indexed | Capture | Broken]:
         digest, name = signature(directory, listing), self._index.name_of(directory)
-        if digest is None:
-            yield from read_entry(directory, listing)
+        if digest is None or listing.is_trace:  # the captures of a trace have no files
+            yield from load_entry(directory, listing)
             return
         known = [self._absolute(directory, entry, name) for entry in self._index.rows(name, digest)]
         if known:

@@ -67,6 +67,33 @@ def test_what_is_broken_hides_nothing(tmp_path: Path) -> None:
     assert broken == ["2 lines are no events of a trace"]
 
 
+@pytest.mark.parametrize("block", [["x"], [1.5], [-1], [None], "12", {"a": 1}])
+def test_a_descriptor_with_a_broken_block_is_left_out(tmp_path: Path, block: object) -> None:
+    *lines, launch = map(json.loads, TRACE.read_text().splitlines())
+    base = {"type": "tensor", "dtype": "torch.float32", "shape": [64, 64]}
+    launch["extracted_args"]["desc"] = {
+        "type": "TensorDescriptor", "base": base, "shape": [64, 64], "block_shape": block,
+    }  # fmt: skip
+    path = tmp_path / "t.ndjson"
+    path.write_text("\n".join(map(json.dumps, [*lines, launch])))
+    captures = [each for each in load(path) if isinstance(each, Capture)]
+    assert captures
+    assert all("desc" not in each.config.args for each in captures)
+
+
+def test_what_would_take_many_times_its_size_is_not_read(tmp_path: Path) -> None:
+    event = json.loads(TRACE.read_text().splitlines()[0])
+    event["payload"]["metadata"]["junk"] = [[]] * 600_000
+    path = tmp_path / "t.ndjson"
+    path.write_text(json.dumps(event))
+    (broken,) = load(path)
+    assert isinstance(broken, Broken)
+    assert broken.reason == "the metadata of a compilation is larger than 1 MB"
+    path.write_text("{}\n" * 1_000_002)
+    with pytest.raises(ArtifactError, match="more than 1,000,000 lines"):
+        list(load(path))
+
+
 @pytest.mark.parametrize(
     "content", [b"", b"nothing\n", b"\x1f\x8b\x08broken", b'{"event_type": "x"}']
 )

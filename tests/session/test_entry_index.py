@@ -165,3 +165,11 @@ def test_the_store_is_not_indexed(cache: Path) -> None:
     assert not can_index(store.captures())
     assert not can_index(store.captures().parent.parent)
     assert not can_index(next((cache / "spill-h100").glob("*.ptx")))
+
+
+def test_the_captures_of_traces_are_listed(cache: Path) -> None:
+    trace = CAPTURES.parents[1] / "tests" / "data" / "tritonparse" / "trace.ndjson"
+    shutil.copy(trace, cache / "trace.ndjson")
+    for _ in range(2):
+        assert [each.kernel for each in listed(cache)].count("add") == 2
+    assert [each.kernel for each in listed(trace)] == ["add", "add"]

@@ -32,9 +32,10 @@ if TYPE_CHECKING:  # running the command loads them
 
 _HELP = """List the captures in DIRs with their figures, and sum them up.
 
-DIR is a Triton cache, TorchInductor's tree of caches, irlens's store, or a directory of
-captures. Nothing is compiled, and only what the selected columns need is read: registers
-and occupancy need Triton's metadata and the binary; pipelines and findings parse the code.
+DIR is a Triton cache, TorchInductor's tree of caches, irlens's store, a directory of
+captures, or a trace of tritonparse (NAME.ndjson). Nothing is compiled, and only what the
+selected columns need is read: registers and occupancy need Triton's metadata and the
+binary; pipelines and findings parse the code.
 
 --columns takes path, kernel, target, triton, findings, sha256, and every figure by a name
 that budgets and sweeps use (`irlens explain FIGURE`). --where takes conditions as budgets
@@ -71,13 +72,30 @@ class _Settings(msgspec.Struct, frozen=True):
     writing: Writing
 
 
+def _only_directories(
+    context: click.Context, parameter: click.Parameter, paths: tuple[Path, ...]
+) -> tuple[Path, ...]:
+    """Refuse paths that are neither directories nor traces.
+
+    Raises:
+        BadParameter: There is one.
+    """
+    from irlens.artifacts.entries import is_trace
+
+    for path in paths:
+        if not path.is_dir() and not is_trace(path.name):
+            raise click.BadParameter(f"'{path}' is neither a directory nor a trace (NAME.ndjson)")
+    return paths
+
+
 @click.command(help=_HELP)
 @click.argument(
     "directories",
     metavar="DIR...",
     nargs=-1,
     required=True,
-    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    type=click.Path(path_type=Path, exists=True),
+    callback=_only_directories,
 )
 @click.option("--where", metavar="EXPR", multiple=True, help="Show only matching captures.")
 @click.option(

@@ -41,7 +41,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """What to scan.
 
     Attributes:
-        roots: Directories.
+        roots: Directories, and traces of tritonparse.
         columns: The columns to show.
         where: Conditions that a row has to meet.
         sort: Columns to sort by, each descending or not; where empty, by rank where the rows are
@@ -128,6 +128,8 @@ class _Progress:
 
 
 def _count_directories(root: Path) -> int:
+    if root.is_file():  # a trace
+        return 0
     with os.scandir(root) as children:
         return sum(child.is_dir(follow_symlinks=False) for child in children)
 

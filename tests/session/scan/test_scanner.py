@@ -214,14 +214,17 @@ def test_progress_counts_the_directories_below_the_root(
 
 
 @pytest.mark.parametrize("compressed", [False, True])
-def test_traces_of_tritonparse_are_scanned(tmp_path: Path, compressed: bool) -> None:
+@pytest.mark.parametrize("named", ["folder", "file"])
+def test_traces_of_tritonparse_are_scanned(tmp_path: Path, named: str, compressed: bool) -> None:
     trace = (TRACES / "trace.ndjson").read_bytes()
     name = "trace.ndjson.gz" if compressed else "trace.ndjson"
     (tmp_path / "traces").mkdir()
     (tmp_path / "traces" / name).write_bytes(gzip.compress(trace) if compressed else trace)
     captures = [each for each in load(TRACES / "trace.ndjson") if not isinstance(each, Broken)]
-    wanted = request(tmp_path / "traces", "kernel", "num_warps")
+    path = tmp_path / "traces" / name
+    wanted = request(path.parent if named == "folder" else path, "kernel", "num_warps")
     for _ in range(2):  # the second time from the index
         found = rows(wanted)
         assert captures
         assert [row["kernel"] for row in found] == [each.kernel for each in captures]
+        assert {row["path"] for row in found} == {str(path)}
