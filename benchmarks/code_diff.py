@@ -15,7 +15,7 @@ from irlens.diff.code import compare_code
 from irlens.diff.code.alignment import align
 from irlens.diff.code.correspondence import Correspondence, Declarations
 from irlens.diff.code.hunks import Rows
-from irlens.diff.code.stage import read_stage
+from irlens.diff.code.stage import read_stages
 from irlens.model.capture import Capture, Stage
 from irlens.model.config import Config
 
@@ -60,12 +60,12 @@ def seconds(work: Callable[[], object]) -> float:
 
 def split(before: Capture, after: Capture) -> str:
     """Return the time of each step, in order."""
-    ours, theirs = read_stage(before, "llir"), read_stage(after, "llir")
+    ours, theirs = read_stages(before, after, "llir")
     one, two = ours.code.statements, theirs.code.statements
     pairs = align(ours, theirs)
     values = Correspondence(one, two, pairs)
     taken = {
-        "reading": seconds(lambda: [read_stage(each, "llir") for each in (before, after)]),
+        "reading": seconds(lambda: read_stages(before, after, "llir")),
         "aligning": seconds(lambda: align(ours, theirs)),
         "declarations": seconds(lambda: Declarations(one, two)),
         "names": seconds(lambda: Correspondence(one, two, pairs)),

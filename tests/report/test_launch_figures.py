@@ -9,7 +9,7 @@ import irlens
 from irlens.analyze import traffic
 from irlens.analyze.facts import Provenance
 from irlens.gpus import find
-from irlens.model.capture import Capture
+from irlens.model.capture import Capture, Stage
 from irlens.model.traffic import Traffic
 from irlens.report import inspect
 from irlens.report.launch_figures import find_roofline
@@ -70,6 +70,26 @@ def test_a_failed_evaluation_leaves_the_rest(
     assert report.traffic is not None
     assert report.traffic.read_bytes is None
     assert report.unknown["traffic"] == "the ttir cannot be evaluated: IndexError"
+    assert report.resources.registers is not None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("arith.muli %", "arith.muli //", "arith.muli is malformed"),
+        ("{end = 1024 : i32", "{stop = 1024 : i32", "tt.make_range is malformed"),
+        ("tt.load %", "tt.load //", "tt.load is malformed"),
+    ],
+)
+def test_an_operation_without_what_it_needs_is_named(
+    softmax: Capture, old: str, new: str, reason: str
+) -> None:
+    """Rules evaluate the kernel too, and one of them ended with a traceback."""
+    text = softmax.stages["ttir"].text()
+    assert old in text
+    ttir = Stage("ttir", content=text.replace(old, new).encode())
+    report = inspect(replace(softmax, stages={**softmax.stages, "ttir": ttir}))
+    assert reason in report.unknown["traffic"]
     assert report.resources.registers is not None
 
 

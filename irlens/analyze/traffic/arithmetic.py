@@ -7,11 +7,13 @@ import numpy as np
 
 from irlens.analyze.traffic import reals
 from irlens.analyze.traffic.values import (
+    MOST_ELEMENTS,
     Array,
     Choice,
     Integer,
     Mask,
     Pointer,
+    TooLargeError,
     Unknown,
     Value,
     add,
@@ -58,6 +60,8 @@ def compute(operation: Operation, operands: Sequence[Value]) -> Value | None:
         return _constant(operation)
     if name == "tt.make_range":
         start, end = (int(operation.attributes[key].split()[0]) for key in ("start", "end"))
+        if end - start > MOST_ELEMENTS:
+            raise TooLargeError
         return integer(np.arange(start, end, dtype=np.int64).reshape(1, -1))
     if name in reals.FUNCTIONS:
         return reals.FUNCTIONS[name](operation, operands)

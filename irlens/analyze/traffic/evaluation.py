@@ -59,6 +59,9 @@ _TERMINATORS = frozenset(
         "ttg.warp_return",
     }
 )  # fmt: skip
+#: What evaluating an operation raises that lacks operands, attributes or regions, or has those of
+#: another one: Triton's own parser would refuse it.
+_MALFORMED = (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError)
 #: Iterations of a loop that are evaluated one after the other.
 _MOST_STEPS = 1 << 13
 #: Programs, each in each iteration, that a block may be evaluated for.
@@ -105,6 +108,7 @@ class Evaluation:
         self._visit = visit
         self._stepwise = stepwise
         self._recording = True
+        self._is_visiting = False
 
     def run(self, function: Operation) -> None:
         """Run a kernel's function.
@@ -141,6 +145,10 @@ class Evaluation:
                 self._run(operation, operands, frame)
             except UnknownTrafficError as error:
                 raise placed(operation, str(error)) from None
+            except _MALFORMED as error:
+                if self._is_visiting:
+                    raise
+                raise placed(operation, f"{operation.name} is malformed") from error
         return operands
 
     def silently(self, operations: Sequence[Operation], frame: Frame) -> None:
@@ -221,7 +229,9 @@ class Evaluation:
             read: Value = reference
         else:
             if self._recording:
+                self._is_visiting = True
                 self._visit(operation, reference, programs)
+                self._is_visiting = False
             read = self._loaded(operation, operands, reference)
         return Unknown(str(placed(operation, read.reason))) if isinstance(read, Unknown) else read
 
