@@ -13,7 +13,7 @@ from irlens import gpus
 from irlens.analyze.written_arguments import written_arguments
 from irlens.artifacts import cubin, hsaco
 from irlens.compiler.fake_cuda import Deviations
-from irlens.compiler.fake_cuda.unknown_numbers import install_math
+from irlens.compiler.fake_cuda.unknown_numbers import install_math, time_reader
 from irlens.compiler.import_hooks import after_import
 from irlens.compiler.operations.origins import watch_origins
 from irlens.compiler.operations.user_lines import user_line
@@ -41,7 +41,7 @@ def instrument(job: Job, deviations: Deviations, tally: Tally) -> None:
     target = job.target
     if target is not None:
         _install_command(job, target)
-        _install_driver(job, target)
+        _install_driver(job, target, deviations)
         install_math(deviations)
         after_import("torch", lambda module: _install_torch_gpu(job, target, deviations, tally))
     if job.options.configurations is not None:
@@ -152,7 +152,7 @@ def _install_command(job: Job, target: Target) -> None:
         os.environ["PATH"] = os.pathsep.join(filter(None, (str(folder), os.environ.get("PATH"))))
 
 
-def _install_driver(job: Job, target: Target) -> None:
+def _install_driver(job: Job, target: Target, deviations: Deviations) -> None:
     """Install a stub driver for Triton."""
     from irlens.compiler.triton_compat.drivers import install_stub_driver
 
@@ -165,7 +165,8 @@ def _install_driver(job: Job, target: Target) -> None:
     if job.sm_count is not None:
         known["multiprocessor_count"] = job.sm_count
     read = _cubin_facts if target.vendor == "nvidia" else _hsaco_facts
-    install_stub_driver(target, known, row.threads_per_block, read, written_arguments)
+    read_time = time_reader(deviations, assumes=job.options.assumed is not None)
+    install_stub_driver(target, known, row.threads_per_block, read, written_arguments, read_time)
 
 
 def _install_torch_gpu(job: Job, target: Target, deviations: Deviations, tally: Tally) -> None:

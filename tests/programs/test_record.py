@@ -25,6 +25,7 @@ from irlens.model.capture import Capture
 from irlens.model.config import GridFormula
 from irlens.model.report import Occupancy
 from irlens.programs import Program, Recording, record
+from irlens.programs.job import Options
 from irlens.report import inspect
 
 HEAD = """
@@ -66,9 +67,16 @@ class Recorder:
         script.write_text(HEAD + textwrap.dedent(text))
         return script
 
-    def run(self, text: str, *arguments: str, gpus: tuple[str, ...] = ("h100",)) -> Recording:
+    def run(
+        self,
+        text: str,
+        *arguments: str,
+        gpus: tuple[str, ...] = ("h100",),
+        options: Options | None = None,
+    ) -> Recording:
         program = Program(name=str(self.write(text)), is_module=False, arguments=arguments)
-        return record(program, self.place, [arch.find(name) for name in gpus], fake=True)
+        named = [arch.find(name) for name in gpus]
+        return record(program, self.place, named, fake=True, options=options or Options())
 
     def kept(self) -> list[Capture]:
         if not self.place.exists():
@@ -749,16 +757,38 @@ def test_time_is_no_number_and_takes_none(recorder: Recorder) -> None:
 import math
 x = torch.rand(512, device="cuda")
 calls = []
-assert math.isnan(triton.testing.do_bench(lambda: calls.append(added(x, x))))
+ms = triton.testing.do_bench(lambda: calls.append(added(x, x)))
+assert f"{512 * 4 / ms * 1e-6:.1f} GB/s" == "<unknown float> GB/s"
+assert math.isnan(float(ms))
 assert len(calls) == 1
-assert math.isnan(triton.testing.do_bench(lambda: added(x, x), quantiles=[0.5]))
+ms = triton.testing.do_bench(lambda: added(x, x), quantiles=[0.5])
+assert str(ms) == "<unknown float>"
 assert len(triton.testing.do_bench(lambda: added(x, x), quantiles=[0.5, 0.2])) == 2
 begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
 begin.record(); end.record()
-assert math.isnan(begin.elapsed_time(end))
+assert str(begin.elapsed_time(end)) == "<unknown float>"
 """
     )
     assert code(recording) == 0
+    (ran,) = recording.runs
+    assert ran.deviations.timed == 5
+
+
+@needs_torch
+def test_a_time_that_decides_stops_the_program_unless_it_is_assumed(recorder: Recorder) -> None:
+    program = (
+        TORCH
+        + """
+x = torch.rand(512, device="cuda")
+times = {name: triton.testing.do_bench(lambda: added(x, x)) for name in "ab"}
+print(min(times.values()))
+"""
+    )
+    (stopped,) = recorder.run(program).runs
+    assert stopped.stopped
+    assert "a comparison" in stopped.stopped
+    (ran,) = recorder.run(program, options=Options(assumed=0.0)).runs
+    assert (ran.code, ran.stopped) == (0, None)
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from irlens.model.errors import IrlensError
 from irlens.model.text import plural
 
 if TYPE_CHECKING:
+    from irlens.compiler.fake_cuda import Deviations
     from irlens.gpus import Gpu
     from irlens.programs import Recording
 
@@ -129,6 +130,9 @@ def command(settings: _Settings) -> Exit:
             ),
         )  # fmt: skip
     hint = None if is_module else _hint_at_tests(Path(name))
+    if is_fake:
+        assumes = settings.assumed is not None
+        output.note(", ".join(_simplifications(recording, assumes=assumes)))
     return _summarize(recording, directory, is_fake=is_fake, hint_without_kernels=hint)
 
 
@@ -211,8 +215,6 @@ def _summarize(
     recording: "Recording", directory: Path, *, is_fake: bool, hint_without_kernels: str | None
 ) -> Exit:
     """Report the captures and how the program ended."""
-    if is_fake:
-        output.note(", ".join(_simplifications(recording)))
     if recording.variants:
         number = sum(recording.variants.values())
         kernels = plural(len(recording.variants), "kernel")
@@ -290,22 +292,11 @@ def _hint_at_tests(program: Path) -> str | None:
     return None
 
 
-def _simplifications(recording: "Recording") -> Iterator[str]:
+def _simplifications(recording: "Recording", *, assumes: bool) -> Iterator[str]:
     """Yield the differences from a run on a GPU."""
     counts = [run.deviations for run in recording.runs]
     yield "launches were no-ops"
-    if computed := sum(each.computed for each in counts):
-        drawn = ", some from its random numbers" if any(each.drawn for each in counts) else ""
-        yield f"{plural(computed, 'value')} computed on the CPU{drawn}"
-    if unknown := sum(each.unknown for each in counts):
-        yield (
-            f"{plural(unknown, 'number')} that only kernels compute passed on as placeholders "
-            "(NaN in JSON, NumPy and float())"
-        )
-    if finite := sum(each.finite for each in counts):
-        yield f"{plural(finite, 'check')} for NaN or infinity assumed to pass"
-    if assumed := sum(each.assumed for each in counts):
-        yield f"{plural(assumed, 'tensor')} of kernels assumed to hold the number of --assume"
+    yield from _unknown_numbers(counts, assumes=assumes)
     if compared := sum(each.compared for each in counts):
         yield f"{plural(compared, 'tensor comparison')} assumed true"
     if uncompiled := sum(each.uncompiled for each in counts):
@@ -320,6 +311,25 @@ def _simplifications(recording: "Recording") -> Iterator[str]:
         yield "the GPU's memory assumed to be its product's, all of it free"
     if untracked := sum(each.blind for each in counts):
         yield f"{untracked} Python process{'es' if untracked > 1 else ''} of the program untracked"
+
+
+def _unknown_numbers(counts: "Sequence[Deviations]", *, assumes: bool) -> Iterator[str]:
+    """Yield what the program got for numbers that only a GPU knows."""
+    if computed := sum(each.computed for each in counts):
+        drawn = ", some from its random numbers" if any(each.drawn for each in counts) else ""
+        yield f"{plural(computed, 'value')} computed on the CPU{drawn}"
+    if unknown := sum(each.unknown for each in counts):
+        yield (
+            f"{plural(unknown, 'number')} that only kernels compute passed on as placeholders "
+            "(NaN in JSON, NumPy and float())"
+        )
+    if timed := sum(each.timed for each in counts):
+        how = "assumed to be 1 ms" if assumes else "unknown, passed on as placeholders"
+        yield f"{plural(timed, 'measured time')} {how}"
+    if finite := sum(each.finite for each in counts):
+        yield f"{plural(finite, 'check')} for NaN or infinity assumed to pass"
+    if assumed := sum(each.assumed for each in counts):
+        yield f"{plural(assumed, 'tensor')} of kernels assumed to hold the number of --assume"
 
 
 def _short_name(program: str) -> str:

@@ -38,6 +38,7 @@ class Deviations(msgspec.Struct):
         computed: Values that were computed on the CPU when the program read them.
         drawn: Whether random numbers of the CPU were among what they depend on.
         unknown: Numbers that the program read and that only a kernel computes: placeholders.
+        timed: Times that the program measured: placeholders, or those of ``--assume``.
         finite: Questions whether an unknown number or tensor is finite, assumed to be.
         assumed: Memory with unknown values that was assumed to hold the number of ``--assume``.
         uncompiled: Functions passed to ``torch.compile`` that ran uncompiled.
@@ -54,6 +55,7 @@ class Deviations(msgspec.Struct):
     computed: int = 0
     drawn: bool = False
     unknown: int = 0
+    timed: int = 0
     finite: int = 0
     assumed: int = 0
     uncompiled: int = 0

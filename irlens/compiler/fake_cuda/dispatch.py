@@ -31,6 +31,7 @@ from irlens.compiler.fake_cuda.unknown_numbers import (
     holds_unknown,
     kind_of,
     plain_number,
+    time_reader,
 )
 from irlens.compiler.fake_cuda.values import Observer, Values
 from irlens.compiler.triton_compat.drivers import watch_writes
@@ -52,7 +53,7 @@ def install_fake_cuda(
         assumed: The number that unknown values are assumed to be; ``None`` assumes nothing.
         observe: Takes every operator that runs on the device.
     """
-    install_runtime(facts, deviations)
+    install_runtime(facts, deviations, time_reader(deviations, assumes=assumed is not None))
     _accept_device_numbers()
     install_autocast(deviations)
     is_amd = facts.target.vendor == "amd"

@@ -32,8 +32,17 @@ class GpuFacts(msgspec.Struct, frozen=True):
     memory: int | None = None
 
 
-def install_runtime(facts: GpuFacts, deviations: Deviations) -> None:
-    """Replace the functions that call CUDA's or ROCm's runtime; all others raise ``NoGpuError``."""
+def install_runtime(
+    facts: GpuFacts, deviations: Deviations, read_time: Callable[[], float]
+) -> None:
+    """Replace the functions that call CUDA's or ROCm's runtime; all others raise ``NoGpuError``.
+
+    Args:
+        facts: The GPU's.
+        deviations: Counts what differs from it.
+        read_time: Answers with the time between two events.
+    """
+    _Stub.elapsed_time = lambda self, end: read_time()  # type: ignore[method-assign]
     no_ops = {name: _no_op() for name in _NO_OPS}
     readings = dict.fromkeys(_READINGS, _unmeasured)
     queries = _device_queries(facts, deviations)
@@ -107,7 +116,7 @@ class _Stub:
         return True
 
     def elapsed_time(self, end: object) -> float:
-        """Return NaN: there is no time."""
+        """Return NaN until the runtime is installed, then what it answers with."""
         return float("nan")
 
 

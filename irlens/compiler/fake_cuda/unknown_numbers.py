@@ -5,8 +5,9 @@ through arithmetic, formatting and logging, and stops the program only where it 
 comparison, a branch, an index, a conversion to an integer.
 
 It is a ``float`` that is NaN, since code in C takes nothing else for a number: NumPy arrays, JSON,
-pickles and ``"%.3f" % loss`` get NaN, and so does ``float(loss)``, which Python allows to return
-only a plain one. Whether a number is finite is assumed: programs ask that in order to stop.
+pickles and ``"%.3f" % loss`` get NaN, and so do ``float(loss)`` and ``complex(loss)``, which Python
+allows to return only plain ones. Whether a number is finite is assumed: programs ask that in order
+to stop.
 """
 
 import math
@@ -73,6 +74,9 @@ class UnknownNumber(float):
     def __float__(self) -> float:
         return math.nan
 
+    def __complex__(self) -> complex:
+        return complex(math.nan)  # pandas asks every float of a column
+
     def __round__(self, digits: object = None) -> Any:
         return UnknownNumber("int", self.reason) if digits is None else self
 
@@ -137,7 +141,6 @@ for _name, _what in {
     "floor": "math.floor",
     "ceil": "math.ceil",
     "trunc": "math.trunc",
-    "complex": "complex()",
 }.items():
     setattr(UnknownNumber, f"__{_name}__", _deciding(f"__{_name}__", _what))
 UnknownNumber.__hash__ = float.__hash__  # type: ignore[method-assign]  # gone with __eq__
@@ -217,13 +220,28 @@ def plain_number(value: Any) -> Any:
 
 def holds_unknown(arguments: Any) -> bool:
     """Whether placeholders are among the arguments of a call, or in their lists."""
-    if not UnknownNumber.deviations.unknown:
+    if not (UnknownNumber.deviations.unknown or UnknownNumber.deviations.timed):
         return False
     if isinstance(arguments, dict):
         arguments = arguments.values()
     elif not isinstance(arguments, tuple | list):
         return type(arguments) is UnknownNumber
     return any(map(holds_unknown, arguments))
+
+
+def time_reader(deviations: Deviations, *, assumes: bool) -> Callable[[], float]:
+    """Return the function that answers with the time of what a program measures, in milliseconds.
+
+    Args:
+        deviations: Counts its answers.
+        assumes: Whether to answer with 1, which programs can divide by, instead of a placeholder.
+    """
+
+    def read() -> float:
+        deviations.timed += 1
+        return 1.0 if assumes else UnknownNumber("float", "and nothing is timed without a GPU")
+
+    return read
 
 
 def kind_of(dtype: Any) -> str:

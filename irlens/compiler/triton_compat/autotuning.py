@@ -13,13 +13,14 @@ from irlens.compiler.import_hooks import after_import
 def take_first_that_fits() -> None:
     """Make autotuners take the first configuration that fits the GPU.
 
-    Triton gives one that does not fit an infinite time, and cannot order NaN against that. The
-    times become equal and finite here only, where no program sees them.
+    Triton gives one that does not fit an infinite time, and cannot order NaN or a placeholder
+    against that. The times become equal and finite here only, where no program sees them.
     """
     bench = Autotuner._bench
 
     def _bench(self: Autotuner, *args: Any, **kwargs: Any) -> list[float]:
-        return [0.0 if math.isnan(time) else time for time in bench(self, *args, **kwargs)]
+        times = map(float, bench(self, *args, **kwargs))  # of a placeholder it is NaN
+        return [0.0 if math.isnan(time) else time for time in times]
 
     Autotuner._bench = _bench
 

@@ -163,6 +163,7 @@ def install_stub_driver(
     threads_per_block: int,
     read: BinaryReader,
     find_writes: WriteFinder,
+    read_time: Callable[[], float],
 ) -> None:
     """Install a driver whose launches are no-ops, for the whole process.
 
@@ -174,13 +175,15 @@ def install_stub_driver(
         threads_per_block: The GPU's maximum of threads per CTA.
         read: Reads the facts of a binary.
         find_writes: Finds the arguments that a kernel writes through.
+        read_time: Answers with the time of what a program measures.
     """
     knobs.never_interpret()
     _StubLauncher.find_writes = staticmethod(find_writes)
     driver = _StubDriver(target, _StubUtils(target, properties, threads_per_block, read))
     triton.runtime.driver.set_active(driver)
     _replace_backend_drivers(driver)
-    triton.testing.do_bench = triton.testing.do_bench_cudagraph = _stub_benchmark
+    benchmark = _stub_benchmark(read_time)
+    triton.testing.do_bench = triton.testing.do_bench_cudagraph = benchmark
     take_first_that_fits()
     _stub_libraries(target.vendor)
 
@@ -211,7 +214,7 @@ class _StubDriver(CompileOnlyDriver):
         return torch.cuda
 
     def get_benchmarker(self) -> Any:
-        return _stub_benchmark
+        return _stub_benchmark(lambda: math.nan)
 
     def get_empty_cache_for_benchmark(self) -> Any:
         import torch
@@ -396,16 +399,20 @@ class _StubBlas:
         return multiply
 
 
-def _stub_benchmark(
-    call: Callable[[], object],
-    *args: object,
-    quantiles: Sequence[float] | None = None,
-    return_mode: str = "mean",
-    **others: object,
-) -> Any:
-    """Call the function once and return NaN as its time."""
-    call()
-    if quantiles is not None:
+def _stub_benchmark(read_time: Callable[[], float]) -> Callable[..., Any]:
+    """Return what measures a function: it calls the function once and answers with times."""
+
+    def benchmark(
+        call: Callable[[], object],
+        *args: object,
+        quantiles: Sequence[float] | None = None,
+        return_mode: str = "mean",
+        **others: object,
+    ) -> Any:
+        call()
+        times = [read_time() for _ in quantiles or (0.5,)]
         # For a single quantile, Triton returns a number.
-        return [math.nan] * len(quantiles) if len(quantiles) > 1 else math.nan
-    return [math.nan] if return_mode == "all" else math.nan
+        is_list = return_mode == "all" if quantiles is None else len(times) > 1
+        return times if is_list else times[0]
+
+    return benchmark
