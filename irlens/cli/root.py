@@ -19,6 +19,7 @@ COMMANDS = {
     "inspect": "Show what the compiler made of a kernel.",
     "kernels": "List the kernels that can be named without a path.",
     "mcp": "Serve irlens's tools to a coding agent.",
+    "passes": "Show what each pass of the compiler changed.",
     "record": "Run a program and capture the kernels it compiles.",
     "scan": "List the captures of a cache with their figures.",
     "schema": "Print the JSON Schema of --format json.",

@@ -3,13 +3,14 @@
 import importlib.util
 import itertools
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from irlens.artifacts import store
+from irlens.artifacts import pass_dumps, store
 from irlens.artifacts.compile_options import named_files
 from irlens.artifacts.entries import Broken
 from irlens.artifacts.load import load
@@ -213,6 +214,7 @@ class _Variant(msgspec.Struct, frozen=True):
         grid: CTAs in x, y and z, if known.
         formula: How the grid follows from the occupancy, if it does.
         run: Result of the launch, if it was launched.
+        passes: What the compiler printed of its passes, see ``pass_dumps``; ``None`` unless asked.
     """
 
     entry: Path
@@ -223,6 +225,7 @@ class _Variant(msgspec.Struct, frozen=True):
     grid: tuple[int, int, int] | None
     formula: GridFormula | None
     run: RunResult | None
+    passes: bytes | None
 
 
 def _compile_into(request: Request, source: KernelSource, destination: Path) -> bool:
@@ -235,7 +238,7 @@ def _compile_into(request: Request, source: KernelSource, destination: Path) -> 
         with open_kernel(source, workspace, target) as session:
             from irlens.compiler import diagnostics
 
-            variants = _compile_variants(request, session)
+            variants = _compile_variants(request, session, workspace)
             if error := diagnostics.omitted_assembly(source.function, session.printed()):
                 raise error
         for index, variant in enumerate(variants):
@@ -244,7 +247,9 @@ def _compile_into(request: Request, source: KernelSource, destination: Path) -> 
         return store.publish(workspace / "build", destination, replace=request.run)
 
 
-def _compile_variants(request: Request, session: "KernelSession") -> list[_Variant]:
+def _compile_variants(
+    request: Request, session: "KernelSession", workspace: Path
+) -> list[_Variant]:
     """Compile the kernel for each configuration, and launch it if requested.
 
     Raises:
@@ -262,8 +267,9 @@ def _compile_variants(request: Request, session: "KernelSession") -> list[_Varia
         request = msgspec.structs.replace(request, sm_count=launcher.sm_count)
         values = launcher.tensors
     variants: list[_Variant] = []
+    printed: Callable[[], bytes | None] = _nothing
     call, expanded = session.expand(request, values)
-    for settings in expanded:
+    for number, settings in enumerate(expanded):
         chosen = jit.manifest_values(settings)
         grid, args = evaluate_grid(call, chosen), bind(call, chosen)
         formula, result = grid_formula(call, chosen), None
@@ -272,9 +278,11 @@ def _compile_variants(request: Request, session: "KernelSession") -> list[_Varia
             grid = evaluate_formula(formula, blocks)
         if launcher is None:
             passed = tensors.with_descriptors(kernel, values(args), args)
-            compiled = execution.compile_variant(
-                kernel, passed, settings, grid or (1, 1, 1), launch=False
-            )
+            log = workspace / f"passes-{number}.txt" if request.passes else None
+            with _printing(log) as printed:
+                compiled = execution.compile_variant(
+                    kernel, passed, settings, grid or (1, 1, 1), launch=False
+                )
         elif grid is None:
             raise CaptureError(f"{kernel.name} cannot be launched: its grid is not known")
         else:
@@ -290,12 +298,29 @@ def _compile_variants(request: Request, session: "KernelSession") -> list[_Varia
                     grid=grid,
                     formula=formula if grid is None else None,
                     run=result,
+                    passes=printed(),
                 )
             )
     # An autotuner skips configurations that exceed the GPU's resources, and so does --run.
     if launcher is not None and all(variant.run is None for variant in variants):
         raise CaptureError(f"{kernel.name} cannot be launched: {compiled.refusal}")
     return variants
+
+
+def _nothing() -> None:
+    """Return what a compilation printed of its passes, where nobody asked."""
+
+
+@contextmanager
+def _printing(log: Path | None) -> Iterator[Callable[[], bytes | None]]:
+    """Let the compiler print its passes into a file, if there is one."""
+    if log is None:
+        yield _nothing
+        return
+    from irlens.compiler.pass_printing import printed_passes
+
+    with printed_passes(log) as printed:
+        yield printed
 
 
 def _write_capture(
@@ -305,6 +330,8 @@ def _write_capture(
     source, sources = session.source, session.file.sources
     copy_artifacts(variant.entry, entry)
     copy_sources(sources, entry / PYTHON_FOLDER)
+    if variant.passes is not None:
+        (entry / pass_dumps.NAME).write_bytes(variant.passes)
     manifest = Manifest(
         schema=MANIFEST_SCHEMA,
         irlens_version=VERSION,

@@ -77,6 +77,39 @@ def redirect_output(log: Path) -> Iterator[Callable[[], str]]:
 
 
 @contextmanager
+def divert_output(log: Path) -> Iterator[Callable[[], str]]:
+    """Redirect stdout and stderr to another file while ``redirect_output`` holds them.
+
+    Args:
+        log: The file, which must not exist yet.
+
+    Yields:
+        A function that returns what was printed; to be called once the block has ended.
+    """
+    libc = ctypes.CDLL(None)
+    before = os.dup(1), os.dup(2)
+
+    def flush() -> None:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        libc.fflush(None)
+
+    flush()
+    with log.open("a", errors="replace") as stream:
+        for number in (1, 2):
+            os.dup2(stream.fileno(), number)
+        try:
+            with redirect_stdout(stream):
+                yield lambda: log.read_text("utf-8", "replace")
+                stream.flush()
+        finally:
+            flush()
+            for number, original in zip((1, 2), before, strict=True):
+                os.dup2(original, number)
+                os.close(original)
+
+
+@contextmanager
 def _exit_code_on_exit(libc: ctypes.CDLL) -> Iterator[None]:
     """Exit with code 2 if C code ends the process.
 

@@ -33,6 +33,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         run: Also launch the kernel on the local GPU.
         triton: The Triton that compiles: a version ("3.7.1"), or the path of a Python interpreter
             that has one; ``None`` for the installed one. See ``toolchains.environments``.
+        passes: Keep the IR before each of the compiler's passes in the capture.
     """
 
     kernel: str
@@ -43,6 +44,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     grid: tuple[int | str, ...] = ()
     run: bool = False
     triton: str | None = None
+    passes: bool = False
 
 
 def with_shapes(request: Request) -> Request:

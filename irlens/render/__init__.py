@@ -24,7 +24,9 @@ __all__ = [
 ]  # fmt: skip
 
 _WITHOUT_CODE: tuple[Kind, ...] = ("reports", "comparisons", "check", "sweep")
-_EVERYTHING: tuple[Kind, ...] = (*_WITHOUT_CODE, "code", "scan", "ledgers")
+_EVERYTHING: tuple[Kind, ...] = (
+    *_WITHOUT_CODE, "code", "scan", "ledgers", "passes", "passes-diff"
+)  # fmt: skip
 
 
 class Format(NamedTuple):
@@ -110,8 +112,8 @@ def render(name: str, kind: Kind, subject: Any, options: Options | None = None) 
         name: The format.
         kind: What ``subject`` is.
         subject: A sequence of ``Report``, or ``Comparisons``, ``CodeComparisons``, ``Check``,
-            ``Sweep``, ``Scan``, ``Ledgers``, ``Suggestion``,
-            ``Variants``.
+            ``Sweep``, ``Scan``, ``Ledgers``, ``Suggestion``, ``Variants``, ``Passes``,
+            ``PassesDiff``.
         options: Where the output will be seen.
 
     Raises:
@@ -193,3 +195,11 @@ def build_view(kind: Kind, subject: Any, options: Options) -> "Section":
             from irlens.render.view.variants import variants_view
 
             return variants_view(subject, options)
+        case "passes":
+            from irlens.render.view.passes import passes_view
+
+            return passes_view(subject)
+        case "passes-diff":
+            from irlens.render.view.passes import passes_diff_view
+
+            return passes_diff_view(subject)

@@ -138,6 +138,14 @@ def _record(kind: Kind) -> type[msgspec.Struct]:
             from irlens.model.variants import Variants
 
             return Variants
+        case "passes":
+            from irlens.model.passes import Passes
+
+            return Passes
+        case "passes-diff":
+            from irlens.model.passes import PassesDiff
+
+            return PassesDiff
         case "reports":
             from irlens.model.report import Report
 

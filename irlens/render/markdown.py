@@ -26,7 +26,8 @@ _FOLD = "all of it"
 _COMMANDS: dict[Kind, str] = {
     "reports": "inspect", "comparisons": "diff", "code": "diff-code", "check": "check",
     "sweep": "sweep", "scan": "scan", "ledgers": "traffic",
-    "suggestion": "suggest", "variants": "variants",
+    "suggestion": "suggest", "variants": "variants", "passes": "passes",
+    "passes-diff": "passes-diff",
 }  # fmt: skip
 #: A code host's limit for a comment is 65,536 characters.
 MOST_CHARACTERS = 65_000

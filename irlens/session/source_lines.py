@@ -79,7 +79,7 @@ def line_report(capture: Capture, place: str, *, color: bool) -> str:
     Raises:
         IrlensError: The place is invalid, or no stage has code from it.
     """
-    location = _parse(capture, place)
+    location = find_location(capture, place)
     style = _Style(color)
     title = style.bold(str(location))
     out = [f"{title}  {printable_line(_python_line(capture, location).strip())}".rstrip()]
@@ -111,7 +111,12 @@ class _Style:
         return click.style(text, dim=True) if self._color else text
 
 
-def _parse(capture: Capture, place: str) -> SourceLocation:
+def find_location(capture: Capture, place: str) -> SourceLocation:
+    """Return the line of Python that "51" or "standard.py:170" names.
+
+    Raises:
+        IrlensError: It is not a line, or the kernel's file is unknown.
+    """
     file, _, number = place.rpartition(":")
     if not (number.isascii() and number.isdecimal() and len(number) < 10 and int(number) > 0):
         short = place if len(place) < 100 else f"{place[:40]}…"

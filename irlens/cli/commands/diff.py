@@ -14,6 +14,7 @@ from irlens.cli.options import (
     complete_kernels,
     complete_stages,
     kernel_options,
+    refuse,
     sass_option,
 )
 from irlens.cli.settings import received_as
@@ -42,6 +43,9 @@ With --stage, compares the code itself, by its effect: renamed values and regist
 source lines and offsets are no difference. Stages are source, ttir, ttgir, llir, ptx, sass,
 amdgcn and metadata.
 
+With --passes, names the first pass of the compiler behind which two configurations, or two
+Tritons, differ.
+
 Exits with 0 if nothing changed, 1 if something did.
 
 \b
@@ -53,6 +57,7 @@ irlens diff my_kernels.py:attention --git main
 irlens diff before/ after/ --format markdown
 irlens diff report.json softmax --target h100
 irlens diff softmax --num-stages 2,4 --stage ttgir,ptx
+irlens diff layer_norm --target b200 --triton 3.6.0,3.7.1 --passes
 """
 
 #: Stages that a page with one comparison shows.
@@ -68,6 +73,7 @@ class _Settings(msgspec.Struct, frozen=True):
     sass: bool | None
     pressure: bool
     stage: str | None
+    passes: bool
     side_by_side: bool
     context: int
     writing: Writing
@@ -96,7 +102,15 @@ class _Settings(msgspec.Struct, frozen=True):
     shell_complete=complete_stages,
     help="Compare the code of these stages instead.",
 )
-@click.option("-y", "--side-by-side", is_flag=True, help="With --stage: show the sides in columns.")
+@click.option(
+    "--passes", is_flag=True, help="Compare behind each pass, and show where they differ first."
+)
+@click.option(
+    "-y",
+    "--side-by-side",
+    is_flag=True,
+    help="With --stage or --passes: show the sides in columns.",
+)
 @click.option(
     "-U",
     "--context",
@@ -104,7 +118,7 @@ class _Settings(msgspec.Struct, frozen=True):
     default=3,
     show_default=True,
     metavar="N",
-    help="With --stage: show this many lines around a change.",
+    help="With --stage or --passes: show this many lines around a change.",
 )
 @writing_options("comparisons")
 @received_as(_Settings)
@@ -113,6 +127,16 @@ def command(settings: _Settings) -> Exit:
     before, revisions = settings.before, settings.revisions
     if before is None:
         before, revisions = _kernel_after_git(revisions)
+    if settings.passes:
+        others = {
+            "AFTER": settings.after is not None,
+            "--git": revisions is not None,
+            "--last-save": settings.last_save,
+            "--stage": settings.stage is not None,
+            "--sass": settings.pressure or settings.sass is not None,
+        }
+        refuse(others, "cannot be used with --passes")
+        return _write_passes(before, settings)
     sides, writing = _sides(before, revisions, settings), settings.writing
     sass = settings.pressure or settings.sass
     if settings.stage is not None:
@@ -135,6 +159,18 @@ def command(settings: _Settings) -> Exit:
     drawn = sides.drawn if shows_code("comparisons", writing) else ()
     write(comparisons, "comparisons", writing, code=shown, sides=drawn, named=named)
     return Exit.DIFFERENCE if comparisons.different else Exit.OK
+
+
+def _write_passes(kernel: str, settings: _Settings) -> Exit:
+    """Compare two compilations pass by pass."""
+    writing = settings.writing
+    check_format(writing.form, "passes-diff")
+    from irlens.cli import sessions
+    from irlens.session.passes import compare_passes
+
+    diff = compare_passes(kernel, settings.selection, sessions.session(), settings.context)
+    write(diff, "passes-diff", writing, side_by_side=settings.side_by_side)
+    return Exit.DIFFERENCE if diff.at_start or diff.first is not None else Exit.OK
 
 
 def _kernel_after_git(word: str | None) -> tuple[str, str]:

@@ -28,6 +28,8 @@ _KINDS: dict[str, Kind] = {
     "Comparison": "comparisons",
     "Comparisons": "comparisons",
     "Ledgers": "ledgers",
+    "Passes": "passes",
+    "PassesDiff": "passes-diff",
     "Report": "reports",
     "Scan": "scan",
     "Suggestion": "suggestion",

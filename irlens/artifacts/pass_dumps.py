@@ -1,0 +1,230 @@
+"""The IR that the compiler printed before each of its passes, as a capture keeps it.
+
+``MLIR_ENABLE_DUMP=1`` prints the whole module before each pass, under a comment that names the
+pass, and ``MLIR_ENABLE_TIMING=1`` the passes' times behind each pipeline. The text is a megabyte
+for a softmax and twenty for attention, nearly all of it repeated: a capture keeps it compressed.
+"""
+
+import lzma
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+import msgspec
+from msgspec.structs import replace
+
+from irlens.model import files
+from irlens.model.capture import Capture
+from irlens.model.errors import ArtifactError
+
+#: The file of a capture.
+NAME = "irlens-passes.xz"
+#: The text may be this many times as large as an artifact.
+_TIMES_AN_ARTIFACT = 4
+#: Compresses 22 MB to 0.46 MB in half a second; level 6 takes fifteen times as long for half.
+_LEVEL = 1
+
+_COMMENT = re.compile(r"^// -----// (?P<text>[^\n]*)\n", re.MULTILINE)
+#: "NAME: argument{option=value} (...)" since 3.8, "NAME (argument) (...)" before.
+_BEFORE = re.compile(
+    r"IR Dump Before (?P<name>[\w:<>]+)(?:: (?P<argument>[\w-]+)(?:\{(?P<options>.*)\})?)?"
+    r"(?: \((?P<older>[\w-]+)\))? \('(?P<kind>[\w.]+|any)' operation(?:: @(?P<function>.*))?\)"
+    r" //----- //"
+)
+_CLOSED = re.compile(r"^\}", re.MULTILINE)
+_REPORT = "... Execution time report ..."
+_TIME = re.compile(
+    r"^(?P<indent> +)(?P<seconds>-?\d+\.\d+) \( *[\d.-]+%\)  (?P<name> *\S.*)$", re.M
+)
+_INLINER = frozenset({"Inliner", "InlinerPass"})
+
+
+class Dump(msgspec.Struct, frozen=True, kw_only=True):
+    """A pass, and the module before it.
+
+    Attributes:
+        name: "TritonGPUPipeline".
+        argument: "tritongpu-pipeline"; empty if the compiler does not say it.
+        options: "num-stages=4"; empty if there are none.
+        function: The function that it runs on; empty for the module.
+        pipeline: Index of its pipeline.
+        text: The module.
+        seconds: Its time, if known.
+    """
+
+    name: str
+    argument: str
+    options: str
+    function: str
+    pipeline: int
+    text: str
+    seconds: float | None = None
+
+
+class Dumps(msgspec.Struct, frozen=True):
+    """What the compiler printed.
+
+    Attributes:
+        passes: The passes in the order of their execution. What the inliner runs inside itself is
+            part of it.
+        remarks: Its other lines, each once.
+        size: Characters of the text.
+    """
+
+    passes: list[Dump]
+    remarks: list[str]
+    size: int
+
+
+def compressed(text: str) -> bytes:
+    """Return what the compiler printed as the content of a capture's file."""
+    return lzma.compress(text.encode("utf-8", "replace"), preset=_LEVEL)
+
+
+def of_capture(capture: Capture) -> Dumps | None:
+    """Return what the compiler printed of a capture; ``None`` if it was not kept.
+
+    Raises:
+        ArtifactError: The file is broken, or too large.
+    """
+    if capture.directory is None or files.kind(path := capture.directory / NAME) != "file":
+        return None
+    return read(_decompressed(path, capture.directory))
+
+
+def _decompressed(path: Path, home: Path) -> str:
+    most = _TIMES_AN_ARTIFACT * files.size_limit()
+    try:
+        stream = lzma.LZMADecompressor(memlimit=1 << 28)
+        content = stream.decompress(files.read(path, within=home), most + 1)
+    except lzma.LZMAError as error:
+        raise ArtifactError(f"{path}: not the compiler's passes: {error}") from error
+    files.check_size(len(content), path, multiple=_TIMES_AN_ARTIFACT)
+    if not stream.eof:
+        raise ArtifactError(f"{path}: its end is missing")
+    return content.decode("utf-8", "replace")
+
+
+def has_dumps(text: str) -> bool:
+    """Whether a text holds a module that was printed before a pass."""
+    return next((m for m in _COMMENT.finditer(text) if _BEFORE.match(m["text"])), None) is not None
+
+
+def read(text: str) -> Dumps:
+    """Return the passes in what the compiler printed."""
+    comments = [*_COMMENT.finditer(text)]
+    found: list[Dump] = []
+    rest = [text[: comments[0].start()] if comments else text]
+    pipeline = first = 0
+    for index, comment in enumerate(comments):
+        end = comments[index + 1].start() if index + 1 < len(comments) else len(text)
+        stop = _end_of_module(text, comment.end(), end)
+        behind = text[stop:end]
+        before = _BEFORE.match(comment["text"])
+        if before is not None and not _is_inside(found, before):
+            module = text[comment.end() : stop]
+            found.append(_dump(before, pipeline, module))
+        rest.append(_without_times(behind))
+        if _REPORT in behind:
+            found[first:] = _timed(found[first:], behind)
+            pipeline, first = pipeline + 1, len(found)
+    lines = (line.rstrip() for each in rest for line in each.splitlines())
+    return Dumps(found, list(dict.fromkeys(filter(None, lines))), len(text))
+
+
+def _dump(before: re.Match[str], pipeline: int, module: str) -> Dump:
+    return Dump(
+        name=before["name"],
+        argument=before["argument"] or before["older"] or "",
+        options=" ".join((before["options"] or "").split()),
+        function=before["function"] or "",
+        pipeline=pipeline,
+        text=module,
+    )
+
+
+def _is_inside(found: Sequence[Dump], before: re.Match[str]) -> bool:
+    """Whether the inliner runs a pass on a function, between the calls that it inlines."""
+    return bool(found) and found[-1].name in _INLINER and before["function"] is not None
+
+
+def _end_of_module(text: str, start: int, end: int) -> int:
+    """Return where a module's text ends: at the first empty line behind its closing brace."""
+    closed = _CLOSED.search(text, start, end)
+    if closed is None:  # the compiler died, or the text is cut
+        return end
+    empty = text.find("\n\n", closed.end(), end)
+    return end if empty < 0 else empty + 1
+
+
+def _without_times(text: str) -> str:
+    """Return the lines behind a module that are no report of times."""
+    if _REPORT not in text:
+        return text
+    kept = [line for line in text.splitlines() if not _is_of_report(line)]
+    return "\n".join(kept)
+
+
+def _is_of_report(line: str) -> bool:
+    marks = ("===-", _REPORT, "Total Execution Time:", "----Wall Time----", "----User Time--")
+    return any(mark in line for mark in marks) or _TIME.match(line) is not None
+
+
+def _timed(passes: Sequence[Dump], report: str) -> list[Dump]:
+    """Return the passes of one pipeline with their times; without, where the report disagrees."""
+    rows, nested = _rows(report)
+    named, inner = (Counter(each.name for each in passes), Counter(name for name, _ in nested))
+    # Runs of a pass on several functions, or by several runs of another pass, may share a row.
+    runs = named - Counter(name for name, _ in rows)
+    timed = []
+    for each in passes:
+        seconds: float | None = None
+        if rows and rows[0][0] == each.name:
+            _, seconds = rows.pop(0)
+        elif not inner[each.name]:
+            return list(passes)
+        elif runs[each.name] == inner[each.name]:
+            at = next(index for index, (name, _) in enumerate(nested) if name == each.name)
+            _, seconds = nested.pop(at)
+        timed.append(replace(each, seconds=seconds))
+    return timed if not rows else list(passes)
+
+
+_Row: TypeAlias = tuple[str, float | None]
+
+
+def _rows(report: str) -> tuple[list[_Row], list[_Row]]:
+    """Return the passes of a report with their times, and those of pipelines inside of it.
+
+    MLIR lists a pipeline behind the pass that runs it, and counts it in the pass's time, with the
+    printing between its passes. It is subtracted for the inliner; of a pass that runs one elsewhere
+    ('any' pipelines, which several runs of it share) the time is unknown.
+    """
+    rows: list[_Row] = []
+    nested: list[_Row] = []
+    unknown: set[str] = set()
+    inlines = False
+    for match in _TIME.finditer(report):
+        name, seconds = match["name"].strip(), float(match["seconds"])
+        is_inner = match["name"].startswith(" ")
+        if name.startswith("(A)") or name in ("Rest", "Total"):
+            continue
+        if name.endswith(" Pipeline"):
+            inlines = bool(rows) and rows[-1][0] in _INLINER
+            if inlines:
+                rows[-1] = rows[-1][0], (rows[-1][1] or 0.0) - seconds
+            elif name == "'any' Pipeline" and rows:
+                unknown.add(rows[-1][0])
+        elif is_inner and inlines:
+            rows[-1] = rows[-1][0], (rows[-1][1] or 0.0) + seconds
+        elif is_inner:
+            nested.append((name, seconds))
+        else:
+            rows.append((name, seconds))
+    known = [
+        (name, None if name in unknown or seconds is None else max(round(seconds, 4), 0.0))
+        for name, seconds in rows
+    ]
+    return known, nested

@@ -1,0 +1,97 @@
+"""``irlens passes``: what each pass of the compiler changed."""
+
+import click
+import msgspec
+
+from irlens.cli import Exit
+from irlens.cli.options import complete_kernels, config_options
+from irlens.cli.settings import received_as
+from irlens.cli.writing import Writing, write, writing_options
+from irlens.session.subject import Configurations
+
+_HELP = """Show what each pass of the compiler changed in one compilation of KERNEL.
+
+Compiles KERNEL once and catches the IR that MLIR prints before each pass, from ttir to LLVM IR;
+the next time the answer comes from the store. Lists the passes that changed something, the
+operations that came and went, and the time of each.
+
+KERNEL may also be a file with the output of MLIR_ENABLE_DUMP=1. Of an autotuned kernel the
+configuration with the least estimated time is compiled.
+
+`irlens diff --passes` names the first pass behind which two compilations differ.
+
+\b
+irlens passes softmax --num-stages 4
+irlens passes softmax --pass pipeline
+irlens passes softmax --pass 31
+irlens passes softmax --first ttg.async_copy_global_to_local --last tt.load
+irlens passes softmax --line 51
+"""
+
+
+class _Settings(msgspec.Struct, frozen=True):
+    kernel: str
+    selection: Configurations
+    shown: tuple[str, ...]
+    first: tuple[str, ...]
+    last: tuple[str, ...]
+    line: str | None
+    changes: bool
+    context: int
+    writing: Writing
+
+
+@click.command(help=_HELP)
+@click.argument("kernel", shell_complete=complete_kernels)
+@config_options
+@click.option(
+    "--pass",
+    "shown",
+    metavar="NAME|N",
+    multiple=True,
+    help="Show the changes of the passes of this name, or of this number.",
+)
+@click.option(
+    "--first",
+    metavar="OP",
+    multiple=True,
+    help="Name the pass that brings an operation: ttg.async_wait, or async_wait.",
+)
+@click.option(
+    "--last", metavar="OP", multiple=True, help="Name the pass that removes an operation's last."
+)
+@click.option("--line", metavar="N", help="Follow a line of Python: 51, or standard.py:170.")
+@click.option(
+    "--changes",
+    is_flag=True,
+    help="With --format json: list the lines that each pass replaces, and the first IR.",
+)
+@click.option(
+    "-U",
+    "--context",
+    type=click.IntRange(0),
+    default=3,
+    show_default=True,
+    metavar="N",
+    help="With --pass: show this many lines around a change.",
+)
+@writing_options("passes")
+@received_as(_Settings)
+def command(settings: _Settings) -> Exit:
+    """Show the passes of one compilation."""
+    if settings.changes and settings.writing.form != "json":
+        raise click.UsageError("--changes has no effect without --format json")
+    from irlens.cli import sessions
+    from irlens.session.passes import Asked, passes_of
+
+    asked = Asked(
+        passes=settings.shown,
+        first=settings.first,
+        last=settings.last,
+        line=settings.line,
+        changes=settings.changes,
+        context=settings.context,
+    )
+    passes = passes_of(settings.kernel, settings.selection, sessions.session(), asked)
+    write(passes, "passes", settings.writing)
+    return Exit.OK

@@ -1,0 +1,238 @@
+"""What each pass of the compiler changed, from the IR that it printed before each of them."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import pairwise
+
+from msgspec.structs import replace
+
+from irlens.artifacts.pass_dumps import Dump, Dumps
+from irlens.diff.code import compare_code
+from irlens.diff.code.patience import common
+from irlens.diff.code.stage import side_of
+from irlens.model.capture import Capture, Stage
+from irlens.model.code import CodeComparison
+from irlens.model.errors import IrlensError, UnknownNameError
+from irlens.model.passes import (
+    PASSES_SCHEMA,
+    Counts,
+    Crossing,
+    CrossingKind,
+    Passes,
+    PassRun,
+    TextChange,
+)
+from irlens.model.source import SourceLocation
+
+_OPERATION = re.compile(r"^ *(?:%[^=\n]* = )?\"?([a-z]\w*(?:\.\w+)+)(?![\w.])", re.MULTILINE)
+#: The definitions of locations, and a location behind an operation or an argument.
+_LOCATIONS = re.compile(
+    r"^#loc\d* = .*\n?| ?\bloc\((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*\)", re.MULTILINE
+)
+#: A pass with which a pipeline begins to lower ttgir.
+_LOWERS = re.compile(r"Convert\w*GPUToLLVM\w*|SCFToControlFlow(Pass)?")
+_TO_TTGIR = "ConvertTritonToTritonGPU"
+#: The dialect of all IR between ttir and LLVM IR, as far as its text is concerned.
+STAGE = "ttgir"
+
+
+class States:
+    """The IR before and after each pass of a compilation.
+
+    Args:
+        capture: The capture.
+        dumps: What the compiler printed.
+    """
+
+    def __init__(self, capture: Capture, dumps: Dumps) -> None:
+        self.capture = capture
+        self.dumps = dumps
+
+    def __len__(self) -> int:
+        return len(self.dumps.passes)
+
+    def before(self, number: int) -> str:
+        """Return the IR before a pass, by its 1-based number."""
+        return self.dumps.passes[number - 1].text
+
+    def after(self, number: int) -> str | None:
+        """Return the IR behind a pass; ``None`` for the last one, or 0 for the first IR."""
+        return self.dumps.passes[number].text if number < len(self) else None
+
+    @cached_property
+    def counts(self) -> list[Counter[str]]:
+        """The operations of the IR before each pass, by name."""
+        counted: list[Counter[str]] = []
+        for index, each in enumerate(self.dumps.passes):
+            is_same = index and each.text == self.dumps.passes[index - 1].text
+            counted.append(counted[-1] if is_same else Counter(_OPERATION.findall(each.text)))
+        return counted
+
+    @cached_property
+    def stages(self) -> list[str]:
+        """The stage that each pass belongs to."""
+        names: dict[int, str] = {}
+        passes = self.dumps.passes
+        for each in passes:
+            if _LOWERS.fullmatch(each.name):
+                names[each.pipeline] = "llir"
+        first = next((i for i, each in enumerate(passes) if each.name == _TO_TTGIR), None)
+        return [
+            names.get(each.pipeline, "ttgir" if first is not None and index >= first else "ttir")
+            for index, each in enumerate(passes)
+        ]
+
+    def numbers(self, name: str) -> list[int]:
+        """Return the passes of a number or a name: "31", "TritonGPUPipeline", "pipeline".
+
+        Raises:
+            UnknownNameError: There is none.
+        """
+        if name.isascii() and name.isdecimal() and len(name) < 10:
+            if 1 <= int(name) <= len(self):
+                return [int(name)]
+            raise IrlensError(f"there is no pass {name}", hint=f"passes are 1 to {len(self)}")
+        passes = list(enumerate(self.dumps.passes, 1))
+        wanted = name.lower()
+        for is_meant in (_is_named, _contains):
+            if found := [number for number, each in passes if is_meant(each, wanted)]:
+                return found
+        raise UnknownNameError("pass", name, {each.name for _, each in passes})
+
+    def python(self, location: SourceLocation) -> str:
+        """Return a line of Python, stripped; empty if unknown."""
+        lines = (self.capture.python(location.file) or "").splitlines()
+        return lines[location.line - 1].strip() if location.line <= len(lines) else ""
+
+    def as_capture(self, text: str) -> Capture:
+        """Return the capture with some IR in place of its stages."""
+        stages = {STAGE: Stage(STAGE, content=text.encode())}
+        return replace(self.capture, stages=stages)
+
+
+def _is_named(each: Dump, wanted: str) -> bool:
+    return wanted in (each.name.lower(), each.argument.lower())
+
+
+def _contains(each: Dump, wanted: str) -> bool:
+    return bool(wanted) and (wanted in each.name.lower() or wanted in each.argument.lower())
+
+
+def describe_passes(states: States, *, changes: bool = False) -> Passes:
+    """Return every pass with what it changed.
+
+    Args:
+        states: The compilation.
+        changes: Whether to list the lines that each replaces.
+    """
+    return Passes(
+        schema=PASSES_SCHEMA,
+        compiled=side_of(states.capture, ""),
+        runs=[_run(states, number, changes=changes) for number in range(1, len(states) + 1)],
+        bytes=states.dumps.size,
+        remarks=[line.strip() for line in states.dumps.remarks],
+        first=states.before(1) if changes else "",
+    )
+
+
+def _run(states: States, number: int, *, changes: bool) -> PassRun:
+    dump, before, after = states.dumps.passes[number - 1], states.before(number), None
+    came: Counts = {}
+    went: Counts = {}
+    changed = None
+    if (after := states.after(number)) is not None:
+        one, two = states.counts[number - 1], states.counts[number]
+        came, went = dict(sorted((two - one).items())), dict(sorted((one - two).items()))
+        changed = before != after and without_locations(before) != without_locations(after)
+    return PassRun(
+        number=number,
+        name=dump.name,
+        argument=dump.argument,
+        options=dump.options,
+        stage=states.stages[number - 1],
+        function=dump.function,
+        seconds=dump.seconds,
+        changed=changed,
+        came=came,
+        went=went,
+        lines_before=before.count("\n"),
+        lines_after=None if after is None else after.count("\n"),
+        changes=tuple(text_changes(before, after)) if changes and after is not None else (),
+    )
+
+
+def without_locations(text: str) -> str:
+    """Return a module without its locations."""
+    return _LOCATIONS.sub("", text)
+
+
+def text_changes(before: str, after: str) -> Iterator[TextChange]:
+    """Yield the lines that turn one text into another, from its first line to its last."""
+    if before == after:
+        return
+    ours, theirs = before.split("\n"), after.split("\n")
+    whole = (0, len(ours), 0, len(theirs))
+    at = other_at = 0
+    for i, j in [*common(ours, theirs), (whole[1], whole[3])]:
+        if i > at or j > other_at:
+            yield TextChange(at, i - at, tuple(theirs[other_at:j]))
+        at, other_at = i + 1, j + 1
+
+
+def apply_changes(before: str, changes: Sequence[TextChange]) -> str:
+    """Return the text that changes make of another."""
+    lines = before.split("\n")
+    made: list[str] = []
+    at = 0
+    for change in changes:
+        made += lines[at : change.start]
+        made += change.added
+        at = change.start + change.removed
+    return "\n".join(made + lines[at:])
+
+
+def change_of(states: States, number: int, *, context: int = 3) -> CodeComparison:
+    """Return what one pass changed, by meaning.
+
+    Raises:
+        IrlensError: It is the last one, behind which the compiler prints nothing.
+    """
+    after = states.after(number)
+    if after is None:
+        raise IrlensError(
+            f"what pass {number} changes is unknown: the compiler prints the IR before each pass,"
+            " and this one is the last",
+            hint="compare the llir: irlens inspect KERNEL --stage llir",
+        )
+    sides = states.as_capture(states.before(number)), states.as_capture(after)
+    return compare_code(*sides, STAGE, names=("before", "after"), context=context)
+
+
+def crossing(states: States, operation: str, kind: CrossingKind) -> Crossing:
+    """Return the pass that brings an operation first, or removes the last one.
+
+    Args:
+        states: The compilation.
+        operation: Its name, "ttg.async_copy_global_to_local", or the end of it.
+        kind: Which.
+
+    Raises:
+        UnknownNameError: No IR has it.
+    """
+    known = {name for counts in states.counts for name in counts}
+    names = [operation] if operation in known else _ending(known, operation)
+    if len(names) != 1:
+        raise UnknownNameError("operation", operation, names or known)
+    has = [counts[names[0]] > 0 for counts in states.counts]
+    changes = [number for number, (one, two) in enumerate(pairwise(has), 1) if one != two]
+    if kind == "first":
+        number = None if has[0] else next(iter(changes))
+    else:
+        number = None if has[-1] else changes[-1]
+    return Crossing(operation=names[0], kind=kind, number=number)
+
+
+def _ending(known: set[str], operation: str) -> list[str]:
+    return sorted(name for name in known if name.endswith(f".{operation}"))

@@ -1,0 +1,234 @@
+"""The passes of a compilation as nodes: what each changed, brought and removed."""
+
+from collections.abc import Iterator, Sequence
+
+from irlens.model.comparison import Side
+from irlens.model.passes import (
+    Counts,
+    Crossing,
+    FollowedLine,
+    PassDifference,
+    Passes,
+    PassesDiff,
+    PassRun,
+)
+from irlens.model.text import count, plural, rounded_size
+from irlens.render.view.code import code_summary
+from irlens.render.view.nodes import (
+    CodeDiff,
+    Column,
+    Headline,
+    Items,
+    Node,
+    Row,
+    Run,
+    Section,
+    Sentence,
+    Setting,
+    Settings,
+    Table,
+    row,
+    text,
+)
+
+#: Kinds of operations that a row names; a lowering to LLVM brings dozens.
+_MOST_KINDS = 6
+_COMMON = ("arith.", "builtin.", "cf.", "llvm.", "math.", "rocdl.", "scf.yield")
+#: Operations of a line that are shown as written.
+_MOST_LINES = 24
+
+
+def passes_view(passes: Passes) -> Section:
+    """Return what was asked of the passes of a compilation; where nothing was, all that changed."""
+    return Section(passes.compiled.kernel, tuple(_nodes(passes)), key="passes")
+
+
+def _nodes(passes: Passes) -> Iterator[Node]:
+    yield _settings(passes.compiled)
+    runs = {run.number: run for run in passes.runs}
+    if passes.crossings:
+        yield Items(tuple(text(Run(_crossing(each, runs))) for each in passes.crossings))
+    for each in passes.shown:
+        run = runs[each.number]
+        title = f"{each.number} {run.name}" + (f" {{{run.options}}}" if run.options else "")
+        yield CodeDiff(title, code_summary(each.code), each.code, folded=False)
+    if passes.followed is not None:
+        yield _line_section(passes.followed, runs)
+    if not (passes.crossings or passes.shown or passes.followed):
+        yield from _overview(passes)
+
+
+def _settings(side: Side) -> Settings:
+    config = side.config
+    known = {
+        "target": side.target.full_name if side.target else None,
+        "num_warps": config.num_warps,
+        "num_stages": config.num_stages,
+        **config.constexprs,
+        "Triton": side.triton_version,
+    }
+    return Settings(
+        tuple(Setting(name, str(value)) for name, value in known.items() if value is not None)
+    )
+
+
+def _overview(passes: Passes) -> Iterator[Node]:
+    changing = [run for run in passes.runs if run.changed]
+    runs = passes.runs
+    times = [run.seconds for run in runs if run.seconds is not None]
+    said = [Run(f"{count(len(changing))} of {_passes(len(runs))} change the IR")]
+    if times:
+        said.append(Run(f"{_milliseconds(sum(times))} in passes"))
+    said.append(Run(f"the compiler printed {rounded_size(passes.bytes)}"))
+    yield Headline(tuple(said))
+    yield Table(
+        columns=(
+            Column("#", numbers=True),
+            Column("stage"),
+            Column("pass"),
+            Column("lines", numbers=True),
+            Column("time", numbers=True),
+        ),
+        rows=tuple(map(_row, changing)),
+        name="passes",
+        noun="pass",
+    )
+    yield Sentence(_left_out(runs), "dim")
+    if passes.remarks:
+        said_too = tuple(text(Run(line)) for line in passes.remarks)
+        yield Section("The compiler said", (Items(said_too),), key="remarks")
+
+
+def _row(run: PassRun) -> Row:
+    name = f"{run.name} @{run.function}" if run.function else run.name
+    lines = f"{count(run.lines_before)} → {count(run.lines_after or 0)}"
+    if run.lines_before == run.lines_after:
+        lines = count(run.lines_before)
+    time = "" if run.seconds is None else _milliseconds(run.seconds)
+    return row(str(run.number), run.stage, name, lines, time, note=operations(run.came, run.went))
+
+
+def operations(came: Counts, went: Counts) -> str:
+    """Return what came and went, the most telling first: "+4 ttg.async_wait, −1 tt.load"."""
+    signed = [(name, f"+{count(number)} {name}") for name, number in came.items()]
+    signed += [(name, f"−{count(number)} {name}") for name, number in went.items()]
+    if not signed:
+        return "the same operations, with other operands, types or attributes"
+    telling = [words for _, words in sorted(signed, key=lambda each: _is_common(each[0]))]
+    most = len(telling) if len(telling) <= _MOST_KINDS else _MOST_KINDS - 1
+    left = [f"{len(telling) - most} more kinds"] if most < len(telling) else []
+    return ", ".join([*telling[:most], *left])
+
+
+def _is_common(name: str) -> bool:
+    """Whether any lowering brings an operation in dozens."""
+    return name.startswith(_COMMON)
+
+
+def _left_out(runs: Sequence[PassRun]) -> str:
+    same = sum(run.changed is False for run in runs)
+    parts = [f"{_passes(same)} change nothing"]
+    unknown = [f"{run.number} {run.name}" for run in runs if run.changed is None]
+    if unknown:
+        parts.append(f"unknown of the last one, {unknown[-1]}: the compiler prints before a pass")
+    if any(run.seconds is None for run in runs):
+        parts.append("a pass without a time shares a row of the compiler's report with others")
+    return "; ".join(parts)
+
+
+def _passes(number: int) -> str:
+    return f"{count(number)} {'pass' if number == 1 else 'passes'}"
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{seconds * 1000:,.1f} ms"
+
+
+def _crossing(crossing: Crossing, runs: dict[int, PassRun]) -> str:
+    name = crossing.operation
+    if crossing.number is None and crossing.kind == "first":
+        return f"{name} is there before the first pass"
+    if crossing.number is None:
+        return f"{name} is still there before the last pass"
+    run = runs[crossing.number]
+    did = "brings the first" if crossing.kind == "first" else "removes the last"
+    return f"pass {run.number}, {run.name} ({run.stage}), {did} {name}"
+
+
+def _line_section(followed: FollowedLine, runs: dict[int, PassRun]) -> Section:
+    """Return a line of Python with its operations behind each pass that changed them."""
+    rows: list[Row] = []
+    for step in followed.steps:
+        name = "before the first pass" if not step.number else runs[step.number].name
+        lines: Sequence[str] = step.text
+        if len(lines) > _MOST_LINES:
+            lines = [operations(step.operations, {})]
+        if not lines:
+            lines = ["nothing"]
+        number = str(step.number or "")
+        rows.append(row(number, name, lines[0]))
+        rows += [row("", "", line) for line in lines[1:]]
+    columns = (Column("#", numbers=True), Column("pass"), Column("operations", code=True))
+    nodes: list[Node] = [Table(columns, tuple(rows), name="line", noun="step")]
+    if followed.until + 1 < len(runs):
+        after = f"the IR behind pass {followed.until} could not be read: not followed further"
+        nodes.append(Sentence(after, "warn"))
+    return Section(f"{followed.source}  {followed.code}", tuple(nodes), key="line", wide=True)
+
+
+def passes_diff_view(diff: PassesDiff) -> Section:
+    """Return two compilations: the first pass behind which they differ, and where it grows."""
+    return Section(diff.after.kernel, tuple(_diff_nodes(diff)), key="passes-diff")
+
+
+def _diff_nodes(diff: PassesDiff) -> Iterator[Node]:
+    names = (diff.before.label, diff.after.label)
+    yield Sentence(f"{names[0]} against {names[1]}")
+    yield Headline(tuple(_diff_verdict(diff)))
+    if diff.lines:
+        yield Table(
+            (Column("line"), Column("lines that differ there", numbers=True), Column(code=True)),
+            tuple(row(str(each.source), count(each.differing), each.code) for each in diff.lines),
+            name="lines",
+            noun="line",
+        )
+    growing = [each for each in diff.passes if each.grown]
+    if growing:
+        columns = (
+            Column("pass"),
+            Column(f"# {names[0]}", numbers=True),
+            Column(f"# {names[1]}", numbers=True),
+            Column("lines that differ", numbers=True),
+            Column("change", numbers=True),
+        )
+        yield Table(columns, tuple(map(_diff_row, growing)), name="passes", noun="pass")
+    for label, alone in zip(names, (diff.only_before, diff.only_after), strict=True):
+        if alone:
+            yield Sentence(f"only {label} runs, and they change something: {', '.join(alone)}")
+    if diff.code is not None and diff.first is not None:
+        at = next(each for each in diff.passes if each.after_number == diff.first)
+        yield CodeDiff(f"behind {at.name}", code_summary(diff.code), diff.code, folded=False)
+
+
+def _diff_verdict(diff: PassesDiff) -> Iterator[Run]:
+    if diff.at_start:
+        differ = "differs" if diff.at_start == 1 else "differ"
+        yield Run(f"{plural(diff.at_start, 'line')} {differ} before the first pass")
+    if diff.first is None:
+        more = "no pass makes more of it" if diff.at_start else "no difference behind any pass"
+        yield Run(more)
+        return
+    at = next(each for each in diff.passes if each.after_number == diff.first)
+    numbers = (
+        f"pass {at.before_number}"
+        if at.before_number == at.after_number
+        else f"passes {at.before_number} and {at.after_number}"
+    )
+    more = "it grows first" if diff.at_start else "they differ first"
+    yield Run(f"{more} behind {at.name} ({numbers}): {plural(at.differing, 'line')}")
+
+
+def _diff_row(each: PassDifference) -> Row:
+    change = f"{each.grown:+,}".replace("-", "−")
+    numbers = str(each.before_number), str(each.after_number)
+    return row(each.name, *numbers, count(each.differing), change)

@@ -1,0 +1,187 @@
+"""The compiler's passes of what the user named: a capture that keeps them, or a new compilation."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from irlens.artifacts import pass_dumps
+from irlens.diff.passes import States, change_of, crossing, describe_passes
+from irlens.model import files
+from irlens.model.capture import Capture
+from irlens.model.errors import IrlensError
+from irlens.model.passes import PassChange, Passes, PassesDiff
+from irlens.session.session import Session
+from irlens.session.subject import Configurations, is_compiled
+
+if TYPE_CHECKING:  # it loads the compiler layer
+    from irlens.compiler import Request
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """What to look for in the passes.
+
+    Attributes:
+        passes: Numbers or names of passes to show the changes of.
+        first: Operations to name the pass that brings them.
+        last: Operations to name the pass that removes the last one.
+        line: A line of Python to follow, "51" or "standard.py:170".
+        changes: Whether to list the lines that each pass replaces.
+        context: Lines around a change.
+    """
+
+    passes: tuple[str, ...] = ()
+    first: tuple[str, ...] = ()
+    last: tuple[str, ...] = ()
+    line: str | None = None
+    changes: bool = False
+    context: int = 3
+
+
+def passes_of(
+    kernel: str, configurations: Configurations, session: Session, asked: Asked
+) -> Passes:
+    """Return the passes of one compilation of KERNEL, and what is asked of them.
+
+    Raises:
+        IrlensError: It does not compile, its passes are unknown, or a name is.
+    """
+    states = states_of(kernel, configurations, session)
+    shown = [number for name in asked.passes for number in states.numbers(name)]
+    crossings = [crossing(states, name, "first") for name in asked.first]
+    crossings += [crossing(states, name, "last") for name in asked.last]
+    followed = None
+    if asked.line is not None:
+        from irlens.diff.passes.lines import follow, lines_with_code
+        from irlens.session.source_lines import find_location
+
+        location = find_location(states.capture, asked.line)
+        followed = follow(states, location)
+        if not any(step.operations for step in followed.steps):
+            lines = ", ".join(map(str, lines_with_code(states, location.file)))
+            raise IrlensError(
+                f"{states.capture.kernel}: no pass has code from {location}",
+                hint=f"lines with code: {lines or 'none'}",
+            )
+    changed = [number for number in shown if states.before(number) != states.after(number)]
+    return msgspec.structs.replace(
+        describe_passes(states, changes=asked.changes),
+        shown=[
+            PassChange(number=number, code=change_of(states, number, context=asked.context))
+            for number in changed or shown[:1]
+        ],
+        crossings=crossings,
+        followed=followed,
+    )
+
+
+def compare_passes(
+    kernel: str, configurations: Configurations, session: Session, context: int
+) -> PassesDiff:
+    """Return two configurations of KERNEL, or two Tritons, held against each other pass by pass.
+
+    Raises:
+        IrlensError: See ``passes_of``; the options select another number than two.
+    """
+    sides = _sides(configurations)
+    if len(sides) != 2:
+        raise IrlensError(
+            f"the options select {len(sides)} configurations of {kernel}: passes need two",
+            hint="give one option two values: --num-stages 2,4",
+        )
+    from irlens.diff.passes.across import first_difference
+
+    one, two = (states_of(kernel, each, session) for each in sides)
+    return first_difference(one, two, context=context)
+
+
+def _sides(configurations: Configurations) -> list[Configurations]:
+    """Return a selection for each combination of the options' values."""
+    return [
+        msgspec.structs.replace(
+            configurations,
+            tritons=() if triton is None else (triton,),
+            targets=() if target is None else (target,),
+            settings=tuple((name, (value,)) for name, value in settings.items()),
+            args=tuple((name, (value,)) for name, value in args.items()),
+        )
+        for triton in configurations.tritons or (None,)
+        for target, settings, args in configurations.as_written()
+    ]
+
+
+def states_of(kernel: str, configurations: Configurations, session: Session) -> States:
+    """Return the IR between the passes of one compilation of KERNEL.
+
+    Raises:
+        IrlensError: It does not compile, or its passes are unknown.
+    """
+    if is_compiled(kernel) and configurations.is_empty:
+        captures = session.captures(kernel, configurations)
+        for capture in captures:
+            if (dumps := _of_compiled(kernel, capture)) is not None:
+                return _checked(capture, dumps)
+    capture = _compiled(kernel, configurations, session)
+    return _checked(capture, pass_dumps.of_capture(capture))
+
+
+def _of_compiled(kernel: str, capture: Capture) -> pass_dumps.Dumps | None:
+    """Return the passes that a capture keeps, or that a file of the compiler's output has."""
+    path = Path(kernel).expanduser()
+    if files.kind(path) == "file":
+        text = files.text(files.read(path), name=path)
+        return pass_dumps.read(text) if pass_dumps.has_dumps(text) else None
+    return pass_dumps.of_capture(capture)
+
+
+def _checked(capture: Capture, dumps: pass_dumps.Dumps | None) -> States:
+    if dumps is None or not dumps.passes:
+        version = f"Triton {capture.triton_version}" if capture.triton_version else "the compiler"
+        raise IrlensError(
+            f"{capture.kernel}: {version} printed no IR between its passes",
+            hint="irlens reads what MLIR_ENABLE_DUMP=1 prints, of Triton 3.4 and newer",
+        )
+    return States(capture, dumps)
+
+
+def _compiled(kernel: str, configurations: Configurations, session: Session) -> Capture:
+    """Compile one configuration of a kernel, and keep its passes."""
+    requests = list(session.requests(kernel, configurations))
+    if len(requests) != 1:
+        raise IrlensError(
+            f"{kernel} with these options is {len(requests)} compilations: passes are shown of one",
+            hint="give each option one value, or name one capture; `irlens diff` compares two",
+        )
+    (request,) = requests
+    if request.run:
+        request = msgspec.structs.replace(request, run=False)
+    request = _of_one_configuration(request, session)
+    captures = session.compile(msgspec.structs.replace(request, passes=True))
+    if len(captures) != 1:
+        raise IrlensError(f"{kernel} has {len(captures)} configurations", hint="select one: --set")
+    return captures[0]
+
+
+def _of_one_configuration(request: "Request", session: Session) -> "Request":
+    """Return the request of an autotuned kernel's configuration with the least estimated time.
+
+    Compiling all of them with their passes takes a minute.
+    """
+    from irlens.compiler import find_kernel
+
+    if b"autotune" not in find_kernel(request.kernel).content:
+        return request
+    captures = session.compile(request)
+    if len(captures) == 1:
+        return request
+    from irlens.model.label import labels
+    from irlens.model.ranking import rank_reports
+    from irlens.session.recompile import request_of
+    from irlens.session.reports import report_of
+
+    reports = [report_of(each) for each in captures]
+    chosen = rank_reports(reports).order[0]
+    session.note_once(
+        [f"{len(captures)} configurations: showing the fastest, {labels(reports)[chosen]}"]
+    )
+    return request_of(captures[chosen], request.kernel, {})

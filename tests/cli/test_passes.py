@@ -1,0 +1,143 @@
+"""``irlens passes`` and ``irlens diff --passes`` from the command line."""
+
+import json
+import lzma
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import msgspec
+import pytest
+
+from irlens.artifacts import pass_dumps
+from irlens.artifacts.load import load
+from irlens.diff.passes import apply_changes
+from irlens.model.passes import Passes, PassesDiff
+from irlens.render.json import schema
+
+SOFTMAX = ("softmax", "--target", "h100", "--num-stages", "4")
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "irlens", *arguments], capture_output=True, text=True
+    )
+
+
+def test_the_passes_that_change_something_are_listed() -> None:
+    ran = run("passes", *SOFTMAX)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stderr == ""
+    assert "passes change the IR" in ran.stdout
+    lines = ran.stdout.splitlines()
+    at = next(number for number, line in enumerate(lines) if "TritonGPUPipeline" in line)
+    said = " ".join(" ".join(lines[at + 1 : at + 4]).split())
+    assert "+4 ttg.async_copy_global_to_local" in said
+    assert "CombineOps" not in ran.stdout  # it changes nothing
+    assert "ptxas" in ran.stdout
+
+
+def test_json_has_every_change() -> None:
+    ran = run("passes", *SOFTMAX, "--format", "json", "--changes")
+    jsonschema.validate(json.loads(ran.stdout), json.loads(schema("passes")))
+    passes = msgspec.json.decode(ran.stdout, type=Passes)
+    text = passes.first
+    for each in passes.runs:
+        assert text.count("\n") == each.lines_before
+        text = apply_changes(text, each.changes)
+        assert each.lines_after in (text.count("\n"), None)
+    assert "llvm.func @softmax_kernel" in text
+    refused = run("passes", *SOFTMAX, "--changes")
+    assert refused.returncode == 2
+    assert "--changes has no effect without --format json" in refused.stderr
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "html"])
+def test_what_is_asked_is_shown_alone(form: str) -> None:
+    asked = ("--pass", "pipeline", "--first", "async_wait", "--last", "scf.for", "--line", "50")
+    ran = run("passes", *SOFTMAX, *asked, "--format", form)
+    assert ran.returncode == 0, ran.stderr
+    assert "TritonGPUPipeline" in ran.stdout
+    shown = " ".join(ran.stdout.split())
+    assert "brings the first ttg.async_wait" in shown
+    assert "SCFToControlFlow" in shown
+    assert "softmax.py:50" in shown
+    assert "passes change the IR" not in shown
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (("--pass", "vectorise"), "unknown pass 'vectorise'"),
+        (("--pass", "0"), "there is no pass 0"),
+        (("--first", "tt.lod"), "unknown operation 'tt.lod'"),
+        (("--line", "2"), "no pass has code from softmax.py:2"),
+        (("--line", "x"), "'x' is not a line number"),
+        (("--num-warps", "4,8"), "with these options is 2 compilations: passes are shown of one"),
+    ],
+)
+def test_bad_input_is_one_clear_line(asked: tuple[str, ...], message: str) -> None:
+    ran = run("passes", *SOFTMAX, *asked)
+    assert ran.returncode == 2
+    assert ran.stdout == ""
+    first, *hints = ran.stderr.splitlines()
+    assert message in first
+    assert len(hints) <= 1
+
+
+def test_two_configurations_differ_first_behind_a_pass() -> None:
+    ran = run(
+        "diff", "softmax", "-t", "h100", "--num-stages", "2,4", "--passes", "--format", "json"
+    )
+    assert ran.returncode == 1, ran.stderr
+    jsonschema.validate(json.loads(ran.stdout), json.loads(schema("passes-diff")))
+    diff = msgspec.json.decode(ran.stdout, type=PassesDiff)
+    assert diff.first == next(
+        each.after_number for each in diff.passes if each.name == "TritonGPUAssignLatencies"
+    )
+    text = run("diff", "softmax", "-t", "h100", "--num-stages", "2,4", "--passes").stdout
+    assert "it grows first behind TritonGPUAssignLatencies" in text
+    same = run("diff", "softmax", "-t", "h100", "--num-warps", "8,8", "--passes")
+    assert same.returncode == 0, same.stderr
+    assert "no difference behind any pass" in same.stdout
+    for asked in (("softmax",), ("softmax", "softmax"), ("softmax", "--git")):
+        refused = run("diff", *asked, "-t", "h100", "--passes")
+        assert refused.returncode == 2
+        assert len(refused.stderr.splitlines()) <= 3
+
+
+def _stored(store: Path) -> Path:
+    (found,) = store.rglob(pass_dumps.NAME)
+    return found.parent
+
+
+def test_a_capture_and_a_log_are_read_without_a_compiler(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IRLENS_CACHE_DIR", str(tmp_path / "store"))
+    expected = run("passes", *SOFTMAX)
+    copy = tmp_path / "capture"
+    shutil.copytree(_stored(tmp_path / "store"), copy)
+    shutil.rmtree(tmp_path / "store")
+    (loaded,) = load(copy)
+    assert loaded.kernel == "softmax_kernel"  # type: ignore[union-attr]
+    assert run("passes", str(copy)).stdout == expected.stdout
+    log = tmp_path / "log.txt"
+    log.write_bytes(lzma.decompress((copy / pass_dumps.NAME).read_bytes()))
+    of_log = run("passes", str(log), "--first", "async_wait")
+    assert of_log.returncode == 0, of_log.stderr
+    assert "TritonGPUPipeline" in of_log.stdout
+    (copy / pass_dumps.NAME).write_bytes(b"broken")
+    broken = run("passes", str(copy))
+    assert broken.returncode == 2
+    assert "not the compiler's passes" in broken.stderr
+
+
+def test_a_capture_of_unknown_source_without_passes_is_refused(tmp_path: Path) -> None:
+    ttir = tmp_path / "k.ttir"
+    ttir.write_text("module {\n  tt.func public @k() {\n    tt.return\n  }\n}\n")
+    ran = run("passes", str(ttir))
+    assert ran.returncode == 2
+    assert "already compiled, and its source is unknown" in ran.stderr
