@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from irlens.analyze.capture_code import CaptureCode
 from irlens.diff.code import compare_code
 from irlens.diff.code.alignment import align
 from irlens.diff.code.correspondence import Correspondence, Declarations
@@ -60,12 +61,12 @@ def seconds(work: Callable[[], object]) -> float:
 
 def split(before: Capture, after: Capture) -> str:
     """Return the time of each step, in order."""
-    ours, theirs = read_stages(before, after, "llir")
+    ours, theirs = read_stages(CaptureCode(before), CaptureCode(after), "llir")
     one, two = ours.code.statements, theirs.code.statements
     pairs = align(ours, theirs)
     values = Correspondence(one, two, pairs)
     taken = {
-        "reading": seconds(lambda: read_stages(before, after, "llir")),
+        "reading": seconds(lambda: read_stages(CaptureCode(before), CaptureCode(after), "llir")),
         "aligning": seconds(lambda: align(ours, theirs)),
         "declarations": seconds(lambda: Declarations(one, two)),
         "names": seconds(lambda: Correspondence(one, two, pairs)),
@@ -85,7 +86,7 @@ def main() -> None:
     for name, (before, after) in cases.items():
         one, two = capture(before), capture(after)
         start = time.process_time()
-        compare_code(one, two, "llir")
+        compare_code(CaptureCode(one), CaptureCode(two), "llir")
         taken = time.process_time() - start
         verdict = "within" if taken < TARGET_SECONDS else "BEYOND"
         print(f"{name}: {taken:.2f} s, {verdict} {TARGET_SECONDS:g} s")

@@ -190,6 +190,7 @@ def use_library(path: Path, original: Path, rng: random.Random) -> None:
         Exception: Anything but ``IrlensError`` is a bug.
     """
     from irlens import load as load_capture
+    from irlens.analyze.capture_code import CaptureCode
     from irlens.artifacts.entries import Broken
     from irlens.artifacts.load import load
     from irlens.diff.code.captures import compare_sets
@@ -197,7 +198,7 @@ def use_library(path: Path, original: Path, rng: random.Random) -> None:
     from irlens.model.errors import IrlensError
     from irlens.render import Options, format_names, render
     from irlens.report import inspect
-    from irlens.report.annotations import list_capture, list_stages
+    from irlens.report.annotations import list_capture
 
     try:
         found = list(load(path))
@@ -212,7 +213,7 @@ def use_library(path: Path, original: Path, rng: random.Random) -> None:
             report = inspect(capture, sass=rng.random() < 0.1)
             (other,) = load_capture(original)
             comparisons = match([inspect(other)], [report])
-            listing = list_capture(capture, report)
+            listing = list_capture(CaptureCode(capture), report)
         except IrlensError as error:
             _one_line(error.message, "IrlensError")
             continue
@@ -225,7 +226,7 @@ def use_library(path: Path, original: Path, rng: random.Random) -> None:
         for name in rng.sample(format_names("comparisons"), 1):
             _check_output(render(name, "comparisons", comparisons), name)
         try:
-            stages = [name for name in list_stages(capture) if name != "sass"]
+            stages = [name for name in CaptureCode(capture).stages if name != "sass"]
             code = compare_sets([other], [capture], rng.sample(stages, min(1, len(stages))))
             _check_output(render(rng.choice(format_names("code")), "code", code), "code")
         except IrlensError as error:

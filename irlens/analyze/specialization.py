@@ -4,7 +4,7 @@ import re
 
 import msgspec
 
-from irlens.analyze.stage_modules import stage_module
+from irlens.analyze.capture_code import CaptureCode
 from irlens.isa import mlir
 from irlens.model.capture import Capture
 from irlens.model.config import ConstexprValue
@@ -38,8 +38,8 @@ def specialization_of(capture: Capture) -> Compiled | None:
     Raises:
         ArtifactError: The stage is broken.
     """
-    stage = next((name for name in ("ttir", "ttgir") if name in capture.stages), None)
-    kernel = stage_module(capture, stage).kernel if stage is not None else None
+    source = CaptureCode(capture).source
+    kernel = source.named.kernel if source is not None else None
     if kernel is None:
         return None
     arguments = {

@@ -103,17 +103,16 @@ def _tile(access: "ProgramAccess") -> str:
 def _evaluated(
     capture: "Capture | None", report: "Report", program: tuple[int, int, int]
 ) -> "Program":
+    from irlens.analyze.capture_code import CaptureCode
     from irlens.analyze.facts import Provenance
     from irlens.analyze.persistent import persistence
     from irlens.analyze.program_accesses import program_accesses
     from irlens.analyze.resources import find_gpu
-    from irlens.analyze.stage_modules import stage_module
     from irlens.model.program import Program
 
     grid = report.config.grid
-    held = () if capture is None else capture.stages
-    stage = next((name for name in ("ttir", "ttgir") if name in held), None)
-    if capture is None or stage is None:
+    source = CaptureCode(capture).source if capture is not None else None
+    if capture is None or source is None:
         raise CaptureError("--program needs a capture with its ttir, or its ttgir")
     if grid is None or not report.config.args:
         raise CaptureError(f"the launch of {report.kernel} is unknown", hint="add --arg and --grid")
@@ -122,8 +121,7 @@ def _evaluated(
             f"{report.kernel} has no such program: its grid is {' × '.join(map(str, grid))},"
             f" {prod(grid):,} programs"
         )
-    module = stage_module(capture, stage)
-    accesses, reason = program_accesses(module, report.config.args, grid, program)
+    accesses, reason = program_accesses(source.named, report.config.args, grid, program)
     return Program(
         kernel=report.kernel,
         grid=grid,

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from irlens.analyze.capture_code import CaptureCode
 from irlens.cli import output
 from irlens.model.capture import BINARY_STAGES, Capture
 from irlens.model.errors import IrlensError
@@ -44,9 +45,9 @@ def show(
         if interleave:
             from irlens.session.source_lines import interleaved
 
-            contents = [interleaved(capture, name).encode() for capture in captures]
+            contents = [interleaved(CaptureCode(each), name).encode() for each in captures]
         else:
-            contents = [read_stage(capture, name) for capture in captures]
+            contents = [read_stage(CaptureCode(each), name) for each in captures]
     is_binary = name in BINARY_STAGES
     if destination is not None or (is_binary and not sys.stdout.isatty()):
         output.write(b"".join(contents), destination)
@@ -73,14 +74,15 @@ def _show_annotated(
 
     rows: list[tuple[str, str]] = []
     for capture in captures:
-        report = report_of(capture, sass=name == "sass")
+        code = CaptureCode(capture)
+        report = report_of(code, sass=name == "sass")
         rows += annotated(
-            capture, name, report, interleave=interleave, traffic=traffic_cells(report, name)
+            code, name, report, interleave=interleave, traffic=traffic_cells(report, name)
         )
-    code = "\n".join(line for _, line in rows)
+    text = "\n".join(line for _, line in rows)
     if destination is None:
-        code = _for_stdout(code, name)
-    pairs = zip(rows, code.split("\n"), strict=True)
+        text = _for_stdout(text, name)
+    pairs = zip(rows, text.split("\n"), strict=True)
     lines = (f"{gutter}{line}".rstrip() for (gutter, _), line in pairs)
     output.write("\n".join(lines) + "\n", destination, paged=paged)
 

@@ -15,7 +15,7 @@ from pygments.lexer import Lexer, RegexLexer
 from pygments.lexers import get_lexer_by_name
 from pygments.token import Error, Text, _TokenType, string_to_tokentype
 
-from irlens.isa.stage_syntax import syntax_of
+from irlens.isa.dialects import syntax_of
 from irlens.isa.syntax import TokenRule
 
 #: Kinds of words by Pygments token type; a subtype has the kind of its parent.

@@ -11,6 +11,7 @@ import re2
 from msgspec import Meta
 
 from irlens import gpus
+from irlens.analyze.capture_code import CaptureCode
 from irlens.compiler.sources.lookup import known_files
 from irlens.mcp.answers import Answer, record_answer, text_answer
 from irlens.mcp.roots import Roots
@@ -339,7 +340,7 @@ class Tools:
     ) -> Answer:
         """Return the code that a line of Python became, at every stage."""
         capture = self._one_capture(kernel, targets, settings, args)
-        return text_answer(line_report(capture, line, color=False), notes=self.notes)
+        return text_answer(line_report(CaptureCode(capture), line, color=False), notes=self.notes)
 
     def explain(
         self,
@@ -463,9 +464,10 @@ def _numbered(capture: Capture, stage: str, *, annotate: bool) -> tuple[str, lis
     if not annotate:
         lines = enumerate(_text(capture, stage), 1)
         return "", [f"{n:>6}  {line[:_MAX_LINE]}" for n, line in lines]
-    report = report_of(capture, sass=stage == "sass")
+    code = CaptureCode(capture)
+    report = report_of(code, sass=stage == "sass")
     traffic = traffic_cells(report, stage)
-    rows = annotated(capture, stage, report, interleave=False, traffic=traffic)
+    rows = annotated(code, stage, report, interleave=False, traffic=traffic)
     head, *shown = [f"{gutter}{line[:_MAX_LINE]}".rstrip() for gutter, line in rows]
     return head, shown
 
@@ -505,7 +507,7 @@ def _capture(capture: Capture) -> dict[str, object]:
 
 def _text(capture: Capture, stage: str) -> list[str]:
     check_text(stage)
-    return read_stage(capture, stage).decode("utf-8", "replace").splitlines()
+    return read_stage(CaptureCode(capture), stage).decode("utf-8", "replace").splitlines()
 
 
 def _already_compiled(kernel: str) -> IrlensError:

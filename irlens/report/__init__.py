@@ -1,26 +1,18 @@
 """From a capture to its report: the one path that every command, screen and library call takes."""
 
-from typing import TYPE_CHECKING
-
+from irlens.analyze.capture_code import CaptureCode
 from irlens.model.capture import Capture
 from irlens.model.report import Report
 
-if TYPE_CHECKING:
-    from irlens.artifacts.code_listings import CodeListings
 
-
-def inspect(
-    capture: Capture, *, sass: bool = False, listings: "CodeListings | None" = None
-) -> Report:
+def inspect(subject: Capture | CaptureCode, *, sass: bool = False) -> Report:
     """Return everything that can be known about a capture.
 
     What cannot be known is ``None`` in the report, with the reason under ``unknown``.
 
     Args:
-        capture: Any capture, however little it holds.
+        subject: Any capture, however little it holds, or its code, if more is asked of that.
         sass: Whether to disassemble the cubin too, which takes a moment.
-        listings: Of several captures, this one among them, if they are disassembled together:
-            the estimated time needs the code, too.
 
     Raises:
         ArtifactError: An artifact is broken.
@@ -28,4 +20,4 @@ def inspect(
     """
     from irlens.report.inspection import Inspection  # annotations need none of it
 
-    return Inspection(capture, sass=sass, listings=listings).report()
+    return Inspection(subject, sass=sass).report()

@@ -11,6 +11,7 @@ from irlens import rules
 from irlens.analyze import local_arrays, shared_memory, ttgir_loads, work
 from irlens.analyze import pressure as register_pressure
 from irlens.analyze import spills as spilling
+from irlens.analyze.capture_code import CaptureCode
 from irlens.analyze.facts import Facts, Provenance
 from irlens.analyze.mix import instruction_mix
 from irlens.analyze.mlir_loops import requested_stages
@@ -67,7 +68,6 @@ from irlens.report.parsed import Parsed, parse
 if TYPE_CHECKING:
     from irlens.analyze.time.counting import Launch
     from irlens.analyze.traffic import Survey
-    from irlens.artifacts.code_listings import CodeListings
 
 NOT_DISASSEMBLED = "the machine code was not disassembled; --sass does that"
 NO_TTGIR = "there is no ttgir in this capture"
@@ -89,17 +89,14 @@ class Inspection:
     artifact is broken, a part that needs it raises ``ArtifactError``.
 
     Args:
-        capture: Any capture, however little it holds.
+        subject: Any capture, however little it holds, or its code, if more is asked of that.
         sass: Whether to disassemble the cubin too, which takes a moment.
-        listings: Of several captures, this one among them, if they are disassembled together.
     """
 
-    def __init__(
-        self, capture: Capture, *, sass: bool = False, listings: "CodeListings | None" = None
-    ) -> None:
-        self._given = capture
+    def __init__(self, subject: Capture | CaptureCode, *, sass: bool = False) -> None:
+        self._code = subject if isinstance(subject, CaptureCode) else CaptureCode(subject)
+        self._given = self._code.capture
         self._sass = sass
-        self._listings = listings
         self._provenance = Provenance()
 
     @cached_property
@@ -151,7 +148,8 @@ class Inspection:
 
     @cached_property
     def _parsed(self) -> Parsed:
-        return parse(self._capture, self._provenance, sass=self._sass, listings=self._listings)
+        code = self._code.with_capture(self._capture)
+        return parse(code, self._provenance, sass=self._sass)
 
     def values(self, figure: Figure) -> tuple[Value, ...]:
         """Return ``figure.read_each`` of the report, and compute no more than the figure needs.

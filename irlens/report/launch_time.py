@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from irlens.analyze.capture_code import SassCode
 from irlens.analyze.facts import Provenance
 from irlens.analyze.resources import Demand
 from irlens.gpus import Gpu
@@ -14,7 +15,7 @@ from irlens.model.errors import ToolError
 from irlens.model.estimate import TimeEstimate
 from irlens.model.report import Occupancy
 from irlens.model.source import SourceLocation
-from irlens.report.parsed import Parsed, machine_code
+from irlens.report.parsed import Parsed, kernel_section
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,14 +76,16 @@ def find_launch(
         return reason
     from irlens.analyze.time.dataflow import UnknownPathError
 
-    try:
-        return _of_code(capture, parsed, launched, gpu, occupancy, usage.threads, provenance)
-    except (UnknownPathError, ToolError) as error:
-        if parsed.listings is None:
-            return str(error)
-    # A reason names a source line, which is not in the listings.
-    alone = msgspec.structs.replace(parsed, listings=None)
-    return find_launch(capture, alone, launched, provenance)
+    code = parsed.code
+    for machine in (code.listed if parsed.sass is None else None, code.sass):
+        try:
+            if machine is not None:
+                return _of_code(
+                    capture, parsed, machine, launched, gpu, occupancy, usage.threads, provenance
+                )
+        except (UnknownPathError, ToolError) as error:
+            reason = str(error)  # it may name a source line, which is not in a common listing
+    return reason
 
 
 def find_time(
@@ -142,28 +145,27 @@ def arguments_of(
 def _of_code(
     capture: Capture,
     parsed: Parsed,
+    machine_code: SassCode,
     launched: Launched,
     gpu: Gpu,
     occupancy: Occupancy,
     threads: int,
     provenance: Provenance,
 ) -> "Launch | str":
-    from irlens.analyze import sass_cfg
     from irlens.analyze.mlir_loops import outermost_loops
     from irlens.analyze.time import counting, paths
     from irlens.analyze.time import launched as launches
     from irlens.analyze.time.transfers import Wave, transfers
     from irlens.artifacts import cubin as cubins
-    from irlens.isa.sass.control import decode_all
 
-    cubin = capture.stages["cubin"].read()
-    section = machine_code(capture, parsed, provenance)
-    kernels = [each for each in cubins.read(cubin).kernels if each.name == capture.kernel]
+    section = kernel_section(machine_code, parsed.code, provenance)
+    cubin = cubins.read(capture.stages["cubin"].read())
+    kernels = [each for each in cubin.kernels if each.name == capture.kernel]
     grid = capture.config.grid
     if section is None or not kernels or parsed.source is None or grid is None:
         return "the cubin holds no kernel of this name"
-    flow = sass_cfg.build(section)
-    control = decode_all(cubins.code_sections(cubin).get(section.name, b""))
+    flow, fields = machine_code.flow, machine_code.control
+    control = [fields[each.line] for each in section.instructions if each.line in fields]
     if len(control) < len(section.instructions):
         return "the cubin's code is not what the disassembler read"
     arguments = arguments_of(parsed.source, capture.config, grid, threads)

@@ -1,26 +1,23 @@
 """The stages of a capture, parsed, with the control flow of each kernel."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from irlens.analyze import cfg
+from irlens.analyze.capture_code import CaptureCode, MlirCode, SassCode
 from irlens.analyze.cfg import Cfg
 from irlens.analyze.facts import Provenance
 from irlens.analyze.global_accesses import Assembly
 from irlens.analyze.graph import find_loops
-from irlens.analyze.stage_modules import stage_module
 from irlens.isa import mlir, ptx
-from irlens.isa.dialect import Named, kernel_named
 from irlens.model.capture import Capture, Stage
 
 if TYPE_CHECKING:
     from irlens.artifacts import mlir_dumps
-    from irlens.artifacts.code_listings import CodeListings
     from irlens.isa import amdgcn, sass
 
-N = TypeVar("N", bound=Named)
+K = TypeVar("K")
 
 #: What cannot be known without a stage of MLIR.
 _READ_FROM = {"ttir": ("traffic", "stages.ttir"), "ttgir": ("loads", "memory", "stages.ttgir")}
@@ -32,12 +29,13 @@ class Parsed(msgspec.Struct, frozen=True, kw_only=True):
     """The stages of a capture that figures are read from; ``None`` is "not in this capture".
 
     Attributes:
+        code: What they were parsed by.
         flows: Control flow of the kernel in ptx, sass and amdgcn, by stage.
         functions_left_out: Functions of the ptx that a call of the kernel that cannot be followed
             may run.
-        listings: The listings of machine code that need not be made alone.
     """
 
+    code: CaptureCode
     ttir: mlir.Module | None
     ttgir: mlir.Module | None
     ptx: ptx.Function | None
@@ -45,7 +43,6 @@ class Parsed(msgspec.Struct, frozen=True, kw_only=True):
     sass: "sass.Section | None"
     flows: Mapping[str, Cfg]
     functions_left_out: int = 0
-    listings: "CodeListings | None" = None
 
     @property
     def source(self) -> mlir.Module | None:
@@ -58,47 +55,40 @@ class Parsed(msgspec.Struct, frozen=True, kw_only=True):
         return self.ptx or self.amdgcn
 
 
-def parse(
-    capture: Capture, provenance: Provenance, *, sass: bool, listings: "CodeListings | None" = None
-) -> Parsed:
+def parse(code: CaptureCode, provenance: Provenance, *, sass: bool) -> Parsed:
     """Parse the stages of a capture; only the dialects it holds are loaded.
 
     Args:
-        capture: The capture.
+        code: The capture's code.
         provenance: Receives which stages hold no kernel of the capture's name.
         sass: Whether to disassemble the cubin too.
-        listings: Serve what needs the machine code later.
 
     Raises:
         ArtifactError: An artifact is broken.
         ToolError: The disassembler is missing or failed.
     """
-    ptx_kernel, amd_kernel = None, None
+    ptx_kernel, amd_kernel, section = None, None, None
     left_out = 0
     flows: dict[str, Cfg] = {}
-    if "ptx" in capture.stages:
-        module = ptx.parse(capture.stages["ptx"].text())
-        ptx_kernel = _select(module.kernels, "ptx", capture, provenance)
-        left_out = _left_out(module, ptx_kernel)
-    if "amdgcn" in capture.stages:
-        from irlens.isa import amdgcn
-
-        programs = amdgcn.parse(capture.stages["amdgcn"].text()).kernels
-        amd_kernel = _select(programs, "amdgcn", capture, provenance)
+    if code.ptx is not None:
+        ptx_kernel = _noted(code.ptx.kernel, "ptx", code, provenance)
+        left_out = _left_out(code.ptx.module, ptx_kernel)
+        if ptx_kernel is not None:
+            flows["ptx"] = code.ptx.flow
+    if code.amdgcn is not None:
+        amd_kernel = _noted(code.amdgcn.kernel, "amdgcn", code, provenance)
+        if amd_kernel is not None:
+            flows["amdgcn"] = code.amdgcn.flow
     for function in (ptx_kernel, amd_kernel):
-        if function is not None:
-            flows[function.stage] = cfg.build(function)
-            if function.expansion is not None and function.expansion.unknown:
-                provenance.missing(f"{function.expansion.unknown} is not known", "calls")
-    ttir, ttgir = (_mlir(capture, name, provenance) for name in ("ttir", "ttgir"))
-    section = None
-    if sass and "cubin" in capture.stages:  # last: the disassembler works in the background
-        section = _disassemble(capture, ptx_kernel, provenance)
-    if section is not None:
-        from irlens.analyze import sass_cfg
-
-        flows["sass"] = sass_cfg.build(section)
+        if function is not None and function.expansion is not None and function.expansion.unknown:
+            provenance.missing(f"{function.expansion.unknown} is not known", "calls")
+    ttir, ttgir = (_mlir(each, code.capture, provenance) for each in (code.ttir, code.ttgir))
+    if sass and code.sass is not None:  # last: the disassembler works in the background
+        section = kernel_section(code.sass, code, provenance)
+        if section is not None:
+            flows["sass"] = code.sass.flow
     return Parsed(
+        code=code,
         ttir=ttir,
         ttgir=ttgir,
         ptx=ptx_kernel,
@@ -106,7 +96,6 @@ def parse(
         sass=section,
         flows=flows,
         functions_left_out=left_out,
-        listings=listings,
     )
 
 
@@ -118,30 +107,16 @@ def _left_out(module: ptx.PtxModule, kernel: ptx.Function | None) -> int:
     return sum(each.kind == "func" and each.name not in followed for each in module.functions)
 
 
-def machine_code(capture: Capture, parsed: Parsed, provenance: Provenance) -> "sass.Section | None":
-    """Return a kernel's machine code, disassembled now if it has not been; ``None`` without any.
-
-    Raises:
-        ArtifactError: The cubin is broken.
-        ToolError: The disassembler is missing or failed.
-    """
-    if parsed.sass is not None or "cubin" not in capture.stages:
-        return parsed.sass
-    return _disassemble(capture, parsed.ptx, provenance, parsed.listings)
-
-
-def _mlir(capture: Capture, name: str, provenance: Provenance) -> mlir.Module | None:
+def _mlir(code: MlirCode | None, capture: Capture, provenance: Provenance) -> mlir.Module | None:
     """Return a parsed stage; ``None`` where there is none, or it does not show the whole kernel."""
-    stage = capture.stages.get(name)
-    if stage is None:
+    if code is None:
         return None
-    module = stage_module(capture, name)
-    if len(_kernels(module)) > 1 and (chosen := _last_of(capture, stage)):
+    module = code.named
+    if len(_kernels(module)) > 1 and (chosen := _last_of(capture, capture.stages[code.name])):
         provenance.known(chosen.note, "stages")
-        text = next(one.text for one in chosen.dumps if one.stage == name)
-        module = stage_module(capture, name, text)
+        module = code.part(next(one.text for one in chosen.dumps if one.stage == code.name))
     if reason := _why_not_whole(module):
-        provenance.missing(reason, *_READ_FROM[name])
+        provenance.missing(reason, *_READ_FROM[code.name])
         return None
     return module
 
@@ -198,27 +173,20 @@ def _has_branch_loops(module: mlir.Module) -> bool:
     return False
 
 
-def _disassemble(
-    capture: Capture,
-    ptx_kernel: ptx.Function | None,
-    provenance: Provenance,
-    listings: "CodeListings | None" = None,
+def kernel_section(
+    machine: SassCode, code: CaptureCode, provenance: Provenance
 ) -> "sass.Section | None":
-    from irlens.analyze import sass_origin
-    from irlens.artifacts.tools import disassemble
-    from irlens.isa import sass
+    """Return a kernel's machine code; ``None`` if it holds no kernel of that name.
 
-    cubin = capture.stages["cubin"].read()
-    listing = listings.of(cubin) if listings is not None else None
-    sections = sass.parse(listing or disassemble(cubin)).sections
-    section = _select(sections, "sass", capture, provenance)
-    original = sass_origin.lines_of([ptx_kernel] if ptx_kernel is not None else ())
-    return sass_origin.trace(section, original) if section is not None else None
+    Raises:
+        ArtifactError: The cubin is broken.
+        ToolError: The disassembler is missing or failed.
+    """
+    return _noted(machine.kernel, "sass", code, provenance)
 
 
-def _select(kernels: Sequence[N], stage: str, capture: Capture, provenance: Provenance) -> N | None:
-    kernel = kernel_named(kernels, capture.kernel)
+def _noted(kernel: K | None, stage: str, code: CaptureCode, provenance: Provenance) -> K | None:
     if kernel is None:
-        reason = f"the {stage} holds no kernel named {capture.kernel}"
+        reason = f"the {stage} holds no kernel named {code.capture.kernel}"
         provenance.missing(reason, "pipelines", "mix")
     return kernel

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from irlens.analyze.capture_code import CaptureCode
 from irlens.artifacts import store
 from irlens.artifacts.entries import Broken
 from irlens.artifacts.load import load
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 
 #: Reports kept in memory; each may hold a pressure curve of a hundred thousand points.
 _MAX_REPORTS = 16
+#: Entries whose parsed code is kept: a comparison has two sides.
+_MAX_CODES = 2
 
 
 def open_session(
@@ -130,6 +133,8 @@ class InteractiveSession:
         )
         self._reports: OrderedDict[tuple[str, bool], Report] = OrderedDict()
         self._reporting: defaultdict[tuple[str, bool], threading.Lock] = defaultdict(threading.Lock)
+        self._codes: OrderedDict[str, CaptureCode] = OrderedDict()
+        self._coding = threading.Lock()
         self._demands: dict[str, Demand | None] = {}
         self._compiling = threading.Lock()
         self._suggester = Suggester()
@@ -247,8 +252,8 @@ class InteractiveSession:
         item = self._item(key)
         if isinstance(item, Report):
             return item
-        capture = self._capture(key)
-        report = report_of(capture, sass=True) if sass else complete_report(capture)
+        code = self._code(key)
+        report = report_of(code, sass=True) if sass else complete_report(code)
         self._reports[key, sass] = report
         if len(self._reports) > _MAX_REPORTS:
             self._reports.popitem(last=False)
@@ -276,10 +281,8 @@ class InteractiveSession:
 
     def stages(self, key: str) -> Sequence[str]:
         """Return the stages that can be shown, in the compiler's order."""
-        from irlens.report.annotations import list_stages
-
         capture = self._capture_or_none(key)
-        return list_stages(capture) if capture else ()
+        return CaptureCode(capture).stages if capture else ()
 
     def python(self, key: str) -> dict[str, str]:
         """Return the Python files of an entry by name, the kernel's own file first."""
@@ -290,13 +293,13 @@ class InteractiveSession:
         """Return a stage line by line."""
         from irlens.report.annotations import list_stage
 
-        return list_stage(self._capture(key), stage, self.report(key) if annotated else None)
+        return list_stage(self._code(key), stage, self.report(key) if annotated else None)
 
     def occurrences(self, key: str, stage: str, name: str, line: int) -> Occurrences:
         """Return the definitions and uses of a name of a line."""
         from irlens.report.annotations import occurrences
 
-        return occurrences(self._capture(key), stage, name, line=line)
+        return occurrences(self._code(key), stage, name, line=line)
 
     def what_if(
         self, key: str, *, registers: int, shared_bytes: int, num_warps: int
@@ -328,7 +331,7 @@ class InteractiveSession:
 
         comparison = self.compare(before, after)
         names = (comparison.before.label, comparison.after.label)
-        return compare_code(self._capture(before), self._capture(after), stage, names=names)
+        return compare_code(self._code(before), self._code(after), stage, names=names)
 
     def settings(self, key: str) -> Sequence[Setting]:
         """Return the settings that can be changed."""
@@ -416,6 +419,18 @@ class InteractiveSession:
                 request = self._request_for(item.name)
                 self._items |= self._compilations.compile_listed(key, request, cancels)
             return self._compilations.captures[key]
+
+    def _code(self, key: str) -> CaptureCode:
+        """Return the code of an entry, which is compiled if needed."""
+        capture = self._capture(key)
+        with self._coding:
+            code = self._codes.pop(key, None)
+            if code is None or code.capture is not capture:
+                code = CaptureCode(capture)
+            self._codes[key] = code
+            if len(self._codes) > _MAX_CODES:
+                self._codes.popitem(last=False)
+        return code
 
     def _capture_or_none(self, key: str) -> Capture | None:
         """Return the capture of an entry, ``None`` for a saved report."""

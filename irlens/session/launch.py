@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from irlens import gpus
-from irlens.analyze.stage_modules import stage_module
+from irlens.analyze.capture_code import CaptureCode
 from irlens.compiler.calls.argument_values import (
     Argument,
     Tensor,
@@ -146,8 +146,8 @@ def _retargeted(capture: Capture, name: str) -> Target:
 
 def _parameters(capture: Capture) -> Parameters | None:
     """Return the parameters in the ttir, or Gluon's ttgir, without "%"; ``None`` if unknown."""
-    stage = next((name for name in ("ttir", "ttgir") if name in capture.stages), None)
-    kernel = stage_module(capture, stage).kernel if stage is not None else None
+    source = CaptureCode(capture).source
+    kernel = source.named.kernel if source is not None else None
     if kernel is None:
         return None
     entry = kernel.regions[0].blocks[0]

@@ -52,10 +52,11 @@ def passes_of(
     crossings += [crossing(states, name, "last") for name in asked.last]
     followed = None
     if asked.line is not None:
+        from irlens.analyze.capture_code import CaptureCode
         from irlens.diff.passes.lines import follow, lines_with_code
         from irlens.session.source_lines import find_location
 
-        location = find_location(states.capture, asked.line)
+        location = find_location(CaptureCode(states.capture), asked.line)
         followed = follow(states, location)
         if not any(step.operations for step in followed.steps):
             lines = ", ".join(map(str, lines_with_code(states, location.file)))

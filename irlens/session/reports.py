@@ -12,6 +12,7 @@ from irlens.model.errors import ArtifactError, IrlensError, ToolError
 from irlens.session.background import Due, disassembling, preparing
 
 if TYPE_CHECKING:
+    from irlens.analyze.capture_code import CaptureCode
     from irlens.artifacts.code_listings import CodeListings
     from irlens.model.report import Report
     from irlens.report.inspection import Inspection
@@ -20,35 +21,33 @@ if TYPE_CHECKING:
 _MOST_DISASSEMBLED = 8
 
 
-def report_of(
-    capture: Capture, *, sass: bool | None = False, listings: "CodeListings | None" = None
-) -> "Report":
+def report_of(subject: "Capture | CaptureCode", *, sass: bool | None = False) -> "Report":
     """Return a capture's report: a remembered one, or a new one that is then remembered.
 
     Args:
-        capture: Any capture.
+        subject: Any capture, or its code.
         sass: Whether to disassemble machine code too; ``None`` if the disassembler can, and
             otherwise with the reason in the report.
-        listings: Of captures whose reports are made together, this one's among them.
 
     Raises:
         ArtifactError: An artifact is broken or gone.
         ToolError: ``sass`` is true, and the disassembler is missing or failed.
     """
+    capture = subject if isinstance(subject, Capture) else subject.capture
     wanted = _has_cubin(capture) if sass is None else sass
 
     def make() -> "Report":
         with disassembling([capture] if wanted else []):
             from irlens.report import inspect
 
-            return inspect(capture, sass=wanted, listings=listings)
+            return inspect(subject, sass=wanted)
 
     try:
         return report_cache.report_of(capture, make, sass=wanted)
     except ToolError as error:
         if sass is not None:
             raise
-        report = report_of(capture)
+        report = report_of(subject)
         unknown = report.unknown | {"pressure.sass": error.message}
         return replace(report, unknown=unknown)
 
@@ -64,18 +63,17 @@ def needs_machine_code(inspected: "Report | Inspection") -> bool:
     return uses_local_memory and inspected.spills is None
 
 
-def complete_report(capture: Capture, listings: "CodeListings | None" = None) -> "Report":
+def complete_report(subject: "Capture | CaptureCode") -> "Report":
     """Return a capture's report with all of its findings; few captures need machine code for it.
 
     Args:
-        capture: Any capture.
-        listings: Of captures whose reports are made together, this one's among them.
+        subject: Any capture, or its code.
 
     Raises:
         ArtifactError: An artifact is broken or gone.
     """
-    report = report_of(capture, listings=listings)
-    return report_of(capture, sass=None) if needs_machine_code(report) else report
+    report = report_of(subject)
+    return report_of(subject, sass=None) if needs_machine_code(report) else report
 
 
 def recall_complete(capture: Capture) -> "Report | None":
@@ -97,7 +95,13 @@ def _make_reports(due: Sequence[Due]) -> None:
     listings = _listings(due)
     for capture, sass in due:
         with suppress(IrlensError):
-            report_of(capture, sass=sass, listings=listings)
+            _make_report(capture, sass, listings)
+
+
+def _make_report(capture: Capture, sass: bool | None, listings: "CodeListings | None") -> "Report":
+    from irlens.analyze.capture_code import CaptureCode  # a remembered report needs none
+
+    return report_of(CaptureCode(capture, listings), sass=sass)
 
 
 def _listings(due: Sequence[Due]) -> "CodeListings":
@@ -163,7 +167,7 @@ def _inspect_set(
             inspected.append((None, each))
             continue
         try:
-            inspected.append((each, report or report_of(each, sass=sass, listings=listings)))
+            inspected.append((each, report or _make_report(each, sass, listings)))
         except ArtifactError as error:
             if len(selected) == 1:
                 # A comparison has two sides: the message names the broken one.

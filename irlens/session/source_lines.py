@@ -5,52 +5,52 @@ from functools import cache, partial
 
 import click
 
-from irlens.analyze.source_map import MAPPED, StageMap, map_stage
+from irlens.analyze.capture_code import CaptureCode, StageCode
+from irlens.isa.dialects import PARSED, dialect_of
 from irlens.model.capture import Capture
 from irlens.model.errors import IrlensError
 from irlens.model.source import SourceLocation, short_file
 from irlens.model.text import plural, printable_line
 
-#: How a comment begins in each stage's language, if not with ``//``.
-COMMENT = {"llir": ";", "amdgcn": ";"}
 
-
-def interleaved(capture: Capture, stage: str) -> str:
+def interleaved(code: CaptureCode, stage: str) -> str:
     """Return a stage's text with the Python source as comments between the lines.
 
     Raises:
         IrlensError: See ``with_source``.
     """
-    return "\n".join(line for _, line in with_source(capture, stage)) + "\n"
+    return "\n".join(line for _, line in with_source(code, stage)) + "\n"
 
 
-def with_source(capture: Capture, stage: str) -> Iterator[tuple[int | None, str]]:
+def with_source(code: CaptureCode, stage: str) -> Iterator[tuple[int | None, str]]:
     """Yield a stage's lines with their numbers, and the Python between them without a number.
 
     Raises:
         IrlensError: The capture lacks the stage, or it has no source locations.
     """
-    mapped = map_stage(capture, stage) if stage in MAPPED else None
-    if mapped is None:
-        from irlens.report.annotations import list_stages
-
-        present = (each for each in list_stages(capture) if each in MAPPED)
+    located = _located(code)
+    if stage not in located:
         raise IrlensError(
-            f"{capture.kernel}: {stage} has no source locations to interleave",
-            hint=f"stages with source locations: {', '.join(present)}",
+            f"{code.capture.kernel}: {stage} has no source locations to interleave",
+            hint=f"stages with source locations: {', '.join(located)}",
         )
-    comment = COMMENT.get(stage, "//")
-    caption = cache(partial(_caption, capture))
+    listed, comment = code[stage], dialect_of(stage).comment
+    caption = cache(partial(_caption, code.capture))
     last = ""
-    for number, text in enumerate(mapped.text.splitlines(), 1):
+    for number, text in enumerate(listed.text.splitlines(), 1):
         if text.lstrip().startswith("//## File "):
             continue  # the disassembler's own, less readable location comments
-        chain = mapped.chains.get(number)
+        chain = listed.chains.get(number)
         # Captions are compared, not chains, which also differ in columns.
         if chain is not None and caption(chain) != last:
             last = caption(chain)
             yield None, f"{comment} {last}"
         yield number, text
+
+
+def _located(code: CaptureCode) -> list[str]:
+    """Return the stages whose lines have a source."""
+    return [stage for stage in code.stages if stage in PARSED]
 
 
 def _caption(capture: Capture, chain: Sequence[SourceLocation]) -> str:
@@ -68,34 +68,33 @@ def _python_line(capture: Capture, location: SourceLocation) -> str:
     return lines[location.line - 1] if 1 <= location.line <= len(lines) else ""
 
 
-def line_report(capture: Capture, place: str, *, color: bool) -> str:
+def line_report(code: CaptureCode, place: str, *, color: bool) -> str:
     """Return the code of a Python line at every stage.
 
     Args:
-        capture: The capture.
+        code: The capture's code.
         place: "51", a line of the kernel's own file, or "standard.py:170".
         color: Whether to use ANSI colours.
 
     Raises:
         IrlensError: The place is invalid, or no stage has code from it.
     """
-    location = find_location(capture, place)
+    location = find_location(code, place)
     style = _Style(color)
     title = style.bold(str(location))
-    out = [f"{title}  {printable_line(_python_line(capture, location).strip())}".rstrip()]
+    out = [f"{title}  {printable_line(_python_line(code.capture, location).strip())}".rstrip()]
     has_code = False
-    for stage in MAPPED:
-        mapped = map_stage(capture, stage) if stage != "source" else None
-        if mapped is None:
+    for stage in _located(code):
+        if stage == "source":
             continue
-        numbers = mapped.lines_of(location.file, location.line)
+        numbers = code[stage].lines_of(location.file, location.line)
         has_code = has_code or bool(numbers)
         out += ["", f"{style.bold(stage)}  {plural(len(numbers), 'line')}"]
-        out += _excerpt(mapped, numbers, location, style)
+        out += _excerpt(code[stage], numbers, location, style)
     if not has_code:
         raise IrlensError(
-            f"{capture.kernel}: no stage has code from {location}",
-            hint=f"lines with code: {_lines_with_code(capture, location.file) or 'none'}",
+            f"{code.capture.kernel}: no stage has code from {location}",
+            hint=f"lines with code: {_lines_with_code(code, location.file) or 'none'}",
         )
     return "\n".join(out) + "\n"
 
@@ -111,7 +110,7 @@ class _Style:
         return click.style(text, dim=True) if self._color else text
 
 
-def find_location(capture: Capture, place: str) -> SourceLocation:
+def find_location(code: CaptureCode, place: str) -> SourceLocation:
     """Return the line of Python that "51" or "standard.py:170" names.
 
     Raises:
@@ -121,24 +120,23 @@ def find_location(capture: Capture, place: str) -> SourceLocation:
     if not (number.isascii() and number.isdecimal() and len(number) < 10 and int(number) > 0):
         short = place if len(place) < 100 else f"{place[:40]}…"
         raise IrlensError(f"'{short}' is not a line number", hint="write 51, or standard.py:170")
-    own = _own_file(capture)
+    own = _own_file(code)
     if file in ("", short_file(own)):
         file = own
     if not file:
         raise IrlensError(
-            f"{capture.kernel}: the file of line {number} is unknown",
+            f"{code.capture.kernel}: the file of line {number} is unknown",
             hint=f"write FILE.py:{number}",
         )
     return SourceLocation(file, int(number))
 
 
-def _own_file(capture: Capture) -> str:
+def _own_file(code: CaptureCode) -> str:
     """Return the kernel's file: the manifest's, or the outermost frame of an instruction."""
-    if capture.manifest is not None:
-        return capture.manifest.file
-    for stage in MAPPED:
-        mapped = map_stage(capture, stage) if stage in capture.stages else None
-        chains = mapped.chains.values() if mapped is not None else ()
+    if code.capture.manifest is not None:
+        return code.capture.manifest.file
+    for stage in _located(code):
+        chains = code[stage].chains.values()
         outermost = next((chain[-1].file for chain in chains if chain), "")
         if outermost:
             return outermost
@@ -146,10 +144,10 @@ def _own_file(capture: Capture) -> str:
 
 
 def _excerpt(
-    mapped: StageMap, numbers: Sequence[int], location: SourceLocation, style: _Style
+    code: StageCode, numbers: Sequence[int], location: SourceLocation, style: _Style
 ) -> Iterator[str]:
     """Yield a stage's lines, with gaps marked, and the frames that each was inlined through."""
-    lines = mapped.text.splitlines()
+    lines = code.text.splitlines()
     width = len(str(numbers[-1])) if numbers else 0
     previous: int | None = None
     for number in numbers:
@@ -158,17 +156,15 @@ def _excerpt(
         previous = number
         frames = [
             str(frame)
-            for frame in mapped.chains[number]
+            for frame in code.chains[number]
             if (frame.file, frame.line) != (location.file, location.line)
         ]
         note = style.dim(f"   < {' < '.join(frames)}") if frames else ""
         yield f"  {number:>{width}}  {printable_line(lines[number - 1].rstrip())}{note}"
 
 
-def _lines_with_code(capture: Capture, file: str) -> str:
+def _lines_with_code(code: CaptureCode, file: str) -> str:
     """Return the lines of a file that have code, for an error's hint."""
-    mapped = next((m for s in MAPPED if s in capture.stages and (m := map_stage(capture, s))), None)
-    if mapped is None:
-        return ""
-    lines = {f.line for chain in mapped.chains.values() for f in chain if f.file == file}
+    chains = next((code[stage].chains.values() for stage in _located(code)), ())
+    lines = {frame.line for chain in chains for frame in chain if frame.file == file}
     return ", ".join(map(str, sorted(lines)))

@@ -1,8 +1,10 @@
 """The text of a stage: as it is in the capture, or with annotations in a gutter."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from irlens.model.capture import BINARY_STAGES, STAGE_ORDER, Capture
+from irlens.analyze.capture_code import CaptureCode
+from irlens.isa.dialects import dialect_of
+from irlens.model.capture import BINARY_STAGES, STAGE_ORDER
 from irlens.model.errors import IrlensError, UnknownNameError
 from irlens.model.listing import (
     LoopRange,
@@ -27,25 +29,8 @@ _MAX_PARTNERS = 2
 _MAX_DEPTH = 4
 
 
-def _metadata(capture: Capture) -> bytes:
-    """Return Triton's own metadata file."""
-    stage = capture.metadata_stage
-    if stage is None:
-        raise IrlensError(f"{capture.kernel}: this capture holds no metadata")
-    return stage.read()
-
-
-def _sass(capture: Capture) -> bytes:
-    """Return the machine code of the cubin, disassembled by the vendor's tool."""
-    from irlens.artifacts.tools import disassemble
-
-    if "cubin" not in capture.stages:
-        raise IrlensError(f"{capture.kernel}: no cubin in this capture, so there is no SASS")
-    return disassemble(capture.stages["cubin"].read()).encode()
-
-
 #: Stages that are not a file of the capture's stages.
-_DERIVED: dict[str, Callable[[Capture], bytes]] = {"metadata": _metadata, "sass": _sass}
+_DERIVED = ("metadata", "sass")
 STAGES = (*STAGE_ORDER, *_DERIVED)
 
 
@@ -66,23 +51,21 @@ def binary_hint(stage: str) -> str | None:
     return "read it with --stage sass" if stage == "cubin" else None
 
 
-def read_stage(capture: Capture, name: str) -> bytes:
+def read_stage(code: CaptureCode, name: str) -> bytes:
     """Return the content of a stage; SASS is disassembled from the cubin.
 
     Raises:
         IrlensError: The capture lacks the stage.
     """
-    if name in _DERIVED:
-        return _DERIVED[name](capture)
+    capture = code.capture
+    if name == "metadata" and capture.metadata_stage is not None:
+        return capture.metadata_stage.read()
     stage = capture.stages.get(name)
-    if stage is None:
-        present = ", ".join(capture.stages) or "none"
-        raise IrlensError(f"{capture.kernel}: no {name} in this capture", hint=f"stages: {present}")
-    return stage.read()
+    return stage.read() if stage is not None else code[name].text.encode()
 
 
 def annotated(
-    capture: Capture,
+    code: CaptureCode,
     stage: str,
     report: Report,
     *,
@@ -97,7 +80,7 @@ def annotated(
     stage has them.
 
     Args:
-        capture: The capture.
+        code: The capture's code.
         stage: A text stage.
         report: The capture's report.
         interleave: Whether to yield the Python source between the lines.
@@ -107,14 +90,12 @@ def annotated(
         IrlensError: The capture lacks the stage, or it is not text.
     """
     check_text(stage)
-    if stage not in _DERIVED:
-        read_stage(capture, stage)  # its error names the stages of the capture
     from irlens.report.annotations import list_stage
-    from irlens.session.source_lines import COMMENT, with_source
+    from irlens.session.source_lines import with_source
 
-    listing = list_stage(capture, stage, report)
+    listing = list_stage(code, stage, report)
     gutter = _Gutter(listing, report.pipelines, traffic or {})
-    comment = COMMENT.get(stage, "//")
+    comment = dialect_of(stage).comment
     yield gutter.head, ""
     for note in filter(None, (listing.problem, listing.note and f"{_SERIALIZED} {listing.note}")):
         yield gutter.blank, f"{comment} {note}"
@@ -125,7 +106,7 @@ def annotated(
         for number, line in enumerate(listing.lines, 1):
             yield gutter.cells(number), line
         return
-    for source_number, line in with_source(capture, stage):
+    for source_number, line in with_source(code, stage):
         yield gutter.blank if source_number is None else gutter.cells(source_number), line
 
 

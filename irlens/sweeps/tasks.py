@@ -14,6 +14,7 @@ from typing import TypeAlias, TypeVar
 
 import msgspec
 
+from irlens.analyze.capture_code import CaptureCode
 from irlens.analyze.time.counts import CountedLaunch
 from irlens.artifacts import report_cache
 from irlens.artifacts.code_listings import CodeListings
@@ -237,7 +238,7 @@ def _inspect(requests: Sequence[Request]) -> list[Result]:
 def _result(capture: Capture, listings: CodeListings) -> Result:
     try:
         return from_report(
-            report_cache.report_of(capture, lambda: inspect(capture, listings=listings))
+            report_cache.report_of(capture, lambda: inspect(CaptureCode(capture, listings)))
         )
     except ArtifactError as error:
         return from_error(error)

@@ -3,8 +3,8 @@
 import pytest
 
 import irlens
+from irlens.analyze.capture_code import CaptureCode
 from irlens.analyze.sass_origin import PtxLines, lines_of, trace
-from irlens.analyze.source_map import map_stage
 from irlens.isa import ptx, sass
 from irlens.model.source import SourceLocation
 
@@ -50,8 +50,7 @@ def test_another_ptx_is_not_believed_but_completes_what_can_mean_one_thing_only(
 @pytest.mark.parametrize("kernel", ["vector_add", "softmax"])
 def test_loads_and_stores_lead_to_their_own_lines(kernel: str, target: str) -> None:
     capture = irlens.capture(kernel, target=target)
-    mapped = map_stage(capture, "sass")
-    assert mapped is not None
+    mapped = CaptureCode(capture)["sass"]
     python = (capture.python(f"{kernel}.py") or "").splitlines()
     text = mapped.text.splitlines()
     met = set()

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from irlens.analyze import work
+from irlens.analyze.capture_code import CaptureCode
 from irlens.artifacts.load import load_bytes
 from irlens.model.report import Report
 from irlens.report import inspect
@@ -75,11 +76,11 @@ def test_the_annotations_of_a_listing_have_a_budget_too(
 ) -> None:
     (capture,) = load_bytes((ROOT / path).read_bytes(), name="k")
     found, stage = inspect(capture), path.rpartition(".")[2]
-    whole = list_stage(capture, stage, found)
+    whole = list_stage(CaptureCode(capture), stage, found)
     assert whole.marks
     assert whole.problem == ""
     monkeypatch.setattr(work, "STEPS", 3)
-    listed = list_stage(capture, stage, found)
+    listed = list_stage(CaptureCode(capture), stage, found)
     assert listed.marks == []
     assert listed.problem == (
         "the pipelines are not annotated: it takes more than 3 steps of analysis"

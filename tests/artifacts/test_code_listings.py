@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from irlens import report
+from irlens.analyze.capture_code import CaptureCode
 from irlens.artifacts import code_listings, store, tools
 from irlens.artifacts.code_listings import CodeListings, list_code
 from irlens.artifacts.load import load
@@ -181,7 +182,7 @@ def test_reports_are_the_same_with_code_that_is_listed_together() -> None:
     listings = CodeListings(captures)
     timed = 0
     for each in captures:
-        together = report.inspect(each, listings=listings)
+        together = report.inspect(CaptureCode(each, listings))
         assert together == report.inspect(each)
         timed += together.time is not None
     assert timed > 3

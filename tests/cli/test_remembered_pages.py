@@ -122,7 +122,7 @@ def test_a_page_without_the_disassembler_is_not_kept(
         raise ToolError("nvdisasm is not there")
 
     with monkeypatch.context() as patch:
-        patch.setattr("irlens.report.parsed._disassemble", missing)
+        patch.setattr("irlens.artifacts.tools.disassemble", missing)
         for _ in range(2):
             assert "nvdisasm is not there" in inspect(CAPTURES / "softmax-h100")
         assert len(rendered) == 2

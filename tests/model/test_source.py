@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 import irlens
+from irlens.analyze.capture_code import CaptureCode
 from irlens.cli.commands.inspect import command
 from irlens.model.source import SourceLocation, short_file
 from irlens.render.view.nodes import Place
@@ -51,6 +52,6 @@ def test_every_format_for_people_shows_the_short_name(form: str, compiled: Path)
 
 def test_a_short_name_can_be_given(compiled: Path) -> None:
     (capture,) = irlens.load(compiled)
-    expected = line_report(capture, "49", color=False)
-    assert line_report(capture, f"{SHORT}:49", color=False) == expected
+    expected = line_report(CaptureCode(capture), "49", color=False)
+    assert line_report(CaptureCode(capture), f"{SHORT}:49", color=False) == expected
     assert expected.startswith(f"{SHORT}:49  input_ptrs = ")

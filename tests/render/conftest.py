@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from irlens import load
+from irlens.analyze.capture_code import CaptureCode
 from irlens.diff.report.comparisons import against_first, match
 from irlens.model.code import CodeComparison, CodeComparisons, CodeHunk, CodeRow
 from irlens.model.listing import Listing
@@ -40,7 +41,7 @@ class Samples:
         """A sample's report and code."""
         capture = next(iter(load(CAPTURES / name)))
         report = inspect(capture)
-        return report, list_capture(capture, report)
+        return report, list_capture(CaptureCode(capture), report)
 
     @staticmethod
     @cache

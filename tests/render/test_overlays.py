@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import irlens
+from irlens.analyze.capture_code import CaptureCode
 from irlens.diff.code.captures import compare_sets
 from irlens.diff.report.comparisons import match
 from irlens.isa.highlight import lexer_for
@@ -88,7 +89,7 @@ def test_a_long_comparison_is_plain_and_says_so(monkeypatch: pytest.MonkeyPatch)
 def test_large_code_is_packed_once_for_all_reports_that_share_it() -> None:
     (capture,) = irlens.load(CAPTURES / "softmax-h100")
     report = irlens.inspect(capture)
-    listing = list_capture(capture, report)
+    listing = list_capture(CaptureCode(capture), report)
     count = 400_000 // sum(len(stage.text) for stage in listing.stages.values()) + 1
     plain = render("html", "reports", [report], Options(listings=(listing,)))
     page = render("html", "reports", [report] * count, Options(listings=(listing,) * count))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import irlens
+from irlens.analyze.capture_code import CaptureCode
 from irlens.model.capture import Capture
 from irlens.model.errors import IrlensError
 from irlens.session.source_lines import interleaved, line_report
@@ -33,7 +34,7 @@ def line_with(capture: Capture, code: str) -> int:
 def test_a_line_is_shown_with_what_it_became(name: str) -> None:
     capture = sample(name)
     number = line_with(capture, "tl.store(")
-    title, *sections = line_report(capture, str(number), color=False).split("\n\n")
+    title, *sections = line_report(CaptureCode(capture), str(number), color=False).split("\n\n")
     assert re.fullmatch(rf"softmax\.py:{number}  tl\.store\(.*\)", title)
     told = {section.split()[0]: section for section in sections}
     assert set(STAGES[name]) <= told.keys()
@@ -50,20 +51,20 @@ def test_a_line_is_shown_with_what_it_became(name: str) -> None:
 
 def test_inlined_code_is_shown_by_its_own_line_with_the_callers() -> None:
     capture = sample("softmax-h100")
-    report = line_report(capture, str(line_with(capture, "tl.max(")), color=False)
+    report = line_report(CaptureCode(capture), str(line_with(capture, "tl.max(")), color=False)
     assert re.search(r"max\.f32 .*   < standard\.py:\d+", report)
 
 
 @pytest.mark.parametrize("place", ["", "x", "0", "-3", "softmax.py:"])
 def test_a_place_that_is_none_is_refused(place: str) -> None:
     with pytest.raises(IrlensError, match="is not a line number"):
-        line_report(sample("softmax-h100"), place, color=False)
+        line_report(CaptureCode(sample("softmax-h100")), place, color=False)
 
 
 def test_a_line_without_code_names_those_that_have_some() -> None:
     capture = sample("softmax-h100")
     with pytest.raises(IrlensError, match=r"softmax\.py:1$") as caught:
-        line_report(capture, "1", color=False)
+        line_report(CaptureCode(capture), "1", color=False)
     assert str(line_with(capture, "tl.store(")) in (caught.value.hint or "")
 
 
@@ -75,7 +76,7 @@ def test_interleaving_only_adds_captions(name: str, stage: str) -> None:
     mark = ";" if stage in ("llir", "amdgcn") else "//"
     original = capture.stages[stage].text().splitlines()
     added = []
-    for line in interleaved(capture, stage).splitlines():
+    for line in interleaved(CaptureCode(capture), stage).splitlines():
         if original and line == original[0]:
             del original[0]
         else:
@@ -89,5 +90,5 @@ def test_interleaving_only_adds_captions(name: str, stage: str) -> None:
 
 def test_what_has_no_source_cannot_be_interleaved() -> None:
     with pytest.raises(IrlensError, match="cubin has no source locations to interleave") as error:
-        interleaved(sample("softmax-h100"), "cubin")
+        interleaved(CaptureCode(sample("softmax-h100")), "cubin")
     assert "ptx" in (error.value.hint or "")

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 import irlens
+from irlens.analyze.capture_code import CaptureCode
 from irlens.model.capture import Capture
 from irlens.model.report import Report
 from irlens.render.view.memory_traffic import traffic_cells
@@ -33,9 +34,11 @@ def sample(name: str, *, sass: bool = False) -> tuple[Capture, Report]:
 @pytest.mark.parametrize(("name", "stage"), STAGES)
 def test_shows_all_that_is_known_of_each_line(name: str, stage: str) -> None:
     capture, report = sample(name, sass=stage == "sass")
-    listing = list_stage(capture, stage, report)
+    listing = list_stage(CaptureCode(capture), stage, report)
     cells_of = traffic_cells(report, stage)
-    (head, _), *rows = annotated(capture, stage, report, interleave=False, traffic=cells_of)
+    (head, _), *rows = annotated(
+        CaptureCode(capture), stage, report, interleave=False, traffic=cells_of
+    )
     rows = rows[len(rows) - len(listing.lines) :]
     assert [line for _, line in rows] == listing.lines
     columns = head.split()
@@ -78,7 +81,7 @@ def test_shows_all_that_is_known_of_each_line(name: str, stage: str) -> None:
 def test_the_ttir_says_what_each_line_moves() -> None:
     capture, report = sample("softmax-h100")
     traffic = traffic_cells(report, "ttir")
-    _, *rows = annotated(capture, "ttir", report, interleave=False, traffic=traffic)
+    _, *rows = annotated(CaptureCode(capture), "ttir", report, interleave=False, traffic=traffic)
     cells = {number: beside.split() for number, (beside, _) in enumerate(rows, 1)}
     moved = ["16.8", "MB", "16.8", "MB", "1.00", "×"]
     assert [number for number, each in cells.items() if len(each) > 2] == [28, 48]
@@ -92,20 +95,20 @@ def test_without_a_launch_the_ttir_has_no_traffic() -> None:
     capture, report = sample("softmax-h100")
     bare = msgspec.structs.replace(report, traffic=None)
     assert traffic_cells(bare, "ttir") == traffic_cells(report, "ptx") == {}
-    (head, _), *_ = annotated(capture, "ttir", bare, interleave=False, traffic={})
+    (head, _), *_ = annotated(CaptureCode(capture), "ttir", bare, interleave=False, traffic={})
     assert head.split() == ["line"]
 
 
 def test_the_python_stands_in_between() -> None:
     capture, report = sample("softmax-h100")
-    _, *rows = annotated(capture, "ptx", report, interleave=True)
-    assert "\n".join(line for _, line in rows) + "\n" == interleaved(capture, "ptx")
+    _, *rows = annotated(CaptureCode(capture), "ptx", report, interleave=True)
+    assert "\n".join(line for _, line in rows) + "\n" == interleaved(CaptureCode(capture), "ptx")
     assert all(not beside.strip() for beside, line in rows if line.startswith("// softmax.py"))
 
 
 def test_machine_code_says_what_an_iteration_issues() -> None:
     capture, report = sample("matmul-a100", sass=True)
-    _, (beside, note), *_ = annotated(capture, "sass", report, interleave=False)
+    _, (beside, note), *_ = annotated(CaptureCode(capture), "sass", report, interleave=False)
     assert not beside.strip()
     assert note == (
         "// loop 746–986, a warp's iteration: 93 instructions in 206 issue cycles: alu 30, "
@@ -117,7 +120,9 @@ def test_machine_code_says_what_an_iteration_issues() -> None:
 
 def test_amds_machine_code_says_what_an_iteration_issues_and_awaits() -> None:
     capture, report = sample("softmax-mi300x")
-    (head, _), (beside, note), *rows = annotated(capture, "amdgcn", report, interleave=False)
+    (head, _), (beside, note), *rows = annotated(
+        CaptureCode(capture), "amdgcn", report, interleave=False
+    )
     assert "  waits for  " in head
     assert not beside.strip()
     assert note == (
@@ -145,7 +150,7 @@ def irlens_inspect(*arguments: str) -> "subprocess.CompletedProcess[str]":
 def test_on_the_command_line() -> None:
     capture, report = sample("softmax-h100")
     ran = irlens_inspect("softmax-h100", "--stage", "ptx", "--annotate")
-    rows = annotated(capture, "ptx", report, interleave=False)
+    rows = annotated(CaptureCode(capture), "ptx", report, interleave=False)
     assert ran.stdout.splitlines() == [f"{beside}{line}".rstrip() for beside, line in rows]
     assert (ran.returncode, ran.stderr) == (0, "")
 

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from textual.notifications import Notification
 from textual.pilot import Pilot
 
+from irlens.analyze.capture_code import CaptureCode
 from irlens.artifacts.load import load
 from irlens.diff.code import compare_code
 from irlens.diff.report import compare
@@ -24,7 +25,7 @@ from irlens.model.errors import ArtifactError, CaptureError
 from irlens.model.listing import Occurrences, StageListing
 from irlens.model.report import Occupancy, Report
 from irlens.model.suggestion import Suggestion
-from irlens.report.annotations import list_stage, list_stages, occurrences
+from irlens.report.annotations import list_stage, occurrences
 from irlens.session.entries import entry_of_report
 from irlens.session.what_if import demand_of_report
 from irlens.session.workbench import Entry, Setting
@@ -129,7 +130,7 @@ class FakeWorkbench:
 
     def stages(self, key: str) -> Sequence[str]:
         # The output of a vendor's disassembler depends on its version.
-        return [name for name in list_stages(self._capture(key)) if name != "sass"]
+        return [name for name in CaptureCode(self._capture(key)).stages if name != "sass"]
 
     def python(self, key: str) -> dict[str, str]:
         folder = SAMPLES / "captures" / key / "python"
@@ -137,10 +138,10 @@ class FakeWorkbench:
 
     def listing(self, key: str, stage: str, *, annotated: bool = True) -> StageListing:
         capture = self._capture(key)
-        return list_stage(capture, stage, self.reports[key] if annotated else None)
+        return list_stage(CaptureCode(capture), stage, self.reports[key] if annotated else None)
 
     def occurrences(self, key: str, stage: str, name: str, line: int) -> Occurrences:
-        return occurrences(self._capture(key), stage, name, line=line)
+        return occurrences(CaptureCode(self._capture(key)), stage, name, line=line)
 
     def what_if(
         self, key: str, *, registers: int, shared_bytes: int, num_warps: int
@@ -158,7 +159,8 @@ class FakeWorkbench:
     def code(self, before: str, after: str, stage: str) -> CodeComparison:
         told = self.compare(before, after)
         names = (told.before.label, told.after.label)
-        return compare_code(self._capture(before), self._capture(after), stage, names=names)
+        ours, theirs = (CaptureCode(self._capture(key)) for key in (before, after))
+        return compare_code(ours, theirs, stage, names=names)
 
     def settings(self, key: str) -> Sequence[Setting]:
         if not key.startswith("softmax"):

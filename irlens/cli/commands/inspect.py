@@ -220,11 +220,12 @@ def _show_stage(
 def _show_line(
     place: str, writing: Writing, _: "Sequence[Capture]", captures: "Sequence[Capture]"
 ) -> "tuple[None, Callable[[], object]]":
+    from irlens.analyze.capture_code import CaptureCode
     from irlens.session.source_lines import line_report
 
     color = writing.destination is None and output.use_color()
-    text = "\n".join(line_report(capture, place, color=color) for capture in captures)
-    return None, partial(output.write, text, writing.destination, paged=writing.pager)
+    texts = [line_report(CaptureCode(capture), place, color=color) for capture in captures]
+    return None, partial(output.write, "\n".join(texts), writing.destination, paged=writing.pager)
 
 
 def _show_page(session: "Session", settings: _Settings) -> None:
@@ -275,9 +276,10 @@ def _listings(inspected: "Sequence[tuple[Capture | None, Report]]") -> "list[Lis
             "single kernel to see its code"
         )
         return []
+    from irlens.analyze.capture_code import CaptureCode
     from irlens.report.annotations import list_capture
 
-    return [list_capture(capture, report) for capture, report in captures]
+    return [list_capture(CaptureCode(capture), report) for capture, report in captures]
 
 
 def _check(settings: _Settings) -> None:

@@ -13,28 +13,28 @@ from contextlib import contextmanager
 from functools import partial
 from heapq import merge
 
+from irlens.analyze.capture_code import CaptureCode
 from irlens.diff.code.alignment import align, shift_to_best_fit
 from irlens.diff.code.correspondence import Correspondence, Declarations
 from irlens.diff.code.hunks import Rows, first_line, hunks
 from irlens.diff.code.patience import Pair
 from irlens.diff.code.stage import (
     STAGES,
-    StageCode,
+    ComparedStage,
     check_stages,
     read_stages,
     side_of,
     with_equal_kernel_names,
 )
 from irlens.diff.code.statements import Code, Enclosing
-from irlens.model.capture import Capture
 from irlens.model.code import CodeComparison, CodeRow
 
 __all__ = ["STAGES", "check_stages", "compare_code"]
 
 
 def compare_code(
-    before: Capture,
-    after: Capture,
+    before: CaptureCode,
+    after: CaptureCode,
     stage: str,
     *,
     names: tuple[str, str] = ("before", "after"),
@@ -75,7 +75,7 @@ def _no_collection() -> Iterator[None]:
 
 
 def _compare(
-    before: Capture, after: Capture, stage: str, names: tuple[str, str], context: int
+    before: CaptureCode, after: CaptureCode, stage: str, names: tuple[str, str], context: int
 ) -> CodeComparison:
     stages = read_stages(before, after, stage)
     ours, theirs = with_equal_kernel_names(*stages)
@@ -90,8 +90,8 @@ def _compare(
     kinds = [row.kind for row in (*unordered, *ordered)]
     return CodeComparison(
         stage=stage,
-        before=side_of(before, names[0]),
-        after=side_of(after, names[1]),
+        before=side_of(before.capture, names[0]),
+        after=side_of(after.capture, names[1]),
         different=any(kind != "same" for kind in kinds),
         added=kinds.count("added"),
         removed=kinds.count("removed"),
@@ -140,7 +140,7 @@ def _best_pairs(
 class _Heading:
     """Names the innermost loop around a row, or else the function."""
 
-    def __init__(self, before: StageCode, after: StageCode) -> None:
+    def __init__(self, before: ComparedStage, after: ComparedStage) -> None:
         self._sides = [
             (each, Enclosing([*each.code.functions, *each.loops])) for each in (before, after)
         ]
@@ -152,7 +152,7 @@ class _Heading:
         return self._text(*first, row.before_line or 0)
 
     @staticmethod
-    def _text(stage: StageCode, enclosing: Enclosing, line: int) -> str:
+    def _text(stage: ComparedStage, enclosing: Enclosing, line: int) -> str:
         scope = enclosing.at(line)
         if scope is None or scope.kind == "function":
             return scope.name if scope else ""

@@ -18,7 +18,7 @@ from typing import NamedTuple, TypeAlias
 
 from irlens.diff.code.correspondence import Correspondence
 from irlens.diff.code.patience import Pair, common, gaps_between
-from irlens.diff.code.stage import StageCode
+from irlens.diff.code.stage import ComparedStage
 from irlens.diff.code.statements import Statement, operation
 from irlens.isa.syntax import Scope
 
@@ -40,7 +40,7 @@ _Element: TypeAlias = "int | _Node"
 _Round: TypeAlias = Callable[[list[_Element], list[_Element]], list[Pair]]
 
 
-def align(before: StageCode, after: StageCode) -> list[Pair]:
+def align(before: ComparedStage, after: ComparedStage) -> list[Pair]:
     """Return the ordered statements that are the same, or the same but changed, in order."""
     rounds = _Keys(before.code.statements, after.code.statements).rounds
     pairs: list[Pair] = []
@@ -55,7 +55,7 @@ def align(before: StageCode, after: StageCode) -> list[Pair]:
     return sorted(pairs)
 
 
-def _tree(stage: StageCode) -> _Node:
+def _tree(stage: ComparedStage) -> _Node:
     """Return the ordered statements nested in functions and loops."""
     scopes: list[tuple[Scope, Hashable]] = [(each, each.name) for each in stage.code.functions]
     # Loops with equal keys are paired in order.

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from irlens.analyze.capture_code import CaptureCode
 from irlens.diff.code import compare_code
 from irlens.diff.code.stage import side_of
 from irlens.diff.matching import concatenate, kernel_and_target, match
@@ -83,14 +84,16 @@ def _compare_pairs(
 ) -> CodeComparisons:
     comparisons: list[CodeComparison] = []
     missing: list[ArtifactError] = []
+    before: CaptureCode | None = None
     for pair in pairs:
+        if before is None or before.capture is not pair.before:
+            before = CaptureCode(pair.before)
+        after = CaptureCode(pair.after)
         one, two = pair.labels
         names = (one or "before", two or "after")
         for stage in stages:
             try:
-                compared = compare_code(
-                    pair.before, pair.after, stage, names=names, context=context
-                )
+                compared = compare_code(before, after, stage, names=names, context=context)
             except ArtifactError as error:
                 missing.append(error)
             else:

@@ -1,9 +1,11 @@
 """The values of machine registers in SASS and AMD's assembly, instruction by instruction."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import cast
 
-from irlens.analyze import cfg, sass_cfg
+from irlens.analyze.capture_code import AmdgcnCode, SassCode, StageCode
 from irlens.analyze.graph import Successors
+from irlens.analyze.sass_cfg import SassCfg
 from irlens.diff.code.reaching import Step, Traced, by_register, trace_blocks
 from irlens.isa import amdgcn, sass
 from irlens.isa.amdgcn import registers as amdgcn_registers
@@ -12,22 +14,21 @@ from irlens.isa.sass import registers as sass_registers
 from irlens.model.errors import ArtifactError, ParseError
 
 
-def trace(stage: str, text: str, counts: Mapping[int, int]) -> Traced:
+def trace(code: StageCode, counts: Mapping[int, int]) -> Traced:
     """Return the values of the registers of a stage; none for a stage that is no machine code.
 
     Args:
-        stage: The stage.
-        text: Its text.
+        code: The stage.
         counts: How many registers the text of each line names. An instruction in which the
             parser found another number is not understood.
     """
+    traced: list[Traced] = []
     try:
-        if stage == "sass":
-            traced = [_trace_sass(each, counts) for each in sass.parse(text).sections]
-        elif stage == "amdgcn":
-            traced = [_trace_amdgcn(each, counts) for each in amdgcn.parse(text).functions]
-        else:
-            traced = []
+        if isinstance(code, SassCode):
+            traced = [_trace_sass(code, each, counts) for each in code.module.sections]
+        elif code.name == "amdgcn":
+            amd = cast(AmdgcnCode, code)
+            traced = [_trace_amdgcn(amd, each, counts) for each in amd.functions]
     except ParseError:
         traced = []
     return Traced(
@@ -36,15 +37,15 @@ def trace(stage: str, text: str, counts: Mapping[int, int]) -> Traced:
     )
 
 
-def _trace_sass(section: sass.Section, counts: Mapping[int, int]) -> Traced:
+def _trace_sass(code: SassCode, section: sass.Section, counts: Mapping[int, int]) -> Traced:
     steps = [_sass_step(each, counts.get(each.line, 0)) for each in section.instructions]
-    flow = sass_cfg.build(section)
+    flow = code.flow_of(section)
     if flow.unknown or flow.outside:
         return by_register(section.name, steps)
     return trace_blocks(section.name, flow.ranges, _with_calls(flow), steps)
 
 
-def _with_calls(flow: sass_cfg.SassCfg) -> Successors:
+def _with_calls(flow: SassCfg) -> Successors:
     """Return the successors of each block, with an edge from each call to its subroutine."""
     successors = [list(each) for each in flow.successors]
     for call in flow.calls:
@@ -89,10 +90,10 @@ def _masked_predicates(
                 yield OperandUse(((file, number),), reads=False, writes=True, kills=certain)
 
 
-def _trace_amdgcn(function: amdgcn.Function, counts: Mapping[int, int]) -> Traced:
+def _trace_amdgcn(code: AmdgcnCode, function: amdgcn.Function, counts: Mapping[int, int]) -> Traced:
     steps = list(_amdgcn_steps(function.instructions, counts))
     try:
-        flow = cfg.build(function)
+        flow = code.flow_of(function)
     except ArtifactError:
         return by_register(function.name, steps)
     if flow.unknown or any(isinstance(each, amdgcn.Unknown) for each in function.statements):

@@ -12,10 +12,10 @@ from typing import TypeAlias
 import msgspec
 from msgspec.structs import replace
 
+from irlens.analyze.capture_code import CaptureCode, StageCode
 from irlens.analyze.graph import LoopForest, find_loops
-from irlens.analyze.source_map import MAPPED, map_stage
-from irlens.artifacts import tools
 from irlens.diff.code.statements import Code, Statement, nested, read_code
+from irlens.isa.dialects import PARSED
 from irlens.isa.syntax import Scope
 from irlens.model import files
 from irlens.model.capture import Capture
@@ -24,7 +24,7 @@ from irlens.model.errors import ArtifactError, UnknownNameError
 from irlens.model.source import SourceLocation, user_frame
 
 #: The stages whose text can be compared.
-STAGES = ("source", "ttir", "ttgir", "llir", "ptx", "amdgcn", "sass", "metadata")
+STAGES = (*PARSED, "metadata")
 
 #: Source locations by line of the stage, innermost first.
 _Chains: TypeAlias = Mapping[int, tuple[SourceLocation, ...]]
@@ -34,8 +34,8 @@ _KERNEL = "kernel"
 _DIRECTIVE = re.compile(r"(?:- )?\.(?:(?:name|symbol): |(?!\w++: ))")
 
 
-class StageCode(msgspec.Struct, frozen=True):
-    """The code of one stage.
+class ComparedStage(msgspec.Struct, frozen=True):
+    """A stage as it is compared.
 
     Attributes:
         capture: The capture.
@@ -72,7 +72,9 @@ def check_stages(stages: Iterable[str]) -> tuple[str, ...]:
     return names
 
 
-def read_stages(before: Capture, after: Capture, stage: str) -> tuple[StageCode, StageCode]:
+def read_stages(
+    before: CaptureCode, after: CaptureCode, stage: str
+) -> tuple[ComparedStage, ComparedStage]:
     """Return the code of a stage on two sides.
 
     Raises:
@@ -80,15 +82,14 @@ def read_stages(before: Capture, after: Capture, stage: str) -> tuple[StageCode,
             more lines and statements than one artifact may have.
         ToolError: The disassembler is missing or failed.
     """
-    texts = _text(before, stage), _text(after, stage)
-    together = "\n".join(texts).encode("utf-8", "replace")
+    together = "\n".join((before[stage].text, after[stage].text)).encode("utf-8", "replace")
     files.check_statements(together, f"the {stage} of both sides together")
-    return _read(before, stage, texts[0]), _read(after, stage, texts[1])
+    return _read(before, stage), _read(after, stage)
 
 
-def _read(capture: Capture, stage: str, text: str) -> StageCode:
-    code = read_code(stage, text)
-    return StageCode(capture, code, _loops(code, _chains(capture, stage)))
+def _read(whole: CaptureCode, stage: str) -> ComparedStage:
+    code = read_code(whole[stage])
+    return ComparedStage(whole.capture, code, _loops(code, _chains(whole[stage])))
 
 
 def side_of(capture: Capture, label: str) -> Side:
@@ -105,26 +106,12 @@ def side_of(capture: Capture, label: str) -> Side:
     )
 
 
-def _text(capture: Capture, stage: str) -> str:
-    if stage == "sass" and "cubin" in capture.stages:
-        return tools.disassemble(capture.stages["cubin"].read())
-    if stage == "metadata" and capture.metadata_stage is not None:
-        return capture.metadata_stage.text()
-    if stage not in capture.stages:
-        raise ArtifactError(
-            f"{capture.kernel}: no {stage} in this capture",
-            hint=f"there is: {', '.join(capture.stages) or 'nothing'}",
-        )
-    return capture.stages[stage].text()
-
-
-def _chains(capture: Capture, stage: str) -> _Chains:
+def _chains(code: StageCode) -> _Chains:
     """Return the source of each line; nothing where the parser cannot read the stage."""
     try:
-        mapped = map_stage(capture, stage) if stage in MAPPED else None
+        return code.chains
     except ArtifactError:
         return {}
-    return mapped.chains if mapped is not None else {}
 
 
 def _loops(code: Code, chains: _Chains) -> list[Scope]:
@@ -188,14 +175,16 @@ def _loop_scope(
     return Scope("loop", f"loop {name}", first, last), blocks[loop.latches[0]][-1].line
 
 
-def with_equal_kernel_names(one: StageCode, other: StageCode) -> tuple[StageCode, StageCode]:
+def with_equal_kernel_names(
+    one: ComparedStage, other: ComparedStage
+) -> tuple[ComparedStage, ComparedStage]:
     """Return both stages, kernels of different names renamed alike."""
     if one.capture.kernel == other.capture.kernel:
         return one, other
     return _renamed(one), _renamed(other)
 
 
-def _renamed(stage: StageCode) -> StageCode:
+def _renamed(stage: ComparedStage) -> ComparedStage:
     rename = _KernelName(stage.capture.kernel)
     code = stage.code
     renamed = replace(

@@ -11,9 +11,10 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 
 import msgspec
 
+from irlens.analyze.capture_code import StageCode
 from irlens.diff.code.machine_registers import trace
 from irlens.diff.code.reaching import Itself, Traced, Values
-from irlens.isa.stage_syntax import syntax_of
+from irlens.isa.dialects import syntax_of
 from irlens.isa.syntax import Flow, Line, Scope, Syntax, Word
 from irlens.model import files
 from irlens.model.code import Columns
@@ -87,20 +88,21 @@ class Code(msgspec.Struct, frozen=True):
     lost: int = 0
 
 
-def read_code(stage: str, text: str) -> Code:
+def read_code(stage: StageCode) -> Code:
     """Return a stage's statements, functions and nested loops.
 
     Raises:
         ParseError: Metadata that is no JSON object.
     """
-    if stage == "metadata":
+    text = stage.text
+    if stage.name == "metadata":
         return _read_metadata(text)
-    syntax = syntax_of(stage)
+    syntax = syntax_of(stage.name)
     scopes = syntax.scopes(text)
     functions = [scope for scope in scopes if scope.kind == "function"]
     traced = Traced({}, 0)
     if syntax.is_machine_code:
-        traced = trace(stage, text, _register_counts(syntax, text))
+        traced = trace(stage, _register_counts(syntax, text))
     enclosing = Enclosing(functions)
     names = _Names(syntax, traced.values)
     statements = [

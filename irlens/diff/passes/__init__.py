@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
+from irlens.analyze.capture_code import CaptureCode
 from irlens.artifacts.pass_dumps import Dump, Dumps
 from irlens.diff.code import compare_code
 from irlens.diff.code.patience import common
@@ -106,10 +107,10 @@ class States:
         lines = (self.capture.python(location.file) or "").splitlines()
         return lines[location.line - 1].strip() if location.line <= len(lines) else ""
 
-    def as_capture(self, text: str) -> Capture:
-        """Return the capture with some IR in place of its stages."""
+    def code_of(self, text: str) -> CaptureCode:
+        """Return the code of the capture with some IR in place of its stages."""
         stages = {STAGE: Stage(STAGE, content=text.encode())}
-        return replace(self.capture, stages=stages)
+        return CaptureCode(replace(self.capture, stages=stages))
 
 
 def _is_named(each: Dump, wanted: str) -> bool:
@@ -206,7 +207,7 @@ def change_of(states: States, number: int, *, context: int = 3) -> CodeCompariso
             " and this one is the last",
             hint="compare the llir: irlens inspect KERNEL --stage llir",
         )
-    sides = states.as_capture(states.before(number)), states.as_capture(after)
+    sides = states.code_of(states.before(number)), states.code_of(after)
     return compare_code(*sides, STAGE, names=("before", "after"), context=context)
 
 

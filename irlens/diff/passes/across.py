@@ -4,7 +4,6 @@ from collections import Counter
 
 from msgspec.structs import replace
 
-from irlens.analyze.source_map import map_stage
 from irlens.diff.code import compare_code
 from irlens.diff.code.patience import common
 from irlens.diff.code.stage import side_of
@@ -93,10 +92,9 @@ def _lines(
 def _sources(states: States, number: int) -> dict[int, SourceLocation | None]:
     """Return the user's line of Python of each line of the IR; nothing if it cannot be read."""
     try:
-        mapped = map_stage(states.as_capture(states.before(number)), STAGE)
+        chains = states.code_of(states.before(number))[STAGE].chains
     except ArtifactError:
         return {}
-    chains = mapped.chains if mapped is not None else {}
     return {line: user_frame(chain) for line, chain in chains.items()}
 
 
@@ -126,7 +124,7 @@ class _Comparer:
         """Return the comparison of the IR before two passes."""
         one, two = self._before.before(number), self._after.before(other)
         if self._last is None or (one, two) != self._last[:2]:
-            sides = self._before.as_capture(one), self._after.as_capture(two)
+            sides = self._before.code_of(one), self._after.code_of(two)
             compared = compare_code(*sides, STAGE, names=self._names, context=self._context)
             self._last = one, two, replace(compared, setting="")
         return self._last[2]

@@ -4,14 +4,14 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from irlens.analyze import amdgcn_schedules, loop_schedules, loops, sass_cfg
+from irlens.analyze import amdgcn_schedules, loop_schedules
+from irlens.analyze.capture_code import CaptureCode, SassCode
 from irlens.analyze.facts import Provenance
 from irlens.analyze.loop_schedules import Alone, LoopSchedule
 from irlens.analyze.loops import Loops
 from irlens.analyze.pipelines.annotate import PtxAnnotations
 from irlens.analyze.resources import find_gpu, read_demand
 from irlens.analyze.sass_origin import match_loops
-from irlens.analyze.stage_modules import stage_module
 from irlens.analyze.time import launched
 from irlens.analyze.time.cta_timeline import Timeline
 from irlens.analyze.time.dataflow import UnknownPathError
@@ -19,10 +19,8 @@ from irlens.analyze.time.paths import Machine
 from irlens.analyze.time.shared_wavefronts import Wavefronts
 from irlens.artifacts import cubin
 from irlens.gpus import Gpu
-from irlens.isa import amdgcn, sass
+from irlens.isa import amdgcn
 from irlens.isa.dialect import Instruction, kernel_named
-from irlens.isa.sass.control import Control
-from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError
 from irlens.model.listing import LoopRange
 from irlens.model.report import Report
@@ -40,36 +38,31 @@ def find(kernel_loops: Loops[Instruction]) -> list[LoopRange]:
 
 
 def of_sass(
-    section: sass.Section,
-    original: PtxAnnotations,
-    fields: Mapping[int, Control],
-    report: Report,
-    capture: Capture,
+    code: SassCode, original: PtxAnnotations, report: Report, whole: CaptureCode
 ) -> list[LoopRange]:
-    """Return the ranges of a section's loops, with what an iteration issues.
+    """Return the ranges of a kernel's loops, with what an iteration issues.
 
     Args:
-        section: The kernel.
+        code: The machine code, which has the kernel.
         original: Its PTX, whose loops have the source.
-        fields: Control fields by line of the disassembly.
         report: The capture's report.
-        capture: Names the GPU and the launch.
+        whole: The capture's code.
     """
-    flow = sass_cfg.build(section)
-    if flow.unknown or not flow.blocks:
+    if code.flow.unknown or not code.flow.blocks:
         return []
-    kernel_loops = loops.find(section, flow)
+    kernel_loops = code.loops
     ranges = []
     for index, number in enumerate(match_loops(kernel_loops, original.loops)):
         source = None
         if original.loops is not None and number is not None:
             source = user_frame(original.loops.locations(number))
         ranges.append(_range(kernel_loops, index, source))
-    control = [fields[each.line] for each in section.instructions if each.line in fields]
-    if not ranges or len(control) < len(section.instructions):
+    instructions, fields = kernel_loops.instructions, code.control
+    control = [fields[each.line] for each in instructions if each.line in fields]
+    if not ranges or len(control) < len(instructions):
         return ranges
-    gpu = find_gpu(capture, Provenance())
-    wavefronts = _wavefronts(section, flow, gpu, report, capture)
+    gpu = find_gpu(whole.capture, Provenance())
+    wavefronts = _wavefronts(code, gpu, report, whole)
     timeline = _timeline(gpu, wavefronts)
     schedules = (
         loop_schedules.schedule(kernel_loops, index, control, wavefronts, timeline)
@@ -113,19 +106,18 @@ def _with_schedules(
 
 
 def _wavefronts(
-    section: sass.Section, flow: sass_cfg.SassCfg, gpu: Gpu | None, report: Report, capture: Capture
+    code: SassCode, gpu: Gpu | None, report: Report, whole: CaptureCode
 ) -> dict[int, Wavefronts]:
     """Return those of accesses to shared memory, where the first CTA's addresses are known."""
+    capture, section = whole.capture, code.kernel
     kernel = kernel_named(cubin.read(capture.stages["cubin"].read()).kernels, report.kernel)
     usage = read_demand(capture, gpu, Provenance()).usage
     grid = report.config.grid
-    source = capture.stages.get("ttir") or capture.stages.get("ttgir")
-    if kernel is None or usage is None or grid is None or source is None:
+    if section is None or kernel is None or usage is None or grid is None or whole.source is None:
         return {}
-    machine = Machine(section, flow)
+    machine = Machine(section, code.flow)
     try:
-        module = stage_module(capture, source.name)
-        arguments = arguments_of(module, report.config, grid, usage.threads)
+        arguments = arguments_of(whole.source.named, report.config, grid, usage.threads)
         (first,) = launched.follow(machine, kernel, arguments, [launched.FIRST])
     except (ArtifactError, UnknownPathError):
         return {}

@@ -7,9 +7,9 @@ occurrence is kept with the value that the name stands for there.
 
 import re
 from collections.abc import Callable, Hashable, Iterator
-from functools import lru_cache, partial
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from irlens.analyze.capture_code import AmdgcnCode, MlirCode, PtxCode, SassCode, StageCode
 from irlens.model.listing import Occurrences
 
 if TYPE_CHECKING:  # each dialect is loaded only for its stage
@@ -34,12 +34,11 @@ class _Occurrence(NamedTuple):
 _Finder: TypeAlias = Callable[[str], Iterator[_Occurrence]]
 
 
-def find_occurrences(stage: str, text: str, name: str, line: int | None = None) -> Occurrences:
+def find_occurrences(code: StageCode, name: str, line: int | None = None) -> Occurrences:
     """Return the lines that define and use a name.
 
     Args:
-        stage: The stage's name; ttir, ttgir, llir, ptx, sass and amdgcn have names.
-        text: Its text.
+        code: The stage; ttir, ttgir, llir, ptx, sass and amdgcn have names.
         name: An SSA value, a register or a label, as written. A register of machine code also
             occurs in any wider one: R5 is in ``R4.64``.
         line: The line, from 1, at which the name was found: only occurrences of the same value
@@ -48,7 +47,7 @@ def find_occurrences(stage: str, text: str, name: str, line: int | None = None) 
     Raises:
         ArtifactError: The stage is broken.
     """
-    found = list(_finder(stage, text)(name)) if stage in _FINDERS else []
+    found = list(code.once(_FINDERS[code.name])(name)) if code.name in _FINDERS else []
     values = {each.value for each in found if each.line == line}
     chosen = [each for each in found if not values or each.value in values]
     return Occurrences(
@@ -56,12 +55,6 @@ def find_occurrences(stage: str, text: str, name: str, line: int | None = None) 
         definitions=tuple(sorted({each.line for each in chosen if each.defines})),
         uses=tuple(sorted({each.line for each in chosen if not each.defines})),
     )
-
-
-# The next request is usually for the same stage, and reading a large one takes a second.
-@lru_cache(maxsize=1)
-def _finder(stage: str, text: str) -> _Finder:
-    return _FINDERS[stage](text)
 
 
 class _Index:
@@ -80,11 +73,10 @@ class _Index:
         yield from self._occurrences.get(name, ())
 
 
-def _mlir(stage: str, text: str) -> _Finder:
-    from irlens.isa import mlir
+def _mlir(code: MlirCode) -> _Finder:
     from irlens.isa.mlir.values import Values
 
-    module = mlir.parse(text, stage=stage)
+    module, text = code.module, code.text
     values = Values(module).operands
     index = _Index()
     for operation in module.operations:
@@ -108,12 +100,12 @@ def _offset(text: str, name: str, start: int, stop: int) -> int:
     return found.start() if found else start
 
 
-def _llir(text: str) -> _Finder:
+def _llir(code: StageCode) -> _Finder:
     from irlens.isa.llir.syntax import LABEL, RESULT, VALUE
 
     index = _Index()
     function = 0
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in enumerate(code.text.split("\n"), 1):
         header = line.startswith("define")
         function += header
         if not header and not line.startswith((" ", "\t")):
@@ -132,12 +124,12 @@ def _llir(text: str) -> _Finder:
     return lambda name: index(name.removeprefix("%").removesuffix(":"))
 
 
-def _ptx(text: str) -> _Finder:
+def _ptx(code: PtxCode) -> _Finder:
     from irlens.isa import ptx
     from irlens.isa.ptx.registers import access
 
     index = _Index()
-    for function in ptx.parse(text).functions:
+    for function in code.functions:
         for label in function.labels:
             index.define(label.name, label.line, (function.line, label.line))
         for each in function.instructions:
@@ -189,8 +181,7 @@ class _MachineIndex:
                 yield _Occurrence(line, False, function)
 
 
-def _sass(text: str) -> _Finder:
-    from irlens.isa import sass
+def _sass(code: SassCode) -> _Finder:
     from irlens.isa.sass.parser import read_operand
     from irlens.isa.sass.registers import access, bits
 
@@ -201,7 +192,7 @@ def _sass(text: str) -> _Finder:
 
     index = _MachineIndex(register_set)
     sections: dict[str, int] = {}
-    for section in sass.parse(text).sections:
+    for section in code.module.sections:
         sections.update(dict.fromkeys(section.labels, section.line))
         for each in section.instructions:
             for target in each.targets:
@@ -209,14 +200,14 @@ def _sass(text: str) -> _Finder:
             accessed = access(each)
             if accessed is not None:
                 index.access(each.line, accessed.reads, accessed.writes, section.line)
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in enumerate(code.text.split("\n"), 1):
         name = line.strip().removesuffix(":")
         if name in sections and line.rstrip().endswith(":"):
             index.labels.define(name, number, sections[name])
     return index
 
 
-def _amdgcn(text: str) -> _Finder:
+def _amdgcn(code: AmdgcnCode) -> _Finder:
     from irlens.isa import amdgcn
     from irlens.isa.amdgcn.parser import register_ranges
     from irlens.isa.amdgcn.registers import access, bits
@@ -226,7 +217,7 @@ def _amdgcn(text: str) -> _Finder:
         return bits(registers[0]) if registers else 0
 
     index = _MachineIndex(register_set)
-    for number, function in enumerate(amdgcn.parse(text).functions):
+    for number, function in enumerate(code.functions):
         for statement in function.statements:
             if isinstance(statement, amdgcn.Label):
                 index.labels.define(statement.name, statement.line, number)
@@ -240,10 +231,10 @@ def _amdgcn(text: str) -> _Finder:
     return index
 
 
-_FINDERS: dict[str, Callable[[str], _Finder]] = {
-    "source": partial(_mlir, "source"),
-    "ttir": partial(_mlir, "ttir"),
-    "ttgir": partial(_mlir, "ttgir"),
+_FINDERS: dict[str, Callable[[Any], _Finder]] = {
+    "source": _mlir,
+    "ttir": _mlir,
+    "ttgir": _mlir,
     "llir": _llir,
     "ptx": _ptx,
     "sass": _sass,

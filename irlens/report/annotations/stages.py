@@ -5,19 +5,25 @@ the text. A new stage is a reader in ``_READERS``.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
 from irlens.analyze import (
     amdgcn_waits,
-    cfg,
-    loops,
     mlir_loops,
     pressure,
-    sass_origin,
     sass_pressure,
     work,
+)
+from irlens.analyze.capture_code import (
+    AmdgcnCode,
+    CaptureCode,
+    Chain,
+    LlirCode,
+    MlirCode,
+    PtxCode,
+    SassCode,
 )
 from irlens.analyze.pipelines.annotate import (
     PtxAnnotations,
@@ -38,20 +44,12 @@ from irlens.analyze.pipelines.annotate import (
     ttgir as annotate_ttgir,
 )
 from irlens.analyze.pipelines.ptx_loops import analyze_loops
-from irlens.artifacts import cubin
-from irlens.isa import amdgcn, mlir, ptx, sass
-from irlens.isa.dialect import Function, Instruction, kernel_named
-from irlens.isa.llir import parser as llir
-from irlens.isa.sass import control
-from irlens.model.capture import Capture
+from irlens.isa.dialect import Function, Instruction
 from irlens.model.errors import ArtifactError
 from irlens.model.listing import LoopRange, PipelineAnnotation, StageListing
 from irlens.model.pressure import StagePressure
 from irlens.model.report import Report
-from irlens.model.source import SourceLocation
 from irlens.report.annotations import loop_ranges
-
-Chain: TypeAlias = tuple[SourceLocation, ...]
 
 
 class Analysis(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,17 +73,17 @@ class Analysis(msgspec.Struct, frozen=True, kw_only=True):
     problem: str = ""
 
 
-_Reader: TypeAlias = Callable[[str, Report, Capture], Analysis]
+_Reader: TypeAlias = Callable[[Any, CaptureCode, Report], Analysis]
 
 
-def analyze_stage(stage: str, text: str, report: Report, capture: Capture) -> Analysis:
-    """Analyze a stage's text; stages without a reader have no annotations.
+def analyze_stage(code: CaptureCode, stage: str, report: Report) -> Analysis:
+    """Analyze a stage; stages without a reader have no annotations.
 
     Raises:
-        ArtifactError: The text, or the PTX of the capture, is broken.
+        ArtifactError: The stage, or the PTX of the capture, is broken.
     """
     reader = _READERS.get(stage)
-    return reader(text, report, capture) if reader is not None else Analysis()
+    return reader(code[stage], code, report) if reader is not None else Analysis()
 
 
 def annotated(listing: StageListing, analysis: Analysis) -> StageListing:
@@ -135,48 +133,33 @@ def _by_line(cells: Mapping[int, str], count: int) -> list[str]:
     return [cells.get(line, "") for line in range(1, count + 1)] if cells else []
 
 
-def _read_mlir(text: str, stage: str) -> tuple[mlir.Module, Analysis]:
-    module = mlir.parse(text, stage=stage)
+def _read_mlir(code: MlirCode, whole: CaptureCode, report: Report) -> Analysis:
+    operations = code.module.operations
     loops = [
         LoopRange(
-            first=module.operations[index].span.line,
-            last=module.operations[index].span.end_line,
+            first=operations[index].span.line,
+            last=operations[index].span.end_line,
             depth=loop.depth + 1,
-            source=mlir_loops.user_line(module.operations[index]) if loop.location else None,
+            source=mlir_loops.user_line(operations[index]) if loop.location else None,
         )
-        for index, loop in mlir_loops.find_loops(module).items()
+        for index, loop in code.loops.items()
     ]
-    # Only the first and last lines of an operation are its own; a loop's last has its location.
-    chains = (
-        (line, line, operation.location)
-        for operation in module.operations
-        for line in dict.fromkeys((operation.span.line, operation.span.end_line))
-    )
-    return module, Analysis(chains=chains, loops=loops)
+    return Analysis(chains=code.locations, loops=loops)
 
 
-def _read_source(text: str, report: Report, capture: Capture) -> Analysis:
-    return _read_mlir(text, "source")[1]
+def _read_ttgir(code: MlirCode, whole: CaptureCode, report: Report) -> Analysis:
+    analysis = _read_mlir(code, whole, report)
+    return _marked(analysis, lambda: annotate_ttgir.annotate(code.module, report.pipelines))
 
 
-def _read_ttir(text: str, report: Report, capture: Capture) -> Analysis:
-    return _read_mlir(text, "ttir")[1]
-
-
-def _read_ttgir(text: str, report: Report, capture: Capture) -> Analysis:
-    module, analysis = _read_mlir(text, "ttgir")
-    return _marked(analysis, lambda: annotate_ttgir.annotate(module, report.pipelines))
-
-
-def _read_llir(text: str, report: Report, capture: Capture) -> Analysis:
+def _read_llir(code: LlirCode, whole: CaptureCode, report: Report) -> Analysis:
     """Read LLVM IR; pairs that work through barriers come from the PTX, if the capture has it."""
-    functions = llir.parse(text).functions
-    lines = text.split("\n")
-    every = [loops.find(function) for function in functions]
+    lines = code.text.split("\n")
+    every = [code.loops_of(function) for function in code.functions]
 
     def original() -> PtxAnnotations:
         try:
-            return _original(_ptx_kernels(capture), report)
+            return _original(whole, report)
         except work.OutOfWorkError:
             raise
         except ArtifactError:
@@ -187,21 +170,19 @@ def _read_llir(text: str, report: Report, capture: Capture) -> Analysis:
         return [mark for some in found for mark in some]
 
     analysis = Analysis(
-        chains=_chains(functions), loops=[each for one in every for each in loop_ranges.find(one)]
+        chains=code.locations, loops=[each for one in every for each in loop_ranges.find(one)]
     )
     return _marked(analysis, marks)
 
 
-def _read_ptx(text: str, report: Report, capture: Capture) -> Analysis:
-    module = ptx.parse(text)
-    kernel = kernel_named(module.kernels, report.kernel)
+def _read_ptx(code: PtxCode, whole: CaptureCode, report: Report) -> Analysis:
+    kernel = code.kernel
     if kernel is None:
-        return Analysis(chains=_chains(module.functions), problem=_no_kernel(report))
-    flow = cfg.build(kernel)
-    kernel_loops = analyze_loops(kernel, flow)
-    known = _known(report.pressure.ptx, kernel) or pressure.analyze(kernel, flow)
+        return Analysis(chains=code.locations, problem=_no_kernel(report))
+    kernel_loops = analyze_loops(kernel, code.flow)
+    known = _known(report.pressure.ptx, kernel) or pressure.analyze(kernel, code.flow)
     analysis = Analysis(
-        chains=_chains(module.functions),
+        chains=code.locations,
         live=_live_by_line(kernel, known),
         loops=loop_ranges.find(kernel_loops),
         problem=known.reason,
@@ -209,65 +190,42 @@ def _read_ptx(text: str, report: Report, capture: Capture) -> Analysis:
     return _marked(analysis, lambda: annotate_ptx.annotate(kernel_loops, report.pipelines))
 
 
-def _read_sass(text: str, report: Report, capture: Capture) -> Analysis:
+def _read_sass(code: SassCode, whole: CaptureCode, report: Report) -> Analysis:
     """Read SASS; its source locations come from the PTX, if the capture has it."""
-    kernels = _ptx_kernels(capture)
-    lines = sass_origin.lines_of(kernels)
-    sections = [sass_origin.trace(each, lines) for each in sass.parse(text).sections]
-    fields = _control_fields(sections, capture)
-    schedule = {line: each.text for line, each in fields.items()}
-    section = kernel_named(sections, report.kernel)
+    schedule = {line: each.text for line, each in code.control.items()}
+    section = code.kernel
     if section is None:
-        return Analysis(chains=_chains(sections), schedule=schedule, problem=_no_kernel(report))
+        return Analysis(chains=code.locations, schedule=schedule, problem=_no_kernel(report))
     registers = _known(report.pressure.sass, section) or sass_pressure.analyze(section)
-    original = _original(kernels, report)
+    original = _original(whole, report)
     analysis = Analysis(
-        chains=_chains(sections),
+        chains=code.locations,
         live=_live_by_line(section, registers),
-        loops=loop_ranges.of_sass(section, original, fields, report, capture),
+        loops=loop_ranges.of_sass(code, original, report, whole),
         schedule=schedule,
         problem=f"not known: {registers.reason}" if registers.reason else "",
     )
     return _marked(analysis, lambda: annotate_sass.annotate(section, report.pipelines, original))
 
 
-def _control_fields(
-    sections: Sequence[sass.Section], capture: Capture
-) -> dict[int, control.Control]:
-    """Return the control fields of a disassembly's instructions by line, from the cubin's bytes."""
-    code = cubin.code_sections(capture.stages["cubin"].read())
-    found = {}
-    for section in sections:
-        fields = control.decode_all(code.get(section.name, b""))
-        for each in section.instructions:
-            index, rest = divmod(each.offset, control.INSTRUCTION_BYTES)
-            if index < len(fields) and not rest:
-                found[each.line] = fields[index]
-    return found
-
-
-def _read_amdgcn(text: str, report: Report, capture: Capture) -> Analysis:
-    program = amdgcn.parse(text)
-    kernel = kernel_named(program.kernels, report.kernel)
+def _read_amdgcn(code: AmdgcnCode, whole: CaptureCode, report: Report) -> Analysis:
+    kernel = code.kernel
     if kernel is None:
-        return Analysis(chains=_chains(program.functions), problem=_no_kernel(report))
-    kernel_loops = loops.find(kernel)
-    known = _known(report.pressure.amdgcn, kernel) or pressure.analyze(kernel, kernel_loops.cfg)
+        return Analysis(chains=code.locations, problem=_no_kernel(report))
+    known = _known(report.pressure.amdgcn, kernel) or pressure.analyze(kernel, code.flow)
     analysis = Analysis(
-        chains=_chains(program.functions),
+        chains=code.locations,
         live=_live_by_line(kernel, known),
-        loops=loop_ranges.of_amdgcn(kernel, kernel_loops, program.arch),
-        schedule=amdgcn_waits.cells(amdgcn_waits.find_waits(kernel, kernel_loops)),
+        loops=loop_ranges.of_amdgcn(kernel, code.loops, code.module.arch),
+        schedule=amdgcn_waits.cells(amdgcn_waits.find_waits(kernel, code.loops)),
         problem=known.reason,
     )
-    return _marked(
-        analysis, lambda: annotate_amdgcn.annotate(kernel, kernel_loops, report.pipelines)
-    )
+    return _marked(analysis, lambda: annotate_amdgcn.annotate(kernel, code.loops, report.pipelines))
 
 
 _READERS: dict[str, _Reader] = {
-    "source": _read_source,
-    "ttir": _read_ttir,
+    "source": _read_mlir,
+    "ttir": _read_mlir,
     "ttgir": _read_ttgir,
     "llir": _read_llir,
     "ptx": _read_ptx,
@@ -276,28 +234,16 @@ _READERS: dict[str, _Reader] = {
 }
 
 
-def _chains(functions: Sequence[Function[Instruction]]) -> Iterable[tuple[int, int, Chain]]:
-    for function in functions:
-        for each in function.instructions:
-            yield each.line, each.end_line, each.locations
-
-
 def _no_kernel(report: Report) -> str:
     return f"there is no kernel named {report.kernel} in it"
 
 
-def _ptx_kernels(capture: Capture) -> Sequence[ptx.Function]:
-    stage = capture.stages.get("ptx")
-    return ptx.parse(stage.text()).kernels if stage is not None else ()
-
-
-def _original(kernels: Sequence[ptx.Function], report: Report) -> PtxAnnotations:
+def _original(whole: CaptureCode, report: Report) -> PtxAnnotations:
     """Return the annotations of the PTX, empty if it does not have the kernel."""
-    kernel = kernel_named(kernels, report.kernel)
-    if kernel is None:
+    code = whole.ptx
+    if code is None or code.kernel is None:
         return PtxAnnotations()
-    kernel_loops = analyze_loops(kernel, cfg.build(kernel))
-    return annotate_ptx.annotate_original(kernel_loops, report.pipelines)
+    return annotate_ptx.annotate_original(analyze_loops(code.kernel, code.flow), report.pipelines)
 
 
 def _known(registers: StagePressure | None, kernel: Function[Instruction]) -> StagePressure | None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from irlens.analyze.capture_code import CaptureCode
 from irlens.artifacts import report_cache
 from irlens.artifacts.entries import Broken, Listing, list_files
 from irlens.artifacts.load import load_entry
@@ -81,14 +82,14 @@ def _read(
 
 def _row(capture: Capture, keys: Sequence[str], listings: "CodeListings") -> dict[str, ScanValue]:
     if REPORT in keys:
-        report = complete_report(capture, listings)
+        report = complete_report(CaptureCode(capture, listings))
         sass = report.pressure.sass is not None
         row: dict[str, ScanValue] = {REPORT: report_cache.key(capture, sass=sass)}
         others = [key for key in keys if key != REPORT]
         return row | dict(read_values(capture, report, others))
     from irlens.report.inspection import Inspection
 
-    inspection = Inspection(capture, listings=listings)
+    inspection = Inspection(CaptureCode(capture, listings))
     if FINDINGS in keys and needs_machine_code(inspection):
         return dict(read_values(capture, report_of(capture, sass=None), keys))
     return dict(read_values(capture, inspection, keys))

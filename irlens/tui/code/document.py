@@ -9,7 +9,7 @@ from itertools import accumulate
 
 import msgspec
 
-from irlens.isa.stage_syntax import syntax_of
+from irlens.isa.dialects import syntax_of
 from irlens.model.listing import LoopRange, PipelineAnnotation, StageListing, role_word
 from irlens.model.pressure import Pressure
 from irlens.model.report import Finding, Pipeline, Report

@@ -8,8 +8,8 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.cache import LRUCache
 
+from irlens.isa.dialects import syntax_of
 from irlens.isa.highlight import lexer_for, word_kind
-from irlens.isa.stage_syntax import syntax_of
 from irlens.tui.code.gutters import Gutter
 
 #: A piece of a line and its kind, one of ``highlight.KINDS``; empty for plain text.

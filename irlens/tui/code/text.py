@@ -6,7 +6,7 @@ from bisect import bisect_right
 from rich.cells import cell_len
 from textual.expand_tabs import expand_tabs_inline
 
-from irlens.isa.stage_syntax import syntax_of
+from irlens.isa.dialects import syntax_of
 from irlens.model.text import printable
 
 _TAB = 4

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from irlens.analyze.capture_code import CaptureCode
 from irlens.artifacts.load import load
 from irlens.diff.code import compare_code
 from irlens.diff.code.hunks import first_line
@@ -23,7 +24,8 @@ def captured(name: str) -> Capture:
     "sides", [("layer_norm-b200-3.6", "layer_norm-b200-3.7"), ("softmax-t4", "softmax-h100")]
 )
 def test_hunks_are_in_the_order_of_the_text(sides: tuple[str, str], stage: str) -> None:
-    found = compare_code(captured(sides[0]), captured(sides[1]), stage, names=sides, context=0)
+    ours, theirs = (CaptureCode(captured(name)) for name in sides)
+    found = compare_code(ours, theirs, stage, names=sides, context=0)
     begins = [first_line(hunk) for hunk in found.hunks if hunk.rows[0].after_line is not None]
     assert begins == sorted(begins)
     if (sides[0], stage) == ("layer_norm-b200-3.6", "llir"):

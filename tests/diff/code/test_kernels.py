@@ -7,14 +7,12 @@ import pytest
 
 from irlens.artifacts import tools
 from irlens.diff.code import compare_code
-from irlens.model.capture import Capture, Stage
-from irlens.model.config import Config
 from irlens.model.errors import ToolError
+from tests.diff.code.stage_texts import code_of_text
 
 CAPTURES = Path(__file__).parents[3] / "samples" / "captures"
 SAMPLES = {"softmax-h100": "softmax_kernel", "softmax-mi300x": "softmax_kernel",
            "matmul-b200": "matmul_kernel"}  # fmt: skip
-_CONFIG = Config(num_warps=4, num_stages=3, num_ctas=1, maxnreg=None, constexprs={}, args={})
 
 
 def text_of(sample: str, stage: str) -> str:
@@ -27,11 +25,6 @@ def text_of(sample: str, stage: str) -> str:
         except ToolError:
             pytest.skip("no nvdisasm here")
     return (CAPTURES / sample / f"{kernel}.{stage}").read_text()
-
-
-def capture(stage: str, text: str, kernel: str) -> Capture:
-    stages = {stage: Stage(stage, content=text.encode())}
-    return Capture(kernel=kernel, target=None, config=_CONFIG, stages=stages)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +43,7 @@ def test_another_name_is_no_difference(sample: str, stage: str, name: str) -> No
     assert kernel in text
     # Names of functions within functions, as of subroutines, hold the kernel's.
     after = re.sub(rf"(?<![A-Za-z0-9_]){kernel}(?=_param_|(?![A-Za-z0-9_]))", name, text)
-    found = compare_code(capture(stage, text, kernel), capture(stage, after, name), stage)
+    found = compare_code(code_of_text(stage, text, kernel), code_of_text(stage, after, name), stage)
     assert not found.different, [row for hunk in found.hunks for row in hunk.rows][:6]
 
 
@@ -68,5 +61,7 @@ def test_a_kernel_named_as_an_operation_hides_none(stage: str) -> None:
     one, two = (text.replace(kernel, name) for name in names)
     assert operation in two
     two = two.replace(operation, other, 1)
-    found = compare_code(capture(stage, one, names[0]), capture(stage, two, names[1]), stage)
+    found = compare_code(
+        code_of_text(stage, one, names[0]), code_of_text(stage, two, names[1]), stage
+    )
     assert found.different

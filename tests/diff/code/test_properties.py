@@ -17,16 +17,14 @@ from irlens.diff.code import compare_code
 from irlens.isa import amdgcn, sass
 from irlens.isa.amdgcn import registers as amdgcn_registers
 from irlens.isa.sass import registers as sass_registers
-from irlens.model.capture import Capture, Stage
 from irlens.model.code import CodeComparison
-from irlens.model.config import Config
+from tests.diff.code.stage_texts import code_of_text
 
 ROOT = Path(__file__).parents[3]
 CAPTURES = ROOT / "samples" / "captures"
 #: Enough for every stage and vendor; the others would only take longer.
 SAMPLES = ("softmax-h100", "softmax-mi300x", "matmul-a100", "matmul_tma-h100")
 SASS = ROOT / "tests" / "data" / "sass"
-_CONFIG = Config(num_warps=4, num_stages=3, num_ctas=1, maxnreg=None, constexprs={}, args={})
 
 
 @cache
@@ -44,13 +42,8 @@ def texts() -> dict[str, tuple[str, str]]:
     return found
 
 
-def capture(stage: str, text: str, kernel: str = "kernel") -> Capture:
-    stages = {stage: Stage(stage, content=text.encode())}
-    return Capture(kernel=kernel, target=None, config=_CONFIG, stages=stages)
-
-
 def compared(stage: str, before: str, after: str) -> CodeComparison:
-    return compare_code(capture(stage, before), capture(stage, after), stage)
+    return compare_code(code_of_text(stage, before), code_of_text(stage, after), stage)
 
 
 def moved(found: CodeComparison) -> tuple[set[int], set[int]]:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from irlens.analyze.capture_code import CaptureCode
 from irlens.artifacts.load import load
 from irlens.diff.code.stage import read_stages
 from irlens.model.capture import Capture
@@ -17,7 +18,7 @@ def test_a_loop_is_named_by_its_for_wherever_its_last_line_came_from(stage: str)
     """The compiler lays out the blocks of this loop with the dot's last, behind the branch back."""
     (capture,) = load(CAPTURES / "matmul-b200")
     assert isinstance(capture, Capture)
-    found, _ = read_stages(capture, capture, stage)
+    found, _ = read_stages(CaptureCode(capture), CaptureCode(capture), stage)
     longest = max(found.loops, key=lambda each: each.last - each.first)
     assert found.python(longest).startswith("for k in range(")
 
@@ -28,4 +29,4 @@ def test_two_sides_together_may_have_as_many_lines_as_one_artifact(tmp_path: Pat
     (capture,) = load(tmp_path / "k.ttir")
     assert isinstance(capture, Capture)
     with pytest.raises(ArtifactError, match="the ttir of both sides together has more than 440"):
-        read_stages(capture, capture, "ttir")
+        read_stages(CaptureCode(capture), CaptureCode(capture), "ttir")

@@ -4,6 +4,7 @@ import pytest
 
 from irlens.diff.code.statements import read_code
 from irlens.model.errors import ParseError
+from tests.diff.code.stage_texts import code_of_text
 
 _MODULE = """\
 .version 8.7
@@ -43,7 +44,7 @@ $L__BB0_1:
 
 
 def test_a_block_of_inline_assembly_ends_no_function() -> None:
-    code = read_code("ptx", _MODULE)
+    code = read_code(code_of_text("ptx", _MODULE)["ptx"])
     lines = _MODULE.split("\n")
     assert [each.name for each in code.functions] == ["vprintf", "__assert", "first", "second"]
     ends = [lines[each.last - 1].strip() for each in code.functions]
@@ -54,11 +55,17 @@ def test_a_block_of_inline_assembly_ends_no_function() -> None:
 
 
 def test_behind_such_a_block_names_mean_the_same_values() -> None:
-    (branch,) = (each for each in read_code("ptx", _MODULE).statements if "%p1 bra" in each.text)
+    (branch,) = (
+        each
+        for each in read_code(code_of_text("ptx", _MODULE)["ptx"]).statements
+        if "%p1 bra" in each.text
+    )
     assert [name.value for name in branch.names] == [("first", "%p1"), ("first", "$L__BB0_1")]
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"a": ' * 100_000, "[1, 2]", "{"])
-def test_metadata_that_is_no_object_or_nested_too_deeply_does_not_parse(text: str) -> None:
+def test_metadata_that_is_no_object_or_nested_too_deeply_does_not_parse(
+    text: str,
+) -> None:
     with pytest.raises(ParseError, match="no JSON object"):
-        read_code("metadata", text)
+        read_code(code_of_text("metadata", text)["metadata"])

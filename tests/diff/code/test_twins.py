@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 import irlens
+from irlens.analyze.capture_code import CaptureCode
 from irlens.diff.code import STAGES, compare_code
 from irlens.model.capture import Capture
 
@@ -22,4 +23,4 @@ def test_a_twin_is_no_different(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     there = [stage for stage in STAGES if stage in {*one.stages, "sass", "metadata"}]
     assert {"ttir", "ttgir", "llir", "ptx", "sass", "metadata"} <= set(there)
     for stage in there:
-        assert compare_code(one, two, stage).hunks == [], stage
+        assert compare_code(CaptureCode(one), CaptureCode(two), stage).hunks == [], stage

@@ -11,20 +11,18 @@ from hypothesis import strategies as st
 
 import irlens
 from irlens.analyze import sass_pressure
+from irlens.analyze.capture_code import CaptureCode, format_metadata
 from irlens.diff.code.statements import read_code
 from irlens.isa import ptx, sass
 from irlens.model.capture import Capture, Stage
-from irlens.model.errors import ArtifactError, UnknownNameError
+from irlens.model.errors import ArtifactError
 from irlens.model.listing import StageListing
 from irlens.model.pressure import Pressure
 from irlens.model.report import Report
 from irlens.report import inspect
 from irlens.report.annotations import (
-    format_metadata,
     list_capture,
     list_stage,
-    list_stages,
-    read_stage,
 )
 
 SAMPLES = Path(__file__).parents[3] / "samples" / "captures"
@@ -39,7 +37,7 @@ def sample(name: str) -> tuple[Capture, Report]:
 
 def sample_stage(name: str, stage: str) -> StageListing:
     capture, report = sample(name)
-    return list_stage(capture, stage, report)
+    return list_stage(CaptureCode(capture), stage, report)
 
 
 def is_sound(listing: StageListing) -> None:
@@ -64,8 +62,8 @@ def is_sound(listing: StageListing) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_everything_is_about_lines_that_are_there(name: str) -> None:
     capture, report = sample(name)
-    listing = list_capture(capture, report)
-    assert list(listing.stages) == list(list_stages(capture))
+    listing = list_capture(CaptureCode(capture), report)
+    assert list(listing.stages) == list(CaptureCode(capture).stages)
     assert next(iter(listing.python)) == f"{name.split('-')[0]}.py"
     for stage in listing.stages.values():
         is_sound(stage)
@@ -76,7 +74,7 @@ def test_everything_is_about_lines_that_are_there(name: str) -> None:
 def test_the_h200_kernels_are_listed(h200_reports: list[tuple[Capture, Report]]) -> None:
     for capture, report in h200_reports:
         for stage in ("ttgir", "llir", "ptx"):
-            listing = list_stage(capture, stage, report)
+            listing = list_stage(CaptureCode(capture), stage, report)
             is_sound(listing)
             assert listing.problem == ""
             lines = listing.lines
@@ -89,8 +87,8 @@ def test_the_h200_kernels_are_listed(h200_reports: list[tuple[Capture, Report]])
 def test_stages_are_in_the_compilers_order() -> None:
     nvidia = ("source", "ttir", "ttgir", "llir", "ptx", "sass", "metadata")
     amd = ("source", "ttir", "ttgir", "llir", "amdgcn", "metadata")
-    assert list_stages(sample("softmax-h100")[0]) == nvidia
-    assert list_stages(sample("softmax-mi300x")[0]) == amd
+    assert CaptureCode(sample("softmax-h100")[0]).stages == nvidia
+    assert CaptureCode(sample("softmax-mi300x")[0]).stages == amd
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -98,11 +96,11 @@ def test_metadata_has_a_key_on_every_line_as_the_comparison_counts_them(name: st
     capture, _ = sample(name)
     assert capture.metadata_stage is not None
     text = capture.metadata_stage.text()
-    told = read_stage(capture, "metadata")
+    told = CaptureCode(capture)["metadata"].text
     assert json.loads(told) == json.loads(text)
     keys = [json.loads(line.strip(" {}").split(": ")[0]) for line in told.splitlines()]
     assert keys == sorted(json.loads(text))
-    for statement in read_code("metadata", text).statements:
+    for statement in read_code(CaptureCode(capture)["metadata"]).statements:
         assert statement.text.split(": ")[0] in told.splitlines()[statement.line - 1]
 
 
@@ -128,8 +126,8 @@ def test_values_of_metadata_are_left_as_they_are_and_all_that_is_no_object(
 
 def test_a_stage_that_is_not_there_is_named() -> None:
     capture, report = sample("softmax-mi300x")
-    with pytest.raises(UnknownNameError, match="ptx"):
-        list_stage(capture, "ptx", report)
+    with pytest.raises(ArtifactError, match="no ptx in this capture"):
+        list_stage(CaptureCode(capture), "ptx", report)
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if not name.endswith("mi300x")])
@@ -141,7 +139,7 @@ def test_live_registers_of_ptx_are_the_pressures(name: str) -> None:
     for each, live in zip(kernel.instructions, report.pressure.ptx.curve, strict=True):
         expected[each.line] = max(live, expected.get(each.line, 0))
     for known in (report, msgspec.structs.replace(report, pressure=Pressure())):
-        listing = list_stage(capture, "ptx", known)
+        listing = list_stage(CaptureCode(capture), "ptx", known)
         found = {n: live for n, live in enumerate(listing.live, 1) if live >= 0}
         assert found == expected
         assert listing.peak == report.pressure.ptx.peak
@@ -151,19 +149,19 @@ def test_live_registers_of_ptx_are_the_pressures(name: str) -> None:
 def test_live_registers_of_sass_are_nvdisasms(name: str) -> None:
     # sass_pressure is held against nvdisasm's own count in tests/analyze.
     capture, report = sample(name)
-    (section,) = sass.parse(read_stage(capture, "sass")).sections
+    (section,) = sass.parse(CaptureCode(capture)["sass"].text).sections
     counts = sass_pressure.analyze(section).curve
-    listing = list_stage(capture, "sass", report)
+    listing = list_stage(CaptureCode(capture), "sass", report)
     lines = [each.line for each in section.instructions]
     assert [listing.live[line - 1] for line in lines] == list(counts)
     assert sum(live >= 0 for live in listing.live) == len(lines)
-    assert list_stage(capture, "sass", inspect(capture, sass=True)) == listing
+    assert list_stage(CaptureCode(capture), "sass", inspect(capture, sass=True)) == listing
 
 
 def test_live_registers_of_amdgcn_are_the_pressures() -> None:
     capture, report = sample("softmax-mi300x")
     assert report.pressure.amdgcn is not None
-    listing = list_stage(capture, "amdgcn", report)
+    listing = list_stage(CaptureCode(capture), "amdgcn", report)
     assert listing.peak == report.pressure.amdgcn.peak
     assert [live for live in listing.live if live >= 0] == list(report.pressure.amdgcn.curve)
 
@@ -201,7 +199,7 @@ def test_chains_keep_what_was_inlined() -> None:
 
 def test_the_text_alone_is_there_at_once() -> None:
     capture, _ = sample("softmax-h100")
-    listing = list_stage(capture, "ptx", None)
+    listing = list_stage(CaptureCode(capture), "ptx", None)
     assert listing.text == capture.stages["ptx"].text()
     assert (listing.live, listing.marks, listing.loops) == ([], [], [])
     is_sound(listing)
@@ -210,18 +208,18 @@ def test_the_text_alone_is_there_at_once() -> None:
 def test_a_broken_stage_is_text_with_a_problem() -> None:
     capture, report = sample("softmax-h100")
     broken = capture.stages["ptx"].text().replace("$L__BB0_3:", "")
-    listing = list_stage(_with(capture, "ptx", broken), "ptx", report)
+    listing = list_stage(CaptureCode(_with(capture, "ptx", broken)), "ptx", report)
     assert listing.text == broken
     assert "branch to" in listing.problem
     is_sound(listing)
 
 
 def test_another_kernels_stage_has_chains_all_the_same() -> None:
-    capture, report = sample("softmax-h100")
+    capture, _ = sample("softmax-h100")
     text = capture.stages["ptx"].text()
     two = text + text[text.index(".visible") :].replace("softmax_kernel", "other")
-    listing = list_stage(capture=_with(capture, "ptx", two), stage="ptx",
-                         report=msgspec.structs.replace(report, kernel="third"))  # fmt: skip
+    third = msgspec.structs.replace(_with(capture, "ptx", two), kernel="third")
+    listing = list_stage(CaptureCode(third), "ptx", inspect(third))
     assert "third" in listing.problem
     assert listing.live == []
     assert any(number >= 0 for number in listing.chain)
@@ -242,12 +240,12 @@ def _with(capture: Capture, stage: str, text: str) -> Capture:
 def test_no_text_makes_a_listing_fail(stage: str, cut: int, drop: int, put: str) -> None:
     text = CAPTURE.stages[stage].text()
     broken = text[:cut] + put + text[cut + drop :]
-    is_sound(list_stage(_with(CAPTURE, stage, broken), stage, REPORT))
+    is_sound(list_stage(CaptureCode(_with(CAPTURE, stage, broken)), stage, REPORT))
 
 
 def test_a_stage_with_a_nul_is_refused() -> None:
     with pytest.raises(ArtifactError, match="line 1 of ttir holds a NUL"):
-        list_stage(_with(CAPTURE, "ttir", "\x00module {}"), "ttir", REPORT)
+        list_stage(CaptureCode(_with(CAPTURE, "ttir", "\x00module {}")), "ttir", REPORT)
 
 
 CAPTURE, REPORT = sample("softmax-h100")

@@ -16,6 +16,7 @@ import pytest
 
 import irlens
 from irlens.analyze import sass_origin
+from irlens.analyze.capture_code import CaptureCode
 from irlens.artifacts import tools
 from irlens.isa import ptx, sass
 from irlens.model.capture import Capture
@@ -67,7 +68,10 @@ def role_of(text: str) -> str | None:
 
 def read(capture: Capture, report: Report | None = None) -> Both:
     report = report or inspect(capture)
-    found = list_stage(capture, "ptx", report), list_stage(capture, "sass", report)
+    found = (
+        list_stage(CaptureCode(capture), "ptx", report),
+        list_stage(CaptureCode(capture), "sass", report),
+    )
     lines = sass_origin.lines_of(ptx.parse(found[0].text).kernels)
     return Both(
         *found,
@@ -272,7 +276,7 @@ def same_in_llvm(capture: Capture, report: Report) -> bool:
     Barriers are followed in the PTX, and LLVM may write blocks in another order.
     """
     groups, barriers = list[Counter[object]](), list[Counter[tuple[object, ...]]]()
-    for listing in (list_stage(capture, stage, report) for stage in ("llir", "ptx")):
+    for listing in (list_stage(CaptureCode(capture), stage, report) for stage in ("llir", "ptx")):
         by_group, by_barrier = Counter[object](), Counter[tuple[object, ...]]()
         lines = listing.lines
         for mark in listing.marks:
@@ -330,7 +334,7 @@ def test_amds_copies_to_lds_are_retired_as_llvm_ir_says(kernel: str, target: str
             raise
         pytest.skip("this Triton does not compile for gfx1250")
     report = inspect(capture)
-    llvm, code = (list_stage(capture, stage, report) for stage in ("llir", "amdgcn"))
+    llvm, code = (list_stage(CaptureCode(capture), stage, report) for stage in ("llir", "amdgcn"))
     if not llvm.marks:  # a Triton that copies through registers
         pytest.skip(f"this Triton has no copies to LDS on {target}")
     assert retired(llvm) == retired(code)

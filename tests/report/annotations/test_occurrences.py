@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 import irlens
+from irlens.analyze.capture_code import CaptureCode
 from irlens.artifacts.load import load_bytes
 from irlens.model.capture import Capture
 from irlens.model.listing import Occurrences
-from irlens.report.annotations import occurrences, read_stage
+from irlens.report.annotations import occurrences
 
 SAMPLES = Path(__file__).parents[3] / "samples" / "captures"
 
@@ -19,7 +20,7 @@ def sample(name: str) -> Capture:
 
 
 def where(capture: Capture, stage: str, name: str, line: int | None = None) -> tuple[object, ...]:
-    found = occurrences(capture, stage, name, line=line)
+    found = occurrences(CaptureCode(capture), stage, name, line=line)
     assert found.name == name
     return found.definitions, found.uses
 
@@ -123,30 +124,32 @@ def test_labels_are_found_where_they_stand_and_where_they_are_branched_to(
     stage: str, name: str
 ) -> None:
     capture = sample("softmax-h100")
-    found = occurrences(capture, stage, name)
+    found = occurrences(CaptureCode(capture), stage, name)
     assert len(found.definitions) == 1
     assert found.uses
-    assert occurrences(capture, stage, f"{name}:").definitions == found.definitions
+    assert occurrences(CaptureCode(capture), stage, f"{name}:").definitions == found.definitions
 
 
 def test_a_machine_register_is_found_in_wider_ones() -> None:
     capture = sample("softmax-h100")
-    lines = read_stage(capture, "sass").split("\n")
+    lines = CaptureCode(capture)["sass"].text.split("\n")
     pair = re.compile(r"\[R(\d+)\.64(?:\+0x\w+)?\]")
     addresses = {n: int(m[1]) for n, line in enumerate(lines, 1) if (m := pair.search(line))}
     assert addresses
     for line, low in addresses.items():
-        assert line in occurrences(capture, "sass", f"R{low}").uses
-        assert line in occurrences(capture, "sass", f"R{low + 1}").uses
-    assert occurrences(capture, "sass", "RZ") == Occurrences(name="RZ", definitions=(), uses=())
+        assert line in occurrences(CaptureCode(capture), "sass", f"R{low}").uses
+        assert line in occurrences(CaptureCode(capture), "sass", f"R{low + 1}").uses
+    assert occurrences(CaptureCode(capture), "sass", "RZ") == Occurrences(
+        name="RZ", definitions=(), uses=()
+    )
 
 
 def test_amds_ranges_overlap() -> None:
     capture = sample("softmax-mi300x")
-    part, whole = (occurrences(capture, "amdgcn", name) for name in ("s5", "s[4:7]"))
+    part, whole = (occurrences(CaptureCode(capture), "amdgcn", name) for name in ("s5", "s[4:7]"))
     assert set(part.uses) < set(whole.uses)
-    assert occurrences(capture, "amdgcn", "s[7:4]").uses == ()
-    label = occurrences(capture, "amdgcn", ".LBB0_2")
+    assert occurrences(CaptureCode(capture), "amdgcn", "s[7:4]").uses == ()
+    label = occurrences(CaptureCode(capture), "amdgcn", ".LBB0_2")
     assert len(label.definitions) == 1
     assert label.uses
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import irlens
+from irlens.analyze.capture_code import CaptureCode
 from irlens.analyze.pipelines.retirement import follow
 from irlens.artifacts.load import load_bytes
 from irlens.isa.events import Commit, Copy, Event, Wait
@@ -46,7 +47,7 @@ SAMPLES = Path(__file__).parents[3] / "samples" / "captures"
 
 def listing(name: str, stage: str) -> StageListing:
     capture = next(iter(irlens.load(SAMPLES / name)))
-    return list_stage(capture, stage, inspect(capture))
+    return list_stage(CaptureCode(capture), stage, inspect(capture))
 
 
 def told(found: StageListing, wanted: str) -> list[PipelineAnnotation]:
@@ -57,7 +58,7 @@ def told(found: StageListing, wanted: str) -> list[PipelineAnnotation]:
 @pytest.mark.parametrize("stages", [1, 2, 3, 4, 5])
 def test_softmax_has_the_groups_that_were_counted_by_hand(stages: int, stage: str) -> None:
     capture = irlens.capture("softmax", target="sm_90", num_stages=stages, run=False)
-    found = list_stage(capture, stage, inspect(capture))
+    found = list_stage(CaptureCode(capture), stage, inspect(capture))
     if stages == 1:
         assert found.marks == []
         return
@@ -109,7 +110,7 @@ def test_a_wait_that_retires_nothing_has_no_partner() -> None:
 def test_bulk_copies_go_with_the_barrier_and_products_with_their_groups(stage: str) -> None:
     capture = next(iter(irlens.load(SAMPLES / "matmul_tma-h100")))
     report = inspect(capture)
-    found = list_stage(capture, stage, report)
+    found = list_stage(CaptureCode(capture), stage, report)
     kinds = {number: each.kind for number, each in enumerate(report.pipelines)}
     bulk = [
         mark for mark in found.marks if mark.pipeline is not None and kinds[mark.pipeline] == "tma"
@@ -181,7 +182,7 @@ def test_waits_outside_of_loops_go_with_what_they_end(
     )
     text = head + "\n".join(lines) + "\nret;\n}\n"
     (capture,) = load_bytes(text.encode(), name="waits.ptx")
-    found = list_stage(capture, "ptx", inspect(capture))
+    found = list_stage(CaptureCode(capture), "ptx", inspect(capture))
     first = head.count("\n") + 1
     waits = {mark.line - first: mark.partners for mark in told(found, "wait")}
     assert waits == {at: tuple(first + line for line in ends) for at, ends in expected.items()}
@@ -200,7 +201,7 @@ def test_amds_loads_go_with_the_wait_that_retires_them() -> None:
 def test_a_load_that_runs_ahead_in_registers_goes_with_its_first_use() -> None:
     assert listing("softmax-t4", "ptx").marks == []  # used in the iteration that loads
     (capture,) = load_bytes(AHEAD.encode(), name="ahead.ptx")
-    found = list_stage(capture, "ptx", inspect(capture))
+    found = list_stage(CaptureCode(capture), "ptx", inspect(capture))
     use, ahead = found.marks
     assert (use.role, use.partners) == ("wait", (ahead.line,))
     assert (ahead.role, ahead.partners) == ("copy", (use.line,))

@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 import irlens
+from irlens.analyze.capture_code import CaptureCode
 from irlens.model.capture import Capture
 from irlens.model.report import Finding, Report
 from irlens.report import inspect
@@ -35,10 +36,10 @@ def test_says_so_of_products_and_of_nothing_else(
     products: tuple[Capture, Report], stage: str, words: tuple[str, ...]
 ) -> None:
     capture, report = products
-    plain = list_stage(capture, stage, report)
+    plain = list_stage(CaptureCode(capture), stage, report)
     assert plain.note == ""
     assert not any(mark.serialized for mark in plain.marks)
-    found = list_stage(capture, stage, replace(report, findings=[SERIALIZED]))
+    found = list_stage(CaptureCode(capture), stage, replace(report, findings=[SERIALIZED]))
     assert found.note.startswith("IRL404: ptxas serialized the matrix products")
     undone = [found.lines[mark.line - 1] for mark in found.marks if mark.serialized]
     others = [found.lines[mark.line - 1] for mark in found.marks if not mark.serialized]
@@ -53,4 +54,6 @@ def test_says_so_of_products_and_of_nothing_else(
 def test_machine_code_is_what_it_is(products: tuple[Capture, Report], stage: str) -> None:
     capture, report = products
     serialized = replace(report, findings=[SERIALIZED])
-    assert list_stage(capture, stage, serialized) == list_stage(capture, stage, report)
+    assert list_stage(CaptureCode(capture), stage, serialized) == list_stage(
+        CaptureCode(capture), stage, report
+    )

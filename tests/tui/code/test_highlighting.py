@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from irlens.isa.dialects import syntax_of
 from irlens.isa.highlight import KINDS
-from irlens.isa.stage_syntax import syntax_of
 from irlens.tui.code.highlighting import HighlightedLines
 from irlens.tui.code.text import CodeText
 

@@ -3,11 +3,12 @@
 import pytest
 
 import irlens
+from irlens.analyze.capture_code import CaptureCode, StageCode
 from irlens.analyze.sass_origin import lines_of
-from irlens.analyze.source_map import MAPPED, StageMap, map_stage
 from irlens.isa import ptx, sass
 from irlens.model.capture import Capture
 from irlens.model.config import ConstexprValue
+from irlens.model.errors import ArtifactError
 from irlens.model.source import SourceLocation
 
 TILE: dict[str, ConstexprValue] = {"BLOCK_SIZE_M": 64, "BLOCK_SIZE_N": 64, "BLOCK_SIZE_K": 32}
@@ -21,12 +22,6 @@ SAMPLES: dict[str, dict[str, ConstexprValue]] = {
     "layer_norm": {},
     "spill": {},
 }
-
-
-def stage_map(capture: Capture, stage: str) -> StageMap:
-    found = map_stage(capture, stage)
-    assert found is not None
-    return found
 
 
 @pytest.fixture(scope="module", params=["sm_80", "sm_90", "gfx942"])
@@ -43,30 +38,31 @@ def line_of(capture: Capture, code: str) -> int:
 @pytest.mark.parametrize("code", ["tl.max(", "tl.sum(", "tl.load(", "tl.store("])
 def test_a_line_is_found_at_every_stage(softmax: Capture, code: str) -> None:
     number = line_of(softmax, code)
-    for stage in MAPPED:
-        found = map_stage(softmax, stage)
-        if found is not None:
-            assert found.lines_of("softmax.py", number), (stage, code)
+    found = CaptureCode(softmax)
+    assert {"ttir", "ttgir", "llir"} < set(found.stages)
+    for stage in set(found.stages) - {"metadata"}:
+        assert found[stage].lines_of("softmax.py", number), (stage, code)
 
 
 def test_what_was_inlined_keeps_its_own_line_too(softmax: Capture) -> None:
+    found = CaptureCode(softmax)
     for stage in ("ttgir", "llir", "ptx", "sass", "amdgcn"):
-        found = map_stage(softmax, stage)
-        if found is None:
+        if stage not in found:
             continue
-        inlined = [chain for chain in found.chains.values() if len(chain) > 1]
+        inlined = [chain for chain in found[stage].chains.values() if len(chain) > 1]
         assert inlined, stage
         assert all(chain[-1].file == "softmax.py" for chain in inlined)
         assert {chain[0].file for chain in inlined} == {"standard.py"}
 
 
-def test_keys_are_file_and_line() -> None:
+def test_keys_are_file_and_line(softmax: Capture) -> None:
     inlined = (SourceLocation("standard.py", 57), SourceLocation("kernel.py", 3))
-    found = StageMap("ptx", "", {1: inlined, 2: (SourceLocation("kernel.py", 57, 4),), 3: ()})
+
+    found = StageCode(CaptureCode(softmax), "ptx")
+    found.chains = {1: inlined, 2: (SourceLocation("kernel.py", 57, 4),), 3: ()}
     assert found.lines_of("kernel.py", 57) == [2]
     assert found.lines_of("standard.py", 57) == [1]
     assert found.lines_of("kernel.py", 3) == [1]
-    assert found.mapped == 2 / 3
 
 
 @pytest.mark.parametrize("target", ["sm_80", "sm_90", "sm_100"])
@@ -76,13 +72,14 @@ def test_nearly_every_instruction_of_the_samples_has_a_source(target: str) -> No
         capture = irlens.capture(
             kernel, target=target, args=None, grid=None, run=False, triton=None, **settings
         )
+        code = CaptureCode(capture)
         for stage in mapped:
-            found = stage_map(capture, stage)
+            found = code[stage]
             own = of_no_line(capture, found.text) if stage == "sass" else set()
             assert not any(found.chains[line] for line in own)
             mapped[stage] += sum(map(bool, found.chains.values()))
             instructions[stage] += len(found.chains) - len(own)
-        assert unexplained(stage_map(capture, "ptx")) == []
+        assert unexplained(code["ptx"]) == []
     assert mapped["sass"] >= 0.99 * instructions["sass"]
     assert mapped["ptx"] >= 0.96 * instructions["ptx"]
 
@@ -94,7 +91,7 @@ def of_no_line(capture: Capture, listing: str) -> set[int]:
     return {each.line for each in code if assembled.get(each.ptx_line or 0) == 0}
 
 
-def unexplained(found: StageMap) -> list[str]:
+def unexplained(found: StageCode) -> list[str]:
     """PTX without a source for another reason than that LLVM says there is none.
 
     LLVM gives merged and hoisted instructions a ".loc FILE 0 0", and writes no .loc before the
@@ -113,6 +110,7 @@ def unexplained(found: StageMap) -> list[str]:
     return strange
 
 
-def test_a_missing_stage_has_no_map(softmax: Capture) -> None:
+def test_a_missing_stage_has_no_code(softmax: Capture) -> None:
     absent = "ptx" if "amdgcn" in softmax.stages else "amdgcn"
-    assert map_stage(softmax, absent) is None
+    with pytest.raises(ArtifactError, match=f"no {absent} in this capture"):
+        CaptureCode(softmax)[absent]
