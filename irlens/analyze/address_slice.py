@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
 from irlens.isa.mlir import Module, Operation
+from irlens.isa.mlir.types import Pointer
 from irlens.isa.mlir.values import Value, Values
 
 #: How an argument enters an address: "stride" is multiplied by an index, "shift" added to one,
@@ -59,7 +60,7 @@ def argument_roles(module: Module, access: Operation) -> dict[str, frozenset[Rol
     for number, argument in enumerate(kernel.regions[0].blocks[0].arguments):
         name = argument.name.removeprefix("%")
         uniform[Value(kernel.index, number, 0)] = frozenset((name,))
-        if "ptr<" in (argument.type or ""):
+        if isinstance(argument.type, Pointer):
             roles[name] = {"pointer"}
     for operation in computed_from(module, access):
         operands = values.operands[operation.index]

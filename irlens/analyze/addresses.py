@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
 
 import msgspec
 
@@ -12,7 +11,7 @@ from irlens.analyze.global_accesses import Direction
 from irlens.analyze.mlir_loops import user_line
 from irlens.isa.mlir import Argument, Module, Operation
 from irlens.isa.mlir.global_memory import ATOMICS, LOADS, POINTERS, buffer_values
-from irlens.isa.mlir.layouts import element_bits, read_shaped
+from irlens.isa.mlir.types import Pointer, Scalar, Tensor, Type
 from irlens.isa.mlir.values import Value as Name
 from irlens.isa.mlir.values import Values
 from irlens.model.source import SourceLocation
@@ -20,11 +19,8 @@ from irlens.model.source import SourceLocation
 #: Most walks until the values that loops carry must be stable. Real kernels take two or three.
 _MAX_WALKS = 8
 
-_INTEGER = re.compile(r"i[0-9]{1,3}")
-
-_POINTER = re.compile(r"!tt\.ptr<([^<>,]+)(?:, \d+)?>")
-_NUMBER = re.compile(r"(?:dense<)?(-?[0-9]{1,18})>?")
-_HINT = re.compile(r"dense<\[?([0-9, ]{1,60})\]?>")
+_NUMBER = re.compile(r"-?[0-9]{1,18}")
+_INDEX = Scalar("index")
 _SAME = frozenset(
     {"arith.extsi", "arith.extui", "arith.trunci", "arith.index_cast", "ttg.convert_layout"}
 )
@@ -76,10 +72,11 @@ class Access(msgspec.Struct, frozen=True):
 def divisors(module: Module) -> dict[str, int]:
     """Return the known divisor of each integer or pointer argument of the kernel, 16 or 1."""
     return {
-        argument.name: _leading_number(argument.attributes.get("tt.divisibility"))
+        argument.name: argument.integer("tt.divisibility") or 1
         for function in module.named("tt.func")
         for argument in _arguments(function)
-        if argument.type and ("!tt.ptr<" in argument.type or _INTEGER.fullmatch(argument.type))
+        if isinstance(argument.type, Pointer)
+        or (_is_integer(argument.type) and argument.type != _INDEX)
     }
 
 
@@ -137,11 +134,13 @@ class _Walk:
         operands = [self._value(name) for name in self._names.operands[operation.index]]
         at = POINTERS[operation.name]
         pointer = operands[at.pointer] if len(operands) > at.pointer else None
-        bits = _pointee_bits(operation.operand_types[0]) if operation.operand_types else None
+        element = operation.operand_type.element.pointee
         if at.offsets:
-            bits = element_bits(buffer_values(operation)[1])
-            pointer = _offset(pointer, operands[at.pointer + 1 :], bits)
-        if pointer is None or not pointer.shape or bits is None:
+            element = buffer_values(operation)[1]
+        size = element.bytes if element is not None else None
+        if at.offsets:
+            pointer = _offset(pointer, operands[at.pointer + 1 :], size)
+        if pointer is None or not pointer.shape or size is None:
             return None
         mask = operands[at.mask] if at.mask is not None and len(operands) > at.mask else None
         if at.offsets and mask is not None and not mask.shape:
@@ -153,7 +152,7 @@ class _Walk:
             location=operation.location,
             source=user_line(operation),
             line=operation.span.line,
-            element_bytes=max(bits // 8, 1),
+            element_bytes=size,
             pointer=pointer,
             mask=mask,
         )
@@ -177,7 +176,7 @@ class _Walk:
     def _define_arguments(self, function: Operation) -> None:
         for index, argument in enumerate(_arguments(function)):
             if argument.name in self._known:
-                symbol = None if "ptr" in (argument.type or "") else (argument.name, 1)
+                symbol = None if isinstance(argument.type, Pointer) else (argument.name, 1)
                 value = Value((), (), self._known[argument.name], None, symbol)
                 self._values[Name(function.index, index, 0)] = value
 
@@ -221,15 +220,15 @@ class _Walk:
         self._values[Name(operation.index, 0)] = value
 
 
-def _offset(pointer: Value | None, operands: list[Value | None], bits: int | None) -> Value | None:
+def _offset(pointer: Value | None, operands: list[Value | None], size: int | None) -> Value | None:
     """Return the addresses of a buffer access: a pointer, and offsets from it in elements."""
     offsets = operands[0] if operands else None
-    if pointer is None or offsets is None or bits is None:
+    if pointer is None or offsets is None or size is None:
         return None
     axes = tuple(map(axis_info.still, offsets.shape))
     base = Value(offsets.shape, axes, pointer.divisor, pointer.constant, pointer.symbol)
-    size = axis_info.number(max(bits // 8, 1), offsets.shape)
-    return axis_info.add(base, axis_info.multiply(offsets, size))
+    step = axis_info.number(size, offsets.shape)
+    return axis_info.add(base, axis_info.multiply(offsets, step))
 
 
 def _arguments(function: Operation) -> tuple[Argument, ...]:
@@ -260,7 +259,7 @@ def _result(operation: Operation, shape: tuple[int, ...], operands: list[Value])
     if name == "arith.constant":
         return _constant(operation, shape)
     if name == "tt.make_range" and len(shape) == 1:
-        start = _leading_number(operation.attributes.get("start"), 0)
+        start = operation.integer("start") or 0
         return Value(shape, (Axis(shape[0], 1, None, 1),), axis_info.power(start))
     if name in ("tt.get_program_id", "tt.get_num_programs"):
         return axis_info.unknown()
@@ -280,11 +279,10 @@ def _result(operation: Operation, shape: tuple[int, ...], operands: list[Value])
 
 
 def _constant(operation: Operation, shape: tuple[int, ...]) -> Value | None:
-    written = operation.words[0] if operation.words else ""
-    if written in ("true", "dense<true>", "false", "dense<false>"):
-        return axis_info.number(int("true" in written), shape)
-    match = _NUMBER.fullmatch(written)
-    return axis_info.number(int(match[1]), shape) if match else None
+    if operation.literal in ("true", "false"):
+        return axis_info.number(int(operation.literal == "true"), shape)
+    match = _NUMBER.fullmatch(operation.literal)
+    return axis_info.number(int(match[0]), shape) if match else None
 
 
 def _of_two(operation: Operation, a: Value, b: Value) -> Value | None:
@@ -296,10 +294,10 @@ def _of_two(operation: Operation, a: Value, b: Value) -> Value | None:
 
 
 def _moved(operation: Operation, pointer: Value, offset: Value) -> Value | None:
-    bits = _pointee_bits(operation.operand_types[0]) if operation.operand_types else None
-    if bits is None:
+    element = operation.operand_type.element.pointee
+    if element is None or element.bytes is None:
         return None
-    size = axis_info.number(max(bits // 8, 1), offset.shape)
+    size = axis_info.number(element.bytes, offset.shape)
     return axis_info.add(pointer, axis_info.multiply(offset, size))
 
 
@@ -309,8 +307,8 @@ def _splat(_operation: Operation, shape: tuple[int, ...], value: Value) -> Value
 
 
 def _expand(operation: Operation, shape: tuple[int, ...], value: Value) -> Value | None:
-    axis = _leading_number(operation.attributes.get("axis"), -1)
-    if not 0 <= axis <= len(value.axes):
+    axis = operation.integer("axis")
+    if axis is None or not 0 <= axis <= len(value.axes):
         return None
     axes = (*value.axes[:axis], axis_info.still(1), *value.axes[axis:])
     return msgspec.structs.replace(value, shape=shape, axes=axes)
@@ -327,10 +325,7 @@ def _broadcast(_operation: Operation, shape: tuple[int, ...], value: Value) -> V
 
 
 def _transpose(operation: Operation, shape: tuple[int, ...], value: Value) -> Value | None:
-    order = [
-        int(number) for number in re.findall(r"[0-9]{1,2}", operation.attributes.get("order", ""))
-    ]
-    order = order[: len(value.shape)]
+    order = operation.integers("order")
     if sorted(order) != list(range(len(value.shape))):
         return None
     axes = tuple(value.axes[n] for n in order)
@@ -356,13 +351,13 @@ _ARITHMETIC: dict[str, Callable[[Value, Value], Value]] = {
 
 def _hinted(operation: Operation, value: Value) -> Value:
     """Apply the hints of ``tl.multiple_of`` and the like."""
-    divisor = _hint(operation, "tt.divisibility")
+    divisor = operation.integers("tt.divisibility")
     if divisor:
         value = msgspec.structs.replace(
             value, divisor=max(value.divisor, axis_info.power(min(divisor)))
         )
     for attribute, step in (("tt.contiguity", 1), ("tt.constancy", 0)):
-        runs = _hint(operation, attribute)
+        runs = operation.integers(attribute)
         if len(runs) == len(value.axes) and max(runs, default=0) > 1:
             axes = tuple(
                 axis if run <= axis.run else Axis(run, step, None, ANY if step == 0 else 1)
@@ -372,32 +367,12 @@ def _hinted(operation: Operation, value: Value) -> Value:
     return value
 
 
-def _hint(operation: Operation, name: str) -> list[int]:
-    match = _HINT.match(operation.attributes.get(name, ""))
-    return [int(part) for part in match[1].split(",") if part.strip()] if match else []
-
-
-def _leading_number(written: str | None, default: int = 1) -> int:
-    """Return the number that an attribute (``16 : i32``) begins with."""
-    number = (written or "").partition(" ")[0]
-    return int(number) if number.isdecimal() and len(number) < 10 else default
-
-
 def _result_shape(operation: Operation) -> tuple[int, ...] | None:
     """Return the shape of an operation's result, empty for a scalar; ``None`` for other types."""
-    types = operation.result_types or operation.operand_types
-    return _shape(types[0]) if types else None
+    kind = operation.result_type
+    pointer = isinstance(kind, Pointer) and not isinstance(kind.pointee, Tensor)
+    return kind.shape if pointer or isinstance(kind, Tensor) or _is_integer(kind) else None
 
 
-@lru_cache(maxsize=1 << 10)
-def _shape(written: str) -> tuple[int, ...] | None:
-    if _POINTER.fullmatch(written) or re.fullmatch(r"i[0-9]{1,3}|index", written):
-        return ()
-    tensor = read_shaped(written) if written.startswith("tensor<") else None
-    return tensor.shape if tensor else None
-
-
-def _pointee_bits(written: str) -> int | None:
-    """Return the width in bits of the pointee of a pointer, or of a tensor of pointers."""
-    match = _POINTER.search(written)
-    return element_bits(match[1]) if match else None
+def _is_integer(kind: Type | None) -> bool:
+    return isinstance(kind, Scalar) and kind.is_integer

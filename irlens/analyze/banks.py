@@ -10,20 +10,18 @@ Guide, "Shared Memory" under the compute capabilities from 5.x on).
 ``TritonGPUAttrDefs.td``, ``SwizzledSharedEncodingAttr``).
 """
 
-import re
 from collections import defaultdict
 from itertools import product
 
 import msgspec
 
 from irlens.isa.mlir import Module
-from irlens.isa.mlir.layouts import Blocked, Shaped, fields, layout_of
+from irlens.isa.mlir.encodings import Blocked, encoding_of
+from irlens.isa.mlir.types import MemDesc
 
 BANKS = 32
 _WORD = 4
 _WIDEST = 16
-_NUMBER = re.compile(r"\b(vec|perPhase|maxPhase) = ([0-9]{1,4})\b")
-_EXTENTS = re.compile(r"[0-9]{1,6}(?:x[0-9]{1,6})*")
 #: Elements that a thread holds side by side; no real layout has more.
 _MOST_REGISTERS = 256
 
@@ -53,24 +51,16 @@ class Swizzled(msgspec.Struct, frozen=True):
         return row * self.width + (group ^ phase) * self.vector + rest
 
 
-def swizzled(module: Module, descriptor: Shaped) -> Swizzled | None:
+def swizzled(module: Module, descriptor: MemDesc) -> Swizzled | None:
     """Return the layout of a matrix in shared memory; ``None`` for other layouts."""
-    layout = layout_of(module, descriptor)
-    order = fields(layout).get("order", ())
-    numbers = {name: int(value) for name, value in _NUMBER.findall(layout)}
-    if not layout.startswith("#ttg.swizzled_shared<") or sorted(order) != [0, 1]:
+    encoding, whole = encoding_of(module, descriptor), descriptor.whole
+    if encoding is None or encoding.kind != "swizzled_shared":
         return None
-    if len(descriptor.shape) != 2 or len(numbers) != 3 or 0 in numbers.values():
+    order = encoding.lists.get("order", ())
+    numbers = [encoding.numbers.get(name, 0) for name in ("vec", "perPhase", "maxPhase")]
+    if sorted(order) != [0, 1] or len(descriptor.shape) != 2 or len(whole) < 2:
         return None
-    # A part of a larger allocation names the whole shape last.
-    last = descriptor.parameters[-1]
-    whole = [int(n) for n in last.split("x")] if _EXTENTS.fullmatch(last) else descriptor.shape
-    if len(whole) < 2:
-        return None
-    fast = order[0]
-    return Swizzled(
-        whole[len(whole) - 2 + fast], fast, numbers["vec"], numbers["perPhase"], numbers["maxPhase"]
-    )
+    return Swizzled(whole[len(whole) - 2 + order[0]], order[0], *numbers) if all(numbers) else None
 
 
 def passes(registers: Blocked, shared: Swizzled, shape: tuple[int, ...], size: int) -> float | None:

@@ -4,7 +4,6 @@
 a ttir, by their locations.
 """
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from typing import Literal
@@ -25,10 +24,8 @@ from irlens.isa.mlir.copies import BULK_COPIES, BULK_STORES, COPIES, LOADS, STOR
 from irlens.isa.mlir.encoding_maps import Unmapped, linear_map
 from irlens.isa.mlir.global_memory import ATOMICS, BULK_LOADS
 from irlens.isa.mlir.global_memory import BULK_STORES as ALL_BULK_STORES
-from irlens.isa.mlir.layouts import element_bits, read_shaped
 from irlens.isa.mlir.linear_maps import LinearMap
-
-_POINTER = re.compile(r"!tt\.ptr<([^<>,]+)(?:, \d+)?>")
+from irlens.isa.mlir.types import Pointer, Tensor
 
 #: AMD's accesses by a scalar pointer and a tensor of offsets.
 _BUFFER_ACCESSES = frozenset(name for name in LOADS | STORES if ".buffer_" in name)
@@ -181,24 +178,20 @@ def _issued(
 
 def _elements(module: Module, operation: Operation) -> _Elements | str:
     """Return the elements that an operation accesses, or why they are unknown."""
-    pointer = operation.operand_types[0] if operation.operand_types else ""
-    match = _POINTER.fullmatch(pointer)
+    pointer = operation.operand_type
     # AMD's buffer accesses name a scalar pointer first, and then a tensor of values or offsets.
-    written = (*operation.operand_types, *operation.result_types)
-    tensor = next((read_shaped(kind) for kind in written if kind.startswith("tensor<")), None)
-    if tensor is not None and match is None:
-        match = _POINTER.fullmatch(tensor.element)
-    bits = element_bits(match[1]) if match else None
-    if bits is None and tensor is not None and operation.name in _BUFFER_ACCESSES:
-        bits = element_bits(tensor.element)  # up to Triton 3.6 they name their values' type alone
-    if bits is None:
-        return f"{pointer} is not a pointer to elements of a known width"
+    tensor = next((each for each in operation.types if isinstance(each, Tensor)), None)
+    if tensor is not None and not isinstance(pointer, Pointer):
+        pointer = tensor.element
+    size = pointer.pointee.bytes if isinstance(pointer, Pointer) else None
+    if size is None and tensor is not None and operation.name in _BUFFER_ACCESSES:
+        size = tensor.element.bytes  # up to Triton 3.6 they name their values' type alone
+    if size is None:
+        return f"{operation.operand_type} is not a pointer to elements of a known width"
     layout = _scalar(module)
     if tensor is not None:
-        layout = linear_map(
-            tensor.parameters[0] if tensor.parameters else "", tensor.shape, module.aliases
-        )
-    return layout.reason if isinstance(layout, Unmapped) else _Elements(layout, max(bits // 8, 1))
+        layout = linear_map(tensor.layout, tensor.shape, module.aliases)
+    return layout.reason if isinstance(layout, Unmapped) else _Elements(layout, size)
 
 
 def _direction(operation: Operation) -> Literal["load", "store", "copy"]:
@@ -211,10 +204,10 @@ def _scalar(module: Module) -> LinearMap | Unmapped:
     """Return the map of a value that every thread of a CTA holds."""
     bases = []
     for name in ("ttg.threads-per-warp", "ttg.num-warps"):
-        number = module.attributes.get(name, "").partition(" ")[0]
-        if not number.isdecimal() or int(number) < 1:
+        number = module.integer(name)
+        if number is None or number < 1:
             return Unmapped(f"the module has no {name}")
-        bases.append(((),) * (int(number).bit_length() - 1))
+        bases.append(((),) * (number.bit_length() - 1))
     return LinearMap((), (), bases[0], bases[1], ())
 
 

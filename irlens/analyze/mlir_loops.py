@@ -98,17 +98,16 @@ def outermost_loops(module: Module) -> list[Span]:
 def _loop(
     module: Module, operation: Operation, depth: int, parent: int, inner: tuple[int, ...]
 ) -> Loop:
-    written = operation.attributes.get("tt.num_stages", "").partition(" ")[0]
     return Loop(
         operation=operation.index,
         location=operation.location,
         depth=depth,
         parent=None if parent < 0 else parent,
         inner=inner,
-        num_stages=int(written) if written.isdecimal() else None,
+        num_stages=operation.integer("tt.num_stages"),
         feeds_dot=operation.name == "scf.for" and not inner and _feeds_dot(module, operation),
-        flatten=operation.attributes.get("tt.flatten", "false") != "false",
-        warp_specialize=operation.attributes.get("tt.warp_specialize", "false") != "false",
+        flatten=operation.flag("tt.flatten"),
+        warp_specialize=operation.flag("tt.warp_specialize"),
     )
 
 

@@ -4,7 +4,6 @@ The program that leaves its tensor is evaluated again with every narrow integer 
 then stays inside, the operation that first exceeds the range of its own type is the cause.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,7 +12,6 @@ import numpy as np
 
 from irlens.analyze.address_slice import computed_from
 from irlens.analyze.traffic.accesses import Reference
-from irlens.analyze.traffic.arithmetic import element_of
 from irlens.analyze.traffic.evaluation import Evaluation, Visitor, public_function
 from irlens.analyze.traffic.frames import Frame
 from irlens.analyze.traffic.launch import Launch
@@ -28,10 +26,10 @@ from irlens.analyze.traffic.values import (
     truth,
 )
 from irlens.isa.mlir import Module, Operation
-from irlens.isa.mlir.layouts import element_bits
+from irlens.isa.mlir.types import Scalar, Shaped, Type
 from irlens.model.traffic import OutOfBounds
 
-_NARROW = re.compile(r"\bi(8|16|32)\b|(?<=x)i(8|16|32)\b")
+_NARROW = frozenset(map(Scalar, ("i8", "i16", "i32")))
 #: Operations whose result may exceed the range of their type.
 _WRAPPING = {
     "arith.muli": "multiplication",
@@ -122,8 +120,7 @@ def _suspects(module: Module, access: Operation) -> dict[int, int]:
 
 
 def _bits(operation: Operation) -> int | None:
-    kinds = operation.result_types or operation.operand_types
-    return element_bits(element_of(kinds[0])[1]) if kinds else None
+    return operation.result_type.element.bits
 
 
 def _widened(operation: Operation) -> Operation:
@@ -135,8 +132,10 @@ def _widened(operation: Operation) -> Operation:
     )
 
 
-def _wide(kind: str) -> str:
-    return kind if "ptr<" in kind or "tensordesc<" in kind else _NARROW.sub("i64", kind)
+def _wide(kind: Type) -> Type:
+    if isinstance(kind, Shaped):
+        return msgspec.structs.replace(kind, element=_wide(kind.element))
+    return Scalar("i64") if kind in _NARROW else kind
 
 
 class _Watching(Evaluation):

@@ -17,7 +17,7 @@ from irlens.gpus.rates import rate_of
 from irlens.isa import ptx
 from irlens.isa.matrix import MatrixInstruction
 from irlens.isa.mlir import Module, Operation
-from irlens.isa.mlir.layouts import layout_of, read_shaped
+from irlens.isa.mlir.encodings import encoding_of
 from irlens.isa.mlir.products import Product, products
 from irlens.isa.ptx.products import matrix_instruction as of_ptx
 from irlens.model.products import MatrixProduct
@@ -255,5 +255,5 @@ def _slowdown(
 
 def _is_blocked(module: Module, product: Operation) -> bool:
     """Return whether a product's result has the layout of products without tensor cores."""
-    shaped = read_shaped(product.result_types[0]) if product.result_types else None
-    return shaped is not None and "blocked" in layout_of(module, shaped)
+    encoding = encoding_of(module, product.result_type)
+    return encoding is not None and encoding.kind == "blocked"

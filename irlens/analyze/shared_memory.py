@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from irlens.analyze.mlir_loops import user_line
 from irlens.analyze.ttgir_buffers import Buffers
 from irlens.isa.mlir import Module, Operation
-from irlens.isa.mlir.layouts import allocated_bytes, read_shaped
+from irlens.isa.mlir.encodings import allocated_bytes
 from irlens.isa.mlir.values import Values
 from irlens.model.memory import BufferPurpose, ScratchUse, SharedBuffer, SharedMemory
 
@@ -44,7 +44,10 @@ def explain(module: Module, total_bytes: int | None) -> SharedMemory:
         total_bytes: ``shared`` of its metadata.
     """
     buffers = Buffers(module, Values(module))
-    sizes = {index: _bytes(module, index) for index in buffers.ranges}
+    sizes = {
+        index: allocated_bytes(module, module.operations[index].result_type)
+        for index in buffers.ranges
+    }
     known = [size for size in sizes.values() if size is not None]
     complete = len(known) == len(sizes)
     peak, peak_at = _peak(buffers, sizes) if complete else (None, None)
@@ -64,12 +67,6 @@ def explain(module: Module, total_bytes: int | None) -> SharedMemory:
         scratch=tuple(_scratch(module.named(*_SCRATCH))) if remainder else (),
         reason=reason,
     )
-
-
-def _bytes(module: Module, allocation: int) -> int | None:
-    written = module.operations[allocation].result_types
-    descriptor = read_shaped(written[0]) if written else None
-    return allocated_bytes(module, descriptor) if descriptor else None
 
 
 def _peak(buffers: Buffers, sizes: dict[int, int | None]) -> tuple[int, int | None]:
@@ -99,7 +96,7 @@ def _buffer(
     module: Module, buffers: Buffers, index: int, size: int | None, peak_at: int | None
 ) -> SharedBuffer:
     operation = module.operations[index]
-    descriptor = read_shaped(operation.result_types[0]) if operation.result_types else None
+    descriptor = operation.result_type
     first, last = buffers.ranges[index]
     users = buffers.users[index]
     purpose: BufferPurpose = "data"
@@ -109,8 +106,8 @@ def _buffer(
         line=operation.span.line,
         source=user_line(operation),
         purpose=purpose,
-        shape=descriptor.shape if descriptor else (),
-        element=descriptor.element if descriptor else "",
+        shape=descriptor.shape,
+        element=str(descriptor.element),
         copies=buffers.copies(index),
         bytes=size,
         last_line=module.operations[last].span.end_line,

@@ -1,18 +1,15 @@
 """What a capture was compiled for, parameter by parameter, as its code and its manifest say."""
 
-import re
-
 import msgspec
 
 from irlens.analyze.capture_code import CaptureCode
 from irlens.isa import mlir
+from irlens.isa.mlir.types import Pointer, Type
 from irlens.model.capture import Capture
 from irlens.model.config import ConstexprValue
 from irlens.model.source import SourceLocation
 from irlens.model.variants import Property, Specialized
 
-_POINTER = re.compile(r"!tt\.ptr<(?P<element>[^,>]+)")
-_FLOAT = re.compile(r"f\d+")
 _ATTRIBUTES: dict[tuple[str, str], Property] = {
     ("tt.divisibility", "16"): "divisible by 16", ("tt.pointer_range", "32"): "within 2 GB",
 }  # fmt: skip
@@ -67,15 +64,16 @@ def _argument(name: str, argument: mlir.Argument) -> Specialized:
         for attribute, written in argument.attributes.items()
         if attribute.startswith("tt.") and (number := written.split(":")[0].strip())
     )
-    return Specialized(name=name, type=_type(argument.type or ""), properties=properties)
+    return Specialized(
+        name=name, type="" if argument.type is None else _type(argument.type), properties=properties
+    )
 
 
-def _type(written: str) -> str:
+def _type(kind: Type) -> str:
     """Return Triton's name of a type: "*fp16" of "!tt.ptr<f16>"."""
-    pointer = _POINTER.match(written)
-    if pointer is not None:
-        return f"*{_type(pointer['element'].strip())}"
-    return f"fp{written[1:]}" if _FLOAT.fullmatch(written) else written
+    if isinstance(kind, Pointer):
+        return f"*{_type(kind.pointee)}"
+    return f"fp{kind.bits}" if str(kind) == f"f{kind.bits}" else str(kind)
 
 
 def _value(value: ConstexprValue) -> ConstexprValue:

@@ -9,7 +9,7 @@ the whole of a ``ttg.warp_specialize``, whose regions run at the same time.
 from bisect import bisect_right
 
 from irlens.isa.mlir import Module, Operation
-from irlens.isa.mlir.layouts import Shaped, read_shaped
+from irlens.isa.mlir.types import MemDesc, Type
 from irlens.isa.mlir.values import Value, Values
 
 _REPEATED = frozenset({"scf.for", "scf.while", "ttg.warp_specialize"})
@@ -47,7 +47,7 @@ class Buffers:
                 self._allocate(operation, repeated)
             elif operation.name == "scf.yield":
                 self._yield(operation)
-            elif any("memdesc" in written for written in _result_types(operation)):
+            elif any(isinstance(each, MemDesc) for each in _result_types(operation)):
                 self._pass_on(operation)
             if operation.regions:
                 self._enter(operation)
@@ -65,11 +65,10 @@ class Buffers:
         return self._copies[allocation]
 
     def _count_copies(self, allocation: int) -> int:
-        whole = _descriptor(self._module.operations[allocation])
+        whole = self._module.operations[allocation].result_type.shape
         for user in self.users[allocation]:
-            part = _descriptor(user) if user.name in _SLICES else None
-            if whole and part and len(part.shape) < len(whole.shape):
-                return whole.shape[0]
+            if user.name in _SLICES and len(user.result_type.shape) < len(whole):
+                return whole[0]
         return 1
 
     def _allocate(self, operation: Operation, repeated: list[Operation]) -> None:
@@ -107,8 +106,8 @@ class Buffers:
         given = self._values.operands[operation.index]
         carried = given[3:] if operation.name == "scf.for" else given
         everything = frozenset[int]().union(*(self.behind(value) for value in given))
-        for number, written in enumerate(types[:count]):
-            if "memdesc" in written:
+        for number, kind in enumerate(types[:count]):
+            if isinstance(kind, MemDesc):
                 value = Value(operation.index, number)
                 one_to_one = len(carried) == count
                 self._pointing[value] = self.behind(carried[number]) if one_to_one else everything
@@ -128,9 +127,5 @@ class Buffers:
                 self._pointing[Value(operation.index, number, region)] = self.behind(bound)
 
 
-def _result_types(operation: Operation) -> tuple[str, ...]:
+def _result_types(operation: Operation) -> tuple[Type, ...]:
     return operation.result_types or operation.operand_types
-
-
-def _descriptor(operation: Operation) -> Shaped | None:
-    return read_shaped(operation.result_types[0]) if operation.result_types else None

@@ -7,7 +7,6 @@ yields the value until it is used. Producers of a warp-specialized loop run ahea
 as far as their buffer has room.
 """
 
-import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
@@ -20,15 +19,9 @@ from irlens.analyze.ttgir_buffers import Buffers
 from irlens.analyze.ttgir_refusals import LoopBody, refusal
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.copies import BULK_COPIES, COPIES, LOADS
-from irlens.isa.mlir.layouts import (
-    Shaped,
-    cta_parts,
-    element_bits,
-    layout_elements,
-    layout_of,
-    read_shaped,
-)
+from irlens.isa.mlir.encodings import blocked, cta_parts, encoding_of
 from irlens.isa.mlir.products import PRODUCTS
+from irlens.isa.mlir.types import Pointer, Tensor, Type
 from irlens.isa.mlir.values import Value, Values
 from irlens.model.memory import LoadState, LoopLoad
 
@@ -36,7 +29,6 @@ _BULK_TO_SHARED = BULK_COPIES | {"amdg.async_tdm_copy_global_to_local"}
 _READS = LOADS | COPIES | _BULK_TO_SHARED
 #: Operations that use the tile in a buffer.
 _USES = PRODUCTS | {"ttg.local_load"}
-_POINTER = re.compile(r"!tt\.ptr<([^,<>]+)(?:, \d+)?>")
 _WIDEST_ACCESS = 16  # bytes: 128-bit loads and copies are the widest that one thread issues
 #: No pipeline is as deep as this.
 _MOST_ITERATIONS = 64
@@ -150,7 +142,7 @@ class _Finder:
                 peeled_copies, alike, ahead, self._used(buffer, loop, peeled)
             ),
             shape=tile.shape,
-            element=tile.element,
+            element=str(tile.element),
             bytes_per_iteration=_bytes(self._module, tile),
             widest_access_bytes=widest,
             buffer_line=None if buffer is None else self._module.operations[buffer].span.line,
@@ -174,7 +166,7 @@ class _Finder:
             return Fraction(0)
         return min(most(self._buffers.users[buffer]), most(self._products))
 
-    def _buffer(self, read: Operation, tile: Shaped) -> int | None:
+    def _buffer(self, read: Operation, tile: Tensor) -> int | None:
         """Return the allocation that a copy fills, and not that of its barrier."""
         if read.name in LOADS:
             return None
@@ -184,10 +176,8 @@ class _Finder:
         fitting = [index for index in allocations if self._element(index) == tile.element]
         return fitting[0] if len(fitting) == 1 else None
 
-    def _element(self, allocation: int) -> str | None:
-        written = self._module.operations[allocation].result_types
-        descriptor = read_shaped(written[0]) if written else None
-        return descriptor.element if descriptor else None
+    def _element(self, allocation: int) -> Type:
+        return self._module.operations[allocation].result_type.element
 
     def _reason(self, read: Operation, loop: Operation, widest: int | None) -> str:
         if read.name not in LOADS:
@@ -249,44 +239,34 @@ def _iterations(peeled_copies: int, alike: int, ahead: bool, used: Fraction) -> 
     return int(distance) if peeled_copies and distance.denominator == 1 else None
 
 
-def _tile(read: Operation) -> Shaped:
+def _tile(read: Operation) -> Tensor:
     """Return the shape and element that a read brings, with the layout if it names one."""
-    types = read.operand_types if read.name == "tt.load" else read.result_types
-    written = types[0] if types else ""
-    shaped = read_shaped(written) if not _POINTER.fullmatch(written) else None
-    if shaped is None:
-        shaped = Shaped((), written, ())
-    pointer = _POINTER.fullmatch(shaped.element)
-    return Shaped(shaped.shape, pointer[1], shaped.parameters) if pointer else shaped
+    kind = read.operand_type if read.name == "tt.load" else read.result_type
+    element = kind.element.pointee if isinstance(kind.element, Pointer) else kind.element
+    return Tensor(kind.shape, element, kind.layout)
 
 
-def _bytes(module: Module, tile: Shaped) -> int | None:
-    bits, parts = element_bits(tile.element), cta_parts(module, layout_of(module, tile))
+def _bytes(module: Module, tile: Tensor) -> int | None:
+    bits, parts = tile.element.bits, cta_parts(module, encoding_of(module, tile))
     return None if bits is None or parts is None else tile.size * bits // 8 // parts
 
 
-def _widest_access(module: Module, read: Operation, tile: Shaped) -> int | None:
+def _widest_access(module: Module, read: Operation, tile: Tensor) -> int | None:
     """Return the consecutive bytes of a thread, bounded by layout and known contiguity."""
-    bits = element_bits(tile.element)
+    bits = tile.element.bits
     if read.name in _BULK_TO_SHARED or bits is None or bits < 8:
         return None
     if not tile.shape:
         return bits // 8
-    elements = layout_elements(module, _threads_hold(read, tile))
-    written = read.attributes.get("contiguity", "").partition(" ")[0]
-    bounds = [bound for bound in (elements, int(written or 0)) if bound]
-    return min(min(bounds) * bits // 8, _WIDEST_ACCESS) if bounds else None
-
-
-def _threads_hold(read: Operation, tile: Shaped) -> Shaped:
-    """Return the tensor whose layout says what each thread reads."""
-    if read.name in LOADS:
-        return tile
     # A copy has a tensor of pointers, or of offsets: !tt.ptr<f16>[tensor<128x64xi32, #blocked>].
-    for written in (*read.operand_types, *read.words):
-        if written.startswith("tensor<") and (shaped := read_shaped(written)):
-            return shaped
-    return Shaped((), "", ())
+    tensors = (each for each in read.operand_types if isinstance(each, Tensor))
+    held = tile if read.name in LOADS else next(tensors, None)
+    layout = blocked(module, held) if held is not None else None
+    bounds = [read.integer("contiguity") or 0]
+    if held is not None and layout is not None:
+        bounds.append(min(layout.size_per_thread[layout.order[0]], held.shape[layout.order[0]]))
+    least = min(filter(None, bounds), default=None)
+    return None if least is None else min(least * bits // 8, _WIDEST_ACCESS)
 
 
 class _CarriedValues:

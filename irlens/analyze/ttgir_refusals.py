@@ -11,8 +11,9 @@ import msgspec
 
 from irlens.analyze.mlir_loops import LOADS, Loop
 from irlens.isa.mlir import Module, Operation
-from irlens.isa.mlir.layouts import blocked, element_bits, layout_of, read_shaped
+from irlens.isa.mlir.encodings import blocked, encoding_of
 from irlens.isa.mlir.products import PRODUCTS
+from irlens.isa.mlir.types import Tensor, TensorDesc
 from irlens.isa.mlir.values import Value, Values
 
 #: The smallest cp.async copies 4 bytes (PTX ISA, cp.async: cp-size).
@@ -123,7 +124,7 @@ def refusal(
 
 def _of_the_load(load: Operation, body: LoopBody, stages: int | None, widest: int | None) -> str:
     """Return why a load was refused in a loop that is pipelined; ``widest`` is for NVIDIA."""
-    if not any("tensor<" in written for written in (*load.operand_types, *load.result_types)):
+    if not any(isinstance(each, Tensor | TensorDesc) for each in load.types):
         return SCALAR
     if widest is not None and widest < _SMALLEST_COPY:
         return NARROW
@@ -147,17 +148,17 @@ def _transposes(module: Module, allocation: Operation) -> bool:
 
     Wider elements are transposed by asynchronous copies of one element each.
     """
-    types = [read_shaped(each) for each in (*allocation.operand_types, *allocation.result_types)]
-    if len(types) != 2 or types[0] is None or types[1] is None:
+    if len(allocation.types) != 2:
         return False
-    registers, shared = blocked(module, types[0]), layout_of(module, types[1])
-    if registers is None or not shared.startswith("#ttg.nvmma_shared<"):
+    tensor, buffer = allocation.types
+    registers, shared = blocked(module, tensor), encoding_of(module, buffer)
+    if registers is None or shared is None or shared.kind != "nvmma_shared":
         return False
-    bits = element_bits(types[0].element)
+    bits = tensor.element.bits
     if bits is None or bits >= 8 * _SMALLEST_COPY:
         return False
-    rank = len(types[0].shape)
-    return registers.order[0] != (rank - 2 if "transposed = true" in shared else rank - 1)
+    rank = len(tensor.shape)
+    return registers.order[0] != (rank - 2 if shared.numbers.get("transposed") else rank - 1)
 
 
 def _factors(values: Values, dot: Operation) -> list[Value | None]:

@@ -9,7 +9,7 @@ from irlens.analyze.axis_info import Axis
 from irlens.analyze.facts import Facts
 from irlens.isa.mlir import Module
 from irlens.isa.mlir.copies import COPIES, LOADS, STORES
-from irlens.isa.mlir.layouts import Blocked, blocked, read_shaped
+from irlens.isa.mlir.encodings import Blocked, blocked
 from irlens.model.source import SourceLocation
 
 #: Elements of a warp's tile; real ones have hundreds.
@@ -80,9 +80,7 @@ def blocked_layouts(module: Module) -> dict[tuple[str, tuple[SourceLocation, ...
     layouts = {}
     for operation in module.named(*_DIRECTIONS):
         # A tensor of pointers comes first, but AMD's buffer accesses have one of offsets instead.
-        written = (*operation.operand_types, *operation.result_types)
-        tensors = filter(None, map(read_shaped, written))
-        layout = next(filter(None, (blocked(module, tensor) for tensor in tensors)), None)
+        layout = next(filter(None, (blocked(module, each) for each in operation.types)), None)
         if layout is not None and operation.location:
             layouts[_DIRECTIONS[operation.name], operation.location] = layout
     return layouts

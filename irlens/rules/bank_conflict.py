@@ -40,7 +40,8 @@ from irlens.analyze import banks
 from irlens.analyze.facts import Facts
 from irlens.analyze.mlir_loops import user_line
 from irlens.isa.mlir import Module, Operation
-from irlens.isa.mlir.layouts import Shaped, blocked, element_bits, read_shaped
+from irlens.isa.mlir.encodings import blocked
+from irlens.isa.mlir.types import MemDesc, Tensor
 from irlens.model.estimate import Cause
 from irlens.model.report import Severity
 from irlens.rules import Match
@@ -80,18 +81,12 @@ def find(facts: Facts) -> Iterator[Match]:
 
 def _passes(module: Module, operation: Operation) -> float | None:
     """Return the passes of a transfer between a tensor and shared memory."""
-    types = [read_shaped(type_) for type_ in (*operation.operand_types, *operation.result_types)]
-    tensor = _named(types, operation, "tensor<")
-    descriptor = _named(types, operation, "!ttg.memdesc<")
+    tensor = next((each for each in operation.types if isinstance(each, Tensor)), None)
+    descriptor = next((each for each in operation.types if isinstance(each, MemDesc)), None)
     if tensor is None or descriptor is None or tensor.shape != descriptor.shape:
         return None
     registers, shared = blocked(module, tensor), banks.swizzled(module, descriptor)
-    bits = element_bits(tensor.element)
+    bits = tensor.element.bits
     if registers is None or shared is None or bits is None or bits < 8:
         return None
     return banks.passes(registers, shared, tensor.shape, bits // 8)
-
-
-def _named(types: list[Shaped | None], operation: Operation, kind: str) -> Shaped | None:
-    written = (*operation.operand_types, *operation.result_types)
-    return next((t for t, text in zip(types, written, strict=True) if text.startswith(kind)), None)

@@ -37,6 +37,7 @@ from collections.abc import Iterator
 from irlens.analyze.facts import Facts
 from irlens.analyze.mlir_loops import user_line
 from irlens.isa.mlir import Module, Operation
+from irlens.isa.mlir.types import Tensor
 from irlens.isa.mlir.values import Values
 from irlens.model.report import Severity
 from irlens.rules import Match
@@ -81,7 +82,7 @@ def _is_fenced(atomic: Operation) -> bool:
     return (
         bool(_FENCED.intersection(atomic.words))
         and _REPLACES not in atomic.words
-        and any(each.startswith("tensor<") for each in atomic.result_types)
+        and any(isinstance(each, Tensor) for each in atomic.result_types)
     )
 
 

@@ -31,7 +31,7 @@ from collections.abc import Iterator
 from irlens.analyze.facts import Facts
 from irlens.analyze.mlir_loops import user_line
 from irlens.isa.mlir import Module, Operation
-from irlens.isa.mlir.layouts import fields, layout_of, read_shaped
+from irlens.isa.mlir.encodings import encoding_of
 from irlens.isa.mlir.products import Product, products
 from irlens.model.report import Severity
 from irlens.model.text import percent
@@ -76,14 +76,11 @@ def _shapes(
     module: Module, dot: Operation, product: Product
 ) -> tuple[tuple[int, int], tuple[int, int]] | None:
     """Return M and N of a dot and of its instruction."""
-    result = read_shaped(dot.result_types[0]) if dot.result_types else None
-    if result is None:
-        return None
-    layout = layout_of(module, result)
-    instruction = fields(layout).get("instrShape", ())
-    if len(instruction) < 2:
+    encoding = encoding_of(module, dot.result_type)
+    instruction = encoding.lists.get("instrShape", ()) if encoding is not None else ()
+    if encoding is None or len(instruction) < 2:
         return None
     # mma.sync's is (M, N), behind a batch dimension if there is one; AMD's is (M, N, K).
-    sync = layout.startswith("#ttg.nvidia_mma<") and "versionMajor = 2" in layout
+    sync = encoding.kind == "nvidia_mma" and encoding.numbers.get("versionMajor") == 2
     first = len(instruction) - 2 if sync else 0
     return (product.m, product.n), (instruction[first], instruction[first + 1])

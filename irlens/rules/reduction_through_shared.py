@@ -30,7 +30,7 @@ from collections.abc import Iterator
 from irlens.analyze.facts import Facts
 from irlens.analyze.mlir_loops import user_line
 from irlens.isa.mlir import Module, Operation
-from irlens.isa.mlir.layouts import blocked, element_bits, read_shaped
+from irlens.isa.mlir.encodings import blocked
 from irlens.model.report import Severity
 from irlens.model.text import plural
 from irlens.rules import Match
@@ -79,20 +79,13 @@ def _is_exchange(reduce: Operation, elements: int) -> bool:
     return elements == 2 and all(frame.file != frames[-1].file for frame in frames[:3])
 
 
-def _axis(reduce: Operation) -> int | None:
-    written = reduce.attributes.get("axis", "").partition(" ")[0]
-    return int(written) if written.isdecimal() else None
-
-
 def _spread(module: Module, reduce: Operation) -> tuple[int, int] | None:
     """Return the length of the reduced axis and its warps, if one warp would be enough."""
-    tensor = read_shaped(reduce.operand_types[0]) if reduce.operand_types else None
-    layout = blocked(module, tensor) if tensor else None
-    bits = element_bits(tensor.element) if tensor else None
-    along = _axis(reduce)
-    if tensor is None or layout is None or bits is None or along is None:
+    tensor = reduce.operand_type
+    layout, bits, along = blocked(module, tensor), tensor.element.bits, reduce.integer("axis")
+    if layout is None or bits is None or along is None:
         return None
-    if along >= len(tensor.shape):
+    if not 0 <= along < len(tensor.shape):
         return None
     elements = tensor.shape[along]
     per_warp = layout.size_per_thread[along] * layout.threads_per_warp[along]

@@ -26,6 +26,7 @@ from irlens.compiler.calls.argument_values import (
 from irlens.compiler.calls.binding import evaluate_formula
 from irlens.compiler.calls.dtypes import DTYPES
 from irlens.isa import mlir
+from irlens.isa.mlir.types import Pointer, TensorDesc
 from irlens.model.capture import Capture, Stage
 from irlens.model.config import Config, ConstexprValue, GridFormula, Target
 from irlens.model.errors import CaptureError, UnknownNameError
@@ -195,23 +196,22 @@ def _check(capture: Capture, parameters: Parameters | None, name: str, value: _G
 
 
 def _check_type(kernel: str, parameter: mlir.Argument, name: str, value: _Given) -> None:
-    kind = (parameter.type or "").strip()
-    tensor = _tensor(value)
-    if kind.startswith("!tt.ptr<") or kind.startswith("!tt.tensordesc<"):
+    kind, tensor = parameter.type, _tensor(value)
+    if isinstance(kind, Pointer | TensorDesc):
         if tensor is None:
             raise CaptureError(
                 f"{name} of {kernel} is a tensor, not {value}",
                 hint=f"write a dtype and a shape: {name}=fp32[4096]",
             )
-        written = kind.removeprefix("!tt.ptr<").split(",")[0].removesuffix(">").strip()
+        written = str(kind.pointee)
         element = DTYPES.get(_ELEMENTS.get(written, written))
-        if kind.startswith("!tt.ptr<") and element and element.size != tensor.dtype.size:
+        if isinstance(kind, Pointer) and element and element.size != tensor.dtype.size:
             raise CaptureError(f"{name} of {kernel} is {element.name}, not {tensor.dtype.name}")
         return
     if tensor is not None:
         raise CaptureError(f"{name} of {kernel} is a number, not a tensor")
-    divisor = parameter.attributes.get("tt.divisibility", "").split(":")[0].strip()
-    if divisor.isdigit() and isinstance(value, int) and value % max(int(divisor), 1):
+    divisor = parameter.integer("tt.divisibility") or 1
+    if isinstance(value, int) and value % divisor:
         raise CaptureError(
             f"{kernel} was compiled for {name} divisible by {divisor}, which {value} is not",
             hint="Triton compiles another variant for this value: name that one",

@@ -93,6 +93,18 @@ def test_a_pointer_that_a_loop_moves() -> None:
         assert the_access(body).width(8) == width
 
 
+def test_a_transposed_tensor_has_its_dimensions_exchanged() -> None:
+    rows, columns = "tensor<64x1x!tt.ptr<f16>>", "tensor<1x64x!tt.ptr<f16>>"
+    access = the_access(
+        moved("%base", "%range", "%q")
+        + f"%r = tt.expand_dims %q {{axis = 1 : i32}} : tensor<64x!tt.ptr<f16>> -> {rows}\n"
+        + f"%t = tt.trans %r {{order = array<i32: 1, 0>}} : {rows} -> {columns}\n"
+        + f"%x = tt.load %t : {columns}"
+    )
+    assert access.pointer.shape == (1, 64)
+    assert access.pointer.axes[1] == Axis(64, 2, None, 2)
+
+
 def test_either_of_two_pointers() -> None:
     body = (
         moved("%base", "%range", "%q")

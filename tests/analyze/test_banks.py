@@ -3,7 +3,8 @@ import pytest
 from irlens.analyze import banks
 from irlens.analyze.banks import Swizzled
 from irlens.isa.mlir import parse
-from irlens.isa.mlir.layouts import Blocked, blocked, read_shaped
+from irlens.isa.mlir.encodings import Blocked, blocked
+from irlens.isa.mlir.types import MemDesc, read_type
 
 SHAPE = (64, 64)
 ROWS = Blocked((1, 4), (2, 16), (4, 1), (1, 0))
@@ -59,12 +60,8 @@ module {
 
 def test_layouts_are_read() -> None:
     module = parse(TTGIR)
-    tensor = read_shaped("tensor<64x64xf32, #blocked>")
-    assert tensor is not None
-    assert blocked(module, tensor) == ROWS
-    vector = read_shaped("tensor<64xf32, #blocked>")
-    assert vector is not None
-    assert blocked(module, vector) is None
+    assert blocked(module, read_type("tensor<64x64xf32, #blocked>")) == ROWS
+    assert blocked(module, read_type("tensor<64xf32, #blocked>")) is None
 
 
 @pytest.mark.parametrize(
@@ -77,6 +74,6 @@ def test_layouts_are_read() -> None:
     ],
 )
 def test_descriptors_are_read(written: str, expected: Swizzled | None) -> None:
-    descriptor = read_shaped(written)
-    assert descriptor is not None
+    descriptor = read_type(written)
+    assert isinstance(descriptor, MemDesc)
     assert banks.swizzled(parse(TTGIR), descriptor) == expected

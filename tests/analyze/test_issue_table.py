@@ -78,7 +78,7 @@ def test_loads_of_one_place_in_two_layouts_are_both_executed() -> None:
     assert _issued(ttgir, ptx) == [("load", 4, 4), ("load", 2, 8), ("load", 2, 4), ("store", 2, 8)]
     (function,) = parse_ptx(ptx).kernels
     table = IssueTable(parse(ttgir), function)
-    load = next(each for each in parse(ttgir).named("tt.load") if "tensor" in each.operand_types[0])
+    load = next(each for each in parse(ttgir).named("tt.load") if each.operand_type.shape)
     issue = table.find(load, alone=True)
     assert isinstance(issue, tuple)
     assert [each.width for each in issue] == [8, 4]
@@ -146,7 +146,7 @@ def _found(ttgir: str, ptx: str) -> tuple[WarpAccess, ...] | str:
     """Return how the load of a tensor is issued."""
     module = parse(ttgir)
     (function,) = parse_ptx(ptx).kernels
-    load = next(each for each in module.named("tt.load") if "tensor" in each.operand_types[0])
+    load = next(each for each in module.named("tt.load") if each.operand_type.shape)
     return IssueTable(module, function).find(load, alone=True)
 
 

@@ -9,7 +9,6 @@ import pytest
 from irlens.analyze import shared_memory
 from irlens.compiler import Request, capture
 from irlens.isa.mlir import parse
-from irlens.isa.mlir.layouts import element_bits, read_shaped
 from irlens.isa.mlir.values import Value, Values
 from irlens.model.config import Target
 from irlens.model.memory import SharedMemory
@@ -233,21 +232,3 @@ def test_a_name_means_what_it_means_where_it_is_read() -> None:
     loops = [op.index for op in module.named("scf.for")]
     assert values.operands[first_use] == (Value(2, 1),)
     assert values.operands[second_use] == (Value(loops[1], 0, 0), None)
-
-
-@pytest.mark.parametrize(
-    ("element", "bits"),
-    [("f16", 16), ("bf16", 16), ("i1", 1), ("i64", 64), ("f8E4M3FN", 8), ("f8E5M2", 8),
-     ("!tt.ptr<f32>", 64), ("index", None), ("!tt.tensordesc<f32>", None)],
-)  # fmt: skip
-def test_element_bits(element: str, bits: int | None) -> None:
-    assert element_bits(element) == bits
-
-
-def test_types_are_read_with_their_layouts() -> None:
-    shaped = read_shaped("tensor<128x64x!tt.ptr<f16>, #ttg.slice<{dim = 1, parent = #b}>>")
-    assert shaped is not None
-    assert (shaped.shape, shaped.size) == ((128, 64), 8192)
-    assert shaped.element == "!tt.ptr<f16>"
-    assert shaped.parameters == ("#ttg.slice<{dim = 1, parent = #b}>",)
-    assert read_shaped("i32") is None

@@ -171,7 +171,8 @@ def test_scales_of_a_byte_are_too_narrow_to_copy(
 
 
 HEAD = (
-    "#b = #ttg.blocked<{{sizePerThread = [2], threadsPerWarp = [32], order = [0]}}>\n"
+    "#b = #ttg.blocked<{{sizePerThread = [2], threadsPerWarp = [32], warpsPerCTA = [4],"
+    " order = [0]}}>\n"
     'module attributes {{ttg.target = "{target}"}} {{\n{text}\n}}'
 )
 LOOP = 'scf.for %i = %l to %u step %s : i32 {{\n{body}\n}}{attributes} loc("k.py":1:1)'

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from irlens.isa.mlir import Module, Operation, parse
+from irlens.isa.mlir.types import Pointer, Scalar, Type
 from irlens.model.errors import ParseError
 from irlens.model.source import SourceLocation
 
@@ -127,7 +128,7 @@ def test_module_and_function_headers(example: Module) -> None:
     assert function.words == ("public", "@softmax_kernel", "attributes")
     (block,) = function.regions[0].blocks
     assert block.arguments[0].name == "%output_ptr"
-    assert block.arguments[0].type == "!tt.ptr<f32>"
+    assert block.arguments[0].type == Pointer(Scalar("f32"))
     assert block.arguments[0].attributes == {"tt.divisibility": "16 : i32"}
     assert block.arguments[0].location == function.location
 
@@ -151,6 +152,10 @@ def test_inlined_code_names_its_callers_from_the_inside_out(example: Module) -> 
     assert reduction.attributes == {"axis": "0 : i32"}
 
 
+def _texts(*kinds: tuple[Type, ...]) -> list[str]:
+    return [str(kind) for each in kinds for kind in each]
+
+
 def test_types_stand_on_the_side_they_are_printed_on() -> None:
     module = parse(
         "%0 = arith.extf %x : tensor<4xf16> to tensor<4xf32>\n"
@@ -160,18 +165,15 @@ def test_types_stand_on_the_side_they_are_printed_on() -> None:
         "%3 = ttg.async_copy_global_to_local %a, %b mask %m : tensor<4xi8> -> <4xi8, #s, #smem>"
     )
     cast, dot, reduction, _, copy = module.operations
-    assert (cast.operand_types, cast.result_types) == (("tensor<4xf16>",), ("tensor<4xf32>",))
-    assert (dot.operand_types, dot.result_types) == (("tensor<2xf16>",) * 2, ("f32",))
+    assert _texts(cast.operand_types, cast.result_types) == ["tensor<4xf16>", "tensor<4xf32>"]
+    assert _texts(dot.operand_types, dot.result_types) == ["tensor<2xf16>", "tensor<2xf16>", "f32"]
     assert dot.attributes == {"inputPrecision": "tf32"}
     assert reduction.results == (("%2", 2),)
-    assert reduction.operand_types == ("tensor<4xf32, #l>", "i32")
-    assert reduction.result_types == ("f32", "i32")
-    assert [argument.type for argument in reduction.regions[0].blocks[0].arguments] == [
-        "f32",
-        "i32",
-    ]
+    assert _texts(reduction.operand_types) == ["tensor<4xf32, #l>", "i32"]
+    assert _texts(reduction.result_types) == ["f32", "i32"]
+    assert [str(each.type) for each in reduction.regions[0].blocks[0].arguments] == ["f32", "i32"]
     assert (copy.operands, copy.words) == (("%a", "%b", "%m"), ("mask",))
-    assert copy.result_types == ("<4xi8, #s, #smem>",)
+    assert _texts(copy.result_types) == ["<4xi8, #s, #smem>"]
 
 
 def test_operands_with_a_name_are_operands() -> None:

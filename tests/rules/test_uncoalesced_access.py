@@ -11,7 +11,6 @@ from irlens import gpus
 from irlens.analyze.facts import Facts
 from irlens.artifacts.load import load
 from irlens.compiler import Request, capture_entries
-from irlens.isa.mlir.layouts import element_bits
 from irlens.model.capture import Capture, Stage
 from irlens.model.report import Finding
 from irlens.report.inspection import Inspection
@@ -116,12 +115,6 @@ def test_silent_on_tiles_of_rows(look: Look) -> None:
 def test_silent_on_the_strides_of_a_hosts_descriptor(look: Look) -> None:
     """sm_80 gets pointers and strides instead, and the last stride of a descriptor is 1."""
     assert look(CODE, "described.py", "a100", BM=64) == []
-
-
-def test_a_width_that_no_type_has_is_unknown() -> None:
-    assert element_bits("i128") == 128
-    assert element_bits("f8E4M3FN") == 8
-    assert element_bits(f"i{1 << 64}") is None
 
 
 def test_taking_a_contiguous_tile_apart_mends_it(look: Look) -> None:

@@ -9,6 +9,7 @@ iteration, lets an iteration read what an earlier one stored.
 
 from irlens.analyze.mlir_loops import find_loops
 from irlens.isa.mlir import Module, Operation
+from irlens.isa.mlir.types import MemDesc
 
 _ALLOCATION = "ttg.local_alloc"
 #: Operations that read a buffer, or name a part of it; all others may write to it or pass it on.
@@ -52,4 +53,4 @@ def stays_in_iteration(ttgir: Module | None) -> bool:
 def _is_buffer(operation: Operation) -> bool:
     """Whether an operation's results are buffers in shared memory."""
     named = operation.name == _ALLOCATION or operation.name.startswith("ttg.memdesc_")
-    return named or any("memdesc" in each for each in operation.result_types)
+    return named or any(isinstance(each, MemDesc) for each in operation.result_types)

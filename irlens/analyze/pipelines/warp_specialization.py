@@ -71,7 +71,7 @@ def find(function: Function, cfg: Cfg, ttgir: Module | None) -> Specialization |
     operations = [each for each in ttgir.named(_SPECIALIZE) if _partitions(each)]
     if not operations:
         return None
-    own = int(ttgir.attributes.get("ttg.num-warps", "0").partition(" ")[0])
+    own = ttgir.integer("ttg.num-warps") or 0
     partitions = _partitions(operations[0])
     if any(_partitions(each) != partitions for each in operations):
         return Specialization(reason=SEVERAL)

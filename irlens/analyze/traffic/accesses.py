@@ -1,14 +1,11 @@
 """How operations of ttir access global memory: through pointers, block pointers and descriptors."""
 
-import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 
-from irlens.analyze.traffic.arithmetic import element_bytes, element_of
-from irlens.analyze.traffic.launch import pointee
 from irlens.analyze.traffic.values import (
     Array,
     BlockPointer,
@@ -32,13 +29,13 @@ from irlens.analyze.traffic.values import (
 )
 from irlens.isa.mlir import Operation
 from irlens.isa.mlir.global_memory import POINTERS, ROWS, TILES, VALUES, Operands, buffer_values
-from irlens.isa.mlir.layouts import read_shaped
+from irlens.isa.mlir.types import Pointer as PointerType
+from irlens.isa.mlir.types import TensorDesc, Type
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ALL = frozenset({*POINTERS, *TILES, *ROWS})
-_NUMBER = re.compile(r"-?\d+")
 
 
 class Reference(msgspec.Struct, frozen=True):
@@ -66,7 +63,7 @@ class Reference(msgspec.Struct, frozen=True):
 
 def is_of_one_element(operation: Operation) -> bool:
     """Return whether an access is through a scalar pointer."""
-    return operation.operand_types[0].startswith("!tt.ptr<")
+    return isinstance(operation.operand_type, PointerType)
 
 
 def reference(
@@ -123,12 +120,11 @@ def _through_pointers(
         return place
     if not isinstance(place, Pointer):
         return Unknown("the address is not understood")
+    kind = operation.operand_type
+    shape, element = kind.shape, kind.element.pointee
     if at.offsets:
         shape, element = buffer_values(operation)
-        size = element_bytes(element)
-    else:
-        shape, element = element_of(operation.operand_types[0])
-        size = element_bytes(pointee(element)) if element.startswith("!tt.ptr<") else None
+    size = element.bytes if element is not None else None
     if size is None:
         return Unknown("the type of the pointer is not understood")
     if at.offsets:
@@ -210,9 +206,9 @@ def tensormap(operation: Operation, operands: Sequence[Value]) -> Value:
     """
     rank = (len(operands) - 1) // 4
     numbers = [each for each in operands[2 + rank :] if isinstance(each, Integer)]
-    kinds = operation.operand_types
-    size = element_bytes(pointee(kinds[1])) if len(kinds) > 1 else None
-    base = operands[1]
+    kinds, base = operation.operand_types, operands[1]
+    element = kinds[1].pointee if len(kinds) > 1 else None
+    size = element.bytes if element is not None else None
     if len(numbers) != 3 * rank - 1 or not isinstance(base, Pointer) or not size:
         return Unknown("the tensor's shape is not understood")
     strides = [integer(materialize(each) // size) for each in numbers[rank : 2 * rank - 1]]
@@ -250,24 +246,22 @@ MAKERS: dict[str, Callable[[Operation, Sequence[Value]], Value]] = {
 
 def _block(operation: Operation, pointer: BlockPointer) -> Reference | Unknown:
     """Read an access through a block pointer, which masks the dimensions it is told to check."""
-    kind = operation.operand_types[0].removeprefix("!tt.ptr<").removesuffix(">")
-    checked = operation.attributes.get("boundaryCheck", "").partition(":")[2]
-    axes = frozenset(map(int, _NUMBER.findall(checked)))
-    return _tiled(pointer.descriptor, pointer.offsets, kind, axes)
+    axes = frozenset(operation.integers("boundaryCheck"))
+    return _tiled(pointer.descriptor, pointer.offsets, operation.operand_type.pointee, axes)
 
 
 def _tile(
     operation: Operation, descriptor: Descriptor, operands: Sequence[Value]
 ) -> Reference | Unknown:
     """Read an access through a descriptor; lanes outside its tensor are masked off."""
-    kind = operation.operand_types[0].removeprefix("!tt.tensordesc<").removesuffix(">")
-    kind = kind if kind.startswith("tensor<") else f"tensor<{kind}>"
+    kind = operation.operand_type
     indices = operands[: len(descriptor.shape)]
     for each in indices:
         if isinstance(each, Unknown):
             return each
     places = tuple(each for each in indices if isinstance(each, Integer))
-    return _tiled(descriptor, places, kind, frozenset(range(len(descriptor.shape))))
+    axes = frozenset(range(len(descriptor.shape)))
+    return _tiled(descriptor, places, kind.block if isinstance(kind, TensorDesc) else kind, axes)
 
 
 def _rows(
@@ -278,12 +272,9 @@ def _rows(
         if isinstance(each, Unknown):
             return each
     rows, column = operands[:2]
-    kinds = (*operation.operand_types, *operation.result_types)
-    shapes = (read_shaped(each) for each in kinds if "x" in each.partition("<")[2])
-    tile = next(
-        (each for each in shapes if each and len(each.shape) == 2 and each.shape[0] > 1), None
-    )
-    size = element_bytes(tile.element) if tile is not None else None
+    matrices = (each for each in operation.types if len(each.shape) == 2)
+    tile = next((each for each in matrices if each.shape[0] > 1), None)
+    size = tile.element.bytes if tile is not None else None
     if tile is None or size is None or len(descriptor.shape) != 2:
         return Unknown("the tile's place is not understood")
     if not isinstance(rows, Integer) or not isinstance(column, Integer):
@@ -308,10 +299,10 @@ def _inside(index: Integer, extent: Integer) -> Mask:
 
 
 def _tiled(
-    descriptor: Descriptor, places: tuple[Integer, ...], kind: str, checked: frozenset[int]
+    descriptor: Descriptor, places: tuple[Integer, ...], kind: Type | None, checked: frozenset[int]
 ) -> Reference | Unknown:
-    shape, element = element_of(kind)
-    size, rank = element_bytes(element), len(shape)
+    shape, size = (kind.shape, kind.element.bytes) if kind is not None else ((), None)
+    rank = len(shape)
     if size is None or len(places) != rank or len(descriptor.shape) != rank:
         return Unknown("the tile's place is not understood")
     offset = _spread(descriptor.base.offset, rank)

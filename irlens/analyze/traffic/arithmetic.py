@@ -32,21 +32,9 @@ from irlens.analyze.traffic.values import (
     wrapped,
 )
 from irlens.isa.mlir import Operation
-from irlens.isa.mlir.layouts import element_bits, read_shaped
+from irlens.isa.mlir.types import Scalar
 
 _NUMBER = re.compile(r"-?\d+")
-
-
-def element_of(kind: str) -> tuple[tuple[int, ...], str]:
-    """Return shape and element type of a type; the shape of a scalar is empty."""
-    shaped = read_shaped(kind) if kind.startswith("tensor<") else None
-    return (shaped.shape, shaped.element) if shaped else ((), kind)
-
-
-def element_bytes(element: str) -> int | None:
-    """Return the bytes that an element takes in memory; ``None`` for an unknown type."""
-    bits = element_bits(element)
-    return None if bits is None else max(1, bits // 8)
 
 
 def compute(operation: Operation, operands: Sequence[Value]) -> Value | None:
@@ -59,7 +47,7 @@ def compute(operation: Operation, operands: Sequence[Value]) -> Value | None:
     if name == "arith.constant":
         return _constant(operation)
     if name == "tt.make_range":
-        start, end = (int(operation.attributes[key].split()[0]) for key in ("start", "end"))
+        start, end = _number(operation, "start"), _number(operation, "end")
         if end - start > MOST_ELEMENTS:
             raise TooLargeError
         return integer(np.arange(start, end, dtype=np.int64).reshape(1, -1))
@@ -78,21 +66,24 @@ def compute(operation: Operation, operands: Sequence[Value]) -> Value | None:
     return function(operation, operands)
 
 
+def _number(operation: Operation, name: str) -> int:
+    number = operation.integer(name)
+    if number is None:
+        raise ValueError(f"{operation.name} has no {name}")
+    return number
+
+
 def _constant(operation: Operation) -> Value | None:
-    kind = operation.operand_types[0] if operation.operand_types else "i1"
-    shape, element = element_of(kind)
-    text = operation.words[0] if operation.words else ""
-    text = text.removeprefix("dense<").removesuffix(">")
+    kind, text = operation.operand_type, operation.literal
     if text in ("true", "false"):
-        return Mask((np.full((1,) * (len(shape) + 1), text == "true"),))
-    if _NUMBER.fullmatch(text) and element[:1] == "i":
-        return constant(int(text), len(shape))
-    return reals.literal(operation, element, text)
+        return Mask((np.full((1,) * (len(kind.shape) + 1), text == "true"),))
+    if _NUMBER.fullmatch(text) and isinstance(kind.element, Scalar) and kind.element.is_integer:
+        return constant(int(text), len(kind.shape))
+    return reals.literal(operation)
 
 
 def _bits(operation: Operation) -> int:
-    kinds = operation.result_types or operation.operand_types
-    return element_bits(element_of(kinds[0])[1]) or 64
+    return operation.result_type.element.bits or 64
 
 
 def _integers(operands: Sequence[Value]) -> list[Integer] | None:
@@ -235,23 +226,22 @@ def _narrow(operation: Operation, operands: Sequence[Value]) -> Value | None:
 
 
 def _splat(operation: Operation, operands: Sequence[Value]) -> Value | None:
-    shape, _ = element_of(operation.result_types[0])
-    return mapped(operands[0], lambda term: term.reshape(-1, *(1,) * len(shape)))
+    rank = len(operation.result_type.shape)
+    return mapped(operands[0], lambda term: term.reshape(-1, *(1,) * rank))
 
 
 def _expand(operation: Operation, operands: Sequence[Value]) -> Value | None:
-    axis = int(operation.attributes["axis"].split()[0]) + 1
+    axis = _number(operation, "axis") + 1
     return mapped(operands[0], lambda term: np.expand_dims(term, axis))
 
 
 def _transpose(operation: Operation, operands: Sequence[Value]) -> Value | None:
-    order = [int(n) for n in operation.attributes["order"].split(":")[1].strip(" >").split(",")]
+    order = operation.integers("order")
     return mapped(operands[0], lambda term: np.transpose(term, (0, *(n + 1 for n in order))))
 
 
 def _reshape(operation: Operation, operands: Sequence[Value]) -> Value | None:
-    old, _ = element_of(operation.operand_types[0])
-    new, _ = element_of(operation.result_types[0])
+    old, new = operation.operand_type.shape, operation.result_type.shape
     kept = [axis for axis, extent in enumerate(old) if extent > 1]
     if [old[axis] for axis in kept] == [extent for extent in new if extent > 1]:
 
@@ -294,12 +284,11 @@ def _offset(operation: Operation, operands: Sequence[Value]) -> Value | None:
         return Choice(pointer.which, pointers) if len(pointers) == len(found) else None
     if not isinstance(pointer, Pointer) or not isinstance(number, Integer):
         return None
-    _, element = element_of(operation.operand_types[0])
-    size = element_bytes(element.removeprefix("!tt.ptr<").partition(",")[0].removesuffix(">"))
-    if size is None:
+    element = operation.operand_type.element.pointee
+    if element is None or element.bytes is None:
         return None
     rank = next(iter(number.terms.values())).ndim - 1
-    moved = add(pointer.offset, multiply(number, constant(size, rank)))
+    moved = add(pointer.offset, multiply(number, constant(element.bytes, rank)))
     return Pointer(pointer.argument, wrapped(moved, 64))
 
 

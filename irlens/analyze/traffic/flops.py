@@ -12,7 +12,6 @@ from math import prod
 import msgspec
 
 from irlens.analyze.products import matrix_products
-from irlens.analyze.traffic.arithmetic import element_of
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.products import PRODUCTS
 from irlens.model.products import MatrixProduct
@@ -54,7 +53,7 @@ def count_flops(
             without them, products are the tensor cores', in their operands' own types.
 
     Returns:
-        ``None`` where a product is not understood.
+        ``None`` where a product or a reduction is not understood.
     """
     if products is None:
         products = matrix_products(module, None, None, None)
@@ -75,8 +74,11 @@ def count_flops(
         elif operation.name in _COMBINATIONS:
             for inner in module.body(operation):
                 dtype, each = _elementwise(inner)
+                combined = _combined(operation)
+                if combined is None:
+                    return None
                 if each:
-                    total[dtype] += times * _combined(operation)
+                    total[dtype] += times * combined
         else:
             dtype, each = _elementwise(operation)
             if each:
@@ -89,14 +91,14 @@ def _elementwise(operation: Operation) -> tuple[str, int]:
     name = operation.name
     if name not in _ARITHMETIC and name not in _TRITON and not name.startswith("math."):
         return "", 0
-    kinds = operation.result_types or operation.operand_types
-    shape, element = element_of(kinds[0]) if kinds else ((), "")
-    dtype = _VECTOR.get(element, "")
-    return dtype, prod(shape) * (2 if name == "math.fma" else 1) if dtype else 0
+    kind = operation.result_type
+    dtype = _VECTOR.get(str(kind.element), "")
+    return dtype, prod(kind.shape) * (2 if name == "math.fma" else 1) if dtype else 0
 
 
-def _combined(operation: Operation) -> int:
+def _combined(operation: Operation) -> int | None:
     """Return how often a reduction or a scan combines two elements."""
-    shape, _ = element_of(operation.operand_types[0])
-    axis = int(operation.attributes["axis"].split()[0])
+    shape, axis = operation.operand_type.shape, operation.integer("axis")
+    if axis is None or axis not in range(len(shape)):
+        return None
     return prod(shape) // shape[axis] * (shape[axis] - 1)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from irlens.analyze.traffic.arithmetic import element_bytes, element_of
 from irlens.analyze.traffic.values import (
     Descriptor,
     Pointer,
@@ -17,11 +16,12 @@ from irlens.analyze.traffic.values import (
     truth_of,
 )
 from irlens.isa.mlir import Argument
+from irlens.isa.mlir.types import Pointer as PointerType
+from irlens.isa.mlir.types import Scalar, TensorDesc
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_INTEGER = re.compile(r"i(\d+)|index")
 #: A contiguous tensor; views with gaps say which strides they have.
 _TENSOR = re.compile(r"\w+\s*\[([\d,\s]*)\](?!\s*:\s*strides).*", re.DOTALL)
 
@@ -45,30 +45,29 @@ class Launch(msgspec.Struct, frozen=True):
 
     def value(self, argument: Argument) -> Value:
         """Return the value of an argument of the kernel's function."""
-        name, kind = argument.name.removeprefix("%"), argument.type or ""
-        if kind.startswith("!tt.ptr<"):
+        name, kind = argument.name.removeprefix("%"), argument.type
+        if isinstance(kind, PointerType):
             return Pointer(name, constant(0))
         base, _, field = name.partition(".")
         if field:
             return self._descriptor_field(base, field)
         given = self.arguments.get(name)
-        if kind.startswith("!tt.tensordesc<"):
+        if isinstance(kind, TensorDesc):
             return self._descriptor(name)
         number = (
             {"True": True, "False": False}.get(given, given) if isinstance(given, str) else given
         )
-        if kind == "i1" and isinstance(number, int):
-            return truth_of(bool(number))
-        if _INTEGER.fullmatch(kind) and isinstance(number, int):
-            return constant(int(number))
-        if kind[:1] in "fb":
+        if isinstance(kind, Scalar) and kind.is_integer and isinstance(number, int):
+            return truth_of(bool(number)) if kind.bits == 1 else constant(int(number))
+        if isinstance(kind, Scalar) and not kind.is_integer:
             return Unknown(f"{name} is a floating-point number")
         return Unknown(f"the launch does not give {name} as a number")
 
     def tensor_bytes(self, argument: Argument) -> int | None:
         """Return the bytes of the tensor that an argument points to; ``None`` if unknown."""
         shape = self.shape(argument.name.removeprefix("%"))
-        size = element_bytes(pointee(argument.type or ""))
+        element = argument.type.pointee if argument.type is not None else None
+        size = element.bytes if element is not None else None
         return None if shape is None or size is None else prod(shape) * size
 
     def shape(self, name: str) -> tuple[int, ...] | None:
@@ -98,11 +97,3 @@ class Launch(msgspec.Struct, frozen=True):
         return Descriptor(
             Pointer(name, constant(0)), tuple(map(constant, shape)), tuple(map(constant, strides))
         )
-
-
-def pointee(kind: str) -> str:
-    """Return the element type that a pointer or a descriptor's type refers to."""
-    if kind.startswith("!tt.ptr<"):
-        return kind.removeprefix("!tt.ptr<").partition(",")[0].removesuffix(">")
-    inner = kind.removeprefix("!tt.tensordesc<").removesuffix(">")
-    return element_of(inner if inner.startswith("tensor<") else f"tensor<{inner}>")[1]

@@ -5,6 +5,7 @@ operations, so that accumulators, which begin with one, are data.
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -20,10 +21,10 @@ from irlens.analyze.traffic.values import (
     separated,
 )
 from irlens.isa.mlir import Operation
-from irlens.isa.mlir.layouts import element_bits, read_shaped
+from irlens.isa.mlir.types import Scalar, Type
 
 #: The numbers that a type is computed with.
-_TYPES = {"f32": np.float32, "f64": np.float64}
+_TYPES: dict[Type, Any] = {Scalar("f32"): np.float32, Scalar("f64"): np.float64}
 #: Integers beyond these are not converted.
 _MOST = float(1 << 62)
 
@@ -34,25 +35,20 @@ class Literal(Unknown, frozen=True):
     number: float
 
 
-def literal(operation: Operation, element: str, text: str) -> Literal | None:
+def literal(operation: Operation) -> Literal | None:
     """Return a constant of a type that is computed with; ``None`` for others."""
-    if element not in _TYPES:
+    if operation.operand_type.element not in _TYPES:
         return None
     try:
-        number = float(text)
+        number = float(operation.literal)
     except ValueError:
         return None
     return Literal(f"line {operation.span.line}: arith.constant is not evaluated", number)
 
 
-def _element(kind: str) -> str:
-    shaped = read_shaped(kind) if kind.startswith("tensor<") else None
-    return shaped.element if shaped else kind
-
-
 def _from_integer(operation: Operation, operands: Sequence[Value]) -> Value | None:
     (value,) = operands
-    kind = _TYPES.get(_element(operation.result_types[0]))
+    kind = _TYPES.get(operation.result_type.element)
     if not isinstance(value, Integer) or kind is None:
         return None
     return Real(materialize(value).astype(kind))
@@ -60,7 +56,7 @@ def _from_integer(operation: Operation, operands: Sequence[Value]) -> Value | No
 
 def _to_integer(operation: Operation, operands: Sequence[Value]) -> Value | None:
     (value,) = operands
-    bits = element_bits(_element(operation.result_types[0])) or 64
+    bits = operation.result_type.element.bits or 64
     most = min(_MOST, float(1 << bits - 1))
     if not isinstance(value, Real) or not (np.abs(value.array) < most).all():
         return None

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 
 from irlens.isa.mlir.tree import Argument, Module
+from irlens.isa.mlir.types import Pointer
 
 _NUMBERED = re.compile(r"%arg\d{1,4}")
 _USE = re.compile(r"(?<![\w$.%-])%arg(\d{1,4})(?![\w$.-])")
@@ -46,7 +47,7 @@ def _names(arguments: tuple[Argument, ...], given: Mapping[str, object]) -> list
     }
     for candidates in (passed, without_ones):
         fits = len(candidates) == len(arguments) and all(
-            _is_tensor(value) == (argument.type or "").startswith("!tt.ptr<")
+            _is_tensor(value) == isinstance(argument.type, Pointer)
             for argument, value in zip(arguments, candidates.values(), strict=True)
         )
         if fits:

@@ -79,11 +79,11 @@ def group_event(operation: Operation) -> Event | None:
         return Copy(line, None, at=at)
     if name == "ttng.warp_group_dot":
         # A product that is not awaited on the spot becomes a group of its own.
-        waits = operation.attributes.get("isAsync", "false") == "false"
+        waits = not operation.flag("isAsync")
         return None if waits else Commit(line, certain=True, at=at)
     if name == "ttg.async_commit_group" or name in BULK_STORES:
         return Commit(line, certain=True, at=at)
     if name not in _LIMITS:
         return Commit(line, certain=True, at=at, copies=True)
-    limit = operation.attributes.get(_LIMITS[name], "").partition(" ")[0]
-    return Wait(line, int(limit), certain=True, at=at) if limit.isdecimal() else None
+    limit = operation.integer(_LIMITS[name])
+    return None if limit is None else Wait(line, limit, certain=True, at=at)

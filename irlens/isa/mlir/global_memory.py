@@ -4,14 +4,10 @@ Sources: Triton, ``TritonOps.td``, ``TritonGPUOps.td``, ``TritonNvidiaGPUOps.td`
 ``TritonAMDGPUOps.td``. The dialect "amdgpu" became "amdg" in Triton 3.6.
 """
 
-import re
-
 import msgspec
 
-from irlens.isa.mlir.layouts import read_shaped
 from irlens.isa.mlir.tree import Operation
-
-_POINTER = re.compile(r"(?:!tt\.ptr)?<([^<>,x]+)(?:, \d+)?>")
+from irlens.isa.mlir.types import Pointer, Shaped, Tensor, Type
 
 
 class Operands(msgspec.Struct, frozen=True):
@@ -124,14 +120,15 @@ ON_CHIP = frozenset(
 )  # fmt: skip
 
 
-def buffer_values(operation: Operation) -> tuple[tuple[int, ...], str]:
+def buffer_values(operation: Operation) -> tuple[tuple[int, ...], Type | None]:
     """Return the shape and the element type of what one of AMD's buffer accesses moves.
 
     They print their pointer's type, or the tensor of their values alone up to Triton 3.6; those to
     LDS print the tensor of offsets.
     """
-    kinds = (*operation.operand_types, *operation.result_types)
-    tensor = next((read_shaped(each) for each in kinds if each.startswith("tensor<")), None)
-    pointer = next(filter(None, map(_POINTER.fullmatch, kinds)), None)
-    shape, element = (tensor.shape, tensor.element) if tensor is not None else ((), "")
-    return shape, pointer[1] if pointer is not None else element
+    tensor = next((each for each in operation.types if isinstance(each, Tensor)), None)
+    for each in operation.types:
+        if isinstance(each, Pointer) or (type(each) is Shaped and not each.shape):
+            element = each.pointee if isinstance(each, Pointer) else each.element
+            return tensor.shape if tensor else (), element
+    return (tensor.shape, tensor.element) if tensor else ((), None)

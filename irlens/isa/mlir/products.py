@@ -10,8 +10,8 @@ from math import prod
 
 import msgspec
 
-from irlens.isa.mlir.layouts import Shaped, read_shaped
 from irlens.isa.mlir.tree import Module, Operation
+from irlens.isa.mlir.types import Scalar, Shaped, Type
 
 #: Products by their name; the second is the position of the accumulator among the operand types,
 #: ``None`` where the product is a result.
@@ -78,13 +78,11 @@ def read_product(operation: Operation) -> Product | None:
     """Return the product that an operation computes; ``None`` if it is none, or not understood."""
     if operation.name not in PRODUCTS:
         return None
-    kinds, at = operation.operand_types, _ACCUMULATORS[operation.name]
-    written = operation.result_types if at is None else kinds[at:]
-    result = read_shaped(written[0]) if written else None
-    left = read_shaped(kinds[0]) if kinds else None
-    formats = _formats(operation)
-    if result is None or left is None or formats is None:
+    at, left, formats = _ACCUMULATORS[operation.name], operation.operand_type, _formats(operation)
+    kinds = operation.result_types if at is None else operation.operand_types[at:]
+    if not kinds or formats is None:
         return None
+    result = kinds[0]
     if len(result.shape) < 2 or len(left.shape) < 2:
         return None
     *batch, m, n = result.shape
@@ -105,14 +103,14 @@ def products(module: Module) -> Iterator[tuple[Operation, Product]]:
             yield operation, product
 
 
-def _depth(left: Shaped, rows: int, element: str) -> int | None:
+def _depth(left: Type, rows: int, element: str) -> int | None:
     """Return K; ``None`` where the left operand does not fit the result.
 
     Values of 4 bits lie two in a byte, side by side along K, or along M: then the operand has half
     as many rows as the result.
     """
     own_rows, k = left.shape[-2:]
-    packed = element == "e2m1" and left.element == "i8"
+    packed = element == "e2m1" and left.element == Scalar("i8")
     if own_rows == rows:
         return 2 * k if packed else k
     return k if packed and 2 * own_rows == rows else None
@@ -123,6 +121,6 @@ def _formats(operation: Operation) -> tuple[str, str] | None:
     if operation.name in _SCALED:
         left, right = (operation.attributes.get(name, "") for name in ("lhs", "rhs"))
         return (left, right) if left and right else None
-    kinds = [read_shaped(each) for each in operation.operand_types[:2]]
-    names = [_NAMES.get(each.element, each.element) for each in kinds if each is not None]
+    kinds = [each for each in operation.operand_types[:2] if isinstance(each, Shaped)]
+    names = [_NAMES.get(str(each.element), str(each.element)) for each in kinds]
     return (names[0], names[1]) if len(names) == 2 else None

@@ -7,6 +7,7 @@ While operations and blocks are being read they are ``Unfinished...``: their loc
 of tokens until the text has ended, since MLIR prints most of their aliases after the module.
 """
 
+import re
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -14,24 +15,55 @@ import msgspec
 
 from irlens.isa.mlir.locations import Locations
 from irlens.isa.mlir.tokens import Tokens
+from irlens.isa.mlir.types import Type, read_type
+from irlens.isa.mlir.types import Unknown as UnknownType
 from irlens.model.source import SourceLocation, Span
 
+_INTEGER = re.compile(r"(-?[0-9]{1,18})(?: : .*)?")
+_INTEGERS = re.compile(r"(?:array<i[0-9]{1,3}:|dense<)? ?\[?([-0-9, ]{1,400})\]?>?(?: : .*)?")
 
-class Argument(msgspec.Struct, frozen=True, kw_only=True):
+_NOT_PRINTED = UnknownType("")
+
+
+class Attributed(msgspec.Struct, frozen=True, kw_only=True):
+    """What has attributes.
+
+    Attributes:
+        attributes: Each as written; a unit attribute is "unit".
+    """
+
+    attributes: dict[str, str] = {}
+
+    def integer(self, name: str) -> int | None:
+        """Return the number of ``axis = 0 : i32``; ``None`` if it is absent, or no number."""
+        match = _INTEGER.fullmatch(self.attributes.get(name, ""))
+        return int(match[1]) if match else None
+
+    def integers(self, name: str) -> tuple[int, ...]:
+        """Return the numbers of ``array<i32: 1, 0>`` or ``dense<[16, 1]>``; empty as above."""
+        match = _INTEGERS.fullmatch(self.attributes.get(name, ""))
+        items = match[1].split(",") if match else []
+        return tuple(int(item) for item in items if _INTEGER.fullmatch(item.strip()))
+
+    def flag(self, name: str) -> bool:
+        """Whether an attribute is set, and not to false."""
+        return self.attributes.get(name, "false") != "false"
+
+
+class Argument(Attributed, frozen=True, kw_only=True):
     """A value that a block defines on entry: a function's argument, a loop's induction variable.
 
     Attributes:
         name: "%x".
-        type: As written; ``None`` where the operation does not print it (``scf.for``).
+        type: ``None`` where the operation does not print it (``scf.for``).
         initial: The value it starts with where the operation binds one (``%acc = %zero``).
         attributes: ``tt.divisibility`` and the like.
         location: Innermost first; empty if unknown.
     """
 
     name: str
-    type: str | None = None
+    type: Type | None = None
     initial: str | None = None
-    attributes: dict[str, str] = {}
     location: tuple[SourceLocation, ...] = ()
 
 
@@ -55,7 +87,7 @@ class Region(msgspec.Struct, frozen=True):
     blocks: tuple[Block, ...]
 
 
-class Operation(msgspec.Struct, frozen=True, kw_only=True):
+class Operation(Attributed, frozen=True, kw_only=True):
     """One operation.
 
     Attributes:
@@ -66,8 +98,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
         results: Each name with how many values it stands for: ``%7:4`` is ``("%7", 4)``.
         operands: Values it reads, in order, as written ("%7#2").
         words: Keywords, symbols, successors and literals of its head, in order: ``slt``, ``@f``.
-        attributes: Attribute dictionary, properties and ``keyword = value`` pairs of the head;
-            a unit attribute is "unit".
+        attributes: Attribute dictionary, properties and ``keyword = value`` pairs of the head.
         operand_types: Types after the colon. An operation whose operands and results share one
             type prints it once, here.
         result_types: Types after the arrow (or after "to").
@@ -86,14 +117,33 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     results: tuple[tuple[str, int], ...]
     operands: tuple[str, ...]
     words: tuple[str, ...]
-    attributes: dict[str, str]
-    operand_types: tuple[str, ...]
-    result_types: tuple[str, ...]
+    operand_types: tuple[Type, ...]
+    result_types: tuple[Type, ...]
     regions: tuple[Region, ...]
     location: tuple[SourceLocation, ...]
     span: Span
     start: int
     stop: int
+
+    @property
+    def types(self) -> tuple[Type, ...]:
+        """The types of operands, then those of results."""
+        return self.operand_types + self.result_types
+
+    @property
+    def operand_type(self) -> Type:
+        """The type of its first operand; an unknown one if it prints none."""
+        return self.operand_types[0] if self.operand_types else _NOT_PRINTED
+
+    @property
+    def result_type(self) -> Type:
+        """The type of its first result; an unknown one if it prints none."""
+        return self.result_types[0] if self.result_types else self.operand_type
+
+    @property
+    def literal(self) -> str:
+        """The value of a constant, or of every element of one: "7", "true"; "" for others."""
+        return self.words[0].removeprefix("dense<").removesuffix(">") if self.words else ""
 
 
 class Unknown(msgspec.Struct, frozen=True):
@@ -108,7 +158,7 @@ class Unknown(msgspec.Struct, frozen=True):
     line: int
 
 
-class Module(msgspec.Struct, frozen=True, kw_only=True):
+class Module(Attributed, frozen=True, kw_only=True):
     """A parsed stage.
 
     Attributes:
@@ -122,7 +172,6 @@ class Module(msgspec.Struct, frozen=True, kw_only=True):
 
     stage: str
     text: str
-    attributes: dict[str, str]
     aliases: dict[str, str]
     operations: tuple[Operation, ...]
     unknown: tuple[Unknown, ...]
@@ -169,7 +218,7 @@ class UnfinishedArgument:
         """Return the finished record."""
         return Argument(
             name=self.name,
-            type=self.type,
+            type=None if self.type is None else read_type(self.type),
             initial=self.initial,
             attributes=self.attributes,
             location=locations.resolve(*self.location),
@@ -241,8 +290,8 @@ class UnfinishedOperation:
             operands=tuple(self.operands),
             words=tuple(self.words),
             attributes=self.attributes,
-            operand_types=tuple(self.operand_types),
-            result_types=tuple(self.result_types),
+            operand_types=tuple(map(read_type, self.operand_types)),
+            result_types=tuple(map(read_type, self.result_types)),
             regions=regions,
             location=locations.resolve(*self.location),
             span=Span(tokens.stage, tokens.line(start), tokens.line(stop - 1)),

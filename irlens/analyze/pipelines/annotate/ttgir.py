@@ -19,12 +19,14 @@ from irlens.isa.mlir.copies import (
     TCGEN05,
     group_event,
 )
+from irlens.isa.mlir.types import Scalar
 from irlens.isa.mlir.values import Value, Values
 from irlens.model.listing import PipelineAnnotation, PipelineRole
 from irlens.model.report import Pipeline, PipelineKind
 
 #: No compiler nests regions deeper.
 _MOST_DEPTH = 64
+_BARRIER = Scalar("i64")
 
 
 def annotate(module: Module, pipelines: Sequence[Pipeline]) -> list[PipelineAnnotation]:
@@ -162,7 +164,7 @@ class _Barriers:
             operation = self._module.operations[each.operation]
             operands = self._values.operands[each.operation]
             if operation.name == "ttg.local_alloc":
-                if any("xi64" in kind for kind in operation.result_types):
+                if operation.result_type.element == _BARRIER:
                     rings.add(operation.index)
             elif operation.name == "ttg.memdesc_index":
                 pending += operands[:1]
