@@ -53,7 +53,7 @@ def schema(kind: Kind = "reports") -> str:
     Args:
         kind: The kind; of "reports" it is one report's, of which several are written as an array.
     """
-    described = msgspec.json.schema(_record(kind))
+    described = msgspec.json.schema(record_of(kind))
     for name, definition in described.get("$defs", {}).items():
         _describe(name, definition)
     described["$schema"] = "https://json-schema.org/draft/2020-12/schema"
@@ -103,8 +103,8 @@ def _describe_sweep_figures(definition: dict[str, Any]) -> None:
     values["required"] = sorted(name for name, each in SWEEP_FIGURES.items() if not each.needs)
 
 
-def _record(kind: Kind) -> type[msgspec.Struct]:
-    """The record that JSON of a kind is."""
+def record_of(kind: Kind) -> type[msgspec.Struct]:
+    """Return the record that JSON of a kind is."""
     match kind:
         case "comparisons":
             from irlens.model.comparison import Comparisons

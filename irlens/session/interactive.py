@@ -23,12 +23,13 @@ from irlens.model.report import Occupancy, Report
 from irlens.model.suggestion import Suggestion
 from irlens.session import entries
 from irlens.session.compilation import Compilations
+from irlens.session.documents import saved_reports
 from irlens.session.entries import Item, Uncompiled, key_of
 from irlens.session.entry_index import EntryIndex, Indexed, can_index
 from irlens.session.opening import Opening
 from irlens.session.reports import complete_report, report_of
 from irlens.session.session import Session
-from irlens.session.subject import Configurations, is_compiled, saved_reports
+from irlens.session.subject import Configurations, is_compiled
 from irlens.session.suggest import Suggester
 from irlens.session.workbench import Entry, Group, Setting
 

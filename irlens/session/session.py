@@ -11,13 +11,12 @@ from msgspec.structs import replace
 from irlens.artifacts import store
 from irlens.model.capture import Capture, load_notes
 from irlens.model.errors import CaptureError, IrlensError, UnknownNameError
+from irlens.session.documents import read_stdin, saved_reports
 from irlens.session.reports import inspect_sets, nothing_readable
 from irlens.session.subject import (
     Configurations,
     is_compiled,
-    read_stdin,
     refuse_options,
-    saved_reports,
 )
 
 if TYPE_CHECKING:

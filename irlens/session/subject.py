@@ -1,23 +1,15 @@
 """What the user named, KERNEL on the command line, and the configurations requested of it."""
 
 import itertools
-import sys
 from collections.abc import Iterator
-from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
 from irlens.model import files
 from irlens.model.config import ConstexprValue
-from irlens.model.errors import ArtifactError, IrlensError
-
-if TYPE_CHECKING:  # help needs no report
-    from irlens.model.report import Report
-
-#: A file of saved reports may be this many times as large as an artifact: it holds a whole cache's.
-_REPORTS = 8
+from irlens.model.errors import IrlensError
 
 #: Endings of files that may be a log with the kernels that TorchInductor generated.
 _LOGS = frozenset({"", ".txt", ".log", ".out", ".err", ".md"})
@@ -116,69 +108,6 @@ def refuse_options(kernel: str, configurations: Configurations) -> None:
             f"{kernel} is already compiled: --target, --set and similar options have no effect",
             hint="remove these options, or name the kernel's source",
         )
-
-
-def saved_reports(kernel: str) -> "list[Report] | None":
-    """Return the reports in a JSON file that irlens wrote, ``None`` for anything else.
-
-    Args:
-        kernel: KERNEL: a file's name, or "-" for stdin.
-
-    Raises:
-        ArtifactError: The JSON is incomplete, or has another schema version.
-    """
-    name = "stdin" if kernel == "-" else kernel
-    try:
-        content = _json(kernel)
-        if content is None:
-            return None
-        from irlens.model.report import SCHEMA, Report
-
-        document = msgspec.json.decode(content)
-        items = document if isinstance(document, list) else [document]
-        if not items or not all(isinstance(item, dict) and "schema" in item for item in items):
-            return None
-        for item in items:
-            if item["schema"] != SCHEMA:
-                raise ArtifactError(
-                    f"{name}: report of schema {item['schema']!r}; this irlens reads {SCHEMA}",
-                    hint="write the report again with this version of irlens",
-                )
-        return msgspec.convert(items, list[Report])
-    except msgspec.ValidationError as error:
-        raise ArtifactError(f"{name}: incomplete report: {error}") from error
-    except files.DECODE_ERRORS as error:
-        raise ArtifactError(f"{name}: invalid JSON: {error}") from error
-
-
-def read_stdin() -> bytes:
-    """Return the content of stdin, which is read once and cached.
-
-    Raises:
-        ArtifactError: It is larger than the limit for one input.
-    """
-    return _read_stream(sys.stdin)
-
-
-@lru_cache(maxsize=1)
-def _read_stream(stream: TextIO) -> bytes:
-    content = stream.buffer.read(_REPORTS * files.size_limit() + 1)
-    is_report = content.lstrip()[:1] in (b"{", b"[")
-    files.check_size(len(content), "stdin", multiple=_REPORTS if is_report else 1)
-    return content
-
-
-def _json(kernel: str) -> bytes | None:
-    """Return the content that may be a saved report: a ``.json`` file, or stdin that looks so."""
-    if kernel == "-":
-        content = read_stdin()
-        return content if content.lstrip()[:1] in (b"{", b"[") else None
-    path = Path(kernel).expanduser()
-    return (
-        files.read(path, multiple=_REPORTS)
-        if path.suffix == ".json" and files.kind(path) == "file"
-        else None
-    )
 
 
 def _product(axes: tuple[Axis, ...]) -> Iterator[dict[str, str]]:

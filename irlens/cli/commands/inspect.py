@@ -25,8 +25,8 @@ from irlens.cli.writing import (
     write,
     writing_options,
 )
-from irlens.render import DETAILS, Detail
-from irlens.session.subject import Configurations
+from irlens.render import DETAILS, Detail, check_format
+from irlens.session.subject import Configurations, refuse_options
 
 if TYPE_CHECKING:
     from irlens.cli.watch import Show
@@ -43,8 +43,8 @@ _HELP = """Show what the compiler made of KERNEL.
 
 KERNEL is a sample's name (see `irlens kernels`), path/file.py:kernel,
 package.module:kernel, a capture, a Triton cache or one entry of it, a single artifact
-(x.ptx, x.cubin, x.ttgir, ...), a saved JSON report, or - for an artifact or a report
-on stdin.
+(x.ptx, x.cubin, x.ttgir, ...), a JSON report, sweep, scan, comparison or check that irlens
+wrote, or - for an artifact or one of these on stdin.
 
 An option with several comma-separated values selects one configuration for each.
 
@@ -149,6 +149,8 @@ def command(settings: _Settings) -> Exit:
         settings = msgspec.structs.replace(settings, writing=writing)
     from irlens.cli import sessions
 
+    if _show_document(settings):
+        return Exit.OK
     session, selection = sessions.session(), settings.selection
     show: Show
     if settings.stage is not None:
@@ -170,6 +172,21 @@ def command(settings: _Settings) -> Exit:
     _, write_shown = show([], session.captures(settings.kernel, selection))
     write_shown()
     return Exit.OK
+
+
+def _show_document(settings: _Settings) -> bool:
+    """Show KERNEL if it is a saved sweep, scan, comparison, ...; return whether it is."""
+    from irlens.session.documents import saved_document, shown_document
+
+    document = saved_document(settings.kernel)
+    if document is None:
+        return False
+    refuse_options(settings.kernel, settings.selection)
+    writing = settings.writing
+    check_format(writing.form, document.kind)
+    with shown_document(settings.kernel, document):
+        write(document.record, document.kind, writing, details=settings.shown, named="")
+    return True
 
 
 def _show_other(settings: _Settings) -> Exit:
