@@ -8,7 +8,8 @@ import click
 from click.shell_completion import CompletionItem
 
 from irlens.cli.settings import F, Values, with_options
-from irlens.render import Kind, check_format, format_names, suffix_format
+from irlens.model.errors import IrlensError
+from irlens.render import Kind, check_format, extension, format_names, suffix_format
 
 #: The value of ``list_format_option``.
 ListFormat: TypeAlias = Literal["text", "json"]
@@ -20,7 +21,7 @@ def format_options(kind: Kind, *, plain: tuple[str, ...] = ()) -> Callable[[F], 
     """Return the decorator that adds ``--format``, ``--json`` and ``--output``.
 
     The command receives ``form``, the name of the format, and ``destination``. Without a format the
-    suffix of the destination decides, and text where that is no format's.
+    suffix of the destination decides, and text where it has none.
 
     Args:
         kind: The result.
@@ -53,12 +54,28 @@ def format_options(kind: Kind, *, plain: tuple[str, ...] = ()) -> Callable[[F], 
         destination: Path | None = values["destination"]
         is_plain = any(values[name] is not None for name in plain)
         if form is None and destination is not None and not is_plain:
-            form = suffix_format(destination.suffix)
-            if form is not None:
-                check_format(form, kind)
+            form = _by_suffix(destination, kind)
         return {**_without_json(values), "form": form or "text"}
 
     return with_options(options, choose)
+
+
+def _by_suffix(destination: Path, kind: Kind) -> str | None:
+    """Return the format that the suffix of a file selects; ``None`` without a suffix.
+
+    Raises:
+        IrlensError: No format that can write the result has this suffix.
+    """
+    form = suffix_format(destination.suffix)
+    if form is not None:
+        check_format(form, kind)
+    elif destination.suffix:
+        known = ", ".join(f".{extension(name)}" for name in format_names(kind))
+        raise IrlensError(
+            f"{destination}: no format has the suffix {destination.suffix}",
+            hint=f"use one of {known}, or name the format: --format text",
+        )
+    return form
 
 
 def list_format_option(help_text: str) -> Callable[[F], F]:

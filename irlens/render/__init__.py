@@ -61,7 +61,10 @@ FORMATS: dict[str, Format] = {
 
 
 #: Other suffixes of the same files.
-_SUFFIXES = {".htm": "html", ".markdown": "md", ".ndjson": "jsonl"}
+_SUFFIXES = {
+    ".htm": "html", ".markdown": "md", ".ndjson": "jsonl",
+    ".log": "txt", ".out": "txt", ".text": "txt",
+}  # fmt: skip
 
 
 def format_names(kind: Kind = "reports") -> list[str]:

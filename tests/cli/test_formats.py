@@ -56,10 +56,20 @@ def test_the_option_wins_over_the_suffix(tmp_path: Path) -> None:
         assert json.loads(file.read_text())["kernel"] == "softmax_kernel"
 
 
-@pytest.mark.parametrize("name", ["report", "report.log", "report.v2", "report."])
-def test_another_suffix_is_text(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["report", "report.log", "report.OUT", "report."])
+def test_a_file_of_text_or_without_a_suffix_is_text(name: str, tmp_path: Path) -> None:
     run("inspect", SOFTMAX, "-o", tmp_path / name)
     assert (tmp_path / name).read_text().startswith("softmax_kernel")
+
+
+def test_an_unknown_suffix_writes_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "report.hmtl"
+    with pytest.raises(IrlensError, match=r"no format has the suffix \.hmtl") as refused:
+        run("inspect", SOFTMAX, "-o", file)
+    assert ".html" in str(refused.value.hint)
+    assert not file.exists()
+    run("inspect", SOFTMAX, "-o", file, "-f", "json")
+    assert json.loads(file.read_text())["kernel"] == "softmax_kernel"
 
 
 def test_a_suffix_that_cannot_hold_the_result_writes_nothing(tmp_path: Path) -> None:
