@@ -1,6 +1,6 @@
 """One figure of a report: what it is called, what it counts, and how its values read."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Literal, TypeAlias, cast
 
 import msgspec
@@ -53,7 +53,8 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         consumes: The limited resource that it takes part of, for the line of Python to look at.
         vendor: The only vendor whose GPUs have it; ``None``: both.
         amd: AMD's title; "{}" stands for its multiprocessor, "CU" or "WGP"; "" is the title.
-        amd_words: AMD's terms for the values that are words.
+        words: What to call the values that are words, where that is another name.
+        amd_words: AMD's terms for them.
         aliases: Other names for budgets and ``irlens explain``.
         sweep: Its name in sweeps (``--filter``, ``--sort``, CSV); "": sweeps do not have it.
         fact: Whether reports list it among the facts of the kernel, where it is not 0 or unknown
@@ -81,7 +82,8 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     consumes: CurveName | None = None
     vendor: Vendor | None = None
     amd: str = ""
-    amd_words: dict[str, str] = {}
+    words: Mapping[str, str] = {}
+    amd_words: Mapping[str, str] = {}
     aliases: tuple[str, ...] = ()
     sweep: str = ""
     fact: bool = False
@@ -150,13 +152,19 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     def format(self, value: Value, vendor: Vendor | None = None) -> str:
         """Return a value with its unit, in a vendor's terms; "–" where it is unknown."""
-        if vendor == "amd" and isinstance(value, str) and self.amd_words:
-            value = ", ".join(self.amd_words.get(word, word) for word in value.split(", "))
-        return format_value(value, self.unit)
+        return format_value(self._named(value, vendor), self.unit)
 
     def cell(self, value: Value) -> str:
         """Return a value for a column under ``heading``, which has the unit of bytes."""
-        return format_value(value, "count" if self.unit == "bytes" else self.unit)
+        unit: Unit = "count" if self.unit == "bytes" else self.unit
+        return format_value(self._named(value), unit)
+
+    def _named(self, value: Value, vendor: Vendor | None = None) -> Value:
+        """Return a value, of words what they are called."""
+        words = (self.amd_words if vendor == "amd" else {}) or self.words
+        if not isinstance(value, str) or not words:
+            return value
+        return ", ".join(words.get(word, word) for word in value.split(", "))
 
     def read(self, record: msgspec.Struct | Inspected) -> Value:
         """Return the value that a record of the figure's scope holds; ``None`` where unknown."""

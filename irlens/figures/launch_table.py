@@ -3,7 +3,7 @@
 from typing import Final
 
 from irlens.figures.figure import Figure
-from irlens.model.estimate import RESOLUTION
+from irlens.model.estimate import BOUND_NAMES, RESOLUTION
 from irlens.model.text import percent
 
 _REQUESTS: Final = "each instruction of a warp with an active lane being one"
@@ -122,6 +122,7 @@ TIME: Final = (
     ),
     Figure(
         path="time.bound", title="bound of the time", unit="word", importance="some", needs="time",
+        words=BOUND_NAMES,
         documentation="What would take longest alone: a unit, the latency of the CTAs, or the "
         "launch.",
     ),

@@ -1,6 +1,6 @@
 """The record of a launch's estimated time."""
 
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 
@@ -18,6 +18,12 @@ Bound: TypeAlias = Literal[
     "latency",
     "launch",
 ]
+
+#: What people call them.
+BOUND_NAMES: Final = {
+    "dram": "DRAM", "l2": "L2", "l1": "L1", "shared": "shared", "tensor": "tensor", "fma": "FMA",
+    "alu": "ALU", "xu": "XU", "issue": "issue", "latency": "latency", "launch": "launch",
+}  # fmt: skip
 
 #: Share of a time within which two estimates do not tell which of two configurations is the
 #: faster: on an H200 the estimate is right in little more than half of such pairs

@@ -12,6 +12,7 @@ from msgspec import inspect
 
 from irlens import figures
 from irlens.figures import FIGURES, Figure
+from irlens.model.estimate import BOUND_NAMES
 from irlens.model.report import Report
 
 #: Numbers of a report that are no figures, as patterns of their paths, with the reason.
@@ -242,3 +243,11 @@ class TestFacts:
         found = self.report("specialized-h100-4")
         (groups,) = (texts for path, (texts, _) in self.listed(found).items())
         assert groups == ["default 4 warps, 256 registers", "partition0 1 warp, 24 registers"]
+
+
+def test_a_bound_is_called_the_same_everywhere() -> None:
+    figure = figures.find("time.bound")
+    assert figure is not None
+    for bound, name in BOUND_NAMES.items():
+        assert {figure.format(bound), figure.format(bound, "amd"), figure.cell(bound)} == {name}
+    assert (figure.format(None), BOUND_NAMES["l2"]) == (figures.UNKNOWN, "L2")

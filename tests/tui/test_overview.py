@@ -13,12 +13,12 @@ from textual.content import Content
 from textual.widgets import Static
 
 from irlens import figures
+from irlens.model.estimate import BOUND_NAMES as UNITS
 from irlens.model.report import OccupancyCurve, Pipeline, Report
 from irlens.model.terms import Terms, describe_missing_time
 from irlens.render.view.characters import bar, draw_curve, draw_staircase
 from irlens.render.view.drawings import staircase
 from irlens.render.view.findings import by_effect
-from irlens.render.view.launch_time import NAMES as UNITS
 from irlens.render.view.launch_time import estimated_time
 from irlens.render.view.nodes import Curve, plain
 from irlens.render.view.timeline import timeline

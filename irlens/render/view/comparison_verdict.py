@@ -9,7 +9,7 @@ from math import log
 
 from irlens import figures
 from irlens.model.comparison import Comparison, Comparisons, TimeRatio
-from irlens.model.estimate import Bound
+from irlens.model.estimate import BOUND_NAMES, Bound
 from irlens.model.text import count, percent, plural
 from irlens.render.view.changes import (
     Change,
@@ -21,7 +21,7 @@ from irlens.render.view.changes import (
     title,
     unpaired,
 )
-from irlens.render.view.launch_time import NAMES, bound_name
+from irlens.render.view.launch_time import bound_name
 from irlens.render.view.memory_traffic import microseconds
 from irlens.render.view.nodes import Headline, Run, Tone
 
@@ -137,7 +137,7 @@ def _part(time: TimeRatio) -> Iterator[str]:
     for part in time.parts:
         if part.path == time.moved_by:
             values = (microseconds(float(each or 0)) for each in (part.before, part.after))
-            yield f"{NAMES[time.moved_by]} {' → '.join(values)}"
+            yield f"{BOUND_NAMES[time.moved_by]} {' → '.join(values)}"
 
 
 def _bounds(before: Bound | None, after: Bound | None) -> str:

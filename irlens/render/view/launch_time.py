@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from irlens.model.comparison import TimeRatio
-from irlens.model.estimate import RESOLUTION, TimeEstimate, TimeStep
+from irlens.model.estimate import BOUND_NAMES, RESOLUTION, TimeEstimate, TimeStep
 from irlens.model.report import Report
 from irlens.model.terms import Terms
 from irlens.model.text import count, percent
@@ -24,10 +24,6 @@ from irlens.render.view.nodes import (
 )
 
 KEY = "time"
-NAMES = {
-    "dram": "DRAM", "l2": "L2", "l1": "L1", "shared": "shared", "tensor": "tensor", "fma": "FMA",
-    "alu": "ALU", "xu": "XU", "issue": "issue", "latency": "latency", "launch": "launch",
-}  # fmt: skip
 _MEANINGS = {
     "dram": "bytes from and to memory",
     "l2": "bytes between the SMs and the L2, or between its halves",
@@ -60,7 +56,8 @@ def _bound(time: TimeEstimate, bound: str) -> str:
     The bound leaves out what a launch takes besides its CTAs, and may be the L2 where memory has
     more to move.
     """
-    name = f"{NAMES['l2']} and {NAMES['dram']}" if _is_linked(time) else bound_name(bound)
+    both = f"{BOUND_NAMES['l2']} and {BOUND_NAMES['dram']}"
+    name = both if _is_linked(time) else bound_name(bound)
     longest = max(time.parts, key=lambda each: time.parts[each], default=bound)
     is_short = longest == "launch" != bound
     return f"{bound_name('launch')}, then {name}" if is_short else name
@@ -74,7 +71,7 @@ def _is_linked(time: TimeEstimate) -> bool:
 
 def bound_name(bound: str) -> str:
     """Return what a time is bound by: "DRAM", "the launch"."""
-    return "the launch" if bound == "launch" else NAMES.get(bound, bound)
+    return "the launch" if bound == "launch" else BOUND_NAMES.get(bound, bound)
 
 
 def time_fact(report: Report) -> Fact | None:
@@ -98,7 +95,7 @@ def predicted_time(time: TimeRatio | None) -> Fact | None:
     sides = [(each.path, float(each.before or 0), float(each.after or 0)) for each in time.parts]
     least = _LEAST * max(max(before, after) for _, before, after in sides)
     shown = [
-        f"{NAMES.get(name, name)} {_moved(before, after)}"
+        f"{BOUND_NAMES.get(name, name)} {_moved(before, after)}"
         for name, before, after in sides[:_MOST]
         if max(before, after) >= least
     ]
@@ -182,7 +179,7 @@ def _range(time: TimeEstimate) -> str:
 def _shares(parts: dict[str, float], whole: float) -> Iterator[str]:
     for name, part in _largest_first(parts)[:_MOST]:
         if part >= _LEAST * whole:
-            yield f"{NAMES.get(name, name)} {_share(part / whole)}"
+            yield f"{BOUND_NAMES.get(name, name)} {_share(part / whole)}"
 
 
 def _share(value: float) -> str:
@@ -198,7 +195,7 @@ def _largest_first(parts: dict[str, float]) -> list[tuple[str, float]]:
 def _parts(time: TimeEstimate, whole: float) -> Iterator[Node]:
     rows: list[Cells] = [
         [
-            NAMES.get(name, name),
+            BOUND_NAMES.get(name, name),
             microseconds(part),
             _share(part / whole),
             Bar(min(part / whole, 1.0), "warn" if name == time.bound else "neutral"),

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from irlens import figures
-from irlens.model.estimate import RESOLUTION
+from irlens.model.estimate import BOUND_NAMES, RESOLUTION
 from irlens.model.recording import (
     CallChange,
     KernelChange,
@@ -14,7 +14,6 @@ from irlens.model.recording import (
 )
 from irlens.model.text import count, percent, plural, rounded_size
 from irlens.render.options import Options
-from irlens.render.view.launch_time import NAMES
 from irlens.render.view.memory_traffic import microseconds
 from irlens.render.view.nodes import (
     SEVERITY_TONES,
@@ -222,7 +221,7 @@ def _kernel(each: KernelTime) -> Cells:
         _time(each.each_us) + mark,
         _time(each.total_us),
         figures.UNKNOWN if each.share is None else percent(each.share),
-        "" if each.bound is None else NAMES.get(each.bound, each.bound),
+        "" if each.bound is None else BOUND_NAMES.get(each.bound, each.bound),
         Run(each.finding, SEVERITY_TONES[each.severity])
         if each.finding and each.severity
         else finding,

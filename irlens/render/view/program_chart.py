@@ -3,11 +3,10 @@
 from collections.abc import Callable, Iterator
 from typing import get_args
 
-from irlens.model.estimate import Bound
+from irlens.model.estimate import BOUND_NAMES, Bound
 from irlens.model.recording import KernelTime, ProgramRun
 from irlens.model.text import count, percent, plural
 from irlens.render.view.axes import linear, time_unit
-from irlens.render.view.launch_time import NAMES
 from irlens.render.view.memory_traffic import microseconds
 from irlens.render.view.nodes import BarRow, Bars, Cells, Column, KindKey, Part, table
 from irlens.render.view.time_charts import bound_kinds
@@ -59,7 +58,7 @@ def _kind(each: KernelTime) -> KindKey:
 
 def _row(each: KernelTime, name: str, total: float) -> BarRow:
     us = each.total_us or 0.0
-    bound = NAMES.get(each.bound or "", "")
+    bound = BOUND_NAMES.get(each.bound or "", "")
     parts = [f"{name}: {microseconds(us)}, {_share(us, total)} of the time"]
     if each.launches is not None and each.each_us is not None:
         noun = "launch" if each.launches == 1 else "launches"
@@ -98,5 +97,5 @@ def _numbers(each: KernelTime, name: str, total: float) -> Cells:
         "" if each.each_us is None else microseconds(each.each_us),
         microseconds(us),
         _share(us, total),
-        NAMES.get(each.bound or "", ""),
+        BOUND_NAMES.get(each.bound or "", ""),
     ]

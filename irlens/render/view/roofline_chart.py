@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 
 from irlens import figures
-from irlens.model.estimate import Bound, Mark, TimeEstimate
+from irlens.model.estimate import BOUND_NAMES, Bound, Mark, TimeEstimate
 from irlens.model.ranking import of_report, of_trial, rank_reports, rank_trials
 from irlens.model.recording import KernelTime, ProgramRun
 from irlens.model.report import Report
@@ -17,7 +17,6 @@ from irlens.model.roofline import Roofline
 from irlens.model.sweep import Trial
 from irlens.model.text import percent, plural
 from irlens.render.view.axes import logarithmic
-from irlens.render.view.launch_time import NAMES
 from irlens.render.view.nodes import (
     Cells,
     Column,
@@ -284,7 +283,7 @@ def _points(estimated: Sequence[Spot], measured: Sequence[Spot]) -> Iterator[Poi
 
 def _described(spot: Spot, us: float, how: str) -> str:
     """Return "num_warps=4: 405 TFLOP/s estimated, 41 % of the roof, bound by L2"."""
-    bound = f", bound by {NAMES[spot.bound]}" if spot.bound and how == "estimated" else ""
+    bound = f", bound by {BOUND_NAMES[spot.bound]}" if spot.bound and how == "estimated" else ""
     named = f"{spot.name}: " if spot.name else ""
     return f"{named}{_rate(spot, us)} TFLOP/s {how}, {_share(spot, us)} of the roof{bound}"
 
@@ -302,7 +301,7 @@ def _numbers(spots: Sequence[Spot], noun: str) -> Table:
         cells: Cells = [
             each.name, _rounded(each.flops_per_byte),
             figures.UNKNOWN if each.estimated_us is None else _rate(each, each.estimated_us),
-            _share(each, us), figures.UNKNOWN if each.bound is None else NAMES[each.bound],
+            _share(each, us), figures.UNKNOWN if each.bound is None else BOUND_NAMES[each.bound],
         ]  # fmt: skip
         if timed:
             known = each.measured_us is not None

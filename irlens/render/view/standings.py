@@ -4,10 +4,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from irlens import figures
-from irlens.model.estimate import RESOLUTION, Standing
+from irlens.model.estimate import BOUND_NAMES, RESOLUTION, Standing
 from irlens.model.ranking import Candidate, Problem, Ranking
 from irlens.model.text import count, percent, plural
-from irlens.render.view.launch_time import NAMES
 from irlens.render.view.memory_traffic import microseconds
 from irlens.render.view.nodes import Cell, Column, Phrases, Run, Tone, phrases, text
 
@@ -90,7 +89,7 @@ def bound_name(candidate: Candidate) -> str:
     """Return "DRAM", or "the launch"."""
     if candidate.bound is None:
         return figures.UNKNOWN
-    return "the launch" if candidate.bound == "launch" else NAMES[candidate.bound]
+    return "the launch" if candidate.bound == "launch" else BOUND_NAMES[candidate.bound]
 
 
 def against_cell(standing: Standing) -> Run:

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 from irlens import figures
+from irlens.model.estimate import BOUND_NAMES
 from irlens.model.ranking import of_trial, rank_trials
 from irlens.model.suggestion import Neighbour, Stop, Suggestion
 from irlens.model.sweep import Trial
 from irlens.model.text import count, percent, plural
 from irlens.render.view.commands import inspect_command
-from irlens.render.view.launch_time import NAMES
 from irlens.render.view.memory_traffic import microseconds
 from irlens.render.view.nodes import (
     Column,
@@ -168,7 +168,7 @@ def _moved(current: Trial, neighbour: Neighbour) -> str:
 
 
 def _bound(trial: Trial) -> str:
-    return figures.UNKNOWN if trial.bound is None else NAMES[trial.bound]
+    return figures.UNKNOWN if trial.bound is None else BOUND_NAMES[trial.bound]
 
 
 def _change(ratio: float, noise: float) -> str:

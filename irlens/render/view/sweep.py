@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from irlens import figures
 from irlens.model.config import ConstexprValue, Target
-from irlens.model.estimate import RESOLUTION
+from irlens.model.estimate import BOUND_NAMES, RESOLUTION
 from irlens.model.label import setting_labels
 from irlens.model.ranking import Ranking, of_trial, rank_trials
 from irlens.model.sweep import OUTCOMES, Correlation, Sweep, Trial
@@ -15,7 +15,6 @@ from irlens.model.terms import depth_in_short, limit_term
 from irlens.model.text import count, percent, plural
 from irlens.render.options import Options
 from irlens.render.view.commands import inspect_command
-from irlens.render.view.launch_time import NAMES
 from irlens.render.view.nodes import (
     Column,
     Command,
@@ -250,7 +249,7 @@ def _outranked(sweep: Sweep, first: Trial, trials: Sequence[Trial]) -> Section:
     best = first.figure(figure)
     groups: dict[str, list[Trial]] = {}
     for trial in trials:
-        groups.setdefault("" if trial.bound is None else NAMES[trial.bound], []).append(trial)
+        groups.setdefault("" if trial.bound is None else BOUND_NAMES[trial.bound], []).append(trial)
     lines = []
     known_figure = figures.SWEEP_FIGURES.get(figure)
     if known_figure is not None and known_figure.tolerance and best is not None:

@@ -9,14 +9,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from irlens import figures
-from irlens.model.estimate import RESOLUTION, Mark, Standing
+from irlens.model.estimate import BOUND_NAMES, RESOLUTION, Mark, Standing
 from irlens.model.label import differing
 from irlens.model.ranking import Candidate, rank_reports, rank_trials
 from irlens.model.report import Report
 from irlens.model.sweep import Trial
 from irlens.model.text import percent, plural
 from irlens.render.view.axes import Unit, linear, time_unit
-from irlens.render.view.launch_time import NAMES
 from irlens.render.view.memory_traffic import microseconds
 from irlens.render.view.nodes import (
     BarRow,
@@ -93,7 +92,7 @@ class Timed(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def bound(self) -> str:
         """What binds it, as it is written; empty if that is unknown."""
-        return "" if self.candidate.bound is None else NAMES[self.candidate.bound]
+        return "" if self.candidate.bound is None else BOUND_NAMES[self.candidate.bound]
 
 
 def timed_trials(trials: Sequence[Trial], values: Callable[[Trial], Sequence[str]]) -> list[Timed]:
@@ -349,7 +348,7 @@ def _ordered(values: Iterator[str]) -> list[str]:
 def bound_kinds(found: Iterable[KindKey]) -> Iterator[Kind]:
     """Yield the legend of the bounds that occur."""
     occur = set(found)
-    for key, name in NAMES.items():
+    for key, name in BOUND_NAMES.items():
         if key in occur:
             yield Kind(key, f"bound by {name}")
 
