@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec.structs import replace
 
 from irlens.model.errors import IrlensError, UnknownNameError
-from irlens.render.options import DETAILS, Detail, Kind, Options
+from irlens.model.results import Kind
+from irlens.render.options import DETAILS, Detail, Options
 
 if TYPE_CHECKING:
     from irlens.model.report import Report

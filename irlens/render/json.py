@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from irlens.figures import FIGURES, SWEEP_FIGURES, owner
+from irlens.model.results import record_of
 from irlens.model.text import printable_json
 from irlens.render import Kind, Options
 
@@ -101,52 +102,3 @@ def _describe_sweep_figures(definition: dict[str, Any]) -> None:
         for name, figure in SWEEP_FIGURES.items()
     }
     values["required"] = sorted(name for name, each in SWEEP_FIGURES.items() if not each.needs)
-
-
-def record_of(kind: Kind) -> type[msgspec.Struct]:
-    """Return the record that JSON of a kind is."""
-    match kind:
-        case "comparisons":
-            from irlens.model.comparison import Comparisons
-
-            return Comparisons
-        case "code":
-            from irlens.model.code import CodeComparisons
-
-            return CodeComparisons
-        case "check":
-            from irlens.model.check import Check
-
-            return Check
-        case "sweep":
-            from irlens.model.sweep import Sweep
-
-            return Sweep
-        case "scan":
-            from irlens.model.scan import Scan
-
-            return Scan
-        case "ledgers":
-            from irlens.model.ledger import Ledgers
-
-            return Ledgers
-        case "suggestion":
-            from irlens.model.suggestion import Suggestion
-
-            return Suggestion
-        case "variants":
-            from irlens.model.variants import Variants
-
-            return Variants
-        case "passes":
-            from irlens.model.passes import Passes
-
-            return Passes
-        case "passes-diff":
-            from irlens.model.passes import PassesDiff
-
-            return PassesDiff
-        case "reports":
-            from irlens.model.report import Report
-
-            return Report

@@ -10,13 +10,6 @@ if TYPE_CHECKING:  # most runs write one kind of thing
     from irlens.model.listing import Listing
     from irlens.model.report import Report, Rule
 
-#: What can be written: reports of captures, comparisons of reports, comparisons of a stage's text,
-#: a check, a sweep, a scan, the ledgers of a program, a suggestion, variants of kernels, the passes
-#: of a compilation, those of two compilations.
-Kind: TypeAlias = Literal[
-    "reports", "comparisons", "code", "check", "sweep", "scan", "ledgers", "suggestion", "variants",
-    "passes", "passes-diff",
-]  # fmt: skip
 Detail: TypeAlias = Literal["pipelines", "pressure", "memory", "time", "mix", "figures"]
 DETAILS: tuple[Detail, ...] = get_args(Detail)
 

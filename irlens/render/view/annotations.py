@@ -9,10 +9,11 @@ from irlens.model.check import Check, CheckedKernel
 from irlens.model.comparison import Comparisons, Side
 from irlens.model.label import labels
 from irlens.model.report import SEVERITIES, Finding, Report, Rule, Severity
+from irlens.model.results import Kind
 from irlens.model.source import SourceLocation
 from irlens.model.sweep import Sweep
 from irlens.model.text import count
-from irlens.render.options import Kind, Options
+from irlens.render.options import Options
 from irlens.render.view.changes import describe, finding_state, full_title
 from irlens.render.view.check_lines import moved_lines
 from irlens.render.view.check_verdicts import (
