@@ -4,23 +4,20 @@ The queue of each counter is followed through the control flow, along every path
 is what was issued before it, in its first iteration, and then what it issues itself.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
 from irlens.analyze.loops import Loops
+from irlens.analyze.outstanding import GroupFlow, Queue, Queues, in_order, retired
 from irlens.isa.amdgcn import Function, Instruction
 from irlens.isa.amdgcn.classes import may_access_memory
 from irlens.isa.amdgcn.memory import stores_count_apart
 from irlens.isa.amdgcn.waits import Counted, counted, limits
+from irlens.isa.events import Commit, Event, Wait
 
 #: More than any counter counts; hardware stops issuing before that.
-_MOST_OUTSTANDING = 64
-#: Distinct queues at the start of a block; with more, what a wait finds is unknown.
-_MOST_QUEUES = 64
-
-#: The lines of outstanding operations, oldest first; negative where the order is not known.
-_Queue = tuple[int, ...]
+_MOST_COUNTED = 64
 
 
 class Awaited(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,14 +44,6 @@ class Awaited(msgspec.Struct, frozen=True, kw_only=True):
         return max(0, fewest - self.left), max(0, most - self.left)
 
 
-class _Step(msgspec.Struct, frozen=True):
-    """An instruction as a counter sees it: an operation it issues, or a limit of a wait."""
-
-    line: int
-    issued: Counted | None
-    limit: int | None
-
-
 def find_waits(kernel: Function, kernel_loops: Loops[Instruction]) -> list[Awaited]:
     """Return what the waits of a kernel wait for, by line and counter.
 
@@ -73,92 +62,54 @@ def find_waits(kernel: Function, kernel_loops: Loops[Instruction]) -> list[Await
     issued = [counted(each, apart=apart, stores_apart=stores_apart) for each in kernel.instructions]
     found: list[Awaited] = []
     for name in names:
-        steps = [
-            _Step(each.line, next((one for one in adds if one.counter == name), None), at.get(name))
+        happening = [
+            _event(each.line, name, adds, at.get(name))
             for each, adds, at in zip(kernel.instructions, issued, limited, strict=True)
         ]
-        blocks = [[steps[index] for index in block.indices] for block in kernel_loops.cfg.blocks]
-        found.extend(_awaited(name, blocks, kernel_loops.cfg.successors))
+        events = {
+            number: [event for index in block.indices if (event := happening[index]) is not None]
+            for number, block in enumerate(kernel_loops.cfg.blocks)
+        }
+        flow = GroupFlow(kernel_loops.cfg.graph, events, Queues())
+        found.extend(
+            _describe(name, each.event, each.state.queues or ())
+            for each in flow.observe(flow.entries)
+            if isinstance(each.event, Wait) and _can_be_counted(each.state.queues)
+        )
     return sorted(found, key=lambda each: (each.line, each.counter))
 
 
-def _awaited(
-    counter: str, blocks: Sequence[Sequence[_Step]], successors: Sequence[Sequence[int]]
-) -> Iterator[Awaited]:
-    """Yield what the waits for one counter wait for."""
-    starts = _queues(blocks, successors)
-    for steps, queues in zip(blocks, starts, strict=True):
-        if not queues:
-            continue  # unknown, or never reached
-        current: set[_Queue] | None = set(queues)
-        for step in steps:
-            if current is None:
-                break
-            if step.limit is not None:
-                yield _describe(counter, step, current)
-            current = _after(step, current)
+def _event(line: int, counter: str, adds: Iterable[Counted], most: int | None) -> Event | None:
+    """Return what an instruction does to a counter: each operation is a group of one."""
+    if most is not None:
+        return Wait(line, most, certain=True, at=line)
+    orders = (each.in_order for each in adds if each.counter == counter)
+    in_order = next(orders, None)
+    if in_order is None:
+        return None
+    return Commit(line, certain=True, at=line, copies=True, in_order=in_order)
 
 
-def _describe(counter: str, step: _Step, queues: set[_Queue]) -> Awaited:
-    limit = step.limit or 0
-    retired = {
-        abs(line)
+def _can_be_counted(queues: Collection[Queue] | None) -> bool:
+    return queues is not None and max(map(len, queues)) <= _MOST_COUNTED
+
+
+def _describe(counter: str, wait: Wait, queues: Collection[Queue]) -> Awaited:
+    ended = {
+        at if at >= 0 else ~at
         for queue in queues
         # Without an order any of them may be among those that it waits for.
-        for line in (queue if min(queue, default=0) < 0 else queue[: max(0, len(queue) - limit)])
-        if len(queue) > limit
+        for at, _ in (retired(queue, wait.limit if in_order(queue) else 0))
+        if len(queue) > wait.limit
     }
     sizes = [len(queue) for queue in queues]
     return Awaited(
-        line=step.line,
+        line=wait.line,
         counter=counter,
         outstanding=(min(sizes), max(sizes)),
-        left=limit,
-        retired=tuple(sorted(retired)),
+        left=wait.limit,
+        retired=tuple(sorted(ended)),
     )
-
-
-def _queues(
-    blocks: Sequence[Sequence[_Step]], successors: Sequence[Sequence[int]]
-) -> list[set[_Queue] | None]:
-    """Return the queues at the start of each block; ``None`` where they are too many."""
-    starts: list[set[_Queue] | None] = [set() for _ in blocks]
-    if not blocks:
-        return starts
-    starts[0] = {()}
-    pending = [0]
-    while pending:
-        block = pending.pop()
-        ends = starts[block]
-        for step in blocks[block]:
-            ends = None if ends is None else _after(step, ends)
-        for target in successors[block]:
-            before = starts[target]
-            if before is None:
-                continue
-            merged = None if ends is None else before | ends
-            if merged is not None and len(merged) > _MOST_QUEUES:
-                merged = None
-            if merged != before:
-                starts[target] = merged
-                pending.append(target)
-    return starts
-
-
-def _after(step: _Step, queues: set[_Queue]) -> set[_Queue] | None:
-    """Return the queues behind an instruction; ``None`` where they are unknown."""
-    after = queues
-    if step.limit is not None:
-        if any(len(queue) > step.limit > 0 and min(queue) < 0 for queue in queues):
-            return None  # which of them have completed is not known
-        after = {queue[len(queue) - step.limit :] if len(queue) > step.limit else queue
-                 for queue in queues}  # fmt: skip
-    if step.issued is not None:
-        line = step.line if step.issued.in_order else -step.line
-        after = {(*queue, line) for queue in after}
-        if any(len(queue) > _MOST_OUTSTANDING for queue in after):
-            return None
-    return after
 
 
 def cells(waits: Sequence[Awaited]) -> Mapping[int, str]:

@@ -36,6 +36,7 @@ class Commit(msgspec.Struct, frozen=True):
         certain: Whether it is unconditional, having no predicate.
         implicit: Whether it belongs to a ``wait_all``, where an empty group has no effect.
         copies: Whether the instruction is itself the copy, which nothing else commits.
+        in_order: Whether the group completes in the order of the commits.
     """
 
     line: int
@@ -43,6 +44,7 @@ class Commit(msgspec.Struct, frozen=True):
     implicit: bool = False
     at: int = 0
     copies: bool = False
+    in_order: bool = True
 
 
 class Wait(msgspec.Struct, frozen=True):

@@ -15,21 +15,22 @@ from operator import or_
 import msgspec
 
 from irlens.analyze import work
-from irlens.analyze.pipelines.amdgcn_queues import MAX_ITERATIONS, Queue, settle
+from irlens.analyze.pipelines.amdgcn_queues import Queue, settle
 from irlens.analyze.pipelines.spill_slots import spill_slots
 from irlens.isa.amdgcn import Instruction
 from irlens.isa.amdgcn.classes import classify
 from irlens.isa.amdgcn.memory import (
     Counter,
+    counter_event,
     is_spill,
-    limit,
-    raises,
     reads_lds,
     transfer,
     writes_lds,
 )
 from irlens.isa.amdgcn.registers import access, operation_access
 
+#: No pipeline is as deep as this.
+_MAX_ITERATIONS = 32
 #: LLVM unrolls loops whose trip count it does not know no further than this.
 _MAX_COPIES = 16
 #: Classes of instructions that move or repack a value: the compute is what uses their result.
@@ -149,9 +150,8 @@ class LoopTrace:
     def queue(self, counter: Counter) -> Queue | None:
         """Return a counter in the steady state; ``None`` where its iterations do not repeat."""
         if counter not in self._queues:
-            counted = [raises(i, stores_apart=self._stores_apart) == counter for i in self.body]
-            limits = [limit(i, counter) for i in self.body]
-            self._queues[counter] = settle(counted, limits, self._compute)
+            events = [counter_event(i, counter, stores_apart=self._stores_apart) for i in self.body]
+            self._queues[counter] = settle(events, self._compute)
         return self._queues[counter]
 
     def wait_line(self, load: int) -> int | None:
@@ -313,7 +313,7 @@ class LoopTrace:
         slots: frozenset[int] = frozenset()
         spilled = False
         start = load + 1
-        for rounds in range(MAX_ITERATIONS):
+        for rounds in range(_MAX_ITERATIONS):
             for position in range(start, len(self.body)):
                 instruction, accessed = self.body[position], self._accesses[position]
                 if accessed is None:

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from msgspec.structs import replace
 
-from irlens.analyze.pipelines.commit_groups import GroupFlow
+from irlens.analyze.outstanding import Counts, GroupFlow
 from irlens.analyze.pipelines.distinct_bytes import (
     Place,
     loads_of_loop,
@@ -77,7 +77,7 @@ def _outcomes(
         some = tuple(_weighed_events(loops.block(block), threads, parts))
         if some:
             events[block] = some
-    flow = GroupFlow(loops.cfg.successors, events)
+    flow = GroupFlow(loops.cfg.graph, events, Counts())
     return {index: _outcome(loops, index, flow, commits[index]) for index in reported}
 
 
@@ -182,7 +182,7 @@ def _bulk_only(loops: FunctionLoops, index: int) -> bool:
 
 
 def _outcome(
-    loops: FunctionLoops, index: int, flow: GroupFlow, commits: bool
+    loops: FunctionLoops, index: int, flow: GroupFlow[Counts], commits: bool
 ) -> GroupReading | Unreadable:
     """Read one loop, or say why it has no reading."""
     body = loops.forest.body(index)

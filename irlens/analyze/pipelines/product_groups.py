@@ -1,31 +1,18 @@
 """Commit groups with their identity: which wait of a loop retires each group, and how much later.
 
-``commit_groups`` counts groups. Matrix products need more: a loop may have several products, and
-one product may be several groups, each retired by a wait of its own. So the state at a point is
-the queue of outstanding groups, oldest first, each with the iterations since its commit, for every
-path to the point. Iterations are followed until they repeat.
+Matrix products need more than counts: a loop may have several products, and one product may be
+several groups, each retired by a wait of its own.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from heapq import heappop, heappush
-from typing import TypeAlias
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cached_property
 
 import msgspec
 
-from irlens.analyze import work
-from irlens.analyze.graph import Loop, Successors, predecessors, reverse_postorder
-from irlens.isa.events import Commit, Copy, Event, Wait
-
-#: Outstanding groups, queues at one point, and iterations, beyond which the analysis gives up: in
-#: a pipeline groups do not pile up, paths do not multiply, and iterations repeat soon.
-_MOST_OUTSTANDING = 64
-_MOST_QUEUES = 64
-_MOST_ITERATIONS = 80
-
-#: A group: the offset of its commit in the text, and the iterations since; ``None`` for a group
-#: from before the loop.
-Group: TypeAlias = tuple[int, int | None]
-Queue: TypeAlias = tuple[Group, ...]
+from irlens.analyze.graph import FlowGraph, Loop
+from irlens.analyze.outstanding import GroupFlow, Observation, Queue, Queues, retired
+from irlens.analyze.solver import reach
+from irlens.isa.events import Commit, Event, Wait
 
 
 class Retired(msgspec.Struct, frozen=True):
@@ -53,61 +40,33 @@ class SteadyGroups(msgspec.Struct, frozen=True):
         retired: What its waits retire.
         entry: The queues on entry to the loop; ``None`` if unknown.
         at_latch: The queues at the end of an iteration.
-        closed: For each commit of the function the copies that it may collect.
     """
 
     retired: frozenset[Retired]
     entry: frozenset[Queue] | None
     at_latch: frozenset[Queue]
-    closed: Mapping[int, frozenset[int]]
-
-
-class _State(msgspec.Struct, frozen=True):
-    """The possible states at a point: uncommitted copies, and queues of outstanding groups."""
-
-    pending: frozenset[int] = frozenset()
-    queues: frozenset[Queue] = frozenset({()})
-
-    def join(self, other: "_State") -> "_State":
-        return _State(self.pending | other.pending, self.queues | other.queues)
-
-    def aged(self) -> "_State":
-        """The state an iteration later."""
-        return _State(self.pending, frozenset(map(_aged, self.queues)))
-
-    def entering(self) -> "_State":
-        """The state where a loop begins: all groups are from before it."""
-        return _State(self.pending, frozenset(tuple((c, None) for c, _ in q) for q in self.queues))
-
-
-class _TooManyError(Exception):
-    """Groups pile up, or paths multiply."""
 
 
 class ProductGroups:
     """The groups of one function.
 
     Args:
-        successors: For each block those that can follow it.
+        graph: The blocks that can follow each block.
         events: The events of each block that has any.
     """
 
-    def __init__(self, successors: Successors, events: Mapping[int, Sequence[Event]]) -> None:
-        self._successors = successors
-        self._predecessors = predecessors(successors)
+    def __init__(self, graph: FlowGraph, events: Mapping[int, Sequence[Event]]) -> None:
+        self._graph = graph
         self._events = events
-        self._order = {b: index for index, b in enumerate(reverse_postorder(successors))}
-        self._closed: dict[int, set[int]] = {}
-        self._retired: set[Retired] = set()
+        self._flow = GroupFlow(graph, events, Queues())
         #: What ``settle`` found, by the loop's header.
         self._settled: dict[int, SteadyGroups | None] = {}
-        #: The state at the start of every block, ages aside; ``None`` if it is not known.
-        self._entries: dict[int, _State] | None = None
-        if self._order:
-            try:
-                self._entries = self._flow(self._order, 0, _State(), whole=True)
-            except _TooManyError:
-                self._entries = None
+
+    @cached_property
+    def closed(self) -> Mapping[int, Collection[int]]:
+        """For each commit of the function the copies that it may collect."""
+        observed = self._flow.observe(self._flow.entries)
+        return {o.event.at: o.state.pending for o in observed if isinstance(o.event, Commit)}
 
     def settle(self, loop: Loop, body: Collection[int]) -> SteadyGroups | None:
         """Run a loop until its iterations repeat, once for all of its products.
@@ -124,26 +83,11 @@ class ProductGroups:
         return self._settled[loop.header]
 
     def _settle(self, loop: Loop, body: Collection[int]) -> SteadyGroups | None:
-        entry = self._entering(loop, body)
-        state = entry or _State()
-        order = {block: self._order[block] for block in body}
-        try:
-            for _ in range(_MOST_ITERATIONS):
-                self._retired = set()
-                entries = self._flow(order, loop.header, state)
-                behind = [self._through(latch, entries[latch]) for latch in loop.latches]
-                at_latch = _join(behind)
-                if at_latch.aged() == state:
-                    return SteadyGroups(
-                        frozenset(self._retired),
-                        entry.queues if entry is not None else None,
-                        at_latch.queues,
-                        {commit: frozenset(some) for commit, some in self._closed.items()},
-                    )
-                state = at_latch.aged()
-        except _TooManyError:
+        steady = self._flow.settle(loop, body)
+        if steady is None or steady.at_latch.queues is None:
             return None
-        return None
+        retires = frozenset(each for one in steady.observations for each in _retires(one))
+        return SteadyGroups(retires, steady.entry.queues, steady.at_latch.queues)
 
     def per_iteration(
         self, loop: Loop, body: Collection[int], at: Collection[int]
@@ -156,10 +100,11 @@ class ProductGroups:
             at: Offsets of the commits.
         """
         fewest, most = dict[int, int](), dict[int, int]()
-        for block in sorted(body, key=self._order.__getitem__):
+        for block in sorted(body, key=self._graph.rank.__getitem__):
             events = self._events.get(block, ())
             here = sum(isinstance(event, Commit) and event.at in at for event in events)
-            ahead = [b for b in self._predecessors[block] if b in fewest and block != loop.header]
+            before = () if block == loop.header else self._graph.predecessors[block]
+            ahead = [each for each in before if each in fewest]
             fewest[block] = here + min((fewest[b] for b in ahead), default=0)
             most[block] = here + max((most[b] for b in ahead), default=0)
         return min(fewest[b] for b in loop.latches), max(most[b] for b in loop.latches)
@@ -185,99 +130,25 @@ class ProductGroups:
             for block, some in self._events.items()
         }
         lines = sorted(wait.line for block in optional for wait in self._waits(block))
-        return ProductGroups(self._successors, events), tuple(lines)
-
-    def _entering(self, loop: Loop, body: Collection[int]) -> _State | None:
-        """Return the state on entry to a loop; ``None`` if unknown."""
-        entries = self._entries
-        if entries is None:
-            return None
-        outside = [
-            self._through(block, entries[block])
-            for block in self._predecessors[loop.header]
-            if block not in body and block in entries
-        ]
-        # A loop around the function's first block is entered by the call, too.
-        return _join([*outside, *([_State()] if loop.header == 0 else [])]).entering()
+        return ProductGroups(self._graph, events), tuple(lines)
 
     def _waits(self, block: int) -> list[Wait]:
         return [event for event in self._events.get(block, ()) if isinstance(event, Wait)]
 
     def _is_optional(self, block: int, loop: Loop, body: Collection[int]) -> bool:
         """Whether an iteration can pass a block by."""
-        reached, pending = {loop.header, block}, [loop.header]
-        while pending and block != loop.header:
-            for target in self._successors[pending.pop()]:
-                if target in body and target not in reached:
-                    reached.add(target)
-                    pending.append(target)
-        return any(latch in reached and latch != block for latch in loop.latches)
-
-    def _flow(
-        self, order: Mapping[int, int], start: int, state: _State, *, whole: bool = False
-    ) -> dict[int, _State]:
-        """Return the state at the start of every reachable block, at the fixed point.
-
-        Args:
-            order: The blocks to stay within, with the order to visit them in.
-            start: The first block; within a loop, edges back to it are not followed.
-            state: The state there.
-            whole: Whether this is the whole function.
-
-        Raises:
-            _TooManyError: Groups pile up, or paths multiply.
-        """
-        entries = {start: state}
-        waiting = [(order[start], start)]
-        while waiting:
-            _, block = heappop(waiting)
-            behind = self._through(block, entries[block])
-            for target in self._successors[block]:
-                if target not in order or (target == start and not whole):
-                    continue
-                known = entries.get(target)
-                joined = behind if known is None else known.join(behind)
-                if joined != known:
-                    entries[target] = joined
-                    heappush(waiting, (order[target], target))
-        return entries
-
-    def _through(self, block: int, state: _State) -> _State:
-        for event in self._events.get(block, ()):
-            work.spend(len(state.queues))
-            state = self._after(state, event)
-        longest = max(map(len, state.queues), default=0)
-        if len(state.queues) > _MOST_QUEUES or longest > _MOST_OUTSTANDING:
-            raise _TooManyError
-        return state
-
-    def _after(self, state: _State, event: Event) -> _State:
-        """Return the state after an event, and note what it collects or retires."""
-        match event:
-            case Copy(at=at):
-                return _State(state.pending | {at}, state.queues)
-            case Commit(at=at):
-                self._closed.setdefault(at, set()).update(state.pending)
-                behind = _State(frozenset(), frozenset((*q, (at, 0)) for q in state.queues))
-            case Wait(at=at, limit=limit):
-                waited = frozenset(self._wait(state.queues, at, limit))
-                behind = _State(state.pending, waited)
-        return behind if event.certain else state.join(behind)
-
-    def _wait(self, queues: Iterable[Queue], at: int, limit: int) -> Iterator[Queue]:
-        for queue in queues:
-            cut = max(len(queue) - limit, 0)
-            left = len(queue) - cut
-            self._retired.update(Retired(c, at, age, len(queue), left) for c, age in queue[:cut])
-            yield queue[cut:]
+        if block == loop.header:
+            return False
+        kept = {*body} - {block}
+        reached = reach([loop.header], lambda each: kept.intersection(self._graph.successors[each]))
+        return any(latch in reached for latch in loop.latches)
 
 
-def _aged(queue: Queue) -> Queue:
-    return tuple((commit, age if age is None else age + 1) for commit, age in queue)
-
-
-def _join(states: Iterable[_State]) -> _State:
-    first, *others = states
-    for each in others:
-        first = first.join(each)
-    return first
+def _retires(observation: Observation[Queues]) -> Iterator[Retired]:
+    """Yield what a wait retires, by whatever path."""
+    wait = observation.event
+    if isinstance(wait, Wait):
+        for queue in observation.state.queues or ():
+            ended = retired(queue, wait.limit)
+            left = len(queue) - len(ended)
+            yield from (Retired(at, wait.at, age, len(queue), left) for at, age in ended)

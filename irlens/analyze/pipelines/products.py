@@ -13,7 +13,7 @@ from itertools import groupby
 
 import msgspec
 
-from irlens.analyze.pipelines.commit_groups import GroupFlow, State, SteadyLoop
+from irlens.analyze.outstanding import Counts, GroupFlow, SteadyLoop
 from irlens.analyze.pipelines.mbarrier_rings import Ring
 from irlens.analyze.pipelines.product_groups import ProductGroups
 from irlens.analyze.pipelines.ptx_loops import FunctionLoops
@@ -40,8 +40,8 @@ def serialized_events(instructions: tuple[Instruction, ...]) -> Iterator[Event]:
 
 
 def states_behind(
-    loops: FunctionLoops, flow: GroupFlow, steady: SteadyLoop
-) -> Iterator[tuple[int, State]]:
+    loops: FunctionLoops, flow: GroupFlow[Counts], steady: SteadyLoop[Counts]
+) -> Iterator[tuple[int, Counts]]:
     """Yield the offset in the text of each instruction of a loop, and the state behind it."""
     for block, points in groupby(flow.states(steady), key=lambda point: point[0]):
         behind = {at: state for _, at, state in points}
@@ -64,14 +64,14 @@ class Products:
         self.serialized = serialized
 
     @cached_property
-    def groups(self) -> GroupFlow:
+    def groups(self) -> GroupFlow[Counts]:
         """The groups of ``wgmma``, as far as is known how ptxas issues them."""
-        return GroupFlow(self._loops.cfg.successors, self._events())
+        return GroupFlow(self._loops.cfg.graph, self._events(), Counts())
 
     @cached_property
     def identities(self) -> ProductGroups:
         """The same groups with their identity."""
-        return ProductGroups(self._loops.cfg.successors, self._events())
+        return ProductGroups(self._loops.cfg.graph, self._events())
 
     @cached_property
     def barriers(self) -> Ring:
@@ -84,7 +84,7 @@ class Products:
         events = {n: tuple(events_of(loops.block(n))) for n in range(len(loops.cfg.blocks))}
         return {block: some for block, some in events.items() if some}
 
-    def settle(self, loop: int) -> SteadyLoop | None:
+    def settle(self, loop: int) -> SteadyLoop[Counts] | None:
         """Return the groups of ``wgmma`` in the steady state of a reducible loop."""
         forest = self._loops.forest
         return self.groups.settle(forest.loops[loop], forest.body(loop))

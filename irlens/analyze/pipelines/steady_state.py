@@ -11,7 +11,7 @@ from itertools import accumulate
 
 import msgspec
 
-from irlens.analyze.pipelines.commit_groups import Observation, State, SteadyLoop
+from irlens.analyze.outstanding import Counts, Observation, SteadyLoop
 from irlens.analyze.pipelines.ptx_loops import FunctionLoops
 from irlens.isa.events import UNBOUNDED, Commit, Copy, Wait
 from irlens.isa.ptx import Instruction
@@ -93,9 +93,9 @@ class _Step(msgspec.Struct, frozen=True):
 
 
 def read_loop(
-    steady: SteadyLoop,
+    steady: SteadyLoop[Counts],
     first_use: Callable[[int], Use | None],
-    states: Iterable[tuple[int, State]] = (),
+    states: Iterable[tuple[int, Counts]] = (),
 ) -> GroupReading | Unreadable:
     """Read the steady state of a loop that commits groups.
 
@@ -130,7 +130,7 @@ def read_loop(
 
 
 def _reading(
-    steady: SteadyLoop,
+    steady: SteadyLoop[Counts],
     steps: Sequence[_Step],
     sizes: Sequence[int],
     unrolled: int,
@@ -171,7 +171,7 @@ def _reading(
     )
 
 
-def _state_at(steady: SteadyLoop, at: int) -> State:
+def _state_at(steady: SteadyLoop[Counts], at: int) -> Counts:
     """Return the steady state in front of an offset in the loop's text."""
     state = steady.at_latch.next_iteration()
     for observation in sorted(steady.observations, key=lambda o: o.event.at):
@@ -181,7 +181,7 @@ def _state_at(steady: SteadyLoop, at: int) -> State:
     return state
 
 
-def _in_flight(totals: Sequence[int], state: State) -> InFlight:
+def _in_flight(totals: Sequence[int], state: Counts) -> InFlight:
     outstanding, committed = state.outstanding.exact, state.committed.exact
     return InFlight(outstanding, _bytes_in_flight(totals, outstanding, committed))
 
@@ -218,7 +218,7 @@ def _share(total: int, parts: int) -> int | None:
     return total // parts if total < UNBOUNDED and total % parts == 0 else None
 
 
-def _group_sizes(observations: Sequence[Observation], per_iteration: int) -> list[int]:
+def _group_sizes(observations: Sequence[Observation[Counts]], per_iteration: int) -> list[int]:
     """Return the bytes of each group of an iteration, in the order of the commits."""
     sizes: list[int | None] = [None] * per_iteration
     for observation in observations:
@@ -237,7 +237,7 @@ def _age(index: int, committed: int, per_iteration: int) -> int:
 
 
 def _steps(
-    observations: Sequence[Observation], sizes: Sequence[int]
+    observations: Sequence[Observation[Counts]], sizes: Sequence[int]
 ) -> Iterator[_Step | Unreadable]:
     """Yield the waits that retire a group with a copy."""
     for observation in observations:
@@ -280,7 +280,7 @@ def _have_distinct_origins(steps: Sequence[_Step]) -> bool:
     return None not in origins and len(origins) == len(steps)
 
 
-def _uncertain_commit(observations: Sequence[Observation]) -> str:
+def _uncertain_commit(observations: Sequence[Observation[Counts]]) -> str:
     for observation in observations:
         if isinstance(observation.event, Commit) and not observation.event.certain:
             where = f"the commit on line {observation.event.line} is predicated"

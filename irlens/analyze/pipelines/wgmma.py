@@ -13,6 +13,7 @@ from itertools import pairwise
 from msgspec.structs import replace
 
 from irlens.analyze import cfg, work
+from irlens.analyze.outstanding import Queue
 from irlens.analyze.pipelines.matrix_products import (
     SERIAL,
     UNDER_BRANCH,
@@ -22,7 +23,7 @@ from irlens.analyze.pipelines.matrix_products import (
     find_products,
     judged,
 )
-from irlens.analyze.pipelines.product_groups import ProductGroups, Queue, SteadyGroups
+from irlens.analyze.pipelines.product_groups import ProductGroups, SteadyGroups
 from irlens.analyze.pipelines.products import UNSEEN
 from irlens.analyze.pipelines.steady_state import Unreadable
 from irlens.analyze.pipelines.verdicts import IRREDUCIBLE, PtxKernel
@@ -88,7 +89,7 @@ def _read_groups(
     if steady is None:
         return Unreadable(PILE_UP)
     inside = {each.start for each in kernel.loops.body(product.loop)}
-    own = inside & {c for c, some in steady.closed.items() if some & product.offsets}
+    own = inside & {c for c, some in groups.closed.items() if not product.offsets.isdisjoint(some)}
     ages = {commit: _ages(steady, commit) for commit in own}
     if not own or not all(ages.values()):
         return Unreadable(NOT_AWAITED)
@@ -101,7 +102,7 @@ def _read_groups(
     waits = [each for each in steady.retired if each.commit == last]
     return ProductReading(
         prefetch=prefetch,
-        groups_before_loop=_before_loop(kernel, product, steady),
+        groups_before_loop=_before_loop(kernel, product, groups, steady),
         groups_per_iteration=most,
         outstanding_at_wait=_only({each.before for each in waits}),
         outstanding_after_wait=_only({each.after for each in waits}),
@@ -115,13 +116,15 @@ def _ages(steady: SteadyGroups, commit: int) -> set[int]:
     return {r.age for r in steady.retired if r.commit == commit and r.age is not None}
 
 
-def _before_loop(kernel: PtxKernel, product: Product, steady: SteadyGroups) -> int | None:
+def _before_loop(
+    kernel: PtxKernel, product: Product, groups: ProductGroups, steady: SteadyGroups
+) -> int | None:
     """Return the groups of a product that are outstanding on entry to its loop."""
     if steady.entry is None:
         return None
     work.spend(len(kernel.loops.instructions))
     alike = {i.start for i in kernel.loops.instructions if is_wgmma(i) and product.owns(i)}
-    own = {commit for commit, copies in steady.closed.items() if copies & alike}
+    own = {commit for commit, copies in groups.closed.items() if not alike.isdisjoint(copies)}
     return _only({_count(queue, own) for queue in steady.entry})
 
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 import irlens
 from irlens.analyze.capture_code import CaptureCode
-from irlens.analyze.pipelines.retirement import follow
+from irlens.analyze.graph import FlowGraph
+from irlens.analyze.outstanding import follow
 from irlens.artifacts.load import load_bytes
 from irlens.isa.events import Commit, Copy, Event, Wait
 from irlens.model.listing import PipelineAnnotation, StageListing
@@ -253,7 +254,7 @@ def test_what_happens_on_any_path_is_found(
 ) -> None:
     kinds, successors = graph
     events = {block: made(each, block) for block, each in enumerate(kinds)}
-    found = follow(successors, events)
+    found = follow(FlowGraph(successors), events)
     closed, retired = walked(successors, events, choices)
     assert closed <= found.closed
     if found.retired or not retired:
@@ -288,13 +289,13 @@ def walked(
 
 def test_of_a_straight_line_nothing_else_is_found() -> None:
     events = made(["copy", ("commit", True), "copy", ("commit", True), ("wait", 1, True)], 0)
-    found = follow([()], {0: events})
+    found = follow(FlowGraph([()]), {0: events})
     assert found.closed == {(0, 1), (2, 3)}
     assert found.retired == {(1, 4)}
 
 
 def test_groups_that_pile_up_are_closed_all_the_same() -> None:
     events = made(["copy", ("commit", True)], 0)
-    found = follow([(0,)], {0: events})
+    found = follow(FlowGraph([(0,)]), {0: events})
     assert found.closed == {(0, 1)}
     assert found.retired == set()

@@ -12,9 +12,9 @@ from typing import TypeAlias
 
 import msgspec
 
-from irlens.analyze.graph import Successors
+from irlens.analyze.graph import FlowGraph
+from irlens.analyze.outstanding import follow
 from irlens.analyze.pipelines.ptx_loops import FunctionLoops
-from irlens.analyze.pipelines.retirement import follow
 from irlens.isa.events import Commit, Copy, Event, Wait
 from irlens.isa.ptx import Instruction as PtxInstruction
 from irlens.isa.ptx.copies import uses_barrier
@@ -117,7 +117,7 @@ class Annotator:
 
     def add_groups(
         self,
-        successors: Successors,
+        graph: FlowGraph,
         events: Mapping[int, Sequence[Event]],
         site_of: Callable[[Event], Site | None],
         *,
@@ -127,7 +127,7 @@ class Annotator:
         """Annotate the copies, commits and waits of commit groups, and pair them.
 
         Args:
-            successors: For each block those that can follow it.
+            graph: The blocks that can follow each block.
             events: The events of each block that has any.
             site_of: Returns the site of an event; ``None`` where it only takes part in counting.
             empty: Whether a wait is paired with a commit that collects nothing.
@@ -147,7 +147,7 @@ class Annotator:
                 annotated = True
         if not annotated:
             return
-        followed = follow(successors, events)
+        followed = follow(graph, events)
         for copy, end in followed.closed:
             if (end, "commit") in self:
                 self.point((copy, "copy"), (end, "commit"))

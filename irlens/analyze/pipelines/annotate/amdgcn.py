@@ -84,4 +84,4 @@ def _add_lds_copies(annotator: Annotator, apart: bool, loops: Loops[Instruction]
                 ]
             )
         }
-        annotator.add_groups(loops.cfg.successors, events, site_of, lone_waits=only_copies)
+        annotator.add_groups(loops.cfg.graph, events, site_of, lone_waits=only_copies)

@@ -79,7 +79,7 @@ class _LlirAnnotator(Annotator):
             def site_of(event: Event, kind: PipelineKind | None = stream.kind) -> Site:
                 return self._site(event.line, event.at, kind)
 
-            self.add_groups(self._loops.cfg.successors, events, site_of, empty=stream.empty)
+            self.add_groups(self._loops.cfg.graph, events, site_of, empty=stream.empty)
         for instructions in blocks:
             self.signals += filter(uses_barrier, instructions)
             for each in instructions:
@@ -107,7 +107,7 @@ class _LlirAnnotator(Annotator):
             return self._site(event.line, event.at, None if outward else "direct-to-lds")
 
         for events in counters.values():
-            self.add_groups(self._loops.cfg.successors, events, site_of)
+            self.add_groups(self._loops.cfg.graph, events, site_of)
 
     def _calls(self, block: int) -> Iterator[llir.Instruction]:
         return (each for each in self._loops.block(block) if each.opcode == "call")

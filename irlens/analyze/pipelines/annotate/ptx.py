@@ -74,7 +74,7 @@ class _PtxAnnotator(Annotator):
                     return Site(event.line)
                 return self._site(self._index[event.at], kind)
 
-            self.add_groups(self._loops.cfg.successors, events, site_of, empty=stream.empty)
+            self.add_groups(self._loops.cfg.graph, events, site_of, empty=stream.empty)
 
     def add_barriers(self) -> None:
         """Add the operations that work through barriers: bulk copies and ``tcgen05``."""

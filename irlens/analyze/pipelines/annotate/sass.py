@@ -7,7 +7,7 @@ contents of registers; that is known of the PTX, and holds for what was made fro
 from collections.abc import Iterator, Sequence
 
 from irlens.analyze import sass_cfg
-from irlens.analyze.graph import find_loops, predecessors
+from irlens.analyze.graph import FlowGraph, find_loops
 from irlens.analyze.loops import Loops
 from irlens.analyze.pipelines.annotate import (
     Annotator,
@@ -67,9 +67,10 @@ class _SassAnnotator(Annotator):
         # Where control flow is unknown, nothing leads to any block.
         self._shift = 1 if self._flow.unknown else 0
         unrelated = ((),) * (len(self._flow.blocks) + 1)
-        self._successors = unrelated if self._flow.unknown else self._flow.successors
+        successors = unrelated if self._flow.unknown else self._flow.successors
         entries = (0,) if self._flow.unknown else self._flow.entries
-        forest = find_loops(self._successors, entries)
+        self._graph = FlowGraph(successors)
+        forest = find_loops(successors, entries)
         self._loops = Loops(section.instructions, self._flow, forest)
         self._headers = [
             original.loops.header(loop).line if original.loops and loop is not None else None
@@ -106,7 +107,7 @@ class _SassAnnotator(Annotator):
             def site_of(event: Event, sites: dict[int, Site] = sites) -> Site:
                 return sites[event.at]
 
-            self.add_groups(self._successors, events, site_of, empty=stream != "stores")
+            self.add_groups(self._graph, events, site_of, empty=stream != "stores")
 
     def site(self, index: int, kind: PipelineKind | None) -> Site:
         """Return the site of an instruction."""
@@ -127,7 +128,7 @@ def _first_tries(section: Section, flow: SassCfg) -> Iterator[tuple[Instruction,
     wait is, and once out of the way, in a loop of its own, for threads whose first try failed.
     Both continue at the same place. The line table knows only the origin of the repeated one.
     """
-    before = predecessors(flow.successors)
+    before = flow.graph.predecessors
     for block, following in enumerate(flow.successors):
         repeated = section.instructions[flow.blocks[block].start]
         if block not in following or not polls_barrier(repeated):

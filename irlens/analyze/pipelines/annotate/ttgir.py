@@ -7,6 +7,7 @@ wait and what it waits for belong together where both lead to the same ring of b
 
 from collections.abc import Iterable, Sequence
 
+from irlens.analyze.graph import FlowGraph
 from irlens.analyze.mlir_loops import user_line
 from irlens.analyze.pipelines.annotate import Annotator, Key, LoopKey, Site, number_by_source
 from irlens.isa.events import Event
@@ -52,7 +53,8 @@ def _add_groups(annotator: Annotator, module: Module, operations: Sequence[Opera
     events = {e.index: event for e in operations if (event := group_event(e)) is not None}
     flow = _StructuredFlow(module, events)
     homes = {event.at: module.operations[index] for index, event in events.items()}
-    annotator.add_groups(flow.successors, flow.events, lambda event: _site(module, homes[event.at]))
+    graph = FlowGraph(flow.successors)
+    annotator.add_groups(graph, flow.events, lambda event: _site(module, homes[event.at]))
 
 
 def _site(module: Module, operation: Operation) -> Site:
