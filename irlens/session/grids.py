@@ -31,11 +31,6 @@ def requests_of(
     Raises:
         IrlensError: KERNEL cannot be compiled, nothing or too much varies, or it holds several.
     """
-    if is_compiled(kernel) and configurations.is_empty:
-        raise IrlensError(
-            f"{kernel} is already compiled, and no option says what to vary",
-            hint="vary something (--num-stages 2,3,4), or use `irlens inspect`",
-        )
     compilers = [configurations.targets or (None,), configurations.tritons or (None,)]
     settings = (*configurations.settings, *configurations.args)
     number = math.prod(len(values) for values in (*compilers, *(v for _, v in settings)))
@@ -46,6 +41,11 @@ def requests_of(
         )
     requests = list(session.requests(kernel, configurations))
     require_one_kernel(kernel, requests)
+    if len(requests) == 1 and is_compiled(kernel) and configurations.is_empty:
+        raise IrlensError(
+            f"{kernel} holds one configuration, and no option says what to vary",
+            hint="vary something (--num-stages 2,3,4), or use `irlens inspect`",
+        )
     return requests
 
 

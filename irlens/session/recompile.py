@@ -6,6 +6,7 @@ between the two captures comes from the changed settings alone.
 
 from collections.abc import Iterator, Mapping, Sequence
 
+import msgspec
 from msgspec.structs import replace
 
 from irlens import gpus
@@ -278,6 +279,8 @@ def recompilations(
 ) -> Iterator[tuple[Capture, Request]]:
     """Yield a request for each capture and each selected configuration, with the capture.
 
+    Captures that differ in nothing but what the options change are requested once.
+
     Args:
         captures: The captures to compile again.
         configurations: What changes; everything else stays as it was.
@@ -285,6 +288,7 @@ def recompilations(
     Raises:
         CaptureError: The source of a capture is unknown or gone.
     """
+    known: set[bytes] = set()
     for capture in captures:
         kernel = source_of(capture, None)
         if kernel is None:
@@ -295,4 +299,7 @@ def recompilations(
                 changes = {name: value for name, value in compiler.items() if value is not None}
                 request = request_of(capture, kernel, {**settings, **args, **changes})
                 grid = configurations.grid or request.grid
-                yield capture, replace(request, grid=grid, run=configurations.run or False)
+                request = replace(request, grid=grid, run=configurations.run or False)
+                if (encoded := msgspec.json.encode(request)) not in known:
+                    known.add(encoded)
+                    yield capture, request

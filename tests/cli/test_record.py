@@ -1,5 +1,6 @@
 """``irlens record`` from the command line."""
 
+import json
 import re
 import subprocess
 import sys
@@ -148,8 +149,17 @@ def test_tritons_announcement_does_not_leak(folder: Path) -> None:
 def test_what_autotuners_would_choose_is_one_command_away(folder: Path) -> None:
     (folder / "tuned.py").write_text(PROGRAM.replace(
         "@triton.jit", "@triton.autotune([triton.Config({'BLOCK': n}) for n in (32, 64)], ['n'])\n"
-        "@triton.jit").replace("BLOCK=block", "").replace("(5, )", "(5)"))  # fmt: skip
+        "@triton.jit").replace("BLOCK=block", "").replace("(5, )", "(5)").replace(
+        "[(1,)]", "[lambda meta: (triton.cdiv(64, meta['BLOCK']),)]"))  # fmt: skip
     code, _, err = run(folder, "record", "-t", "a100", "tuned.py", "1")
     assert code == 0, err
-    assert "rank all with  irlens inspect irlens-tuned\n" in err
+    assert "rank all configurations with  irlens inspect irlens-tuned\n" in err
+    code, out, err = run(folder, "sweep", "irlens-tuned", "--json")
+    assert code == 0, err
+    trials = json.loads(out)["trials"]
+    assert sorted(each["settings"]["BLOCK"] for each in trials) == [32, 64]
+    # With one of them chosen nothing tells the candidates apart.
+    code, out, err = run(folder, "inspect", "irlens-tuned", "--set", "BLOCK=32", "--json")
+    assert code == 0, err
+    assert json.loads(out)["config"]["constexprs"] == {"BLOCK": 32}
     assert "rank all" not in run(folder, "record", "-t", "a100", "program.py", "32")[2]

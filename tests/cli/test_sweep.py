@@ -458,7 +458,7 @@ def test_an_interrupted_measurement_goes_on_with_the_same_gpu(
         (("softmax", "--where", "num_stages >"), "'num_stages >': invalid syntax\n"),
         (("softmax", "--filter", "registers <"), "is not an expression: invalid syntax\n"),
         (("sofmax",), "softmax"),
-        (("samples/captures/softmax-h100",), "is already compiled"),
+        (("samples/captures/softmax-h100",), "holds one configuration"),
         (("softmax", "--format", "xml"), "unknown format 'xml'"),
     ],
 )
