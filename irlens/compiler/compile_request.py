@@ -257,7 +257,7 @@ def _compile_variants(
         UnknownNameError: An override names no parameter or option of the kernel.
     """
     from irlens.compiler import launching
-    from irlens.compiler.triton_compat import execution, jit, tensors
+    from irlens.compiler.triton_compat import execution, jit, specialization, tensors
 
     kernel, launcher, values = session.kernel, None, tensors.placeholders
     if request.run:
@@ -279,7 +279,7 @@ def _compile_variants(
         if launcher is None:
             passed = tensors.with_descriptors(kernel, values(args), args)
             log = workspace / f"passes-{number}.txt" if request.passes else None
-            with _printing(log) as printed:
+            with _printing(log) as printed, specialization.relaxed(kernel, request.relaxed):
                 compiled = execution.compile_variant(
                     kernel, passed, settings, grid or (1, 1, 1), launch=False
                 )
@@ -294,7 +294,7 @@ def _compile_variants(
                     constexprs=compiled.constexprs,
                     options=compiled.options,
                     files=named_files(settings.values()),
-                    args=call.args,
+                    args=call.args | _relaxed_constexprs(request, chosen),
                     grid=grid,
                     formula=formula if grid is None else None,
                     run=result,
@@ -321,6 +321,15 @@ def _printing(log: Path | None) -> Iterator[Callable[[], bytes | None]]:
 
     with printed_passes(log) as printed:
         yield printed
+
+
+def _relaxed_constexprs(
+    request: Request, settings: dict[str, ConstexprValue]
+) -> dict[str, Argument]:
+    """Return the values of constexprs that are compiled as arguments."""
+    names = [name for name, change in request.relaxed.items() if change == "argument"]
+    values = {name: settings.get(name) for name in names}
+    return {n: v for n, v in values.items() if v is None or isinstance(v, bool | int | float)}
 
 
 def _write_capture(

@@ -162,9 +162,13 @@ def _plan(request: Request, triton: str, session: KernelSession) -> list[Planned
     known = options.option_defaults(options.triton_target(request.target))
     scalars = {name: value for name, value in known.items() if isinstance(value, int | None)}
     numbers = {name: manifest_value(value) for name, value in call.args.items()}
-    specialize = specialization.binder(kernel)
+    with specialization.relaxed(kernel, request.relaxed):
+        specialize = specialization.binder(kernel)
+        specialized = [
+            specialize(bind(call, jit.manifest_values(settings)), settings) for settings in expanded
+        ]
     variants = []
-    for settings in expanded:
+    for settings, found in zip(expanded, specialized, strict=True):
         values = jit.manifest_values({**scalars, **kernel.defaults(), **settings})
         # A configuration may omit what another one of the same tuner sets.
         chosen = {name: values.get(name) for name in kernel.tuned()} | request.settings
@@ -173,7 +177,7 @@ def _plan(request: Request, triton: str, session: KernelSession) -> list[Planned
                 msgspec.structs.replace(request, settings=chosen),
                 triton,
                 {**values, **call.sizes, **numbers},
-                specialize(bind(call, values), settings),
+                found,
                 {name: value for name, value in values.items() if name in known},
             )
         )

@@ -11,6 +11,7 @@ from irlens.compiler.capture_files import sha256
 from irlens.compiler.sources.description import KernelSource
 from irlens.model.capture import MANIFEST_SCHEMA, Stage
 from irlens.model.config import ConstexprValue, Target
+from irlens.model.variants import Relaxation
 from irlens.version import VERSION
 
 #: Part of the store's keys. Increment it when the same request produces another capture.
@@ -34,6 +35,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         triton: The Triton that compiles: a version ("3.7.1"), or the path of a Python interpreter
             that has one; ``None`` for the installed one. See ``toolchains.environments``.
         passes: Keep the IR before each of the compiler's passes in the capture.
+        relaxed: Parameters that are compiled as if the file declared them otherwise.
     """
 
     kernel: str
@@ -45,6 +47,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     run: bool = False
     triton: str | None = None
     passes: bool = False
+    relaxed: dict[str, Relaxation] = {}
 
 
 def with_shapes(request: Request) -> Request:

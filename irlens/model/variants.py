@@ -17,6 +17,9 @@ VARIANTS_SCHEMA = 1
 Property: TypeAlias = str
 
 
+#: How a parameter may be declared so that fewer variants are needed: with either option of
+#: ``@triton.jit``, or without ``tl.constexpr``.
+Relaxation: TypeAlias = Literal["do_not_specialize", "do_not_specialize_on_alignment", "argument"]
 SplitKind: TypeAlias = Literal["argument", "constexpr", "option"]
 
 
@@ -68,6 +71,7 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True):
         reason: Why it does not fit, or how it failed.
         registers: Registers per thread.
         time_us: Estimated time of that launch, in microseconds.
+        compile_seconds: How long compiling took where it was compiled.
         code: The first variant, by number, that has the same machine code.
     """
 
@@ -80,6 +84,7 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
     registers: int | None = None
     time_us: float | None = None
+    compile_seconds: float | None = None
     code: int | None = None
 
     def parameter(self, name: str) -> Specialized | None:
@@ -111,6 +116,28 @@ class Split(msgspec.Struct, frozen=True, kw_only=True):
     without: int
 
 
+class Advice(msgspec.Struct, frozen=True, kw_only=True):
+    """A change that leaves fewer variants, which were compiled.
+
+    Attributes:
+        change: How the parameters are declared; "pad" where their values are padded to multiples
+            of 16 instead.
+        names: The parameters.
+        variants: Number of variants that are left.
+        time_ratio: Estimated time after over before, of the launch that loses most; ``None`` if
+            unknown.
+        launch: That launch.
+        reason: Why it cannot be done, or why the time is unknown.
+    """
+
+    change: Relaxation | Literal["pad"]
+    names: list[str]
+    variants: int
+    time_ratio: float | None = None
+    launch: dict[str, ConstexprValue] = {}
+    reason: str = ""
+
+
 class KernelVariants(msgspec.Struct, frozen=True, kw_only=True):
     """The variants of a kernel for one GPU, by one Triton.
 
@@ -122,6 +149,7 @@ class KernelVariants(msgspec.Struct, frozen=True, kw_only=True):
         splits: What tells them apart, the most variants first.
         number: Number of variants, those that are not listed included.
         launches: Number of launches that were considered.
+        advice: Changes that leave fewer, the fewest first.
         bounded: Why there may be more variants; empty if these are all.
         unrecorded: Whether the captures do not say which values are compiled in, as Triton's own
             cache entries do not.
@@ -134,6 +162,7 @@ class KernelVariants(msgspec.Struct, frozen=True, kw_only=True):
     splits: list[Split]
     number: int
     launches: int | None = None
+    advice: list[Advice] = []
     bounded: str = ""
     unrecorded: bool = False
 

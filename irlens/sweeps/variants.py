@@ -16,6 +16,7 @@ from irlens.sweeps.compiling import stream_requests
 from irlens.sweeps.launch_classes import Launches, launches_of
 from irlens.sweeps.run import plan_grid
 from irlens.sweeps.tasks import Result
+from irlens.sweeps.variant_advice import advise
 from irlens.sweeps.workers import WorkerPool
 
 #: Receives how many variants are compiled, of how many.
@@ -34,6 +35,14 @@ class Needed(msgspec.Struct, frozen=True):
     planned: PlannedVariant
     launch: dict[str, ConstexprValue]
     launches: int
+
+
+class Built(msgspec.Struct, frozen=True):
+    """A compiled variant: its result, a digest of its code, and how long compiling took."""
+
+    result: Result
+    digest: str | None = None
+    compile_seconds: float | None = None
 
 
 def find_variants(
@@ -70,12 +79,18 @@ def find_variants(
         known = needed.pop(key, None)
         launch = {name: each.request.args[name] for name in axes}
         needed[key] = Needed(each, launch, 1 + (known.launches if known is not None else 0))
-    listed = [needed for found in groups.values() for needed in list(found.values())[:most]]
-    compiled = _compile(listed, pool, progress)
-    return [
-        _described(plan.function, list(found.values()), most, launches, compiled)
-        for found in groups.values()
-    ]
+    described = []
+    for found in groups.values():
+        needed_variants = list(found.values())
+        listed = needed_variants[:most]
+        compiled = _compile(listed, pool, progress)
+        kernel = _described(plan.function, needed_variants, most, launches, compiled)
+        if 1 < kernel.number == len(listed):
+            requests_of_variants = [each.planned.request for each in listed]
+            advice = advise(kernel, requests_of_variants, pool, progress)
+            kernel = msgspec.structs.replace(kernel, advice=advice)
+        described.append(kernel)
+    return described
 
 
 def _launches(
@@ -97,29 +112,28 @@ def _launches(
     )
 
 
-def _compile(
-    needed: Sequence[Needed], pool: WorkerPool, progress: Progress
-) -> dict[int, tuple[Result, str | None]]:
-    """Return the result of each variant, and a digest of its machine code, by the plan's ``id``."""
+def _compile(needed: Sequence[Needed], pool: WorkerPool, progress: Progress) -> dict[int, Built]:
+    """Return what becomes of each variant, by its ``id``."""
     source = find_kernel(needed[0].planned.request.kernel)
     requests = [each.planned.request for each in needed]
-    compiled: dict[int, tuple[Result, str | None]] = {}
+    compiled: dict[int, Built] = {}
     stream = stream_requests(
         source, requests, pool, lambda done, running: progress(done, len(requests))
     )
     for arrived in stream:
-        failed = arrived.result.figures is None
-        digest = None if failed else _digest(requests[arrived.number])
-        compiled[id(needed[arrived.number])] = arrived.result, digest
+        compiled[id(needed[arrived.number])] = _built(requests[arrived.number], arrived.result)
     return compiled
 
 
-def _digest(request: Request) -> str | None:
+def _built(request: Request, result: Result) -> Built:
+    if result.figures is None:
+        return Built(result)
     try:
         (compiled,) = capture(request)
-        return code_digest(compiled)
-    except (IrlensError, ValueError):
-        return None
+        seconds = compiled.manifest.compile_seconds if compiled.manifest is not None else None
+        return Built(result, code_digest(compiled), seconds)
+    except (IrlensError, ValueError):  # gone, or of several configurations
+        return Built(result)
 
 
 def _described(
@@ -127,9 +141,9 @@ def _described(
     needed: Sequence[Needed],
     most: int,
     launches: Launches,
-    compiled: Mapping[int, tuple[Result, str | None]],
+    compiled: Mapping[int, Built],
 ) -> KernelVariants:
-    digests = [compiled[id(each)][1] if id(each) in compiled else None for each in needed]
+    digests = [compiled[id(each)].digest if id(each) in compiled else None for each in needed]
     varying = {name for each in needed for name in each.planned.options
                if len({str(other.planned.options.get(name)) for other in needed}) > 1}  # fmt: skip
     variants = [
@@ -149,10 +163,8 @@ def _described(
     )
 
 
-def _variant(
-    needed: Needed, compiled: tuple[Result, str | None] | None, options: set[str], code: int | None
-) -> Variant:
-    planned, result = needed.planned, compiled[0] if compiled is not None else None
+def _variant(needed: Needed, built: Built | None, options: set[str], code: int | None) -> Variant:
+    planned, result = needed.planned, built.result if built is not None else None
     figures = (result.figures if result is not None else None) or {}
     registers = figures.get("registers")
     return Variant(
@@ -163,5 +175,6 @@ def _variant(
         reason=result.reason if result is not None else "",
         registers=registers if isinstance(registers, int) else None,
         time_us=figures.get("time"),
+        compile_seconds=built.compile_seconds if built is not None else None,
         code=code,
     )

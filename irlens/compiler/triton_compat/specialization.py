@@ -1,6 +1,7 @@
 """What Triton compiles each parameter of a call for, as its own binder says."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TypeAlias
 
 import triton.language as tl
@@ -10,7 +11,7 @@ from irlens.compiler.calls.argument_values import Argument
 from irlens.compiler.sources.inductor import Specialization
 from irlens.compiler.triton_compat import tensors
 from irlens.compiler.triton_compat.jit import Kernel, Values, manifest_values
-from irlens.model.variants import Property, Specialized
+from irlens.model.variants import Property, Relaxation, Specialized
 
 #: Returns the specialization of a call: its arguments, then its constexprs and options.
 Specialize: TypeAlias = Callable[[Mapping[str, Argument], Values], tuple[Specialized, ...]]
@@ -39,6 +40,25 @@ def binder(kernel: Kernel) -> Specialize:
         )
 
     return specialize
+
+
+@contextmanager
+def relaxed(kernel: Kernel, changes: Mapping[str, Relaxation]) -> Iterator[None]:
+    """Let Triton compile parameters as if the kernel's file declared them otherwise."""
+    changed = [each for each in kernel.function.params if each.name in changes]
+    before = [dict(vars(each)) for each in changed]
+    for each in changed:
+        change = changes[each.name]
+        if change == "argument":
+            vars(each)["is_constexpr"] = False  # a cached property
+        else:
+            setattr(each, change, True)
+    try:
+        yield
+    finally:
+        for each, attributes in zip(changed, before, strict=True):
+            vars(each).clear()
+            vars(each).update(attributes)
 
 
 def _specialized(parameter: KernelParam, type_: object, key: object, value: object) -> Specialized:

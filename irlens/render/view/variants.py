@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from irlens.model.text import count, plural
-from irlens.model.variants import KernelVariants, Split, Variant, Variants
+from irlens.model.estimate import RESOLUTION
+from irlens.model.text import count, percent, plural
+from irlens.model.variants import Advice, KernelVariants, Split, Variant, Variants
 from irlens.render.options import Options
 from irlens.render.view.memory_traffic import microseconds
 from irlens.render.view.nodes import (
@@ -63,6 +64,8 @@ def _nodes(kernel: KernelVariants, options: Options) -> Iterator[Node]:
         yield _splits(kernel)
     if kernel.number > 1:
         yield _table(kernel, options)
+    if kernel.advice:
+        yield _advice(kernel)
     yield from _pair(kernel)
     if left_out := kernel.number - len(kernel.variants):
         yield Sentence(f"{plural(left_out, 'variant')} not compiled: --most", "dim")
@@ -81,10 +84,16 @@ def _verdict(kernel: KernelVariants) -> Iterator[Run]:
         yield Run("no two have the same machine code")
     if failed:
         yield Run(f"{count(failed)} {'does' if failed == 1 else 'do'} not compile", "bad")
-    splits = [each for each in kernel.splits if each.kind == "argument"]
-    if splits and splits[0].without < kernel.number:
-        names = " and ".join(splits[0].names)
-        yield Run(f"{splits[0].without} without the specialization of {names}")
+    yield from _best(kernel)
+
+
+def _best(kernel: KernelVariants) -> Iterator[Run]:
+    """Yield the change that leaves the fewest variants at no price, or else at any."""
+    known = [each for each in kernel.advice if each.time_ratio is not None]
+    free = [each for each in known if (each.time_ratio or 0.0) <= 1 + RESOLUTION]
+    for each in (free or known)[:1]:
+        price = _price(each)
+        yield Run(f"{_change(each)} leaves {each.variants}: {price}", "good" if free else "neutral")
 
 
 def _launches(number: int) -> str:
@@ -153,6 +162,42 @@ def _row(number: int, variant: Variant, splits: list[Split]) -> Row:
         Run(code, "warn" if needless else "neutral"),
         note=variant.reason,
     )
+
+
+def _advice(kernel: KernelVariants) -> Table:
+    columns = (Column("change"), Column("leaves", numbers=True), Column("time of the worst launch"))
+    rows = [
+        row(
+            _change(each),
+            plural(each.variants, "variant"),
+            "not tried" if each.change == "pad" else each.reason or _price(each),
+            tone="dim" if each.reason else "neutral",
+        )
+        for each in kernel.advice
+    ]
+    return Table(columns, tuple(rows), "what would leave fewer")
+
+
+def _change(advice: Advice) -> str:
+    """Return what to write: ``do_not_specialize=["n"]``."""
+    names = ", ".join(advice.names)
+    if advice.change == "pad":
+        return f"pad {names} to multiples of 16"
+    if advice.change == "argument":
+        return f"{names} without tl.constexpr"
+    quoted = ", ".join(f'"{name}"' for name in advice.names)
+    return f"{advice.change}=[{quoted}]"
+
+
+def _price(advice: Advice) -> str:
+    """Return the change in time: "as fast", "12 % more at n=4096"."""
+    if advice.time_ratio is None:
+        return "unknown"
+    if abs(advice.time_ratio - 1) <= RESOLUTION:
+        return "as fast"
+    launch = ", ".join(f"{name}={value}" for name, value in advice.launch.items())
+    word = "more" if advice.time_ratio > 1 else "less"
+    return f"{percent(round(abs(advice.time_ratio - 1), 3))} {word} at {launch}"
 
 
 def _pair(kernel: KernelVariants) -> Iterator[Sentence]:
