@@ -141,6 +141,14 @@ def open_kernel(
             raise diagnostics.explain(error, source.function, file, printed()) from error
 
 
+def import_compiler() -> None:
+    """Import what ``open_kernel`` imports of Triton, which takes a third of a second."""
+    with _without_interpreter():
+        from irlens.compiler.triton_compat import execution
+
+        execution.prepare_specialization()
+
+
 @contextmanager
 def _without_interpreter() -> Iterator[None]:
     """Hide ``TRITON_INTERPRET``: a Triton imported with it set cannot compile its own library."""

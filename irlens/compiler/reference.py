@@ -51,6 +51,8 @@ class Reference:
             tensor = tensor_of(argument)
             if tensor is None:
                 values[name] = argument
+            elif tensor.offset:
+                raise CaptureError(f"{name}: a tensor with an offset cannot be launched")
             elif name in self._description.outputs and name not in self._inputs:
                 values[name] = self._unwritten(tensor)
             else:

@@ -71,7 +71,7 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True):
         reason: Why it does not fit, or how it failed.
         registers: Registers per thread.
         time_us: Estimated time of that launch, in microseconds.
-        compile_seconds: How long compiling took where it was compiled.
+        compile_seconds: How long compiling took, on this machine; ``None`` for what the store had.
         code: The first variant, by number, that has the same machine code.
     """
 
@@ -121,8 +121,9 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         change: How the parameters are declared; "pad" where their values are padded to multiples
-            of 16 instead.
+            of 16 instead, "fix" where only constexprs are set.
         names: The parameters.
+        fixed: Constexprs that have the same value in every launch, too.
         variants: Number of variants that are left.
         time_ratio: Estimated time after over before, of the launch that loses most; ``None`` if
             unknown.
@@ -130,8 +131,9 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True):
         reason: Why it cannot be done, or why the time is unknown.
     """
 
-    change: Relaxation | Literal["pad"]
+    change: Relaxation | Literal["pad", "fix"]
     names: list[str]
+    fixed: dict[str, ConstexprValue] = {}
     variants: int
     time_ratio: float | None = None
     launch: dict[str, ConstexprValue] = {}

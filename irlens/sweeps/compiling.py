@@ -40,11 +40,13 @@ class Arrived(NamedTuple):
         number: The index of its request.
         result: The result.
         lasts: Whether the same would come again; not where a worker crashed.
+        seconds: How long compiling took, if it was timed: not of what the store had.
     """
 
     number: int
     result: Result
     lasts: bool = True
+    seconds: float | None = None
 
 
 def compile_variants(
@@ -79,17 +81,29 @@ def compile_variants(
 
 
 def stream_requests(
-    source: KernelSource, requests: Sequence[Request], pool: WorkerPool, watch: Watch
+    source: KernelSource,
+    requests: Sequence[Request],
+    pool: WorkerPool,
+    watch: Watch,
+    *,
+    timed: bool = False,
 ) -> Iterator[Arrived]:
     """Yield the result of each request soon after it is compiled.
 
     Each request selects one configuration. Leaving the iteration leaves the running tasks to the
     pool.
 
+    Args:
+        source: The kernel.
+        requests: The requests.
+        pool: The workers.
+        watch: Sees the progress.
+        timed: Whether to time compiling, apart from inspecting.
+
     Raises:
         IrlensError: As ``compile_variants``.
     """
-    return _stream(source, requests, pool, watch, patience=_PATIENCE)
+    return _stream(source, requests, pool, watch, patience=_PATIENCE, timed=timed)
 
 
 def _stream(
@@ -101,8 +115,11 @@ def _stream(
     timeout: float = math.inf,
     patience: float = math.inf,
     known: Collection[int] = (),
+    timed: bool = False,
 ) -> Iterator[Arrived]:
-    compilation = _Compilation(source, requests, pool, timeout, patience, frozenset(known))
+    compilation = _Compilation(
+        source, requests, pool, timeout, patience, frozenset(known), timed=timed
+    )
 
     def report(running: Sequence[Running]) -> None:
         now = time.monotonic()
@@ -132,6 +149,7 @@ class _Compilation:
         timeout: Seconds after which the compilation of one is abandoned.
         patience: Seconds for which what is compiled may wait for others to be inspected with.
         known: Those whose results are known, by index.
+        timed: Whether to time compiling.
 
     Attributes:
         jobs: What is left to submit.
@@ -147,6 +165,8 @@ class _Compilation:
         timeout: float,
         patience: float,
         known: frozenset[int],
+        *,
+        timed: bool,
     ) -> None:
         self._source, self._requests = source, requests
         self._timeout, self._patience = timeout, patience
@@ -156,10 +176,12 @@ class _Compilation:
         left = [number for number in range(len(requests)) if number not in known]
         share = math.ceil(len(left) / pool.width)
         self._together = min(_TOGETHER, share) if pool.shares_store else 1
-        first = run_compile if self._together > 1 else run_inspect
+        apart = pool.shares_store and (timed or self._together > 1)
+        first = run_compile if apart else run_inspect
         self.jobs = deque(self._job(first, [number]) for number in left)
-        self._compiling = len(left) if self._together > 1 else 0
+        self._compiling = len(left) if apart else 0
         self._compiled: set[int] = set()
+        self._seconds: dict[int, float | None] = {}
         self._waiting: list[int] = []  # to be inspected
         self._inspected_at = time.monotonic()
 
@@ -180,7 +202,7 @@ class _Compilation:
             if isinstance(answer, Crash):
                 self._take_failure(job, answer)
             elif compiling:
-                self._take_compiled(job.numbers[0], decode_answer(answer, Compiled).failed)
+                self._take_compiled(job.numbers[0], decode_answer(answer, Compiled))
             else:
                 self._take_results(job.numbers, decode_answer(answer, Inspected).results)
         except IrlensError as error:
@@ -191,7 +213,8 @@ class _Compilation:
             self.jobs.appendleft(self._job(run_inspect, self._waiting))
             self._waiting, self._inspected_at = [], now
 
-    def _take_compiled(self, number: int, failed: Result | None) -> None:
+    def _take_compiled(self, number: int, answer: Compiled) -> None:
+        failed, self._seconds[number] = answer.failed, answer.seconds
         if failed is None:
             self._compiled.add(number)
             self._waiting.append(number)
@@ -201,7 +224,10 @@ class _Compilation:
     def _take_results(
         self, numbers: Sequence[int], results: Sequence[Result], *, last: bool = True
     ) -> None:
-        self.fresh += [Arrived(*each, last) for each in zip(numbers, results, strict=True)]
+        self.fresh += [
+            Arrived(number, result, last, self._seconds.get(number))
+            for number, result in zip(numbers, results, strict=True)
+        ]
         self._finished |= set(numbers)
 
     def _take_failure(self, job: Job, failure: Crash | IrlensError) -> None:

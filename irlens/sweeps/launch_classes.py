@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
+from irlens.compiler.calls.dtypes import require_dtype
 from irlens.compiler.calls.expressions import evaluate_each
 from irlens.compiler.sources.description import Description
 from irlens.model.config import ConstexprValue
@@ -36,6 +37,8 @@ _MOST_LAUNCHES = 20_000
 _FEW = 64
 #: Launches of a kernel whose tuning functions decide that are all planned.
 _MOST_ENUMERATED = 2_000
+#: Elements of the storage before a tensor: whether its address is a multiple of 16 follows.
+_OFFSET = re.compile(r":\s*offset\s*\[(.*?)\]")
 _NAME = re.compile(r"[^\W\d]\w*")
 
 
@@ -181,6 +184,10 @@ def _formulas(
     """Return the formulas that numbers and constexprs follow from the varying sizes by."""
     texts = {name: text for name, text in description.args.items() if isinstance(text, str)}
     numbers = [text for name, text in texts.items() if "[" not in text and name not in axes]
+    for text in texts.values():
+        match = _OFFSET.search(text)
+        if match is not None:
+            numbers.append(f"({match[1]}) * {require_dtype(text.partition('[')[0], text).size}")
     if sizes_matter:
         numbers += [_number_of_elements(text) for text in texts.values() if "[" in text]
     constexprs = [

@@ -7,6 +7,7 @@ would break the whole pool.
 import gc
 import hashlib
 import socket
+import time
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -20,7 +21,8 @@ from irlens.artifacts import report_cache
 from irlens.artifacts.code_listings import CodeListings
 from irlens.artifacts.module_processes import Refused
 from irlens.compiler import KernelSource, Request, capture, find_kernel
-from irlens.compiler.compile_request import measure
+from irlens.compiler.compile_request import is_stored, measure
+from irlens.compiler.kernel_session import import_compiler
 from irlens.compiler.planning import Plan, plan
 from irlens.compiler.sources.lookup import samples_folder
 from irlens.compiler.toolchains.interpreters import CompilerDiedError
@@ -79,9 +81,15 @@ class Planned(msgspec.Struct, frozen=True, tag="planned"):
 
 
 class Compiled(msgspec.Struct, frozen=True, tag="compiled"):
-    """The answer of ``run_compile``: the result of a configuration that does not compile."""
+    """The answer of ``run_compile``.
+
+    Attributes:
+        failed: The result of a configuration that does not compile.
+        seconds: How long compiling took; ``None`` where the store had it.
+    """
 
     failed: Result | None
+    seconds: float | None = None
 
 
 class Inspected(msgspec.Struct, frozen=True, tag="inspected"):
@@ -134,7 +142,7 @@ def run_plan(task: bytes) -> bytes:
 
 def run_compile(task: bytes) -> bytes:
     """Compile the task's single request: ``Compiled`` or ``Refused``."""
-    return _run(task, lambda task: Compiled(_failure(_captured(task.requests[0]))))
+    return _run(task, lambda task: _compiled(task.requests[0]))
 
 
 def run_inspect(task: bytes) -> bytes:
@@ -222,6 +230,16 @@ def _captured(request: Request) -> Capture | Result:
     if len(captures) != 1:
         return from_error(CaptureError(f"{len(captures)} configurations instead of one"))
     return captures[0]
+
+
+def _compiled(request: Request) -> Compiled:
+    if is_stored(request):
+        return Compiled(_failure(_captured(request)))
+    if request.triton is None:
+        import_compiler()  # which is not part of a variant's time
+    started = time.monotonic()
+    failed = _failure(_captured(request))
+    return Compiled(failed, time.monotonic() - started)
 
 
 def _failure(captured: Capture | Result) -> Result | None:

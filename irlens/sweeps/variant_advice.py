@@ -1,12 +1,12 @@
 """Changes of a kernel's declaration that leave fewer variants, each compiled to see its price."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TypeAlias
 
 import msgspec
 
 from irlens.compiler import Request, find_kernel
 from irlens.compiler.planning import PlannedVariant
+from irlens.model.config import ConstexprValue
 from irlens.model.variants import Advice, KernelVariants, Relaxation, Split, Variant
 from irlens.sweeps.compiling import stream_requests
 from irlens.sweeps.run import plan_grid
@@ -16,9 +16,22 @@ from irlens.sweeps.workers import WorkerPool
 #: Launches that are compiled for each change, those that take longest.
 _MOST_LAUNCHES = 8
 #: Changes that are tried.
-_MOST_CHANGES = 8
+_MOST_CHANGES = 10
 
-_Change: TypeAlias = dict[str, Relaxation]
+#: What a launch must access with a change as without.
+_SAME = ("distinct_read_bytes", "distinct_written_bytes")
+
+
+class _Change(msgspec.Struct, frozen=True):
+    """How parameters are declared, and the constexprs that all launches share."""
+
+    relaxed: dict[str, Relaxation] = {}
+    fixed: dict[str, ConstexprValue] = {}
+
+    def applied(self, request: Request) -> Request:
+        """Return a launch with the change."""
+        settings = request.settings | self.fixed
+        return msgspec.structs.replace(request, settings=settings, relaxed=self.relaxed)
 
 
 class _Tried(msgspec.Struct, frozen=True):
@@ -32,6 +45,7 @@ class _Tried(msgspec.Struct, frozen=True):
 def advise(
     found: KernelVariants,
     requests: Sequence[Request],
+    before: Sequence[Result | None],
     pool: WorkerPool,
     progress: Callable[[int, int], None],
 ) -> list[Advice]:
@@ -39,7 +53,8 @@ def advise(
 
     Args:
         found: The variants.
-        requests: The launch of each listed variant.
+        requests: The launch of each variant.
+        before: What became of each.
         pool: The workers.
         progress: Receives how many launches are compiled, of how many.
     """
@@ -55,7 +70,12 @@ def advise(
         )
         results = {numbers[each.number]: each.result for each in stream}
     advice += [
-        _priced(found, each, {n: results[index, n] for n in each.launches if (index, n) in results})
+        _priced(
+            found,
+            before,
+            each,
+            {n: results[index, n] for n in each.launches if (index, n) in results},
+        )
         for index, each in enumerate(tried)
     ]
     return sorted(advice, key=lambda each: (bool(each.reason), each.variants))
@@ -63,24 +83,30 @@ def advise(
 
 def _changes(found: KernelVariants) -> Iterator[_Change]:
     """Yield the changes to try."""
-    together: _Change = {}
+    relaxed: dict[str, Relaxation] = {}
+    fixed: dict[str, ConstexprValue] = {}
     for split in found.splits:
         if split.kind == "constexpr":
             own = [each.parameter(split.names[0]) for each in found.variants]
-            if all(each is not None and type(each.value) is int for each in own):
-                yield dict.fromkeys(split.names, "argument")
+            values = [each.value for each in own if each is not None and type(each.value) is int]
+            if len(values) == len(own):
+                yield _Change(dict.fromkeys(split.names, "argument"))
+                fixed |= dict.fromkeys(split.names, max(values))
         elif split.kind == "argument":
             is_pointer = any(value.startswith("*") for value in split.values)
-            if not is_pointer:
-                yield dict.fromkeys(split.names, "do_not_specialize")
-            if is_pointer or len(split.values) > 2:
-                yield dict.fromkeys(split.names, "do_not_specialize_on_alignment")
             kind: Relaxation = (
                 "do_not_specialize_on_alignment" if is_pointer else "do_not_specialize"
             )
-            together |= dict.fromkeys(split.names, kind)
+            yield _Change(dict.fromkeys(split.names, kind))
+            if not is_pointer and len(split.values) > 2:
+                yield _Change(dict.fromkeys(split.names, "do_not_specialize_on_alignment"))
+            relaxed |= dict.fromkeys(split.names, kind)
     if sum(split.kind == "argument" for split in found.splits) > 1:
-        yield together
+        yield _Change(relaxed)
+    if fixed:
+        yield _Change({}, fixed)
+        if relaxed:
+            yield _Change(relaxed, fixed)
 
 
 def _planned(
@@ -90,7 +116,7 @@ def _planned(
     changes = list(_changes(found))[:_MOST_CHANGES]
     if not changes:
         return
-    varied = [msgspec.structs.replace(r, relaxed=change) for change in changes for r in requests]
+    varied = [change.applied(request) for change in changes for request in requests]
     planned = plan_grid(varied, pool).variants
     if len(planned) != len(varied):  # of an autotuner whose settings depend on arguments
         return
@@ -120,31 +146,36 @@ def _longest(variants: Sequence[Variant], groups: Mapping[bytes, list[int]]) -> 
     return sorted(order[:_MOST_LAUNCHES])
 
 
-def _priced(found: KernelVariants, tried: _Tried, results: Mapping[int, Result]) -> Advice:
+def _priced(
+    found: KernelVariants,
+    before: Sequence[Result | None],
+    tried: _Tried,
+    results: Mapping[int, Result],
+) -> Advice:
     """Return a change with what it costs the launch that loses most."""
-    names, (change, *others) = list(tried.change), dict.fromkeys(tried.change.values())
-    kind = "do_not_specialize" if others else change
-    failed = next((each for each in results.values() if each.figures is None), None)
-    if failed is not None:
-        reason = f"does not compile: {failed.reason.partition(chr(10))[0]}"
-        return Advice(change=kind, names=names, variants=tried.variants, reason=reason)
+    change, kinds = tried.change, {*tried.change.relaxed.values()}
+    advice = Advice(
+        change="fix" if not kinds else kinds.pop() if len(kinds) == 1 else "do_not_specialize",
+        names=list(change.relaxed or change.fixed),
+        fixed=change.fixed,
+        variants=tried.variants,
+    )
     ratios: dict[int, float] = {}
     for number, result in results.items():
-        before, after = found.variants[number].time_us, (result.figures or {}).get("time")
-        if before and after:
-            ratios[number] = after / before
+        old, new = (before[number] or result).figures or {}, result.figures
+        if new is None:
+            reason = f"does not compile: {result.reason.splitlines()[0] if result.reason else ''}"
+            return msgspec.structs.replace(advice, reason=reason)
+        if change.fixed and any(old.get(name) != new.get(name) for name in _SAME):
+            return msgspec.structs.replace(advice, reason="accesses other bytes")
+        time, now = old.get("time"), new.get("time")
+        if time and now:
+            ratios[number] = now / time
     if not ratios:
-        return Advice(
-            change=kind, names=names, variants=tried.variants, reason="its time is unknown"
-        )
+        return msgspec.structs.replace(advice, reason="its time is unknown")
     worst = max(ratios, key=lambda number: ratios[number])
-    return Advice(
-        change=kind,
-        names=names,
-        variants=tried.variants,
-        time_ratio=ratios[worst],
-        launch=found.variants[worst].launch,
-    )
+    launch = found.variants[worst].launch
+    return msgspec.structs.replace(advice, time_ratio=ratios[worst], launch=launch)
 
 
 def _padded(found: KernelVariants, split: Split) -> Iterator[Advice]:

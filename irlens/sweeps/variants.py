@@ -12,7 +12,7 @@ from irlens.model.config import LAUNCH_OPTIONS, ConstexprValue
 from irlens.model.errors import IrlensError
 from irlens.model.values import Values
 from irlens.model.variants import KernelVariants, Variant, same_code, splits_of
-from irlens.sweeps.compiling import stream_requests
+from irlens.sweeps.compiling import Arrived, stream_requests
 from irlens.sweeps.launch_classes import Launches, launches_of
 from irlens.sweeps.run import plan_grid
 from irlens.sweeps.tasks import Result
@@ -87,7 +87,10 @@ def find_variants(
         kernel = _described(plan.function, needed_variants, most, launches, compiled)
         if 1 < kernel.number == len(listed):
             requests_of_variants = [each.planned.request for each in listed]
-            advice = advise(kernel, requests_of_variants, pool, progress)
+            before = [
+                compiled[id(each)].result if id(each) in compiled else None for each in listed
+            ]
+            advice = advise(kernel, requests_of_variants, before, pool, progress)
             kernel = msgspec.structs.replace(kernel, advice=advice)
         described.append(kernel)
     return described
@@ -118,20 +121,20 @@ def _compile(needed: Sequence[Needed], pool: WorkerPool, progress: Progress) -> 
     requests = [each.planned.request for each in needed]
     compiled: dict[int, Built] = {}
     stream = stream_requests(
-        source, requests, pool, lambda done, running: progress(done, len(requests))
+        source, requests, pool, lambda done, running: progress(done, len(requests)), timed=True
     )
     for arrived in stream:
-        compiled[id(needed[arrived.number])] = _built(requests[arrived.number], arrived.result)
+        compiled[id(needed[arrived.number])] = _built(requests[arrived.number], arrived)
     return compiled
 
 
-def _built(request: Request, result: Result) -> Built:
+def _built(request: Request, arrived: Arrived) -> Built:
+    result = arrived.result
     if result.figures is None:
         return Built(result)
     try:
         (compiled,) = capture(request)
-        seconds = compiled.manifest.compile_seconds if compiled.manifest is not None else None
-        return Built(result, code_digest(compiled), seconds)
+        return Built(result, code_digest(compiled), arrived.seconds)
     except (IrlensError, ValueError):  # gone, or of several configurations
         return Built(result)
 

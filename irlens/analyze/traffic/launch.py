@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 #: A contiguous tensor; views with gaps say which strides they have.
 _TENSOR = re.compile(r"\w+\s*\[([\d,\s]*)\](?!\s*:\s*strides).*", re.DOTALL)
+#: Elements of the storage before a tensor.
+_OFFSET = re.compile(r":\s*offset\s*\[(\d{1,18})\]")
 
 
 class Launch(msgspec.Struct, frozen=True):
@@ -47,7 +49,7 @@ class Launch(msgspec.Struct, frozen=True):
         """Return the value of an argument of the kernel's function."""
         name, kind = argument.name.removeprefix("%"), argument.type
         if isinstance(kind, PointerType):
-            return Pointer(name, constant(0))
+            return Pointer(name, constant(self._offset(argument)))
         base, _, field = name.partition(".")
         if field:
             return self._descriptor_field(base, field)
@@ -66,9 +68,16 @@ class Launch(msgspec.Struct, frozen=True):
     def tensor_bytes(self, argument: Argument) -> int | None:
         """Return the bytes of the tensor that an argument points to; ``None`` if unknown."""
         shape = self.shape(argument.name.removeprefix("%"))
-        element = argument.type.pointee if argument.type is not None else None
-        size = element.bytes if element is not None else None
-        return None if shape is None or size is None else prod(shape) * size
+        size = _element_bytes(argument)
+        if shape is None or size is None:
+            return None
+        return prod(shape) * size + self._offset(argument)
+
+    def _offset(self, argument: Argument) -> int:
+        """Return the bytes of the storage before the tensor that an argument points to."""
+        given = str(self.arguments.get(argument.name.removeprefix("%"), ""))
+        match, size = _OFFSET.search(given), _element_bytes(argument)
+        return int(match[1]) * size if match is not None and size is not None else 0
 
     def shape(self, name: str) -> tuple[int, ...] | None:
         """Return the shape of a contiguous tensor argument; ``None`` if it is unknown."""
@@ -97,3 +106,9 @@ class Launch(msgspec.Struct, frozen=True):
         return Descriptor(
             Pointer(name, constant(0)), tuple(map(constant, shape)), tuple(map(constant, strides))
         )
+
+
+def _element_bytes(argument: Argument) -> int | None:
+    """Return the bytes of what an argument points to."""
+    element = argument.type.pointee if argument.type is not None else None
+    return element.bytes if element is not None else None

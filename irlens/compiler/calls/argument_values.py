@@ -5,7 +5,8 @@ Kernel descriptions, ``--arg`` and ``--set`` share one syntax: ``781``, ``0.5``,
 ``fp16[1024, 1024]:block[128, 64]`` (a tensor descriptor made on the host; for Gluon the layout of
 the block may follow, ``...:block[128, 64]:NVMMASharedLayout(128, 16, 2)``). A Gluon layout is
 written in Python syntax: ``BlockedLayout([1], [32], [4], [0])``. Recorded launches name the strides
-of a view with gaps, ``fp16[1024, 64]:strides[192, 1]``; a tensor that is made from it has none.
+of a view with gaps, ``fp16[1024, 64]:strides[192, 1]``; a tensor that is made from it has none. A
+tensor that begins inside its storage says where, in elements: ``fp16[1023]:offset[1]``, ``x[1:]``.
 """
 
 import math
@@ -33,13 +34,21 @@ from irlens.model.text import plural, split_list
 
 
 class Tensor(msgspec.Struct, frozen=True):
-    """A contiguous tensor argument."""
+    """A contiguous tensor argument.
+
+    Attributes:
+        dtype: Its element type.
+        shape: Its extents.
+        offset: Elements of its storage before it.
+    """
 
     dtype: Dtype
     shape: tuple[int, ...]
+    offset: int = 0
 
     def __str__(self) -> str:
-        return f"{self.dtype.name}[{', '.join(map(str, self.shape))}]"
+        offset = f":offset[{self.offset}]" if self.offset else ""
+        return f"{self.dtype.name}[{', '.join(map(str, self.shape))}]{offset}"
 
     @property
     def nbytes(self) -> int:
@@ -80,7 +89,7 @@ Argument: TypeAlias = Tensor | Descriptor | bool | int | float | None
 
 _TENSOR = re.compile(
     r"\s*(?P<dtype>[A-Za-z_][\w.]*)\s*\[(?P<shape>[^\[\]]*)\]\s*"
-    r"(?::\s*strides\s*\[[^\[\]]*\]\s*)?"
+    r"(?::\s*strides\s*\[[^\[\]]*\]\s*)?(?::\s*offset\s*\[(?P<offset>[^\[\]]*)\]\s*)?"
     rf"(?::\s*block\s*\[(?P<block>[^\[\]]*)\]\s*(?::\s*(?P<layout>{LAYOUT_PATTERN})\s*)?)?"
 )
 _KEYWORDS: dict[str, ConstexprValue] = {"none": None, "true": True, "false": False}
@@ -205,7 +214,8 @@ def _parse_tensor(
     """Return the tensor or descriptor of a match of ``_TENSOR``."""
     dtype = require_dtype(match["dtype"], where)
     extents = filter(None, split_list(match["shape"]))
-    tensor = Tensor(dtype, tuple(evaluate_extent(text, names, where) for text in extents))
+    offset = evaluate_extent(match["offset"], names, where) if match["offset"] else 0
+    tensor = Tensor(dtype, tuple(evaluate_extent(text, names, where) for text in extents), offset)
     if match["block"] is None:
         return _like(tensor, shape_of)
     block = tuple(filter(None, split_list(match["block"])))

@@ -31,8 +31,8 @@ class PlaceholderTensor:
         return len(self.shape)
 
     def data_ptr(self) -> int:
-        """Return an address with the alignment that PyTorch's allocator grants."""
-        return 0
+        """Return an address with the alignment that PyTorch's allocator grants its storage."""
+        return self._tensor.offset * self._tensor.dtype.size
 
     def ptr_range(self) -> int:
         """Return the bytes that can be reached from ``data_ptr``."""

@@ -67,6 +67,9 @@ def _nodes(kernel: KernelVariants, options: Options) -> Iterator[Node]:
     if kernel.advice:
         yield _advice(kernel)
     yield from _pair(kernel)
+    timed = [each.compile_seconds for each in kernel.variants if each.compile_seconds is not None]
+    if timed:
+        yield Sentence(_compiling(timed), "dim")
     if left_out := kernel.number - len(kernel.variants):
         yield Sentence(f"{plural(left_out, 'variant')} not compiled: --most", "dim")
 
@@ -94,6 +97,12 @@ def _best(kernel: KernelVariants) -> Iterator[Run]:
     for each in (free or known)[:1]:
         price = _price(each)
         yield Run(f"{_change(each)} leaves {each.variants}: {price}", "good" if free else "neutral")
+
+
+def _compiling(seconds: list[float]) -> str:
+    longest, total = max(seconds), sum(seconds)
+    each = f", {longest:.2f} s the longest" if len(seconds) > 1 else ""
+    return f"compiling {plural(len(seconds), 'variant')} took {total:.2f} s here{each}"
 
 
 def _launches(number: int) -> str:
@@ -181,12 +190,14 @@ def _advice(kernel: KernelVariants) -> Table:
 def _change(advice: Advice) -> str:
     """Return what to write: ``do_not_specialize=["n"]``."""
     names = ", ".join(advice.names)
+    fixed = [f"{name}={value} for all" for name, value in advice.fixed.items()]
     if advice.change == "pad":
         return f"pad {names} to multiples of 16"
     if advice.change == "argument":
         return f"{names} without tl.constexpr"
     quoted = ", ".join(f'"{name}"' for name in advice.names)
-    return f"{advice.change}=[{quoted}]"
+    declared = [] if advice.change == "fix" else [f"{advice.change}=[{quoted}]"]
+    return ", ".join([*declared, *fixed])
 
 
 def _price(advice: Advice) -> str:
