@@ -54,18 +54,15 @@ def test_variants_are_those_of_the_jit(
     assert len(variants) == keys == len(entries) > 1
 
 
-def test_integers_fall_into_the_classes_that_ranges_are_split_by() -> None:
+def test_integers_fall_into_the_classes_that_ranges_are_split_by(tmp_path: Path) -> None:
+    file = tmp_path / "numbers.py"
+    file.write_text("import triton\n\n@triton.jit\ndef kernel(n):\n    pass\n")
     picked = random.Random(7)
     numbers = [0, 1, 2, 16, 2**31 - 1, 2**31, 2**63 - 1, 2**63, 2**63 + 16, -1, -16, -(2**31) - 1]
     numbers += [picked.randint(-(2**40), 2**40) for _ in range(40)]
     numbers += [16 * picked.randint(-(2**30), 2**30) for _ in range(20)]
     h100 = gpus.find("h100").target
-    requests = [
-        Request(kernel="vector_add", target=h100, args={"n_elements": each}, grid=(1,))
-        for each in numbers
-    ]
-    for request in requests:  # shapes must not be negative
-        request.args.update(dict.fromkeys(("x_ptr", "y_ptr", "output_ptr"), "fp32[16]"))
+    requests = [Request(kernel=f"{file}:kernel", target=h100, args={"n": each}) for each in numbers]
     found = [each.specialization for each in plan(requests).variants]
     for (one, first), (other, second) in itertools.combinations(
         zip(numbers, found, strict=True), 2
