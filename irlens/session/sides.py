@@ -1,6 +1,8 @@
 """The two sides of a comparison: which captures and reports are compared with which."""
 
-from collections.abc import Sequence
+import shlex
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from msgspec.structs import replace
 
@@ -199,6 +201,62 @@ class RecordedRevisions(_OfOneKernel):
         return before, now
 
 
+class _Revisions(Sides):
+    """A kernel in two versions of its file, of which git has one or both.
+
+    Args:
+        kernel: KERNEL.
+        named: The revisions as the user wrote them.
+        revisions: The revisions of git, ``None`` for the file as it is now.
+        configurations: The configurations of both.
+        session: Compiles both sides.
+        names: Labels of the sides.
+    """
+
+    def __init__(
+        self,
+        kernel: str,
+        named: str,
+        revisions: tuple[str | None, str | None],
+        configurations: Configurations,
+        session: Session,
+        names: tuple[str, str],
+    ) -> None:
+        from irlens.compiler.sources.lookup import find_file
+
+        before, after = (_at(kernel, each) for each in revisions)
+        super().__init__(before, after, configurations, session, names=names)
+        self._kernel, self._named = kernel, named
+        self._file = kernel if ".py" in kernel else str(find_file(kernel))
+        exported = zip((before, after), revisions, strict=True)
+        self._exported = {spec: revision for spec, revision in exported if revision is not None}
+
+    def compare(self, *, sass: bool | None = None) -> Comparisons:
+        """Return the comparison of the reports; ``sass`` as ``Session.reports`` takes it."""
+        with self._explained():
+            return super().compare(sass=sass)
+
+    def compare_code(self, stages: str, context: int) -> CodeComparisons:
+        """Return the comparison of the code of some stages, with lines of context."""
+        with self._explained():
+            return super().compare_code(stages, context)
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Name in errors what the user named, not where the store keeps a revision's files."""
+        try:
+            yield
+        except IrlensError as error:
+            message, hint = error.message, error.hint or ""
+            for spec, revision in self._exported.items():
+                path, own = (each.partition(".py:")[0] for each in (spec, self._file))
+                command = f"irlens diff {self._kernel} --git {self._named}"
+                hint = hint.replace(f"irlens inspect {shlex.quote(spec)}", command)
+                hint = hint.replace(path, own)
+                message = message.replace(path, f"{revision}:{own}")
+            raise IrlensError(message, hint=hint or None) from error
+
+
 def _at(kernel: str, revision: str | None) -> str:
     """Return a KERNEL in its file as it was in a revision, or as it is now."""
     if revision is None:
@@ -229,7 +287,7 @@ def between_revisions(
     names = (old, new or "working tree")
     if is_compiled(kernel):
         return RecordedRevisions(kernel, (old, new), configurations, session, names)
-    return Sides(_at(kernel, old), _at(kernel, new), configurations, session, names=names)
+    return _Revisions(kernel, revisions, (old, new), configurations, session, names)
 
 
 def previous_versions(captures: Sequence[Capture]) -> list[Capture]:

@@ -50,6 +50,26 @@ def test_git_alone_is_the_last_commit(repository: Path, words: tuple[str, ...]) 
     assert diff(*words).output == diff("kernel.py", "--git", "HEAD").output
 
 
+def test_errors_name_what_the_user_named(repository: Path) -> None:
+    """The store keeps a revision's files, and its paths mean nothing to the user."""
+
+    def refused(*words: str) -> IrlensError:
+        with pytest.raises(IrlensError) as error:
+            CliRunner().invoke(
+                root, ["diff", *words], catch_exceptions=False, standalone_mode=False
+            )
+        return error.value
+
+    missing = refused("kernel.py:scale", "--git")
+    assert missing.message == "scale needs a value for x_ptr, BLOCK"
+    assert "for example  irlens diff kernel.py:scale --git HEAD --arg" in str(missing.hint)
+    (repository / "kernel.py").write_text("import = 3")
+    git(repository, "commit", "-qam", "broken")
+    (repository / "kernel.py").write_text(BEFORE)
+    assert refused("kernel.py", "--git").message.startswith("HEAD:kernel.py:1: invalid syntax")
+    assert str(repository.parent) not in refused("kernel.py", "--git").joined(" ")
+
+
 @pytest.mark.parametrize("words", [("--git",), ("--git", "HEAD"), ()])
 def test_git_needs_a_kernel(repository: Path, words: tuple[str, ...]) -> None:
     result = CliRunner().invoke(root, ["diff", *words])
