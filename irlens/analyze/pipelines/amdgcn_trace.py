@@ -9,7 +9,7 @@ its data through registers and LDS.
 from bisect import bisect_right
 from collections.abc import Sequence
 from functools import reduce
-from itertools import accumulate
+from itertools import accumulate, chain
 from operator import or_
 
 import msgspec
@@ -28,6 +28,7 @@ from irlens.isa.amdgcn.memory import (
     writes_lds,
 )
 from irlens.isa.amdgcn.registers import access, operation_access
+from irlens.isa.dialect import Access
 
 #: No pipeline is as deep as this.
 _MAX_ITERATIONS = 32
@@ -107,6 +108,7 @@ class LoopTrace:
     ) -> None:
         self.body = body
         self.lanes = lanes
+        self._of_operations: dict[int, list[Access]] = {}
         self._accesses = [access(instruction, lanes) for instruction in body]
         self._written = reduce(or_, (each.writes for each in self._accesses if each), 0)
         self.filled = filled
@@ -383,11 +385,10 @@ class LoopTrace:
         if first is None:
             return False
         needed = first.reads
-        positions = [*range(load - 1, -1, -1), *range(len(self.body) - 1, load - 1, -1)]
         if not needed & self._written:
             return False
-        work.spend(len(positions) // _POSITIONS_OF_STEP)
-        for position in positions:
+        work.spend(len(self.body) // _POSITIONS_OF_STEP)
+        for position in chain(range(load - 1, -1, -1), range(len(self.body) - 1, load - 1, -1)):
             accessed = self._accesses[position]
             if accessed is not None and accessed.writes & needed:
                 if position == load:
@@ -395,15 +396,23 @@ class LoopTrace:
                 needed = self._made_of(position, needed)
         return False
 
+    def _accesses_of(self, position: int) -> list[Access]:
+        """Return the accesses of the operations of an instruction, without unknown ones."""
+        found = self._of_operations.get(position)
+        if found is None:
+            accesses = (operation_access(o, self.lanes) for o in self.body[position].operations)
+            found = self._of_operations[position] = [each for each in accesses if each is not None]
+        return found
+
     def _made_of(self, position: int, needed: int) -> int:
         """Return the registers needed before an instruction that writes some needed ones.
 
         Each of two operations that are issued together has its own operands.
         """
         written = read = 0
-        for operation in self.body[position].operations:
-            accessed = operation_access(operation, self.lanes)
-            if accessed is not None and accessed.writes & needed:
+        work.spend(1)
+        for accessed in self._accesses_of(position):
+            if accessed.writes & needed:
                 written |= accessed.kills
                 read |= accessed.reads
         return needed & ~written | read
