@@ -1,7 +1,9 @@
 """The records of a capture: the artifacts and metadata of one compilation of one kernel."""
 
+import hashlib
 import os
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated
 
@@ -30,7 +32,7 @@ def stage_rank(name: str) -> int:
     return STAGE_ORDER.index(name) if name in STAGE_ORDER else len(STAGE_ORDER)
 
 
-class Stage(msgspec.Struct, frozen=True):
+class Stage(msgspec.Struct, frozen=True, dict=True):
     """One artifact of a capture: a file that is read on request, or bytes in memory.
 
     Attributes:
@@ -57,6 +59,11 @@ class Stage(msgspec.Struct, frozen=True):
         if self.path is None:
             return b""
         return files.read(self.path, within=self.home, most=most)
+
+    @cached_property
+    def sha256(self) -> str:
+        """The artifact's SHA-256, in hex, which is taken once; raises as ``read``."""
+        return hashlib.sha256(self.read()).hexdigest()
 
     def text(self) -> str:
         """Return the artifact decoded as UTF-8; undecodable bytes become U+FFFD.
@@ -192,7 +199,7 @@ class Metadata(msgspec.Struct, frozen=True):
     wgp_cu_mode: str | None = None
 
 
-class Capture(msgspec.Struct, frozen=True, kw_only=True):
+class Capture(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """One compiled variant of one kernel: its artifacts and its configuration.
 
     Attributes:
@@ -217,6 +224,19 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True):
     directory: Path | None = None
     contents: dict[str, Stage] = {}
     notes: tuple[str, ...] = ()
+
+    @cached_property
+    def digest(self) -> bytes:
+        """SHA-256 of everything in it, which is taken once.
+
+        Raises:
+            ArtifactError: An artifact is gone or unreadable.
+        """
+        given = (self.kernel, self.target, self.config, self.metadata, self.manifest, self.notes)
+        files_of = (sorted(each.items()) for each in (self.stages, self.contents))
+        read = [[(name, stage.sha256) for name, stage in some] for some in files_of]
+        python = [(name, self.python(name)) for name in self.python_files]
+        return hashlib.sha256(msgspec.json.encode((given, read, python))).digest()
 
     @property
     def first_path(self) -> Path | None:

@@ -1,6 +1,5 @@
 """What is known about one capture, each part computed on demand; all of them are its report."""
 
-import hashlib
 from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -493,7 +492,7 @@ def _note_options(capture: Capture, provenance: Provenance) -> None:
 def _stage_size(stage: Stage) -> StageSize:
     content = stage.read()
     lines = None if stage.name in BINARY_STAGES else len(content.splitlines())
-    return StageSize(lines=lines, bytes=len(content), sha256=hashlib.sha256(content).hexdigest())
+    return StageSize(lines=lines, bytes=len(content), sha256=stage.sha256)
 
 
 def _pipelines(
