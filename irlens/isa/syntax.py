@@ -14,8 +14,6 @@ import msgspec
 from irlens.model.code import Columns
 from irlens.model.source import SourceLocation
 
-#: What a statement of an assembly does to control flow; "jump" never falls through.
-Flow: TypeAlias = Literal["", "label", "branch", "jump"]
 #: A regular expression and the name of the Pygments token type that it matches.
 TokenRule: TypeAlias = tuple[str, str]
 
@@ -184,10 +182,6 @@ class Syntax:
     def scopes(self, text: str) -> list[Scope]:
         """Return the functions, in order, and the loops that the text itself nests."""
         return []
-
-    def flow(self, line: str) -> Flow:
-        """Return what a line does to control flow."""
-        return ""
 
     def definitions(self, line: str, words: Sequence[Word]) -> list[bool]:
         """Return for each name of a line whether the line defines it: a label does."""

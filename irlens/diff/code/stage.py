@@ -1,33 +1,29 @@
 """A stage of a capture, parsed for comparison: its statements, functions and loops.
 
-MLIR's text nests its loops. In LLVM IR and assemblies labels and branches form them; each loop is
-named by its ``for`` in Python.
+MLIR's text nests its loops. In LLVM IR and assemblies they are those of the control flow; each loop
+is named by its ``for`` in Python.
 """
 
 import re
-from bisect import bisect_right
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Iterable, Iterator
 
 import msgspec
 from msgspec.structs import replace
 
-from irlens.analyze.capture_code import CaptureCode, StageCode
-from irlens.analyze.graph import LoopForest, find_loops
-from irlens.diff.code.statements import Code, Statement, nested, read_code
+from irlens.analyze.capture_code import CaptureCode, FunctionCode, StageCode
+from irlens.analyze.loops import Loops
+from irlens.diff.code.statements import Code, nested, read_code
+from irlens.isa.dialect import Instruction
 from irlens.isa.dialects import PARSED
 from irlens.isa.syntax import Scope
 from irlens.model import files
 from irlens.model.capture import Capture
 from irlens.model.comparison import Side
 from irlens.model.errors import ArtifactError, UnknownNameError
-from irlens.model.source import SourceLocation, user_frame
+from irlens.model.source import user_frame
 
 #: The stages whose text can be compared.
 STAGES = (*PARSED, "metadata")
-
-#: Source locations by line of the stage, innermost first.
-_Chains: TypeAlias = Mapping[int, tuple[SourceLocation, ...]]
 
 _KERNEL = "kernel"
 #: A directive of an assembly, and the lines of AMD's metadata that name the kernel.
@@ -89,7 +85,7 @@ def read_stages(
 
 def _read(whole: CaptureCode, stage: str) -> ComparedStage:
     code = read_code(whole[stage])
-    return ComparedStage(whole.capture, code, _loops(code, _chains(whole[stage])))
+    return ComparedStage(whole.capture, code, _loops(code, whole[stage]))
 
 
 def side_of(capture: Capture, label: str) -> Side:
@@ -106,73 +102,27 @@ def side_of(capture: Capture, label: str) -> Side:
     )
 
 
-def _chains(code: StageCode) -> _Chains:
-    """Return the source of each line; nothing where the parser cannot read the stage."""
-    try:
-        return code.chains
-    except ArtifactError:
-        return {}
-
-
-def _loops(code: Code, chains: _Chains) -> list[Scope]:
+def _loops(code: Code, stage: StageCode) -> list[Scope]:
     """Return the loops of all functions. Of loops that partly overlap one is kept."""
-    lines = [each.line for each in code.statements]
     # A loop's location stands on its closing brace, or on the branch back.
-    located = [(loop, loop.last) for loop in code.loops] or [
-        loop for function in code.functions for loop in _loops_of(code, lines, function)
-    ]
+    located = [(loop, loop.last) for loop in code.loops]
+    try:
+        chains = stage.chains
+        if isinstance(stage, FunctionCode):
+            located = [loop for each in stage.functions for loop in _loops_of(stage.loops_of(each))]
+    except ArtifactError:  # the parser cannot read the stage
+        chains = {}
     return nested([replace(loop, source=user_frame(chains.get(at, ()))) for loop, at in located])
 
 
-def _loops_of(code: Code, lines: Sequence[int], function: Scope) -> list[tuple[Scope, int]]:
-    """Return the loops of a function, each with the line of its branch back."""
-    first, stop = bisect_right(lines, function.first - 1), bisect_right(lines, function.last)
-    body = code.statements[first:stop]
-    starts = _block_starts(body)
-    if not starts:
-        return []
-    blocks = [body[start:end] for start, end in zip(starts, [*starts[1:], len(body)], strict=True)]
-    forest = find_loops(_successors(blocks))
-    return [_loop_scope(blocks, forest, index) for index in range(len(forest.loops))]
-
-
-def _block_starts(body: Sequence[Statement]) -> list[int]:
-    """Return where basic blocks begin: at labels and behind branches."""
-    starts = {0} if body else set()
-    for index, each in enumerate(body):
-        if each.flow == "label":
-            starts.add(index)
-        elif each.flow and index + 1 < len(body):
-            starts.add(index + 1)
-    return sorted(starts)
-
-
-def _successors(blocks: Sequence[Sequence[Statement]]) -> list[list[int]]:
-    labelled: dict[Hashable, int] = {}
-    for number, block in enumerate(blocks):
-        if block[0].flow == "label":
-            labelled[block[0].names[0].value] = number
-    successors = []
-    for number, block in enumerate(blocks):
-        last = block[-1]
-        following = []
-        if last.flow in ("branch", "jump"):
-            following = [labelled[n.value] for n in last.names if n.value in labelled]
-        if last.flow != "jump" and number + 1 < len(blocks):
-            following.append(number + 1)
-        successors.append(following)
-    return successors
-
-
-def _loop_scope(
-    blocks: Sequence[Sequence[Statement]], forest: LoopForest, index: int
-) -> tuple[Scope, int]:
-    body, loop = forest.body(index), forest.loops[index]
-    header = blocks[loop.header][0]
-    first = min(blocks[number][0].line for number in body)
-    last = max(blocks[number][-1].line for number in body)
-    name = header.text.partition(":")[0] if header.flow == "label" else f"on line {header.line}"
-    return Scope("loop", f"loop {name}", first, last), blocks[loop.latches[0]][-1].line
+def _loops_of(loops: Loops[Instruction]) -> Iterator[tuple[Scope, int]]:
+    """Yield the loops of a function, each with the line of its branch back."""
+    for index, loop in enumerate(loops.forest.loops):
+        header, body = loops.header(index), loops.forest.body(index)
+        first = min(loops.cfg.blocks[number].line for number in body)
+        last = max(each.end_line for each in loops.body(index))
+        name = header.label if header.label is not None else f"on line {header.line}"
+        yield Scope("loop", f"loop {name}", first, last), loops.block(loop.latches[0])[-1].line
 
 
 def with_equal_kernel_names(

@@ -15,7 +15,7 @@ from irlens.analyze.capture_code import StageCode
 from irlens.diff.code.machine_registers import trace
 from irlens.diff.code.reaching import Itself, Traced, Values
 from irlens.isa.dialects import syntax_of
-from irlens.isa.syntax import Flow, Line, Scope, Syntax, Word
+from irlens.isa.syntax import Line, Scope, Syntax, Word
 from irlens.model import files
 from irlens.model.code import Columns
 from irlens.model.errors import ParseError
@@ -52,7 +52,6 @@ class Statement(msgspec.Struct, frozen=True, gc=False):
         text: The line up to where only noise (a location, a comment) follows.
         skeleton: The text that is compared: without noise, a placeholder for each name.
         names: From left to right, one per placeholder.
-        flow: What it does to control flow, where the language has no structured control flow.
         ordered: Whether its position means anything; that of an attribute alias does not.
         noise: Columns of the noise that remains in ``text``.
     """
@@ -61,7 +60,6 @@ class Statement(msgspec.Struct, frozen=True, gc=False):
     text: str
     skeleton: str
     names: tuple[Name, ...] = ()
-    flow: Flow = ""
     ordered: bool = True
     noise: tuple[Columns, ...] = ()
 
@@ -76,7 +74,7 @@ class Code(msgspec.Struct, frozen=True):
     Attributes:
         statements: In the order of the text.
         functions: In the same order.
-        loops: Those that the text itself nests; those of assemblies follow from ``flow``.
+        loops: Those that the text itself nests; the others follow from the control flow.
         lines: Number of lines, those without code included.
         lost: Number of instructions after which the registers' values are unknown.
     """
@@ -111,7 +109,6 @@ def read_code(stage: StageCode) -> Code:
             cut.text,
             cut.skeleton,
             names.of(number, line, cut, enclosing.name_at(number)),
-            syntax.flow(line),
             not syntax.is_declaration(line),
             cut.noise,
         )

@@ -3,17 +3,13 @@
 import re
 from collections.abc import Iterator
 
-from irlens.isa.amdgcn.function import JUMPS
-from irlens.isa.syntax import Flow, Lexicon, Scope, Syntax, numbered
+from irlens.isa.syntax import Lexicon, Scope, Syntax, numbered
 
 _DEBUG_SECTION = re.compile(r"\s*+\.section\s++\"?\.debug_")
 _SECTION = re.compile(r"\s*+\.(?:section|text|amdgpu_metadata|amdgpu_info)\b")
 _TYPE = re.compile(r"\s*+\.type\s++(?P<name>[^,\s]++),\s*+[@%]function")
 _SYMBOL = re.compile(r"(?P<name>[\w.$@]++):")
 _END = re.compile(r"\.Lfunc_end\d++:")
-_LABEL = re.compile(r"\.LBB[0-9_]++:")
-_JUMP = re.compile(rf"\s*+(?:{'|'.join(sorted(JUMPS))})\b")
-_BRANCH = re.compile(r"\s*+s_cbranch_")
 
 
 def _placeholder(name: str) -> str:
@@ -87,11 +83,3 @@ class AmdgcnSyntax(Syntax):
                 functions.append(Scope("function", name, first, number))
                 name = None
         return functions
-
-    def flow(self, line: str) -> Flow:
-        """Return what a line does to control flow."""
-        if _LABEL.match(line):
-            return "label"
-        if _JUMP.match(line):
-            return "jump"
-        return "branch" if _BRANCH.match(line) else ""

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import ClassVar
 
-from irlens.isa.syntax import STRING, Flow, Lexicon, Line, Scope, Syntax, Word, numbered
+from irlens.isa.syntax import STRING, Lexicon, Line, Scope, Syntax, Word, numbered
 
 #: The name of a value, a block or a function, without its sign.
 IDENTIFIER = rf"{STRING}|[\w$.-]++"
@@ -15,10 +15,6 @@ _DECLARATION = re.compile(r"declare |attributes #\d++ = |!\d++ = ")
 #: Nodes that only debug information uses, and what else names files and the module.
 _NO_CODE = re.compile(
     r"!\d++ = (?:distinct )?!DI\w++\(|!llvm\.dbg\.|source_filename = |declare void @llvm\.dbg\."
-)
-#: What ends a block. The cases of a switch stand on lines of their own, between brackets.
-_FLOW = re.compile(
-    r"\s++(?:(?P<case>switch\b|i\d++ -?\d++, label )|(?:br|ret|unreachable|indirectbr)\b|\])"
 )
 RESULT = re.compile(rf"\s*+%(?:{IDENTIFIER}) = ")
 #: A value, or a string, which holds none.
@@ -73,13 +69,6 @@ class LlirSyntax(Syntax):
                 functions.append(Scope("function", name, first, number))
                 name = None
         return functions
-
-    def flow(self, line: str) -> Flow:
-        """Return what a line does to control flow."""
-        if line[0] != " ":
-            return "label" if LABEL.match(line) else ""
-        flow = _FLOW.match(line)
-        return "" if flow is None else "branch" if flow["case"] else "jump"
 
     def definitions(self, line: str, words: Sequence[Word]) -> list[bool]:
         """Return for each name whether it is a label, a result, a parameter or a declaration."""

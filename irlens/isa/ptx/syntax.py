@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from irlens.isa.ptx.function import BRANCHES, EXITS
-from irlens.isa.syntax import COMMENTS, Flow, Lexicon, Scope, Syntax, Word, numbered
+from irlens.isa.syntax import COMMENTS, Lexicon, Scope, Syntax, Word, numbered
 
 _DEBUG_SECTION = re.compile(r"\s*+\.section\s++\.debug_")
 _COMMENT = re.compile(r"//.*|/\*.*?\*/")
@@ -16,7 +16,7 @@ _SYMBOL = re.compile(
 #: The end of a body or a declaration. An entry's pragmas stand before its body.
 _END = re.compile(r"\}$|^(?!\.pragma).*;$")
 _LABEL = re.compile(r"\$L__BB[0-9_]++:")
-_BRANCH = re.compile(rf"\s*+(?P<guard>@!?%\w++\s++)?(?:{'|'.join(sorted(BRANCHES | EXITS))})\b")
+_BRANCH = re.compile(rf"\s*+(?:@!?%\w++\s++)?(?:{'|'.join(sorted(BRANCHES | EXITS))})\b")
 #: The destination stands first, unless it is memory.
 _DESTINATION = re.compile(r"\s*+(?:@!?%\w++\s++)?[a-z][\w.:]*+\s++(?:\{[^}]*+\}|%\w++(?:\|%\w++)?)")
 
@@ -74,12 +74,6 @@ class PtxSyntax(Syntax):
                 functions.append(Scope("function", name, first, number))
                 name = None
         return functions
-
-    def flow(self, line: str) -> Flow:
-        """Return what a line does to control flow."""
-        if branch := _BRANCH.match(line):
-            return "branch" if branch["guard"] else "jump"
-        return "label" if _LABEL.match(line) else ""
 
     def definitions(self, line: str, words: Sequence[Word]) -> list[bool]:
         """Return for each name whether it is a label or a destination."""

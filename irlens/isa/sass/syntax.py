@@ -2,17 +2,10 @@
 
 import re
 
-from irlens.isa.sass.function import BRANCHES, EXITS
-from irlens.isa.syntax import COMMENTS, Flow, Lexicon, Scope, Syntax, numbered
+from irlens.isa.syntax import COMMENTS, Lexicon, Scope, Syntax, numbered
 
 _SECTION = re.compile(r"\s*+\.section\s++(?P<name>[^,\s]++)")
 _CODE_SECTION = ".text."
-_LABEL = re.compile(r"\.L_x_[0-9]++:")
-_JUMP = re.compile(
-    r"\s*+/\*[0-9a-f]{4,8}\*/\s++(?P<guard>@!?U?P(?:[0-9]|T)\s++)?"
-    rf"(?:{'|'.join(sorted(BRANCHES | EXITS))})(?!\w)(?P<operands>[^;]*+);"
-)
-_PREDICATE = re.compile(r"\bU?P[0-9]")
 
 
 class SassSyntax(Syntax):
@@ -67,12 +60,3 @@ class SassSyntax(Syntax):
         if name is not None:
             functions.append(Scope("function", name, first, number))
         return functions
-
-    def flow(self, line: str) -> Flow:
-        """Return what a line does to control flow."""
-        if _LABEL.match(line):
-            return "label"
-        jump = _JUMP.match(line)
-        if jump is None:
-            return ""
-        return "branch" if jump["guard"] or _PREDICATE.search(jump["operands"]) else "jump"
