@@ -313,7 +313,7 @@ def read(path: Path) -> None:
 
         for section in sass.parse(files.text(path.read_bytes(), name=path.name)).sections:
             sass_cfg.build(section)
-            sass_pressure.analyze(section)
+            sass_pressure.analyze(section, sass_cfg.build(section))
         return
     annotate = ["--stage", "llir", "--annotate"] if path.suffix == ".llir" else []
     sys.argv = ["irlens", "inspect", str(path), *annotate]

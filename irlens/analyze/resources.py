@@ -6,6 +6,7 @@ import msgspec
 
 from irlens import gpus
 from irlens.analyze import occupancy
+from irlens.analyze.capture_code import CaptureCode
 from irlens.analyze.facts import Provenance
 from irlens.analyze.occupancy import Usage
 from irlens.artifacts import cubin, hsaco
@@ -75,35 +76,37 @@ def find_gpu(capture: Capture, provenance: Provenance) -> Gpu | None:
     return gpu
 
 
-def read_demand(capture: Capture, gpu: Gpu | None, provenance: Provenance) -> Demand:
+def read_demand(code: CaptureCode, gpu: Gpu | None, provenance: Provenance) -> Demand:
     """Read the resources of a kernel from its binary and metadata.
 
     Args:
-        capture: Its cubin or hsaco is read if it has one.
+        code: Of a capture whose cubin or hsaco is read if it has one.
         gpu: The GPU it was compiled for; ``None`` where that is unknown.
         provenance: Receives origins and reasons under "resources".
 
     Raises:
         ArtifactError: The binary is broken.
     """
+    capture = code.capture
     if "hsaco" in capture.stages:
         code_object = hsaco.read(capture.stages["hsaco"].read())
-        return _amd(code_object.kernels, "hsaco, metadata note", capture, gpu, provenance)
+        return _amd(code_object.kernels, "hsaco, metadata note", code, gpu, provenance)
     if "amdgcn" in capture.stages:
         from irlens.artifacts import amdgcn_metadata  # captures have a code object
 
         kernels = amdgcn_metadata.read(capture.stages["amdgcn"].text())
-        return _amd(kernels, "amdgcn, its metadata", capture, gpu, provenance)
+        return _amd(kernels, "amdgcn, its metadata", code, gpu, provenance)
     if "cubin" in capture.stages:
-        return _nvidia(capture, gpu, provenance)
+        return _nvidia(code, gpu, provenance)
     binary = "hsaco" if gpu is not None and gpu.arch.vendor == "amd" else "cubin"
     reason = f"there is no {binary} in this capture; only the machine code has it"
-    return _unknown(reason, _dynamic_shared(capture, provenance), provenance)
+    return _unknown(reason, _dynamic_shared(code, provenance), provenance)
 
 
-def _nvidia(capture: Capture, gpu: Gpu | None, provenance: Provenance) -> Demand:
+def _nvidia(code: CaptureCode, gpu: Gpu | None, provenance: Provenance) -> Demand:
+    capture = code.capture
     kernel = kernel_named(cubin.read(capture.stages["cubin"].read()).kernels, capture.kernel)
-    shared = _dynamic_shared(capture, provenance)
+    shared = _dynamic_shared(code, provenance)
     if kernel is None:
         reason = f"the cubin holds no kernel named {capture.kernel}"
         names = (*_CUBIN_ORIGINS, "shared_reserved_bytes")
@@ -148,12 +151,13 @@ def _nvidia(capture: Capture, gpu: Gpu | None, provenance: Provenance) -> Demand
 def _amd(
     kernels: Sequence[hsaco.Kernel],
     note: str,
-    capture: Capture,
+    code: CaptureCode,
     gpu: Gpu | None,
     provenance: Provenance,
 ) -> Demand:
+    capture = code.capture
     kernel = kernel_named(kernels, capture.kernel)
-    shared = _dynamic_shared(capture, provenance)
+    shared = _dynamic_shared(code, provenance)
     if kernel is None:
         reason = f"the {note.partition(',')[0]} describes no kernel {capture.kernel}"
         names = (*_AMD_COUNTS, "code_bytes", "lds_bytes", "shared_reserved_bytes")
@@ -240,14 +244,14 @@ def _unknown(reason: str, shared: int | None, provenance: Provenance) -> Demand:
     )
 
 
-def _dynamic_shared(capture: Capture, provenance: Provenance) -> int | None:
-    path = "resources.shared_dynamic_bytes"
-    if capture.metadata is not None and capture.metadata.shared is not None:
+def _dynamic_shared(code: CaptureCode, provenance: Provenance) -> int | None:
+    path, metadata = "resources.shared_dynamic_bytes", code.capture.metadata
+    if metadata is not None and metadata.shared is not None:
         provenance.known(f"{METADATA}, shared", path)
-        return capture.metadata.shared
+        return metadata.shared
     from irlens.analyze import dynamic_shared  # parses the text, which the metadata makes needless
 
-    if stage := dynamic_shared.without(capture):
+    if stage := dynamic_shared.without(code):
         provenance.known(f"{stage}, which accesses none", path)
         return 0
     provenance.missing("it is given at launch, and Triton's metadata is not in this capture", path)

@@ -19,7 +19,7 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from irlens.analyze import liveness, sass_cfg
+from irlens.analyze import liveness
 from irlens.analyze.graph import FlowGraph, reverse_postorder
 from irlens.analyze.pressure import summarize
 from irlens.analyze.sass_cfg import SassCfg
@@ -29,9 +29,9 @@ from irlens.isa.sass.registers import ALL, FILES, STACK_POINTER, is_certain
 from irlens.model.pressure import StagePressure
 
 
-def analyze(section: Section) -> StagePressure:
+def analyze(section: Section, flow: SassCfg) -> StagePressure:
     """Return the occupied general registers of a section; the first of equal peaks is the peak."""
-    registers, unknown = occupied(section)
+    registers, unknown = occupied(section, flow)
     if not registers:
         return StagePressure(peak=None, line=None, source=None, reason=unknown)
     general = FILES.masks["R"]
@@ -45,12 +45,11 @@ def analyze(section: Section) -> StagePressure:
     )
 
 
-def occupied(section: Section) -> tuple[list[int], str]:
+def occupied(section: Section, flow: SassCfg) -> tuple[list[int], str]:
     """Return the set of registers occupied at each instruction, or what is not known.
 
     The sets are bits, as in ``irlens.isa.sass.registers``.
     """
-    flow = sass_cfg.build(section)
     if flow.unknown or flow.outside:
         return [], flow.unknown or flow.outside
     use = section.register_use()

@@ -139,7 +139,8 @@ class Inspection:
 
     @cached_property
     def _demand(self) -> Demand:
-        return read_demand(self._complete, self._gpu, self._provenance)
+        code = self._code.with_capture(self._complete)
+        return read_demand(code, self._gpu, self._provenance)
 
     @cached_property
     def _capture(self) -> Capture:
@@ -269,10 +270,10 @@ class Inspection:
             if function is not None:
                 flow = parsed.flows[function.stage]
                 stages[function.stage] = register_pressure.analyze(function, flow)
-        if parsed.sass is not None:
+        if parsed.sass is not None and parsed.code.sass is not None:
             from irlens.analyze import sass_pressure
 
-            stages["sass"] = sass_pressure.analyze(parsed.sass)
+            stages["sass"] = sass_pressure.analyze(parsed.sass, parsed.code.sass.flow)
         elif "cubin" in self._capture.stages:
             provenance.missing(NOT_DISASSEMBLED, "pressure.sass")
         for stage, pressure in stages.items():

@@ -113,13 +113,14 @@ def entry_of_binary(key: str, capture: Capture, place: str) -> Entry:
         capture: Any capture; the entry of a broken binary says so.
         place: The path to display.
     """
+    from irlens.analyze.capture_code import CaptureCode
     from irlens.analyze.facts import Provenance
     from irlens.analyze.resources import find_gpu, find_occupancy, read_demand
 
     provenance = Provenance()
     try:
         gpu = find_gpu(capture, provenance)
-        demand = read_demand(capture, gpu, provenance)
+        demand = read_demand(CaptureCode(capture), gpu, provenance)
         occupancy = find_occupancy(capture, gpu, demand, provenance, changes=False)
     except ArtifactError as error:
         return Entry(key=key, kernel=capture.kernel, problem=error.message, place=place)

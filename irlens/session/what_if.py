@@ -3,6 +3,7 @@
 from msgspec.structs import replace
 
 from irlens import gpus
+from irlens.analyze.capture_code import CaptureCode
 from irlens.analyze.facts import Provenance
 from irlens.analyze.occupancy import Usage, compute
 from irlens.analyze.resources import find_gpu, read_demand
@@ -54,7 +55,7 @@ def demand_of_capture(capture: Capture) -> Demand | None:
     """
     provenance = Provenance()
     gpu = find_gpu(capture, provenance)
-    usage = read_demand(capture, gpu, provenance).usage
+    usage = read_demand(CaptureCode(capture), gpu, provenance).usage
     num_warps = capture.config.num_warps
     if gpu is None or usage is None or num_warps is None:
         return None

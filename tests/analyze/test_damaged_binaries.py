@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from irlens.analyze.capture_code import CaptureCode
 from irlens.analyze.facts import Provenance
 from irlens.analyze.resources import find_gpu, find_occupancy, read_demand
 from irlens.artifacts import elf
@@ -46,7 +47,7 @@ def figures(data: bytes, name: str) -> tuple[dict[str, object], dict[str, str]]:
     capture = next((each for each in captures if each.kernel == name), captures[0])
     provenance = Provenance()
     gpu = find_gpu(capture, provenance)
-    demand = read_demand(capture, gpu, provenance)
+    demand = read_demand(CaptureCode(capture), gpu, provenance)
     occupancy = find_occupancy(capture, gpu, demand, provenance, changes=False)
     found = msgspec.structs.asdict(demand.resources)
     found["occupancy"] = occupancy and (occupancy.blocks_per_sm, occupancy.limits)

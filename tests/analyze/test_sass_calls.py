@@ -64,7 +64,7 @@ def test_the_return_address_may_be_loaded_in_the_function() -> None:
              *(*FUNCTION[:-1], "MOV R2, 0x10", FUNCTION[-1])]  # fmt: skip
     section = _section(*lines)
     assert _depths(section) == [0, 1]
-    registers, unknown = sass_pressure.occupied(section)
+    registers, unknown = sass_pressure.occupied(section, sass_cfg.build(section))
     assert unknown == ""
     both = 1 << 5 | 1 << 6  # live through the call
     assert all(each & both == both for each in registers[:2])
@@ -90,7 +90,7 @@ def test_a_call_through_a_register_is_unknown() -> None:
     )
     reason = "what the code outside that CALL at 0x0010 runs does"
     assert sass_cfg.build(section).unknown == reason
-    assert sass_pressure.analyze(section).reason == reason
+    assert sass_pressure.analyze(section, sass_cfg.build(section)).reason == reason
     assert _depths(section) == [None, None]
 
 

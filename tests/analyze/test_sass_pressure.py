@@ -20,6 +20,7 @@ from irlens.isa.sass import registers as sass_registers
 from irlens.isa.sass.registers import FILES, STACK_POINTER
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import ToolError
+from irlens.model.pressure import StagePressure
 
 DATA = Path(__file__).parents[1] / "data"
 COUNTED = sorted(path.name.removesuffix(".live.xz") for path in DATA.glob("sass/*.live.xz"))
@@ -49,6 +50,10 @@ def section_of(name: str) -> Section:
     text = lzma.decompress((DATA / "sass" / f"{name}.sass.xz").read_bytes()).decode()
     (section,) = sass.parse(text).sections
     return section
+
+
+def _analyze(section: Section) -> StagePressure:
+    return sass_pressure.analyze(section, sass_cfg.build(section))
 
 
 def section_from(*lines: str) -> Section:
@@ -87,7 +92,7 @@ def kernel_end(section: Section) -> int:
 
 
 def counts(section: Section, file: str) -> list[int]:
-    occupied, unknown = sass_pressure.occupied(section)
+    occupied, unknown = sass_pressure.occupied(section, sass_cfg.build(section))
     assert unknown == ""
     return [(registers & FILES.masks[file]).bit_count() for registers in occupied]
 
@@ -188,7 +193,7 @@ def test_calls_are_followed_as_if_they_were_inlined(name: str) -> None:
 
 
 def assert_calls_followed(section: Section) -> None:
-    occupied, unknown = sass_pressure.occupied(section)
+    occupied, unknown = sass_pressure.occupied(section, sass_cfg.build(section))
     assert unknown == ""
     inlined = occupied_with_inlining(section)
     reached = {index: registers for index, registers in enumerate(inlined) if registers}
@@ -258,7 +263,7 @@ def occupied_with_inlining(section: Section) -> list[int]:
 
 
 def test_code_outside_of_the_cubin_is_not_guessed_at() -> None:
-    pressure = sass_pressure.analyze(section_of("sm90_printing"))
+    pressure = _analyze(section_of("sm90_printing"))
     assert (pressure.peak, pressure.lines, pressure.curve) == (None, (), ())
     assert pressure.reason == "what the code outside that CALL at 0x0180 runs does"
     # It comes back: which code follows which is known.
@@ -281,7 +286,7 @@ def test_code_outside_of_the_cubin_is_not_guessed_at() -> None:
     ],
 )
 def test_what_is_not_known_is_said(lines: list[str], unknown: str) -> None:
-    assert sass_pressure.analyze(section_from(*lines)).reason == unknown
+    assert _analyze(section_from(*lines)).reason == unknown
 
 
 def names(registers: int) -> list[str]:
@@ -368,7 +373,7 @@ def test_wgmma_accumulates_in_half_as_many_registers_as_columns() -> None:
 
 def test_pressure_sums_up_lines_and_peak() -> None:
     section = section_of("sm90_softmax")
-    pressure = sass_pressure.analyze(section)
+    pressure = _analyze(section)
     rows = oracle("sm90_softmax")
     assert pressure.peak == max(general for general, *_ in rows.values())
     assert pressure.offset == next(at for at, row in rows.items() if row[0] == pressure.peak)
@@ -385,7 +390,7 @@ def test_pressure_sums_up_lines_and_peak() -> None:
 def test_spilling_kernels_are_full() -> None:
     """Where ptxas had to spill at 255 registers, nearly all of them hold something."""
     section = section_of("sm90_spills_255")
-    peak = sass_pressure.analyze(section).peak
+    peak = _analyze(section).peak
     assert peak is not None
     assert 250 <= peak <= 255
 
@@ -419,7 +424,7 @@ OPERANDS = st.lists(
 @given(st.lists(st.tuples(OPCODES, OPERANDS), max_size=8))
 def test_hostile_operands_get_an_answer_or_none(code: list[tuple[str, list[str]]]) -> None:
     section = section_from(*(f"{opcode} {', '.join(operands)}" for opcode, operands in code))
-    found = sass_pressure.analyze(section)
+    found = _analyze(section)
     assert found.reason or len(found.curve) == len(section.instructions)
 
 

@@ -111,7 +111,7 @@ def _wavefronts(
     """Return those of accesses to shared memory, where the first CTA's addresses are known."""
     capture, section = whole.capture, code.kernel
     kernel = kernel_named(cubin.read(capture.stages["cubin"].read()).kernels, report.kernel)
-    usage = read_demand(capture, gpu, Provenance()).usage
+    usage = read_demand(whole, gpu, Provenance()).usage
     grid = report.config.grid
     if section is None or kernel is None or usage is None or grid is None or whole.source is None:
         return {}

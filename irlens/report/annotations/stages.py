@@ -196,7 +196,7 @@ def _read_sass(code: SassCode, whole: CaptureCode, report: Report) -> Analysis:
     section = code.kernel
     if section is None:
         return Analysis(chains=code.locations, schedule=schedule, problem=_no_kernel(report))
-    registers = _known(report.pressure.sass, section) or sass_pressure.analyze(section)
+    registers = _known(report.pressure.sass, section) or sass_pressure.analyze(section, code.flow)
     original = _original(whole, report)
     analysis = Analysis(
         chains=code.locations,
@@ -205,7 +205,10 @@ def _read_sass(code: SassCode, whole: CaptureCode, report: Report) -> Analysis:
         schedule=schedule,
         problem=f"not known: {registers.reason}" if registers.reason else "",
     )
-    return _marked(analysis, lambda: annotate_sass.annotate(section, report.pipelines, original))
+    return _marked(
+        analysis,
+        lambda: annotate_sass.annotate(section, code.flow, report.pipelines, original),
+    )
 
 
 def _read_amdgcn(code: AmdgcnCode, whole: CaptureCode, report: Report) -> Analysis:

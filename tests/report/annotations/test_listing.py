@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import irlens
-from irlens.analyze import sass_pressure
+from irlens.analyze import sass_cfg, sass_pressure
 from irlens.analyze.capture_code import CaptureCode, format_metadata
 from irlens.diff.code.statements import read_code
 from irlens.isa import ptx, sass
@@ -150,7 +150,7 @@ def test_live_registers_of_sass_are_nvdisasms(name: str) -> None:
     # sass_pressure is held against nvdisasm's own count in tests/analyze.
     capture, report = sample(name)
     (section,) = sass.parse(CaptureCode(capture)["sass"].text).sections
-    counts = sass_pressure.analyze(section).curve
+    counts = sass_pressure.analyze(section, sass_cfg.build(section)).curve
     listing = list_stage(CaptureCode(capture), "sass", report)
     lines = [each.line for each in section.instructions]
     assert [listing.live[line - 1] for line in lines] == list(counts)

@@ -6,7 +6,6 @@ contents of registers; that is known of the PTX, and holds for what was made fro
 
 from collections.abc import Iterator, Sequence
 
-from irlens.analyze import sass_cfg
 from irlens.analyze.graph import FlowGraph, find_loops
 from irlens.analyze.loops import Loops
 from irlens.analyze.pipelines.annotate import (
@@ -34,16 +33,17 @@ from irlens.model.report import Pipeline, PipelineKind
 
 
 def annotate(
-    section: Section, pipelines: Sequence[Pipeline], original: PtxAnnotations
+    section: Section, flow: SassCfg, pipelines: Sequence[Pipeline], original: PtxAnnotations
 ) -> list[PipelineAnnotation]:
     """Return the annotations of a section, in ascending order.
 
     Args:
         section: The kernel, traced to the PTX it was made from.
+        flow: Its control flow.
         pipelines: The report's.
         original: That PTX; empty if unknown.
     """
-    annotator = _SassAnnotator(section, original)
+    annotator = _SassAnnotator(section, flow, original)
     annotator.add_streams()
     for index, instruction in enumerate(section.instructions):
         role = barrier_role(instruction)
@@ -60,10 +60,10 @@ class _SassAnnotator(Annotator):
         originals: By offset, the instructions of PTX that those here were made from.
     """
 
-    def __init__(self, section: Section, original: PtxAnnotations) -> None:
+    def __init__(self, section: Section, flow: SassCfg, original: PtxAnnotations) -> None:
         super().__init__()
         self._section = section
-        self._flow = sass_cfg.build(section)
+        self._flow = flow
         # Where control flow is unknown, nothing leads to any block.
         self._shift = 1 if self._flow.unknown else 0
         unrelated = ((),) * (len(self._flow.blocks) + 1)
