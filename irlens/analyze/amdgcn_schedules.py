@@ -6,11 +6,12 @@ ALUs and matrix cores are occupied for is the least time of an iteration on its 
 
 from collections import Counter
 
-from irlens.analyze.loop_schedules import LoopSchedule, may_skip
+from irlens.analyze.loop_schedules import may_skip
 from irlens.analyze.loops import Loops
 from irlens.isa.amdgcn import Function, Instruction
 from irlens.isa.amdgcn.memory import stores_count_apart, transfer
 from irlens.isa.amdgcn.units import matrix_cycles, unit, vector_cycles
+from irlens.model.schedule import LoopSchedule
 
 
 def schedule(

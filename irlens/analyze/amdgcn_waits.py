@@ -4,9 +4,7 @@ The queue of each counter is followed through the control flow, along every path
 is what was issued before it, in its first iteration, and then what it issues itself.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-
-import msgspec
+from collections.abc import Collection, Iterable
 
 from irlens.analyze.loops import Loops
 from irlens.analyze.outstanding import GroupFlow, Queue, Queues, in_order, retired
@@ -15,33 +13,10 @@ from irlens.isa.amdgcn.classes import may_access_memory
 from irlens.isa.amdgcn.memory import stores_count_apart
 from irlens.isa.amdgcn.waits import Counted, counted, limits
 from irlens.isa.events import Commit, Event, Wait
+from irlens.model.schedule import Awaited
 
 #: More than any counter counts; hardware stops issuing before that.
 _MOST_COUNTED = 64
-
-
-class Awaited(msgspec.Struct, frozen=True, kw_only=True):
-    """What a wait finds outstanding, on whichever path the wave comes.
-
-    Attributes:
-        line: 1-based line of the wait.
-        counter: "vmcnt".
-        outstanding: The fewest and the most operations before it.
-        left: How many may be outstanding behind it.
-        retired: 1-based lines of those that it waits for, ascending.
-    """
-
-    line: int
-    counter: str
-    outstanding: tuple[int, int]
-    left: int
-    retired: tuple[int, ...]
-
-    @property
-    def waits(self) -> tuple[int, int]:
-        """The fewest and the most operations that it waits for."""
-        fewest, most = self.outstanding
-        return max(0, fewest - self.left), max(0, most - self.left)
 
 
 def find_waits(kernel: Function, kernel_loops: Loops[Instruction]) -> list[Awaited]:
@@ -110,27 +85,3 @@ def _describe(counter: str, wait: Wait, queues: Collection[Queue]) -> Awaited:
         left=wait.limit,
         retired=tuple(sorted(ended)),
     )
-
-
-def cells(waits: Sequence[Awaited]) -> Mapping[int, str]:
-    """Return a cell for each line with waits: "2 of 3 vmcnt: 77, 78"."""
-    texts: dict[int, list[str]] = {}
-    for each in waits:
-        texts.setdefault(each.line, []).append(_cell(each))
-    return {line: "; ".join(some) for line, some in texts.items()}
-
-
-#: Lines of operations that a cell names.
-_MOST_LINES = 2
-
-
-def _cell(wait: Awaited) -> str:
-    lines = ", ".join(map(str, wait.retired[:_MOST_LINES]))
-    more = len(wait.retired) - _MOST_LINES
-    text = f"{_span(wait.waits)} of {_span(wait.outstanding)} {wait.counter}"
-    return text + (f": {lines}" if lines else "") + (f" +{more}" if more > 0 else "")
-
-
-def _span(numbers: tuple[int, int]) -> str:
-    fewest, most = numbers
-    return str(most) if fewest == most else f"{fewest}–{most}"

@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # a stage's dialect, and what follows its code, is loaded wit
     from irlens.artifacts.code_listings import CodeListings
     from irlens.isa import amdgcn, mlir, ptx, sass
     from irlens.isa.llir import parser as llir
-    from irlens.isa.sass.control import Control
+    from irlens.model.schedule import Control
 
 M = TypeVar("M")
 F = TypeVar("F", bound=Function[Any])

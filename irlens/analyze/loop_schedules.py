@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
-import msgspec
 from msgspec.structs import replace
 
 from irlens.analyze.loops import Loops
@@ -19,61 +18,13 @@ from irlens.analyze.time.paths import Path, Segment
 from irlens.analyze.time.shared_wavefronts import ACCESSES, Wavefronts
 from irlens.isa.dialect import I_co
 from irlens.isa.sass import Instruction
-from irlens.isa.sass.control import Control
+from irlens.model.schedule import Alone, Control, LoopSchedule
 
 _LANES = 32
 #: Iterations after which each one takes as long as the one before.
 _SETTLED = 16
 #: A latency, in cycles, that no iteration hides.
 _LONG = 1 << 14
-
-
-class Alone(msgspec.Struct, frozen=True, kw_only=True):
-    """The time from one iteration to the next if the warp had its SM to itself.
-
-    Attributes:
-        cycles: With loads from global memory that take no longer than ``hidden``.
-        hidden: The longest latency of loads that other work hides, in cycles; ``None`` if the
-            iteration waits for none.
-        exposed: Cycles that each cycle beyond it adds.
-    """
-
-    cycles: float
-    hidden: float | None = None
-    exposed: float = 0.0
-
-
-class LoopSchedule(msgspec.Struct, frozen=True, kw_only=True):
-    """One iteration of a loop by one warp, its inner loops excluded.
-
-    Attributes:
-        instructions: Instructions that it issues.
-        cycles: Cycles that they take to issue: the sum of their stalls, where the code has any.
-        units: Issue slots of each unit.
-        occupied: Cycles for which it occupies units of a SIMD at least, as far as the vendor
-            documents them: "valu", "matrix".
-        unknown: Instructions of which that is unknown.
-        requested_bytes: Bytes of global memory that its loads request, masks aside; those of
-            bulk copies (TMA) are not in the code.
-        wavefronts: Cycles for which its accesses occupy shared memory; the least, where
-            ``conflicts`` is unknown.
-        conflicts: Those of them that bank conflicts add; ``None`` where the lanes' addresses of
-            an access are unknown.
-        alone: Its time with all that it waits for; ``None`` where the GPU's latencies or the
-            warp's path are unknown.
-        branches: Whether an iteration may skip some of it, so that these are upper bounds.
-    """
-
-    instructions: int
-    cycles: int | None = None
-    units: Mapping[str, int]
-    occupied: Mapping[str, int] = {}
-    unknown: tuple[str, ...] = ()
-    requested_bytes: int
-    wavefronts: float = 0
-    conflicts: float | None = None
-    alone: Alone | None = None
-    branches: bool
 
 
 def schedule(

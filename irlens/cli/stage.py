@@ -10,7 +10,7 @@ from irlens.model.capture import BINARY_STAGES, Capture
 from irlens.model.errors import IrlensError
 from irlens.model.text import printable
 from irlens.session.background import disassembling
-from irlens.session.stages import annotated, binary_hint, read_stage
+from irlens.session.stages import binary_hint, listed, read_stage
 
 
 def show(
@@ -69,6 +69,7 @@ def _show_annotated(
     paged: bool,
     interleave: bool,
 ) -> None:
+    from irlens.render.text_listing import annotated
     from irlens.render.view.memory_traffic import traffic_cells
     from irlens.session.reports import report_of
 
@@ -76,9 +77,8 @@ def _show_annotated(
     for capture in captures:
         code = CaptureCode(capture)
         report = report_of(code, sass=name == "sass")
-        rows += annotated(
-            code, name, report, interleave=interleave, traffic=traffic_cells(report, name)
-        )
+        listing, numbered = listed(code, name, report, interleave=interleave)
+        rows += annotated(listing, numbered, report.pipelines, traffic_cells(report, name))
     text = "\n".join(line for _, line in rows)
     if destination is None:
         text = _for_stdout(text, name)

@@ -20,13 +20,14 @@ from irlens.model.errors import IrlensError
 from irlens.model.report import Report
 from irlens.model.text import count, plural
 from irlens.render import Detail, Kind, Options, render
+from irlens.render.text_listing import annotated, line_text
 from irlens.render.view.memory_traffic import traffic_cells
 from irlens.session.explain import explain
 from irlens.session.reports import report_of
 from irlens.session.session import Session
 from irlens.session.sides import Sides, between_revisions
-from irlens.session.source_lines import line_report
-from irlens.session.stages import annotated, check_stage, check_text, read_stage
+from irlens.session.source_lines import find_line
+from irlens.session.stages import check_stage, check_text, listed, read_stage
 from irlens.session.subject import Configurations, is_compiled
 from irlens.session.values import split_values
 from irlens.session.wording import worded
@@ -340,7 +341,8 @@ class Tools:
     ) -> Answer:
         """Return the code that a line of Python became, at every stage."""
         capture = self._one_capture(kernel, targets, settings, args)
-        return text_answer(line_report(CaptureCode(capture), line, color=False), notes=self.notes)
+        found = find_line(CaptureCode(capture), line)
+        return text_answer(line_text(found, color=False), notes=self.notes)
 
     def explain(
         self,
@@ -466,8 +468,8 @@ def _numbered(capture: Capture, stage: str, *, annotate: bool) -> tuple[str, lis
         return "", [f"{n:>6}  {line[:_MAX_LINE]}" for n, line in lines]
     code = CaptureCode(capture)
     report = report_of(code, sass=stage == "sass")
-    traffic = traffic_cells(report, stage)
-    rows = annotated(code, stage, report, interleave=False, traffic=traffic)
+    listing, numbered = listed(code, stage, report)
+    rows = annotated(listing, numbered, report.pipelines, traffic_cells(report, stage))
     head, *shown = [f"{gutter}{line[:_MAX_LINE]}".rstrip() for gutter, line in rows]
     return head, shown
 

@@ -4,12 +4,12 @@ A stage may have a hundred thousand lines, so annotations are columns: lists as 
 and tables that they point into.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
 import msgspec
 
-from irlens.model.report import Pipeline
+from irlens.model.schedule import Awaited, Control, LoopSchedule
 from irlens.model.source import SourceLocation
 
 #: What an instruction does in a software pipeline.
@@ -44,24 +44,6 @@ class PipelineAnnotation(msgspec.Struct, frozen=True, kw_only=True):
     serialized: bool = False
 
 
-#: The asynchronous operations of pipelines that do not copy.
-_OPERATIONS: dict[str | None, str] = {
-    "wgmma": "product", "tcgen05": "product", "register": "load",
-}  # fmt: skip
-
-
-def role_word(annotation: PipelineAnnotation, pipelines: Sequence[Pipeline]) -> str:
-    """Return the role of a line in one word; the "copy" of a matrix pipeline is a "product".
-
-    Args:
-        annotation: The line's.
-        pipelines: The report's.
-    """
-    known = annotation.pipeline is not None and annotation.pipeline < len(pipelines)
-    kind = pipelines[annotation.pipeline or 0].kind if known else None
-    return _OPERATIONS.get(kind, annotation.role) if annotation.role == "copy" else annotation.role
-
-
 class LoopRange(msgspec.Struct, frozen=True, kw_only=True):
     """A loop's lines.
 
@@ -70,21 +52,14 @@ class LoopRange(msgspec.Struct, frozen=True, kw_only=True):
         last: 1-based last line, usually of the branch back or the closing brace.
         depth: 1 for an outermost loop.
         source: The ``for`` in Python, if known.
-        schedule: What a warp's iteration issues in machine code: "96 instructions in 240 issue
-            cycles: fma 40, alu 20"; else empty.
+        schedule: What a warp's iteration issues in machine code, if known.
     """
 
     first: int
     last: int
     depth: int
     source: SourceLocation | None
-    schedule: str = ""
-
-
-def describe_iteration(loop: LoopRange, stage: str) -> str:
-    """Return what an iteration of a loop issues, in words; empty where that is unknown."""
-    warp = "wave" if stage == "amdgcn" else "warp"
-    return f"a {warp}'s iteration: {loop.schedule}" if loop.schedule else ""
+    schedule: LoopSchedule | None = None
 
 
 class StageListing(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,10 +75,10 @@ class StageListing(msgspec.Struct, frozen=True, kw_only=True):
         peak: The largest of ``live``, ``None`` if that is empty.
         loops: The loops, outer before inner.
         marks: Annotations of the lines in a software pipeline, in ascending order.
-        schedule: Per line of NVIDIA's machine code the control fields of its instruction,
-            "B0-----:R-:W1:-:S04", of AMD's what it waits for, "1 of 3 vmcnt: 77"; empty for a line
-            without any. Empty for other stages.
+        control: By line the control fields of NVIDIA's machine code.
+        waits: By line what a wait of AMD's machine code waits for.
         problem: Why chains, live or loops are missing where they are expected; empty otherwise.
+        comment: How a comment begins in it.
         note: Why marks are ``serialized``; empty if none is.
     """
 
@@ -115,9 +90,11 @@ class StageListing(msgspec.Struct, frozen=True, kw_only=True):
     peak: int | None
     loops: list[LoopRange]
     marks: list[PipelineAnnotation]
-    schedule: Sequence[str] = ()
+    control: Mapping[int, Control] = {}
+    waits: Mapping[int, tuple[Awaited, ...]] = {}
     problem: str = ""
     note: str = ""
+    comment: str = "//"
 
     @classmethod
     def unannotated(cls, stage: str, text: str) -> "StageListing":
@@ -162,3 +139,38 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     kernel: str
     python: dict[str, str]
     stages: dict[str, StageListing]
+
+
+class CodeLine(msgspec.Struct, frozen=True):
+    """A line of a stage.
+
+    Attributes:
+        number: 1-based.
+        text: The line.
+        frames: The frames that it was inlined through, but for the line that was asked for.
+    """
+
+    number: int
+    text: str
+    frames: tuple[SourceLocation, ...]
+
+
+class StageLines(msgspec.Struct, frozen=True):
+    """Some lines of a stage."""
+
+    stage: str
+    lines: tuple[CodeLine, ...]
+
+
+class PythonLine(msgspec.Struct, frozen=True):
+    """A line of Python, and the code that it became.
+
+    Attributes:
+        place: The line.
+        text: Its text; "" if the capture does not hold it.
+        stages: Its code at every stage with source locations.
+    """
+
+    place: SourceLocation
+    text: str
+    stages: tuple[StageLines, ...]

@@ -3,14 +3,13 @@
 from collections.abc import Iterator, Sequence
 from functools import cache, partial
 
-import click
-
 from irlens.analyze.capture_code import CaptureCode, StageCode
 from irlens.isa.dialects import PARSED, dialect_of
 from irlens.model.capture import Capture
 from irlens.model.errors import IrlensError
+from irlens.model.listing import CodeLine, PythonLine, StageLines
 from irlens.model.source import SourceLocation, short_file
-from irlens.model.text import plural, printable_line
+from irlens.model.text import printable_line
 
 
 def interleaved(code: CaptureCode, stage: str) -> str:
@@ -68,46 +67,35 @@ def _python_line(capture: Capture, location: SourceLocation) -> str:
     return lines[location.line - 1] if 1 <= location.line <= len(lines) else ""
 
 
-def line_report(code: CaptureCode, place: str, *, color: bool) -> str:
+def find_line(code: CaptureCode, place: str) -> PythonLine:
     """Return the code of a Python line at every stage.
 
     Args:
         code: The capture's code.
         place: "51", a line of the kernel's own file, or "standard.py:170".
-        color: Whether to use ANSI colours.
 
     Raises:
         IrlensError: The place is invalid, or no stage has code from it.
     """
     location = find_location(code, place)
-    style = _Style(color)
-    title = style.bold(str(location))
-    out = [f"{title}  {printable_line(_python_line(code.capture, location).strip())}".rstrip()]
-    has_code = False
-    for stage in _located(code):
-        if stage == "source":
-            continue
-        numbers = code[stage].lines_of(location.file, location.line)
-        has_code = has_code or bool(numbers)
-        out += ["", f"{style.bold(stage)}  {plural(len(numbers), 'line')}"]
-        out += _excerpt(code[stage], numbers, location, style)
-    if not has_code:
+    stages = tuple(
+        StageLines(stage, tuple(_lines_of(code[stage], location)))
+        for stage in _located(code)
+        if stage != "source"
+    )
+    if not any(each.lines for each in stages):
         raise IrlensError(
             f"{code.capture.kernel}: no stage has code from {location}",
             hint=f"lines with code: {_lines_with_code(code, location.file) or 'none'}",
         )
-    return "\n".join(out) + "\n"
+    return PythonLine(location, _python_line(code.capture, location), stages)
 
 
-class _Style:
-    def __init__(self, color: bool) -> None:
-        self._color = color
-
-    def bold(self, text: str) -> str:
-        return click.style(text, bold=True) if self._color else text
-
-    def dim(self, text: str) -> str:
-        return click.style(text, dim=True) if self._color else text
+def _lines_of(code: StageCode, location: SourceLocation) -> Iterator[CodeLine]:
+    lines, own = code.text.splitlines(), (location.file, location.line)
+    for number in code.lines_of(*own):
+        frames = (each for each in code.chains[number] if (each.file, each.line) != own)
+        yield CodeLine(number, lines[number - 1], tuple(frames))
 
 
 def find_location(code: CaptureCode, place: str) -> SourceLocation:
@@ -141,26 +129,6 @@ def _own_file(code: CaptureCode) -> str:
         if outermost:
             return outermost
     return ""
-
-
-def _excerpt(
-    code: StageCode, numbers: Sequence[int], location: SourceLocation, style: _Style
-) -> Iterator[str]:
-    """Yield a stage's lines, with gaps marked, and the frames that each was inlined through."""
-    lines = code.text.splitlines()
-    width = len(str(numbers[-1])) if numbers else 0
-    previous: int | None = None
-    for number in numbers:
-        if previous is not None and number > previous + 1:
-            yield style.dim(" " * (width + 1) + "⋮")
-        previous = number
-        frames = [
-            str(frame)
-            for frame in code.chains[number]
-            if (frame.file, frame.line) != (location.file, location.line)
-        ]
-        note = style.dim(f"   < {' < '.join(frames)}") if frames else ""
-        yield f"  {number:>{width}}  {printable_line(lines[number - 1].rstrip())}{note}"
 
 
 def _lines_with_code(code: CaptureCode, file: str) -> str:

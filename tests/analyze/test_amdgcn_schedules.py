@@ -6,8 +6,8 @@ import pytest
 
 from irlens.analyze import loops
 from irlens.analyze.amdgcn_schedules import schedule
-from irlens.analyze.loop_schedules import LoopSchedule
 from irlens.isa.amdgcn import parse
+from irlens.model.schedule import LoopSchedule
 
 PRODUCT = (
     "v_mfma_f32_32x32x8_f16 v[0:15], v[20:21], v[22:23], v[0:15]",

@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from irlens.analyze import loops
-from irlens.analyze.amdgcn_waits import Awaited, cells, find_waits
+from irlens.analyze.amdgcn_waits import find_waits
 from irlens.analyze.pipelines.amdgcn import trace_loads
 from irlens.isa.amdgcn import Function, parse
+from irlens.model.schedule import Awaited
+from irlens.render.view.gutters import describe_waits
 
 DATA = Path(__file__).parents[1] / "data" / "amd"
 LOAD, STORE = "buffer_load_dword v1, v2, s[4:7], 0 offen", "global_store_dword v[2:3], v4, off"
@@ -42,7 +44,8 @@ def test_a_wait_retires_the_oldest() -> None:
     (first, last) = of(LOAD, LOAD, LOAD, "s_waitcnt vmcnt(2)", "s_waitcnt vmcnt(0)")
     assert (first.outstanding, first.waits, lines_of(first)) == ((3, 3), (1, 1), [1])
     assert (last.outstanding, last.waits, lines_of(last)) == ((2, 2), (2, 2), [2, 3])
-    assert cells([first, last]) == {6: "1 of 3 vmcnt: 3", 7: "2 of 2 vmcnt: 4, 5"}
+    assert describe_waits([first]) == "1 of 3 vmcnt: 3"
+    assert describe_waits([last]) == "2 of 2 vmcnt: 4, 5"
 
 
 def test_stores_count_with_the_loads_until_gfx9() -> None:
@@ -56,7 +59,7 @@ def test_one_instruction_waits_for_several_counters() -> None:
     lds, vector = of(LOAD, READ, READ, "s_waitcnt vmcnt(0) lgkmcnt(1)")
     assert (lds.counter, lines_of(lds), lds.left) == ("lgkmcnt", [2], 1)
     assert (vector.counter, lines_of(vector)) == ("vmcnt", [1])
-    assert cells([lds, vector]) == {6: "1 of 2 lgkmcnt: 4; 1 of 1 vmcnt: 3"}
+    assert describe_waits([lds, vector]) == "1 of 2 lgkmcnt: 4; 1 of 1 vmcnt: 3"
 
 
 def test_a_loop_waits_for_what_it_and_the_code_before_it_issued() -> None:
@@ -64,12 +67,12 @@ def test_a_loop_waits_for_what_it_and_the_code_before_it_issued() -> None:
     # First that before the loop; then the load and the store of the iteration before.
     assert (wait.outstanding, wait.waits) == ((2, 3), (1, 2))
     assert lines_of(wait) == [1, 3, 5]
-    assert cells([wait]) == {6: "1–2 of 2–3 vmcnt: 3, 5 +1"}
+    assert describe_waits([wait]) == "1–2 of 2–3 vmcnt: 3, 5 +1"
 
 
 def test_a_wait_for_nothing_names_no_line() -> None:
     (wait,) = of("s_waitcnt vmcnt(0)")
-    assert cells([wait]) == {3: "0 of 0 vmcnt"}
+    assert describe_waits([wait]) == "0 of 0 vmcnt"
 
 
 def test_scalar_loads_have_no_order() -> None:

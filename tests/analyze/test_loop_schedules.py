@@ -11,13 +11,14 @@ import pytest
 
 from irlens import gpus
 from irlens.analyze import loops, sass_cfg
-from irlens.analyze.loop_schedules import Alone, LoopSchedule, schedule
+from irlens.analyze.loop_schedules import schedule
 from irlens.analyze.time.cta_timeline import Timeline
 from irlens.analyze.time.shared_wavefronts import Wavefronts
 from irlens.artifacts import cubin
 from irlens.artifacts.tools import disassemble
 from irlens.isa import sass
-from irlens.isa.sass.control import Control, decode_all
+from irlens.isa.sass.control import decode_all
+from irlens.model.schedule import Alone, Control, LoopSchedule
 
 DATA = Path(__file__).parents[1] / "data" / "h200"
 TIMING = gpus.find("h200").timing

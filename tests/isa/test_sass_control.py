@@ -13,7 +13,9 @@ import pytest
 from irlens.analyze import sass_cfg
 from irlens.artifacts import cubin, tools
 from irlens.isa import sass
-from irlens.isa.sass.control import Control, decode, decode_all
+from irlens.isa.sass.control import decode, decode_all
+from irlens.model.schedule import Control
+from irlens.render.view.gutters import notation
 
 DATA = Path(__file__).parents[1] / "data"
 FIRST, BITS = 105, 17
@@ -166,9 +168,9 @@ def set_before(flow: sass_cfg.SassCfg, fields: tuple[Control, ...]) -> dict[int,
 
 def test_text_is_the_usual_notation() -> None:
     control = Control(stall=4, write=1, read=None, wait=0b000101)
-    assert control.text == "B0-2---:R-:W1:-:S04"
-    assert Control(15, None, 3, 0, yields=True).text == "B------:R3:W-:Y:S15"
-    assert decode(0x000FCA00 << 96).text == "B------:R-:W-:Y:S05"
+    assert notation(control) == "B0-2---:R-:W1:-:S04"
+    assert notation(Control(15, None, 3, 0, yields=True)) == "B------:R3:W-:Y:S15"
+    assert notation(decode(0x000FCA00 << 96)) == "B------:R-:W-:Y:S05"
 
 
 def test_the_remains_of_an_instruction_are_ignored() -> None:

@@ -10,8 +10,9 @@ import irlens
 from irlens.analyze.capture_code import CaptureCode
 from irlens.cli.commands.inspect import command
 from irlens.model.source import SourceLocation, short_file
+from irlens.render.text_listing import line_text
 from irlens.render.view.nodes import Place
-from irlens.session.source_lines import line_report
+from irlens.session.source_lines import find_line
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "captures"
 HASHED = "c7xk2vq4bnmz3yhtfgd5rsaw6plekjuioqx2cvb7nma4sdfgh3jk.py"
@@ -52,6 +53,6 @@ def test_every_format_for_people_shows_the_short_name(form: str, compiled: Path)
 
 def test_a_short_name_can_be_given(compiled: Path) -> None:
     (capture,) = irlens.load(compiled)
-    expected = line_report(CaptureCode(capture), "49", color=False)
-    assert line_report(CaptureCode(capture), f"{SHORT}:49", color=False) == expected
+    expected = line_text(find_line(CaptureCode(capture), "49"), color=False)
+    assert line_text(find_line(CaptureCode(capture), f"{SHORT}:49"), color=False) == expected
     assert expected.startswith(f"{SHORT}:49  input_ptrs = ")

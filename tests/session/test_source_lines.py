@@ -10,7 +10,8 @@ import irlens
 from irlens.analyze.capture_code import CaptureCode
 from irlens.model.capture import Capture
 from irlens.model.errors import IrlensError
-from irlens.session.source_lines import interleaved, line_report
+from irlens.render.text_listing import line_text
+from irlens.session.source_lines import find_line, interleaved
 
 CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
 STAGES = {
@@ -24,6 +25,10 @@ def sample(name: str) -> Capture:
     return capture
 
 
+def text_of(capture: Capture, place: str) -> str:
+    return line_text(find_line(CaptureCode(capture), place), color=False)
+
+
 def line_with(capture: Capture, code: str) -> int:
     lines = (capture.python("softmax.py") or "").splitlines()
     (number,) = (number for number, line in enumerate(lines, 1) if code in line)
@@ -34,7 +39,7 @@ def line_with(capture: Capture, code: str) -> int:
 def test_a_line_is_shown_with_what_it_became(name: str) -> None:
     capture = sample(name)
     number = line_with(capture, "tl.store(")
-    title, *sections = line_report(CaptureCode(capture), str(number), color=False).split("\n\n")
+    title, *sections = text_of(capture, str(number)).split("\n\n")
     assert re.fullmatch(rf"softmax\.py:{number}  tl\.store\(.*\)", title)
     told = {section.split()[0]: section for section in sections}
     assert set(STAGES[name]) <= told.keys()
@@ -51,20 +56,20 @@ def test_a_line_is_shown_with_what_it_became(name: str) -> None:
 
 def test_inlined_code_is_shown_by_its_own_line_with_the_callers() -> None:
     capture = sample("softmax-h100")
-    report = line_report(CaptureCode(capture), str(line_with(capture, "tl.max(")), color=False)
+    report = text_of(capture, str(line_with(capture, "tl.max(")))
     assert re.search(r"max\.f32 .*   < standard\.py:\d+", report)
 
 
 @pytest.mark.parametrize("place", ["", "x", "0", "-3", "softmax.py:"])
 def test_a_place_that_is_none_is_refused(place: str) -> None:
     with pytest.raises(IrlensError, match="is not a line number"):
-        line_report(CaptureCode(sample("softmax-h100")), place, color=False)
+        line_text(find_line(CaptureCode(sample("softmax-h100")), place), color=False)
 
 
 def test_a_line_without_code_names_those_that_have_some() -> None:
     capture = sample("softmax-h100")
     with pytest.raises(IrlensError, match=r"softmax\.py:1$") as caught:
-        line_report(CaptureCode(capture), "1", color=False)
+        line_text(find_line(CaptureCode(capture), "1"), color=False)
     assert str(line_with(capture, "tl.store(")) in (caught.value.hint or "")
 
 

@@ -11,11 +11,13 @@ import irlens
 from irlens.analyze.capture_code import CaptureCode
 from irlens.model.capture import Capture
 from irlens.model.report import Report
+from irlens.render.text_listing import annotated
+from irlens.render.view.gutters import describe_waits, notation
 from irlens.render.view.memory_traffic import traffic_cells
 from irlens.report import inspect
 from irlens.report.annotations import list_stage
 from irlens.session.source_lines import interleaved
-from irlens.session.stages import annotated
+from irlens.session.stages import listed
 
 CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
 STAGES = [
@@ -31,34 +33,40 @@ def sample(name: str, *, sass: bool = False) -> tuple[Capture, Report]:
     return capture, inspect(capture, sass=sass)
 
 
+def annotate(
+    capture: Capture, stage: str, report: Report, *, interleave: bool = False
+) -> list[tuple[str, str]]:
+    listing, lines = listed(CaptureCode(capture), stage, report, interleave=interleave)
+    return list(annotated(listing, lines, report.pipelines, traffic_cells(report, stage)))
+
+
 @pytest.mark.parametrize(("name", "stage"), STAGES)
 def test_shows_all_that_is_known_of_each_line(name: str, stage: str) -> None:
     capture, report = sample(name, sass=stage == "sass")
     listing = list_stage(CaptureCode(capture), stage, report)
-    cells_of = traffic_cells(report, stage)
-    (head, _), *rows = annotated(
-        CaptureCode(capture), stage, report, interleave=False, traffic=cells_of
-    )
+    (head, _), *rows = annotate(capture, stage, report)
     rows = rows[len(rows) - len(listing.lines) :]
     assert [line for _, line in rows] == listing.lines
     columns = head.split()
     traffic = ["requested", "distinct", "sectors"] if stage == "ttir" else []
-    assert bool(listing.schedule) == (stage in ("sass", "amdgcn"))
+    assert (bool(listing.control), bool(listing.waits)) == (stage == "sass", stage == "amdgcn")
     title = ["waits", "for"] if stage == "amdgcn" else ["schedule"]
-    assert columns == ["line", *(title if listing.schedule else []),
+    assert columns == ["line", *(title if listing.control or listing.waits else []),
                        *(["live"] if listing.live else []),
                        *(["pipeline"] if listing.marks else []),
                        *traffic]  # fmt: skip
     assert len({len(beside) for beside, _ in rows}) == 1
     cells = [beside.split() for beside, _ in rows]
     assert [int(each[0]) for each in cells] == list(range(1, len(rows) + 1))
-    for number, fields in enumerate(listing.schedule, 1):
+    told = {n: notation(each) for n, each in listing.control.items()}
+    told |= {n: describe_waits(each) for n, each in listing.waits.items()}
+    for number, fields in told.items():
         words = fields.split()
         assert cells[number - 1][1 : 1 + len(words)] == words
         del cells[number - 1][1 : 1 + len(words)]
     for number, live in enumerate(listing.live, 1):
-        told = cells[number - 1][1:2]
-        assert told == [str(live)] if live >= 0 else not any(each.isdigit() for each in told)
+        cell = cells[number - 1][1:2]
+        assert cell == [str(live)] if live >= 0 else not any(each.isdigit() for each in cell)
     for mark in listing.marks:
         beside = rows[mark.line - 1][0]
         assert mark.role in beside or "product" in beside or "load" in beside
@@ -80,8 +88,7 @@ def test_shows_all_that_is_known_of_each_line(name: str, stage: str) -> None:
 
 def test_the_ttir_says_what_each_line_moves() -> None:
     capture, report = sample("softmax-h100")
-    traffic = traffic_cells(report, "ttir")
-    _, *rows = annotated(CaptureCode(capture), "ttir", report, interleave=False, traffic=traffic)
+    _, *rows = annotate(capture, "ttir", report)
     cells = {number: beside.split() for number, (beside, _) in enumerate(rows, 1)}
     moved = ["16.8", "MB", "16.8", "MB", "1.00", "×"]
     assert [number for number, each in cells.items() if len(each) > 2] == [28, 48]
@@ -95,20 +102,20 @@ def test_without_a_launch_the_ttir_has_no_traffic() -> None:
     capture, report = sample("softmax-h100")
     bare = msgspec.structs.replace(report, traffic=None)
     assert traffic_cells(bare, "ttir") == traffic_cells(report, "ptx") == {}
-    (head, _), *_ = annotated(CaptureCode(capture), "ttir", bare, interleave=False, traffic={})
+    (head, _), *_ = annotate(capture, "ttir", bare)
     assert head.split() == ["line"]
 
 
 def test_the_python_stands_in_between() -> None:
     capture, report = sample("softmax-h100")
-    _, *rows = annotated(CaptureCode(capture), "ptx", report, interleave=True)
+    _, *rows = annotate(capture, "ptx", report, interleave=True)
     assert "\n".join(line for _, line in rows) + "\n" == interleaved(CaptureCode(capture), "ptx")
     assert all(not beside.strip() for beside, line in rows if line.startswith("// softmax.py"))
 
 
 def test_machine_code_says_what_an_iteration_issues() -> None:
     capture, report = sample("matmul-a100", sass=True)
-    _, (beside, note), *_ = annotated(CaptureCode(capture), "sass", report, interleave=False)
+    _, (beside, note), *_ = annotate(capture, "sass", report)
     assert not beside.strip()
     assert note == (
         "// loop 746–986, a warp's iteration: 93 instructions in 206 issue cycles: alu 30, "
@@ -120,9 +127,7 @@ def test_machine_code_says_what_an_iteration_issues() -> None:
 
 def test_amds_machine_code_says_what_an_iteration_issues_and_awaits() -> None:
     capture, report = sample("softmax-mi300x")
-    (head, _), (beside, note), *rows = annotated(
-        CaptureCode(capture), "amdgcn", report, interleave=False
-    )
+    (head, _), (beside, note), *rows = annotate(capture, "amdgcn", report)
     assert "  waits for  " in head
     assert not beside.strip()
     assert note == (
@@ -150,7 +155,7 @@ def irlens_inspect(*arguments: str) -> "subprocess.CompletedProcess[str]":
 def test_on_the_command_line() -> None:
     capture, report = sample("softmax-h100")
     ran = irlens_inspect("softmax-h100", "--stage", "ptx", "--annotate")
-    rows = annotated(CaptureCode(capture), "ptx", report, interleave=False)
+    rows = annotate(capture, "ptx", report)
     assert ran.stdout.splitlines() == [f"{beside}{line}".rstrip() for beside, line in rows]
     assert (ran.returncode, ran.stderr) == (0, "")
 

@@ -16,8 +16,8 @@ from irlens.analyze.time.transfers import Caches, Spilled, Transfers
 from irlens.gpus import Gpu
 from irlens.gpus.timing import Timing
 from irlens.isa.sass import Section
-from irlens.isa.sass.control import Control
 from irlens.model.report import NextStep
+from irlens.model.schedule import Control
 from irlens.model.source import SourceLocation
 
 _LANES = 32

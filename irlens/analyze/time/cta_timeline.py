@@ -23,7 +23,7 @@ from irlens.analyze.time.paths import Path
 from irlens.analyze.time.tensor_memory import TensorMemory
 from irlens.gpus.timing import Timing
 from irlens.isa.sass import Instruction
-from irlens.isa.sass.control import Control
+from irlens.model.schedule import Control
 from irlens.model.source import SourceLocation
 
 #: Opcodes that a fence waits for.

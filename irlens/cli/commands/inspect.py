@@ -238,10 +238,11 @@ def _show_line(
     place: str, writing: Writing, _: "Sequence[Capture]", captures: "Sequence[Capture]"
 ) -> "tuple[None, Callable[[], object]]":
     from irlens.analyze.capture_code import CaptureCode
-    from irlens.session.source_lines import line_report
+    from irlens.render.text_listing import line_text
+    from irlens.session.source_lines import find_line
 
     color = writing.destination is None and output.use_color()
-    texts = [line_report(CaptureCode(capture), place, color=color) for capture in captures]
+    texts = [line_text(find_line(CaptureCode(capture), place), color=color) for capture in captures]
     return None, partial(output.write, "\n".join(texts), writing.destination, paged=writing.pager)
 
 

@@ -17,53 +17,14 @@ Microbenchmarking" (2018), section 2.1; nvdisasm 12.8 prints the same fields for
 reuse flags for every architecture.
 """
 
-import msgspec
+from irlens.model.schedule import SCOREBOARDS, Control
 
 #: Bytes of an instruction since Volta.
 INSTRUCTION_BYTES = 16
-SCOREBOARDS = 6
 _SLOTS = 4
 _NONE = 7
 #: The first bit of the control fields.
 _FIRST = 105
-
-
-class Control(msgspec.Struct, frozen=True, gc=False):
-    """What an instruction says of its own schedule.
-
-    Attributes:
-        stall: Cycles until the next instruction of the warp may issue, 0 to 15.
-        write: Scoreboard that says when the result is there; ``None`` for none.
-        read: Scoreboard that says when the operands have been read; ``None`` for none.
-        wait: Scoreboards that must be clear before it issues, as bits.
-        yields: Whether another warp should issue next, and the operands kept for reuse are lost.
-        reuse: Source operands that are kept for the next instruction, as bits by slot.
-    """
-
-    stall: int
-    write: int | None
-    read: int | None
-    wait: int
-    yields: bool = False
-    reuse: int = 0
-
-    @property
-    def waits(self) -> tuple[int, ...]:
-        """The scoreboards that must be clear before it issues."""
-        return tuple(number for number in range(SCOREBOARDS) if self.wait >> number & 1)
-
-    @property
-    def text(self) -> str:
-        """The fields in the usual notation: "B0-----:R-:W1:-:S04".
-
-        Scoreboards waited for, the one set after reading, the one set after writing, yield, stall.
-        """
-        waits = "".join(
-            str(number) if self.wait >> number & 1 else "-" for number in range(SCOREBOARDS)
-        )
-        read = "-" if self.read is None else self.read
-        write = "-" if self.write is None else self.write
-        return f"B{waits}:R{read}:W{write}:{'Y' if self.yields else '-'}:S{self.stall:02}"
 
 
 def decode(word: int) -> Control:

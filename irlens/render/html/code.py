@@ -28,6 +28,7 @@ from irlens.render.html.markup import Markup, escape, join, tag
 from irlens.render.view import nodes
 from irlens.render.view.code import hunk_place, pieces
 from irlens.render.view.drawings import full_heat, register_budget
+from irlens.render.view.gutters import Rails
 
 _BLOCK = 100
 _HEATS = 10
@@ -239,7 +240,7 @@ def _stage(
     *,
     opened: bool,
 ) -> Markup:
-    depths = _depths(stage)
+    rails = Rails(stage.loops, _DEEPEST)
     marks = {mark.line: mark for mark in stage.marks}
     numbers = [chains.number(chain) for chain in stage.chains]
     prefix = links.stage_id(stage.stage)
@@ -257,7 +258,7 @@ def _stage(
                 full=full,
                 mark=mark.role if mark else "",
                 partners=mark.partners if mark else (),
-                depth=depths[number - 1],
+                depth=rails.depth(number),
             )  # fmt: skip
 
     summary = plural(len(stage.lines), "line")
@@ -272,15 +273,6 @@ def _stage(
         content = _Inflated(prefix, packed.add(_blocks(rows())))
         return _pane(stage.stage, content, summary, note, kind=kind, opened=opened)
     return _pane(stage.stage, rows(), summary, note, kind=kind, opened=opened)
-
-
-def _depths(stage: StageListing) -> list[int]:
-    """How many loops are around each line."""
-    depths = [0] * len(stage.lines)
-    for loop in stage.loops:
-        for index in range(loop.first - 1, min(loop.last, len(depths))):
-            depths[index] = max(depths[index], loop.depth)
-    return depths
 
 
 class _Inflated(NamedTuple):

@@ -7,7 +7,6 @@ import msgspec
 from irlens.analyze import amdgcn_schedules, loop_schedules
 from irlens.analyze.capture_code import CaptureCode, SassCode
 from irlens.analyze.facts import Provenance
-from irlens.analyze.loop_schedules import Alone, LoopSchedule
 from irlens.analyze.loops import Loops
 from irlens.analyze.pipelines.annotate import PtxAnnotations
 from irlens.analyze.resources import find_gpu, read_demand
@@ -24,8 +23,8 @@ from irlens.isa.dialect import Instruction, kernel_named
 from irlens.model.errors import ArtifactError
 from irlens.model.listing import LoopRange
 from irlens.model.report import Report
+from irlens.model.schedule import LoopSchedule
 from irlens.model.source import SourceLocation, user_frame
-from irlens.model.text import count, plural
 from irlens.report.launch_time import arguments_of
 
 
@@ -100,7 +99,7 @@ def _with_schedules(
     ranges: Sequence[LoopRange], schedules: Iterable[LoopSchedule]
 ) -> list[LoopRange]:
     return [
-        msgspec.structs.replace(each, schedule=_described(schedule))
+        msgspec.structs.replace(each, schedule=schedule)
         for each, schedule in zip(ranges, schedules, strict=True)
     ]
 
@@ -139,41 +138,3 @@ def _timeline(gpu: Gpu | None, wavefronts: Mapping[int, Wavefronts]) -> Timeline
         warps=1,
         wavefronts={index: each.total for index, each in wavefronts.items()},
     )
-
-
-def _described(issued: LoopSchedule) -> str:
-    slots = ", ".join(f"{unit} {number}" for unit, number in issued.units.items())
-    bound = "at most " if issued.branches else ""
-    text = f"{bound}{plural(issued.instructions, 'instruction')}"
-    if issued.cycles is not None:
-        text += f" in {plural(issued.cycles, 'issue cycle')}"
-    text += f": {slots}"
-    for unit, cycles in issued.occupied.items():
-        if unit == "matrix":
-            text += f"; occupies the matrix core for {bound}{plural(cycles, 'cycle')}"
-        elif not issued.branches:  # the least of what may be skipped bounds nothing
-            text += f"; occupies the vector ALU for at least {plural(cycles, 'cycle')}"
-    if issued.unknown:
-        text += f"; no public document has the cycles of {', '.join(issued.unknown)}"
-    if issued.alone is not None:
-        text += f"; {_time_of(issued.alone)}"
-    if issued.wavefronts:
-        text += f"; {_wavefronts_of(issued)}"
-    if issued.requested_bytes:
-        text += f"; requests {count(issued.requested_bytes)} B"
-    return text
-
-
-def _time_of(alone: Alone) -> str:
-    text = f"a warp alone takes about {plural(round(alone.cycles), 'cycle')}"
-    if alone.hidden is None:
-        return text
-    beyond = f" beyond {count(hidden)}" if (hidden := round(alone.hidden)) > 0 else ""
-    return f"{text}, and {alone.exposed:.2g} for each cycle that loads take{beyond}"
-
-
-def _wavefronts_of(issued: LoopSchedule) -> str:
-    bound = "" if issued.conflicts is not None else "at least "
-    bound = "at most " if issued.branches and not bound else bound
-    text = f"{bound}{plural(round(issued.wavefronts), 'wavefront')} of shared memory"
-    return f"{text}, {round(issued.conflicts)} by bank conflicts" if issued.conflicts else text

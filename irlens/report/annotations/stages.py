@@ -45,10 +45,12 @@ from irlens.analyze.pipelines.annotate import (
 )
 from irlens.analyze.pipelines.ptx_loops import analyze_loops
 from irlens.isa.dialect import Function, Instruction
+from irlens.isa.dialects import dialect_of
 from irlens.model.errors import ArtifactError
 from irlens.model.listing import LoopRange, PipelineAnnotation, StageListing
 from irlens.model.pressure import StagePressure
 from irlens.model.report import Report
+from irlens.model.schedule import Awaited, Control
 from irlens.report.annotations import loop_ranges
 
 
@@ -61,7 +63,8 @@ class Analysis(msgspec.Struct, frozen=True, kw_only=True):
         live: Live registers by line; ``None`` if unknown.
         loops: In any order.
         marks: Pipeline annotations, in ascending order.
-        schedule: Control fields by line, or what a line waits for.
+        control: Control fields by line.
+        waits: What a line waits for.
         problem: What could not be analysed; empty if everything was.
     """
 
@@ -69,7 +72,8 @@ class Analysis(msgspec.Struct, frozen=True, kw_only=True):
     live: Mapping[int, int] | None = None
     loops: Sequence[LoopRange] = ()
     marks: Sequence[PipelineAnnotation] = ()
-    schedule: Mapping[int, str] = {}
+    control: Mapping[int, Control] = {}
+    waits: Mapping[int, tuple[Awaited, ...]] = {}
     problem: str = ""
 
 
@@ -111,8 +115,10 @@ def annotated(listing: StageListing, analysis: Analysis) -> StageListing:
         peak=max(live.values(), default=None) if live is not None else None,
         loops=sorted(analysis.loops, key=lambda loop: (loop.first, loop.depth)),
         marks=list(analysis.marks),
-        schedule=_by_line(analysis.schedule, len(chain)),
+        control=analysis.control,
+        waits=analysis.waits,
         problem=analysis.problem,
+        comment=dialect_of(listing.stage).comment,
     )
 
 
@@ -128,9 +134,11 @@ def _marked(analysis: Analysis, marks: Callable[[], Sequence[PipelineAnnotation]
         )
 
 
-def _by_line(cells: Mapping[int, str], count: int) -> list[str]:
-    """Return a column of text; empty without cells."""
-    return [cells.get(line, "") for line in range(1, count + 1)] if cells else []
+def _by_line(waits: Iterable[Awaited]) -> dict[int, tuple[Awaited, ...]]:
+    found: dict[int, tuple[Awaited, ...]] = {}
+    for each in waits:
+        found[each.line] = (*found.get(each.line, ()), each)
+    return found
 
 
 def _read_mlir(code: MlirCode, whole: CaptureCode, report: Report) -> Analysis:
@@ -192,17 +200,16 @@ def _read_ptx(code: PtxCode, whole: CaptureCode, report: Report) -> Analysis:
 
 def _read_sass(code: SassCode, whole: CaptureCode, report: Report) -> Analysis:
     """Read SASS; its source locations come from the PTX, if the capture has it."""
-    schedule = {line: each.text for line, each in code.control.items()}
     section = code.kernel
     if section is None:
-        return Analysis(chains=code.locations, schedule=schedule, problem=_no_kernel(report))
+        return Analysis(chains=code.locations, control=code.control, problem=_no_kernel(report))
     registers = _known(report.pressure.sass, section) or sass_pressure.analyze(section, code.flow)
     original = _original(whole, report)
     analysis = Analysis(
         chains=code.locations,
         live=_live_by_line(section, registers),
         loops=loop_ranges.of_sass(code, original, report, whole),
-        schedule=schedule,
+        control=code.control,
         problem=f"not known: {registers.reason}" if registers.reason else "",
     )
     return _marked(
@@ -220,7 +227,7 @@ def _read_amdgcn(code: AmdgcnCode, whole: CaptureCode, report: Report) -> Analys
         chains=code.locations,
         live=_live_by_line(kernel, known),
         loops=loop_ranges.of_amdgcn(kernel, code.loops, code.module.arch),
-        schedule=amdgcn_waits.cells(amdgcn_waits.find_waits(kernel, code.loops)),
+        waits=_by_line(amdgcn_waits.find_waits(kernel, code.loops)),
         problem=known.reason,
     )
     return _marked(analysis, lambda: annotate_amdgcn.annotate(kernel, code.loops, report.pipelines))

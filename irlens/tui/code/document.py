@@ -10,11 +10,12 @@ from itertools import accumulate
 import msgspec
 
 from irlens.isa.dialects import syntax_of
-from irlens.model.listing import LoopRange, PipelineAnnotation, StageListing, role_word
+from irlens.model.listing import LoopRange, PipelineAnnotation, StageListing
 from irlens.model.pressure import Pressure
 from irlens.model.report import Finding, Pipeline, Report
 from irlens.model.source import SourceLocation
 from irlens.render.view.drawings import RegisterBudget, register_budget
+from irlens.render.view.gutters import role_word
 from irlens.render.view.memory_traffic import LineTraffic, traffic_by_line, traffic_stage
 from irlens.tui.code.text import CodeText
 
@@ -86,11 +87,6 @@ class Document:
         if not self.listing.live:
             return ""
         return f"live {'virtual' if self.live_in == 'ptx' else 'machine'} registers"
-
-    def schedule(self, line: int) -> str:
-        """Return the control fields of a line's instruction; empty without one."""
-        column = self.listing.schedule
-        return column[line - 1] if 0 < line <= len(column) else ""
 
     def places(self, place: Place) -> list[int]:
         """Return the lines that come from a line of Python, in ascending order."""

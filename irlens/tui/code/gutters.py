@@ -4,19 +4,24 @@ Each is a column of cells. A sign says everything that a colour says, and ``desc
 the same in words.
 """
 
-from bisect import bisect_right
-from collections.abc import Iterable, Sequence
-from functools import cached_property
-from itertools import accumulate
+from collections.abc import Sequence
 from typing import Protocol
 
-import msgspec
-
-from irlens.model.listing import PipelineAnnotation, describe_iteration
+from irlens.model.listing import PipelineAnnotation
 from irlens.model.report import SEVERITIES
 from irlens.model.text import plural, short_size
 from irlens.render.view.characters import EIGHTHS, HEIGHTS
 from irlens.render.view.drawings import full_heat
+from irlens.render.view.gutters import (
+    Rails,
+    bracket_at,
+    bracket_lanes,
+    describe_control,
+    describe_iteration,
+    describe_waits,
+    notation,
+    scoreboards,
+)
 from irlens.tui.code.document import Document
 from irlens.tui.drawing import SEVERITY_SIGN
 
@@ -33,7 +38,7 @@ STYLES = (
 _LEVELS = HEIGHTS[1:]
 _BAR = 4
 _NARROW, _WIDE, _WIDEST = 50, 80, 110
-_NUMBERED_LOOPS = 3
+_RAILS = 3
 _LINES_NAMED = 6
 
 
@@ -88,12 +93,12 @@ class ScheduleGutter:
 
     def cells(self, line: int, cursor: int) -> list[Cell]:
         """Return the fields."""
-        fields = self._document.schedule(line)
-        if fields and not self._whole:
-            waits, *_, stall = fields.split(":")
-            fields = f"{waits[1:]} {int(stall[1:]):>2}"
-        waiting = any(character.isdigit() for character in fields[:7])
-        return [(fields.ljust(self.width), "wait" if waiting else "line-number")]
+        control = self._document.listing.control.get(line)
+        if control is None:
+            return [(" " * self.width, "line-number")]
+        short = f"{scoreboards(control)} {control.stall:>2}"
+        fields = notation(control) if self._whole else short
+        return [(fields.ljust(self.width), "wait" if control.wait else "line-number")]
 
 
 class HeatGutter:
@@ -181,43 +186,15 @@ class PipelineGutter:
 
 
 class LoopGutter:
-    """A rail for each loop around a line; a number where loops are nested deeper than that."""
+    """A rail for each loop around a line."""
 
     def __init__(self, document: Document) -> None:
-        self._loops = document.listing.loops
-        self._count = len(document)
-        deepest = max((loop.depth for loop in self._loops), default=0)
-        self._rails = min(deepest, _NUMBERED_LOOPS)
-        self.width = self._rails + 1
+        self._rails = Rails(document.listing.loops, _RAILS)
+        self.width = self._rails.width + 1
 
     def cells(self, line: int, cursor: int) -> list[Cell]:
         """Return the rails."""
-        depth = self._depths[line] if line < len(self._depths) else 0
-        rails = ["│"] * min(depth, self._rails)
-        if rails and depth > self._rails:
-            rails[-1] = str(depth) if depth < 10 else "+"
-        elif rails and line in self._firsts:
-            rails[-1] = "╭"
-        elif rails and line in self._lasts:
-            rails[-1] = "╰"
-        return [("".join(rails).ljust(self.width), "loop")]
-
-    @cached_property
-    def _firsts(self) -> set[int]:
-        return {loop.first for loop in self._loops}
-
-    @cached_property
-    def _lasts(self) -> set[int]:
-        return {loop.last for loop in self._loops}
-
-    @cached_property
-    def _depths(self) -> list[int]:
-        """The number of loops around each line, from 1; entry 0 is unused."""
-        steps = [0] * (self._count + 2)
-        for loop in self._loops:
-            steps[min(loop.first, self._count + 1)] += 1
-            steps[min(loop.last, self._count) + 1] -= 1
-        return list(accumulate(steps))
+        return [(self._rails.at(line).ljust(self.width), "loop")]
 
 
 def gutters_for(document: Document, room: int) -> Sequence[Gutter]:
@@ -226,7 +203,7 @@ def gutters_for(document: Document, room: int) -> Sequence[Gutter]:
     if document.findings:
         gutters.append(FindingGutter(document))
     gutters.append(NumberGutter(document))
-    if document.stage == "sass" and document.listing.schedule and room >= _WIDE:
+    if document.listing.control and room >= _WIDE:
         gutters.append(ScheduleGutter(document, room))
     if document.listing.live:
         gutters.append(HeatGutter(document, room))
@@ -237,72 +214,6 @@ def gutters_for(document: Document, room: int) -> Sequence[Gutter]:
     if document.listing.loops:
         gutters.append(LoopGutter(document))
     return gutters
-
-
-class Bracket(msgspec.Struct, frozen=True):
-    """The marks of one pipeline group: partners, directly or through others.
-
-    Attributes:
-        first: Line of the first mark, from 1.
-        last: Line of the last mark.
-        members: The lines of all marks.
-    """
-
-    first: int
-    last: int
-    members: frozenset[int]
-
-
-#: Brackets that do not overlap, in ascending order, drawn in one column.
-Lane = list[Bracket]
-
-
-def bracket_lanes(marks: Sequence[PipelineAnnotation]) -> list[Lane]:
-    """Return the brackets of some marks in as few lanes as possible, the outer lane first."""
-    lanes: list[Lane] = []
-    for bracket in sorted(_brackets(marks), key=lambda bracket: (bracket.first, -bracket.last)):
-        lane = next((lane for lane in lanes if lane[-1].last < bracket.first), None)
-        if lane is None:
-            lanes.append([bracket])
-        else:
-            lane.append(bracket)
-    return lanes
-
-
-def bracket_at(lane: Lane, line: int) -> str:
-    """Return a lane's character at a line: a corner, a branch, a stroke or a space."""
-    at = bisect_right(lane, line, key=lambda bracket: bracket.first) - 1
-    if at < 0 or line > lane[at].last:
-        return " "
-    bracket = lane[at]
-    if line == bracket.first:
-        return "┏"
-    if line == bracket.last:
-        return "┗"
-    return "┣" if line in bracket.members else "┃"
-
-
-def _brackets(marks: Iterable[PipelineAnnotation]) -> list[Bracket]:
-    leader: dict[int, int] = {}
-
-    def find(line: int) -> int:
-        leader.setdefault(line, line)
-        while leader[line] != line:
-            leader[line] = leader[leader[line]]
-            line = leader[line]
-        return line
-
-    for mark in marks:
-        for partner in mark.partners:
-            leader[find(partner)] = find(mark.line)
-    groups: dict[int, set[int]] = {}
-    for line in list(leader):
-        groups.setdefault(find(line), set()).add(line)
-    return [
-        Bracket(min(lines), max(lines), frozenset(lines))
-        for lines in groups.values()
-        if len(lines) > 1
-    ]
 
 
 def describe_chain(document: Document, line: int) -> str:
@@ -320,9 +231,10 @@ def describe_line(document: Document, line: int) -> list[str]:
         note = document.listing.note
         if mark.serialized and not any(note.startswith(one.code) for one in findings):
             facts.append(note)
-    if fields := document.schedule(line):
-        waits = document.stage == "amdgcn"
-        facts.append(f"waits for {fields}" if waits else _describe_schedule(fields))
+    if control := document.listing.control.get(line):
+        facts.append(describe_control(control))
+    if waits := document.listing.waits.get(line):
+        facts.append(f"waits for {describe_waits(waits)}")
     live = document.live(line)
     if live is not None:
         bound, where = (
@@ -342,17 +254,6 @@ def describe_line(document: Document, line: int) -> list[str]:
         if issued := describe_iteration(loop, document.stage):
             facts.append(issued)
     return facts
-
-
-def _describe_schedule(fields: str) -> str:
-    """Return control fields in words: "waits for scoreboard 0, sets 1 when written, stalls 4"."""
-    waits, read, write, yields, stall = (part.lstrip("BRWS") for part in fields.split(":"))
-    awaited = [name for name in waits if name != "-"]
-    words = [f"waits for scoreboard {', '.join(awaited)}"] if awaited else []
-    words += [f"sets {read} when read"] if read != "-" else []
-    words += [f"sets {write} when written"] if write != "-" else []
-    words += ["yields"] if yields == "Y" else []
-    return ", ".join([*words, f"stalls {plural(int(stall), 'cycle')}"])
 
 
 def _describe_mark(document: Document, mark: PipelineAnnotation) -> str:

@@ -10,7 +10,7 @@ from irlens.analyze.time.cta_timeline import Timeline
 from irlens.analyze.time.operands import Launch
 from irlens.analyze.time.paths import Machine
 from irlens.isa import sass
-from irlens.isa.sass.control import Control
+from irlens.model.schedule import Control
 from irlens.model.source import SourceLocation
 
 TIMING = gpus.find("h200").timing

@@ -15,8 +15,8 @@ from irlens.analyze.time.paths import Machine
 from irlens.analyze.time.tensor_memory import Product, TensorMemory, tensor_memory
 from irlens.isa import sass
 from irlens.isa.sass import Section
-from irlens.isa.sass.control import Control
 from irlens.model.capture import Capture
+from irlens.model.schedule import Control
 from irlens.report.inspection import Inspection
 
 #: A descriptor of 128 x 128, as Triton's matmul of fp16 has it.

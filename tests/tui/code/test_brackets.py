@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from irlens.model.listing import PipelineAnnotation, PipelineRole
-from irlens.tui.code.gutters import bracket_at, bracket_lanes
+from irlens.render.view.gutters import bracket_at, bracket_lanes
 
 
 def mark(line: int, role: PipelineRole, *partners: int) -> PipelineAnnotation:

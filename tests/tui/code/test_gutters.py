@@ -7,6 +7,7 @@ from rich.cells import cell_len
 
 from irlens.model.listing import LoopRange, PipelineAnnotation, StageListing
 from irlens.model.report import Finding
+from irlens.model.schedule import Control
 from irlens.render.view.drawings import RegisterBudget, register_budget
 from irlens.render.view.memory_traffic import LineTraffic
 from irlens.tui.code.document import Document, python_document, stage_document
@@ -83,10 +84,9 @@ def test_every_gutter_is_as_wide_as_it_says_on_every_line(room: int) -> None:
 
 
 def test_control_fields_are_shown_where_there_is_room_and_told_in_words() -> None:
-    fields = "B0-2---:R-:W1:-:S04"
-    plain = document()
+    fields, control = "B0-2---:R-:W1:-:S04", Control(4, 1, None, 0b101)
     listing = msgspec.structs.replace(
-        plain.listing, stage="sass", schedule=[fields, *[""] * 10, fields]
+        document().listing, stage="sass", control={1: control, 12: control}
     )
     scheduled = Document("sass", listing, {}, "sass")
     kinds = [[type(each) for each in gutters_for(scheduled, room)] for room in (60, 100, 120)]
