@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 import re2
 from msgspec import Meta
+from msgspec.structs import replace
 
 from irlens import gpus
 from irlens.analyze.capture_code import CaptureCode
@@ -18,7 +19,7 @@ from irlens.mcp.roots import Roots
 from irlens.model.capture import BINARY_STAGES, Capture
 from irlens.model.errors import IrlensError
 from irlens.model.report import Report
-from irlens.model.text import count, plural
+from irlens.model.text import count, plural, split_list
 from irlens.render import Detail, Kind, Options, render
 from irlens.render.text_listing import annotated, line_text
 from irlens.render.view.memory_traffic import traffic_cells
@@ -216,6 +217,31 @@ class Tools:
         requests = list(self._session.requests(kernel, selection))
         return self._rendered(
             format, "suggestion", suggest_near(requests, self._session, most=most)
+        )
+
+    def variants(
+        self,
+        kernel: _Kernel,
+        targets: _Targets = None,
+        settings: _Settings = None,
+        ranges: Annotated[
+            dict[str, str] | None,
+            Meta(description='What arguments and sizes take: {"n": "1..131072", "m": "1,16"}'),
+        ] = None,
+        most: Annotated[int, Meta(description="Variants to compile at most", ge=1, le=200)] = 40,
+        format: _FormatName = "markdown",  # noqa: A002
+    ) -> Answer:
+        """List the variants that Triton compiles of a kernel, why, and what would leave fewer.
+
+        Of captures, a recording or a cache: those that are there.
+        """
+        from irlens.session.variants import variants_of
+
+        selection = self._configurations(kernel, targets, settings, None)
+        axes = tuple((name, tuple(split_list(text))) for name, text in (ranges or {}).items())
+        chosen = replace(selection, args=axes)
+        return self._rendered(
+            format, "variants", variants_of(self._session, [kernel], chosen, most=most)
         )
 
     def sweep(

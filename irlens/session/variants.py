@@ -9,6 +9,7 @@ import msgspec
 from irlens.analyze.machine_code import code_digest
 from irlens.analyze.specialization import Compiled, specialization_of
 from irlens.artifacts import processors
+from irlens.artifacts.load import load
 from irlens.model.capture import Capture
 from irlens.model.config import LAUNCH_OPTIONS
 from irlens.model.errors import ArtifactError, IrlensError
@@ -114,6 +115,22 @@ def _recorded(
             entry = capture.directory.name if capture.directory is not None else ""
             found.append(Recorded(capture, launches.get(entry)))
     return found
+
+
+def recompiled(directory: Path) -> list[KernelVariants]:
+    """Return the kernels of a recording that the program launched in several variants.
+
+    Raises:
+        ArtifactError: The index of the recording, or a stage, is broken.
+    """
+    launches = recorded_launches(directory)
+    captures = [each for each in load(directory) if isinstance(each, Capture)]
+    found = [
+        Recorded(each, number)
+        for each in captures
+        if each.directory is not None and (number := launches.get(each.directory.name))
+    ]
+    return [each for each in compiled_variants(found) if each.number > 1]
 
 
 def compiled_variants(recorded: Sequence[Recorded]) -> list[KernelVariants]:

@@ -9,7 +9,7 @@ import jsonschema
 import msgspec
 import pytest
 
-from irlens.model.variants import Variants
+from irlens.model.variants import Variant, Variants
 from irlens.render.json import schema
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "captures"
@@ -105,6 +105,35 @@ def test_the_rest_is_counted(kernels: Path) -> None:
     assert (kernel.number, len(kernel.variants), kernel.codes) == (3, 1, None)
 
 
+def test_a_limit_fails_the_command(kernels: Path) -> None:
+    asked = (f"{kernels}:penalties", "-t", "h100", "--arg", "num_seqs=1..256", "--at-most")
+    assert run(*asked, "3").returncode == 0
+    failed = run(*asked, "2")
+    assert failed.returncode == 1
+    assert "3 variants" in failed.stdout
+
+
+def test_a_recording_ends_with_what_was_recompiled(kernels: Path, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    program = tmp_path / "serve.py"
+    program.write_text(
+        "import torch\nfrom served import penalties, guarded\n"
+        "x = torch.zeros(64, 512, device='cuda')\n"
+        "for n in (1, 3, 5, 16, 48):\n    penalties[(n,)](x, n, 0.5, 512)\n"
+        "guarded[(1,)](x, 64, 64)\n"
+    )
+    kept = tmp_path / "kept"
+    record = [sys.executable, "-m", "irlens", "record", "-t", "h100", "-o", str(kept)]
+    ran = subprocess.run([*record, str(program)], capture_output=True, text=True, cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    assert "penalties has 3 variants, told apart by num_seqs" in ran.stderr
+    assert "guarded has" not in ran.stderr
+    several, single = found(str(kept)).kernels
+    assert (several.kernel, single.kernel) == ("penalties", "guarded")
+    assert sorted(each.launches or 0 for each in several.variants) == [1, 2, 2]
+    assert several.launches == 5
+
+
 def test_captures_are_compared_as_they_are() -> None:
     found_there = found(str(SAMPLES))
     several = [each for each in found_there.kernels if each.number > 1]
@@ -113,6 +142,43 @@ def test_captures_are_compared_as_they_are() -> None:
     text = " ".join(two.stdout.split())
     assert "1 and 2 differ because" in text
     assert "num_warps is 4 in 1 and 8 in 2" in text
+
+
+@pytest.mark.parametrize("target", ["h100", "mi300x"])
+def test_the_warmup_script_compiles_each_variant(
+    kernels: Path, tmp_path: Path, target: str
+) -> None:
+    script = tmp_path / "lists" / "warmup.py"
+    script.parent.mkdir()
+    place = f"{kernels}:guarded"
+    (kernel,) = found(place, "-t", target, "--arg", "n=1..64", "--emit", str(script)).kernels
+    record = [sys.executable, "-m", "irlens", "record", "-t", target, "-o", str(tmp_path / "kept")]
+    ran = subprocess.run([*record, str(script)], capture_output=True, text=True, cwd=tmp_path)
+    assert f"compiled {kernel.number} variants" in ran.stdout, ran.stderr
+    (recorded,) = found(str(tmp_path / "kept")).kernels
+    assert recorded.number == kernel.number
+
+    def compiled_for(variants: list[Variant]) -> set[str]:
+        return {str([str(each) for each in variant.specialization]) for variant in variants}
+
+    assert compiled_for(recorded.variants) == compiled_for(kernel.variants)
+
+
+def test_a_warmup_list_is_whole_or_refused(kernels: Path, tmp_path: Path) -> None:
+    place, target = f"{kernels}:penalties", ("-t", "h100", "--arg", "num_seqs=1..64")
+    listed = tmp_path / "warmup.json"
+    found(place, *target, "--emit", str(listed))
+    (kernel,) = json.loads(listed.read_text())["kernels"]
+    assert kernel["file"] == kernels.name
+    assert [each["args"]["num_seqs"] for each in kernel["launches"]] == [1, 17, 16]
+    for arguments, message in (
+        (["--most", "1", "--emit", str(tmp_path / "few.json")], "2 variants of penalties are not"),
+        (["--emit", str(tmp_path / "list.txt")], "ends neither in .py nor in .json"),
+    ):
+        ran = run(place, *target, *arguments)
+        assert (ran.returncode, ran.stdout) == (2, "")
+        assert message in ran.stderr
+    assert not (tmp_path / "few.json").exists()
 
 
 @pytest.mark.parametrize(

@@ -254,6 +254,14 @@ async def test_a_grid_of_configurations_is_compiled_and_ranked(server: MCPServer
     assert swept["outranked"] is not None
 
 
+async def test_variants_of_a_range_are_listed(server: MCPServer) -> None:
+    text = await call(
+        server, "variants", kernel="vector_add", targets=["h100"],
+        ranges={"n_elements": "1..131072"},
+    )  # fmt: skip
+    assert "3 variants for 131,072 launches" in text
+
+
 async def test_a_faster_configuration_is_suggested(server: MCPServer) -> None:
     found = await answer(
         server, "suggest", kernel="vector_add", targets=["h200"], most=2, format="json"

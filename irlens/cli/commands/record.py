@@ -32,6 +32,10 @@ _MOST_FAILURES = 10
 #: Listed kernels of a recording.
 _MOST_LISTED = 20
 
+#: Kernels of several variants, and names of what tells these apart, to report.
+_MOST_RECOMPILED = 5
+_MOST_NAMES = 4
+
 #: Kernels of an earlier recording to name.
 _MOST_KERNELS = 6
 _HELP = """Run PROGRAM, a Python script, and capture every Triton kernel that it compiles.
@@ -225,6 +229,7 @@ def _summarize(
                 "autotuners timed nothing without a GPU; "
                 f"rank all configurations with  irlens inspect {directory}"
             )
+        _note_recompiled(directory)
         output.note(f"browse {'it' if number == 1 else 'them'} with  irlens tui {directory}")
     _report_failures(recording)
     hint = None if recording.variants else "it had compiled no Triton kernel by then"
@@ -257,6 +262,23 @@ def _show_program(directory: Path) -> bool:
     view = View(width=output.width(), color=output.use_color(sys.stderr), rows=_MOST_LISTED)
     click.echo(write(program_view(runs, view), view), nl=False, err=True)
     return any(run.candidates for run in runs)
+
+
+def _note_recompiled(directory: Path) -> None:
+    """Report the kernels that were launched in several variants, and what tells these apart."""
+    from irlens.session.variants import recompiled
+
+    with suppress(IrlensError):  # what is broken is reported where it is inspected
+        kernels = recompiled(directory)
+        for each in kernels[:_MOST_RECOMPILED]:
+            names = [name for split in each.splits for name in split.names]
+            shown = ", ".join(names[:_MOST_NAMES]) + (", ..." if len(names) > _MOST_NAMES else "")
+            why = f", told apart by {shown}" if names else ""
+            output.note(f"{each.kernel} has {each.number} variants{why}")
+        if kernels:
+            left_out = len(kernels) - _MOST_RECOMPILED
+            more = f"{plural(left_out, 'more kernel')}; " if left_out > 0 else ""
+            output.note(f"{more}see  irlens variants {directory}")
 
 
 #: Where the fake GPU does not answer all that Helion asks of its tensors.

@@ -1,5 +1,7 @@
 """``irlens variants``: what a kernel is compiled for, and what tells its variants apart."""
 
+from pathlib import Path
+
 import click
 import msgspec
 
@@ -29,6 +31,7 @@ those that are there; of two entries, the reason why they are two.
 \b
 irlens variants vector_add --arg n_elements=1..131072
 irlens variants mine.py:kernel --arg x=fp16[4096,4096] --arg n=1,16,4096,4097 -t h100,mi300x
+irlens variants mine.py:kernel --arg n=1..131072 --emit warmup.py
 irlens variants ~/.triton/cache
 irlens variants irlens-train --json
 """
@@ -39,6 +42,8 @@ class _Settings(msgspec.Struct, frozen=True):
     kernels: tuple[str, ...]
     selection: Configurations
     most: int
+    emit: Path | None
+    at_most: int | None
     jobs: int | None
     everything: bool
     writing: Writing
@@ -57,6 +62,18 @@ class _Settings(msgspec.Struct, frozen=True):
     metavar="N",
     help="Compile at most N variants for each GPU, and count the others.",
 )
+@click.option(
+    "--emit",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Also write a script (.py) or a list (.json) that compiles all of them ahead.",
+)
+@click.option(
+    "--at-most",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Exit with 1 if a kernel has more than N variants for a GPU.",
+)
 @jobs_option
 @every_row_option
 @writing_options("variants")
@@ -71,7 +88,14 @@ def command(settings: _Settings) -> Exit:
             sessions.session(), settings.kernels, settings.selection,
             most=settings.most, jobs=settings.jobs, progress=show,
         )  # fmt: skip
+    if settings.emit is not None:
+        from irlens.session.warmup import warmup_of, warmup_text
+
+        warmup = warmup_of(variants, settings.kernels[0], settings.emit)
+        output.write(warmup_text(warmup, settings.emit), settings.emit)
     rows = shown_rows(_MOST_ROWS, settings.writing, everything=settings.everything)
     named = as_typed(settings.kernels, settings.selection)
     write(variants, "variants", settings.writing, rows=rows, named=named)
-    return Exit.OK
+    most = max(each.number for each in variants.kernels)
+    exceeds = settings.at_most is not None and most > settings.at_most
+    return Exit.DIFFERENCE if exceeds else Exit.OK

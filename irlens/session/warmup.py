@@ -1,0 +1,194 @@
+"""Warm-up programs: scripts and lists that compile every variant of a kernel ahead."""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from irlens.compiler.calls.dtypes import DTYPES
+from irlens.compiler.sources.description import find_kernel
+from irlens.model.config import ConstexprValue
+from irlens.model.errors import IrlensError
+from irlens.model.variants import KernelVariants, Specialized, Variant, Variants
+
+WARMUP_SCHEMA = 1
+_INTEGER = re.compile(r"[iu](?P<bits>\d+)")
+
+
+class Pointer(msgspec.Struct, frozen=True, tag="pointer", tag_field="is"):
+    """A tensor.
+
+    Attributes:
+        dtype: Its element type in Triton's language: "float16".
+        aligned: Whether its address is a multiple of 16.
+        small: Whether it lies within 2 GB, which AMD's compiler looks at.
+    """
+
+    dtype: str
+    aligned: bool
+    small: bool
+
+
+class Launch(msgspec.Struct, frozen=True):
+    """A call of ``kernel.warmup``: values of the parameters, and the compile options."""
+
+    args: dict[str, ConstexprValue | Pointer]
+    options: dict[str, ConstexprValue]
+
+
+class Kernel(msgspec.Struct, frozen=True):
+    """A kernel's function, its file, relative to the list, and its launches."""
+
+    function: str
+    file: str
+    arch: str
+    launches: list[Launch]
+
+
+class Warmup(msgspec.Struct, frozen=True):
+    """What to compile ahead."""
+
+    schema: int
+    kernels: list[Kernel]
+
+
+def warmup_of(variants: Variants, named: str, destination: Path) -> Warmup:
+    """Return the launches that compile the variants of a kernel.
+
+    Args:
+        variants: Those of a kernel's source.
+        named: The kernel, as the user named it.
+        destination: The file that will hold the list.
+
+    Raises:
+        IrlensError: A variant is not listed, or needs what cannot be written: a descriptor.
+    """
+    source = find_kernel(named)
+    folder = destination.expanduser().absolute().parent
+    return Warmup(
+        WARMUP_SCHEMA,
+        [
+            Kernel(
+                each.kernel,
+                os.path.relpath(source.path, folder),
+                each.target.arch if each.target is not None else "",
+                list(_launches(each)),
+            )
+            for each in variants.kernels
+        ],
+    )
+
+
+def warmup_text(warmup: Warmup, destination: Path) -> str:
+    """Return a warm-up list as JSON, or as a script if the file's name ends in ".py".
+
+    Raises:
+        IrlensError: It ends in something else.
+    """
+    text = msgspec.json.format(msgspec.json.encode(warmup), indent=2).decode()
+    if destination.suffix == ".json":
+        return f"{text}\n"
+    if destination.suffix != ".py":
+        raise IrlensError(f"--emit {destination}: its name ends neither in .py nor in .json")
+    # Braces, names and numbers: nothing that ends a raw string.
+    return _SCRIPT.replace("@LIST@", text.replace('"""', ""))
+
+
+def _launches(kernel: KernelVariants) -> Iterator[Launch]:
+    if len(kernel.variants) < kernel.number:
+        left_out = kernel.number - len(kernel.variants)
+        raise IrlensError(
+            f"{left_out} variants of {kernel.kernel} are not listed",
+            hint=f"--most {kernel.number} lists them",
+        )
+    for variant in kernel.variants:
+        yield Launch(
+            {each.name: _value(kernel, each) for each in variant.specialization},
+            _options(variant),
+        )
+
+
+def _options(variant: Variant) -> dict[str, ConstexprValue]:
+    names = {each.name for each in variant.specialization}
+    return {name: value for name, value in variant.options.items() if name not in names}
+
+
+def _value(kernel: KernelVariants, each: Specialized) -> ConstexprValue | Pointer:
+    """Return a value that Triton specializes like this."""
+    aligned = "divisible by 16" in each.properties
+    if each.type is None:
+        return each.value
+    if each.type.startswith("*"):
+        dtype = DTYPES.get(each.type.removeprefix("*").removeprefix("k"))
+        if dtype is not None:
+            return Pointer(dtype.language, aligned, "within 2 GB" in each.properties)
+    integer = _INTEGER.fullmatch(each.type)
+    if integer is not None:
+        least = {"u64": 1 << 63, "i64": 1 << 32, "u1": 1}.get(each.type, 16)
+        return each.type == "u1" or least + (0 if aligned else 1)
+    if each.type.startswith(("fp", "bf")):
+        return 0.5
+    raise IrlensError(f"{kernel.kernel}: {each.name} is {each.type}, which --emit cannot write")
+
+
+#: It needs nothing of irlens.
+_SCRIPT = '''"""Compile every variant of some kernels into Triton's cache: run this on the GPU."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+from triton.runtime.jit import JITFunction
+
+WARMUP = json.loads(r"""
+@LIST@
+""")
+
+
+class Pointer:
+    """Answers what Triton asks of a tensor; it has no memory."""
+
+    def __init__(self, dtype, aligned, small):
+        self.dtype, self.aligned, self.small = dtype, aligned, small
+
+    def data_ptr(self):
+        return 0 if self.aligned else 1
+
+    def ptr_range(self):
+        return 0 if self.small else 1 << 40
+
+
+def pointer(written):
+    import triton.language as tl
+
+    dtype = getattr(tl, written["dtype"])
+    return Pointer(dtype, written["aligned"], written["small"])
+
+
+def warm_up(warmup=WARMUP, folder=Path(__file__).parent):
+    """Compile every launch; return how many there were."""
+    modules, number = {}, 0
+    for kernel in warmup["kernels"]:
+        path = (folder / kernel["file"]).resolve()
+        if path not in modules:
+            spec = importlib.util.spec_from_file_location(path.stem, path)
+            modules[path] = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(modules[path])
+        function = getattr(modules[path], kernel["function"])
+        while not isinstance(function, JITFunction):
+            function = function.fn
+        for launch in kernel["launches"]:
+            values = {
+                name: pointer(value) if isinstance(value, dict) else value
+                for name, value in launch["args"].items()
+            }
+            function.warmup(grid=(1,), **values, **launch["options"])
+            number += 1
+    return number
+
+
+if __name__ == "__main__":
+    print(f"compiled {warm_up()} variants")
+'''
