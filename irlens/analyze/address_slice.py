@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
+from irlens.analyze.solver import reach
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.types import Pointer
 from irlens.isa.mlir.values import Value, Values
@@ -35,17 +36,15 @@ def computed_from(
         operands: How many operands to follow, from the first one; all if ``None``.
     """
     values = Values(module)
-    pending, seen = [operation], set[int]()
-    while pending:
-        each = pending.pop()
-        read = values.operands[each.index][: operands if each is operation else None]
-        before = [module.operations[value.operation] for value in read if value]
+
+    def before(index: int) -> Iterator[int]:
+        each = module.operations[index]
+        read = values.operands[index][: operands if each is operation else None]
+        yield from (value.operation for value in read if value)
         if each.regions and each.name != "tt.func":
-            before += [inner for inner in module.body(each) if inner.name == "scf.yield"]
-        for other in before:
-            if other.index not in seen:
-                seen.add(other.index)
-                pending.append(other)
+            yield from (inner.index for inner in module.body(each) if inner.name == "scf.yield")
+
+    seen = reach(before(operation.index), before)
     return tuple(module.operations[index] for index in sorted(seen))
 
 

@@ -6,9 +6,10 @@ value of a load, that is the place of the conversion.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from irlens.analyze.global_accesses import Place
+from irlens.analyze.solver import reach
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.copies import LOADS
 
@@ -66,14 +67,14 @@ def _users(module: Module) -> Mapping[str, Sequence[Operation]]:
 
 def _converted_by(load: Operation, users: Mapping[str, Sequence[Operation]]) -> Sequence[Operation]:
     """Return the operations that compute with what a load brings."""
-    found, pending = list[Operation](), [name for name, _ in load.results]
-    seen = set(pending)
-    while pending:
-        for user in users.get(pending.pop(), ()):
-            if user.name not in _CARRIES:
+    found = list[Operation]()
+
+    def carried(name: str) -> Iterator[str]:
+        for user in users.get(name, ()):
+            if user.name in _CARRIES:
+                yield from (result for result, _ in user.results)
+            else:
                 found.append(user)
-                continue
-            names = {name for name, _ in user.results} - seen
-            seen |= names
-            pending += names
+
+    reach((name for name, _ in load.results), carried)
     return found

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 
+from irlens.analyze.solver import reach
 from irlens.isa.mlir.parser import parse
 from irlens.isa.mlir.tree import Module, Operation
 
@@ -33,13 +34,9 @@ def written_arguments(text: str, stage: str) -> frozenset[int] | None:
     if module.kernel is None:
         return None
     sources = _sources(module)
-    reached: set[str] = set()
-    pending = [name for each in module.operations for name in _written(each)]
-    while pending:
-        name = pending.pop().partition("#")[0]
-        if name not in reached:
-            reached.add(name)
-            pending.extend(sources[name])
+    written = (name for each in module.operations for name in _written(each))
+    names = reach(written, lambda name: sources[name.partition("#")[0]])
+    reached = {name.partition("#")[0] for name in names}
     arguments = module.kernel.regions[0].blocks[0].arguments
     return frozenset(index for index, each in enumerate(arguments) if each.name in reached)
 

@@ -15,6 +15,7 @@ from typing import Self
 
 from irlens.analyze import loops
 from irlens.analyze.loops import Loops
+from irlens.analyze.solver import reach
 from irlens.isa.amdgcn import Function, Instruction
 from irlens.isa.amdgcn.memory import transfer, writes_lds
 from irlens.isa.amdgcn.records import Label, Operand, Operation
@@ -75,14 +76,10 @@ class KernelLoops(Loops[Instruction], frozen=True):
 
 def _lds_filled(kernel: Loops[Instruction]) -> tuple[bool, ...]:
     """Return for each block whether LDS may have been written when it ends."""
-    filled = [any(map(writes_lds, kernel.block(n))) for n in range(len(kernel.cfg.blocks))]
-    pending = [block for block, written in enumerate(filled) if written]
-    while pending:
-        for target in kernel.cfg.successors[pending.pop()]:
-            if not filled[target]:
-                filled[target] = True
-                pending.append(target)
-    return tuple(filled)
+    every = range(len(kernel.cfg.blocks))
+    written = (n for n in every if any(map(writes_lds, kernel.block(n))))
+    filled = reach(written, kernel.cfg.successors.__getitem__)
+    return tuple(n in filled for n in every)
 
 
 def remainders(function: Function, loops: Loops[Instruction]) -> frozenset[int]:

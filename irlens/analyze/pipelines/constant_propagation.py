@@ -6,8 +6,9 @@ iteration uses is known.
 """
 
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from irlens.analyze.solver import reach
 from irlens.isa.ptx import Address, Function, Immediate, Instruction, Operand, Register, Symbol
 from irlens.isa.ptx.operands import Negated, Pair
 from irlens.isa.ptx.registers import access
@@ -57,14 +58,14 @@ def depended_on(function: Function, operands: Iterable[Operand]) -> frozenset[in
             reads[index] = accessed.reads
             for name in accessed.writes:
                 writers.setdefault(name, []).append(index)
-    pending = [name for name in map(_register, operands) if name is not None]
-    seen, slice_ = set(pending), set[int]()
-    while pending:
-        for index in writers.get(pending.pop(), ()):
+    slice_ = set[int]()
+
+    def read(name: str) -> Iterator[str]:
+        for index in writers.get(name, ()):
             slice_.add(index)
-            new = set(reads[index]) - seen
-            seen |= new
-            pending.extend(new)
+            yield from reads[index]
+
+    reach((name for name in map(_register, operands) if name is not None), read)
     return frozenset(slice_)
 
 

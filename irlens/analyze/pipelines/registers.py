@@ -7,12 +7,12 @@ there for the next one: CUDA's double buffer before there was ``cp.async``.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from heapq import heappop, heappush
+from operator import or_
 
 import msgspec
 
 from irlens.analyze.global_accesses import access_bytes
-from irlens.analyze.graph import Successors, predecessors, reverse_postorder
+from irlens.analyze.graph import FlowGraph
 from irlens.analyze.pipelines.constant_propagation import depended_on
 from irlens.analyze.pipelines.distinct_bytes import (
     find_traffic,
@@ -22,6 +22,7 @@ from irlens.analyze.pipelines.distinct_bytes import (
 )
 from irlens.analyze.pipelines.ptx_loops import FunctionLoops
 from irlens.analyze.pipelines.verdicts import PtxKernel, judge
+from irlens.analyze.solver import reach, solve
 from irlens.isa.ptx import Instruction, Register, Vector
 from irlens.isa.ptx.copies import is_bulk_load, is_cp_async
 from irlens.isa.ptx.registers import access
@@ -68,7 +69,7 @@ def _loops_running_ahead(
     loops: FunctionLoops,
 ) -> Iterator[tuple[int, dict[int, "_Ahead"], list[int]]]:
     """Yield each loop with loads that run ahead, these loads, and all plain loads of the loop."""
-    graph = _Graph(loops.cfg.successors)
+    graph = loops.cfg.graph
     for index in loops.innermost(lambda each: _is_plain_load(loops, each)):
         if not loops.forest.loops[index].irreducible:
             carried = _CarriedValues(loops, graph, index)
@@ -129,14 +130,6 @@ class _Ahead(msgspec.Struct, frozen=True):
     use: int
 
 
-class _Graph:
-    """What all loops of a function share: the predecessors and the order of its blocks."""
-
-    def __init__(self, successors: Successors) -> None:
-        self.before = predecessors(successors)
-        self.order = {block: n for n, block in enumerate(reverse_postorder(successors))}
-
-
 class _CarriedValues:
     """Follows the values that one loop loads through its registers.
 
@@ -144,12 +137,12 @@ class _CarriedValues:
         loads: The loop's own loads, as indices of instructions.
     """
 
-    def __init__(self, loops: FunctionLoops, graph: _Graph, index: int) -> None:
+    def __init__(self, loops: FunctionLoops, graph: FlowGraph, index: int) -> None:
         self._loops = loops
         self._instructions = loops.function.instructions
         self._loop = loops.forest.loops[index]
         self._body = loops.forest.body(index)
-        self._before, self._order = graph.before, graph.order
+        self._graph, self._before = graph, graph.predecessors
         own = (i for block in self._loop.own for i in _extent(loops, block))
         self.loads = [i for i in own if _is_plain_load(loops, self._instructions[i])]
 
@@ -183,7 +176,7 @@ class _CarriedValues:
 
         Nothing reads shared memory behind these stores, so that the next iteration does.
         """
-        body = sorted(self._body, key=lambda block: self._order[block])
+        body = sorted(self._body, key=self._graph.rank.__getitem__)
         path = {i: at for at, i in enumerate(i for b in body for i in _extent(self._loops, b))}
         reads = [at for i, at in path.items() if _may_read_shared(self._instructions[i])]
         works = [at for i, at in path.items() if self._instructions[i].opcode in _COMPUTES]
@@ -205,16 +198,11 @@ class _CarriedValues:
 
     def _stored_before(self) -> bool:
         """Whether shared memory may have been written when the loop is entered."""
-        pending = [b for b in self._before[self._loop.header] if b not in self._body]
-        seen = set(pending)
-        while pending:
-            block = pending.pop()
-            if any(_stores_shared(self._instructions[i]) for i in _extent(self._loops, block)):
-                return True
-            more = {*self._before[block]} - seen - {*self._body}
-            seen |= more
-            pending += more
-        return False
+        entering = [b for b in self._before[self._loop.header] if b not in self._body]
+        ahead = reach(entering, lambda block: {*self._before[block]} - self._body)
+        return any(
+            _stores_shared(self._instructions[i]) for b in ahead for i in _extent(self._loops, b)
+        )
 
     def _iteration(
         self, holders: _Holders, bits: Mapping[int, int]
@@ -230,23 +218,20 @@ class _CarriedValues:
             what registers hold at the end.
         """
         uses: dict[int, int] = {}
-        entering = {self._loop.header: holders}
-        waiting = [(0, self._loop.header)]
         at_end: _Holders = {}
-        while waiting:
-            _, number = heappop(waiting)
-            held = dict(entering[number])
+
+        def behind(number: int, holders: _Holders) -> _Holders:
+            held = dict(holders)
             for index in _extent(self._loops, number):
                 used = self._step(index, held, bits.get(index, 0))
                 if used:
                     uses[index] = used | uses.get(index, 0)
-            for target in self._loops.cfg.successors[number]:
-                if target == self._loop.header:
-                    _merge(at_end, held)
-                elif target in self._body:
-                    known = target in entering
-                    if _merge(entering.setdefault(target, {}), held) or not known:
-                        heappush(waiting, (self._order[target], target))
+            if number in self._loop.latches:
+                at_end.update(_merged(at_end, held))
+            return held
+
+        header = {self._loop.header: holders}
+        solve(self._graph, header, behind, _merged, within=self._body, iteration=True)
         return uses, at_end
 
     def _step(self, index: int, held: _Holders, loaded: int) -> int:
@@ -268,27 +253,25 @@ class _CarriedValues:
     def _loaded_before(self, holders: Collection[str]) -> bool:
         """Whether one of some registers may hold a loaded value when the loop is entered."""
         entering = [b for b in self._before[self._loop.header] if b not in self._body]
-        wanted = {block: set(holders) for block in entering}
-        waiting = list(wanted)
-        while waiting:
-            number = waiting.pop()
-            missing = set(wanted[number])
+        wanted = frozenset(holders)
+
+        def before(number: int, missing: frozenset[str]) -> frozenset[str]:
             for index in reversed(_extent(self._loops, number)):
                 instruction = self._instructions[index]
                 accessed = access(instruction)
                 if accessed is None or missing.isdisjoint(accessed.writes):
                     continue
                 if _is_plain_load(self._loops, instruction):
-                    return True
+                    found.append(index)
                 if instruction.predicate is None:
-                    missing.difference_update(accessed.writes)
+                    missing -= {*accessed.writes}
                 if _moves(instruction):
-                    missing.update(accessed.reads)
-            for source in self._before[number]:
-                if not missing <= wanted.get(source, set()):
-                    wanted[source] = wanted.get(source, set()) | missing
-                    waiting.append(source)
-        return False
+                    missing |= {*accessed.reads}
+            return missing
+
+        found = list[int]()
+        solve(self._graph, dict.fromkeys(entering, wanted), before, or_, backward=True)
+        return bool(found)
 
 
 def _union(sets: Iterable[int]) -> int:
@@ -298,14 +281,9 @@ def _union(sets: Iterable[int]) -> int:
     return union
 
 
-def _merge(into: _Holders, more: _Holders) -> bool:
-    """Merge the values of another path; return whether any were new."""
-    changed = False
-    for name, loads in more.items():
-        if loads & ~into.get(name, 0):
-            into[name] = into.get(name, 0) | loads
-            changed = True
-    return changed
+def _merged(holders: _Holders, more: _Holders) -> _Holders:
+    """Return what registers hold where two paths meet."""
+    return {**holders, **{name: loads | holders.get(name, 0) for name, loads in more.items()}}
 
 
 def _extent(loops: FunctionLoops, block: int) -> range:

@@ -13,6 +13,7 @@ import msgspec
 
 from irlens.analyze.outstanding import Counts, Observation, SteadyLoop
 from irlens.analyze.pipelines.ptx_loops import FunctionLoops
+from irlens.analyze.solver import reach
 from irlens.isa.events import UNBOUNDED, Commit, Copy, Wait
 from irlens.isa.ptx import Instruction
 from irlens.isa.ptx.copies import is_tcgen05_mma, is_wgmma
@@ -316,17 +317,12 @@ def _split_iteration(
 ) -> tuple[list[Instruction], list[Instruction]]:
     """Return an iteration's instructions before and after a wait, in the order of the text."""
     home = next(b for b in body if any(i.start == wait for i in loops.block(b)))
-    reached, pending = set[int](), [home]
-    while pending:
-        for target in loops.cfg.successors[pending.pop()]:
-            if target in body and target != header and target not in reached:
-                reached.add(target)
-                pending.append(target)
+    rest = {*body} - {header}
+    reached = reach([home], lambda each: rest.intersection(loops.cfg.successors[each]))
     own = loops.block(home)
     tail = [i for i in own if i.start > wait]
-    tail += [i for block in sorted(reached - {home}) for i in loops.block(block)]
-    rest = [block for block in sorted(body) if block not in reached and block != home]
-    head = [i for block in rest for i in loops.block(block)]
+    tail += [i for block in sorted(reached.keys() - {home}) for i in loops.block(block)]
+    head = [i for block in sorted({*body} - {*reached}) for i in loops.block(block)]
     head += [i for i in own if i.start < wait]
     return sorted(head, key=lambda i: i.start), tail
 

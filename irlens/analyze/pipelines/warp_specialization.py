@@ -14,6 +14,7 @@ import msgspec
 from irlens.analyze.cfg import Cfg
 from irlens.analyze.graph import find_loops
 from irlens.analyze.pipelines.constant_propagation import Evaluator, Values
+from irlens.analyze.solver import reach
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.ptx import Function, Immediate, Instruction, Operand, Register, Symbol
 from irlens.model.resources import WarpGroup
@@ -237,13 +238,7 @@ class _Dispatch:
 
     def reached(self, start: int) -> list[int]:
         """Return the blocks reachable from one without passing the dispatch loop."""
-        reached, pending = {start}, [start]
-        while pending:
-            for target in self._cfg.successors[pending.pop()]:
-                if target not in reached and target != self._header:
-                    reached.add(target)
-                    pending.append(target)
-        return sorted(reached)
+        return sorted(reach([start], lambda block: {*self._cfg.successors[block]} - {self._header}))
 
     def registers(self, start: int, part: list[int]) -> int | None:
         """Return the register count of a part's first ``setmaxnreg``.

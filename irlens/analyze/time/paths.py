@@ -10,6 +10,7 @@ import msgspec
 
 from irlens.analyze.graph import find_loops
 from irlens.analyze.sass_cfg import SassCfg
+from irlens.analyze.solver import reach
 from irlens.analyze.time import units
 from irlens.analyze.time.dataflow import DataFlow, UnknownPathError
 from irlens.analyze.time.operands import Launch, Step, position
@@ -95,11 +96,7 @@ class Machine:
 
     def reached(self, block: int) -> int:
         """Return how many instructions are reached from a block."""
-        found, rest = {block}, [block]
-        while rest:
-            new = set(self.flow.successors[rest.pop()]) - found
-            found |= new
-            rest += new
+        found = reach([block], self.flow.successors.__getitem__)
         return sum(self.flow.blocks[n].stop - self.flow.blocks[n].start for n in found)
 
     def follow(self, launch: Launch) -> Path:

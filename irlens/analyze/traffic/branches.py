@@ -5,6 +5,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from irlens.analyze.solver import reach
 from irlens.analyze.traffic.frames import Frame, placed, result_names
 from irlens.analyze.traffic.values import (
     Array,
@@ -128,11 +129,7 @@ class Branches:
         """Return whether more operations are reached from one block than from another."""
 
         def length(start: int) -> int:
-            reached, rest = {start}, [start]
-            while rest:
-                new = set(self._targets(self._last(rest.pop()))) - reached
-                reached |= new
-                rest += new
+            reached = reach([start], lambda number: self._targets(self._last(number)))
             operations = (i for n in reached for i in self._blocks[n].operations)
             return sum(self._module.operations[i].end - i for i in operations)
 

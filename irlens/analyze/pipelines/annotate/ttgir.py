@@ -5,11 +5,12 @@ in PTX, and followed through the structured control flow in the same way. Barrie
 wait and what it waits for belong together where both lead to the same ring of barriers.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from irlens.analyze.graph import FlowGraph
 from irlens.analyze.mlir_loops import user_line
 from irlens.analyze.pipelines.annotate import Annotator, Key, LoopKey, Site, number_by_source
+from irlens.analyze.solver import reach
 from irlens.isa.events import Event
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.copies import (
@@ -155,24 +156,22 @@ class _Barriers:
 
     def _rings(self, value: Value) -> set[int]:
         """Return the allocations of barriers that a value may point into, by operation index."""
-        rings: set[int] = set()
-        seen: set[Value] = set()
-        pending: list[Value | None] = [value]
-        while pending:
-            each = pending.pop()
-            if each is None or each in seen:
-                continue
-            seen.add(each)
-            operation = self._module.operations[each.operation]
-            operands = self._values.operands[each.operation]
-            if operation.name == "ttg.local_alloc":
-                if operation.result_type.element == _BARRIER:
-                    rings.add(operation.index)
-            elif operation.name == "ttg.memdesc_index":
-                pending += operands[:1]
-            elif operation.name == "scf.for":
-                pending += self._carried(operation, each)
-        return rings
+        operations = (self._module.operations[v.operation] for v in reach([value], self._sources))
+        return {
+            each.index
+            for each in operations
+            if each.name == "ttg.local_alloc" and each.result_type.element == _BARRIER
+        }
+
+    def _sources(self, value: Value) -> Iterator[Value]:
+        """Yield the values that one of a barrier may be."""
+        operation = self._module.operations[value.operation]
+        found: Sequence[Value | None] = ()
+        if operation.name == "ttg.memdesc_index":
+            found = self._values.operands[value.operation][:1]
+        elif operation.name == "scf.for":
+            found = self._carried(operation, value)
+        yield from (each for each in found if each is not None)
 
     def _carried(self, loop: Operation, value: Value) -> list[Value | None]:
         """Return the initial and the yielded value of a loop's result or block argument."""
