@@ -12,12 +12,12 @@ from types import MappingProxyType
 from msgspec.structs import replace
 
 from irlens.analyze.loops import Loops
-from irlens.analyze.time import units
 from irlens.analyze.time.cta_timeline import Timeline
 from irlens.analyze.time.paths import Path, Segment
 from irlens.analyze.time.shared_wavefronts import ACCESSES, Wavefronts
 from irlens.isa.dialect import I_co
-from irlens.isa.sass import Instruction
+from irlens.isa.sass import Instruction, units
+from irlens.isa.sass.control_flow import only_waits
 from irlens.model.schedule import Alone, Control, LoopSchedule
 
 _LANES = 32
@@ -103,10 +103,7 @@ def _straight(kernel_loops: Loops[Instruction], loop: int) -> tuple[int, ...]:
 
 
 def _only_waits(instructions: Iterable[Instruction]) -> bool:
-    return all(
-        each.opcode in ("BRA", "NOP") or (each.opcode == "SYNCS" and "PHASECHK" in each.modifiers)
-        for each in instructions
-    )
+    return all(map(only_waits, instructions))
 
 
 def _alone(

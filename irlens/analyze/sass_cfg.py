@@ -1,9 +1,6 @@
 """Control flow that only SASS has: reconvergence barriers and subroutine calls.
 
-Since Volta the threads of a warp diverge and meet again through barrier registers: ``BSSY B0, L``
-names the place L where the threads that take part in B0 continue, ``BSYNC B0`` waits for the
-others and goes there, ``BREAK B0`` leaves. So the successors of a BSYNC are the targets of
-the BSSYs that reach it.
+A BSYNC leads to the targets of the BSSYs that reach it (``irlens.isa.sass.control_flow``).
 
 Functions are called by ``CALL.REL``, and they return by ``RET.REL`` through a register that holds
 the address behind the call: a constant, which is loaded in front of the call, or anywhere in a
@@ -22,17 +19,20 @@ from irlens.analyze.graph import FlowGraph, Successors, find_loops, reverse_post
 from irlens.analyze.solver import solve
 from irlens.isa.sass import Instruction, Section
 from irlens.isa.sass.control import INSTRUCTION_BYTES
+from irlens.isa.sass.control_flow import (
+    BARRIERS,
+    barrier,
+    callee,
+    calls_driver,
+    effect,
+    loaded_constants,
+    saves_barrier,
+)
 from irlens.isa.sass.registers import is_certain
-
-#: Barrier registers of a thread: B0 to B15.
-_BARRIERS = 16
 
 #: More than ptxas emits; the work grows with their number times the number of blocks.
 _MOST_SITES = 2048
 _MOST_SUBROUTINES = 256
-
-#: Opcodes that load a constant: IMAD.MOV, in half of the cases.
-_MOVES = frozenset({"IMAD", "MOV", "UMOV"})
 
 
 class Call(msgspec.Struct, frozen=True, gc=False):
@@ -158,14 +158,14 @@ class _Builder:
         found = {
             block: entry
             for block, last in enumerate(self.lasts)
-            if last.opcode == "CALL" and (entry := self._callee(last)) is not None
+            if effect(last) == "calls" and (entry := self._callee(last)) is not None
         }
         far = self._far_branches(found)
         entries = {entry for block, entry in found.items() if block not in far}
         if len(entries) > _MOST_SUBROUTINES:
             self.unknown.append(f"how {len(entries)} subroutines call each other")
         self._join({0, *entries} if self.blocks else set())
-        returns = [n for n, last in enumerate(self.lasts) if last.opcode == "RET"]
+        returns = [n for n, last in enumerate(self.lasts) if effect(last) == "returns"]
         for block in found.keys() - far:
             if set(returns).isdisjoint(reverse_postorder(self.successors, found[block])):
                 far.add(block)  # to code that ends the thread
@@ -184,7 +184,7 @@ class _Builder:
 
     def _far_branches(self, found: Mapping[int, int]) -> set[int]:
         """Lead the calls that do not come back to their targets, and return their blocks."""
-        addresses = _loaded_addresses(self.section) if found else frozenset[int]()
+        addresses = loaded_constants(self.section) if found else frozenset[int]()
         functions = set(self.section.functions.values())
         far = {n for n in found if self.lasts[n].offset + INSTRUCTION_BYTES not in addresses}
         for block in sorted(far):
@@ -204,13 +204,11 @@ class _Builder:
         self.successors[block] = tuple(dict.fromkeys((*kept, target)))
 
     def _callee(self, call: Instruction) -> int | None:
-        through_register = any(operand.kind == "register" for operand in call.operands)
-        entries = [] if through_register else self._at(call.targets)
-        if len(entries) == 1 and "REL" in call.modifiers:
+        labels = callee(call)
+        entries = self._at(labels or ())
+        if len(entries) == 1:
             return entries[0]
-        # ptxas takes the address of what the driver provides from constant bank 4.
-        absolute = "ABS" in call.modifiers and not call.targets
-        (self.outside if absolute else self.unknown).append(
+        (self.outside if calls_driver(call) else self.unknown).append(
             f"what the code outside that CALL at {call.offset:#06x} runs does"
         )
         return None
@@ -235,7 +233,7 @@ class _Builder:
 
         def behind(block: int, state: int) -> int:
             last = self.lasts[block]
-            if last.opcode == "BSYNC":
+            if effect(last) == "meets":
                 targets = self._at(barriers.named(last, state))
                 self.successors[block] = tuple(dict.fromkeys((*self.successors[block], *targets)))
             return barriers.after(block, state)
@@ -244,7 +242,7 @@ class _Builder:
         states = solve(FlowGraph(self.successors), dict.fromkeys(entries, 0), behind, or_)
         for block, state in sorted(states.items()):
             last = self.lasts[block]
-            if last.opcode == "BSYNC" and not barriers.named(last, state):
+            if effect(last) == "meets" and not barriers.named(last, state):
                 self.unknown.append(f"where BSYNC at {last.offset:#06x} leads")
 
 
@@ -257,7 +255,7 @@ class _Barriers:
 
     def __init__(self, lasts: list[Instruction]) -> None:
         self.lasts = lasts
-        self.sites = [n for n, last in enumerate(lasts) if last.opcode == "BSSY"]
+        self.sites = [n for n, last in enumerate(lasts) if effect(last) == "arms"]
         self.number = {block: n for n, block in enumerate(self.sites)}
         self.count = len(self.sites)
         self.every = (1 << self.count) - 1
@@ -267,7 +265,7 @@ class _Barriers:
 
     def named(self, sync: Instruction, state: int) -> list[str]:
         """Labels that a BSYNC may lead to."""
-        register = _barrier(sync)
+        register = barrier(sync)
         held = self.held(register, state) if register >= 0 else 0
         return [
             target
@@ -279,43 +277,18 @@ class _Barriers:
     def after(self, block: int, state: int) -> int:
         """State behind a block, whose last instruction is the one that can change it."""
         last = self.lasts[block]
-        register = _barrier(last)
+        register = barrier(last)
         if register < 0:
             return state
-        if last.opcode == "BMOV" and _saves(last):
-            return state | self.held(register, state) << _BARRIERS * self.count
-        if last.opcode == "BMOV":
-            arriving = self.held(_BARRIERS, state)
-        elif last.opcode == "BSSY":
-            arriving = 1 << self.number[block]
-        else:
-            return state
+        match effect(last):
+            case "moves" if saves_barrier(last):
+                return state | self.held(register, state) << BARRIERS * self.count
+            case "moves":
+                arriving = self.held(BARRIERS, state)
+            case "arms":
+                arriving = 1 << self.number[block]
+            case _:
+                return state
         if last.guard is None:
             state &= ~(self.every << register * self.count)
         return state | arriving << register * self.count
-
-
-def _loaded_addresses(section: Section) -> frozenset[int]:
-    """Return the constants that a section's moves load, addresses of code among them."""
-    return frozenset(
-        int(operand.text, 16)
-        for each in section.instructions
-        if each.opcode in _MOVES
-        for operand in each.operands
-        if operand.kind == "immediate" and operand.text.startswith("0x")
-    )
-
-
-def _saves(move: Instruction) -> bool:
-    """Whether a BMOV goes from a barrier register to a general one."""
-    return not move.operands[0].registers or move.operands[0].registers[0].file != "B"
-
-
-def _barrier(instruction: Instruction) -> int:
-    """Return the number of the barrier register that an instruction names; -1 without one."""
-    for operand in instruction.operands:
-        for register in operand.registers:
-            index = register.index
-            if register.file == "B" and index is not None and index < _BARRIERS:
-                return index
-    return -1

@@ -15,11 +15,11 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from irlens.analyze.time import units
 from irlens.analyze.time.combine import estimate
 from irlens.analyze.time.counting import Launch, count
 from irlens.analyze.time.counts import Counts
 from irlens.analyze.time.transfers import Transfers
+from irlens.isa.sass import units
 from irlens.model.estimate import RESOLUTION, Cause, TimeEstimate, TimeStep
 
 _SHOWN = 3

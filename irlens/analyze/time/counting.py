@@ -7,7 +7,6 @@ from types import MappingProxyType
 import msgspec
 
 from irlens.analyze.cfg import Cfg
-from irlens.analyze.time import units
 from irlens.analyze.time.counts import Counts
 from irlens.analyze.time.cta_timeline import Timeline, tensor_cycles
 from irlens.analyze.time.launched import WarpPath
@@ -15,7 +14,7 @@ from irlens.analyze.time.tensor_memory import TensorMemory
 from irlens.analyze.time.transfers import Caches, Spilled, Transfers
 from irlens.gpus import Gpu
 from irlens.gpus.timing import Timing
-from irlens.isa.sass import Section
+from irlens.isa.sass import Section, units
 from irlens.model.report import NextStep
 from irlens.model.schedule import Control
 from irlens.model.source import SourceLocation

@@ -5,8 +5,8 @@ from itertools import pairwise
 
 import msgspec
 
-from irlens.analyze.time.units import Unit
 from irlens.gpus import Timing
+from irlens.isa.sass.units import Unit
 
 
 class _LaunchCounts(msgspec.Struct, frozen=True, kw_only=True):

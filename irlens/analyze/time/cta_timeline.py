@@ -18,11 +18,10 @@ from types import MappingProxyType
 import msgspec
 
 from irlens.analyze.cfg import Cfg
-from irlens.analyze.time import units
 from irlens.analyze.time.paths import Path
 from irlens.analyze.time.tensor_memory import TensorMemory
 from irlens.gpus.timing import Timing
-from irlens.isa.sass import Instruction
+from irlens.isa.sass import Instruction, units
 from irlens.model.schedule import Control
 from irlens.model.source import SourceLocation
 

@@ -9,13 +9,13 @@ from math import prod
 import msgspec
 
 from irlens.analyze.time.dataflow import UnknownPathError
-from irlens.analyze.time.operands import WORD, Launch
 from irlens.analyze.time.paths import Machine, Path
 from irlens.analyze.time.shared_wavefronts import Wavefronts, mean_wavefronts
 from irlens.analyze.time.shared_wavefronts import wavefronts as shared_wavefronts
 from irlens.analyze.time.tensor_memory import TensorMemory, is_product, is_wait
 from irlens.analyze.time.tensor_memory import tensor_memory as of_paths
 from irlens.artifacts.cubin import Code, Kernel
+from irlens.isa.sass.operands import WORD, Launch
 
 #: Programs that are followed where they may differ.
 _SAMPLE = 16

@@ -11,11 +11,11 @@ import msgspec
 from irlens.analyze.graph import find_loops
 from irlens.analyze.sass_cfg import SassCfg
 from irlens.analyze.solver import reach
-from irlens.analyze.time import units
 from irlens.analyze.time.dataflow import DataFlow, UnknownPathError
-from irlens.analyze.time.operands import Launch, Step, position
-from irlens.analyze.time.semantics.predicates import reduces_argument
-from irlens.isa.sass import Instruction, Section
+from irlens.isa.sass import Instruction, Section, units
+from irlens.isa.sass.control_flow import barrier, conditions, effect, is_for_divergence
+from irlens.isa.sass.operands import Launch, Step, position
+from irlens.isa.sass.semantics.predicates import reduces_argument
 
 #: Blocks that a path may run through, repetitions included.
 _MOST_BLOCKS = 400_000
@@ -75,7 +75,8 @@ class Machine:
             call.block
             for call in flow.calls
             if any(
-                section.instructions[at].opcode == "BPT" for at in flow.blocks[call.entry].indices
+                effect(section.instructions[at]) == "traps"
+                for at in flow.blocks[call.entry].indices
             )
         }
         self._assuming = {
@@ -147,25 +148,28 @@ class _Walk:
 
     def _next(self, block: int) -> int | None:
         last = self.section.instructions[self.flow.blocks[block].stop - 1]
-        opcode = last.opcode
         following = self._following(block)
-        if opcode == "BSSY":
-            self._arm(last)
-            return following
-        if opcode == "CALL" and block in self.machine._callees:
-            return self._call(block, last, following)
-        if opcode == "BSYNC":
-            return self.barriers.get(self._barrier(last), following)
-        if opcode == "RET":
-            return self.returns.pop() if self.returns else None
-        if opcode not in ("BRA", "EXIT", "KILL", "BRX", "BRXU", "JMP"):
-            return following
+        match effect(last):
+            case "arms":
+                self._arm(last)
+                return following
+            case "calls" if block in self.machine._callees:
+                return self._call(block, last, following)
+            case "meets":
+                return self.barriers.get(barrier(last), following)
+            case "returns":
+                return self.returns.pop() if self.returns else None
+            case "chooses":
+                raise UnknownPathError(f"where {last.opcode} at {last.offset:#06x} leads")
+            case "exits":
+                # A lane that leaves early says nothing of its warp.
+                return None if self._held(last) or following is None else following
+            case "branches":
+                return self._branch(block, last, following)
+        return following
+
+    def _branch(self, block: int, last: Instruction, following: int | None) -> int | None:
         held = self._held(last)
-        if opcode in ("EXIT", "KILL"):
-            # A lane that leaves early says nothing of its warp.
-            return None if held or following is None else following
-        if opcode in ("BRX", "BRXU"):
-            raise UnknownPathError(f"where {opcode} at {last.offset:#06x} leads")
         target = self._target(last)
         if held is None:
             return self._skip(block, last, target, following)
@@ -195,30 +199,16 @@ class _Walk:
     def _arm(self, last: Instruction) -> None:
         target = self._target(last)
         if target is not None:
-            self.barriers[self._barrier(last)] = target
-
-    def _barrier(self, instruction: Instruction) -> int:
-        for operand in instruction.operands:
-            for register in operand.registers:
-                if register.file == "B" and register.index is not None:
-                    return register.index
-        return -1
+            self.barriers[barrier(last)] = target
 
     def _held(self, last: Instruction) -> bool | None:
         """Whether the branch is taken; ``None`` if unknown."""
-        if "DIV" in last.modifiers:  # to code for a warp that has diverged
+        if is_for_divergence(last):
             return False
         outcomes: list[bool | None] = []
-        guard = last.guard
-        if guard is not None:
-            value = self._predicate(guard.register.file, guard.register.index)
-            outcomes.append(None if value is None else value != guard.negated)
-        for operand in last.operands:
-            if operand.kind == "register" and operand.registers[0].file in ("P", "UP"):
-                register = operand.registers[0]
-                value = self._predicate(register.file, register.index)
-                negated = operand.text.startswith("!")
-                outcomes.append(None if value is None else value != negated)
+        for each in conditions(last):
+            value = self._predicate(each.register.file, each.register.index)
+            outcomes.append(None if value is None else value != each.negated)
         if False in outcomes:
             return False
         return None if None in outcomes else True
@@ -264,7 +254,7 @@ class _Walk:
         indices = range(self.flow.blocks[target].start, self.flow.blocks[block].stop)
         around = [self.section.instructions[index] for index in indices]
         accesses = [e for e in around if e.opcode in units.GLOBAL_LOADS | units.GLOBAL_STORES]
-        return bool(accesses) and all("CAS" in each.modifiers for each in accesses)
+        return bool(accesses) and all(map(units.is_compare_and_swap, accesses))
 
 
 def _data_dependent(last: Instruction) -> str:

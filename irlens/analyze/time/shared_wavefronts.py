@@ -20,9 +20,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from irlens.analyze.time import units
 from irlens.analyze.time.dataflow import DataFlow
-from irlens.analyze.time.operands import (
+from irlens.analyze.time.paths import Path
+from irlens.isa.sass import Instruction, Operand, Section, units
+from irlens.isa.sass.operands import (
     WORD,
     Launch,
     Read,
@@ -32,8 +33,6 @@ from irlens.analyze.time.operands import (
     read_condition,
     register_bits,
 )
-from irlens.analyze.time.paths import Path
-from irlens.isa.sass import Instruction, Operand, Section
 
 BANKS = 32
 _WORD = 4

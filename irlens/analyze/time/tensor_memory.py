@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from irlens.analyze.time.dataflow import DataFlow, UnknownPathError
-from irlens.analyze.time.operands import Launch, State, register_bits
 from irlens.analyze.time.paths import Path
 from irlens.analyze.time.shared_wavefronts import read_address
-from irlens.analyze.time.units import WAVEFRONT
 from irlens.isa.sass import Instruction, Operand, Section
+from irlens.isa.sass.operands import Launch, State, register_bits
+from irlens.isa.sass.units import WAVEFRONT
 
 #: Rounds of a repeated segment that are run: the barriers of a ring alternate.
 _ROUNDS = 8

@@ -5,11 +5,11 @@ from msgspec.structs import replace
 
 from irlens import gpus
 from irlens.analyze import sass_cfg
-from irlens.analyze.time import units
 from irlens.analyze.time.cta_timeline import Timeline
-from irlens.analyze.time.operands import Launch
 from irlens.analyze.time.paths import Machine
 from irlens.isa import sass
+from irlens.isa.sass import units
+from irlens.isa.sass.operands import Launch
 from irlens.model.schedule import Control
 from irlens.model.source import SourceLocation
 

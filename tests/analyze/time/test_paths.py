@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 
 from irlens.analyze import sass_cfg
-from irlens.analyze.time import units
 from irlens.analyze.time.dataflow import UnknownPathError
 from irlens.analyze.time.launched import Arguments, constants, follow, sample
-from irlens.analyze.time.operands import Launch
 from irlens.analyze.time.paths import Machine
 from irlens.analyze.traffic.evaluation import public_function
 from irlens.artifacts import cubin
 from irlens.artifacts.tools import disassemble
 from irlens.isa import sass
 from irlens.isa.mlir import parse
+from irlens.isa.sass import units
+from irlens.isa.sass.operands import Launch
 from tests.analyze.h200_launches import artifact, launches
 
 #: Relative difference that is allowed: warps poll a barrier of TMA, and the lanes and rows of a

@@ -10,11 +10,11 @@ from irlens.analyze import sass_cfg
 from irlens.analyze.time import counting
 from irlens.analyze.time.cta_timeline import Timeline
 from irlens.analyze.time.dataflow import UnknownPathError
-from irlens.analyze.time.operands import Launch
 from irlens.analyze.time.paths import Machine
 from irlens.analyze.time.tensor_memory import Product, TensorMemory, tensor_memory
 from irlens.isa import sass
 from irlens.isa.sass import Section
+from irlens.isa.sass.operands import Launch
 from irlens.model.capture import Capture
 from irlens.model.schedule import Control
 from irlens.report.inspection import Inspection

@@ -19,6 +19,7 @@ from irlens.analyze.sass_cfg import SassCfg
 from irlens.analyze.sass_origin import match_loops
 from irlens.isa.events import Event
 from irlens.isa.sass import Instruction, Section
+from irlens.isa.sass.control_flow import effect
 from irlens.isa.sass.copies import (
     STREAM_KINDS,
     Stream,
@@ -156,8 +157,8 @@ def _sources(flow: SassCfg, before: Sequence[Sequence[int]], block: int) -> Iter
 def _past_jump(section: Section, flow: SassCfg, block: int) -> int:
     """Return the target of a block that only jumps; otherwise the block itself."""
     alone = len(flow.blocks[block].indices) == 1 and len(flow.successors[block]) == 1
-    opcode = section.instructions[flow.blocks[block].start].opcode
-    return flow.successors[block][0] if alone and opcode == "BRA" else block
+    jumps = effect(section.instructions[flow.blocks[block].start]) == "branches"
+    return flow.successors[block][0] if alone and jumps else block
 
 
 def _barrier(instruction: Instruction) -> str:

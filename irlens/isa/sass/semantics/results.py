@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from irlens.analyze.time.operands import WORD, Form, Read, State, Step
+from irlens.isa.sass.operands import WORD, Form, Read, State, Step
 
 
 def compute(form: Form, reads: list[Read], function: Callable[..., int]) -> Step | None:

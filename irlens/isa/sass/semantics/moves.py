@@ -4,7 +4,7 @@ import struct
 from collections.abc import Callable
 from math import ceil, copysign, floor, inf, isnan, trunc
 
-from irlens.analyze.time.operands import (
+from irlens.isa.sass.operands import (
     WORD,
     Form,
     State,
@@ -12,7 +12,7 @@ from irlens.analyze.time.operands import (
     read_word,
     signed,
 )
-from irlens.analyze.time.semantics.results import compute, wide
+from irlens.isa.sass.semantics.results import compute, wide
 
 #: Rounding of F2I by its modifier; to the nearest even without one.
 _ROUNDED: dict[str, Callable[[float], int]] = {"TRUNC": trunc, "FLOOR": floor, "CEIL": ceil}

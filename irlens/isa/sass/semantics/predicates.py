@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 
-from irlens.analyze.time.operands import (
+from irlens.isa.sass import Instruction
+from irlens.isa.sass.operands import (
     WORD,
     Form,
     State,
@@ -15,7 +16,6 @@ from irlens.analyze.time.operands import (
     read_word,
     signed,
 )
-from irlens.isa.sass import Instruction
 
 
 def predicate_logic(form: Form) -> Step | None:

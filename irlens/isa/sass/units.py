@@ -65,6 +65,11 @@ def integer_cycles(instruction: Instruction) -> int:
     return 4 if {"HI", "WIDE"} & set(instruction.modifiers) else 2
 
 
+def is_compare_and_swap(instruction: Instruction) -> bool:
+    """Whether an access to memory compares and swaps."""
+    return "CAS" in instruction.modifiers
+
+
 #: Floats that a lane adds with one atomic: "F32x4", "BF16x2".
 _PACKED = re.compile(r"B?F(?P<bits>16|32)x(?P<count>[248])")
 

@@ -9,11 +9,9 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from irlens.analyze.sass_cfg import SassCfg
-from irlens.analyze.time import units
-from irlens.analyze.time.operands import State, Step, position
-from irlens.isa.sass import Instruction, Section
-from irlens.isa.sass.records import Register
+from irlens.isa.sass import units
+from irlens.isa.sass.operands import State, Step, position
+from irlens.isa.sass.records import Instruction, Register, SectionBody
 from irlens.isa.sass.registers import FILES, STACK_POINTER
 
 #: Positions of the registers in a state.
@@ -34,17 +32,16 @@ class LocalWords(msgspec.Struct, frozen=True):
     words: Mapping[int, tuple[int, ...]]
 
 
-def find_local_words(section: Section, flow: SassCfg, writes: Sequence[int]) -> LocalWords:
+def find_local_words(section: SectionBody, first: range, writes: Sequence[int]) -> LocalWords:
     """Return the words of local memory that a kernel accesses, none where they are not known.
 
     Args:
         section: The kernel.
-        flow: Its control flow.
+        first: The instructions of its first block.
         writes: The registers that each instruction writes, as bits.
     """
     known: dict[int, int] = {}
     words: dict[int, tuple[int, ...]] = {}
-    first = flow.blocks[0].indices if flow.blocks else range(0)
     for index, each in enumerate(section.instructions):
         if each.opcode in units.LOCAL:
             offset = _offset(each)

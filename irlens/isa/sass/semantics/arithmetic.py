@@ -1,6 +1,7 @@
 """Integer arithmetic: sums, products, shifts, logic, minima."""
 
-from irlens.analyze.time.operands import (
+from irlens.isa.sass import Operand
+from irlens.isa.sass.operands import (
     WORD,
     Form,
     Read,
@@ -12,8 +13,7 @@ from irlens.analyze.time.operands import (
     read_word,
     signed,
 )
-from irlens.analyze.time.semantics.results import compute, looked_up, wide
-from irlens.isa.sass import Operand
+from irlens.isa.sass.semantics.results import compute, looked_up, wide
 
 
 def add(form: Form) -> Step | None:

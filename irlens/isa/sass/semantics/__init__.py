@@ -6,8 +6,12 @@ are made from; the tests hold the paths found with them against instruction coun
 
 from collections.abc import Callable
 
-from irlens.analyze.time.operands import Form, Launch, State, Step, position
-from irlens.analyze.time.semantics.arithmetic import (
+from irlens.isa.dialect import Access
+from irlens.isa.sass.local_words import as_step, word_access
+from irlens.isa.sass.operands import Form, Launch, State, Step, position
+from irlens.isa.sass.records import Instruction
+from irlens.isa.sass.registers import FILES, access
+from irlens.isa.sass.semantics.arithmetic import (
     absolute,
     add,
     extend_sign,
@@ -18,7 +22,7 @@ from irlens.analyze.time.semantics.arithmetic import (
     multiply,
     shift,
 )
-from irlens.analyze.time.semantics.moves import (
+from irlens.isa.sass.semantics.moves import (
     from_first_lane,
     move,
     multiply_floats,
@@ -28,7 +32,7 @@ from irlens.analyze.time.semantics.moves import (
     to_float,
     to_integer,
 )
-from irlens.analyze.time.semantics.predicates import (
+from irlens.isa.sass.semantics.predicates import (
     allocate,
     compare,
     compare_argument,
@@ -39,8 +43,6 @@ from irlens.analyze.time.semantics.predicates import (
     unpack,
     vote,
 )
-from irlens.isa.sass import Instruction
-from irlens.isa.sass.registers import access
 
 
 def compile_step(instruction: Instruction, launch: Launch) -> Step | None:
@@ -54,6 +56,61 @@ def compile_step(instruction: Instruction, launch: Launch) -> Step | None:
         return step
     where = position(guard.register.file, guard.register.index)
     return _guarded(step, where, guard.negated, written(instruction))
+
+
+def step_of(instruction: Instruction, launch: Launch, words: tuple[int, ...] | None) -> Step:
+    """Return what an instruction does to a state: what is not understood makes it unknown.
+
+    Args:
+        instruction: Any.
+        launch: What a thread can read of its launch.
+        words: The words of local memory that it accesses, if any (``local_words``).
+    """
+    if words is not None:
+        return as_step(instruction, words)
+    step = None if _brings_data(instruction) else compile_step(instruction, launch)
+    if step is not None:
+        return step
+    targets = written(instruction)
+
+    def forget(state: State) -> None:
+        for target in targets:
+            state[target] = None
+
+    return forget
+
+
+def dependencies(
+    instruction: Instruction, accessed: Access, words: tuple[int, ...] | None
+) -> Access:
+    """Return what the results of an instruction depend on: data depends on nothing.
+
+    Args:
+        instruction: Any.
+        accessed: The registers that it reads, writes and replaces.
+        words: The words of local memory that it accesses, if any.
+    """
+    reads, writes, kills = accessed.reads, accessed.writes, accessed.kills
+    if instruction.opcode in ("IMAD", "UIMAD") and "HI" in instruction.modifiers:
+        reads |= _upper_halves(instruction)
+    if words is not None:
+        more = word_access(instruction, words)
+        return Access(reads | more[0], writes | more[1], kills | more[2])
+    return Access(0 if _brings_data(instruction) else reads, writes, kills)
+
+
+def _upper_halves(instruction: Instruction) -> int:
+    """IMAD.HI adds a pair, of which the disassembly names the lower half."""
+    last = next((o for o in reversed(instruction.operands) if o.registers), None)
+    if last is None or last.registers[0].index is None:
+        return 0
+    return FILES.bits(last.registers[0].file, last.registers[0].index, 2)
+
+
+def _brings_data(instruction: Instruction) -> bool:
+    if instruction.opcode == "SHFL" and "IDX" in instruction.modifiers:
+        return [each.text for each in instruction.operands][-2:-1] != ["RZ"]
+    return instruction.opcode in ("LDG", "LDS", "LDL", "LD", "SHFL", "ATOMG", "ATOM", "ATOMS")
 
 
 def written(instruction: Instruction) -> list[int]:

@@ -2,9 +2,8 @@
 
 import pytest
 
-from irlens.analyze.time import units
 from irlens.isa import sass
-from irlens.isa.sass import Instruction
+from irlens.isa.sass import Instruction, units
 
 
 def instruction(text: str) -> Instruction:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from irlens.analyze.time.operands import Launch, State, position
-from irlens.analyze.time.semantics import compile_step
 from irlens.isa import sass
+from irlens.isa.sass.operands import Launch, State, position
+from irlens.isa.sass.semantics import compile_step
 
 LAUNCH = Launch({0x210: 7, 0x218: 0xFFFFFFFF, 0x21C: 1}, {"SR_CTAID.X": 5})
 
