@@ -31,6 +31,7 @@ class ScanRow(msgspec.Struct, frozen=True, kw_only=True):
         problem: Equal for rows whose times compare: the same kernel, GPU and scalar arguments.
         standing: Its place among the rows of its problem.
         bound: What bounds its time.
+        untimed: Why its time is unknown; empty if it is known.
         launches: How often the recorded program launches it: never, if an autotuner only tried it.
     """
 
@@ -41,6 +42,7 @@ class ScanRow(msgspec.Struct, frozen=True, kw_only=True):
     problem: int | None = None
     standing: Standing | None = None
     bound: Bound | None = None
+    untimed: str = ""
     launches: int | None = None
 
 

@@ -254,6 +254,11 @@ def describe_buffer(buffer: SharedBuffer) -> str:
     return f"{size(buffer.bytes)} {shape} at {place}"
 
 
+def no_time_model(gpu: str) -> str:
+    """Return why a GPU's launches have no estimated time."""
+    return f"how long instructions take on {gpu} is unknown"
+
+
 def describe_missing_time(report: Report) -> str:
     """Return why a report has no time, and what gives it; "" where it has one or cannot launch."""
     time, target, occupancy = report.time, report.target, report.occupancy

@@ -15,6 +15,7 @@ from irlens.model.errors import ToolError
 from irlens.model.estimate import TimeEstimate
 from irlens.model.report import Occupancy
 from irlens.model.source import SourceLocation
+from irlens.model.terms import no_time_model
 from irlens.report.parsed import Parsed, kernel_section
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def find_launch(
     if gpu is None or occupancy is None or usage is None:
         reason = reason or "the GPU or the kernel's occupancy is unknown"
     elif gpu.timing is None or gpu.sm_count is None or gpu.peak_flops("fp16", tensor=True) is None:
-        reason = reason or f"how long instructions take on {gpu.name} is unknown"
+        reason = reason or no_time_model(gpu.name)
     elif not occupancy.launchable:
         reason = reason or "the kernel cannot launch"
     elif "cubin" not in capture.stages:

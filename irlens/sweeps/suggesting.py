@@ -313,7 +313,8 @@ def unknown_time(reason: str) -> IrlensError:
     """Return the error for a current configuration without an estimated time."""
     return IrlensError(
         "the estimated time of the current configuration is unknown: "
-        + (reason or "irlens does not know what its launch accesses")
+        + (reason or "irlens does not know what its launch accesses"),
+        hint="irlens sweep orders configurations without a time by local memory and occupancy",
     )
 
 

@@ -14,6 +14,7 @@ from irlens.analyze.time.counts import Counts
 from irlens.gpus import Gpu
 from irlens.gpus.timing import Timing
 from irlens.model.estimate import Bound, TimeEstimate
+from irlens.model.terms import no_time_model
 
 #: Part of the time for which a unit that binds is busy; where none is, latency or overhead binds
 #: (Nsight Compute's rule for bottlenecks).
@@ -38,7 +39,7 @@ def estimate(counts: Counts, gpu: Gpu) -> TimeEstimate:
     """
     timing, product, sms = gpu.timing, gpu.product, gpu.sm_count
     if timing is None:
-        return TimeEstimate(reason=f"how long instructions take on {gpu.name} is not known")
+        return TimeEstimate(reason=no_time_model(gpu.name))
     if product is None or sms is None or product.bandwidth is None or product.clock is None:
         return TimeEstimate(reason=f"SMs, bandwidth and clock of {gpu.name} are not known")
     if counts.ctas < 1 or counts.resident < 1:

@@ -38,7 +38,6 @@ from irlens.render.view.standings import Listed, headline, time_listed, without_
 
 _MORE = "; --all shows them"
 _TIME = "time"
-_GIVES_TIME = "irlens inspect says why; its --arg and --grid give a launch that is missing"
 _MOST_TARGETS = 4
 #: Groups of duplicates that are listed.
 _MOST_GROUPS = 10
@@ -156,7 +155,8 @@ def _order(scan: Scan) -> str:
         words = _order_of_ranks(scan.rows)
     if _TIME in scan.columns and unknown:
         some = f"time of {count(unknown)} unknown" if timed else "no time is known"
-        words += f"; {some}: {_GIVES_TIME}"
+        reasons = dict.fromkeys(each.untimed for each in scan.rows if each.untimed)
+        words += "; ".join(["", f"{some}: {'; '.join(reasons)}" if reasons else some])
     return words
 
 

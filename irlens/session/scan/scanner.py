@@ -245,6 +245,7 @@ class Scanner:
                 problem=each.problem,
                 standing=each.standing,
                 bound=each.bound,
+                untimed=each.untimed,
                 launches=launches[each.row],
             )
             for each in found

@@ -14,6 +14,7 @@ from irlens.model.estimate import Bound, Standing
 from irlens.model.label import Labelled, labels_among
 from irlens.model.ranking import Candidate, Problem, Ranking, problem_of, rank
 from irlens.model.scan import ScanValue
+from irlens.model.terms import no_time_model
 
 #: The key of a row's identity: an ``Identity`` as JSON.
 IDENTITY = "identity"
@@ -21,6 +22,10 @@ _TIME, _BOUND, _LAUNCHABLE = "time.estimate_us", "time.bound", "occupancy.launch
 _READ, _WRITTEN = "traffic.distinct_read_bytes", "traffic.distinct_written_bytes"
 #: The keys of the values that decide a row's rank.
 KEYS = (IDENTITY, _TIME, _BOUND, _LAUNCHABLE, _READ, _WRITTEN)
+
+
+#: Where only the report says more.
+_LAUNCH = "irlens inspect says why; its --arg and --grid give a launch that is missing"
 
 
 class Identity(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -42,6 +47,7 @@ class Ranked(NamedTuple):
             empty.
         standing: Its place among the configurations of its problem.
         bound: What bounds its time.
+        untimed: Why its time is unknown; empty if it is known.
     """
 
     row: int
@@ -49,6 +55,7 @@ class Ranked(NamedTuple):
     label: str
     standing: Standing
     bound: Bound | None
+    untimed: str
 
 
 def identity_of(inspected: Labelled) -> str:
@@ -77,7 +84,14 @@ def ranked_rows(
     ranking = rank([_candidate(identity, row) for identity, row in found])
     problems = sorted(ranking.problems, key=lambda each: -_length(each, ranking, launches))
     return [
-        Ranked(n, number, labels[n], ranking.standings[n], ranking.candidates[n].bound)
+        Ranked(
+            row=n,
+            problem=number,
+            label=labels[n],
+            standing=ranking.standings[n],
+            bound=ranking.candidates[n].bound,
+            untimed=ranking.candidates[n].missing,
+        )
         for number, problem in enumerate(problems)
         for n in problem.members
     ]
@@ -92,7 +106,15 @@ def _candidate(identity: Identity, row: Mapping[str, ScanValue]) -> Candidate:
         accessed=read or written,
         written=written,
         bound=next((each for each in get_args(Bound) if each == row[_BOUND]), None),
+        missing="" if row[_TIME] is not None else _why_untimed(identity.target),
     )
+
+
+def _why_untimed(target: Target | None) -> str:
+    """Return why a row has no time, as far as its target says it."""
+    if target is not None and target.vendor == "amd":
+        return no_time_model(target.name)
+    return _LAUNCH
 
 
 def _length(problem: Problem, ranking: Ranking, launches: Sequence[int | None]) -> float:

@@ -45,3 +45,10 @@ def test_other_sizes_and_other_gpus_are_other_problems() -> None:
     assert len({each.problem for each in found}) == 3
     assert [each.standing.mark for each in found] == [None] * 3
     assert [each.label for each in found] == ["n=64", "n=128", ""]
+
+
+def test_a_gpu_without_a_time_model_is_the_reason() -> None:
+    amd, launched = ranked_rows([row("k", None, gpu="mi300x"), row("k", None)], [None, None])
+    assert amd.untimed == "how long instructions take on mi300x is unknown"
+    assert "--arg and --grid give a launch" in launched.untimed
+    assert ranked_rows([row("k", 1.0)], [None])[0].untimed == ""
