@@ -22,7 +22,7 @@ from irlens.model.errors import ArtifactError
 #: The file of a capture.
 NAME = "irlens-passes.xz"
 #: The text may be this many times as large as an artifact.
-_TIMES_AN_ARTIFACT = 4
+_TIMES_AN_ARTIFACT = 16
 #: Compresses 22 MB to 0.46 MB in half a second; level 6 takes fifteen times as long for half.
 _LEVEL = 1
 

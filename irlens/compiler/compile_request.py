@@ -280,9 +280,12 @@ def _compile_variants(
             passed = tensors.with_descriptors(kernel, values(args), args)
             log = workspace / f"passes-{number}.txt" if request.passes else None
             with _printing(log) as printed, specialization.relaxed(kernel, request.relaxed):
-                compiled = execution.compile_variant(
-                    kernel, passed, settings, grid or (1, 1, 1), launch=False
-                )
+                if request.ttir:
+                    compiled = execution.compile_ttir(kernel, request.ttir, settings, workspace)
+                else:
+                    compiled = execution.compile_variant(
+                        kernel, passed, settings, grid or (1, 1, 1), launch=False
+                    )
         elif grid is None:
             raise CaptureError(f"{kernel.name} cannot be launched: its grid is not known")
         else:

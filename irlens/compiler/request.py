@@ -36,6 +36,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
             that has one; ``None`` for the installed one. See ``toolchains.environments``.
         passes: Keep the IR before each of the compiler's passes in the capture.
         relaxed: Parameters that are compiled as if the file declared them otherwise.
+        ttir: The text of a ttir to compile in place of the kernel's own; empty for that. The kernel
+            and its settings stay what says how it is launched.
     """
 
     kernel: str
@@ -48,6 +50,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     triton: str | None = None
     passes: bool = False
     relaxed: dict[str, Relaxation] = {}
+    ttir: str = ""
 
 
 def with_shapes(request: Request) -> Request:

@@ -26,7 +26,7 @@ __all__ = [
 
 _WITHOUT_CODE: tuple[Kind, ...] = ("reports", "comparisons", "check", "sweep")
 _EVERYTHING: tuple[Kind, ...] = (
-    *_WITHOUT_CODE, "code", "scan", "ledgers", "passes", "passes-diff"
+    *_WITHOUT_CODE, "code", "scan", "ledgers", "passes", "passes-diff", "explanations"
 )  # fmt: skip
 
 
@@ -117,7 +117,7 @@ def render(name: str, kind: Kind, subject: Any, options: Options | None = None) 
         kind: What ``subject`` is.
         subject: A sequence of ``Report``, or ``Comparisons``, ``CodeComparisons``, ``Check``,
             ``Sweep``, ``Scan``, ``Ledgers``, ``Suggestion``, ``Variants``, ``Passes``,
-            ``PassesDiff``.
+            ``PassesDiff``, ``Explanations``.
         options: Where the output will be seen.
 
     Raises:
@@ -199,11 +199,15 @@ def build_view(kind: Kind, subject: Any, options: Options) -> "Section":
             from irlens.render.view.variants import variants_view
 
             return variants_view(subject, options)
-        case "passes":
-            from irlens.render.view.passes import passes_view
+        case "passes" | "passes-diff" | "explanations":
+            return _view_of_passes(kind, subject)
 
-            return passes_view(subject)
-        case "passes-diff":
-            from irlens.render.view.passes import passes_diff_view
 
-            return passes_diff_view(subject)
+def _view_of_passes(kind: Kind, subject: Any) -> "Section":
+    """Return the presentation tree of what the passes of a compilation say."""
+    from irlens.render.view.passes import passes_diff_view, passes_view
+    from irlens.render.view.why import why_view
+
+    if kind == "explanations":
+        return why_view(subject)
+    return passes_view(subject) if kind == "passes" else passes_diff_view(subject)

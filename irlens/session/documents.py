@@ -32,6 +32,7 @@ NAMES: dict[Kind, str] = {
     "variants": "list of variants",
     "passes": "list of passes",
     "passes-diff": "comparison of passes",
+    "explanations": "list of explanations",
 }
 
 

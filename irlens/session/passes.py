@@ -147,20 +147,27 @@ def _checked(capture: Capture, dumps: pass_dumps.Dumps | None) -> States:
 
 def _compiled(kernel: str, configurations: Configurations, session: Session) -> Capture:
     """Compile one configuration of a kernel, and keep its passes."""
-    requests = list(session.requests(kernel, configurations))
-    if len(requests) != 1:
-        raise IrlensError(
-            f"{kernel} with these options is {len(requests)} compilations: passes are shown of one",
-            hint="give each option one value, or name one capture; `irlens diff` compares two",
-        )
-    (request,) = requests
-    if request.run:
-        request = msgspec.structs.replace(request, run=False)
-    request = _of_one_configuration(request, session)
+    request = single_request(kernel, configurations, session)
     captures = session.compile(msgspec.structs.replace(request, passes=True))
     if len(captures) != 1:
         raise IrlensError(f"{kernel} has {len(captures)} configurations", hint="select one: --set")
     return captures[0]
+
+
+def single_request(kernel: str, configurations: Configurations, session: Session) -> "Request":
+    """Return the request of the one compilation of KERNEL that the options select.
+
+    Raises:
+        IrlensError: They select several, or KERNEL cannot be compiled.
+    """
+    requests = list(session.requests(kernel, configurations))
+    if len(requests) != 1:
+        raise IrlensError(
+            f"{kernel} with these options is {len(requests)} compilations: one is needed",
+            hint="give each option one value, or name one capture; `irlens diff` compares two",
+        )
+    request = msgspec.structs.replace(requests[0], run=False)
+    return _of_one_configuration(request, session)
 
 
 def _of_one_configuration(request: "Request", session: Session) -> "Request":

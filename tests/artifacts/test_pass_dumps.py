@@ -125,6 +125,6 @@ def test_a_broken_file_is_an_error(tmp_path: Path, content: bytes) -> None:
 
 def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(files.LIMIT_VARIABLE, "1")
-    (tmp_path / pass_dumps.NAME).write_bytes(lzma.compress(b"\n" * (5 << 20), preset=0))
+    (tmp_path / pass_dumps.NAME).write_bytes(lzma.compress(b"\n" * (17 << 20), preset=0))
     with pytest.raises(ArtifactError, match=r"larger than"):
         pass_dumps.of_capture(_capture(tmp_path))

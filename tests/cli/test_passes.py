@@ -75,7 +75,7 @@ def test_what_is_asked_is_shown_alone(form: str) -> None:
         (("--first", "tt.lod"), "unknown operation 'tt.lod'"),
         (("--line", "2"), "no pass has code from softmax.py:2"),
         (("--line", "x"), "'x' is not a line number"),
-        (("--num-warps", "4,8"), "with these options is 2 compilations: passes are shown of one"),
+        (("--num-warps", "4,8"), "with these options is 2 compilations: one is needed"),
     ],
 )
 def test_bad_input_is_one_clear_line(asked: tuple[str, ...], message: str) -> None:

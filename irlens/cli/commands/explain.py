@@ -4,20 +4,31 @@ import textwrap
 from collections.abc import Iterator
 
 import click
+import msgspec
 from click.shell_completion import CompletionItem
 
 from irlens.cli import Exit, output
+from irlens.cli.options import config_options
+from irlens.cli.settings import received_as
+from irlens.cli.writing import Writing, writing_options
+from irlens.session.subject import Configurations
 
-_HELP = """Explain a finding, a figure or a term of a report.
+_HELP = """Explain a finding, a figure or a term of a report; or why a kernel has a finding.
 
 NAME is a finding's code (IRL201) or name (pipeline-shallower), a figure's name
 (groups-in-flight) or path in the JSON report (occupancy.waves), or a term of the glossary
 (tail-wave). Without NAME, lists all of them.
 
+With KERNEL, NAME is a finding that it has. Names the compiler's pass that decides it, the
+operation before that pass, and what the compiler says; then compiles the kernel again with the
+blamed cause alone changed (an attribute in the ttir, num_warps, the target). If the finding goes,
+the explanation is proved. The effect on the estimated time is said, too.
+
 \b
 irlens explain IRL201
 irlens explain groups-in-flight
 irlens explain bank-conflict
+irlens explain softmax IRL301 --arg n_cols=781 --arg input_row_stride=781
 """
 
 
@@ -29,10 +40,28 @@ def _complete(
     return completions.explained(incomplete)
 
 
+class _Settings(msgspec.Struct, frozen=True):
+    kernel: str | None
+    name: str | None
+    selection: Configurations
+    writing: Writing
+
+
 @click.command(help=_HELP)
+@click.argument("kernel", metavar="[KERNEL]", required=False, shell_complete=_complete)
 @click.argument("name", required=False, shell_complete=_complete)
-def command(name: str | None) -> Exit:
-    """Print the documentation of a name, or list all names."""
+@config_options
+@writing_options("explanations")
+@received_as(_Settings)
+def command(settings: _Settings) -> Exit:
+    """Print the documentation of a name, or list all names; or explain a kernel's finding."""
+    name, writing = settings.kernel, settings.writing
+    if name is not None and settings.name is not None:
+        from irlens.cli import explanations
+
+        return explanations.show(name, settings.selection, writing, (settings.name,))
+    if not settings.selection.is_empty or writing.form != "text":
+        raise click.UsageError("options need KERNEL and the finding: irlens explain softmax IRL203")
     if name is None:
         output.write("\n".join(_lists()), None, paged=True)
         return Exit.OK

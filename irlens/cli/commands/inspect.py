@@ -92,6 +92,7 @@ class _Settings(msgspec.Struct, frozen=True):
     watch: bool
     interpret: bool
     program: str | None
+    why: bool
     writing: Writing
 
     @property
@@ -137,12 +138,23 @@ class _Settings(msgspec.Struct, frozen=True):
     metavar="N",
     help="Show the offsets and masks of one program's accesses: 3, or x,y,z.",
 )
+@click.option(
+    "--why",
+    is_flag=True,
+    help="Explain each finding: the pass that decides it, and a recompilation as the proof.",
+)
 @writing_options("reports", plain=("stage", "place"))  # fmt: skip
 @received_as(_Settings)
 def command(settings: _Settings) -> Exit:
     """Inspect one kernel, in one or several configurations."""
     if settings.program is not None or settings.interpret:
         return _show_other(settings)
+    if settings.why:
+        if settings.stage or settings.place or settings.shown or settings.watch:
+            raise click.UsageError("--why explains the findings alone: remove the other options")
+        from irlens.cli import explanations
+
+        return explanations.show(settings.kernel, settings.selection, settings.writing)
     _check(settings)
     if settings.watch:  # a pager waits for a key, not for a save
         writing = msgspec.structs.replace(settings.writing, pager=False)

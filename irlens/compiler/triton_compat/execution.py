@@ -154,7 +154,31 @@ def compile_variant(
                 refusal = str(error)
     finally:
         setattr(function, held, caches)
-    bound = {p.name: settings.get(p.name, p.default) for p in function.params if p.is_constexpr}
+    return _compiled(kernel, settings, handle, refusal)
+
+
+def compile_ttir(kernel: Kernel, text: str, settings: Values, workspace: Path) -> Compiled:
+    """Compile a ttir under the active driver, with the options of a kernel's variant.
+
+    Args:
+        kernel: The kernel that it was made from.
+        text: The ttir.
+        settings: The variant's constexprs and options.
+        workspace: Folder for its file.
+    """
+    path = workspace / "edited.ttir"
+    path.write_text(text, "utf-8")
+    constexprs = {each.name for each in kernel.function.params if each.is_constexpr}
+    options = {name: value for name, value in settings.items() if name not in constexprs}
+    handle = compiler.compile(
+        str(path), target=triton.runtime.driver.active.get_current_target(), options=options
+    )
+    return _compiled(kernel, settings, handle, None)
+
+
+def _compiled(kernel: Kernel, settings: Values, handle: Any, refusal: str | None) -> Compiled:
+    parameters = kernel.function.params
+    bound = {p.name: settings.get(p.name, p.default) for p in parameters if p.is_constexpr}
     entry = Path(get_cache_manager(handle.hash).cache_dir)
     return Compiled(entry, manifest_values(bound), options_of(handle), handle, refusal)
 

@@ -39,6 +39,10 @@ _TO_TTGIR = "ConvertTritonToTritonGPU"
 STAGE = "ttgir"
 
 
+#: The folder of a file that a remark names.
+_FOLDER = re.compile(r"(?<![\w.])/(?:[^/\s:\"]+/)*(?=[^/\s:\"]+:\d+:)")
+
+
 class States:
     """The IR before and after each pass of a compilation.
 
@@ -50,6 +54,8 @@ class States:
     def __init__(self, capture: Capture, dumps: Dumps) -> None:
         self.capture = capture
         self.dumps = dumps
+        #: What else the compiler said, without folders, which differ between machines.
+        self.remarks = [_FOLDER.sub("", line.strip()) for line in dumps.remarks]
 
     def __len__(self) -> int:
         return len(self.dumps.passes)
@@ -84,6 +90,10 @@ class States:
             names.get(each.pipeline, "ttgir" if first is not None and index >= first else "ttir")
             for index, each in enumerate(passes)
         ]
+
+    def numbers_of(self, stage: str) -> list[int]:
+        """Return the passes that belong to a stage."""
+        return [number for number, each in enumerate(self.stages, 1) if each == stage]
 
     def numbers(self, name: str) -> list[int]:
         """Return the passes of a number or a name: "31", "TritonGPUPipeline", "pipeline".
@@ -133,7 +143,7 @@ def describe_passes(states: States, *, changes: bool = False) -> Passes:
         compiled=side_of(states.capture, ""),
         runs=[_run(states, number, changes=changes) for number in range(1, len(states) + 1)],
         bytes=states.dumps.size,
-        remarks=[line.strip() for line in states.dumps.remarks],
+        remarks=states.remarks,
         first=states.before(1) if changes else "",
     )
 

@@ -3,7 +3,9 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 
+from irlens.diff.code.patience import common
 from irlens.diff.passes import STAGE, States, without_locations
 from irlens.isa import mlir
 from irlens.isa.mlir import Module, Operation
@@ -12,14 +14,22 @@ from irlens.model.passes import FollowedLine, LineStep
 from irlens.model.source import SourceLocation
 
 _VALUE = re.compile(r"%[\w$.-]+(?:#\d+)?")
+_ALIAS = re.compile(r"#\w+")
+_OPERATION = re.compile(r"(?:^|= )\"?([a-z]\w*(?:\.\w+)+)")
 
 
-def follow(states: States, location: SourceLocation) -> FollowedLine:
-    """Return what each pass made of a line of Python, as far as the IR can be read."""
+def follow(states: States, location: SourceLocation, *, until: int | None = None) -> FollowedLine:
+    """Return what each pass made of a line of Python, as far as the IR can be read.
+
+    Args:
+        states: The compilation.
+        location: The line.
+        until: The last pass to look at; all by default.
+    """
     steps: list[LineStep] = []
     written: list[str] = []
-    until = 0
-    for number in range(len(states)):
+    last = 0
+    for number in range(len(states) if until is None else until + 1):
         if not number or states.before(number + 1) != states.before(number):
             try:
                 module = mlir.parse(states.before(number + 1), stage=STAGE)
@@ -31,8 +41,81 @@ def follow(states: States, location: SourceLocation) -> FollowedLine:
                 counts = dict(sorted(Counter(each.name for each in operations).items()))
                 steps.append(LineStep(number=number, operations=counts, text=now))
             written = now
-        until = number
-    return FollowedLine(source=location, code=states.python(location), steps=steps, until=until)
+        last = number
+    return FollowedLine(source=location, code=states.python(location), steps=steps, until=last)
+
+
+class LineFollower:
+    """Finds a line's operations in the IR between passes, each text read once.
+
+    Args:
+        location: The line of Python.
+    """
+
+    def __init__(self, location: SourceLocation) -> None:
+        self._location = location
+        self._text = ""
+        self._found: list[str] | None = None
+
+    def at(self, text: str) -> list[str] | None:
+        """Return the line's operations, layouts written out; ``None`` if the IR cannot be read."""
+        if text != self._text:
+            self._text = text
+            try:
+                module = mlir.parse(text, stage=STAGE)
+            except ArtifactError:
+                self._found = None
+                return None
+            operations = [each for each in module.operations if _is_of(each, self._location)]
+            written = _meaning(_written(module, operations))
+            self._found = [_ALIAS.sub(partial(_expanded, module), each) for each in written]
+        return self._found
+
+
+def _expanded(module: Module, alias: re.Match[str]) -> str:
+    return module.aliases.get(alias.group(), alias.group())
+
+
+def deciding(before: States, after: States, location: SourceLocation) -> tuple[str, int | None]:
+    """Return the first pass behind which a line of Python differs between two compilations.
+
+    Layouts count only where the line is the same in both before the passes.
+
+    Returns:
+        The pass and its number in the first compilation; ``None`` for a pass that only the second
+            runs. The name is empty where the line does not differ as far as it can be read, or
+            already does before the passes that both ran.
+    """
+    sides = LineFollower(location), LineFollower(location)
+    names = [[each.name for each in side.dumps.passes] for side in (before, after)]
+    pairs = common(*names)
+    if not pairs:
+        return "", None
+    starts = before.before(pairs[0][0] + 1), after.before(pairs[0][1] + 1)
+    known = sides[0].at(starts[0]), sides[1].at(starts[1])
+    is_exact = known[0] == known[1]
+    if not is_exact and _named(known[0]) != _named(known[1]):
+        return "", None
+    behind = pairs[0][1]
+    for i, j in pairs:
+        texts = before.after(i + 1), after.after(j + 1)
+        if texts[0] is None or texts[1] is None:
+            continue
+        now = sides[0].at(texts[0]), sides[1].at(texts[1])
+        if now[0] is None or now[1] is None:
+            break
+        if (now[0] != now[1]) if is_exact else (_named(now[0]) != _named(now[1])):
+            alone = range(behind + 1, j + 1)  # passes that only the second runs
+            first = next((n for n in alone if sides[1].at(after.after(n) or "") != known[1]), 0)
+            return (names[1][first - 1], None) if first else (names[0][i], i + 1)
+        known, behind = now, j + 1
+    return "", None
+
+
+def _named(written: Sequence[str] | None) -> Counter[str]:
+    """Return the names of operations as written."""
+    found = (_OPERATION.search(each) for each in written or ())
+    return Counter(each[1] for each in found if each is not None)
 
 
 def lines_with_code(states: States, file: str) -> list[int]:

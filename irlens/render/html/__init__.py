@@ -27,6 +27,7 @@ _KINDS: dict[str, Kind] = {
     "CodeComparisons": "code",
     "Comparison": "comparisons",
     "Comparisons": "comparisons",
+    "Explanations": "explanations",
     "Ledgers": "ledgers",
     "Passes": "passes",
     "PassesDiff": "passes-diff",

@@ -44,7 +44,7 @@ def passes_view(passes: Passes) -> Section:
 
 
 def _nodes(passes: Passes) -> Iterator[Node]:
-    yield _settings(passes.compiled)
+    yield compiled_settings(passes.compiled)
     runs = {run.number: run for run in passes.runs}
     if passes.crossings:
         yield Items(tuple(text(Run(_crossing(each, runs))) for each in passes.crossings))
@@ -58,7 +58,8 @@ def _nodes(passes: Passes) -> Iterator[Node]:
         yield from _overview(passes)
 
 
-def _settings(side: Side) -> Settings:
+def compiled_settings(side: Side) -> Settings:
+    """Return what tells a compilation from others of its kernel."""
     config = side.config
     known = {
         "target": side.target.full_name if side.target else None,

@@ -1,0 +1,102 @@
+"""Explained findings as nodes: what decides each, and what was tried against it."""
+
+from collections.abc import Iterator
+
+from irlens.model.why import Experiment, Explanation, Explanations
+from irlens.render.view.memory_traffic import microseconds
+from irlens.render.view.nodes import (
+    Fact,
+    Facts,
+    Headline,
+    Items,
+    Node,
+    Run,
+    Section,
+    Sentence,
+    Tone,
+    text,
+)
+from irlens.render.view.passes import compiled_settings
+
+_TONES: dict[str, Tone] = {"proved": "good", "refuted": "warn", "untested": "dim"}
+_VERDICTS = {
+    "proved": "proved: the finding goes with its cause",
+    "refuted": "not proved: the finding stays whatever was tried",
+    "untested": "likely: irlens has no test for this cause",
+}
+#: Operations that are shown.
+_MOST_OPERATIONS = 4
+
+
+def why_view(explanations: Explanations) -> Section:
+    """Return the explanations of findings."""
+    nodes: list[Node] = [compiled_settings(explanations.compiled)]
+    nodes += map(_section, explanations.explanations)
+    if not explanations.explanations and not explanations.unexplained:
+        nodes.append(Sentence("no findings to explain"))
+    if explanations.unexplained:
+        codes = ", ".join(explanations.unexplained)
+        nodes.append(Sentence(f"not explained: {codes}; irlens has no test for these", "dim"))
+    return Section(explanations.compiled.kernel, tuple(nodes), key="why")
+
+
+def _section(explanation: Explanation) -> Section:
+    finding = explanation.finding
+    place = f" at {finding.source}" if finding.source is not None else ""
+    return Section(
+        f"{finding.code}{place}", tuple(_nodes(explanation)), key="explanation", wide=True
+    )
+
+
+def _nodes(explanation: Explanation) -> Iterator[Node]:
+    yield Headline((Run(_VERDICTS[explanation.proof], _TONES[explanation.proof]),))
+    yield Sentence(explanation.finding.message)
+    facts = []
+    if explanation.decided_by:
+        facts.append(Fact("Decided by", text(Run(_decided(explanation)))))
+    if explanation.operations:
+        shown = explanation.operations[:_MOST_OPERATIONS]
+        left = len(explanation.operations) - len(shown)
+        lines = [*shown, *([f"{left} more"] if left else [])]
+        facts.append(Fact("Operation", text(Run("; ".join(lines)))))
+    if facts:
+        yield Facts(tuple(facts))
+    if explanation.experiments:
+        yield Items(tuple(text(_tried(each)) for each in explanation.experiments))
+    if explanation.said:
+        said = tuple(text(Run(line)) for line in explanation.said)
+        yield Section("The compiler said", (Items(said),), key="remarks")
+
+
+def _decided(explanation: Explanation) -> str:
+    name, number = explanation.decided_by, explanation.number
+    if number is not None:
+        return f"{name}, pass {number}: behind it the line first differs from that of the proof"
+    if name in ("ptxas", "LLVM"):
+        return f"{name}, behind all passes"
+    return f"{name}, which this compilation does not run"
+
+
+def _tried(experiment: Experiment) -> Run:
+    change = f"with {experiment.change}"
+    if experiment.gone is None:
+        return Run(f"{change}: does not compile: {experiment.error}", "dim")
+    if not experiment.gone:
+        return Run(f"{change}: the finding stays{_effect(experiment)}", "warn")
+    return Run(f"{change}: the finding is gone{_effect(experiment)}", "good")
+
+
+def _effect(experiment: Experiment) -> str:
+    before, after = experiment.before_us, experiment.after_us
+    if not before or not after:
+        return "; its effect on the time is unknown"
+    times = f"{microseconds(before)} → {microseconds(after)}"
+    ratio = after / before
+    if abs(ratio - 1) <= _NOISE:
+        return f"; the estimated time stays: {times}"
+    change = f"{abs(ratio - 1) * 100:.0f} % {'less' if ratio < 1 else 'more'} time"
+    return f"; {change}, estimated: {times}"
+
+
+#: Differences of estimated times that say nothing.
+_NOISE = 0.03

@@ -1,0 +1,205 @@
+"""Why a finding is there: what decides it, and a recompilation without its cause as the proof."""
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from irlens.analyze.counterfactuals import (
+    DECIDED_BY_ASSEMBLER,
+    OPERATIONS,
+    Change,
+    Symptom,
+    cause_of,
+    changes_for,
+)
+from irlens.artifacts import pass_dumps
+from irlens.diff.code.stage import side_of
+from irlens.diff.passes import States
+from irlens.diff.passes.lines import deciding, follow
+from irlens.isa import mlir
+from irlens.model.capture import Capture
+from irlens.model.errors import IrlensError, UnknownNameError
+from irlens.model.report import Finding, Report
+from irlens.model.why import WHY_SCHEMA, Experiment, Explanation, Explanations, Proof
+from irlens.session.passes import single_request
+from irlens.session.reports import complete_report
+from irlens.session.session import Session
+from irlens.session.subject import Configurations
+
+if TYPE_CHECKING:  # it loads the compiler layer
+    from irlens.compiler import Request
+
+#: Lines of ptxas that explain what it decides.
+_OF_ASSEMBLER = ("C75", "registers", "spill", "Potential Performance Loss")
+
+
+def why(
+    kernel: str, configurations: Configurations, session: Session, codes: tuple[str, ...] = ()
+) -> Explanations:
+    """Explain the findings of one compilation of KERNEL, and test each explanation.
+
+    Args:
+        kernel: KERNEL.
+        configurations: The options, which select one configuration.
+        session: Compiles it, and what is tried.
+        codes: Codes or names of findings; all by default.
+
+    Raises:
+        IrlensError: KERNEL cannot be compiled.
+        UnknownNameError: It has no finding of a code.
+    """
+    request = single_request(kernel, configurations, session)
+    request = msgspec.structs.replace(request, passes=True)
+    capture = _one(session, request)
+    laboratory = _Laboratory(session, request, capture)
+    findings = _selected(laboratory.report, codes)
+    explained = [laboratory.explain(each) for each in findings]
+    return Explanations(
+        schema=WHY_SCHEMA,
+        compiled=side_of(capture, ""),
+        explanations=[each for each in explained if each is not None],
+        unexplained=sorted(
+            {f.code for f, each in zip(findings, explained, strict=True) if each is None}
+        ),
+    )
+
+
+def _one(session: Session, request: "Request") -> Capture:
+    captures = session.compile(request)
+    if len(captures) != 1:
+        raise IrlensError(f"{request.kernel} has {len(captures)} configurations: select one")
+    return captures[0]
+
+
+def _selected(report: Report, codes: tuple[str, ...]) -> list[Finding]:
+    from irlens.rules import all_rules
+
+    names = {rule.NAME: rule.CODE for rule in all_rules()}
+    known = set(names.values())
+    wanted = set()
+    for code in codes:
+        found = names.get(code, code.upper())
+        if found not in known:
+            raise UnknownNameError("finding", code, known | set(names))
+        wanted.add(found)
+    if missing := sorted(wanted - {each.code for each in report.findings}):
+        raise IrlensError(
+            f"{report.kernel} has no finding {missing[0]}",
+            hint=f"it has: {', '.join(sorted({f.code for f in report.findings})) or 'none'}",
+        )
+    return [each for each in report.findings if not wanted or each.code in wanted]
+
+
+class _Laboratory:
+    """One compilation, and recompilations with a change.
+
+    Args:
+        session: Compiles them.
+        request: The compilation.
+        capture: What came of it.
+    """
+
+    def __init__(self, session: Session, request: "Request", capture: Capture) -> None:
+        self._session, self._request, self._capture = session, request, capture
+        self.report = complete_report(capture)
+        dumps = pass_dumps.of_capture(capture)
+        self._states = None if dumps is None or not dumps.passes else States(capture, dumps)
+        self._text = capture.stages["ttir"].text()
+        self._module = mlir.parse(self._text, stage="ttir")
+
+    def explain(self, finding: Finding) -> Explanation | None:
+        """Return the explanation of a finding; ``None`` if irlens has neither cause nor test."""
+        changes = changes_for(Symptom(finding, self._module, self.report.config))
+        said = self._said(finding)
+        if not changes and finding.code not in DECIDED_BY_ASSEMBLER:
+            return None
+        experiments: list[Experiment] = []
+        name, number = "", None
+        operations: list[str] = []
+        for change in changes:
+            experiment, capture = self._try(finding, change)
+            experiments.append(experiment)
+            if experiment.gone:
+                if capture is not None and finding.code not in DECIDED_BY_ASSEMBLER:
+                    name, number = self._deciding(finding, capture)
+                break
+        if finding.code in DECIDED_BY_ASSEMBLER:
+            name = "ptxas" if self._is_nvidia() else "LLVM"
+        elif name:
+            operations = self._operations(finding, number)
+        return Explanation(
+            finding=finding,
+            cause=cause_of(finding),
+            decided_by=name,
+            number=number,
+            operations=operations,
+            said=said,
+            experiments=sorted(experiments, key=lambda each: not each.gone),
+            proof=_proof(experiments),
+        )
+
+    def _is_nvidia(self) -> bool:
+        return self.report.target is not None and self.report.target.vendor == "nvidia"
+
+    def _said(self, finding: Finding) -> list[str]:
+        """Return what the compiler said of the finding's line, and what ptxas says of its kind."""
+        source, marks = finding.source, []
+        if source is not None:
+            marks.append(f"{source.file}:{source.line}:")
+        if finding.code in DECIDED_BY_ASSEMBLER:
+            marks += _OF_ASSEMBLER
+        remarks = self._states.remarks if self._states is not None else []
+        return [line for line in remarks if any(mark in line for mark in marks)]
+
+    def _try(self, finding: Finding, change: Change) -> tuple[Experiment, Capture | None]:
+        """Recompile with a change, and look whether the finding is still there."""
+        try:
+            capture = _one(self._session, self._request_of(change))
+            report = complete_report(capture)
+        except IrlensError as error:
+            return Experiment(change=change.words, gone=None, error=error.message), None
+        same = [each for each in report.findings if _is_same(each, finding)]
+        times = [each.time.estimate_us if each.time else None for each in (self.report, report)]
+        if change.settings.get("target"):  # another GPU's time is no effect of the change
+            times = [None, None]
+        experiment = Experiment(
+            change=change.words, gone=not same, before_us=times[0], after_us=times[1]
+        )
+        return experiment, capture
+
+    def _request_of(self, change: Change) -> "Request":
+        if change.ttir:
+            return msgspec.structs.replace(self._request, ttir=change.ttir)
+        from irlens.session.recompile import request_of
+
+        changed = request_of(self._capture, self._request.kernel, change.settings)
+        return msgspec.structs.replace(changed, passes=True)
+
+    def _deciding(self, finding: Finding, other: Capture) -> tuple[str, int | None]:
+        dumps = pass_dumps.of_capture(other)
+        if self._states is None or finding.source is None or dumps is None or not dumps.passes:
+            return "", None
+        return deciding(self._states, States(other, dumps), finding.source)
+
+    def _operations(self, finding: Finding, number: int | None) -> list[str]:
+        """Return the line's operations that the finding is about, before a pass, or in ttgir."""
+        if self._states is None or finding.source is None:
+            return []
+        last = number or max(self._states.numbers_of("ttgir"), default=len(self._states))
+        steps = follow(self._states, finding.source, until=last - 1).steps
+        lines = steps[-1].text if steps else []
+        names = OPERATIONS.get(finding.code, ())
+        return [line for line in lines if any(f"{name} " in line for name in names)] or lines
+
+
+def _is_same(one: Finding, other: Finding) -> bool:
+    if one.code != other.code:
+        return False
+    places = [(f.source.file, f.source.line) if f.source else None for f in (one, other)]
+    return places[0] == places[1]
+
+
+def _proof(experiments: list[Experiment]) -> Proof:
+    if any(each.gone for each in experiments):
+        return "proved"
+    return "refuted" if any(each.gone is False for each in experiments) else "untested"

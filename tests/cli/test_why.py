@@ -1,0 +1,64 @@
+"""``irlens explain KERNEL FINDING`` and ``irlens inspect --why`` from the command line."""
+
+import json
+import subprocess
+import sys
+
+import jsonschema
+import msgspec
+import pytest
+
+from irlens.model.why import Explanations
+from irlens.render.json import schema
+
+RAGGED = ("softmax", "-t", "h100", "-a", "n_cols=781", "-a", "input_row_stride=781")
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "irlens", *arguments], capture_output=True, text=True
+    )
+
+
+def test_a_finding_of_a_kernel_is_proved() -> None:
+    ran = run("explain", "softmax", "IRL301", *RAGGED[1:])
+    assert ran.returncode == 0, ran.stderr
+    said = " ".join(ran.stdout.split())
+    assert "proved: the finding goes with its cause" in said
+    assert "Decided by TritonGPUCoalesce, pass " in said
+    assert "input_row_stride and n_cols known to be multiples of 16: the finding is gone" in said
+    assert run("explain", "softmax", "narrow-access", *RAGGED[1:]).stdout == ran.stdout
+
+
+@pytest.mark.parametrize("form", ["json", "markdown", "html"])
+def test_every_finding_is_explained_or_named(form: str) -> None:
+    ran = run("inspect", *RAGGED, "--why", "--format", form)
+    assert ran.returncode == 0, ran.stderr
+    if form == "json":
+        jsonschema.validate(json.loads(ran.stdout), json.loads(schema("explanations")))
+        explanations = msgspec.json.decode(ran.stdout, type=Explanations)
+        report = json.loads(run("inspect", *RAGGED, "--format", "json").stdout)
+        explained = [each.finding.code for each in explanations.explanations]
+        found = {each["code"] for each in report["findings"]}
+        assert {*explained, *explanations.unexplained} == found
+    else:
+        assert "TritonGPUCoalesce" in ran.stdout
+    assert "/kernels/" not in ran.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("explain", "softmax", "IRL203", "-t", "h100"), "has no finding IRL203"),
+        (("explain", "softmax", "IRL999", "-t", "h100"), "unknown finding 'IRL999'"),
+        (("explain", "IRL301", "-t", "h100"), "options need KERNEL and the finding"),
+        (("explain", "nosuch", "IRL301", "-t", "h100"), "nosuch"),
+        (("inspect", "softmax", "--why", "--stage", "ptx"), "--why explains the findings alone"),
+    ],
+)
+def test_bad_input_is_one_clear_line(arguments: tuple[str, ...], message: str) -> None:
+    ran = run(*arguments)
+    assert ran.returncode == 2
+    assert ran.stdout == ""
+    assert message in ran.stderr
+    assert "Traceback" not in ran.stderr
