@@ -110,7 +110,7 @@ def _all_divisible(symptom: Symptom) -> Iterator[Change]:
 def _of_dot(symptom: Symptom) -> Iterator[Change]:
     """Yield the change for a dot of fp32 without tensor cores."""
     dot = _at(symptom.module, symptom.finding.source, "tt.dot")
-    if dot is not None and "f32>" in "".join(dot.operand_types):
+    if dot is not None and str(dot.operand_types[0].element) == "f32":
         text = edits.with_precision(symptom.module, dot, "tf32")
         yield Change('input_precision="tf32" for the dot', ttir=text)
 

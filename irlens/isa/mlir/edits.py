@@ -44,7 +44,7 @@ def not_divisible(module: Module) -> list[str]:
         each.name.removeprefix("%")
         for each in kernel.regions[0].blocks[0].arguments
         if "tt.divisibility" not in each.attributes
-        and re.match(r"i(?:8|16|32|64)$|!tt\.ptr<", each.type or "")
+        and re.match(r"i(?:8|16|32|64)$|!tt\.ptr<", str(each.type or ""))
     ]
 
 
