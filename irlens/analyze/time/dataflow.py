@@ -15,7 +15,7 @@ from irlens.isa.sass.control_flow import condition_of_call, decides
 from irlens.isa.sass.local_words import REGISTERS, find_local_words
 from irlens.isa.sass.operands import Launch, State, Step
 from irlens.isa.sass.registers import access
-from irlens.isa.sass.semantics import dependencies, step_of
+from irlens.isa.sass.semantics import dependencies, step_of, tells_threads_apart
 
 
 class UnknownPathError(Exception):
@@ -60,6 +60,8 @@ class DataFlow:
             for instruction, accessed in zip(section.instructions, accesses, strict=True)
         ]
         self._graph = FlowGraph(flow.through_calls)
+        self._constants: Mapping[int, int] = {}
+        self._steps: dict[int, Step] = {}
 
     def slice(self, also: Mapping[int, int] = MappingProxyType({})) -> Slice:
         """Return the instructions that the branches depend on.
@@ -96,8 +98,14 @@ class DataFlow:
 
     def step(self, index: int, launch: Launch) -> Step:
         """Return what an instruction does to a state: what is not understood makes it unknown."""
+        if launch.constants is not self._constants:
+            self._constants, self._steps = launch.constants, {}
         instruction = self.section.instructions[index]
-        return step_of(instruction, launch, self.local.words.get(instruction.offset))
+        step = None if tells_threads_apart(instruction) else self._steps.get(index)
+        if step is None:
+            words = self.local.words.get(instruction.offset)
+            step = self._steps[index] = step_of(instruction, launch, words)
+        return step
 
     def _through(
         self, indices: range, needed: int, wanted: set[int], also: Mapping[int, int]

@@ -80,6 +80,13 @@ def step_of(instruction: Instruction, launch: Launch, words: tuple[int, ...] | N
     return forget
 
 
+def tells_threads_apart(instruction: Instruction) -> bool:
+    """Whether ``step_of`` depends on the thread, and not on the launch alone."""
+    return instruction.opcode == "SHFL" or any(
+        operand.kind == "special" for operand in instruction.operands
+    )
+
+
 def dependencies(
     instruction: Instruction, accessed: Access, words: tuple[int, ...] | None
 ) -> Access:
