@@ -14,10 +14,11 @@ from msgspec.structs import replace
 from irlens.analyze.loops import Loops
 from irlens.analyze.time.cta_timeline import Timeline
 from irlens.analyze.time.paths import Path, Segment
-from irlens.analyze.time.shared_wavefronts import ACCESSES, Wavefronts
+from irlens.analyze.time.shared_wavefronts import Wavefronts
 from irlens.isa.dialect import I_co
 from irlens.isa.sass import Instruction, units
 from irlens.isa.sass.control_flow import only_waits
+from irlens.isa.sass.timing import waits_for_others
 from irlens.model.schedule import Alone, Control, LoopSchedule
 
 _LANES = 32
@@ -58,7 +59,7 @@ def schedule(
         slots[units.unit(each)] += units.issues(each)
         if each.opcode in units.GLOBAL_LOADS:
             requested += _LANES * units.lane_bytes(each)
-        if each.opcode in ACCESSES:
+        if each.opcode in units.ADDRESSED:
             accesses.append(index)
     known = [wavefronts[index] for index in accesses if index in wavefronts]
     least = sum(
@@ -112,7 +113,7 @@ def _alone(
     control: Sequence[Control],
     timeline: Timeline,
 ) -> Alone | None:
-    if any(_foreign(each) for block in blocks for each in kernel_loops.block(block)):
+    if any(waits_for_others(each) for block in blocks for each in kernel_loops.block(block)):
         return None
 
     def iteration(latency: float) -> float:
@@ -133,18 +134,6 @@ def _alone(
     if not exposed:
         return Alone(cycles=cycles)
     return Alone(cycles=cycles, hidden=_LONG - (long - cycles) / exposed, exposed=exposed)
-
-
-def _foreign(instruction: Instruction) -> bool:
-    """Return whether a warp waits for what the loop alone does not determine.
-
-    Tensor memory and the pool of registers are shared with other warps, and how many bulk copies
-    are in flight is decided before the loop.
-    """
-    return (
-        instruction.opcode.startswith(("UTC", "LDTM", "STTM", "USETMAXREG"))
-        or "PHASECHK" in instruction.modifiers
-    )
 
 
 def may_skip(kernel_loops: Loops[I_co], loop: int) -> bool:

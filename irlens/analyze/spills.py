@@ -19,7 +19,7 @@ from irlens.analyze.cfg import Cfg
 from irlens.analyze.pressure import line_of
 from irlens.isa import ptx
 from irlens.isa.dialect import Instruction, SpillingFunction, StackAccess
-from irlens.isa.sass import Section
+from irlens.isa.sass import Section, units
 from irlens.isa.sass.registers import STACK_POINTER, access
 from irlens.model.resources import SpillSite
 
@@ -182,9 +182,9 @@ def _uses_addresses(section: Section) -> bool:
         if accessed is None:
             return True
         if accessed.reads & STACK_POINTER and not accessed.writes & STACK_POINTER:
-            if each.opcode not in ("STL", "LDL"):
+            if each.opcode not in units.LOCAL:
                 return True
-        elif index and each.opcode in ("STL", "LDL"):
+        elif index and each.opcode in units.LOCAL:
             return True
     return False
 

@@ -15,6 +15,7 @@ from irlens.analyze.time.transfers import Caches, Spilled, Transfers
 from irlens.gpus import Gpu
 from irlens.gpus.timing import Timing
 from irlens.isa.sass import Section, units
+from irlens.isa.sass.timing import is_bulk_copy
 from irlens.model.report import NextStep
 from irlens.model.schedule import Control
 from irlens.model.source import SourceLocation
@@ -112,15 +113,17 @@ def spilled(
         machine: What it runs on.
         cta_bytes: Local memory of a CTA's threads.
     """
-    moved = {"LDL": 0.0, "STL": 0.0}
+    loaded = stored = 0.0
     for index, times in _executed(code.flow, followed).items():
         each = code.section.instructions[index]
-        if each.opcode in moved:
-            moved[each.opcode] += times * _LANES * units.lane_bytes(each)
-    if not any(moved.values()):
+        if each.opcode in units.LOCAL_LOADS:
+            loaded += times * _LANES * units.lane_bytes(each)
+        elif each.opcode in units.LOCAL_STORES:
+            stored += times * _LANES * units.lane_bytes(each)
+    if not loaded and not stored:
         return None
     sms = machine.gpu.sm_count or 1
-    return Spilled(moved["LDL"], moved["STL"], cta_bytes * machine.resident, sms)
+    return Spilled(loaded, stored, cta_bytes * machine.resident, sms)
 
 
 def count(launch: Launch, latency: float | None = None) -> Counts:
@@ -147,13 +150,13 @@ def count(launch: Launch, latency: float | None = None) -> Counts:
         sums["shared"] += shared
         if each.opcode in units.SHARED:
             sums["exchanged"] += shared
-        elif each.opcode == "SHFL":
+        elif units.shuffles(each):
             sums["exchanged"] += times
         elif kind == "lsu":
             sums["requests"] += times
         if each.opcode in units.GLOBAL_LOADS:
             sums["asked"] += times * _LANES * units.lane_bytes(each)
-        if each.opcode == "UTMALDG":
+        if is_bulk_copy(each):
             sums["bulk"] += times
         if index in code.tensor.products:
             product = code.tensor.products[index]

@@ -12,6 +12,7 @@ One warp stands for all of its CTA, which run side by side: an instruction occup
 once for each of them.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
@@ -21,20 +22,38 @@ from irlens.analyze.cfg import Cfg
 from irlens.analyze.time.paths import Path
 from irlens.analyze.time.tensor_memory import TensorMemory
 from irlens.gpus.timing import Timing
+from irlens.isa.events import Commit, Copy, Event, Wait
 from irlens.isa.sass import Instruction, units
+from irlens.isa.sass.timing import (
+    Ordering,
+    Stream,
+    asynchronous,
+    commits_products,
+    is_bulk_copy,
+    ordering,
+    origin,
+)
 from irlens.model.schedule import Control
 from irlens.model.source import SourceLocation
 
-#: Opcodes that a fence waits for.
-_WRITES = units.GLOBAL_STORES | {"ATOM", "ATOMG"}
-#: Scopes of fences that reach the L2.
-_FENCED = frozenset({"GPU", "SYS"})
+#: Streams whose waits end the oldest group: a phase of a barrier.
+_OF_BARRIERS = frozenset({"tma", "tcgen05"})
 #: How often a repeated segment is followed before its last rounds stand for the rest.
 _ROUNDS = 8
 
 
 class _Timed(msgspec.Struct, frozen=True):
-    """One instruction: its schedule, its latency, and what it occupies for how long."""
+    """One instruction: its schedule, its latency, and what it occupies for how long.
+
+    Attributes:
+        alone: The latency of a load while no other one is in flight.
+        queues: Whether it is a product that queues at its unit while the warp goes on.
+        ordering: How it orders other work, if it does.
+        event: What it does to asynchronous work, if anything.
+        stream: The stream of that.
+        barrier: The barriers of that, where they are told apart.
+        takes: Cycles for which the barrier, the fence or the work takes.
+    """
 
     stall: float
     wait: tuple[int, ...]
@@ -46,10 +65,13 @@ class _Timed(msgspec.Struct, frozen=True):
     cycles: float
     shared: float
     bytes: float
-    event: str
-    argument: float
-    #: The latency of a load while no other one is in flight.
     alone: float
+    queues: bool
+    ordering: Ordering | None
+    event: Event | None
+    stream: Stream
+    barrier: int
+    takes: float
 
 
 _UNITS: tuple[units.Unit, ...] = ("alu", "fma", "xu", "lsu", "tensor")
@@ -115,16 +137,19 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
 
     def _timed(self, index: int, instruction: Instruction, control: Control) -> _Timed:
         per_scheduler = max(1.0, self.warps / self.partitions)
-        event, argument = self._event(instruction)
+        work = asynchronous(instruction)
         number, cycles = self._occupied(instruction, per_scheduler)
         shared = self._shared_cycles(instruction, self.wavefronts.get(index))
         if index in self.tensor.barriers:
-            event = "signal" if instruction.opcode == "UTCBAR" else "await signal"
-            argument = self.tensor.barriers[index]
+            at = instruction.offset
+            signals = commits_products(instruction)
+            work = "tcgen05", Commit(0, True, at=at) if signals else Wait(0, 0, True, at=at)
         if index in self.tensor.products:  # one for the whole CTA
             product = self.tensor.products[index]
             cycles, shared = product.multiply_adds / self.multiply_adds, product.shared_cycles
-            event, argument = "tensor product", self.timing.product
+            work = "tcgen05", Copy(0, None, at=instruction.offset)
+        stream, event = work or ("cp.async", None)
+        orders = ordering(instruction)
         latency = self._latency(instruction)
         return _Timed(
             stall=max(per_scheduler, control.stall),
@@ -137,9 +162,13 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
             cycles=cycles,
             shared=shared,
             bytes=self._bytes(instruction),
-            event=event,
-            argument=argument,
             alone=self._alone(instruction, latency),
+            queues=stream in ("wgmma", "tcgen05") and _issues(event),
+            ordering=orders,
+            event=event,
+            stream=stream,
+            barrier=self.tensor.barriers.get(index, 0),
+            takes=self._takes(orders, stream, latency),
         )
 
     def _alone(self, instruction: Instruction, latency: float) -> float:
@@ -160,77 +189,98 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
         return _UNITS.index(kind), cost * per_scheduler * units.issues(instruction)
 
     def _access_cycles(self, instruction: Instruction) -> float:
-        if instruction.opcode in units.SHARED:
-            return units.shared_wavefronts(instruction) * self.timing.lsu
-        return self.timing.lsu
+        return units.access_slots(instruction) * self.timing.lsu
 
     def _shared_cycles(self, instruction: Instruction, wavefronts: float | None) -> float:
-        if instruction.opcode == "UTMALDG":
+        if is_bulk_copy(instruction):
             return self.bulk_bytes / units.WAVEFRONT
         return units.shared_cycles(instruction, wavefronts) * self.warps
 
     def _bytes(self, instruction: Instruction) -> float:
-        opcode = instruction.opcode
-        if opcode in units.GLOBAL_LOADS:
+        if instruction.opcode in units.GLOBAL_LOADS:
             asked = 32 * units.lane_bytes(instruction)
             return asked * self.warps * self.request_bytes
-        return self.bulk_bytes if opcode == "UTMALDG" else 0.0
+        return self.bulk_bytes if is_bulk_copy(instruction) else 0.0
 
     def _latency(self, instruction: Instruction) -> float:
-        opcode, timing = instruction.opcode, self.timing
-        if opcode in units.GLOBAL_LOADS:
-            return self.memory
-        if opcode in units.LOCAL:
-            return timing.l1
-        if opcode in units.SHARED or opcode == "LDTM":
-            return timing.shared
-        if opcode == "SHFL":
-            return timing.shuffle
-        if opcode in ("LDC", "ULDC", "LDCU", "S2R", "S2UR", "CS2R", "R2UR", "B2R"):
-            return timing.constant
-        return timing.special
+        timing = self.timing
+        match origin(instruction):
+            case "memory":
+                return self.memory
+            case "l1":
+                return timing.l1
+            case "shared":
+                return timing.shared
+            case "shuffle":
+                return timing.shuffle
+            case "constant":
+                return timing.constant
+            case "special":
+                return timing.special
 
-    def _event(self, instruction: Instruction) -> tuple[str, float]:
-        opcode, modifiers = instruction.opcode, instruction.modifiers
-        texts = [operand.text for operand in instruction.operands]
-        match opcode:
-            case "LDGSTS":
-                return "copy", 0.0
-            case "LDGDEPBAR":
-                return "commit", 0.0
-            case "DEPBAR" if "LE" in modifiers and len(texts) > 1:
-                return "await", _number(texts[1])
-            case "BAR" if "ARV" not in modifiers:
-                return "barrier", self.timing.barrier
-            case "MEMBAR" if _FENCED & set(modifiers):
-                return "fence", self.timing.l2
-            case _ if opcode in _WRITES:
-                return "write", self.timing.l2
-            case "HGMMA" | "QGMMA" | "IGMMA" | "BGMMA":
-                return ("last product" if "gsb0" in texts else "product"), self.timing.product
-            case "WARPGROUP" if "DEPBAR" in modifiers:
-                return "await products", _number(texts[-1])
-            case "SYNCS" if "ARRIVE" in modifiers and "TRANS64" in modifiers:
-                return "expect", 0.0
-            case "UTMALDG":
-                return "bulk", self.memory + self.timing.bulk
-            case "SYNCS" if "PHASECHK" in modifiers:
-                return "await bulk", 0.0
-        return "", 0.0
+    def _takes(self, orders: Ordering | None, stream: Stream, latency: float) -> float:
+        """Return how long a barrier or a fence takes, or else work of a stream once it is begun."""
+        timing = self.timing
+        if orders is not None:
+            return timing.barrier if orders == "barrier" else timing.l2
+        if stream == "cp.async":
+            return latency
+        return self.memory + timing.bulk if stream == "tma" else timing.product
+
+
+def _issues(event: Event | None) -> bool:
+    return isinstance(event, Copy) or (isinstance(event, Commit) and event.copies)
 
 
 def tensor_cycles(instruction: Instruction, timing: Timing, multiply_adds: float) -> float:
     """Return the cycles for which a warp's product occupies the tensor cores of its SM."""
-    grouped = instruction.opcode.endswith("GMMA")
+    grouped = units.is_warpgroup_product(instruction)
     rate = multiply_adds if grouped else multiply_adds * timing.warp_products
     return units.multiply_adds(instruction) / rate
 
 
-def _number(text: str) -> float:
-    try:
-        return float(int(text, 0))
-    except ValueError:
-        return 0.0
+class _InFlight:
+    """The groups of a stream that are under way, oldest first, by when they are complete.
+
+    Attributes:
+        latest: When all that was issued is complete.
+        groups: The groups of each barrier; of one, where the stream has none.
+    """
+
+    def __init__(self) -> None:
+        self.latest = 0.0
+        self.groups: defaultdict[int, list[float]] = defaultdict(list)
+
+    def issue(self, complete: float) -> None:
+        """Add to what the next commit collects."""
+        self.latest = max(self.latest, complete)
+
+    def commit(self, barrier: int, now: float) -> None:
+        """Close a group, which completes with all that was issued before it."""
+        self.groups[barrier].append(max(self.latest, now))
+
+    def join(self, barrier: int, now: float, complete: float) -> None:
+        """Add to the youngest group."""
+        groups = self.groups[barrier]
+        if not groups:
+            groups.append(now)
+        groups[-1] = max(groups[-1], complete)
+
+    def retire(self, barrier: int, limit: int | None) -> float:
+        """Remove all groups but so many, or the oldest one; return when the last was complete."""
+        groups = self.groups[barrier]
+        count = min(1, len(groups)) if limit is None else len(groups) - limit
+        if count <= 0:
+            return 0.0
+        last = max(groups[:count])
+        del groups[:count]
+        return last
+
+    def advance(self, cycles: float) -> None:
+        """Let time pass in which nothing else changes."""
+        self.latest += cycles
+        for groups in self.groups.values():
+            groups[:] = [each + cycles for each in groups]
 
 
 class _Clock:
@@ -243,13 +293,8 @@ class _Clock:
         self.free = [0.0] * (len(_UNITS) + 1)
         self.arrived = 0.0
         self.loaded = 0.0
-        self.open = 0.0
         self.written = 0.0
-        self.groups: list[float] = []
-        self.products: list[float] = []
-        self.bulk: list[float] = []
-        self.multiplied = 0.0
-        self.signals: dict[float, list[float]] = {}
+        self.work: defaultdict[Stream, _InFlight] = defaultdict(_InFlight)
 
     def repeat(self, code: list[_Timed], times: int) -> None:
         """Run code so many times; after some rounds the last ones stand for all others."""
@@ -268,26 +313,23 @@ class _Clock:
         self.now += cycles
         self.arrived += cycles
         self.loaded += cycles
-        self.open += cycles
         self.written += cycles
-        self.multiplied += cycles
-        lists = (self.ready, self.free, self.groups, self.products, self.bulk)
-        for times in (*lists, *self.signals.values()):
+        for times in (self.ready, self.free):
             times[:] = [each + cycles for each in times]
+        for work in self.work.values():
+            work.advance(cycles)
 
     def _issue(self, each: _Timed) -> None:
         now = self.now
         for bit in each.wait:
             now = max(now, self.ready[bit])
-        if each.event:
+        if each.ordering is not None or each.event is not None:
             now = self._wait(each, now)
         done = now
         if each.unit >= 0:
             begun = max(now, self.free[each.unit])
             done = self.free[each.unit] = begun + each.cycles
-            if not each.event.endswith(
-                "product"
-            ):  # products of warp groups queue, the warp goes on
+            if not each.queues:
                 now = max(now, begun)
         if each.shared:
             self.free[_SHARED] = max(now, self.free[_SHARED]) + each.shared
@@ -298,8 +340,10 @@ class _Clock:
             self.arrived = max(self.arrived, done) + each.bytes / self.memory
             done = self.arrived
             self.loaded = max(self.loaded, done + latency)
-        if each.event:
-            self._record(each, done)
+        if each.event is not None:
+            self._record(each.event, each, done)
+        elif each.ordering == "write":
+            self.written = max(self.written, done + each.takes)
         if each.write >= 0:
             self.ready[each.write] = max(self.ready[each.write], done + latency)
         if each.read >= 0:
@@ -307,54 +351,25 @@ class _Clock:
         self.now = now + each.stall
 
     def _wait(self, each: _Timed, now: float) -> float:
-        match each.event:
-            case "barrier":
-                return now + each.argument
-            case "fence":
-                return max(now, self.written) + each.argument
-            case "await":
-                return max(now, _retired(self.groups, int(each.argument)))
-            case "await products":
-                return max(now, _retired(self.products, int(each.argument)))
-            case "await bulk" if self.bulk:
-                return max(now, self.bulk.pop(0))
-            case "await signal" if self.signals.get(each.argument):
-                return max(now, self.signals[each.argument].pop(0))
-        return now
+        if each.ordering == "barrier":
+            return now + each.takes
+        if each.ordering == "fence":
+            return max(now, self.written) + each.takes
+        if not isinstance(each.event, Wait):
+            return now
+        limit = None if each.stream in _OF_BARRIERS else each.event.limit
+        return max(now, self.work[each.stream].retire(each.barrier, limit))
 
-    def _record(self, each: _Timed, done: float) -> None:
-        match each.event:
-            case "copy":
-                self.open = max(self.open, done + each.latency)
-            case "write":
-                self.written = max(self.written, done + each.argument)
-            case "commit":
-                before = self.groups[-1] if self.groups else 0.0
-                self.groups.append(max(self.open, before))
-                self.open = 0.0
-            case "last product":
-                self.products.append(done + each.argument)
-            case "tensor product":
-                self.multiplied = done + each.argument
-            case "signal":
-                self.signals.setdefault(each.argument, []).append(max(done, self.multiplied))
-            case "expect":
-                self.bulk.append(done)
-            case "bulk":
-                if not self.bulk:
-                    self.bulk.append(done)
-                self.bulk[-1] = max(self.bulk[-1], done + each.argument)
+    def _record(self, event: Event, each: _Timed, done: float) -> None:
+        work = self.work[each.stream]
+        if each.stream == "tma" and isinstance(event, Copy):
+            work.join(each.barrier, done, done + each.takes)
+            return
+        if _issues(event):
+            work.issue(done + each.takes)
+        if isinstance(event, Commit):
+            work.commit(each.barrier, done)
 
     def end(self) -> float:
         """Return the cycle in which the CTA has ended."""
         return max(self.now, *self.free)
-
-
-def _retired(groups: list[float], outstanding: int) -> float:
-    """Remove all groups but so many, and return when the last of them was complete."""
-    done = len(groups) - outstanding
-    if done <= 0:
-        return 0.0
-    last = max(groups[:done])
-    del groups[:done]
-    return last

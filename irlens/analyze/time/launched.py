@@ -12,10 +12,12 @@ from irlens.analyze.time.dataflow import UnknownPathError
 from irlens.analyze.time.paths import Machine, Path
 from irlens.analyze.time.shared_wavefronts import Wavefronts, mean_wavefronts
 from irlens.analyze.time.shared_wavefronts import wavefronts as shared_wavefronts
-from irlens.analyze.time.tensor_memory import TensorMemory, is_product, is_wait
+from irlens.analyze.time.tensor_memory import TensorMemory
 from irlens.analyze.time.tensor_memory import tensor_memory as of_paths
 from irlens.artifacts.cubin import Code, Kernel
+from irlens.isa.sass.copies import polls_barrier
 from irlens.isa.sass.operands import WORD, Launch
+from irlens.isa.sass.timing import is_tensor_memory_product
 
 #: Programs that are followed where they may differ.
 _SAMPLE = 16
@@ -196,7 +198,7 @@ def tensor_memory(
         UnknownPathError: They are not known, or the warps that issue products do not wait for them.
     """
     instructions = machine.section.instructions
-    if not any(map(is_product, instructions)):
+    if not any(map(is_tensor_memory_product, instructions)):
         return TensorMemory()
     issuing: dict[Path, int] = {}
     for cta in followed:
@@ -204,8 +206,13 @@ def tensor_memory(
             {index for block in each.counts for index in machine.flow.blocks[block].indices}
             for each in cta
         ]
-        waits = [{index for index in each if is_wait(instructions[index])} for each in executed]
-        issues = [any(is_product(instructions[index]) for index in each) for each in executed]
+        waits = [
+            {index for index in each if polls_barrier(instructions[index])} for each in executed
+        ]
+        issues = [
+            any(is_tensor_memory_product(instructions[index]) for index in each)
+            for each in executed
+        ]
         if not any(issues):
             raise UnknownPathError("which warps issue products in tensor memory is unknown")
         one = issues.index(True)

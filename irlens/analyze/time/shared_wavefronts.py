@@ -39,8 +39,6 @@ _WORD = 4
 _LANES = 32
 #: Rounds of a repeated segment that are run: buffers of a pipeline alternate.
 _ROUNDS = 4
-#: Accesses whose lanes are followed. What ATOMS takes depends on its data.
-ACCESSES = frozenset({"LDS", "STS", "LDSM", "STSM", "LDGSTS"})
 _TERM = re.compile(r"(?P<sign>-?)(?:(?P<file>UR|R)(?P<index>\d+|Z)(?:\.X(?P<scale>\d+))?[.\w]*"
                    r"|(?P<number>0x[0-9a-f]+))$")  # fmt: skip
 
@@ -97,7 +95,7 @@ def passes(addresses: Iterable[int], size: int) -> int:
 
 def _shared_operands(section: Section) -> Iterable[tuple[int, Operand]]:
     for index, each in enumerate(section.instructions):
-        if each.opcode in ACCESSES:
+        if each.opcode in units.ADDRESSED:
             memory = [operand for operand in each.operands if operand.kind == "memory"]
             if memory:
                 yield index, memory[0]
@@ -186,7 +184,7 @@ def mean_wavefronts(weighted: Sequence[tuple[Wavefronts, int]]) -> Wavefronts:
 
 def _wavefronts(instruction: Instruction, addresses: Sequence[int | None]) -> Wavefronts:
     """Split an access whose lanes have these addresses, ``None`` for those that take no part."""
-    if instruction.opcode in ("LDSM", "STSM"):
+    if units.moves_matrices(instruction):
         size, together = 16, 8
         addresses = addresses[: together * units.shared_wavefronts(instruction)]
     else:
@@ -197,7 +195,7 @@ def _wavefronts(instruction: Instruction, addresses: Sequence[int | None]) -> Wa
         for first in range(0, len(addresses), together)
     ]
     counts = [passes(part, size) for part in parts]
-    if instruction.opcode == "LDS" and len(parts) > 1:
+    if units.loads_shared(instruction) and len(parts) > 1:
         pairs = [first | second for first, second in zip(parts[::2], parts[1::2], strict=True)]
         whole = [passes(pair, size) for pair in pairs]
         apart = zip(counts[::2], counts[1::2], strict=True)

@@ -14,7 +14,9 @@ from irlens.analyze.time.dataflow import DataFlow, UnknownPathError
 from irlens.analyze.time.paths import Path
 from irlens.analyze.time.shared_wavefronts import read_address
 from irlens.isa.sass import Instruction, Operand, Section
+from irlens.isa.sass.copies import polls_barrier
 from irlens.isa.sass.operands import Launch, State, register_bits
+from irlens.isa.sass.timing import commits_products, is_tensor_memory_product
 from irlens.isa.sass.units import WAVEFRONT
 
 #: Rounds of a repeated segment that are run: the barriers of a ring alternate.
@@ -68,16 +70,6 @@ class TensorMemory(msgspec.Struct, frozen=True):
     barriers: Mapping[int, int] = {}
 
 
-def is_wait(instruction: Instruction) -> bool:
-    """Whether an instruction tests whether a barrier has come to its next phase."""
-    return instruction.opcode == "SYNCS" and "PHASECHK" in instruction.modifiers
-
-
-def is_product(instruction: Instruction) -> bool:
-    """Whether an instruction is a product in tensor memory."""
-    return instruction.opcode.startswith("UTC") and instruction.opcode.endswith("MMA")
-
-
 def tensor_memory(data: DataFlow, paths: Iterable[Path], launch: Launch) -> TensorMemory:
     """Return the products in tensor memory on paths, and the waits that retire them.
 
@@ -94,9 +86,9 @@ def tensor_memory(data: DataFlow, paths: Iterable[Path], launch: Launch) -> Tens
     signalled, awaited = {}, {}
     for index, found in _Values(data, _asked(section), launch).run(paths).items():
         each = section.instructions[index]
-        if is_product(each):
+        if is_tensor_memory_product(each):
             products[index] = _product(each, found)
-        elif each.opcode == "UTCBAR":
+        elif commits_products(each):
             signalled[index] = found
         else:
             awaited[index] = found
@@ -107,9 +99,9 @@ def _asked(section: Section) -> dict[int, Operand]:
     """Return the operands that matter, by instruction: descriptors of products, and barriers."""
     operands = {}
     for index, each in enumerate(section.instructions):
-        if is_product(each):
+        if is_tensor_memory_product(each):
             found = [one for one in each.operands if one.text.startswith("idesc")]
-        elif each.opcode == "UTCBAR" or is_wait(each):
+        elif commits_products(each) or polls_barrier(each):
             found = [one for one in each.operands if one.kind == "memory"]
         else:
             continue

@@ -29,7 +29,38 @@ SHARED = frozenset({"LDS", "LDSM", "STS", "STSM", "ATOMS"})
 #: Opcodes that access global memory through the LSU.
 GLOBAL_LOADS = frozenset({"LDG", "LD", "LDGSTS", "ATOMG", "ATOM"})
 GLOBAL_STORES = frozenset({"STG", "ST", "RED", "REDG"})
-LOCAL = frozenset({"LDL", "STL"})
+#: Opcodes that access local memory.
+LOCAL_LOADS = frozenset({"LDL"})
+LOCAL_STORES = frozenset({"STL"})
+LOCAL = LOCAL_LOADS | LOCAL_STORES
+#: Opcodes whose lanes' addresses decide how long shared memory is occupied. What ATOMS takes
+#: depends on its data.
+ADDRESSED = frozenset({"LDS", "STS", "LDSM", "STSM", "LDGSTS"})
+
+
+def moves_matrices(instruction: Instruction) -> bool:
+    """Whether each lane gives the address of a row of a matrix."""
+    return instruction.opcode in ("LDSM", "STSM")
+
+
+def loads_shared(instruction: Instruction) -> bool:
+    """Whether it is a plain load from shared memory."""
+    return instruction.opcode == "LDS"
+
+
+def shuffles(instruction: Instruction) -> bool:
+    """Whether lanes exchange registers, which takes the data path of shared memory."""
+    return instruction.opcode == "SHFL"
+
+
+def is_warpgroup_product(instruction: Instruction) -> bool:
+    """Whether it is a product of a warp group: HGMMA, IGMMA, BGMMA or QGMMA."""
+    return instruction.opcode.endswith("GMMA")
+
+
+def access_slots(instruction: Instruction) -> int:
+    """Return how often an access occupies the LSU."""
+    return shared_wavefronts(instruction) if instruction.opcode in SHARED else 1
 
 
 def unit(instruction: Instruction) -> Unit:
@@ -110,7 +141,7 @@ def shared_cycles(instruction: Instruction, wavefronts: float | None = None) -> 
         return shared_wavefronts(instruction)
     if instruction.opcode == "LDGSTS":
         return 32 * lane_bytes(instruction) / WAVEFRONT
-    if instruction.opcode.endswith("GMMA"):
+    if is_warpgroup_product(instruction):
         shape = next((name for name in instruction.modifiers if name[:1].isdigit()), "")
         rows, columns, _ = _sizes(shape)
         sources = [each.text for each in instruction.operands[1:]]
@@ -121,8 +152,8 @@ def shared_cycles(instruction: Instruction, wavefronts: float | None = None) -> 
 
 def shared_wavefronts(instruction: Instruction) -> int:
     """Return the cycles that an access occupies shared memory for, without bank conflicts."""
-    opcode, modifiers = instruction.opcode, instruction.modifiers
-    if opcode in ("LDSM", "STSM"):
+    modifiers = instruction.modifiers
+    if moves_matrices(instruction):
         return int(modifiers[-1]) if modifiers and modifiers[-1] in ("2", "4") else 1
     return max(1, lane_bytes(instruction) // 4)
 
@@ -141,7 +172,7 @@ def multiply_adds(instruction: Instruction) -> float:
     if unit(instruction) != "tensor" or not shape:
         return 0.0
     bits = 32 if "TF32" in instruction.modifiers else _BITS.get(instruction.opcode, 16)
-    warps = 4 if instruction.opcode.endswith("GMMA") else 1
+    warps = 4 if is_warpgroup_product(instruction) else 1
     rows, columns, depth = _sizes(shape)
     return rows * columns * depth * bits / 16 / warps
 

@@ -1,0 +1,113 @@
+"""What the time of instructions depends on: where their data come from, what they begin and await.
+
+Asynchronous work is told by events (``irlens.isa.events``) of a stream each; a stream's groups
+complete in order. The phases of mbarriers are groups as well: announcing bytes opens one, bulk
+copies join it, and a wait ends the oldest.
+"""
+
+from typing import Literal, TypeAlias
+
+from irlens.isa.events import Commit, Copy, Event, Wait
+from irlens.isa.sass import units
+from irlens.isa.sass.copies import polls_barrier
+from irlens.isa.sass.records import Instruction
+
+#: What is committed and awaited independently.
+Stream: TypeAlias = Literal["cp.async", "wgmma", "tma", "tcgen05"]
+#: Where an instruction's result comes from.
+Origin: TypeAlias = Literal["memory", "l1", "shared", "shuffle", "constant", "special"]
+#: What makes other warps or the memory wait: a barrier of the CTA, a fence of the GPU, a write
+#: that a fence waits for.
+Ordering: TypeAlias = Literal["barrier", "fence", "write"]
+
+_CONSTANTS = frozenset({"LDC", "ULDC", "LDCU", "S2R", "S2UR", "CS2R", "R2UR", "B2R"})
+_WRITES = units.GLOBAL_STORES | {"ATOM", "ATOMG"}
+#: Scopes of fences that reach the L2.
+_FENCED = frozenset({"GPU", "SYS"})
+#: Prefixes of what waits for other warps: tensor memory and the pool of registers are shared.
+_SHARED_WITH_OTHERS = ("UTC", "LDTM", "STTM", "USETMAXREG")
+
+
+def origin(instruction: Instruction) -> Origin:
+    """Return where an instruction's result comes from, which decides its latency."""
+    opcode = instruction.opcode
+    if opcode in units.GLOBAL_LOADS:
+        return "memory"
+    if opcode in units.LOCAL:
+        return "l1"
+    if opcode in units.SHARED or opcode == "LDTM":
+        return "shared"
+    if opcode == "SHFL":
+        return "shuffle"
+    return "constant" if opcode in _CONSTANTS else "special"
+
+
+def ordering(instruction: Instruction) -> Ordering | None:
+    """Return how an instruction orders others; ``None`` if it does not."""
+    opcode, modifiers = instruction.opcode, instruction.modifiers
+    if opcode == "BAR" and "ARV" not in modifiers:
+        return "barrier"
+    if opcode == "MEMBAR" and not _FENCED.isdisjoint(modifiers):
+        return "fence"
+    return "write" if opcode in _WRITES else None
+
+
+def asynchronous(instruction: Instruction) -> tuple[Stream, Event] | None:
+    """Return what an instruction does to asynchronous work, and of which stream.
+
+    A product that closes its group is a commit that copies. Products in tensor memory belong to
+    barriers whose addresses are computed, and have no event here (``commits_products``).
+    """
+    line, at, modifiers = instruction.line, instruction.offset, instruction.modifiers
+    texts = [operand.text for operand in instruction.operands]
+    copy, commit = Copy(line, None, at=at), Commit(line, certain=True, at=at)
+    match instruction.opcode:
+        case "LDGSTS":
+            return "cp.async", copy
+        case "LDGDEPBAR":
+            return "cp.async", commit
+        case "DEPBAR" if "LE" in modifiers and len(texts) > 1:
+            return "cp.async", Wait(line, _number(texts[1]), certain=True, at=at)
+        case _ if units.is_warpgroup_product(instruction):
+            return "wgmma", Commit(line, True, at=at, copies=True) if "gsb0" in texts else copy
+        case "WARPGROUP" if "DEPBAR" in modifiers:
+            return "wgmma", Wait(line, _number(texts[-1]), certain=True, at=at)
+        case "SYNCS" if "ARRIVE" in modifiers and "TRANS64" in modifiers:
+            return "tma", commit
+        case "UTMALDG":
+            return "tma", copy
+        case "SYNCS" if polls_barrier(instruction):
+            return "tma", Wait(line, 0, certain=True, at=at)
+    return None
+
+
+def is_bulk_copy(instruction: Instruction) -> bool:
+    """Whether it copies a tile to shared memory."""
+    return instruction.opcode == "UTMALDG"
+
+
+def is_tensor_memory_product(instruction: Instruction) -> bool:
+    """Whether it is a product in tensor memory."""
+    return instruction.opcode.startswith("UTC") and instruction.opcode.endswith("MMA")
+
+
+def commits_products(instruction: Instruction) -> bool:
+    """Whether it has the products in tensor memory before it signal a barrier."""
+    return instruction.opcode == "UTCBAR"
+
+
+def waits_for_others(instruction: Instruction) -> bool:
+    """Whether a warp may wait there for what its own loop does not determine.
+
+    Tensor memory and the pool of registers are shared with other warps, and how many bulk copies
+    are in flight is decided before the loop.
+    """
+    shared = instruction.opcode.startswith(_SHARED_WITH_OTHERS)
+    return shared or "PHASECHK" in instruction.modifiers
+
+
+def _number(text: str) -> int:
+    try:
+        return int(text, 0)
+    except ValueError:
+        return 0
