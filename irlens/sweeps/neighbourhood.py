@@ -1,7 +1,7 @@
 """The configurations near another one: one or two settings changed by one step."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from itertools import combinations
 from typing import NamedTuple, TypeAlias
 
@@ -10,6 +10,8 @@ Changes: TypeAlias = dict[str, int]
 _MOST_WARPS = 32
 #: A power of two of at least this looks like the size of a block.
 _LEAST_BLOCK = 8
+#: A change whose spills make a launch take so many times the current one is not worth a second.
+_HOPELESS = 1.5
 
 
 def is_block_size(value: object) -> bool:
@@ -19,12 +21,14 @@ def is_block_size(value: object) -> bool:
     return value >= _LEAST_BLOCK and value & (value - 1) == 0
 
 
-def single_changes(current: Mapping[str, int]) -> list[Changes]:
+def single_changes(current: Mapping[str, int], sizes: Set[str] = frozenset()) -> list[Changes]:
     """Return every change of one setting; those that compile fast and spill least come first.
 
     Args:
         current: Warps, stages and the sizes of blocks; these are halved and doubled, stages are
             one fewer or more.
+        sizes: Those that look like sizes of the data, whose changes may solve another problem:
+            they come last.
     """
     changes: list[Changes] = []
     for name, value in current.items():
@@ -35,7 +39,7 @@ def single_changes(current: Mapping[str, int]) -> list[Changes]:
         else:
             near = [value // 2, value * 2]
         changes += [{name: each} for each in near if each >= 1]
-    return sorted(changes, key=lambda each: _load(current, each))
+    return sorted(changes, key=lambda each: (not sizes.isdisjoint(each), _load(current, each)))
 
 
 def _load(current: Mapping[str, int], changes: Changes) -> float:
@@ -57,11 +61,13 @@ class Tried(NamedTuple):
         ratio: Its time over the current one; ``None`` where that is unknown, or the configuration
             does not work.
         crowded: Whether it spills more than the current configuration, or does not fit.
+        leaves: Whether it solves another problem: a constexpr that is a size of the data.
     """
 
     changes: Changes
     ratio: float | None
     crowded: bool = False
+    leaves: bool = False
 
 
 def double_changes(current: Mapping[str, int], tried: Sequence[Tried]) -> list[Changes]:
@@ -69,23 +75,36 @@ def double_changes(current: Mapping[str, int], tried: Sequence[Tried]) -> list[C
 
     What a change of one setting gained is expected of the pair, too. One that left a thread too
     much to hold says nothing of a pair whose other change takes that load away: more warps, or a
-    smaller block.
+    smaller block. Without that, a change that does not fit, or whose spills cost much, is left out,
+    and so is one that solves another problem.
 
     Args:
         current: The settings that vary.
         tried: Every change of one setting.
     """
 
+    def load(pair: tuple[Tried, ...]) -> float:
+        return _load(current, {**pair[0].changes, **pair[1].changes})
+
+    def is_relieved(pair: tuple[Tried, ...]) -> bool:
+        return load(pair) <= 1 and any(each.crowded for each in pair)
+
     def key(pair: tuple[Tried, ...]) -> tuple[float, bool, float]:
-        load = _load(current, {**pair[0].changes, **pair[1].changes})
-        relieved = load <= 1 and any(each.crowded for each in pair)
+        relieved = is_relieved(pair)
         promise = math.prod(_expected(each, relieved=relieved) for each in pair)
-        return promise, not relieved, load
+        return promise, not relieved, load(pair)
 
     pairs = [
-        pair for pair in combinations(tried, 2) if pair[0].changes.keys() != pair[1].changes.keys()
+        pair
+        for pair in combinations([each for each in tried if not each.leaves], 2)
+        if pair[0].changes.keys() != pair[1].changes.keys()
+        and (is_relieved(pair) or not any(map(_is_hopeless, pair)))
     ]
     return [{**one.changes, **other.changes} for one, other in sorted(pairs, key=key)]
+
+
+def _is_hopeless(tried: Tried) -> bool:
+    return tried.crowded and (tried.ratio is None or tried.ratio >= _HOPELESS)
 
 
 def _expected(tried: Tried, *, relieved: bool) -> float:

@@ -3,7 +3,7 @@
 import math
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -30,6 +30,8 @@ from irlens.sweeps.run import plan_grid
 from irlens.sweeps.workers import WorkerPool
 
 _SHOWN = 3
+#: Names of the sizes of blocks.
+_BLOCK = re.compile(r"block|tile|group|split|chunk|^B[A-Z]?$", re.IGNORECASE)
 #: A configuration solves the same problem only where the launch accesses as many distinct bytes.
 _SAME = ("distinct_read_bytes", "distinct_written_bytes")
 
@@ -178,9 +180,10 @@ class _Search:
         settings = _varied(variant)
         self.floor_us = _floor(current)
         self._may_stop = True
-        single = single_changes(settings)
+        single = single_changes(settings, _sizes(variant.request, settings))
         pairs = double_changes(settings, [Tried(changes, None) for changes in single])
         self.planned = len(single) + len(pairs)
+        before = self._total
         self._total += min(self._limits.most, self.planned)
         if self.stopped is not None:
             return
@@ -190,6 +193,8 @@ class _Search:
             tried = {tuple(changes.items()): trial for changes, trial in self.found}
             known = [_tried(each, tried.get(tuple(each.items())), current) for each in single]
             pairs = double_changes(settings, known)
+            self.planned = len(single) + len(pairs)
+            self._total = before + min(self._limits.most, self.planned)
             self._try(1, variant, current, pairs[: self._limits.most - len(self.found)])
         except _Stopped as stopped:
             self.stopped = stopped.stop
@@ -266,9 +271,11 @@ def _tried(changes: Changes, trial: Trial | None, current: Trial) -> Tried:
     if trial is None:
         return Tried(changes, None)
     after, before = _time(trial), _time(current)
-    ratio = after / before if after and before and _accesses(trial) == _accesses(current) else None
+    leaves = _comparable(trial) and _accesses(trial) != _accesses(current)
+    ratio = after / before if after and before and not leaves else None
     spilled = (trial.figure("local_bytes") or 0) > (current.figure("local_bytes") or 0)
-    return Tried(changes, ratio, crowded=spilled or trial.outcome == "does not fit")
+    crowded = spilled or trial.outcome == "does not fit"
+    return Tried(changes, ratio, crowded=crowded, leaves=leaves)
 
 
 def _suggestion(
@@ -358,6 +365,17 @@ def _varied(variant: PlannedVariant) -> dict[str, int]:
         name: value
         for name, value in varied.items()
         if isinstance(value, int) and not isinstance(value, bool) and value >= 1
+    }
+
+
+def _sizes(request: Request, settings: Mapping[str, int]) -> set[str]:
+    """Return the constexprs that look like sizes of the data: as large as a tensor's dimension."""
+    texts = [value for value in request.args.values() if isinstance(value, str)]
+    extents = {int(each) for text in texts for each in re.findall(r"\d+", text.partition("[")[2])}
+    return {
+        name
+        for name, value in settings.items()
+        if value in extents and name not in LAUNCH_OPTIONS and not _BLOCK.search(name)
     }
 
 

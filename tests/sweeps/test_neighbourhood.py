@@ -65,7 +65,17 @@ def test_a_block_that_spills_is_tried_early_with_more_warps() -> None:
     ]
     pairs = double_changes(current, tried)
     assert pairs[0] == {"num_warps": 8, "BLOCK": 256}
-    assert pairs[-1]["BLOCK"] == 256, "with fewer warps, or other stages, it spills all the same"
+    larger = [each for each in pairs if each.get("BLOCK") == 256]
+    assert larger == [{"num_warps": 8, "BLOCK": 256}], "with other stages it spills all the same"
+
+
+def test_a_size_of_the_data_is_tried_last_and_leaves_no_pairs() -> None:
+    current = {"num_warps": 4, "HEAD": 64, "BLOCK": 64}
+    order = single_changes(current, {"HEAD"})
+    assert order[-2:] == [{"HEAD": 32}, {"HEAD": 128}]
+    tried = [Tried(changes, 1.0, leaves="HEAD" in changes) for changes in order]
+    assert all("HEAD" not in each for each in double_changes(current, tried))
+    assert len(double_changes(current, tried)) == 4
 
 
 def test_sizes_of_blocks() -> None:
