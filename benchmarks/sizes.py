@@ -34,7 +34,7 @@ from irlens.sweeps.tasks import (
     run_plan,
     run_timing,
 )
-from irlens.sweeps.workers import Crash, LocalPool, run_tasks
+from irlens.sweeps.worker_pool import Crash, LocalPool, run_tasks
 
 SQUARE = ("--arg", "N=M", "--arg", "K=M")
 CONTEXTS = ("--arg", "n_ctx=512..8192..x2", "--against", "eager")

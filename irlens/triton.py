@@ -29,8 +29,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from irlens.artifacts import module_processes, owned_processes, processors
-from irlens.artifacts.module_processes import Refused
+from irlens.artifacts import processes
+from irlens.artifacts.processes import Refused
 from irlens.model.errors import IrlensError
 
 if TYPE_CHECKING:  # the user's program has imported Triton; this module does without
@@ -130,13 +130,13 @@ def _rank(
         raise IrlensError("early_config_prune was not called by triton.autotune")
     requests = tuned_requests(tuner, configs, named_args, kwargs)
     process = subprocess.run(
-        module_processes.command(__name__),
+        processes.command(__name__),
         input=msgspec.json.encode(Job(requests, top)),
         capture_output=True,
-        env=module_processes.environment(**{_COMPILING: "1"}),
+        env=processes.environment(**{_COMPILING: "1"}),
         check=False,
         timeout=_PATIENCE_S,
-        process_group=owned_processes.group(),
+        process_group=processes.group(),
     )
     try:
         answer = msgspec.json.decode(process.stdout, type=Kept | Refused)
@@ -177,13 +177,13 @@ def select(trials: "Sequence[Trial]", top: int) -> Kept:
 def _answer(job: Job) -> Kept | Refused:
     from irlens.sweeps.run import compile_grid
     from irlens.sweeps.selection import Selection
-    from irlens.sweeps.workers import LocalPool
+    from irlens.sweeps.worker_pool import LocalPool
 
     encoded = [msgspec.msgpack.encode(request, order="sorted") for request in job.requests]
     distinct = list(dict.fromkeys(encoded))  # an autotuner may have a configuration twice
     places = [distinct.index(each) for each in encoded]
     requests = [job.requests[encoded.index(each)] for each in distinct]
-    pool = LocalPool(min(len(requests), processors.count()))
+    pool = LocalPool(min(len(requests), processes.processors()))
     try:
         grid = compile_grid(requests, pool, Selection())
         with grid.journal:
@@ -203,7 +203,7 @@ def main() -> None:
     """Run the child process: rank the requests on stdin."""
     from irlens.compiler import Request
 
-    with module_processes.answering() as stream:
+    with processes.answering() as stream:
         fields = msgspec.json.decode(sys.stdin.buffer.read())
         job = Job(msgspec.convert(fields["requests"], list[Request]), fields["top"])
         stream.write(msgspec.json.encode(_answer(job)))

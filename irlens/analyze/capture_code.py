@@ -142,7 +142,7 @@ class MlirCode(StageCode):
         manifest = self._whole.capture.manifest
         if manifest is None or not manifest.args:
             return module
-        from irlens.isa.mlir.argument_names import named_text
+        from irlens.isa.mlir.normalization import named_text
 
         text = named_text(module, manifest.args)  # where Triton only numbers the arguments
         return module if text is None else cast("mlir.Module", parse(self.name, text))

@@ -18,9 +18,8 @@ from irlens.model.memory import LoopLoad
 from irlens.model.products import MatrixProduct
 from irlens.model.report import Occupancy, Pipeline
 from irlens.model.resources import Resources, SpillSite, WarpGroup
-from irlens.model.roofline import Roofline
 from irlens.model.terms import VendorTerms
-from irlens.model.traffic import Traffic
+from irlens.model.traffic import Roofline, Traffic
 
 if TYPE_CHECKING:
     from irlens.analyze.sector_causes import SectorCause

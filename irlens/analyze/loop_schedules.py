@@ -3,6 +3,9 @@
 ptxas writes into each instruction how many cycles pass before the warp may issue its next one.
 Their sum over an iteration is the least that a warp needs for it. What it waits for besides
 (scoreboards, groups of copies and of products) follows from the latencies of the GPU.
+
+AMD's code has no stalls: hardware and ``s_waitcnt`` delay instructions. What the ALUs and matrix
+cores are occupied for is the least time of an iteration on its SIMD.
 """
 
 from collections import Counter
@@ -15,6 +18,9 @@ from irlens.analyze.loops import Loops
 from irlens.analyze.time.cta_timeline import Timeline
 from irlens.analyze.time.paths import Path, Segment
 from irlens.analyze.time.shared_wavefronts import Wavefronts
+from irlens.isa import amdgcn
+from irlens.isa.amdgcn.memory import stores_count_apart, transfer
+from irlens.isa.amdgcn.units import matrix_cycles, unit, vector_cycles
 from irlens.isa.dialect import I_co
 from irlens.isa.sass import Instruction, units
 from irlens.isa.sass.control_flow import only_waits
@@ -141,3 +147,41 @@ def may_skip(kernel_loops: Loops[I_co], loop: int) -> bool:
     body = set(kernel_loops.forest.body(loop))
     own = kernel_loops.forest.loops[loop].own
     return any(len(body.intersection(kernel_loops.cfg.successors[block])) > 1 for block in own)
+
+
+def schedule_amdgcn(
+    kernel: amdgcn.Function, kernel_loops: Loops[amdgcn.Instruction], loop: int, arch: str
+) -> LoopSchedule:
+    """Return what one iteration of a loop issues.
+
+    Args:
+        kernel: The kernel.
+        kernel_loops: Its loops.
+        loop: The loop's index.
+        arch: The processor it was compiled for: "gfx942".
+    """
+    own = list(kernel_loops.own(loop))
+    # Stores have a counter of their own from RDNA on.
+    of_16_lanes = not stores_count_apart(kernel)
+    products: list[int] = []
+    unknown: set[str] = set()
+    for each in own:
+        if unit(each) == "matrix":
+            cycles = matrix_cycles(each.operations[0], arch)
+            if cycles is None:
+                unknown.add(each.mnemonic)
+            else:
+                products.append(cycles)
+    reads = [read for each in own if (read := transfer(each)) is not None]
+    occupied = {
+        "valu": sum(vector_cycles(each, of_16_lanes=of_16_lanes) for each in own),
+        "matrix": sum(products),
+    }
+    return LoopSchedule(
+        instructions=len(own),
+        units=dict(Counter(map(unit, own)).most_common()),
+        occupied={name: cycles for name, cycles in occupied.items() if cycles},
+        unknown=tuple(sorted(unknown)),
+        requested_bytes=sum(kernel.lanes * (read.bytes or 0) for read in reads),
+        branches=may_skip(kernel_loops, loop),
+    )

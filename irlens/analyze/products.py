@@ -15,7 +15,7 @@ from irlens.analyze.global_accesses import Assembly
 from irlens.gpus import Dtype, Gpu
 from irlens.gpus.rates import rate_of
 from irlens.isa import ptx
-from irlens.isa.matrix import MatrixInstruction
+from irlens.isa.events import MatrixInstruction
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.encodings import encoding_of
 from irlens.isa.mlir.products import Product, products

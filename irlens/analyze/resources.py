@@ -249,9 +249,9 @@ def _dynamic_shared(code: CaptureCode, provenance: Provenance) -> int | None:
     if metadata is not None and metadata.shared is not None:
         provenance.known(f"{METADATA}, shared", path)
         return metadata.shared
-    from irlens.analyze import dynamic_shared  # parses the text, which the metadata makes needless
+    from irlens.analyze import shared_memory  # parses the text, which the metadata makes needless
 
-    if stage := dynamic_shared.without(code):
+    if stage := shared_memory.without_dynamic(code):
         provenance.known(f"{stage}, which accesses none", path)
         return 0
     provenance.missing("it is given at launch, and Triton's metadata is not in this capture", path)

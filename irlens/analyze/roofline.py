@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from irlens.gpus import Dtype, Gpu
-from irlens.model.roofline import Roofline
+from irlens.model.traffic import Roofline
 
 
 def roofline(

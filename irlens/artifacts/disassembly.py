@@ -4,7 +4,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 
-from irlens.artifacts import processors, store, tools
+from irlens.artifacts import processes, store, tools
 from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError, ToolError
 
@@ -26,7 +26,7 @@ def ahead(captures: Iterable[Capture]) -> Iterator[None]:
         return
     from concurrent.futures import ThreadPoolExecutor
 
-    executor = ThreadPoolExecutor(processors.count(), thread_name_prefix="nvdisasm")
+    executor = ThreadPoolExecutor(processes.processors(), thread_name_prefix="nvdisasm")
     for capture in pending:
         executor.submit(_disassemble, capture)
     try:
@@ -44,4 +44,4 @@ def _disassemble(capture: Capture) -> None:
 
 
 #: Keeps several users of ``ahead``, one inside another, from running more tools than processors.
-_processors_free = threading.BoundedSemaphore(processors.count())
+_processors_free = threading.BoundedSemaphore(processes.processors())

@@ -14,7 +14,7 @@ from typing import TypeVar
 import msgspec
 
 from irlens.artifacts.compile_options import changed_options, release_defaults
-from irlens.artifacts.ttgir_head import requested_warps
+from irlens.artifacts.identify import requested_warps
 from irlens.model import files
 from irlens.model.capture import (
     MANIFEST_NAME,

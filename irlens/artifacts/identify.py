@@ -8,9 +8,8 @@ import msgspec
 
 from irlens import gpus
 from irlens.artifacts import elf
-from irlens.artifacts.ttgir_head import module_number
 from irlens.model import files
-from irlens.model.capture import BINARY_STAGES
+from irlens.model.capture import BINARY_STAGES, Stage
 from irlens.model.config import Target
 from irlens.model.errors import ArtifactError, UnknownNameError
 
@@ -248,3 +247,29 @@ def _amd(name: str, wave: int | None) -> Target | None:
         except UnknownNameError:
             return None
     return Target(vendor="amd", arch=name, warp_size=wave)
+
+
+#: Bytes at the start of a ttgir that hold its layouts and the line ``module attributes {...}``.
+_HEAD = 1 << 16
+
+
+def module_number(name: str, text: str) -> int | None:
+    """Return an integer attribute of a ttgir module ("num-warps"); ``None`` if there is none."""
+    found = re.search(rf'"(?:ttg|triton_gpu)\.{name}" = (\d{{1,10}}) : i32', text)
+    return int(found[1]) if found else None
+
+
+def requested_warps(ttgir: Stage) -> int | None:
+    """Return the requested warps per CTA, without those of the kernel's partitions.
+
+    Reads the head of the file only.
+
+    Returns:
+        ``None`` if the file cannot be read or does not say.
+    """
+    try:
+        head = ttgir.read(most=_HEAD).splitlines()
+    except ArtifactError:  # reading the whole artifact reports it
+        return None
+    module = next((line for line in head if line.startswith(b"module")), b"")
+    return module_number("num-warps", module.decode("utf-8", "replace"))

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from irlens.artifacts import inventory, remembered, store
+from irlens.artifacts import inventory, store
 from irlens.model import calibration_files, files
 from irlens.model.capture import Capture
 
@@ -76,7 +76,7 @@ def recall(key: str) -> "Report | None":
     """Return the cached report of a key, ``None`` if there is none."""
     from irlens.model.report import Report
 
-    content = remembered.read(_path(REPORTS, key))
+    content = store.recall(_path(REPORTS, key))
     try:
         return None if content is None else msgspec.json.decode(content, type=Report)
     except files.DECODE_ERRORS:
@@ -100,7 +100,7 @@ def page_key(reports: Sequence[str], facts: Sequence[object]) -> str:
 
 def recall_page(key: str, reports: Sequence[str]) -> str | None:
     """Return the cached page of a key, ``None`` if there is none; its reports count as used."""
-    content = remembered.read(_path(PAGES, key))
+    content = store.recall(_path(PAGES, key))
     try:
         page = None if content is None else msgspec.json.decode(content, type=str)
     except files.DECODE_ERRORS:
@@ -118,7 +118,7 @@ def remember_page(key: str, page: str, reports: Sequence[str]) -> None:
 
 
 def _write(path: Path, content: bytes) -> None:
-    remembered.write(path, content)
+    store.remember(path, content)
     with suppress(OSError):
         if next(_writes[path.parent]) % _WRITES_PER_LOOK == 0:
             _evict(path.parent)

@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 import msgspec
 
-from irlens.artifacts import inventory, remembered, report_cache, store
+from irlens.artifacts import inventory, report_cache, store
 from irlens.artifacts.entries import Listing, list_files
 from irlens.model import calibration_files, files
 from irlens.model.capture import PYTHON_FOLDER
@@ -149,12 +149,12 @@ class ScanIndex(Generic[T]):
             store.touch(self._path)
             return
         entries = self._seen if complete else {**self._known, **self._seen}
-        remembered.write(self._path, _encode(_Content(self._program, entries)))
+        store.remember(self._path, _encode(_Content(self._program, entries)))
         with suppress(OSError):
             _evict(self._path.parent)
 
     def _load(self) -> dict[str, _Entry]:
-        encoded = remembered.read(self._path)
+        encoded = store.recall(self._path)
         try:
             content = msgspec.msgpack.decode(encoded, type=_Content) if encoded else None
         except files.DECODE_ERRORS:  # written by another irlens

@@ -18,6 +18,7 @@ from pathlib import Path
 import msgspec
 
 from irlens.artifacts import locks
+from irlens.model import files
 from irlens.model.capture import MANIFEST_NAME
 from irlens.model.errors import ArtifactError
 from irlens.model.recording import PROGRAM_NAME
@@ -338,3 +339,30 @@ def unwritable(path: Path, error: OSError) -> ArtifactError:
         f"cannot write {path}: {error.strerror or error}",
         hint=f"set {ROOT_VARIABLE} to a directory that can be written, or name another output",
     )
+
+
+_CHECKSUM_BYTES = 16
+
+
+def recall(path: Path) -> bytes | None:
+    """Return the content of a file, which counts as used; ``None`` if it is lost or damaged."""
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return None
+    checksum, content = content[:_CHECKSUM_BYTES], content[_CHECKSUM_BYTES:]
+    if checksum != _checksum(content):
+        return None
+    touch(path)
+    return content
+
+
+def remember(path: Path, content: bytes) -> None:
+    """Write a file atomically. One that cannot be written only costs time."""
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        files.replace(path, [_checksum(content), content])
+
+
+def _checksum(content: bytes) -> bytes:
+    return hashlib.blake2b(content, digest_size=_CHECKSUM_BYTES).digest()

@@ -20,7 +20,7 @@ from functools import lru_cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 
-from irlens.artifacts import inventory, owned_processes, remembered, store
+from irlens.artifacts import inventory, processes, store
 from irlens.model.errors import ToolError
 
 #: Seconds of processor time that a tool gets, and for each MB of its input. A cubin of 2 MB (59,000
@@ -128,7 +128,7 @@ def run(
             stderr=subprocess.PIPE,
             cwd=directory,
             env={_GLIBC: _LARGE_PAGES, **os.environ},
-            process_group=owned_processes.group(),
+            process_group=processes.group(),
         ) as process:
             _limit(process.pid, seconds)
             try:
@@ -250,10 +250,10 @@ def _complaint(stderr: bytes, stdout: bytes, code: int) -> str:
 
 
 def _read_cached(path: Path) -> str | None:
-    content = remembered.read(path)
+    content = store.recall(path)
     return None if content is None else gzip.decompress(content).decode()
 
 
 def _write_cached(path: Path, text: str) -> None:
     """Write a cache file atomically. A cache that cannot be written only costs time."""
-    remembered.write(path, gzip.compress(text.encode(), compresslevel=3, mtime=0))
+    store.remember(path, gzip.compress(text.encode(), compresslevel=3, mtime=0))

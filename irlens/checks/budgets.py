@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from irlens.checks import causes
+from irlens.checks.movements import cause, occupancy_reason
 from irlens.checks.project import Budget
 from irlens.diff.report.left_out import why_unknown
 from irlens.figures import Figure
@@ -148,7 +148,7 @@ def _state(
         return "held", ""
     if pipeline is not None:
         return "broken", pipeline.reason
-    return "broken", causes.occupancy_reason(report) if _FIT & values.keys() else ""
+    return "broken", occupancy_reason(report) if _FIT & values.keys() else ""
 
 
 def _without(figure: Figure, report: Report, pipeline: Pipeline | None) -> tuple[BudgetState, str]:
@@ -181,7 +181,7 @@ def _sources(
     if pipeline is not None:
         yield pipeline.source
     for figure in figures:
-        yield causes.source(figure.path, report)
+        yield cause(figure.path, report)
 
 
 def _before(

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import msgspec
 
-from irlens.checks import causes
 from irlens.checks.baseline import Entry
 from irlens.diff.report.figure_deltas import delta
 from irlens.diff.report.left_out import why_unknown
@@ -12,6 +11,8 @@ from irlens.figures import Figure, better_or_worse, get
 from irlens.model.check import JUDGEMENTS, Judgement, Movement
 from irlens.model.comparison import Comparison, Delta, LoopDelta
 from irlens.model.report import Pipeline, Report
+from irlens.model.source import SourceLocation
+from irlens.model.terms import Terms
 
 #: Figures reported of a loop that both sides have.
 _OF_A_LOOP = ("achieved_stages", "requested_stages", "kind")
@@ -65,9 +66,9 @@ def _figures(comparison: Comparison, report: Report) -> Iterator[Movement]:
         if judgement == "unknown":
             reason = why_unknown(moved.path, report)
         elif moved.path == "occupancy.theoretical" and judgement == "lost":
-            reason = causes.occupancy_reason(report)
+            reason = occupancy_reason(report)
         movement = _movement(moved, judgement, reason)
-        yield msgspec.structs.replace(movement, source=causes.source(moved.path, report))
+        yield msgspec.structs.replace(movement, source=cause(moved.path, report))
 
 
 def _loop(loop: LoopDelta, report: Report) -> Iterator[Movement]:
@@ -145,3 +146,53 @@ def _movement(moved: Delta, judgement: Judgement, reason: str = "") -> Movement:
     return Movement(
         delta=moved, judgement=judgement, fails=False, pipeline=None, source=None, reason=reason
     )
+
+
+def cause(path: str, report: Report) -> SourceLocation | None:
+    """Return the line of Python that contributes most to a figure of the whole kernel.
+
+    For registers and spills, the line with the most live registers; for shared memory, the line
+    of the largest buffer; for occupancy, the line of the resource that limits it.
+    """
+    if path.startswith("occupancy."):
+        return next(filter(None, (_most_used_at(limit, report) for limit in _limits(report))), None)
+    figure = get(path)
+    return _most_used_at(figure.consumes, report) if figure and figure.consumes else None
+
+
+def occupancy_reason(report: Report) -> str:
+    """Return what limits occupancy, and the smallest change that would raise it."""
+    occupancy, words = report.occupancy, Terms(report)
+    if occupancy is None:
+        return ""
+    if not occupancy.launchable:
+        return "; ".join(map(words.refusal, occupancy.refusals))
+    limited = f"limited by {' and '.join(map(words.resource, occupancy.limited_by))}"
+    for step in occupancy.next_step:
+        if occupancy.limited_by == [step.resource]:
+            return f"{limited}; {words.step(step, occupancy)}"
+    return limited
+
+
+def _limits(report: Report) -> list[str]:
+    """Return the resources that limit occupancy, or that prevent the launch."""
+    occupancy = report.occupancy
+    if occupancy is None:
+        return []
+    return [refusal.resource for refusal in occupancy.refusals] or list(occupancy.limited_by)
+
+
+def _most_used_at(resource: str, report: Report) -> SourceLocation | None:
+    """Return the line that uses most of a resource."""
+    if resource == "registers":
+        return next(_peak_pressure(report), None)
+    if resource == "shared_memory" and report.memory is not None:
+        live = [one for one in report.memory.buffers if one.source and one.bytes and one.at_peak]
+        return max(live, key=lambda one: one.bytes or 0).source if live else None
+    return None
+
+
+def _peak_pressure(report: Report) -> Iterator[SourceLocation]:
+    for _, stage in report.pressure.stages():
+        if stage.source is not None:
+            yield stage.source

@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeAlias
 import msgspec
 
 from irlens.checks.baseline import Entry, Recipe, entry
-from irlens.diff.matching import take_pairs
+from irlens.diff.counterparts import take_pairs
 from irlens.model.report import Report
 
 

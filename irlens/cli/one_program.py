@@ -105,7 +105,7 @@ def _evaluated(
 ) -> "Program":
     from irlens.analyze.capture_code import CaptureCode
     from irlens.analyze.facts import Provenance
-    from irlens.analyze.persistent import persistence
+    from irlens.analyze.occupancy import persistence
     from irlens.analyze.program_accesses import program_accesses
     from irlens.analyze.resources import find_gpu
     from irlens.model.program import Program

@@ -11,8 +11,8 @@ from triton.compiler.errors import CompilationError
 from irlens.compiler import crashes
 from irlens.compiler.sources.absent_imports import remedy
 from irlens.compiler.sources.loading import Loaded
-from irlens.compiler.triton_compat.errors import PTXASError
 from irlens.compiler.triton_compat.jit import TuningError
+from irlens.compiler.triton_compat.knobs import PTXASError
 from irlens.model.errors import CaptureError, IrlensError
 
 _MAX_LENGTH = 300  # characters of a message; MLIR prints whole operations

@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
-from irlens.artifacts import module_processes
-from irlens.artifacts.module_processes import Refused
+from irlens.artifacts import processes
+from irlens.artifacts.processes import Refused
 from irlens.compiler.calls.binding import bind, evaluate_formula, require_values, resolve
 from irlens.compiler.calls.expressions import evaluate
 from irlens.compiler.reference import Reference
@@ -71,8 +71,8 @@ def interpret(request: Request) -> Interpretation:
         if importlib.util.find_spec(module) is None:
             raise NotInstalledError("--interpret", package)
     ran = subprocess.run(
-        module_processes.command(__name__, msgspec.json.encode(request).decode()),
-        env=module_processes.environment(TRITON_INTERPRET="1"),
+        processes.command(__name__, msgspec.json.encode(request).decode()),
+        env=processes.environment(TRITON_INTERPRET="1"),
         stdout=subprocess.PIPE,
         check=False,
     )
@@ -161,7 +161,7 @@ def _evaluated(traffic: Traffic | None, names: dict[str, ConstexprValue]) -> tup
 def main() -> None:
     """Run the child process: interpret the request in the first argument."""
     answer: Interpretation | Refused
-    with module_processes.answering() as stream:
+    with processes.answering() as stream:
         request = msgspec.json.decode(sys.argv[1], type=Request)
         try:
             answer = run_interpreter(request)

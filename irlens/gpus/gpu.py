@@ -6,9 +6,8 @@ from typing import Literal, Self
 import msgspec
 from msgspec.structs import replace
 
-from irlens.gpus.rates import Dtype, Rates
+from irlens.gpus.rates import Dtype, Rates, require
 from irlens.gpus.timing import Timing
-from irlens.gpus.validation import require
 from irlens.model.config import Target, Vendor
 
 _NAME_PATTERN: dict[Vendor, str] = {"nvidia": r"sm_\d{2,3}", "amd": r"gfx[0-9a-f]{3,4}"}

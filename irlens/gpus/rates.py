@@ -4,11 +4,18 @@ A fused multiply-add is two operations, and matrices are dense. A product's peak
 units, times its clock. The tests hold the peaks against the vendors' data sheets.
 """
 
+from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
 import msgspec
 
-from irlens.gpus.validation import require
+
+def require(checks: Mapping[str, object], row: str = "") -> None:
+    """Raise ``ValueError`` about a row, with the complaint of every check that does not hold."""
+    failed = "; ".join(complaint for complaint, holds in checks.items() if not holds)
+    if failed:
+        raise ValueError(f"{row}: {failed}" if row else failed)
+
 
 #: Type of the operands; of a tensor core's ("matrix core's") products whatever it accumulates in.
 Dtype: TypeAlias = Literal["fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "fp4", "int8"]

@@ -3,8 +3,7 @@
 import msgspec
 from msgspec.structs import replace
 
-from irlens.gpus.rates import Rates
-from irlens.gpus.validation import require
+from irlens.gpus.rates import Rates, require
 from irlens.model.calibration import CONSTANTS, RANGE, Calibration
 
 

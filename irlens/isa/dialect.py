@@ -4,12 +4,14 @@ A dialect package (``ptx``, ``amdgcn``, ``sass``, ``llir``) parses its text into
 implement these protocols. The engines in ``irlens.analyze`` know nothing else about instructions.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import ClassVar, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
+from irlens.model.report import InstructionMix
 from irlens.model.resources import SpillPlace
 from irlens.model.source import SourceLocation
 
@@ -217,3 +219,30 @@ def kernel_named(kernels: Sequence[K], name: str) -> K | None:
     if named:
         return named[0]
     return kernels[0] if len(kernels) == 1 else None
+
+
+def instruction_mix(
+    function: ClassifiedFunction[Instruction], functions_left_out: int = 0
+) -> InstructionMix:
+    """Count a function's operations by class, each once however often it would run.
+
+    A dual-issue instruction counts as the two operations that it issues.
+
+    Args:
+        function: The kernel, with what it calls.
+        functions_left_out: Other functions of its module, which a call of it may run.
+    """
+    classes: Counter[str] = Counter()
+    unknown: Counter[str] = Counter()
+    for name, kind in function.classes():
+        if kind is None:
+            unknown[name] += 1
+        else:
+            classes[kind] += 1
+    return InstructionMix(
+        stage=function.stage,
+        total=classes.total() + unknown.total(),
+        classes=dict(sorted(classes.items(), key=lambda item: (-item[1], item[0]))),
+        unknown=dict(sorted(unknown.items())),
+        functions_left_out=functions_left_out,
+    )

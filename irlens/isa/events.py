@@ -9,6 +9,8 @@ from typing import TypeAlias
 
 import msgspec
 
+from irlens.gpus.rates import Dtype
+
 #: No bound: larger than any count of groups or bytes.
 UNBOUNDED = 1 << 62
 
@@ -63,3 +65,20 @@ class Wait(msgspec.Struct, frozen=True):
 
 
 Event: TypeAlias = Copy | Commit | Wait
+
+
+class MatrixInstruction(msgspec.Struct, frozen=True):
+    """The types that an instruction multiplies.
+
+    Attributes:
+        name: The instruction with its shape: "mma.sync.m16n8k16", "v_mfma_f32_32x32x8_f16".
+        left: Type of the left operand's elements: "fp16", "e4m3", "tf32". "" where the instruction
+            does not say it.
+        right: The same of the right operand.
+        rate: The type by whose rate it multiplies: products of 4-bit types may run at that of 8.
+    """
+
+    name: str
+    left: str
+    right: str
+    rate: Dtype

@@ -17,7 +17,7 @@ from mcp.server.stdio import stdio_server
 from mcp_types import CallToolResult, ListRootsResult, TextContent, ToolAnnotations
 from pydantic import Field
 
-from irlens.artifacts import processors
+from irlens.artifacts import processes
 from irlens.mcp import answers, worker
 from irlens.mcp.tools import Tools
 from irlens.mcp.worker import Answered, Call
@@ -66,7 +66,7 @@ class Server:
         self._compiles = compiles
         self._folders = tuple(folders)
         self._time_limit = time_limit
-        self._limiter = anyio.CapacityLimiter(max(4, processors.count()))
+        self._limiter = anyio.CapacityLimiter(max(4, processes.processors()))
 
     def client_roots(self, context: Context) -> ListRoots | ListRootsResult:
         """Ask the client for its roots, where it has some and the server is started for none."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from irlens.artifacts.module_processes import answering
+from irlens.artifacts.processes import answering
 from irlens.mcp import answers
 from irlens.mcp.answers import Cursor
 from irlens.mcp.roots import Roots

@@ -10,8 +10,7 @@ from irlens.model.pressure import Pressure
 from irlens.model.products import MatrixProduct
 from irlens.model.report import Finding, InstructionMix, Occupancy, Pipeline
 from irlens.model.resources import LocalArray, Resources, SpillSite, WarpGroup
-from irlens.model.roofline import Roofline
-from irlens.model.traffic import Traffic
+from irlens.model.traffic import Roofline, Traffic
 
 
 class Inspected(Labelled, Protocol):

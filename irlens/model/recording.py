@@ -7,7 +7,7 @@ import msgspec
 from irlens.model.config import Target
 from irlens.model.estimate import TimeEstimate
 from irlens.model.report import Severity
-from irlens.model.roofline import Roofline
+from irlens.model.traffic import Roofline
 
 #: The index of a recording, beside its captures.
 PROGRAM_NAME = "irlens-program.json"

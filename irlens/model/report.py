@@ -15,9 +15,8 @@ from irlens.model.memory import LoopLoad, SharedMemory
 from irlens.model.pressure import Pressure
 from irlens.model.products import MatrixProduct
 from irlens.model.resources import LocalArray, Resources, SpillSite, WarpGroup
-from irlens.model.roofline import Roofline
 from irlens.model.source import SourceLocation
-from irlens.model.traffic import Traffic
+from irlens.model.traffic import Roofline, Traffic
 
 SCHEMA = 1
 

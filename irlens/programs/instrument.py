@@ -15,10 +15,9 @@ from irlens.artifacts import cubin, hsaco
 from irlens.compiler.fake_cuda import Deviations
 from irlens.compiler.fake_cuda.unknown_numbers import install_math, time_reader
 from irlens.compiler.import_hooks import after_import
-from irlens.compiler.operations.origins import watch_origins
-from irlens.compiler.operations.user_lines import user_line
+from irlens.compiler.operations.origins import user_line, watch_origins
 from irlens.compiler.tally import Tally
-from irlens.compiler.triton_compat.measurements import pause_while_measuring
+from irlens.compiler.triton_compat.autotuning import pause_while_measuring
 from irlens.isa.dialect import kernel_named
 from irlens.model.config import Target
 from irlens.model.errors import CaptureError

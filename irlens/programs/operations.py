@@ -10,7 +10,7 @@ import msgspec
 
 from irlens.analyze.fusion.launches import Launches
 from irlens.artifacts.load import load
-from irlens.artifacts.module_processes import Refused
+from irlens.artifacts.processes import Refused
 from irlens.compiler.request import Request
 from irlens.gpus import Gpu
 from irlens.isa import mlir

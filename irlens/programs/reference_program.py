@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from irlens.artifacts.module_processes import Refused
+from irlens.artifacts.processes import Refused
 from irlens.compiler.request import Request
 from irlens.model.errors import IrlensError, NotInstalledError
 from irlens.model.operations import RecordedProgram

@@ -12,7 +12,6 @@ from irlens.analyze import pressure as register_pressure
 from irlens.analyze import spills as spilling
 from irlens.analyze.capture_code import CaptureCode
 from irlens.analyze.facts import Facts, Provenance
-from irlens.analyze.mix import instruction_mix
 from irlens.analyze.mlir_loops import requested_stages
 from irlens.analyze.occupancy import all_curves
 from irlens.analyze.pipelines import find_pipelines, warp_specialization
@@ -30,6 +29,7 @@ from irlens.analyze.tensor_memory import with_tensor_memory
 from irlens.artifacts.compile_options import is_known_release
 from irlens.figures import Figure
 from irlens.gpus import Gpu
+from irlens.isa.dialect import instruction_mix
 from irlens.model.capture import BINARY_STAGES, STAGE_ORDER, Capture, RunResult, Stage
 from irlens.model.comparison import Value
 from irlens.model.config import Config, Target
@@ -47,9 +47,8 @@ from irlens.model.report import (
     StageSize,
 )
 from irlens.model.resources import LocalArray, Resources, SpillSite, WarpGroup
-from irlens.model.roofline import Roofline
 from irlens.model.source import SourceLocation
-from irlens.model.traffic import Traffic
+from irlens.model.traffic import Roofline, Traffic
 from irlens.report.agreement import Agreement, find_agreement
 from irlens.report.assembled import with_machine_code
 from irlens.report.launch_figures import (
@@ -509,7 +508,7 @@ def _pipelines(
     threads = demand.usage.threads if demand.usage else None
     if parsed.amdgcn is not None:
         from irlens.analyze.pipelines import amdgcn as amd_pipelines
-        from irlens.analyze.pipelines.lds_lifetimes import stays_in_iteration
+        from irlens.analyze.ttgir_buffers import stays_in_iteration
 
         provenance.known("amdgcn, loads followed to their waits and uses", "pipelines")
         pipelines = amd_pipelines.find_pipelines(

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, cast
 import msgspec
 
 from irlens.analyze.facts import Provenance
-from irlens.analyze.numpy_import import load_numpy
 from irlens.analyze.products import matrix_products
 from irlens.analyze.roofline import roofline
 from irlens.artifacts import npy
@@ -13,12 +12,14 @@ from irlens.gpus import Dtype, Gpu
 from irlens.isa.mlir import Module
 from irlens.model.capture import Capture
 from irlens.model.report import Occupancy
-from irlens.model.roofline import Roofline
-from irlens.model.traffic import Traffic
+from irlens.model.traffic import Roofline, Traffic
 from irlens.report.parsed import Parsed
 
 if TYPE_CHECKING:
     from irlens.analyze.traffic import Survey
+import mmap
+import os
+import sys
 
 NO_LAUNCH = "the launch is unknown: --arg and --grid give its arguments and its grid"
 _NO_GRID = "the grid is unknown: --grid gives it"
@@ -198,3 +199,34 @@ def _operations(traffic: Traffic) -> tuple[dict[Dtype, int] | None, dict[Dtype, 
     vector = {name: number - tensor.get(name, 0) for name, number in traffic.flops.items()}
     multiplied = tensor if traffic.multiplied_flops is None else traffic.multiplied_flops
     return cast(dict[Dtype, int], multiplied), cast(dict[Dtype, int], vector)
+
+
+#: How many threads OpenBLAS starts. It reads the variable once, when it is loaded.
+_VARIABLE = "OPENBLAS_NUM_THREADS"
+#: Bytes of address space that NumPy and OpenBLAS with one thread take.
+_ROOM = 96 << 20
+
+
+def load_numpy() -> None:
+    """Import NumPy; irlens evaluates addresses with it, and no linear algebra.
+
+    NumPy's OpenBLAS starts a thread for each further processor, and each takes memory and polls for
+    work for tens of milliseconds: more than the rest of the import takes. Where memory is short,
+    OpenBLAS ends the process. Results do not depend on it, and child processes inherit nothing.
+
+    Raises:
+        MemoryError: There is not enough address space.
+    """
+    if "numpy" in sys.modules:
+        return
+    try:
+        mmap.mmap(-1, _ROOM).close()
+    except OSError as error:
+        raise MemoryError from error
+    if _VARIABLE in os.environ:
+        return
+    os.environ[_VARIABLE] = "1"
+    try:
+        import numpy  # noqa: F401
+    finally:
+        del os.environ[_VARIABLE]

@@ -10,8 +10,7 @@ from math import prod
 from typing import TypeAlias
 
 from irlens.artifacts import cubin, hsaco
-from irlens.artifacts.identify import text_target
-from irlens.artifacts.ttgir_head import module_number
+from irlens.artifacts.identify import module_number, text_target
 from irlens.isa.dialect import kernel_named
 from irlens.model.capture import Capture, Metadata, Stage
 from irlens.model.errors import ArtifactError

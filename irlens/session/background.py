@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TypeAlias
 
-from irlens.artifacts import owned_processes, processors, store
+from irlens.artifacts import processes, store
 from irlens.artifacts.report_cache import REPORTS
 from irlens.model.capture import Capture
 
@@ -56,7 +56,7 @@ def _spread(due: Sequence[Due], make: Callable[[Sequence[Due]], None]) -> None:
         import irlens.report  # noqa: F401  # once, for all workers
 
     executor = ProcessPoolExecutor(
-        processors.count(),
+        processes.processors(),
         mp_context=get_context("fork" if can_fork else "spawn"),
         initializer=start_worker,
     )
@@ -82,4 +82,4 @@ def start_worker() -> None:
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    owned_processes.end_with_parent()
+    processes.end_with_parent()

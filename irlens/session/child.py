@@ -13,7 +13,7 @@ from tempfile import TemporaryFile
 
 import msgspec
 
-from irlens.artifacts import module_processes, owned_processes
+from irlens.artifacts import processes
 from irlens.compiler import crashes
 from irlens.model.errors import CaptureError
 
@@ -67,17 +67,17 @@ class Child:
         with (
             TemporaryFile() as errors,
             subprocess.Popen(
-                module_processes.command(module),
+                processes.command(module),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
-                env=module_processes.environment(),
+                env=processes.environment(),
                 start_new_session=True,
             ) as process,
             ExitStack() as guard,
         ):
             self._process = process
-            guard.enter_context(owned_processes.guarded(process.pid))
+            guard.enter_context(processes.guarded(process.pid))
             if self.cancels != cancels:  # cancelled before there was a process to kill
                 _kill(process)
             assert process.stdin is not None

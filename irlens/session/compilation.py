@@ -17,12 +17,12 @@ from msgspec.structs import replace
 from irlens.artifacts import store
 from irlens.artifacts.entries import Broken
 from irlens.artifacts.load import load
-from irlens.artifacts.module_processes import Refused, answering
+from irlens.artifacts.processes import Refused, answering
 from irlens.model import files
 from irlens.model.capture import Capture
 from irlens.model.errors import CaptureError, IrlensError
 from irlens.session.child import Child
-from irlens.session.entries import key_of
+from irlens.session.listed_entries import key_of
 from irlens.session.reports import report_of
 
 # The first screen appears before anything is compiled, and sooner without these.

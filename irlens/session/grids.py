@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from irlens.artifacts import processors
+from irlens.artifacts import processes
 from irlens.model.errors import IrlensError
 from irlens.model.text import count
 from irlens.session.session import Session
@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # they load the compiler layer
     from irlens.sweeps.measuring import Progress
     from irlens.sweeps.run import CompiledGrid
     from irlens.sweeps.selection import Selection
-    from irlens.sweeps.workers import WorkerPool
+    from irlens.sweeps.worker_pool import WorkerPool
 
 #: Planning more configurations takes minutes.
 _MAX_CONFIGURATIONS = 100_000
@@ -100,10 +100,10 @@ def sweep(
         IrlensError: See ``requests_of`` and ``compile_sweep``.
     """
     from irlens.sweeps.run import build_sweep
-    from irlens.sweeps.workers import LocalPool
+    from irlens.sweeps.worker_pool import LocalPool
 
     requests = requests_of(session, kernel, configurations)
-    grid = compile_sweep(session, requests, selection, LocalPool(jobs or processors.count()))
+    grid = compile_sweep(session, requests, selection, LocalPool(jobs or processes.processors()))
     with grid.journal:
         grid.journal.remove()
     return build_sweep(grid, selection)

@@ -21,11 +21,11 @@ from irlens.model.errors import ArtifactError, CaptureError, IrlensError
 from irlens.model.listing import Occurrences, StageListing
 from irlens.model.report import Occupancy, Report
 from irlens.model.suggestion import Suggestion
-from irlens.session import entries
+from irlens.session import listed_entries
 from irlens.session.compilation import Compilations
 from irlens.session.documents import saved_reports
-from irlens.session.entries import Item, Uncompiled, key_of
 from irlens.session.entry_index import EntryIndex, Indexed, can_index
+from irlens.session.listed_entries import Item, Uncompiled, key_of
 from irlens.session.opening import Opening
 from irlens.session.reports import complete_report, report_of
 from irlens.session.session import Session
@@ -128,7 +128,7 @@ class InteractiveSession:
         self._is_indexed = indexed
         self._group = group
         self._items: dict[str, Capture | Indexed | Report | Uncompiled] = {}
-        self._duplicates = entries.Deduplication()
+        self._duplicates = listed_entries.Deduplication()
         self._compilations = Compilations(
             origins, lambda capture: self._duplicates.canonical_key(key_of(capture, 0), capture)
         )
@@ -139,7 +139,7 @@ class InteractiveSession:
         self._demands: dict[str, Demand | None] = {}
         self._compiling = threading.Lock()
         self._suggester = Suggester()
-        self._reader = entries.EntryReader()
+        self._reader = listed_entries.EntryReader()
         self._index: EntryIndex | None = None
         self._learning = threading.Lock()
 
@@ -159,35 +159,35 @@ class InteractiveSession:
             self._save_index()
 
     def _read(self, items: Iterator[Item]) -> Iterator[Entry]:
-        unread: list[entries.Unread] = []
+        unread: list[listed_entries.Unread] = []
         for key, item in self._list(items):
             if isinstance(item, Broken):
-                place = entries.display_path(item.path, self._root)
+                place = listed_entries.display_path(item.path, self._root)
                 broken = Entry(key=key, kernel=item.path.name, problem=item.reason, place=place)
                 yield self._grouped(broken, item)
                 continue
             if isinstance(item, Uncompiled):
                 # A kernel that was compiled meanwhile is listed as its capture.
                 if self._items.setdefault(key, item) == item:
-                    yield self._grouped(entries.entry_of_name(item), item)
+                    yield self._grouped(listed_entries.entry_of_name(item), item)
                 continue
             self._items[key] = item
             if isinstance(item, Report):
-                yield entries.entry_of_report(key, item, "")
+                yield listed_entries.entry_of_report(key, item, "")
             elif isinstance(item, Indexed):
                 yield item.entry
             else:
                 place = self._place(item)
-                yield self._grouped(entries.entry_of_metadata(key, item, place), item)
+                yield self._grouped(listed_entries.entry_of_metadata(key, item, place), item)
                 unread.append((key, item, place))
-        for each, recalled in entries.recall_entries(unread):
-            entry = recalled or entries.entry_of_binary(*each)
+        for each, recalled in listed_entries.recall_entries(unread):
+            entry = recalled or listed_entries.entry_of_binary(*each)
             self._learn(entry)
             yield self._grouped(entry, each[1])
 
     def complete(self, keys: Sequence[str]) -> Iterator[Entry]:
         """Yield the complete entry of each listed key as soon as it is read, in any order."""
-        unread: list[entries.Unread] = []
+        unread: list[listed_entries.Unread] = []
         for key in keys:
             item = self._items.get(key)
             if isinstance(item, Indexed) and item.entry.findings is None:
@@ -232,11 +232,11 @@ class InteractiveSession:
         """Return the complete entry; compiles nothing."""
         item = self._item(key)
         if isinstance(item, Uncompiled):
-            entry = entries.entry_of_name(item)
+            entry = listed_entries.entry_of_name(item)
         elif isinstance(item, Report):
-            entry = entries.entry_of_report(key, item, "")
+            entry = listed_entries.entry_of_report(key, item, "")
         else:
-            entry = entries.read_entry(key, item, self._place(item))
+            entry = listed_entries.read_entry(key, item, self._place(item))
         return self._grouped(entry, item)
 
     def report(self, key: str, *, sass: bool = False) -> Report:
@@ -448,4 +448,4 @@ class InteractiveSession:
         return source
 
     def _place(self, capture: Capture) -> str:
-        return entries.display_path(capture.directory or capture.first_path, self._root)
+        return listed_entries.display_path(capture.directory or capture.first_path, self._root)

@@ -302,7 +302,7 @@ def previous_versions(captures: Sequence[Capture]) -> list[Capture]:
     """
     from irlens.artifacts import store
     from irlens.artifacts.load import load
-    from irlens.diff.matching import requested
+    from irlens.diff.counterparts import requested
 
     if not captures:
         return []

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
-from irlens.artifacts import processors, store
-from irlens.artifacts.module_processes import Refused, answering
+from irlens.artifacts import processes, store
+from irlens.artifacts.processes import Refused, answering
 from irlens.model import files
 from irlens.model.errors import CaptureError, IrlensError
 from irlens.model.suggestion import Suggestion
@@ -69,12 +69,12 @@ def suggest_near(
         IrlensError: See ``irlens.sweeps.suggesting.suggest``.
     """
     from irlens.sweeps.suggesting import Limits, suggest
-    from irlens.sweeps.workers import LocalPool
+    from irlens.sweeps.worker_pool import LocalPool
 
     for triton in dict.fromkeys(request.triton for request in requests):
         session.require_triton(triton)
     session.ensure_store()
-    pool = LocalPool(jobs or processors.count())
+    pool = LocalPool(jobs or processes.processors())
     try:
         limits = Limits(most=most, seconds=seconds)
         return suggest(requests, pool, _estimate, limits, progress)

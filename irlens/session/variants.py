@@ -8,7 +8,7 @@ import msgspec
 
 from irlens.analyze.machine_code import code_digest
 from irlens.analyze.specialization import Compiled, specialization_of
-from irlens.artifacts import processors
+from irlens.artifacts import processes
 from irlens.artifacts.load import load
 from irlens.model.capture import Capture
 from irlens.model.config import LAUNCH_OPTIONS
@@ -86,12 +86,12 @@ def _find(
     progress: Callable[[int, int], None],
 ) -> list[KernelVariants]:
     from irlens.sweeps.variants import find_variants
-    from irlens.sweeps.workers import LocalPool
+    from irlens.sweeps.worker_pool import LocalPool
 
     for triton in dict.fromkeys(request.triton for request in requests):
         session.require_triton(triton)
     session.ensure_store()
-    pool = LocalPool(jobs or processors.count())
+    pool = LocalPool(jobs or processes.processors())
     try:
         return find_variants(requests, axes, pool, most=most, progress=progress)
     finally:

@@ -19,7 +19,7 @@ from irlens.sweeps.measuring import JournalTimes, Progress, device_for, measure_
 from irlens.sweeps.run import compile_grid
 from irlens.sweeps.selection import Selection
 from irlens.sweeps.tasks import Counted, decode_answer, encode_task, run_count
-from irlens.sweeps.workers import Crash, WorkerPool, run_tasks
+from irlens.sweeps.worker_pool import Crash, WorkerPool, run_tasks
 
 if TYPE_CHECKING:  # it loads NumPy
     from irlens.analyze.time.fitting import TimedLaunch

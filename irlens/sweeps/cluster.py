@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from irlens.model.errors import IrlensError
 from irlens.sweeps.tasks import Handler
-from irlens.sweeps.workers import Crash
+from irlens.sweeps.worker_pool import Crash
 
 _SECONDS_TO_CONNECT = 10
 #: Tasks submitted for each thread of a worker, so that none waits for the network.

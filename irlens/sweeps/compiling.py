@@ -22,7 +22,7 @@ from irlens.sweeps.tasks import (
     run_compile,
     run_inspect,
 )
-from irlens.sweeps.workers import Crash, Job, Running, WorkerPool, run_jobs
+from irlens.sweeps.worker_pool import Crash, Job, Running, WorkerPool, run_jobs
 
 #: Receives how many are compiled, and the running configurations, by index, with their seconds.
 Watch: TypeAlias = Callable[[int, Sequence[tuple[int, float]]], None]

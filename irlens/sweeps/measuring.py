@@ -16,7 +16,7 @@ from irlens.sweeps.journal import Journal
 from irlens.sweeps.rates import with_measurement
 from irlens.sweeps.selection import needs_time, passes
 from irlens.sweeps.tasks import Timed, decode_answer, encode_task, run_timing
-from irlens.sweeps.workers import Crash, LocalPool, run_tasks
+from irlens.sweeps.worker_pool import Crash, LocalPool, run_tasks
 
 #: Takes the number of completed configurations, their total, and what is being worked on with the
 #: seconds that it has taken so far.

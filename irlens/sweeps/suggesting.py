@@ -27,7 +27,7 @@ from irlens.sweeps.neighbourhood import (
     single_changes,
 )
 from irlens.sweeps.run import plan_grid
-from irlens.sweeps.workers import WorkerPool
+from irlens.sweeps.worker_pool import WorkerPool
 
 _SHOWN = 3
 #: Names of the sizes of blocks.

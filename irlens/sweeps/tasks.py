@@ -19,7 +19,7 @@ from irlens.analyze.capture_code import CaptureCode
 from irlens.analyze.time.counts import CountedLaunch
 from irlens.artifacts import report_cache
 from irlens.artifacts.code_listings import CodeListings
-from irlens.artifacts.module_processes import Refused
+from irlens.artifacts.processes import Refused
 from irlens.compiler import KernelSource, Request, capture, find_kernel
 from irlens.compiler.compile_request import is_stored, measure
 from irlens.compiler.kernel_session import import_compiler

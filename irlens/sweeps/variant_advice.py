@@ -11,7 +11,7 @@ from irlens.model.variants import Advice, KernelVariants, Relaxation, Split, Var
 from irlens.sweeps.compiling import stream_requests
 from irlens.sweeps.run import plan_grid
 from irlens.sweeps.tasks import Result
-from irlens.sweeps.workers import WorkerPool
+from irlens.sweeps.worker_pool import WorkerPool
 
 #: Launches that are compiled for each change, those that take longest.
 _MOST_LAUNCHES = 8

@@ -17,7 +17,7 @@ from irlens.sweeps.launch_classes import Launches, launches_of
 from irlens.sweeps.run import plan_grid
 from irlens.sweeps.tasks import Result
 from irlens.sweeps.variant_advice import advise
-from irlens.sweeps.workers import WorkerPool
+from irlens.sweeps.worker_pool import WorkerPool
 
 #: Receives how many variants are compiled, of how many.
 Progress = Callable[[int, int], None]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from irlens.analyze import loops
-from irlens.analyze.amdgcn_schedules import schedule
+from irlens.analyze.loop_schedules import schedule_amdgcn
 from irlens.isa.amdgcn import parse
 from irlens.model.schedule import LoopSchedule
 
@@ -29,7 +29,7 @@ def of(body: Sequence[str], target: str = "gfx942", *, rdna: bool = False) -> Lo
     text += "\n\t".join([*body, "s_cbranch_scc1 .LBB0_1", "s_endpgm"])
     program = parse(f"{text}\n.Lfunc_end0:\n.amdhsa_kernel k\n{fields}.end_amdhsa_kernel\n")
     (kernel,) = program.kernels
-    return schedule(kernel, loops.find(kernel), 0, program.arch)
+    return schedule_amdgcn(kernel, loops.find(kernel), 0, program.arch)
 
 
 def test_an_iteration_has_its_slots_cycles_and_bytes() -> None:

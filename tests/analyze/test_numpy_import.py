@@ -9,7 +9,7 @@ import pytest
 
 SCRIPT = """
 import os
-from irlens.analyze.numpy_import import load_numpy
+from irlens.report.launch_figures import load_numpy
 load_numpy()
 import numpy
 print(numpy.seen, os.environ.get("OPENBLAS_NUM_THREADS"))

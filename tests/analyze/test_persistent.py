@@ -5,7 +5,7 @@ import pytest
 
 from irlens import gpus
 from irlens.analyze import occupancy
-from irlens.analyze.persistent import persistence
+from irlens.analyze.occupancy import persistence
 from irlens.model.config import Config
 from irlens.model.program import Persistence
 from irlens.model.resources import Resources

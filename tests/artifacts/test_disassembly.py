@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from irlens.artifacts import disassembly, processors, tools
+from irlens.artifacts import disassembly, processes, tools
 from irlens.model.capture import Capture, Stage
 from irlens.model.config import Config
 from irlens.model.errors import ToolError
@@ -114,7 +114,7 @@ def test_without_a_cache_nothing_is_disassembled_ahead(tool: Tool, cache: Path) 
 def test_what_is_not_needed_any_more_is_abandoned(
     tool: Tool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(processors, "count", lambda: 1)
+    monkeypatch.setattr(processes, "processors", lambda: 1)
     with disassembly.ahead([cubin(bytes([65 + number])) for number in range(9)]):
         assert tool.begun.wait(30)
     tool.release.set()

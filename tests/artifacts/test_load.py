@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 import irlens
 from irlens.artifacts.compile_options import is_known_release
 from irlens.artifacts.entries import Broken
+from irlens.artifacts.identify import requested_warps
 from irlens.artifacts.load import load, load_bytes
-from irlens.artifacts.ttgir_head import requested_warps
 from irlens.model import files as untrusted
 from irlens.model.capture import MANIFEST_NAME, MANIFEST_SCHEMA, Capture, Manifest, Stage
 from irlens.model.config import Target

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from irlens.artifacts import remembered
+from irlens.artifacts import store
 
 
 @pytest.mark.parametrize("content", [b"", b"86 registers", bytes(range(256)) * 100])
 def test_content_comes_back(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "folder" / "file"
-    remembered.write(path, content)
-    assert remembered.read(path) == content
+    store.remember(path, content)
+    assert store.recall(path) == content
     assert list(path.parent.iterdir()) == [path]
 
 
@@ -23,19 +23,19 @@ def test_a_flipped_bit_or_a_lost_end_is_noticed(
     tmp_path_factory: pytest.TempPathFactory, content: bytes, draw: st.DataObject
 ) -> None:
     path = tmp_path_factory.mktemp("remembered") / "file"
-    remembered.write(path, content)
+    store.remember(path, content)
     whole = bytearray(path.read_bytes())
     at = draw.draw(st.integers(0, len(whole) - 1))
     flipped = whole.copy()
     flipped[at] ^= 1 << draw.draw(st.integers(0, 7))
     for damaged in (flipped, whole[:at]):
         path.write_bytes(damaged)
-        assert remembered.read(path) is None
+        assert store.recall(path) is None
 
 
 def test_what_is_absent_or_cannot_be_written_is_lost(tmp_path: Path) -> None:
-    assert remembered.read(tmp_path / "absent") is None
+    assert store.recall(tmp_path / "absent") is None
     file = tmp_path / "file"
     file.write_text("no directory")
-    remembered.write(file / "below", b"content")
-    assert remembered.read(file / "below") is None
+    store.remember(file / "below", b"content")
+    assert store.recall(file / "below") is None

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irlens.analyze.mix import instruction_mix
 from irlens.isa.amdgcn import (
     Comment,
     Directive,
@@ -22,6 +21,7 @@ from irlens.isa.amdgcn import (
     Unknown,
     parse,
 )
+from irlens.isa.dialect import instruction_mix
 from irlens.model.errors import ParseError
 from irlens.model.source import SourceLocation, Span
 

@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from irlens.analyze.mix import instruction_mix
 from irlens.isa.amdgcn import Function, Operation, parse
 from irlens.isa.amdgcn.classes import classify
+from irlens.isa.dialect import instruction_mix
 
 ARCHIVE = Path(__file__).parent.parent / "data" / "amd" / "triton.tar.xz"
 

@@ -7,9 +7,9 @@ import pytest
 
 from irlens.analyze import cfg, pressure
 from irlens.analyze.graph import find_loops
-from irlens.analyze.mix import instruction_mix
 from irlens.isa import amdgcn, ptx
 from irlens.isa.calls import MOST_LEVELS
+from irlens.isa.dialect import instruction_mix
 from irlens.model.source import SourceLocation
 
 DATA = Path(__file__).parents[1] / "data" / "calls"

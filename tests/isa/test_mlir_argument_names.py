@@ -8,7 +8,7 @@ import pytest
 
 from irlens import inspect, load
 from irlens.isa.mlir import parse
-from irlens.isa.mlir.argument_names import named_text
+from irlens.isa.mlir.normalization import named_text
 
 CAPTURE = Path(__file__).parents[2] / "samples" / "captures" / "softmax-h100"
 

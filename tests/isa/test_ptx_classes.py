@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from irlens.analyze.mix import instruction_mix
+from irlens.isa.dialect import instruction_mix
 from irlens.isa.ptx import Instruction, parse
 from irlens.isa.ptx.classes import classify
 

@@ -20,9 +20,9 @@ from irlens.model.report import Report
 from irlens.model.text import printable
 from irlens.render import Options, render
 from irlens.render.html.charts import Frame
-from irlens.render.html.glosses import Glosses
 from irlens.render.html.highlighting import MOST_COLOURED_LINES, coloured
 from irlens.render.html.markup import Markup, escape, join, tag
+from irlens.render.html.writer import Glosses
 from irlens.render.view.drawings import register_budget
 
 REPORTS = partial(render, "html", "reports")

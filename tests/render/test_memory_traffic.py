@@ -7,9 +7,8 @@ import msgspec
 import pytest
 
 from irlens.model.report import Report
-from irlens.model.roofline import Roofline
 from irlens.model.text import magnitude, short_size
-from irlens.model.traffic import Access, OutOfBounds, Traffic
+from irlens.model.traffic import Access, OutOfBounds, Roofline, Traffic
 from irlens.render import Options, render
 from irlens.render.view.memory_traffic import traffic_fact, traffic_section
 from irlens.render.view.nodes import plain

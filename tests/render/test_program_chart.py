@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from irlens.model.config import Target
 from irlens.model.estimate import TimeEstimate
 from irlens.model.recording import KernelTime, LibraryCall, LibraryTime, ProgramRun
-from irlens.model.roofline import Roofline
+from irlens.model.traffic import Roofline
 from irlens.render import Options
 from irlens.render.html.writer import write
 from irlens.render.text import write as write_text

@@ -11,7 +11,7 @@ from irlens.artifacts.load import load
 from irlens.compiler import Request
 from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError
-from irlens.session import entries
+from irlens.session import listed_entries
 from irlens.session.entry_index import can_index
 from irlens.session.interactive import InteractiveSession
 from irlens.session.workbench import Entry
@@ -58,14 +58,16 @@ def listed(path: Path) -> list[Entry]:
 def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The entries whose binaries are read."""
     places: list[str] = []
-    original = entries.entry_of_binary
+    original = listed_entries.entry_of_binary
 
     def recorded(key: str, capture: Capture, place: str) -> Entry:
         places.append(place)
         return original(key, capture, place)
 
-    monkeypatch.setattr(entries, "entry_of_binary", recorded)
-    monkeypatch.setattr(entries, "recall_entries", lambda unread: ((each, None) for each in unread))
+    monkeypatch.setattr(listed_entries, "entry_of_binary", recorded)
+    monkeypatch.setattr(
+        listed_entries, "recall_entries", lambda unread: ((each, None) for each in unread)
+    )
     return places
 
 

@@ -19,8 +19,8 @@ from irlens.model.errors import CaptureError, IrlensError
 from irlens.model.report import Report
 from irlens.report import inspect
 from irlens.session.compilation import Compiler
-from irlens.session.entries import Item, Uncompiled
 from irlens.session.interactive import InteractiveSession
+from irlens.session.listed_entries import Item, Uncompiled
 from irlens.session.workbench import Entry
 from tests.session.compiled import when_compiling
 from tests.tui.waiting import PATIENCE

@@ -10,9 +10,9 @@ from irlens.artifacts import store
 from irlens.artifacts.load import load
 from irlens.compiler import Request, capture_entries
 from irlens.model.capture import Capture
-from irlens.session.entries import read_entry, recall_entries
+from irlens.session.listed_entries import read_entry, recall_entries
 from irlens.session.reports import recall, report_of
-from irlens.session.scan.entries import REPORT, Wanted, read_rows
+from irlens.session.scan.entry_rows import REPORT, Wanted, read_rows
 
 KERNEL = Path(__file__).parents[1] / "data" / "findings" / "tile_sum.py"
 

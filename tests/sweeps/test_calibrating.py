@@ -15,7 +15,7 @@ from irlens.model.errors import IrlensError
 from irlens.model.sweep import Measurement, ProviderName, Timing, Trial
 from irlens.sweeps import calibrating, measuring
 from irlens.sweeps.calibrating import calibrate, find_gpu
-from irlens.sweeps.workers import LocalPool
+from irlens.sweeps.worker_pool import LocalPool
 
 H200 = gpus.find("h200")
 DEVICE = Device(H200.target, 132, "NVIDIA H200", "GPU-1")

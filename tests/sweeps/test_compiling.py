@@ -8,7 +8,7 @@ from typing import TypeAlias
 import msgspec
 import pytest
 
-from irlens.artifacts.module_processes import Refused
+from irlens.artifacts.processes import Refused
 from irlens.compiler import Request, find_kernel
 from irlens.compiler.planning import Plan, PlannedVariant
 from irlens.model.config import Target
@@ -24,7 +24,7 @@ from irlens.sweeps.tasks import (
     run_compile,
     run_inspect,
 )
-from irlens.sweeps.workers import Crash
+from irlens.sweeps.worker_pool import Crash
 
 #: What a worker answers of configurations; ``None`` for one that it does not survive.
 Work: TypeAlias = Callable[[Handler, list[int]], Compiled | Inspected | Refused | None]

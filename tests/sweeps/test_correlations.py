@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from irlens.model.sweep import Trial
-from irlens.sweeps.correlations import correlations, spearman
+from irlens.sweeps.run import correlations, spearman
 
 SAMPLES = st.lists(st.tuples(st.integers(-5, 5), st.integers(-5, 5)), min_size=3, max_size=12)
 

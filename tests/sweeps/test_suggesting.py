@@ -24,7 +24,7 @@ from irlens.sweeps.tasks import (
     run_compile,
     run_plan,
 )
-from irlens.sweeps.workers import Crash
+from irlens.sweeps.worker_pool import Crash
 
 _CURRENT: dict[str, ConstexprValue] = {"num_warps": 4, "num_stages": 3, "BLOCK_SIZE": 1024}
 

@@ -10,7 +10,7 @@ from irlens.compiler import Request
 from irlens.model.values import Values
 from irlens.model.variants import Advice, KernelVariants
 from irlens.sweeps.variants import find_variants
-from irlens.sweeps.workers import LocalPool, WorkerPool
+from irlens.sweeps.worker_pool import LocalPool, WorkerPool
 
 #: Batch sizes that a server sees; those of vllm#57107.
 SIZES = (1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 23, 31, 32, 33, 47, 48, 63, 64, 96, 127, 128, 129, 192,

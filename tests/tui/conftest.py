@@ -26,7 +26,7 @@ from irlens.model.listing import Occurrences, StageListing
 from irlens.model.report import Occupancy, Report
 from irlens.model.suggestion import Suggestion
 from irlens.report.annotations import list_stage, occurrences
-from irlens.session.entries import entry_of_report
+from irlens.session.listed_entries import entry_of_report
 from irlens.session.what_if import demand_of_report
 from irlens.session.workbench import Entry, Setting
 from tests.tui.waiting import rest

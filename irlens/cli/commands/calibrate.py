@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from irlens.artifacts import processors
+from irlens.artifacts import processes
 from irlens.cli import Exit, output
 from irlens.cli.formats import ListFormat, list_format_option
 from irlens.cli.options import jobs_option
@@ -44,10 +44,10 @@ _UNITS = {"memory": "cycles", "l2": "cycles", "launch": "µs"}
 def command(form: ListFormat, destination: Path | None, jobs: int | None) -> Exit:
     """Time the configurations, and fit the constants."""
     from irlens.sweeps.calibrating import calibrate, find_gpu
-    from irlens.sweeps.workers import LocalPool
+    from irlens.sweeps.worker_pool import LocalPool
 
     device, gpu = find_gpu()
-    pool = LocalPool(jobs or processors.count())
+    pool = LocalPool(jobs or processes.processors())
     try:
         with interruptible("calibrating", "timed", resumes=False) as update:
             found = calibrate(device, gpu, pool, update)

@@ -28,7 +28,7 @@ from irlens.render import is_streamed, stream
 if TYPE_CHECKING:  # running the command loads them
     from irlens.artifacts.entries import Broken
     from irlens.session.scan.scanner import Request, Scanner
-    from irlens.sweeps.workers import WorkerPool
+    from irlens.sweeps.worker_pool import WorkerPool
 
 _HELP = """List the captures in DIRs with their figures, and sum them up.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from irlens.artifacts import processors
+from irlens.artifacts import processes
 from irlens.cli import Exit, output
 from irlens.cli.options import (
     as_typed,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:  # they load the compiler layer
     from irlens.model.sweep import ProviderName, Trial
     from irlens.sweeps.run import CompiledGrid
     from irlens.sweeps.selection import Selection
-    from irlens.sweeps.workers import WorkerPool
+    from irlens.sweeps.worker_pool import WorkerPool
 
 _HELP = """Compile a grid of configurations of KERNEL and show which is the fastest, and which fit.
 
@@ -263,6 +263,6 @@ def _workers(settings: _Settings) -> "WorkerPool":
         from irlens.sweeps.cluster import ClusterPool
 
         return ClusterPool(settings.cluster)
-    from irlens.sweeps.workers import LocalPool
+    from irlens.sweeps.worker_pool import LocalPool
 
-    return LocalPool(settings.jobs or processors.count())
+    return LocalPool(settings.jobs or processes.processors())

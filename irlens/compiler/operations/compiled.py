@@ -15,7 +15,7 @@ from torch.utils._pytree import tree_leaves
 
 from irlens.compiler.import_hooks import after_import
 from irlens.compiler.operations.log import OperationLog, RecordingMode
-from irlens.compiler.triton_compat.measurements import pause_while_measuring
+from irlens.compiler.triton_compat.autotuning import pause_while_measuring
 from irlens.model.operations import CompiledGraph
 
 #: The function, in the stack of an operator of a graph: outermost frame first.

@@ -9,7 +9,7 @@ from torch.utils._pytree import tree_leaves
 from irlens.compiler.calls.dtypes import DTYPES
 from irlens.compiler.fake_cuda.values import flops_of
 from irlens.compiler.operations.kinds import ALLOCATIONS, is_library_call, short_name
-from irlens.compiler.operations.user_lines import user_line
+from irlens.compiler.operations.origins import user_line
 from irlens.compiler.tally import Tally
 from irlens.model.recording import LibraryCall
 

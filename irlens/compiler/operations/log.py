@@ -20,12 +20,12 @@ from irlens.compiler.operations.kinds import (
     overwrites,
     short_name,
 )
+from irlens.compiler.operations.origins import user_line
 from irlens.compiler.operations.touched import (
     is_named_by_data,
     scattered_elements,
     touched_reads,
 )
-from irlens.compiler.operations.user_lines import user_line
 from irlens.model.operations import (
     CompiledGraph,
     OperationKind,

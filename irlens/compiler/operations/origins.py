@@ -1,14 +1,39 @@
 """Where the kernels that TorchInductor generates come from: lines of the program's own code."""
 
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from irlens.compiler.import_hooks import after_import
-from irlens.compiler.operations.user_lines import is_own
 from irlens.compiler.tally import Origin, Tally
+from irlens.model.source import SourceLocation
+
+#: Parts of paths that are not the program's own code.
+_INSTALLED = ("/site-packages/", "/dist-packages/", "<frozen ", f"{Path(__file__).parents[2]}/")
+
+
+def user_line(generated: tuple[str, ...]) -> SourceLocation | None:
+    """Return the innermost line of the program's own code that is running.
+
+    Args:
+        generated: Folders of files that are not the program's own.
+    """
+    frame = sys._getframe(1)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if is_own(name, generated):
+            return SourceLocation(Path(name).name, frame.f_lineno)
+        frame = frame.f_back  # type: ignore[assignment]  # typeshed has no None here
+    return None
+
+
+def is_own(file: str, generated: tuple[str, ...]) -> bool:
+    """Whether a file is the program's own: not installed, nor generated."""
+    return not any(part in file for part in (*_INSTALLED, *generated))
+
 
 #: A frame of an operator's stack, outermost first.
 _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in ')

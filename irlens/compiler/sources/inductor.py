@@ -14,8 +14,7 @@ from typing import Any
 
 import msgspec
 
-from irlens.compiler.sources.inductor_calls import Calls, grid_of
-from irlens.compiler.sources.literals import NotLiteralError, literal
+from irlens.compiler.sources.inductor_calls import Calls, NotLiteralError, grid_of, literal
 from irlens.model.config import ConstexprValue
 
 #: What every generated kernel's file has, and what begins each line of a log of them.

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import msgspec
 
-from irlens.artifacts import locks, owned_processes, store
+from irlens.artifacts import locks, processes, store
 from irlens.artifacts.inventory import Kind
 from irlens.compiler.toolchains import interpreters
 from irlens.compiler.toolchains.interpreters import Interpreter
@@ -203,7 +203,7 @@ def _run(command: Sequence[str], lock: int) -> str | None:
         stderr=subprocess.STDOUT,
         env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
         pass_fds=[lock],
-        process_group=owned_processes.group(),
+        process_group=processes.group(),
         check=False,
     )
     return process.stdout.decode("utf-8", "replace") if process.returncode != 0 else None

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import msgspec
 
-from irlens.artifacts import locks, owned_processes, store
+from irlens.artifacts import locks, processes, store
 from irlens.compiler.request import Request
 from irlens.compiler.toolchains.versions import OLDEST_TRITON, is_too_old, triton_identity
 from irlens.model import files
@@ -174,7 +174,7 @@ def _run(path: Path, command: dict[str, object], reply: type[T], held: int | Non
             env=os.environ | {store.ROOT_VARIABLE: str(store.root())},
             timeout=None if command else _EXAMINE_TIMEOUT,
             pass_fds=[] if held is None else [held],
-            process_group=owned_processes.group(),
+            process_group=processes.group(),
             check=False,
         )
     except OSError as error:

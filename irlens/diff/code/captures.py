@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from irlens.analyze.capture_code import CaptureCode
 from irlens.diff.code import compare_code
 from irlens.diff.code.stage import side_of
-from irlens.diff.matching import concatenate, kernel_and_target, match
+from irlens.diff.counterparts import concatenate, kernel_and_target, match
 from irlens.model.capture import Capture
 from irlens.model.code import CODE_SCHEMA, CodeComparison, CodeComparisons
 from irlens.model.comparison import Side

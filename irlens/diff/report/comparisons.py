@@ -5,7 +5,7 @@ from math import log
 
 import msgspec
 
-from irlens.diff import matching
+from irlens.diff import counterparts
 from irlens.diff.report import compare, side
 from irlens.model.comparison import COMPARISON_SCHEMA, WEIGHTS, Comparison, Comparisons, Side
 from irlens.model.label import labels, labels_among
@@ -51,7 +51,7 @@ def across(sets: Sequence[Sequence[Report]]) -> Comparisons:
     """
     if all(len(reports) == 1 for reports in sets):
         return against_first([reports[0] for reports in sets])
-    return matching.concatenate([match(sets[0], other) for other in sets[1:]])
+    return counterparts.concatenate([match(sets[0], other) for other in sets[1:]])
 
 
 def match(
@@ -60,7 +60,7 @@ def match(
     *,
     names: tuple[str, str] | None = None,
 ) -> Comparisons:
-    """Compare two sets of reports, paired as ``matching.match`` does, largest change first.
+    """Compare two sets of reports, paired as ``counterparts.match`` does, largest change first.
 
     Args:
         before: The first set.
@@ -69,8 +69,8 @@ def match(
     """
     if len(before) == len(after) == 1 and names is None:
         return against_first([before[0], after[0]])
-    pairs, left, right = matching.match(before, after, _content)
-    settings = labels_among([one for one, _ in pairs], matching.kernel_and_target)
+    pairs, left, right = counterparts.match(before, after, _content)
+    settings = labels_among([one for one, _ in pairs], counterparts.kernel_and_target)
     compared = sorted(
         (
             msgspec.structs.replace(compare(*pair, names=names), setting=setting)
@@ -116,5 +116,5 @@ def _largest_change_first(pair: Comparison) -> tuple[object, ...]:
 
 
 def _sides(reports: Sequence[Report]) -> list[Side]:
-    sides = map(side, reports, labels_among(reports, matching.kernel_name))
+    sides = map(side, reports, labels_among(reports, counterparts.kernel_name))
     return sorted(sides, key=lambda one: (one.kernel, one.label))

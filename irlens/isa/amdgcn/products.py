@@ -8,7 +8,7 @@ import re
 
 from irlens.gpus.rates import Dtype
 from irlens.isa.amdgcn.records import Instruction, Operation
-from irlens.isa.matrix import MatrixInstruction
+from irlens.isa.events import MatrixInstruction
 
 _MATRIX = re.compile(
     r"v_(?:mfma|wmma|smfmac|swmmac)_(?:scale(?:16)?_)?[fib]+\d+_(?P<shape>\d+x\d+x\d+)_?(?P<types>\w+)"

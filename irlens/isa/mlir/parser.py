@@ -12,9 +12,9 @@ before where no location stands between them, and takes minutes for 200 KB of ma
 
 import msgspec
 
-from irlens.isa.mlir import excerpts, grammar
+from irlens.isa.mlir import grammar
 from irlens.isa.mlir.locations import Locations
-from irlens.isa.mlir.old_dialects import translate
+from irlens.isa.mlir.normalization import balanced, is_excerpt, translate
 from irlens.isa.mlir.tokens import Tokens, is_location
 from irlens.isa.mlir.tree import (
     Module,
@@ -42,9 +42,9 @@ def parse(text: str, *, stage: str = "ttgir") -> Module:
             is no error where the text is part of one.
     """
     text = translate(text)
-    if not excerpts.is_excerpt(text):
+    if not is_excerpt(text):
         return _Parser(text, stage).module()
-    module = _Parser(excerpts.balanced(text), stage, is_part=True).module()
+    module = _Parser(balanced(text), stage, is_part=True).module()
     return msgspec.structs.replace(module, text=text)
 
 

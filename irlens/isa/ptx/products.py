@@ -3,7 +3,7 @@
 import re
 
 from irlens.gpus.rates import Dtype
-from irlens.isa.matrix import MatrixInstruction
+from irlens.isa.events import MatrixInstruction
 from irlens.isa.ptx.copies import is_tcgen05_mma, is_wgmma
 from irlens.isa.ptx.records import Instruction
 

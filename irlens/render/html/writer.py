@@ -1,12 +1,14 @@
 """Nodes as HTML: headlines, tiles, cards, tables and folds."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from itertools import groupby
 
+from irlens import glossary
 from irlens.render.html.charts import bar, draw
 from irlens.render.html.code import Links, Packed, code_diff, is_large, panes
-from irlens.render.html.glosses import Glosses
-from irlens.render.html.markup import Content, Markup, join, tag
+from irlens.render.html.markup import Content, Markup, escape, join, tag
 from irlens.render.view import nodes
 from irlens.render.view.nodes import SIGNS, Run, Text, Tone
 
@@ -320,3 +322,30 @@ def _settings(node: nodes.Settings) -> Markup:
     )  # fmt: skip
     chips = tag("ul", *items, class_="chips")
     return _fold(node.title, chips) if node.folded else chips
+
+
+class Glosses:
+    """The terms that a report has not used yet."""
+
+    def __init__(self) -> None:
+        self._explained: set[str] = set()
+
+    def explain(self, text: str) -> Markup:
+        """Return text; each term in it that was not used before shows its explanation."""
+        parts: list[Content] = []
+        end = 0
+        for match in _names().finditer(text):
+            term = glossary.find(match["name"])
+            if term is not None and term.name not in self._explained:
+                self._explained.add(term.name)
+                parts += [text[end : match.start()], tag("abbr", match[0], title=term.explanation)]
+                end = match.end()
+        return join([*parts, text[end:]]) if parts else escape(text)
+
+
+@cache
+def _names() -> re.Pattern[str]:
+    """Return the pattern of every term's names and aliases, in singular and plural."""
+    names = {name for term in glossary.terms() for name in (term.name, *term.aliases)}
+    either = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+    return re.compile(rf"(?<![\w.-])(?P<name>{either})s?(?![\w-]|\.\w)", re.IGNORECASE)

@@ -38,7 +38,6 @@ from irlens.render.view.comparison_verdict import summary, verdict
 from irlens.render.view.drawings import place_of
 from irlens.render.view.findings import delta_items
 from irlens.render.view.launch_time import predicted_time
-from irlens.render.view.letters import lettered
 from irlens.render.view.nodes import (
     Cells,
     CodeDiff,
@@ -63,7 +62,7 @@ from irlens.render.view.nodes import (
 )
 from irlens.render.view.overlays import overlays
 from irlens.render.view.program import change_view
-from irlens.render.view.sides import sides_tables
+from irlens.render.view.sides import lettered, sides_tables
 
 _CLASSES_SHOWN, _LINES_SHOWN = 8, 12
 

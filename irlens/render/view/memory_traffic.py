@@ -5,10 +5,9 @@ from collections.abc import Iterator
 import msgspec
 
 from irlens.model.report import Report
-from irlens.model.roofline import Roofline
 from irlens.model.terms import Terms
 from irlens.model.text import count, magnitude, short_size
-from irlens.model.traffic import Access, Traffic
+from irlens.model.traffic import Access, Roofline, Traffic
 from irlens.render.view.argument_bytes import argument_bars
 from irlens.render.view.drawings import nearest
 from irlens.render.view.nodes import (

@@ -13,9 +13,9 @@ from irlens.model.estimate import BOUND_NAMES, Bound, Mark, TimeEstimate
 from irlens.model.ranking import of_report, of_trial, rank_reports, rank_trials
 from irlens.model.recording import KernelTime, ProgramRun
 from irlens.model.report import Report
-from irlens.model.roofline import Roofline
 from irlens.model.sweep import Trial
 from irlens.model.text import percent, plural
+from irlens.model.traffic import Roofline
 from irlens.render.view.axes import logarithmic
 from irlens.render.view.nodes import (
     Cells,

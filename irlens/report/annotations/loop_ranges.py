@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from irlens.analyze import amdgcn_schedules, loop_schedules
+from irlens.analyze import loop_schedules
 from irlens.analyze.capture_code import CaptureCode, SassCode
 from irlens.analyze.facts import Provenance
 from irlens.analyze.loops import Loops
@@ -75,7 +75,7 @@ def of_amdgcn(
 ) -> list[LoopRange]:
     """Return the ranges of an AMD kernel's loops, with what an iteration issues."""
     schedules = (
-        amdgcn_schedules.schedule(kernel, kernel_loops, index, arch)
+        loop_schedules.schedule_amdgcn(kernel, kernel_loops, index, arch)
         for index in range(len(kernel_loops.forest.loops))
     )
     return _with_schedules(find(kernel_loops), schedules)

@@ -12,8 +12,8 @@ from irlens.artifacts.entries import Broken
 from irlens.model.errors import IrlensError
 from irlens.model.report import Report
 from irlens.model.scan import ScanValue
-from irlens.session.scan.entries import REPORT, EntryRows, Wanted, read_rows
-from irlens.sweeps.workers import WorkerPool
+from irlens.session.scan.entry_rows import REPORT, EntryRows, Wanted, read_rows
+from irlens.sweeps.worker_pool import WorkerPool
 from irlens.version import VERSION
 
 

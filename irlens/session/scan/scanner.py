@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from irlens.artifacts import processors, report_cache
+from irlens.artifacts import processes, report_cache
 from irlens.artifacts.entries import Broken
 from irlens.artifacts.load import find_entries, load
 from irlens.artifacts.scan_index import Row, ScanIndex, has_changed, signature
@@ -23,15 +23,15 @@ from irlens.session.programs import is_recording, program_runs
 from irlens.session.reports import report_of
 from irlens.session.scan import columns as known
 from irlens.session.scan.columns import Column, is_cheap
-from irlens.session.scan.entries import REPORT, EntryRows, Wanted, read_rows
+from irlens.session.scan.entry_rows import REPORT, EntryRows, Wanted, read_rows
+from irlens.session.scan.reader_pool import Reader
 from irlens.session.scan.selection import keys_of, matches, sort_rows
 from irlens.session.scan.standings import KEYS as STANDING
 from irlens.session.scan.standings import ranked_rows
 from irlens.session.scan.summary import Summary
-from irlens.session.scan.workers import Reader
 
 if TYPE_CHECKING:
-    from irlens.sweeps.workers import WorkerPool
+    from irlens.sweeps.worker_pool import WorkerPool
 
 #: Drawing progress takes longer than reading an entry from the index.
 _SECONDS_BETWEEN = 0.1
@@ -71,7 +71,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         """The number of processes to read entries in."""
         if self.jobs is not None:
             return self.jobs
-        return 1 if all(map(is_cheap, self.keys)) else processors.count()
+        return 1 if all(map(is_cheap, self.keys)) else processes.processors()
 
     @property
     def keys(self) -> tuple[str, ...]:

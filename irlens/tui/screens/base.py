@@ -11,7 +11,7 @@ from textual.widgets import Static
 from irlens.model.errors import IrlensError
 from irlens.session.workbench import Workbench
 from irlens.tui.services.context import Context, Place
-from irlens.tui.services.workers import run_in_thread
+from irlens.tui.services.threads import run_in_thread
 from irlens.tui.widgets.compile_status import ChangesSince, CompileStatus
 from irlens.tui.widgets.heading import Heading
 from irlens.tui.widgets.key_bar import KeyBar

@@ -16,7 +16,7 @@ from irlens.session.workbench import Setting
 from irlens.tui.drawing import DIM, WARN
 from irlens.tui.screens.dialogs import Dialog
 from irlens.tui.services.context import Context
-from irlens.tui.services.workers import run_in_thread
+from irlens.tui.services.threads import run_in_thread
 from irlens.tui.widgets.key_bar import KeyBar
 
 _ANY_VALUE = "← → step, or type a value"

@@ -16,7 +16,7 @@ from irlens.model.errors import CaptureError, IrlensError
 from irlens.model.suggestion import Suggestion
 from irlens.model.text import printable_line
 from irlens.session.workbench import Entry, Workbench
-from irlens.tui.services.workers import run_in_thread
+from irlens.tui.services.threads import run_in_thread
 
 T = TypeVar("T")
 

@@ -14,7 +14,7 @@ from irlens.model.source import short_file
 from irlens.model.text import plural, printable_line
 from irlens.tui.code.document import Document
 from irlens.tui.code.text import column_at
-from irlens.tui.services.workers import run_in_thread
+from irlens.tui.services.threads import run_in_thread
 from irlens.tui.widgets.document_view import DocumentView
 
 #: Share of the width of a new pane, the smallest and the largest one.

@@ -22,7 +22,7 @@ from irlens.model.errors import IrlensError
 from irlens.model.text import count, printable_line
 from irlens.tui.code.highlighting import Palette
 from irlens.tui.code.search import MOST_HITS, Hit, Query
-from irlens.tui.services.workers import run_in_thread
+from irlens.tui.services.threads import run_in_thread
 from irlens.tui.widgets.scrolling import VisibleRows, place_scrollbar
 
 #: A position before, and one after any match.

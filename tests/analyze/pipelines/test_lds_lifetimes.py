@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from irlens.analyze.pipelines.lds_lifetimes import stays_in_iteration
+from irlens.analyze.ttgir_buffers import stays_in_iteration
 from irlens.compiler import Request, capture
 from irlens.isa import mlir
 from irlens.model.config import Target

@@ -12,7 +12,7 @@ from irlens.artifacts import report_cache, scan_index, store
 from irlens.artifacts.entries import Broken
 from irlens.artifacts.load import load
 from irlens.model.scan import ScanValue
-from irlens.session.scan import entries, scanner, workers
+from irlens.session.scan import entry_rows, reader_pool, scanner
 from irlens.session.scan.columns import DEFAULT, find_column
 from irlens.session.scan.scanner import Request, Scanner
 from irlens.session.scan.selection import parse_where
@@ -39,13 +39,13 @@ def cache(tmp_path: Path) -> Path:
 def read(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, tuple[str, ...]]]:
     """The entries that were read, with the keys of the values that were."""
     calls: list[tuple[str, tuple[str, ...]]] = []
-    original = entries.read_rows
+    original = entry_rows.read_rows
 
-    def recorded(wanted: Sequence[entries.Wanted]) -> list[entries.EntryRows]:
+    def recorded(wanted: Sequence[entry_rows.Wanted]) -> list[entry_rows.EntryRows]:
         calls.extend((each.directory.name, each.keys) for each in wanted)
         return original(wanted)
 
-    for module in (workers, scanner):
+    for module in (reader_pool, scanner):
         monkeypatch.setattr(module, "read_rows", recorded)
     return calls
 
@@ -160,22 +160,22 @@ def test_values_read_later_belong_to_the_same_files(
     shutil.copytree(CAPTURES / "layer_norm-b200-3.6", cache)
     rows(request(cache, "registers"))
     cubin = CAPTURES / "layer_norm-b200-3.7" / "layer_norm_kernel.cubin"
-    original = entries.read_rows
+    original = entry_rows.read_rows
 
-    def replaced(wanted: Sequence[entries.Wanted]) -> list[entries.EntryRows]:
+    def replaced(wanted: Sequence[entry_rows.Wanted]) -> list[entry_rows.EntryRows]:
         shutil.copy(cubin, cache)  # after the status was taken
         return original(wanted)
 
-    for module in (workers, scanner):
+    for module in (reader_pool, scanner):
         monkeypatch.setattr(module, "read_rows", replaced)
     (row,) = rows(request(cache, "registers", "local_bytes"))
     assert (row["resources.registers"], row["resources.local_bytes"]) == (72, 0)  # and not 64
 
 
 def test_workers_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "_FEW", 1)
-    monkeypatch.setattr(workers, "_BATCH", 2)
-    monkeypatch.setattr(workers, "_AHEAD", 1)
+    monkeypatch.setattr(reader_pool, "_FEW", 1)
+    monkeypatch.setattr(reader_pool, "_BATCH", 2)
+    monkeypatch.setattr(reader_pool, "_AHEAD", 1)
     root = tmp_path / "many"
     for number in range(13):
         shutil.copytree(CAPTURES / ("softmax-t4", "spill-h100")[number % 2], root / f"{number:02}")

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from irlens.model.config import Config, Target
 from irlens.model.estimate import RESOLUTION
 from irlens.model.ranking import rank_reports
-from irlens.session.entries import entry_of_report
+from irlens.session.listed_entries import entry_of_report
 from irlens.session.workbench import Entry, EntryTime
 from irlens.tui.entries.rows import EntryRows
 from irlens.tui.entries.standings import Standings

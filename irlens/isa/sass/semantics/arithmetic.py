@@ -7,13 +7,15 @@ from irlens.isa.sass.operands import (
     Read,
     State,
     Step,
+    compute,
     immediate,
     is_predicate,
+    looked_up,
     read_predicate,
     read_word,
     signed,
+    wide,
 )
-from irlens.isa.sass.semantics.results import compute, looked_up, wide
 
 
 def add(form: Form) -> Step | None:

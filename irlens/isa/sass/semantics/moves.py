@@ -9,10 +9,11 @@ from irlens.isa.sass.operands import (
     Form,
     State,
     Step,
+    compute,
     read_word,
     signed,
+    wide,
 )
-from irlens.isa.sass.semantics.results import compute, wide
 
 #: Rounding of F2I by its modifier; to the nearest even without one.
 _ROUNDED: dict[str, Callable[[float], int]] = {"TRUNC": trunc, "FLOOR": floor, "CEIL": ceil}

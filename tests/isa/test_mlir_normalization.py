@@ -10,7 +10,7 @@ import pytest
 
 from irlens import inspect, load
 from irlens.isa.mlir import parse
-from irlens.isa.mlir.old_dialects import translate
+from irlens.isa.mlir.normalization import translate
 from irlens.model.report import Report
 
 ARCHIVE = Path(__file__).parents[1] / "data" / "old" / "triton.tar.xz"

@@ -13,7 +13,7 @@ import pytest
 
 from irlens.model.errors import IrlensError
 from irlens.sweeps.tasks import Handler
-from irlens.sweeps.workers import Crash, Job, LocalPool, run_jobs, run_tasks
+from irlens.sweeps.worker_pool import Crash, Job, LocalPool, run_jobs, run_tasks
 
 WORK = cast(Handler, eval)
 KILLED = b"__import__('os').kill(__import__('os').getpid(), 9)"

@@ -25,7 +25,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from irlens.artifacts import locks, owned_processes
+from irlens.artifacts import locks, processes
 from irlens.compiler import crashes
 from irlens.model.errors import IrlensError
 from irlens.sweeps.tasks import Handler
@@ -357,4 +357,4 @@ def _start_worker(logs: str) -> None:
     sys.stderr.flush()
     os.dup2(log, sys.stderr.fileno())
     os.close(log)
-    owned_processes.end_with_parent()
+    processes.end_with_parent()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from irlens.artifacts import owned_processes, processors, store
+from irlens.artifacts import processes, store
 from irlens.artifacts.entries import Broken
 from irlens.figures import COLUMNS
 from irlens.model import ranking
@@ -235,7 +235,7 @@ def _start_pool() -> "Executor":
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context, resource_tracker
 
-    workers = max(1, min(processors.count() - 1, _MAX_WORKERS))
+    workers = max(1, min(processes.processors() - 1, _MAX_WORKERS))
     # A fork would copy the interface's threads in an arbitrary state.
     context = get_context("spawn")
     # The tracker inherits stderr, and that of a running Textual app is not a file.
@@ -245,7 +245,7 @@ def _start_pool() -> "Executor":
 
 
 def _start_worker() -> None:
-    owned_processes.end_with_parent()
+    processes.end_with_parent()
 
 
 def _read_batch(batch: Sequence[Unread]) -> list[Entry]:

@@ -9,22 +9,22 @@ from pathlib import Path
 
 import pytest
 
-from irlens.artifacts import owned_processes
+from irlens.artifacts import processes
 
 #: Starts a child in each of the ways, prints their process numbers, and waits.
 IN_GROUP = """
 from subprocess import Popen
-from irlens.artifacts import owned_processes
-first = Popen(["sleep", "600"], process_group=owned_processes.group())
-second = Popen(["sleep", "600"], process_group=owned_processes.group())
+from irlens.artifacts import processes
+first = Popen(["sleep", "600"], process_group=processes.group())
+second = Popen(["sleep", "600"], process_group=processes.group())
 print(first.pid, second.pid, flush=True)
 first.wait()
 """
 GUARDED = """
 from subprocess import Popen
-from irlens.artifacts import owned_processes
+from irlens.artifacts import processes
 with Popen(["sh", "-c", "sleep 600 & echo $!; wait"], start_new_session=True) as child:
-    with owned_processes.guarded(child.pid):
+    with processes.guarded(child.pid):
         print(child.pid, flush=True)
         child.wait()
 """
@@ -32,11 +32,11 @@ WORKERS = """
 import sys, time
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from irlens.artifacts import owned_processes
+from irlens.artifacts import processes
 
 if __name__ == "__main__":
     executor = ProcessPoolExecutor(
-        3, mp_context=get_context(sys.argv[1]), initializer=owned_processes.end_with_parent
+        3, mp_context=get_context(sys.argv[1]), initializer=processes.end_with_parent
     )
     tasks = [executor.submit(time.sleep, 600) for _ in range(3)]
     while len(executor._processes) < 3: time.sleep(0.01)
@@ -76,7 +76,7 @@ def test_children_end_with_their_parent(
 
 def test_an_exception_ends_a_guarded_group() -> None:
     child = subprocess.Popen(["sleep", "600"], start_new_session=True)
-    with pytest.raises(ValueError, match="enough"), child, owned_processes.guarded(child.pid):
+    with pytest.raises(ValueError, match="enough"), child, processes.guarded(child.pid):
         raise ValueError("enough")
     assert child.returncode == -signal.SIGKILL
 

@@ -13,10 +13,10 @@ import msgspec
 from irlens.artifacts.entries import Listing
 from irlens.model.errors import IrlensError
 from irlens.session.background import start_worker
-from irlens.session.scan.entries import REPORT, EntryRows, Wanted, read_rows
+from irlens.session.scan.entry_rows import REPORT, EntryRows, Wanted, read_rows
 
 if TYPE_CHECKING:
-    from irlens.sweeps.workers import WorkerPool
+    from irlens.sweeps.worker_pool import WorkerPool
 
 T = TypeVar("T")
 

@@ -1,4 +1,4 @@
-"""Children that end with this process, whatever ends it.
+"""Processes: children that end with this one, modules that run in their own, how many at once.
 
 A killed process cannot clean up, and what it started runs on, holding its output. So a shell waits
 for the end of a pipe whose other end only this process holds, and then kills a process group.
@@ -7,9 +7,13 @@ safe where there are threads, and follows the thread that forked.
 """
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from typing import BinaryIO
+
+import msgspec
 
 _SHELL = "/bin/sh"
 #: Kills the group "$0" (0: the shell's own) at the end of stdin; a line means that it has ended.
@@ -91,3 +95,41 @@ def _start_guard(target: str) -> tuple[int, int]:
     finally:
         os.close(reading)
     return shell, writing
+
+
+def processors() -> int:
+    """Return the number of processors that this process may use, 1 where that is unknown."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class Refused(msgspec.Struct, frozen=True, tag="refused"):
+    """The answer of a process that cannot do what it is asked for; see ``IrlensError``."""
+
+    message: str
+    hint: str | None = None
+
+
+def command(module: str, *arguments: str) -> list[str]:
+    """Return the command that runs a module with this interpreter."""
+    # -P: the working directory is not trusted with modules.
+    return [sys.executable, "-P", "-m", module, *arguments]
+
+
+def environment(**variables: str) -> dict[str, str]:
+    """Return the environment of a child that imports from the same directories.
+
+    Args:
+        **variables: What the child has besides, or in place of this process's.
+    """
+    return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))} | variables
+
+
+@contextmanager
+def answering() -> Iterator[BinaryIO]:
+    """Yield the stream of a child's answer; whatever else is printed goes to stderr."""
+    stdout = os.dup(1)
+    os.dup2(2, 1)
+    with os.fdopen(stdout, "wb") as stream:
+        yield stream
