@@ -2,16 +2,13 @@
 
 import re
 from collections.abc import Callable
-from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from importlib import import_module
+from typing import Any, cast
 
 import msgspec
 
 from irlens.isa.syntax import Syntax
-
-if TYPE_CHECKING:  # each dialect is loaded when it is asked for
-    from irlens.isa import amdgcn, mlir, ptx, sass
-    from irlens.isa.llir import parser as llir
 
 
 class JsonSyntax(Syntax):
@@ -46,75 +43,25 @@ class Dialect(msgspec.Struct, frozen=True):
     comment: str = "//"
 
 
-def _mlir_syntax() -> Syntax:
-    from irlens.isa.mlir.syntax import MlirSyntax
+def _dialect(package: str, comment: str = "//", **named: str) -> Dialect:
+    """Return the dialect of a package, whose modules are imported when they are asked for."""
 
-    return MlirSyntax()
+    def syntax() -> Syntax:
+        module = import_module(f"irlens.isa.{package}.syntax")
+        return cast(Syntax, getattr(module, f"{package.capitalize()}Syntax")())
 
+    def parse(text: str) -> Any:
+        return import_module(f"irlens.isa.{package}.parser").parse(text, **named)
 
-def _parse_mlir(stage: str, text: str) -> "mlir.Module":
-    from irlens.isa import mlir
-
-    return mlir.parse(text, stage=stage)
-
-
-def _llir_syntax() -> Syntax:
-    from irlens.isa.llir.syntax import LlirSyntax
-
-    return LlirSyntax()
-
-
-def _parse_llir(text: str) -> "llir.Module":
-    from irlens.isa.llir import parser as llir
-
-    return llir.parse(text)
-
-
-def _ptx_syntax() -> Syntax:
-    from irlens.isa.ptx.syntax import PtxSyntax
-
-    return PtxSyntax()
-
-
-def _parse_ptx(text: str) -> "ptx.PtxModule":
-    from irlens.isa import ptx
-
-    return ptx.parse(text)
-
-
-def _sass_syntax() -> Syntax:
-    from irlens.isa.sass.syntax import SassSyntax
-
-    return SassSyntax()
-
-
-def _parse_sass(text: str) -> "sass.Sass":
-    from irlens.isa import sass
-
-    return sass.parse(text)
-
-
-def _amdgcn_syntax() -> Syntax:
-    from irlens.isa.amdgcn.syntax import AmdgcnSyntax
-
-    return AmdgcnSyntax()
-
-
-def _parse_amdgcn(text: str) -> "amdgcn.Program":
-    from irlens.isa import amdgcn
-
-    return amdgcn.parse(text)
+    return Dialect(syntax, parse, comment)
 
 
 _DIALECTS = {
-    **{
-        stage: Dialect(_mlir_syntax, partial(_parse_mlir, stage))
-        for stage in ("source", "ttir", "ttgir")
-    },
-    "llir": Dialect(_llir_syntax, _parse_llir, comment=";"),
-    "ptx": Dialect(_ptx_syntax, _parse_ptx),
-    "amdgcn": Dialect(_amdgcn_syntax, _parse_amdgcn, comment=";"),
-    "sass": Dialect(_sass_syntax, _parse_sass),
+    **{stage: _dialect("mlir", stage=stage) for stage in ("source", "ttir", "ttgir")},
+    "llir": _dialect("llir", comment=";"),
+    "ptx": _dialect("ptx"),
+    "amdgcn": _dialect("amdgcn", comment=";"),
+    "sass": _dialect("sass"),
     "metadata": Dialect(JsonSyntax),
     "python": Dialect(PythonSyntax),
 }

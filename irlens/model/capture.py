@@ -12,6 +12,7 @@ import msgspec
 from irlens.model import files
 from irlens.model.config import Config, ConstexprValue, GridFormula, Target
 from irlens.model.errors import ArtifactError
+from irlens.model.source import SourceLocation
 
 MANIFEST_NAME = "irlens.json"
 MANIFEST_SCHEMA = 1
@@ -292,6 +293,18 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             return files.read(path, within=self.directory).decode("utf-8", "replace")
         except ArtifactError:
             return None
+
+    def python_line(self, location: SourceLocation) -> str | None:
+        """Return a line of Python without its indentation; ``None`` if it is not kept."""
+        if location.file not in self._lines:
+            self._lines[location.file] = (self.python(location.file) or "").splitlines()
+        lines = self._lines[location.file]
+        return lines[location.line - 1].strip() if 1 <= location.line <= len(lines) else None
+
+    @cached_property
+    def _lines(self) -> dict[str, list[str]]:
+        """The lines of Python files that were asked for."""
+        return {}
 
     def python_texts(self) -> dict[str, str]:
         """Return the texts of ``python_files`` by name, without those that cannot be read."""

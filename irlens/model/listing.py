@@ -167,7 +167,7 @@ class PythonLine(msgspec.Struct, frozen=True):
 
     Attributes:
         place: The line.
-        text: Its text; "" if the capture does not hold it.
+        text: Its text without indentation; "" if the capture does not hold it.
         stages: Its code at every stage with source locations.
     """
 

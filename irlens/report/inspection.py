@@ -559,14 +559,10 @@ def _code(
     capture: Capture, locations: Iterable[SourceLocation | None], provenance: Provenance
 ) -> dict[str, str]:
     """The source lines that the report refers to, if the capture holds the source."""
-    code: dict[str, str] = {}
-    lines: dict[str, list[str]] = {}
-    for location in sorted({each for each in locations if each is not None}):
-        if location.file not in lines:
-            lines[location.file] = (capture.python(location.file) or "").splitlines()
-            if capture.refuses_python(location.file):
-                reason = f"python/{location.file} leads out of the capture and is not read"
-                provenance.missing(reason, "code")
-        if 1 <= location.line <= len(lines[location.file]):
-            code[str(location)] = lines[location.file][location.line - 1].strip()
-    return code
+    named = sorted({each for each in locations if each is not None})
+    for file in dict.fromkeys(each.file for each in named):
+        if capture.refuses_python(file):
+            reason = f"python/{file} leads out of the capture and is not read"
+            provenance.missing(reason, "code")
+    lines = {str(each): capture.python_line(each) for each in named}
+    return {place: line for place, line in lines.items() if line is not None}

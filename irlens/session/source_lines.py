@@ -58,13 +58,7 @@ def _caption(capture: Capture, chain: Sequence[SourceLocation]) -> str:
         return "no source"
     user = chain[-1]
     inlined = "".join(f"  < {frame}" for frame in reversed(chain[:-1]))
-    return printable_line(f"{user}  {_python_line(capture, user).strip()}{inlined}".rstrip())
-
-
-def _python_line(capture: Capture, location: SourceLocation) -> str:
-    """Return a line of the capture's Python, "" if the capture does not hold it."""
-    lines = (capture.python(location.file) or "").splitlines()
-    return lines[location.line - 1] if 1 <= location.line <= len(lines) else ""
+    return printable_line(f"{user}  {capture.python_line(user) or ''}{inlined}".rstrip())
 
 
 def find_line(code: CaptureCode, place: str) -> PythonLine:
@@ -88,7 +82,7 @@ def find_line(code: CaptureCode, place: str) -> PythonLine:
             f"{code.capture.kernel}: no stage has code from {location}",
             hint=f"lines with code: {_lines_with_code(code, location.file) or 'none'}",
         )
-    return PythonLine(location, _python_line(code.capture, location), stages)
+    return PythonLine(location, code.capture.python_line(location) or "", stages)
 
 
 def _lines_of(code: StageCode, location: SourceLocation) -> Iterator[CodeLine]:

@@ -45,10 +45,7 @@ class ComparedStage(msgspec.Struct, frozen=True):
 
     def python(self, scope: Scope) -> str:
         """Return a loop's line of Python, stripped; empty if unknown."""
-        source = scope.source
-        lines = (self.capture.python(source.file) or "").splitlines() if source else []
-        known = source is not None and source.line <= len(lines)
-        return lines[source.line - 1].strip() if source and known else ""
+        return (self.capture.python_line(scope.source) if scope.source else None) or ""
 
     def loop_key(self, loop: Scope) -> str:
         """Return what tells loops apart: their line of Python, by text if that is known."""
@@ -90,13 +87,10 @@ def _read(whole: CaptureCode, stage: str) -> ComparedStage:
 
 def side_of(capture: Capture, label: str) -> Side:
     """Return a capture as a side of a comparison."""
-    recorded = [
-        each.triton_version for each in (capture.manifest, capture.metadata) if each is not None
-    ]
     return Side(
         kernel=capture.kernel,
         target=capture.target,
-        triton_version=next(filter(None, recorded), None),
+        triton_version=capture.triton_version,
         config=capture.config,
         label=label,
     )

@@ -25,7 +25,6 @@ from irlens.model.passes import (
     PassRun,
     TextChange,
 )
-from irlens.model.source import SourceLocation
 
 _OPERATION = re.compile(r"^ *(?:%[^=\n]* = )?\"?([a-z]\w*(?:\.\w+)+)(?![\w.])", re.MULTILINE)
 #: The definitions of locations, and a location behind an operation or an argument.
@@ -111,11 +110,6 @@ class States:
             if found := [number for number, each in passes if is_meant(each, wanted)]:
                 return found
         raise UnknownNameError("pass", name, {each.name for _, each in passes})
-
-    def python(self, location: SourceLocation) -> str:
-        """Return a line of Python, stripped; empty if unknown."""
-        lines = (self.capture.python(location.file) or "").splitlines()
-        return lines[location.line - 1].strip() if location.line <= len(lines) else ""
 
     def code_of(self, text: str) -> CaptureCode:
         """Return the code of the capture with some IR in place of its stages."""

@@ -82,7 +82,7 @@ def _lines(
     return [
         DifferingLine(
             source=SourceLocation(file, line),
-            code=after.python(SourceLocation(file, line)),
+            code=after.capture.python_line(SourceLocation(file, line)) or "",
             differing=number,
         )
         for (file, line), number in counted.most_common()

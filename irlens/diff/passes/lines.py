@@ -42,7 +42,8 @@ def follow(states: States, location: SourceLocation, *, until: int | None = None
                 steps.append(LineStep(number=number, operations=counts, text=now))
             written = now
         last = number
-    return FollowedLine(source=location, code=states.python(location), steps=steps, until=last)
+    code = states.capture.python_line(location) or ""
+    return FollowedLine(source=location, code=code, steps=steps, until=last)
 
 
 class LineFollower:
