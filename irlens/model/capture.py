@@ -61,10 +61,26 @@ class Stage(msgspec.Struct, frozen=True, dict=True):
             return b""
         return files.read(self.path, within=self.home, most=most)
 
-    @cached_property
+    @property
     def sha256(self) -> str:
-        """The artifact's SHA-256, in hex, which is taken once; raises as ``read``."""
-        return hashlib.sha256(self.read()).hexdigest()
+        """The artifact's SHA-256, in hex, taken once for each state of its file.
+
+        Raises:
+            ArtifactError: As ``read``.
+        """
+        try:
+            status = self.path.stat() if self.path is not None else None
+        except OSError:
+            return hashlib.sha256(self.read()).hexdigest()  # which says what is wrong
+        state = status and (status.st_mtime_ns, status.st_size, status.st_ino)
+        if self._hashed[:1] != [state]:
+            self._hashed[:] = [state, hashlib.sha256(self.read()).hexdigest()]
+        return str(self._hashed[1])
+
+    @cached_property
+    def _hashed(self) -> list[object]:
+        """The state of the file, and its hash then."""
+        return []
 
     def text(self) -> str:
         """Return the artifact decoded as UTF-8; undecodable bytes become U+FFFD.
@@ -226,9 +242,9 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     contents: dict[str, Stage] = {}
     notes: tuple[str, ...] = ()
 
-    @cached_property
+    @property
     def digest(self) -> bytes:
-        """SHA-256 of everything in it, which is taken once.
+        """SHA-256 of everything in it.
 
         Raises:
             ArtifactError: An artifact is gone or unreadable.

@@ -134,7 +134,7 @@ class InteractiveSession:
         )
         self._reports: OrderedDict[tuple[str, bool], Report] = OrderedDict()
         self._reporting: defaultdict[tuple[str, bool], threading.Lock] = defaultdict(threading.Lock)
-        self._codes: OrderedDict[str, CaptureCode] = OrderedDict()
+        self._codes: OrderedDict[str, tuple[bytes, CaptureCode]] = OrderedDict()
         self._coding = threading.Lock()
         self._demands: dict[str, Demand | None] = {}
         self._compiling = threading.Lock()
@@ -424,11 +424,12 @@ class InteractiveSession:
     def _code(self, key: str) -> CaptureCode:
         """Return the code of an entry, which is compiled if needed."""
         capture = self._capture(key)
+        digest = capture.digest  # somebody may write into its files, or remove them
         with self._coding:
-            code = self._codes.pop(key, None)
-            if code is None or code.capture is not capture:
+            known, code = self._codes.pop(key, (b"", None))
+            if code is None or known != digest:
                 code = CaptureCode(capture)
-            self._codes[key] = code
+            self._codes[key] = digest, code
             if len(self._codes) > _MAX_CODES:
                 self._codes.popitem(last=False)
         return code
