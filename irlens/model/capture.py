@@ -5,14 +5,16 @@ import os
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
 from irlens.model import files
 from irlens.model.config import Config, ConstexprValue, GridFormula, Target
 from irlens.model.errors import ArtifactError
-from irlens.model.source import SourceLocation
+
+if TYPE_CHECKING:  # a remembered report needs no locations
+    from irlens.model.source import SourceLocation
 
 MANIFEST_NAME = "irlens.json"
 MANIFEST_SCHEMA = 1
@@ -310,7 +312,7 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         except ArtifactError:
             return None
 
-    def python_line(self, location: SourceLocation) -> str | None:
+    def python_line(self, location: "SourceLocation") -> str | None:
         """Return a line of Python without its indentation; ``None`` if it is not kept."""
         if location.file not in self._lines:
             self._lines[location.file] = (self.python(location.file) or "").splitlines()

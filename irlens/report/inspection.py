@@ -53,11 +53,9 @@ from irlens.report.agreement import Agreement, find_agreement
 from irlens.report.assembled import with_machine_code
 from irlens.report.launch_figures import (
     Machine,
-    assumed_traffic,
     find_roofline,
     find_traffic,
-    first_program,
-    in_groups,
+    survey,
 )
 from irlens.report.launch_time import Launched, find_launch, find_time
 from irlens.report.missing_facts import missing_facts
@@ -252,7 +250,7 @@ class Inspection:
         try:
             with work.budget():
                 found = _pipelines(
-                    self._capture, self._parsed, self._demand, tuple(self.loads), self._serialized,
+                    self._parsed, self._demand, tuple(self.loads), self._serialized,
                     self._specialization, self._provenance,
                 )  # fmt: skip
         except work.OutOfWorkError as error:
@@ -337,7 +335,7 @@ class Inspection:
 
     @cached_property
     def _survey(self) -> "Survey | None":
-        return find_traffic(self._capture, self._parsed, self._machine, self._provenance)
+        return find_traffic(self._parsed, self._machine, self._provenance)
 
     @cached_property
     def products(self) -> list[MatrixProduct]:
@@ -363,17 +361,15 @@ class Inspection:
         launch = self._survey
         assuming = launch is not None and bool(launch.traffic.reason)
         if assuming:  # a time may rest on what a count of bytes must not
-            launch = assumed_traffic(self._capture, self._parsed, self._machine)
-        program = launch and first_program(
-            self._capture, self._parsed, self._machine, assuming=assuming
-        )
+            launch = survey(self._parsed, self._machine, assuming=True)
+        program = launch and survey(self._parsed, self._machine, first=1, assuming=assuming)
         if launch is None or program is None:
             return None  # "traffic" has the reason
         return Launched(
             gpu=self._gpu, occupancy=self.occupancy, demand=self._demand, launch=launch,
             program=program,
-            in_groups=lambda ctas: in_groups(
-                self._capture, self._parsed, self._machine, ctas, assuming=assuming
+            in_groups=lambda ctas: survey(
+                self._parsed, self._machine, wave=ctas, assuming=assuming
             ),
         )  # fmt: skip
 
@@ -382,7 +378,7 @@ class Inspection:
         """What the time of the launch is estimated from, or why that is unknown."""
         if self._launched is None:
             return self._provenance.unknown.get("traffic", "")
-        return find_launch(self._capture, self._parsed, self._launched, self._provenance)
+        return find_launch(self._parsed, self._launched, self._provenance)
 
     @cached_property
     def time(self) -> TimeEstimate | None:
@@ -496,7 +492,6 @@ def _stage_size(stage: Stage) -> StageSize:
 
 
 def _pipelines(
-    capture: Capture,
     parsed: Parsed,
     demand: Demand,
     loads: tuple[LoopLoad, ...],
@@ -504,7 +499,7 @@ def _pipelines(
     specialization: Specialization | None,
     provenance: Provenance,
 ) -> list[Pipeline]:
-    requested = requested_stages(parsed.ttir, capture.config.num_stages)
+    requested = requested_stages(parsed.ttir, parsed.code.capture.config.num_stages)
     threads = demand.usage.threads if demand.usage else None
     if parsed.amdgcn is not None:
         from irlens.analyze.pipelines import amdgcn as amd_pipelines

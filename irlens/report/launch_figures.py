@@ -9,8 +9,6 @@ from irlens.analyze.products import matrix_products
 from irlens.analyze.roofline import roofline
 from irlens.artifacts import npy
 from irlens.gpus import Dtype, Gpu
-from irlens.isa.mlir import Module
-from irlens.model.capture import Capture
 from irlens.model.report import Occupancy
 from irlens.model.traffic import Roofline, Traffic
 from irlens.report.parsed import Parsed
@@ -52,29 +50,28 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
         return self.occupancy.blocks_per_sm * self.gpu.sm_count or None
 
 
-def find_traffic(
-    capture: Capture, parsed: Parsed, machine: Machine, provenance: Provenance
-) -> "Survey | None":
+def find_traffic(parsed: Parsed, machine: Machine, provenance: Provenance) -> "Survey | None":
     """Return what a capture's launch moves, and from which parts of its memory.
 
     Args:
-        capture: Its configuration has the launch.
-        parsed: Its stages.
+        parsed: Its stages; its configuration has the launch.
         machine: What it runs on.
         provenance: Receives the origin under "traffic", or why figures are unknown.
 
     Raises:
         ArtifactError: A file with a tensor's contents is gone or unreadable.
     """
-    config = capture.config
+    config = parsed.code.capture.config
     if parsed.source is None:
         provenance.missing("there is neither ttir nor ttgir in this capture", "traffic")
         return None
     if not config.args or config.grid is None:
         provenance.missing(_NO_GRID if config.args else NO_LAUNCH, "traffic")
         return None
-    survey = _survey(capture, parsed, parsed.source, machine)
-    traffic = survey.traffic
+    found = survey(parsed, machine)
+    if found is None:
+        return None
+    traffic = found.traffic
     if traffic.read_bytes is not None:
         origin = "its addresses and masks evaluated for every program of the grid"
         provenance.known(f"{parsed.source.stage}, {origin}", "traffic")
@@ -88,40 +85,7 @@ def find_traffic(
             name for name in ("load", "store") if getattr(traffic, f"{name}_sectors") is None
         )
         provenance.missing(reason, *(f"traffic.{name}_sectors" for name in unknown))
-    return survey
-
-
-def assumed_traffic(capture: Capture, parsed: Parsed, machine: Machine) -> "Survey | None":
-    """Return what a launch moves if data are as for most programs, for an estimate of its time.
-
-    Raises:
-        ArtifactError: A file with a tensor's contents is gone or unreadable.
-    """
-    if parsed.source is None:
-        return None
-    return _survey(capture, parsed, parsed.source, machine, assuming=True)
-
-
-def first_program(
-    capture: Capture, parsed: Parsed, machine: Machine, *, assuming: bool = False
-) -> "Survey | None":
-    """Return what the first program of a launch moves alone; ``None`` where there is no launch.
-
-    Raises:
-        ArtifactError: A file with a tensor's contents is gone or unreadable.
-    """
-    if parsed.source is None or capture.config.grid is None:
-        return None
-    return _survey(capture, parsed, parsed.source, machine, first=1, assuming=assuming)
-
-
-def in_groups(
-    capture: Capture, parsed: Parsed, machine: Machine, ctas: int, *, assuming: bool = False
-) -> "Survey | None":
-    """Return what a launch moves if ``ctas`` neighbouring CTAs share what they read."""
-    if parsed.source is None or capture.config.grid is None:
-        return None
-    return _survey(capture, parsed, parsed.source, machine, wave=ctas, assuming=assuming)
+    return found
 
 
 def find_roofline(
@@ -150,15 +114,29 @@ def find_roofline(
     return result
 
 
-def _survey(
-    capture: Capture,
+def survey(
     parsed: Parsed,
-    source: Module,
     machine: Machine,
+    *,
     first: int | None = None,
     wave: int | None = None,
     assuming: bool = False,
-) -> "Survey":
+) -> "Survey | None":
+    """Return what a launch moves; ``None`` where there is no launch.
+
+    Args:
+        parsed: The capture's stages; its configuration has the launch.
+        machine: What it runs on.
+        first: How many programs run, if not all.
+        wave: How many neighbouring CTAs share what they read, if not those of a wave.
+        assuming: Whether data are taken to be as for most programs, for an estimate of the time.
+
+    Raises:
+        ArtifactError: A file with a tensor's contents is gone or unreadable.
+    """
+    capture, source = parsed.code.capture, parsed.source
+    if source is None or capture.config.grid is None:
+        return None
     # Most captures have no launch, and need no numpy.
     load_numpy()
     from irlens.analyze import traffic
@@ -175,7 +153,7 @@ def _survey(
         return traffic.survey(
             source,
             capture.config.args,
-            capture.config.grid or (1, 1, 1),
+            capture.config.grid,
             granules=traffic.Granules(_DRAM_GRANULE, granule or _DRAM_GRANULE),
             issued=issued,
             wave=(wave or machine.wave) if first is None else None,

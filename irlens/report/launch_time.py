@@ -9,7 +9,6 @@ from irlens.analyze.facts import Provenance
 from irlens.analyze.resources import Demand
 from irlens.gpus import Gpu
 from irlens.isa import mlir
-from irlens.model.capture import Capture
 from irlens.model.config import Config
 from irlens.model.errors import ToolError
 from irlens.model.estimate import TimeEstimate
@@ -49,14 +48,11 @@ class Launched(msgspec.Struct, frozen=True, kw_only=True):
     in_groups: "Callable[[int], Survey | None]"
 
 
-def find_launch(
-    capture: Capture, parsed: Parsed, launched: Launched, provenance: Provenance
-) -> "Launch | str":
+def find_launch(parsed: Parsed, launched: Launched, provenance: Provenance) -> "Launch | str":
     """Return a capture's launch as its time is estimated from, or why that is unknown.
 
     Args:
-        capture: Its configuration has the launch.
-        parsed: Its stages.
+        parsed: Its stages; its configuration has the launch.
         launched: The launch, and what it runs on.
         provenance: Receives what the disassembly does not hold.
 
@@ -71,7 +67,7 @@ def find_launch(
         reason = reason or no_time_model(gpu.name)
     elif not occupancy.launchable:
         reason = reason or "the kernel cannot launch"
-    elif "cubin" not in capture.stages:
+    elif parsed.code.sass is None:
         reason = reason or "there is no machine code in this capture"
     if reason or gpu is None or occupancy is None or usage is None:
         return reason
@@ -82,7 +78,7 @@ def find_launch(
         try:
             if machine is not None:
                 return _of_code(
-                    capture, parsed, machine, launched, gpu, occupancy, usage.threads, provenance
+                    parsed, machine, launched, gpu, occupancy, usage.threads, provenance
                 )
         except (UnknownPathError, ToolError) as error:
             reason = str(error)  # it may name a source line, which is not in a common listing
@@ -144,7 +140,6 @@ def arguments_of(
 
 
 def _of_code(
-    capture: Capture,
     parsed: Parsed,
     machine_code: SassCode,
     launched: Launched,
@@ -159,6 +154,7 @@ def _of_code(
     from irlens.analyze.time.transfers import Wave, transfers
     from irlens.artifacts import cubin as cubins
 
+    capture = parsed.code.capture
     section = kernel_section(machine_code, parsed.code, provenance)
     cubin = cubins.read(capture.stages["cubin"].read())
     kernels = [each for each in cubin.kernels if each.name == capture.kernel]
