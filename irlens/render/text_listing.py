@@ -111,7 +111,7 @@ def _role(mark: PipelineAnnotation, pipelines: Sequence[Pipeline]) -> str:
 def line_text(found: PythonLine, *, color: bool) -> str:
     """Return the code of a Python line at every stage, as text that ends in a newline."""
     page = Page(width=0, color=color)
-    code = printable_line(found.text.strip())
+    code = printable_line(found.text)
     page.row([Run(str(found.place), "strong"), Run(f"  {code}".rstrip())])
     for stage in found.stages:
         page.blank()
