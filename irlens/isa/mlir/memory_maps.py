@@ -1,0 +1,228 @@
+"""Layouts of shared and tensor memory as linear maps: which element lies where.
+
+As in registers (``linear_maps``) bit i of an offset moves the element by basis i, and the moves are
+combined by exclusive or. The rules are those of Triton's ``LinearLayoutConversions.cpp``; padding
+is added to the offset that such a map gives.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from irlens.isa.mlir.encodings import Bases, Encoding, read_encoding
+from irlens.isa.mlir.linear_maps import UnmappedError
+
+_PADDED = re.compile(r"#ttg\.padded_shared<\[([^\]]*)\] (\{.*\})>", re.DOTALL)
+_PADDING = re.compile(r"(\d{1,9}):\+(\d{1,9})")
+_SHARED_LINEAR = re.compile(r"#ttg\.shared_linear<(\{.*\}), alignment = \d+>", re.DOTALL)
+_TENSOR_MEMORY = re.compile(r"#ttng\.tensor_memory_encoding<([^<>]*)>")
+_FIELD = re.compile(r"(\w+) = (\d{1,6})")
+#: Offsets of a map that are listed at most.
+_MOST_BITS = 20
+_TENSOR_MEMORY_ROWS = 128
+
+
+class MemoryMap(msgspec.Struct, frozen=True):
+    """Where the elements of a buffer lie.
+
+    Attributes:
+        shape: The buffer's.
+        bases: Bases by what they number: "offset" (in elements) in shared memory, "row" and
+            "column" in tensor memory.
+        block: Bases of the CTA's number in its cluster.
+        padding: Pairs of an interval of offsets and the elements that follow each.
+    """
+
+    shape: tuple[int, ...]
+    bases: dict[str, Bases]
+    block: Bases = ()
+    padding: tuple[tuple[int, int], ...] = ()
+
+    def places(self) -> dict[tuple[int, ...], tuple[int, ...]]:
+        """Return the place of each element that the first CTA holds: a number for each of bases."""
+        bases = [basis for each in self.bases.values() for basis in each]
+        if len(bases) > _MOST_BITS:
+            raise UnmappedError("the buffer is too large to list its elements")
+        elements = [(0,) * len(self.shape)]
+        for basis in bases:
+            elements += [tuple(a ^ b for a, b in zip(one, basis, strict=True)) for one in elements]
+        found: dict[tuple[int, ...], tuple[int, ...]] = {}
+        for number, element in enumerate(elements):
+            found.setdefault(element, self._place(number))
+        return found
+
+    def _place(self, number: int) -> tuple[int, ...]:
+        place = []
+        for bases in self.bases.values():
+            place.append(number & ((1 << len(bases)) - 1))
+            number >>= len(bases)
+        if self.padding:
+            offset = place[0]
+            place[0] += sum(offset // interval * extra for interval, extra in self.padding)
+        return tuple(place)
+
+
+def memory_map(
+    layout: str, shape: Sequence[int], aliases: Mapping[str, str] | None = None
+) -> MemoryMap:
+    """Return the map of a buffer with a layout of shared or tensor memory.
+
+    Args:
+        layout: The encoding as it stands in the type, in full or as an alias.
+        shape: The buffer's; powers of two.
+        aliases: The module's.
+
+    Raises:
+        UnmappedError: irlens has no rule for it.
+    """
+    text = (aliases or {}).get(layout, layout).strip()
+    extents = tuple(shape)
+    if any(extent < 1 or extent & (extent - 1) for extent in extents):
+        raise UnmappedError("the buffer's extents are not powers of two")
+    if match := _TENSOR_MEMORY.fullmatch(text):
+        return _tensor_memory({name: int(n) for name, n in _FIELD.findall(match[1])}, extents)
+    if match := _PADDED.fullmatch(text):
+        padding = tuple((int(a), int(b)) for a, b in _PADDING.findall(match[1]))
+        found = _padded(read_encoding(f"#ttg.padded<{match[2]}>", {}), extents)
+        return msgspec.structs.replace(found, padding=padding)
+    if match := _SHARED_LINEAR.fullmatch(text):
+        return _given(read_encoding(f"#ttg.shared_linear<{match[1]}>", {}), extents)
+    encoding = read_encoding(text, {})
+    rule = _RULES.get(encoding.kind) if encoding is not None else None
+    if encoding is None or rule is None:
+        raise UnmappedError(f"{text or 'no layout'} is not a layout that irlens draws")
+    cluster = encoding.bases.get("CGALayout", ())
+    offset = rule(encoding, _part(extents, cluster))
+    return MemoryMap(extents, {"offset": tuple(offset)}, _scaled(cluster, extents))
+
+
+def _part(shape: tuple[int, ...], cluster: Bases) -> tuple[int, ...]:
+    """Return the extents that one CTA of a cluster holds."""
+    part = list(shape)
+    for basis in cluster:
+        if len(basis) != len(shape):
+            raise UnmappedError("its CGALayout is not one of the buffer's dimensions")
+        for dimension, step in enumerate(basis):
+            part[dimension] = max(part[dimension] // (2 if step else 1), 1)
+    return tuple(part)
+
+
+def _scaled(cluster: Bases, shape: tuple[int, ...]) -> Bases:
+    part = _part(shape, cluster)
+    return tuple(tuple(a * b for a, b in zip(basis, part, strict=True)) for basis in cluster)
+
+
+def _row_major(shape: Sequence[int], order: Sequence[int]) -> list[tuple[int, ...]]:
+    """Return the bases of a buffer whose dimensions follow each other."""
+    return [
+        _basis(len(shape), {dimension: 1 << bit})
+        for dimension in order
+        for bit in range(shape[dimension].bit_length() - 1)
+    ]
+
+
+def _basis(rank: int, steps: Mapping[int, int]) -> tuple[int, ...]:
+    return tuple(steps.get(dimension, 0) for dimension in range(rank))
+
+
+def _swizzled(encoding: Encoding, shape: tuple[int, ...]) -> list[tuple[int, ...]]:
+    rank, order = len(shape), _order(encoding, len(shape))
+    if rank == 1:
+        return _row_major(shape, order)
+    vector, per_phase, phases = (_positive(encoding, n) for n in ("vec", "perPhase", "maxPhase"))
+    columns, rows = order[:2]
+    bases = _row_major(shape, [columns])
+    for bit in range(shape[rows].bit_length() - 1):
+        step = vector * ((1 << bit) // per_phase % phases) % shape[columns]
+        bases.append(_basis(rank, {rows: 1 << bit, columns: step}))
+    return bases + _row_major(shape, order[2:])
+
+
+def _nvmma(encoding: Encoding, shape: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """Return the bases of TMA's tiles of eight rows (PTX ISA, "Swizzling Modes")."""
+    rank, bits = len(shape), _positive(encoding, "elementBitWidth")
+    width, transposed = encoding.numbers.get("swizzlingByteWidth", 0), bool(
+        encoding.numbers.get("transposed")
+    )  # fmt: skip
+    if transposed and rank != 2:
+        raise UnmappedError("no rule for a transposed buffer of this rank")
+    columns = 0 if transposed else rank - 1
+    others = [d for d in reversed(range(rank)) if d != columns]
+    if not width:
+        return _row_major(shape, [columns, *others])
+    if width not in (32, 64, 128):
+        raise UnmappedError(f"no rule for a swizzle of {width} bytes")
+    vector, phases = 128 // bits, width // 16
+    per_phase = 8 // phases
+    is_padded = bool(encoding.numbers.get("fp4Padded"))
+    tile = 8 * width // bits
+    bases = []
+    for bit in range(tile.bit_length() - 1):
+        bases.append(_basis(rank, {columns: _unpadded(1 << bit) if is_padded else 1 << bit}))
+    rows = _row_major(shape, others)
+    for bit, basis in enumerate(rows[:3]):
+        step = vector * ((1 << bit) // per_phase % phases)
+        along = {columns: _unpadded(step) if is_padded else step}
+        bases.append(tuple(a + b for a, b in zip(basis, _basis(rank, along), strict=True)))
+    held = tile // 2 if is_padded else tile
+    if shape[columns] < held or len(rows) < 3:
+        raise UnmappedError("the buffer is smaller than a tile of the swizzle")
+    further = [b for b in _row_major(shape, [columns]) if b[columns] >= held]
+    return [*bases, *rows[3:], *further]
+
+
+def _unpadded(column: int) -> int:
+    """Return the column of an offset, of which eight of sixteen are padding."""
+    return column // 16 * 8 + column % 8
+
+
+def _padded(encoding: Encoding | None, shape: tuple[int, ...]) -> MemoryMap:
+    if encoding is not None and "offset" in encoding.fields:
+        return _given(encoding, shape)
+    if encoding is None:
+        raise UnmappedError("its offsets are not readable")
+    offsets = _row_major(shape, _order(encoding, len(shape)))
+    return MemoryMap(shape, {"offset": tuple(offsets)})
+
+
+def _given(encoding: Encoding | None, shape: tuple[int, ...]) -> MemoryMap:
+    """Return a map that is written out."""
+    offset = encoding.bases.get("offset") if encoding is not None else None
+    if encoding is None or offset is None or any(len(basis) != len(shape) for basis in offset):
+        raise UnmappedError("its offsets are not those of the buffer's dimensions")
+    return MemoryMap(shape, {"offset": offset}, encoding.bases.get("block", ()))
+
+
+def _tensor_memory(fields: Mapping[str, int], shape: tuple[int, ...]) -> MemoryMap:
+    """Return the map of tensor memory: 128 rows of 32-bit columns (PTX ISA, "Tensor Memory")."""
+    if len(shape) != 2 or fields.get("CTASplitM", 1) * fields.get("CTASplitN", 1) != 1:
+        raise UnmappedError("no rule for tensor memory of this rank, or shared by CTAs")
+    rows, columns = fields.get("blockM", 0), min(fields.get("blockN", 0), shape[1])
+    if rows not in (64, 128) or columns < 1 or shape[0] < rows:
+        raise UnmappedError("no rule for blocks of this size")
+    down = [(1 << bit, 0) for bit in range(rows.bit_length() - 1)]
+    across = [(0, 1 << bit) for bit in range(columns.bit_length() - 1)]
+    more = [(1 << bit, 0) for bit in range(rows.bit_length() - 1, shape[0].bit_length() - 1)]
+    more += [(0, 1 << bit) for bit in range(columns.bit_length() - 1, shape[1].bit_length() - 1)]
+    if rows < _TENSOR_MEMORY_ROWS:  # the second block takes the rows between
+        down.insert(4, more.pop(0) if more else (0, 0))
+    stride = [(0, 0)] * (max(fields.get("colStride", 1), 1).bit_length() - 1)
+    return MemoryMap(shape, {"row": tuple(down), "column": (*stride, *across, *more)})
+
+
+_RULES = {"swizzled_shared": _swizzled, "nvmma_shared": _nvmma}
+
+
+def _positive(encoding: Encoding, name: str) -> int:
+    value = encoding.numbers.get(name, 0)
+    if value < 1:
+        raise UnmappedError(f"its {name} is not positive")
+    return value
+
+
+def _order(encoding: Encoding, rank: int) -> tuple[int, ...]:
+    order = encoding.lists.get("order", ())
+    if sorted(order) != list(range(rank)):
+        raise UnmappedError("its order is not one of the buffer's dimensions")
+    return order
