@@ -26,7 +26,8 @@ __all__ = [
 
 _WITHOUT_CODE: tuple[Kind, ...] = ("reports", "comparisons", "check", "sweep")
 _EVERYTHING: tuple[Kind, ...] = (
-    *_WITHOUT_CODE, "code", "scan", "ledgers", "passes", "passes-diff", "explanations"
+    *_WITHOUT_CODE, "code", "scan", "ledgers", "passes", "passes-diff", "explanations",
+    "layout"
 )  # fmt: skip
 
 
@@ -199,7 +200,7 @@ def build_view(kind: Kind, subject: Any, options: Options) -> "Section":
             from irlens.render.view.variants import variants_view
 
             return variants_view(subject, options)
-        case "passes" | "passes-diff" | "explanations":
+        case "passes" | "passes-diff" | "explanations" | "layout":
             return _view_of_passes(kind, subject)
 
 
@@ -208,6 +209,10 @@ def _view_of_passes(kind: Kind, subject: Any) -> "Section":
     from irlens.render.view.passes import passes_diff_view, passes_view
     from irlens.render.view.why import why_view
 
+    if kind == "layout":
+        from irlens.render.view.layout import layout_view
+
+        return layout_view(subject)
     if kind == "explanations":
         return why_view(subject)
     return passes_view(subject) if kind == "passes" else passes_diff_view(subject)

@@ -33,6 +33,7 @@ NAMES: dict[Kind, str] = {
     "passes": "list of passes",
     "passes-diff": "comparison of passes",
     "explanations": "list of explanations",
+    "layout": "layout",
 }
 
 

@@ -44,7 +44,7 @@ def test_groups_come_in_order_with_their_options() -> None:
 
 def test_the_help_option_alone_makes_no_group() -> None:
     assert "\nOptions:\n" not in told("inspect")
-    assert "\nOptions:\n" in told("explain")
+    assert "\nOptions:\n" in told("completion")
     assert "\nOptions:\n  --update" in told("check")
 
 

@@ -287,3 +287,18 @@ def test_an_error_of_one_line_for_what_is_no_artifact(tmp_path: Path) -> None:
         _, *hints = error.splitlines()
         assert all(hint.startswith("  ") for hint in hints)
         assert len(done.stderr) < 2000
+
+
+def test_a_layout_is_drawn() -> None:
+    drawn = subprocess.run(
+        [sys.executable, "-m", "irlens", "inspect", "softmax", "-t", "h100", "--layout", "row"],
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert drawn.returncode == 0, drawn.stderr
+    assert "in shared memory" in drawn.stdout
+    refused = subprocess.run(
+        [sys.executable, "-m", "irlens", "inspect", "softmax", "-t", "h100", "--layout", "nosuch"],
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert refused.returncode == 2
+    assert "unknown value with a layout '%nosuch'" in refused.stderr

@@ -93,6 +93,7 @@ class _Settings(msgspec.Struct, frozen=True):
     interpret: bool
     program: str | None
     why: bool
+    layout: str | None
     writing: Writing
 
     @property
@@ -139,6 +140,11 @@ class _Settings(msgspec.Struct, frozen=True):
     help="Show the offsets and masks of one program's accesses: 3, or x,y,z.",
 )
 @click.option(
+    "--layout",
+    metavar="%VALUE",
+    help="Draw who holds each element of a value of the ttgir.",
+)
+@click.option(
     "--why",
     is_flag=True,
     help="Explain each finding: the pass that decides it, and a recompilation as the proof.",
@@ -149,6 +155,8 @@ def command(settings: _Settings) -> Exit:
     """Inspect one kernel, in one or several configurations."""
     if settings.program is not None or settings.interpret:
         return _show_other(settings)
+    if settings.layout is not None:
+        return _show_layout(settings, settings.layout)
     if settings.why:
         if settings.stage or settings.place or settings.shown or settings.watch:
             raise click.UsageError("--why explains the findings alone: remove the other options")
@@ -199,6 +207,20 @@ def _show_document(settings: _Settings) -> bool:
     with shown_document(settings.kernel, document):
         write(document.record, document.kind, writing, details=settings.shown, named="")
     return True
+
+
+def _show_layout(settings: _Settings, value: str) -> Exit:
+    """Draw the layout of a value."""
+    others = settings.stage or settings.place or settings.shown or settings.watch or settings.why
+    if others:
+        raise click.UsageError("--layout draws one value alone: remove the other options")
+    check_format(settings.writing.form, "layout")
+    from irlens.cli import sessions
+    from irlens.session.layouts import layout_of
+
+    drawing = layout_of(settings.kernel, settings.selection, sessions.session(), value)
+    write(drawing, "layout", settings.writing)
+    return Exit.OK
 
 
 def _show_other(settings: _Settings) -> Exit:

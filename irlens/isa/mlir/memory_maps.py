@@ -97,6 +97,25 @@ def memory_map(
     return MemoryMap(extents, {"offset": tuple(offset)}, _scaled(cluster, extents))
 
 
+def buffer_rank(layout: str) -> int | None:
+    """Return how many dimensions a layout of memory has; a type may have several such buffers."""
+    text = layout.strip()
+    if match := _PADDED.fullmatch(text):
+        text = f"#ttg.padded<{match[2]}>"
+    elif match := _SHARED_LINEAR.fullmatch(text):
+        text = f"#ttg.shared_linear<{match[1]}>"
+    elif _TENSOR_MEMORY.fullmatch(text):
+        return 2
+    encoding = read_encoding(text, {})
+    if encoding is None:
+        return None
+    if encoding.kind == "nvmma_shared":
+        return encoding.numbers.get("rank", 2)
+    if offset := encoding.bases.get("offset"):
+        return len(offset[0])
+    return len(encoding.lists["order"]) if "order" in encoding.lists else None
+
+
 def _part(shape: tuple[int, ...], cluster: Bases) -> tuple[int, ...]:
     """Return the extents that one CTA of a cluster holds."""
     part = list(shape)

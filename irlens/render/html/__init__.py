@@ -28,6 +28,7 @@ _KINDS: dict[str, Kind] = {
     "Comparison": "comparisons",
     "Comparisons": "comparisons",
     "Explanations": "explanations",
+    "LayoutDrawing": "layout",
     "Ledgers": "ledgers",
     "Passes": "passes",
     "PassesDiff": "passes-diff",
