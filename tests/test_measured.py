@@ -15,8 +15,7 @@ from irlens import gpus
 from irlens.compiler import Request, capture
 from irlens.compiler.sources.description import known_kernels
 from irlens.compiler.sources.lookup import samples_folder
-from irlens.model.sweep import Sweep, Trial
-from irlens.sweeps.rates import moved_bytes
+from irlens.model.sweep import Sweep, Trial, moved_bytes
 
 ROOT = Path(__file__).parents[1]
 SWEEPS = ("attention", "attention_causal", "matmul", "softmax", "vector_add")

@@ -56,7 +56,7 @@ def argument_roles(module: Module, access: Operation) -> dict[str, frozenset[Rol
     kernel = module.kernel
     if kernel is None:
         return {}
-    for number, argument in enumerate(kernel.regions[0].blocks[0].arguments):
+    for number, argument in enumerate(kernel.parameters):
         name = argument.name.removeprefix("%")
         uniform[Value(kernel.index, number, 0)] = frozenset((name,))
         if isinstance(argument.type, Pointer):

@@ -233,9 +233,7 @@ def _offset(pointer: Value | None, operands: list[Value | None], size: int | Non
 
 def _arguments(function: Operation) -> tuple[Argument, ...]:
     """Return a kernel's arguments; nothing is known about those of functions it calls."""
-    if "public" not in function.words or not function.regions or not function.regions[0].blocks:
-        return ()
-    return function.regions[0].blocks[0].arguments
+    return function.parameters if "public" in function.words else ()
 
 
 def _evaluate(operation: Operation, shape: tuple[int, ...], operands: list[Value]) -> Value:

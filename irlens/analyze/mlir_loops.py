@@ -113,8 +113,7 @@ def _loop(
 
 def _feeds_dot(module: Module, loop: Operation) -> bool:
     """Whether a dot in a loop's body uses a load in the body, directly or not."""
-    blocks = [block for region in loop.regions for block in region.blocks]
-    body = [module.operations[index] for block in blocks for index in block.operations]
+    body = [module.operations[index] for block in loop.blocks for index in block.operations]
     defined = {name: operation for operation in body for name, _ in operation.results}
     waiting = [name for op in body if op.name in _DOTS for name in op.operands[:-1]]
     seen: set[int] = set()

@@ -229,7 +229,7 @@ def _evaluated(
 
 def _factors(module: Module, operation: Operation) -> tuple[str, ...]:
     """Return the kernel's arguments among the operands of an operation."""
-    arguments = {each.name for each in public_function(module).regions[0].blocks[0].arguments}
+    arguments = {each.name for each in public_function(module).parameters}
     sources = {
         each.results[0][0]: each.operands[0]
         for each in module.operations

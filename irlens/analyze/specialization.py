@@ -39,9 +39,7 @@ def specialization_of(capture: Capture) -> Compiled | None:
     kernel = source.named.kernel if source is not None else None
     if kernel is None:
         return None
-    arguments = {
-        each.name.removeprefix("%"): each for each in kernel.regions[0].blocks[0].arguments
-    }
+    arguments = {each.name.removeprefix("%"): each for each in kernel.parameters}
     config = capture.config
     recorded: dict[str, ConstexprValue] = {**config.args, **config.constexprs}
     found = [

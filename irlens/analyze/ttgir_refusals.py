@@ -61,8 +61,7 @@ class LoopBody(msgspec.Struct, frozen=True):
     @staticmethod
     def read(module: Module, values: Values, loop: Operation) -> "LoopBody":
         """Follow the operands in a loop's body backwards."""
-        blocks = [block for region in loop.regions for block in region.blocks]
-        body = [module.operations[index] for block in blocks for index in block.operations]
+        body = [module.operations[index] for block in loop.blocks for index in block.operations]
         dots = [operation for operation in body if operation.name in PRODUCTS]
         loads = [operation for operation in body if operation.name in LOADS]
         # A dot may read from shared memory what is stored there.

@@ -37,7 +37,7 @@ def written_arguments(text: str, stage: str) -> frozenset[int] | None:
     written = (name for each in module.operations for name in _written(each))
     names = reach(written, lambda name: sources[name.partition("#")[0]])
     reached = {name.partition("#")[0] for name in names}
-    arguments = module.kernel.regions[0].blocks[0].arguments
+    arguments = module.kernel.parameters
     return frozenset(index for index, each in enumerate(arguments) if each.name in reached)
 
 
@@ -53,9 +53,7 @@ def _sources(module: Module) -> defaultdict[str, list[str]]:
     """Return for each value those that it may be computed from, whichever way a branch goes."""
     sources: defaultdict[str, list[str]] = defaultdict(list)
     for operation in module.operations:
-        blocks = [block for region in operation.regions for block in region.blocks]
-        arguments = [each for block in blocks for each in block.arguments]
-        for argument in arguments:
+        for argument in (each for block in operation.blocks for each in block.arguments):
             if argument.initial is not None:
                 sources[argument.name].append(argument.initial)
         if operation.name not in _LOADS:
@@ -63,7 +61,7 @@ def _sources(module: Module) -> defaultdict[str, list[str]]:
                 sources[name].extend(operation.operands)
         if operation.name in ("scf.yield", "scf.condition") and operation.parent is not None:
             parent = module.operations[operation.parent]
-            carried = [each.name for r in parent.regions for b in r.blocks for each in b.arguments]
+            carried = [each.name for block in parent.blocks for each in block.arguments]
             for name in (*(name for name, _ in parent.results), *carried):
                 sources[name].extend(operation.operands)
     return sources

@@ -132,7 +132,7 @@ def arguments_of(
     if source.kernel is None:
         raise UnknownPathError(f"the {source.stage} has no single kernel, or is not understood")
     return Arguments(
-        names=tuple(e.name.removeprefix("%") for e in source.kernel.regions[0].blocks[0].arguments),
+        names=tuple(e.name.removeprefix("%") for e in source.kernel.parameters),
         values={n: v for n, v in config.args.items() if not isinstance(v, str)},
         grid=grid,
         warps=threads // _WARP,

@@ -11,9 +11,8 @@ from irlens.compiler.local_gpu import timing_identity
 from irlens.compiler.toolchains import environments
 from irlens.compiler.toolchains.versions import installed_triton
 from irlens.model.errors import IrlensError, NotInstalledError
-from irlens.model.sweep import Measurement, ProviderName, ProviderTime, Trial
+from irlens.model.sweep import Measurement, ProviderName, ProviderTime, Trial, with_measurement
 from irlens.sweeps.journal import Journal
-from irlens.sweeps.rates import with_measurement
 from irlens.sweeps.selection import needs_time, passes
 from irlens.sweeps.tasks import Timed, decode_answer, encode_task, run_timing
 from irlens.sweeps.worker_pool import Crash, LocalPool, run_tasks

@@ -18,9 +18,9 @@ from irlens.model.sweep import (
     Sweep,
     Timing,
     Trial,
+    with_measurement,
 )
 from irlens.render import Options, render
-from irlens.sweeps.rates import with_measurement
 
 H100 = Target(vendor="nvidia", arch="sm_90", warp_size=32, product="h100")
 SM_80 = Target(vendor="nvidia", arch="sm_80", warp_size=32)

@@ -211,7 +211,7 @@ class _Tallies:
         self._strides = strides
         self._sizes = {
             argument.name.removeprefix("%"): launch.tensor_bytes(argument)
-            for argument in public_function(module).regions[0].blocks[0].arguments
+            for argument in public_function(module).parameters
         }
         self._tallies: dict[_Key, Tally] = {}
 

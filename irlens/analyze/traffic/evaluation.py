@@ -119,7 +119,7 @@ class Evaluation:
             UnknownTrafficError: The traffic cannot be counted.
         """
         frame = Frame(self._numbers.size, programs=self._numbers)
-        for argument in function.regions[0].blocks[0].arguments:
+        for argument in function.parameters:
             frame.define(argument.name, self._launch.value(argument))
         self._function(function, frame)
 

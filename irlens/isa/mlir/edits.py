@@ -4,12 +4,14 @@ import re
 from collections.abc import Collection
 
 from irlens.isa.mlir.tree import Module, Operation
+from irlens.isa.mlir.types import Pointer, Scalar
 
 _ARGUMENT = re.compile(
     r"(?P<head>%(?P<name>[\w$.-]+): (?:!?[\w.]+(?:<(?:[^<>]|<[^<>]*>)*>)?))"
     r"(?: \{(?P<attributes>[^{}]*)\})?(?=[ ,)])"
 )
 _CLOSING = re.compile(r"(?P<head> *\})(?: \{(?P<attributes>[^{}]*)\})?(?P<rest>(?: loc\(.*)?)")
+_INTEGERS = frozenset(map(Scalar, ("i8", "i16", "i32", "i64")))
 _PRECISION = re.compile(r"(?<=inputPrecision = )\w+")
 
 
@@ -42,9 +44,9 @@ def not_divisible(module: Module) -> list[str]:
         return []
     return [
         each.name.removeprefix("%")
-        for each in kernel.regions[0].blocks[0].arguments
+        for each in kernel.parameters
         if "tt.divisibility" not in each.attributes
-        and re.match(r"i(?:8|16|32|64)$|!tt\.ptr<", str(each.type or ""))
+        and (isinstance(each.type, Pointer) or each.type in _INTEGERS)
     ]
 
 

@@ -110,8 +110,7 @@ def named_text(module: Module, given: Mapping[str, object]) -> str | None:
         ``None`` where they have names already, or it is not certain which is which.
     """
     kernel = module.kernel
-    arguments = kernel.regions[0].blocks[0].arguments if kernel is not None else ()
-    if kernel is None or not arguments:
+    if kernel is None or not (arguments := kernel.parameters):
         return None
     if any(not _NUMBERED.fullmatch(each.name) for each in arguments):
         return None

@@ -126,6 +126,16 @@ class Operation(Attributed, frozen=True, kw_only=True):
     stop: int
 
     @property
+    def blocks(self) -> tuple[Block, ...]:
+        """The blocks of its regions, in order."""
+        return tuple(block for region in self.regions for block in region.blocks)
+
+    @property
+    def parameters(self) -> tuple[Argument, ...]:
+        """The arguments of its first block: a function's parameters."""
+        return self.blocks[0].arguments if self.regions and self.blocks else ()
+
+    @property
     def types(self) -> tuple[Type, ...]:
         """The types of operands, then those of results."""
         return self.operand_types + self.result_types
@@ -196,8 +206,7 @@ class Module(Attributed, frozen=True, kw_only=True):
         functions = [each for each in self.named("tt.func") if "private" not in each.words]
         if len(functions) != 1 or self.unknown:
             return None
-        regions = functions[0].regions
-        return functions[0] if regions and regions[0].blocks else None
+        return functions[0] if functions[0].blocks else None
 
 
 #: First token and one past the last.

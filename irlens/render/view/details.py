@@ -7,6 +7,7 @@ from typing import get_args
 from irlens.model.capture import stage_rank
 from irlens.model.memory import SharedMemory
 from irlens.model.pressure import StagePressure
+from irlens.model.products import MatrixProduct
 from irlens.model.report import (
     InstructionMix,
     LimitName,
@@ -27,11 +28,12 @@ from irlens.render.view.drawings import (
     staircase,
 )
 from irlens.render.view.launch_time import time_section
-from irlens.render.view.memory_traffic import traffic_section
+from irlens.render.view.memory_traffic import traffic_section, traffic_stage
 from irlens.render.view.nodes import (
     Bar,
     Cells,
     Column,
+    Fact,
     Items,
     Node,
     Place,
@@ -48,6 +50,8 @@ from irlens.render.view.nodes import (
 from irlens.render.view.pipelines import loads_section, pipeline_section
 from irlens.render.view.roofline_chart import rooflines_of_reports
 
+#: Products that are listed; those of unrolled loops are alike.
+_MOST_PRODUCTS = 6
 _NUMBER = Column(numbers=True)
 
 
@@ -329,3 +333,43 @@ def sources(report: Report) -> Section:
         "Artifacts and sources", tuple(children), key="sources", detail="sources", folded=True,
         wide=True,
     )  # fmt: skip
+
+
+def product_facts(report: Report) -> Iterator[Fact]:
+    """Yield a fact for each product, those at one place and alike once."""
+    alike: dict[object, MatrixProduct] = {}
+    for product in report.products:
+        key = (product.source, product.shape, product.operands, product.computed)
+        alike.setdefault(key, product)
+    listed = list(alike.values())
+    yield from (_product_fact(product, report) for product in listed[:_MOST_PRODUCTS])
+    if (rest := len(listed) - _MOST_PRODUCTS) > 0:
+        yield Fact("", text(Run(f"and {plural(rest, 'product')} more", "dim")))
+
+
+def _product_fact(product: MatrixProduct, report: Report) -> Fact:
+    terms = Terms(report)
+    tone: Tone = "neutral"
+    if product.computed is None:
+        value, tone = f"{product.operands}, the type that it is computed in is unknown", "unknown"
+    elif product.computed == product.operands and not product.slows_down:
+        value = product.operands
+    else:
+        value = f"{product.operands} computed {product.computed_how}"
+    slower = ""
+    if product.slows_down:
+        tone, slower = "warn", f"{product.slowdown:.3g} × the time of its own type"
+    place = nearest(product.source, traffic_stage(report), product.line)
+    unit = product.instruction
+    if unit is None and product.on_tensor_cores is False:
+        unit = f"without {terms.tensor_core}s"
+    first = phrases(
+        text(" × ".join(map(str, product.shape)), *at(place)),
+        unit or "",
+        f"{product.repeated} products for each" if product.repeated > 1 else "",
+        slower,
+    )
+    reason = phrases(Run(product.reason, "dim"))
+    return Fact(
+        "Product", text(Run(value, tone)), tuple(e for e in (first, reason) if e.items), tone
+    )

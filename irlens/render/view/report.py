@@ -35,6 +35,7 @@ from irlens.render.view.details import (
     by_class,
     details,
     limits,
+    product_facts,
     sources,
 )
 from irlens.render.view.drawings import nearest, place_of
@@ -59,7 +60,6 @@ from irlens.render.view.nodes import (
     text,
 )
 from irlens.render.view.pipelines import mechanism, pipeline_depth, pipeline_tone
-from irlens.render.view.products import product_facts
 from irlens.render.view.roofline_chart import rooflines_of_reports
 from irlens.render.view.time_charts import times_of_reports
 from irlens.render.view.verdict import next_steps, verdict

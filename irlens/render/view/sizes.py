@@ -5,11 +5,10 @@ from typing import TypeAlias
 
 from irlens import figures
 from irlens.model.ranking import of_trial
-from irlens.model.sweep import PROVIDERS, FigureValue, ProviderTime, Rate, Sweep, Trial
+from irlens.model.sweep import PROVIDERS, FigureValue, ProviderTime, Rate, Sweep, Trial, moved_bytes
 from irlens.model.text import percent
 from irlens.render.view.axes import linear, size_axis
 from irlens.render.view.nodes import Column, Line, Plot
-from irlens.sweeps.rates import moved_bytes
 
 #: A column of the table, and its cell for a trial.
 SizeColumn: TypeAlias = tuple[Column, Callable[[Trial], str]]

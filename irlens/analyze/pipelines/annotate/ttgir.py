@@ -175,9 +175,7 @@ class _Barriers:
 
     def _carried(self, loop: Operation, value: Value) -> list[Value | None]:
         """Return the initial and the yielded value of a loop's result or block argument."""
-        arguments = [
-            a for region in loop.regions for block in region.blocks for a in block.arguments
-        ]
+        arguments = [each for block in loop.blocks for each in block.arguments]
         # The first argument is the induction variable, which has no result.
         number = value.number if value.region is not None else value.number + 1
         if not 1 <= number < len(arguments):
