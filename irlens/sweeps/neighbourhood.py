@@ -61,7 +61,8 @@ class Tried(NamedTuple):
         ratio: Its time over the current one; ``None`` where that is unknown, or the configuration
             does not work.
         crowded: Whether it spills more than the current configuration, or does not fit.
-        leaves: Whether it solves another problem: a constexpr that is a size of the data.
+        leaves: Whether it fits, but solves another problem, as a constexpr that is a size of the
+            data does, or has no time to compare.
     """
 
     changes: Changes

@@ -271,7 +271,8 @@ def _tried(changes: Changes, trial: Trial | None, current: Trial) -> Tried:
     if trial is None:
         return Tried(changes, None)
     after, before = _time(trial), _time(current)
-    leaves = _comparable(trial) and _accesses(trial) != _accesses(current)
+    same = _comparable(trial) and _accesses(trial) == _accesses(current)
+    leaves = trial.outcome == "fits" and not same
     ratio = after / before if after and before and not leaves else None
     spilled = (trial.figure("local_bytes") or 0) > (current.figure("local_bytes") or 0)
     crowded = spilled or trial.outcome == "does not fit"
@@ -382,19 +383,11 @@ def _sizes(request: Request, settings: Mapping[str, int]) -> set[str]:
 def _changed(request: Request, changes: Changes) -> Request:
     """Return the request of a neighbour.
 
-    A grid of numbers, not computed by the description, may follow from a block's size.
+    A grid of numbers stays as it is, although the program may compute it from a block's size: a
+    launch that the grid does not fit accesses other bytes, so that it is no neighbour, see
+    ``_accesses``. The block of a loop leaves the grid alone.
     """
-    moves_grid = not changes.keys() <= set(LAUNCH_OPTIONS)
-    follows = any(
-        re.search(rf"\b{re.escape(name)}\b", str(extent))
-        for extent in request.grid
-        for name in request.settings
-    )
-    return msgspec.structs.replace(
-        request,
-        settings={**request.settings, **changes},
-        grid=() if moves_grid and not follows else request.grid,
-    )
+    return msgspec.structs.replace(request, settings={**request.settings, **changes})
 
 
 def _order(trial: Trial) -> tuple[bool, float]:

@@ -12,8 +12,9 @@ from irlens.figures import SWEEP_FIGURES
 from irlens.model.config import ConstexprValue, Target
 from irlens.model.errors import IrlensError
 from irlens.model.suggestion import Suggestion
+from irlens.model.sweep import Trial
 from irlens.render import Options, render
-from irlens.sweeps.suggesting import Limits, Reached, _changed, suggest
+from irlens.sweeps.suggesting import Limits, Reached, _changed, _tried, suggest
 from irlens.sweeps.tasks import (
     Compiled,
     Handler,
@@ -183,14 +184,30 @@ def test_the_best_so_far_is_passed_on(request_: Request) -> None:
     assert seen[-1].done == seen[-1].total
 
 
-@pytest.mark.parametrize(("grid", "kept"), [(("cdiv(n, BLOCK_SIZE)",), True), (("8",), False)])
-def test_a_grid_that_follows_from_the_blocks_is_kept(
-    request_: Request, grid: tuple[str, ...], *, kept: bool
+@pytest.mark.parametrize("grid", [("cdiv(n, BLOCK_SIZE)",), ("8",)])
+def test_a_neighbour_is_launched_with_the_same_grid(
+    request_: Request, grid: tuple[str, ...]
 ) -> None:
-    request = msgspec.structs.replace(request_, grid=grid)
-    changed = _changed(request, {"BLOCK_SIZE": 2048})
-    assert changed.grid == (grid if kept else ())
-    assert _changed(request, {"num_warps": 8}).grid == grid
+    """What it accesses says whether the grid fits it."""
+    changed = _changed(msgspec.structs.replace(request_, grid=grid), {"BLOCK_SIZE": 2048})
+    assert (changed.grid, changed.settings["BLOCK_SIZE"]) == (grid, 2048)
+
+
+@pytest.mark.parametrize(
+    ("accessed", "leaves"), [(1.0, False), (0.5, True), (2.0, True), (None, True)]
+)
+def test_a_neighbour_that_accesses_other_bytes_is_left(
+    h100: Target, accessed: float | None, *, leaves: bool
+) -> None:
+    def trial(time: float, accessed: float | None) -> Trial:
+        figures = {"time": time, "distinct_read_bytes": accessed, "distinct_written_bytes": 1.0}
+        return Trial(
+            label="", target=h100, settings={}, args={}, outcome="fits", figures=dict(figures)
+        )
+
+    current, other = trial(10.0, 1.0), trial(5.0, accessed)
+    tried = _tried({"BLOCK": 32}, other, current)
+    assert (tried.leaves, tried.ratio) == (leaves, None if leaves else 0.5)
 
 
 def test_an_unknown_time_is_an_error(request_: Request) -> None:
