@@ -9,11 +9,14 @@ safe where there are threads, and follows the thread that forked.
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr
 from functools import lru_cache
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import msgspec
+
+if TYPE_CHECKING:
+    from concurrent.futures import ProcessPoolExecutor
 
 _SHELL = "/bin/sh"
 #: Kills the group "$0" (0: the shell's own) at the end of stdin; a line means that it has ended.
@@ -43,6 +46,37 @@ def guarded(group: int) -> Iterator[None]:
     finally:
         os.close(pipe)
         os.waitpid(shell, 0)
+
+
+def can_fork() -> bool:
+    """Whether a fork is safe: it would copy the threads of a server in an arbitrary state."""
+    import threading
+
+    return sys.platform == "linux" and threading.active_count() == 1
+
+
+def start_pool(workers: int) -> "ProcessPoolExecutor":
+    """Return worker processes, which end with this one and leave Ctrl-C to it.
+
+    Where a fork is safe they start with the modules that this process has loaded.
+    """
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context, resource_tracker
+
+    forks = can_fork()
+    if not forks:
+        # The tracker inherits stderr, and that of a running Textual app is not a file.
+        with redirect_stderr(sys.__stderr__):
+            resource_tracker.ensure_running()
+    context = get_context("fork" if forks else "spawn")
+    return ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker)
+
+
+def _start_worker() -> None:
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends Ctrl-C to all processes
+    end_with_parent()
 
 
 def end_with_parent() -> None:

@@ -46,20 +46,13 @@ def preparing(
 
 def _spread(due: Sequence[Due], make: Callable[[Sequence[Due]], None]) -> None:
     """Call ``make`` in worker processes, one for each processor."""
-    from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
-    from multiprocessing import get_context
 
     batches = [due[at : at + _BATCH] for at in range(0, len(due), _BATCH)]
-    can_fork = _can_fork()
-    if can_fork:
+    if processes.can_fork():
         import irlens.report  # noqa: F401  # once, for all workers
 
-    executor = ProcessPoolExecutor(
-        processes.processors(),
-        mp_context=get_context("fork" if can_fork else "spawn"),
-        initializer=start_worker,
-    )
+    executor = processes.start_pool(processes.processors())
     try:
         for _ in executor.map(make, batches):
             pass
@@ -67,19 +60,3 @@ def _spread(due: Sequence[Due], make: Callable[[Sequence[Due]], None]) -> None:
         return
     finally:
         executor.shutdown(wait=False, cancel_futures=True)
-
-
-def _can_fork() -> bool:
-    """Whether a fork is safe: it would copy the threads of a server in an arbitrary state."""
-    import sys
-    import threading
-
-    return sys.platform == "linux" and threading.active_count() == 1
-
-
-def start_worker() -> None:
-    """Leave Ctrl-C, which a terminal sends to all processes, to the parent, and end with it."""
-    import signal
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    processes.end_with_parent()

@@ -1,10 +1,8 @@
 """Entries of the TUI's list: their keys, their content and how they are read in the background."""
 
-import sys
 import threading
 from collections import defaultdict
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import redirect_stderr
 from functools import lru_cache
 from itertools import starmap
 from pathlib import Path
@@ -216,7 +214,8 @@ class EntryReader:
         from concurrent.futures.process import BrokenProcessPool
 
         with self._starting:
-            pool = self._pool = self._pool or _start_pool()
+            workers = max(1, min(processes.processors() - 1, _MAX_WORKERS))
+            pool = self._pool = self._pool or processes.start_pool(workers)
         batches = [unread[at : at + _BATCH] for at in range(0, len(unread), _BATCH)]
         tasks = []
         try:
@@ -229,23 +228,6 @@ class EntryReader:
         finally:
             for task in tasks:
                 task.cancel()
-
-
-def _start_pool() -> "Executor":
-    from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import get_context, resource_tracker
-
-    workers = max(1, min(processes.processors() - 1, _MAX_WORKERS))
-    # A fork would copy the interface's threads in an arbitrary state.
-    context = get_context("spawn")
-    # The tracker inherits stderr, and that of a running Textual app is not a file.
-    with redirect_stderr(sys.__stderr__):
-        resource_tracker.ensure_running()
-    return ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker)
-
-
-def _start_worker() -> None:
-    processes.end_with_parent()
 
 
 def _read_batch(batch: Sequence[Unread]) -> list[Entry]:

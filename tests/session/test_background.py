@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from irlens import load
+from irlens.artifacts import processes
 from irlens.model.capture import Capture
 from irlens.session import background
 from irlens.session import reports as session_reports
@@ -55,7 +56,7 @@ def test_many_reports_are_made_by_other_processes(tmp_path: Path) -> None:
 def test_they_equal_those_made_here(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, threads: bool
 ) -> None:
-    monkeypatch.setattr(background, "_can_fork", lambda: not threads)
+    monkeypatch.setattr(processes, "can_fork", lambda: not threads)
     made = [report for _, report in Session().inspect("", captures(), sass=False)]
     assert len(list((tmp_path / "cache" / "reports").glob("*.json"))) == 3
     monkeypatch.setenv("IRLENS_CACHE_DIR", str(tmp_path / "another"))

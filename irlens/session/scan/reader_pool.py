@@ -4,15 +4,14 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import msgspec
 
+from irlens.artifacts import processes
 from irlens.artifacts.entries import Listing
 from irlens.model.errors import IrlensError
-from irlens.session.background import start_worker
 from irlens.session.scan.entry_rows import REPORT, EntryRows, Wanted, read_rows
 
 if TYPE_CHECKING:
@@ -133,9 +132,6 @@ class Reader(Generic[T]):
             batch.wait = submit(self._cluster, batch.entries)
             return batch.wait
         if self._pool is None:
-            # The workers have the analyses that this process has loaded, and it has no threads.
-            self._pool = ProcessPoolExecutor(
-                self._jobs, mp_context=get_context("fork"), initializer=start_worker
-            )
+            self._pool = processes.start_pool(self._jobs)
         batch.wait = self._pool.submit(read_rows, batch.entries).result
         return batch.wait
