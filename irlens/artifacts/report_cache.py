@@ -7,12 +7,8 @@ text depends on otherwise: showing it again loads neither records nor a format.
 """
 
 import hashlib
-import itertools
 import os
-import time
-from collections import defaultdict
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,12 +23,6 @@ if TYPE_CHECKING:  # a cached page needs none
     from irlens.model.report import Report
 
 _SUFFIX = ".json"
-#: Maximum size of the cached reports, and of the pages; beyond it, the least recently used are
-#: removed.
-_MAX_BYTES = 500_000_000
-#: Files that are written between two looks at the size, which reads the whole folder.
-_WRITES_PER_LOOK = 64
-_BEGUN = time.time()
 
 
 def _name(path: Path) -> str | None:
@@ -85,7 +75,7 @@ def recall(key: str) -> "Report | None":
 
 def remember(key: str, report: "Report") -> None:
     """Cache a report. A cache that cannot be written is no error."""
-    _write(_path(REPORTS, key), msgspec.json.encode(report))
+    store.remember(_path(REPORTS, key), msgspec.json.encode(report))
 
 
 def page_key(reports: Sequence[str], facts: Sequence[object]) -> str:
@@ -114,14 +104,7 @@ def recall_page(key: str, reports: Sequence[str]) -> str | None:
 def remember_page(key: str, page: str, reports: Sequence[str]) -> None:
     """Cache a page, if its reports are cached: another one may be what is left without a tool."""
     if all(_path(REPORTS, each).exists() for each in reports):
-        _write(_path(PAGES, key), msgspec.json.encode(page))
-
-
-def _write(path: Path, content: bytes) -> None:
-    store.remember(path, content)
-    with suppress(OSError):
-        if next(_writes[path.parent]) % _WRITES_PER_LOOK == 0:
-            _evict(path.parent)
+        store.remember(_path(PAGES, key), msgspec.json.encode(page))
 
 
 @lru_cache(maxsize=1)
@@ -145,23 +128,3 @@ def program_digest() -> bytes:
 
 def _path(kind: inventory.Kind, key: str) -> Path:
     return store.root() / kind.folder / f"{key}{_SUFFIX}"
-
-
-#: Numbers the files that this process writes to a folder. The first one is followed by a look at
-#: the folder's size.
-_writes: defaultdict[Path, "itertools.count[int]"] = defaultdict(itertools.count)
-
-
-def _evict(folder: Path) -> None:
-    """Remove the least recently used files, but none that was used since this process began.
-
-    A pass over more reports than fit would otherwise remove what it needs next.
-    """
-    with os.scandir(folder) as children:
-        found = [(child.path, child.stat()) for child in children if child.name.endswith(_SUFFIX)]
-    excess = sum(status.st_size for _, status in found) - _MAX_BYTES
-    for path, status in sorted(found, key=lambda each: each[1].st_mtime):
-        if excess <= 0 or status.st_mtime >= _BEGUN:
-            return
-        Path(path).unlink(missing_ok=True)
-        excess -= status.st_size

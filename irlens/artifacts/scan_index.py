@@ -10,7 +10,6 @@ import hashlib
 import os
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -23,8 +22,6 @@ from irlens.model.capture import PYTHON_FOLDER
 
 #: Age in nanoseconds that an entry's last change needs: the coarsest time that file systems keep.
 SETTLED_NS = 2_000_000_000
-#: Indexes of as many directories are kept; beyond it, the least recently used are removed.
-_MAX_INDEXES = 100
 
 #: The values of one capture by key, as JSON has them.
 Row: TypeAlias = dict[str, Any]
@@ -150,8 +147,6 @@ class ScanIndex(Generic[T]):
             return
         entries = self._seen if complete else {**self._known, **self._seen}
         store.remember(self._path, _encode(_Content(self._program, entries)))
-        with suppress(OSError):
-            _evict(self._path.parent)
 
     def _load(self) -> dict[str, _Entry]:
         encoded = store.recall(self._path)
@@ -160,10 +155,3 @@ class ScanIndex(Generic[T]):
         except files.DECODE_ERRORS:  # written by another irlens
             return {}
         return content.entries if content and content.program == self._program else {}
-
-
-def _evict(folder: Path) -> None:
-    """Remove the least recently used indexes beyond the number that is kept."""
-    found = sorted(folder.glob("*.msgpack"), key=lambda path: path.stat().st_mtime, reverse=True)
-    for path in found[_MAX_INDEXES:]:
-        path.unlink(missing_ok=True)

@@ -8,9 +8,11 @@ A killed process leaves nothing but its workspace behind, which ``clean`` of a l
 import atexit
 import errno
 import hashlib
+import itertools
 import os
 import re
 import time
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -342,6 +344,15 @@ def unwritable(path: Path, error: OSError) -> ArtifactError:
 
 
 _CHECKSUM_BYTES = 16
+#: Maximum size of each folder of files that can be made again: reports, pages, disassemblies,
+#: indexes of scans. Beyond it, the least recently used are removed.
+_MAX_BYTES = 500_000_000
+#: Files that are written between two looks at the size, which reads the whole folder.
+_WRITES_PER_LOOK = 64
+_BEGUN = time.time()
+#: Numbers the files that this process writes to a folder. The first one is followed by a look at
+#: the folder's size.
+_writes: defaultdict[Path, "itertools.count[int]"] = defaultdict(itertools.count)
 
 
 def recall(path: Path) -> bytes | None:
@@ -362,6 +373,23 @@ def remember(path: Path, content: bytes) -> None:
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         files.replace(path, [_checksum(content), content])
+        if next(_writes[path.parent]) % _WRITES_PER_LOOK == 0:
+            _evict(path.parent)
+
+
+def _evict(folder: Path) -> None:
+    """Remove the least recently used files, but none that was used since this process began.
+
+    A pass over more reports than fit would otherwise remove what it needs next.
+    """
+    with os.scandir(folder) as children:
+        found = [(child.path, child.stat()) for child in children if child.name[0] != "."]
+    excess = sum(status.st_size for _, status in found) - _MAX_BYTES
+    for path, status in sorted(found, key=lambda each: each[1].st_mtime):
+        if excess <= 0 or status.st_mtime >= _BEGUN:
+            return
+        Path(path).unlink(missing_ok=True)
+        excess -= status.st_size
 
 
 def _checksum(content: bytes) -> bytes:

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 import irlens
-from irlens.artifacts import report_cache
+from irlens.artifacts import inventory, report_cache, store
+from irlens.artifacts.scan_index import SCANS
+from irlens.artifacts.tools import DISASSEMBLY
 from irlens.model.capture import Capture
 from irlens.report import inspect
 
@@ -81,13 +83,29 @@ def test_a_store_that_cannot_be_written_is_no_error(folder: Path) -> None:
 def test_the_least_recently_used_reports_go(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     report = inspect(read(folder))
     kept = folder.parent / "store" / "reports"
-    monkeypatch.setattr(report_cache, "_WRITES_PER_LOOK", 1)
+    monkeypatch.setattr(store, "_WRITES_PER_LOOK", 1)
     for age, name in enumerate("abc"):
         report_cache.remember(name, report)
         os.utime(kept / f"{name}.json", (age, age))
-    monkeypatch.setattr(report_cache, "_MAX_BYTES", 2 * (kept / "a.json").stat().st_size)
+    monkeypatch.setattr(store, "_MAX_BYTES", 2 * (kept / "a.json").stat().st_size)
     report_cache.remember("d", report)
     assert {path.stem for path in kept.iterdir()} == {"c", "d"}
+
+
+@pytest.mark.parametrize("kind", [DISASSEMBLY, SCANS])
+def test_all_that_can_be_made_again_has_the_limit(
+    kind: inventory.Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, new, unfinished = (tmp_path / kind.folder / name for name in ("old", "new", ".new.tmp"))
+    store.remember(old, bytes(100))
+    os.utime(old, (0, 0))
+    unfinished.write_bytes(bytes(100))
+    monkeypatch.setattr(store, "_WRITES_PER_LOOK", 1)
+    monkeypatch.setattr(store, "_MAX_BYTES", 150)
+    store.remember(new, bytes(100))
+    assert not old.exists()
+    assert store.recall(new) == bytes(100)
+    assert unfinished.exists()
 
 
 def test_nothing_that_this_process_used_goes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,9 +113,9 @@ def test_nothing_that_this_process_used_goes(folder: Path, monkeypatch: pytest.M
     kept = folder.parent / "store" / "reports"
     report_cache.remember("a", report)
     os.utime(kept / "a.json", (0, 0))
-    monkeypatch.setattr(report_cache, "_WRITES_PER_LOOK", 1)
-    monkeypatch.setattr(report_cache, "_MAX_BYTES", 1)
-    monkeypatch.setattr(report_cache, "_BEGUN", 1.0)  # clocks of file systems are coarse
+    monkeypatch.setattr(store, "_WRITES_PER_LOOK", 1)
+    monkeypatch.setattr(store, "_MAX_BYTES", 1)
+    monkeypatch.setattr(store, "_BEGUN", 1.0)  # clocks of file systems are coarse
     assert report_cache.recall("a") == report
     report_cache.remember("b", report)
     assert {path.stem for path in kept.iterdir()} == {"a", "b"}

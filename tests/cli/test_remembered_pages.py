@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from irlens import render
-from irlens.artifacts import report_cache
+from irlens.artifacts import store
 from irlens.cli import output
 from irlens.cli.root import root
 from irlens.model.errors import ToolError
@@ -143,8 +143,8 @@ def test_the_folder_of_pages_has_a_limit_of_its_own(
     """It is looked at when the first page is written, though a report was written before it."""
     inspect(CAPTURES / "softmax-mi300x", "-f", "json")
     (old,) = pages.glob("*.json")
-    monkeypatch.setattr(report_cache, "_MAX_BYTES", 1)
-    monkeypatch.setattr(report_cache, "_writes", defaultdict(itertools.count))  # as in a new run
+    monkeypatch.setattr(store, "_MAX_BYTES", 1)
+    monkeypatch.setattr(store, "_writes", defaultdict(itertools.count))  # as in a new run
     os.utime(old, (0, 0))
     inspect(CAPTURES / "softmax-t4", "--no-sass")
     assert not old.exists()
