@@ -28,10 +28,12 @@ class Slice(msgspec.Struct, frozen=True):
     Attributes:
         by_block: Their indices, by block.
         special: Special registers that they read.
+        needed: What they and the branches need of the state before each block, as bits.
     """
 
     by_block: tuple[tuple[int, ...], ...]
     special: frozenset[str]
+    needed: tuple[int, ...]
 
 
 class DataFlow:
@@ -71,9 +73,11 @@ class DataFlow:
         """
         wanted: set[int] = set()
         blocks = self.flow.blocks
+        entering = [0] * len(blocks)
 
         def before(number: int, needed: int) -> int:
-            return self._through(blocks[number].indices, needed, wanted, also)
+            entering[number] = self._through(blocks[number].indices, needed, wanted, also)
+            return entering[number]
 
         nothing = dict.fromkeys(range(len(blocks)), 0)
         solve(self._graph, nothing, before, or_, backward=True)
@@ -86,6 +90,7 @@ class DataFlow:
         return Slice(
             tuple(tuple(index for index in block.indices if index in wanted) for block in blocks),
             special,
+            tuple(entering),
         )
 
     def initial_state(self) -> State:
@@ -106,6 +111,10 @@ class DataFlow:
             words = self.local.words.get(instruction.offset)
             step = self._steps[index] = step_of(instruction, launch, words)
         return step
+
+    def accessed(self, index: int) -> Access:
+        """Return what the results of an instruction depend on."""
+        return self._accesses[index]
 
     def _through(
         self, indices: range, needed: int, wanted: set[int], also: Mapping[int, int]

@@ -5,6 +5,10 @@ stays unknown, and a branch on unknown data ends the attempt, unless it only ski
 """
 
 from collections import Counter
+from collections.abc import Mapping
+from functools import reduce
+from operator import or_
+from typing import TypeAlias
 
 import msgspec
 
@@ -12,11 +16,15 @@ from irlens.analyze.graph import find_loops
 from irlens.analyze.sass_cfg import SassCfg
 from irlens.analyze.solver import reach
 from irlens.analyze.time.dataflow import DataFlow, UnknownPathError
+from irlens.isa.bitsets import members
 from irlens.isa.sass import Instruction, Section, units
-from irlens.isa.sass.control_flow import barrier, conditions, effect, is_for_divergence
+from irlens.isa.sass.control_flow import Effect, barrier, conditions, effect, is_for_divergence
 from irlens.isa.sass.operands import Launch, Step, position
+from irlens.isa.sass.semantics import tells_threads_apart
 from irlens.isa.sass.semantics.predicates import reduces_argument
 
+#: A loop's header, and what the way through it depends on: values, and barriers that are armed.
+_Key: TypeAlias = tuple[int, tuple[int | None, ...], tuple[tuple[int, int], ...]]
 #: Blocks that a path may run through, repetitions included.
 _MOST_BLOCKS = 400_000
 
@@ -49,6 +57,67 @@ class Path(msgspec.Struct, frozen=True):
         return counts
 
 
+class _End(msgspec.Struct, frozen=True):
+    """How a block ends.
+
+    Attributes:
+        last: Its last instruction.
+        effect: What that does with control.
+        following: The next block in the text.
+        target: The block that it leads to.
+        barrier: The barrier register that it names.
+        conditions: The positions of the predicates that must hold, ``None`` for PT, and whether
+            each is negated.
+    """
+
+    last: Instruction
+    effect: Effect | None
+    following: int | None
+    target: int | None
+    barrier: int
+    conditions: tuple[tuple[int | None, bool], ...]
+
+
+class _Region(msgspec.Struct, frozen=True):
+    """A loop as what a path through it depends on.
+
+    Attributes:
+        body: Its blocks.
+        inputs: The positions of the state that it reads.
+        writes: What the instructions of each block write that branches depend on, as bits.
+        replaces: The same without what a guard may leave as it was.
+        guarded: What no instruction of the loop writes without a guard, as bits.
+    """
+
+    body: frozenset[int]
+    inputs: tuple[int, ...]
+    writes: Mapping[int, int]
+    replaces: Mapping[int, int]
+    guarded: int
+
+
+class _Run(msgspec.Struct, frozen=True):
+    """What a thread does from where it enters a loop until it leaves it.
+
+    Attributes:
+        segments: What it runs, up to the last time that it comes to the header of a loop.
+        tail: The blocks behind that.
+        count: How many blocks run, repetitions included.
+        block: Where it goes on.
+        state: What it leaves in the state, by position.
+        barriers: The barriers that are armed then.
+        skipped: Blocks with a branch on data.
+    """
+
+    segments: tuple[Segment, ...]
+    tail: tuple[int, ...]
+    count: int
+    block: int | None
+    state: Mapping[int, int | None]
+    barriers: Mapping[int, int]
+    skipped: frozenset[int]
+
+
 class Machine:
     """Follows the paths of a kernel's warps.
 
@@ -79,6 +148,10 @@ class Machine:
                 for at in flow.blocks[call.entry].indices
             )
         }
+        self.ends = [self._end(number) for number in range(len(flow.blocks))]
+        self._regions: dict[int, _Region | None] = {}
+        self._constants: Mapping[int, int] = {}
+        self._runs: dict[_Key, _Run] = {}
         self._assuming = {
             number
             for number, block in enumerate(flow.blocks)
@@ -100,6 +173,57 @@ class Machine:
         found = reach([block], self.flow.successors.__getitem__)
         return sum(self.flow.blocks[n].stop - self.flow.blocks[n].start for n in found)
 
+    def region(self, header: int) -> _Region | None:
+        """Return a loop; ``None`` where paths through it depend on more than the state."""
+        if header not in self._regions:
+            self._regions[header] = self._region(header)
+        return self._regions[header]
+
+    def _region(self, header: int) -> _Region | None:
+        loop = self._forest.innermost[header]
+        if loop is None or self._forest.loops[loop].header != header:
+            return None
+        body = frozenset(self._forest.body(loop))
+        if any(self.ends[block].effect in ("calls", "returns") for block in body):
+            return None
+        reads = 0
+        writes, replaces = dict.fromkeys(body, 0), dict.fromkeys(body, 0)
+        for block in body:
+            for index in self.slice.by_block[block]:
+                if tells_threads_apart(self.section.instructions[index]):
+                    return None
+                accessed = self.data.accessed(index)
+                reads |= accessed.reads
+                writes[block] |= accessed.writes
+                replaces[block] |= accessed.kills
+            for at, _ in self.ends[block].conditions:
+                reads |= 0 if at is None else 1 << at
+        guarded = reduce(or_, writes.values()) & ~reduce(or_, replaces.values())
+        inputs = tuple(members((reads | guarded) & self.slice.needed[header]))
+        return _Region(body, inputs, writes, replaces, guarded)
+
+    def runs(self, constants: Mapping[int, int]) -> "dict[_Key, _Run]":
+        """Return what is known of loops in a launch, to be added to."""
+        if constants is not self._constants:
+            self._constants, self._runs = constants, {}
+        return self._runs
+
+    def _end(self, number: int) -> _End:
+        last = self.section.instructions[self.flow.blocks[number].stop - 1]
+        places = (self.section.labels.get(label) for label in last.targets)
+        registers = ((each.register, each.negated) for each in conditions(last))
+        return _End(
+            last,
+            effect(last),
+            number + 1 if number + 1 < len(self.flow.blocks) else None,
+            next((self._block_at[at] for at in places if at in self._block_at), None),
+            barrier(last),
+            tuple(
+                (None if one.index is None else position(one.file, one.index), negated)
+                for one, negated in registers
+            ),
+        )
+
     def follow(self, launch: Launch) -> Path:
         """Return the path of one warp, that of its first lane.
 
@@ -109,115 +233,184 @@ class Machine:
         return _Walk(self, launch).path()
 
 
+class _Entered(msgspec.Struct):
+    """A loop that is being run.
+
+    Attributes:
+        region: The loop.
+        key: Its header and the state where it was entered.
+        count: How many blocks had run before.
+        segments: What ran before.
+        skipped: Blocks with a branch on data before.
+    """
+
+    region: _Region
+    key: _Key
+    count: int
+    segments: list[Segment]
+    skipped: set[int]
+
+
 class _Walk:
-    """One thread on its way."""
+    """One thread on its way.
+
+    What a thread does in a loop is remembered by what it depends on, so that those of other warps
+    and programs, which mostly do the same, need not be followed.
+    """
 
     def __init__(self, machine: Machine, launch: Launch) -> None:
-        self.machine = machine
+        self.machine, self.launch = machine, launch
         self.section, self.flow = machine.section, machine.flow
         self.state = machine.data.initial_state()
-        self.steps: list[list[Step]] = [
-            [machine.data.step(index, launch) for index in block]
-            for block in machine.slice.by_block
-        ]
+        self.steps: dict[int, list[Step]] = {}
         self.barriers: dict[int, int] = {}
         self.returns: list[int] = []
+        self.runs = machine.runs(launch.constants)
+        self.is_known_flow = True
+        self.count = 0
+        self.segments: list[Segment] = []
         self.skipped: set[int] = set()
+        self.entered: list[_Entered] = []
 
     def path(self) -> Path:
-        segments: list[Segment] = []
         current: list[int] = []
         block: int | None = 0 if self.flow.blocks else None
-        headers = self.machine._headers
-        for _ in range(_MOST_BLOCKS):
-            if block is None:
-                break
-            if block in headers and current:
-                _append(segments, tuple(current))
-                current = []
+        while block is not None and self.count < _MOST_BLOCKS:
+            if block in self.machine._headers:
+                if current:
+                    _append(self.segments, Segment(tuple(current), 1))
+                    current = []
+                run = self._enter(block)
+                if run is not None:
+                    current, block = list(run.tail), run.block
+                    self._leave(block, current)
+                    continue
             current.append(block)
-            for step in self.steps[block]:
+            self.count += 1
+            steps = self.steps.get(block)
+            for step in self._compile(block) if steps is None else steps:
                 step(self.state)
             block = self._next(block)
-        else:
+            self._leave(block, current)
+        if self.count >= _MOST_BLOCKS:
             raise UnknownPathError(f"a warp runs through more than {_MOST_BLOCKS:,} blocks")
         if current:
-            _append(segments, tuple(current))
-        self.skipped |= {b for s in segments for b in s.blocks if b in self.machine._assuming}
-        return Path(tuple(segments), frozenset(self.skipped))
+            _append(self.segments, Segment(tuple(current), 1))
+        assuming = self.machine._assuming
+        self.skipped |= {b for s in self.segments for b in s.blocks if b in assuming}
+        return Path(tuple(self.segments), frozenset(self.skipped))
+
+    def _compile(self, block: int) -> list[Step]:
+        data, launch = self.machine.data, self.launch
+        steps = [data.step(index, launch) for index in self.machine.slice.by_block[block]]
+        self.steps[block] = steps
+        return steps
+
+    def _enter(self, header: int) -> _Run | None:
+        """Do what is known of a loop that is entered, or begin to remember it."""
+        if self.entered and self.entered[-1].key[0] == header:
+            return None
+        region = self.machine.region(header)
+        if region is None:
+            return None
+        inputs = tuple([self.state[each] for each in region.inputs])
+        key = header, inputs, tuple(sorted(self.barriers.items()))
+        run = self.runs.get(key)
+        if run is None:
+            self.entered.append(_Entered(region, key, self.count, self.segments, self.skipped))
+            self.segments, self.skipped = [], set()
+            return None
+        for segment in run.segments:
+            _append(self.segments, segment)
+        for at, value in run.state.items():
+            self.state[at] = value
+        self.barriers = dict(run.barriers)
+        self.skipped |= run.skipped
+        self.count += run.count
+        return run
+
+    def _leave(self, block: int | None, current: list[int]) -> None:
+        """Remember the loops that a thread leaves to go on at a block."""
+        while self.entered and block not in self.entered[-1].region.body:
+            left = self.entered.pop()
+            self._remember(left, block, current)
+            for segment in self.segments:
+                _append(left.segments, segment)
+            self.segments, self.skipped = left.segments, left.skipped | self.skipped
+
+    def _remember(self, left: _Entered, block: int | None, current: list[int]) -> None:
+        region = left.region
+        executed = {each for segment in self.segments for each in segment.blocks}.union(current)
+        if not self.is_known_flow or not executed <= region.body:
+            return
+        writes = reduce(or_, (region.writes[each] for each in executed))
+        replaces = reduce(or_, (region.replaces[each] for each in executed))
+        if writes & ~replaces & ~region.guarded:
+            return  # what was there before may be left
+        self.runs[left.key] = _Run(
+            tuple(self.segments),
+            tuple(current),
+            self.count - left.count,
+            block,
+            {at: self.state[at] for at in members(writes)},
+            dict(self.barriers),
+            frozenset(self.skipped),
+        )
 
     def _next(self, block: int) -> int | None:
-        last = self.section.instructions[self.flow.blocks[block].stop - 1]
-        following = self._following(block)
-        match effect(last):
+        end = self.machine.ends[block]
+        match end.effect:
+            case None:
+                return end.following
             case "arms":
-                self._arm(last)
-                return following
+                if end.target is not None:
+                    self.barriers[end.barrier] = end.target
+                return end.following
             case "calls" if block in self.machine._callees:
-                return self._call(block, last, following)
+                return self._call(block, end)
             case "meets":
-                return self.barriers.get(barrier(last), following)
+                met = self.barriers.get(end.barrier, end.following)
+                if met is not None and met not in self.flow.successors[block]:
+                    self.is_known_flow = False
+                return met
             case "returns":
                 return self.returns.pop() if self.returns else None
             case "chooses":
+                last = end.last
                 raise UnknownPathError(f"where {last.opcode} at {last.offset:#06x} leads")
             case "exits":
                 # A lane that leaves early says nothing of its warp.
-                return None if self._held(last) or following is None else following
+                return None if self._held(end) or end.following is None else end.following
             case "branches":
-                return self._branch(block, last, following)
-        return following
+                held = self._held(end)
+                if held is None:
+                    return self._skip(block, end.last, end.target, end.following)
+                return end.target if held else end.following
+        return end.following
 
-    def _branch(self, block: int, last: Instruction, following: int | None) -> int | None:
-        held = self._held(last)
-        target = self._target(last)
-        if held is None:
-            return self._skip(block, last, target, following)
-        return target if held else following
-
-    def _call(self, block: int, last: Instruction, following: int | None) -> int | None:
+    def _call(self, block: int, end: _End) -> int | None:
         """Go to a function, or along a far branch."""
-        held = self._held(last)
+        held = self._held(end)
         if held is None:
-            raise UnknownPathError(_data_dependent(last))
+            raise UnknownPathError(_data_dependent(end.last))
         if not held:
-            return following
-        if following is not None and block not in self.machine._jumps:
-            self.returns.append(following)
+            return end.following
+        if end.following is not None and block not in self.machine._jumps:
+            self.returns.append(end.following)
         return self.machine._callees[block]
 
-    def _following(self, block: int) -> int | None:
-        return block + 1 if block + 1 < len(self.flow.blocks) else None
-
-    def _target(self, last: Instruction) -> int | None:
-        for label in last.targets:
-            at = self.section.labels.get(label)
-            if at in self.machine._block_at:
-                return self.machine._block_at[at]
-        return None
-
-    def _arm(self, last: Instruction) -> None:
-        target = self._target(last)
-        if target is not None:
-            self.barriers[barrier(last)] = target
-
-    def _held(self, last: Instruction) -> bool | None:
+    def _held(self, end: _End) -> bool | None:
         """Whether the branch is taken; ``None`` if unknown."""
-        if is_for_divergence(last):
+        if is_for_divergence(end.last):
             return False
-        outcomes: list[bool | None] = []
-        for each in conditions(last):
-            value = self._predicate(each.register.file, each.register.index)
-            outcomes.append(None if value is None else value != each.negated)
-        if False in outcomes:
-            return False
-        return None if None in outcomes else True
-
-    def _predicate(self, file: str, index: int | None) -> bool | None:
-        if index is None:
-            return True
-        value = self.state[position(file, index)]
-        return None if value is None else bool(value)
+        is_unknown = False
+        for at, negated in end.conditions:
+            value = 1 if at is None else self.state[at]
+            if value is None:
+                is_unknown = True
+            elif bool(value) == negated:
+                return False
+        return None if is_unknown else True
 
     def _skip(
         self, block: int, last: Instruction, target: int | None, following: int | None
@@ -262,8 +455,8 @@ def _data_dependent(last: Instruction) -> str:
     return f"a branch{place} ({last.opcode} at {last.offset:#06x}) depends on data"
 
 
-def _append(segments: list[Segment], blocks: tuple[int, ...]) -> None:
-    if segments and segments[-1].blocks == blocks:
-        segments[-1] = Segment(blocks, segments[-1].times + 1)
+def _append(segments: list[Segment], segment: Segment) -> None:
+    if segments and segments[-1].blocks == segment.blocks:
+        segments[-1] = Segment(segment.blocks, segments[-1].times + segment.times)
     else:
-        segments.append(Segment(blocks, 1))
+        segments.append(segment)

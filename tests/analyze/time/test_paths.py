@@ -67,6 +67,57 @@ def test_warps_execute_what_an_h200_counted(launch: dict[str, Any]) -> None:
         assert difference <= 0.01 * counted["smsp__inst_executed.sum"], unit
 
 
+@pytest.mark.parametrize("launch", _cases())
+def test_what_is_remembered_of_loops_changes_no_path(launch: dict[str, Any]) -> None:
+    """Threads of several programs, one after the other and each with nothing remembered."""
+    content = artifact(launch, "cubin")
+    section = sass.parse(disassemble(content)).sections[0]
+    flow = sass_cfg.build(section)
+    arguments = _arguments(launch)
+    words = constants(cubin.read(content).kernels[0], arguments)
+    shared = Machine(section, flow)
+    for program in sample(arguments.grid)[::5]:
+        for warp in range(arguments.warps):
+            axes = dict(zip(("SR_CTAID.X", "SR_CTAID.Y", "SR_CTAID.Z"), program, strict=True))
+            thread = Launch(words, {**axes, "SR_TID.X": warp * 32, "SR_LANEID": 0})
+            assert shared.follow(thread) == Machine(section, flow).follow(thread)
+
+
+#: P1 has a value from before the loop where the guard is false: what an iteration leaves differs.
+GUARDED = """
+.section .text.k,"ax",@progbits
+k:
+.text.k:
+        /*0000*/                   S2R R3, SR_TID.X ;
+        /*0010*/                   ISETP.GE.AND P1, PT, R3, 0x20, PT ;
+        /*0020*/                   MOV R0, RZ ;
+.L_x_0:
+        /*0030*/                   IADD3 R0, R0, 0x1, RZ ;
+        /*0040*/                   ISETP.GE.AND P2, PT, R0, 0x5, PT ;
+        /*0050*/               @P2 ISETP.GE.AND P1, PT, R0, 0x9, PT ;
+        /*0060*/                   ISETP.GE.AND P0, PT, R0, c[0x0][0x210], PT ;
+        /*0070*/              @!P0 BRA `(.L_x_0) ;
+        /*0080*/               @P1 EXIT ;
+        /*0090*/                   FADD R5, R5, 1 ;
+        /*00a0*/                   EXIT ;
+"""
+
+
+@pytest.mark.parametrize("rounds", [3, 7, 12])
+def test_what_a_loop_may_leave_as_it_was_is_not_that_of_another_thread(rounds: int) -> None:
+    section = sass.parse(GUARDED).sections[0]
+    flow = sass_cfg.build(section)
+    words = {0x210: rounds}
+    shared = Machine(section, flow)
+    for tid in (0, 32, 0, 64):
+        thread = Launch(words, {"SR_TID.X": tid})
+        path = shared.follow(thread)
+        assert path == Machine(section, flow).follow(thread)
+        adds = sum(path.counts()[n] for n, b in enumerate(flow.blocks) if 9 in b.indices)
+        leaves = tid >= 32 if rounds < 5 else rounds >= 9
+        assert adds == (not leaves)
+
+
 LOOP = """
 .section .text.k,"ax",@progbits
 k:
