@@ -201,6 +201,20 @@ def request_of(capture: Capture, kernel: str, changes: Mapping[str, str]) -> Req
     )
 
 
+def dropped_grid(capture: Capture, request: Request) -> str:
+    """Return the grid of a capture as --grid takes it, where its recompilation has none; or "".
+
+    The program may have computed it from what the request changes, so that it is not taken.
+    """
+    grid = capture.config.grid
+    if grid is None or request.grid or find_kernel(request.kernel).description is not None:
+        return ""
+    *others, last = grid
+    while last == 1 and others:
+        *others, last = others
+    return ",".join(map(str, (*others, last)))
+
+
 def _grid_formula(capture: Capture) -> tuple[int | str, ...]:
     """Return how a recorded launch's grid follows from the constexprs; empty if unknown."""
     formula = capture.manifest.grid_formula if capture.manifest is not None else None

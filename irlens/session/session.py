@@ -304,12 +304,14 @@ class Session:
                 )
 
     def _recompilations(self, kernel: str, configurations: Configurations) -> "Iterator[Request]":
-        from irlens.session.recompile import is_edited, recompilations
+        from irlens.session.recompile import dropped_grid, is_edited, recompilations
 
         _refuse_report(kernel)
         for capture, request in recompilations(self._load(kernel), configurations):
             edited = ", which has changed since" if is_edited(capture, request.kernel) else ""
             self.note_once([f"compiling from {request.kernel}{edited}"])
+            if grid := dropped_grid(capture, request):
+                self.note_once([f"the grid may follow from what changes: --grid {grid} keeps it"])
             yield request
 
     def default_gpu(self, device: "Device | None") -> "Gpu":

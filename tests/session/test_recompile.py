@@ -229,6 +229,18 @@ def with_formula(capture: Capture, *extents: int | str) -> Capture:
     return msgspec.structs.replace(capture, manifest=manifest)
 
 
+def test_a_grid_that_is_not_taken_is_offered(scale: Capture) -> None:
+    kernel = source_of(scale, None)
+    assert kernel is not None
+    for grid, offered in (((8, 1, 1), "8"), ((4, 2, 1), "4,2"), ((1, 1, 1), "1"), (None, "")):
+        config = msgspec.structs.replace(scale.config, grid=grid)
+        recorded = msgspec.structs.replace(scale, config=config)
+        larger = request_of(recorded, kernel, {"BLOCK": "256"})
+        assert recompile.dropped_grid(recorded, larger) == offered
+        same = request_of(recorded, kernel, {"num_warps": "8"})
+        assert recompile.dropped_grid(recorded, same) == ""
+
+
 def test_a_recorded_grid_function_holds_for_other_constexprs(scale: Capture) -> None:
     kernel = source_of(scale, None)
     assert kernel is not None
