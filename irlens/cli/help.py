@@ -17,8 +17,8 @@ GROUPS = {
     "Selection": "target num-warps num-stages num-ctas maxnreg set arg grid where filter git "
     "last-save",
     "What to show": "stage interleave annotate line program pressure pipelines memory time mix "
-    "figures all sass side-by-side context columns sort rank top pass first last changes passes why "
-    "layout",
+    "figures all sass side-by-side context columns sort rank top pass first last changes passes "
+    "why layout",
     "Output": "format json output summary pager source-root prune-list footer",
     "Compilation and runs": "triton python run jobs timeout cluster measure against most budget "
     "watch interpret assume configs",
