@@ -150,6 +150,25 @@ class DifferingLine(msgspec.Struct, frozen=True, kw_only=True):
     differing: int
 
 
+class StageDifference(msgspec.Struct, frozen=True, kw_only=True):
+    """How far two compilations differ in a stage behind all passes of MLIR.
+
+    Attributes:
+        stage: "llir", what LLVM's optimizer leaves; "ptx" or "amdgcn", what its code generator
+            makes of that.
+        differing: Lines that differ in meaning.
+        came: Instructions that the second has more of.
+        went: Instructions that the second has fewer of.
+        lines: The lines of Python that the differing lines belong to.
+    """
+
+    stage: str
+    differing: int
+    came: Counts
+    went: Counts
+    lines: list[DifferingLine]
+
+
 class PassesDiff(msgspec.Struct, frozen=True, kw_only=True):
     """Two compilations held against each other, pass by pass.
 
@@ -165,6 +184,8 @@ class PassesDiff(msgspec.Struct, frozen=True, kw_only=True):
         only_after: Those of the second.
         code: The difference behind the first pass; ``None`` if there is none.
         lines: The lines of Python that it belongs to, those with most of it first.
+        behind: The stages behind the passes.
+        registers: Registers per thread of both; ``None`` where unknown.
     """
 
     before: Side
@@ -176,6 +197,8 @@ class PassesDiff(msgspec.Struct, frozen=True, kw_only=True):
     only_after: list[str]
     code: CodeComparison | None
     lines: list[DifferingLine] = []
+    behind: list[StageDifference] = []
+    registers: tuple[int | None, int | None] = (None, None)
 
 
 class Passes(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,18 +1,28 @@
 """Two compilations pass by pass: the first pass behind which their IR differs."""
 
+import re
 from collections import Counter
 
 from msgspec.structs import replace
 
+from irlens.analyze.capture_code import CaptureCode
+from irlens.analyze.facts import Provenance
+from irlens.analyze.resources import find_gpu, read_demand
 from irlens.diff.code import compare_code
 from irlens.diff.code.patience import common
 from irlens.diff.code.stage import side_of
+from irlens.diff.code.statements import operation, read_code
 from irlens.diff.passes import STAGE, States
+from irlens.model.capture import Capture
 from irlens.model.code import CodeComparison
 from irlens.model.errors import ArtifactError
 from irlens.model.label import labels
-from irlens.model.passes import DifferingLine, PassDifference, PassesDiff
+from irlens.model.passes import DifferingLine, PassDifference, PassesDiff, StageDifference
 from irlens.model.source import SourceLocation, user_frame
+
+#: The stages behind MLIR's passes that are compared as text.
+_BEHIND = ("llir", "ptx", "amdgcn")
+_INSTRUCTION = re.compile(r"[a-z][\w.:]*")
 
 
 def first_difference(before: States, after: States, *, context: int = 3) -> PassesDiff:
@@ -61,6 +71,8 @@ def first_difference(before: States, after: States, *, context: int = 3) -> Pass
         only_after=_alone(after, names[0]),
         code=code,
         lines=lines,
+        behind=stage_differences(before.capture, after.capture),
+        registers=(_registers(before.capture), _registers(after.capture)),
     )
 
 
@@ -72,7 +84,14 @@ def _lines(
     before: States, number: int, after: States, other: int, comparison: CodeComparison
 ) -> list[DifferingLine]:
     """Return the lines of Python of the rows that differ before two passes."""
-    ours, theirs = _sources(before, number), _sources(after, other)
+    sides = (before.code_of(before.before(number)), after.code_of(after.before(other)))
+    return _lines_of(*sides, STAGE, comparison)
+
+
+def _lines_of(
+    before: CaptureCode, after: CaptureCode, stage: str, comparison: CodeComparison
+) -> list[DifferingLine]:
+    ours, theirs = _sources(before, stage), _sources(after, stage)
     rows = [row for hunk in comparison.hunks for row in hunk.rows if row.kind != "same"]
     sources = [
         theirs.get(row.after_line) if row.after_line else ours.get(row.before_line or 0)
@@ -89,13 +108,50 @@ def _lines(
     ]
 
 
-def _sources(states: States, number: int) -> dict[int, SourceLocation | None]:
-    """Return the user's line of Python of each line of the IR; nothing if it cannot be read."""
+def _sources(code: CaptureCode, stage: str) -> dict[int, SourceLocation | None]:
+    """Return the user's line of Python of each line of a stage; nothing if it cannot be read."""
     try:
-        chains = states.code_of(states.before(number))[STAGE].chains
+        chains = code[stage].chains
     except ArtifactError:
         return {}
     return {line: user_frame(chain) for line, chain in chains.items()}
+
+
+def stage_differences(before: Capture, after: Capture) -> list[StageDifference]:
+    """Return how two compilations differ in the stages behind MLIR's passes."""
+    sides = CaptureCode(before), CaptureCode(after)
+    found = []
+    for stage in _BEHIND:
+        if all(stage in side for side in sides):
+            compared = compare_code(*sides, stage, context=0)
+            one, two = (_instructions(side, stage) for side in sides)
+            difference = StageDifference(
+                stage=stage,
+                differing=_differing(compared),
+                came=dict(sorted((two - one).items())),
+                went=dict(sorted((one - two).items())),
+                lines=_lines_of(*sides, stage, compared),
+            )
+            found.append(difference)
+    return found
+
+
+def _instructions(code: CaptureCode, stage: str) -> Counter[str]:
+    """Count the instructions of a stage by name."""
+    statements = read_code(code[stage]).statements
+    names = (operation(each.skeleton)[0] for each in statements)
+    return Counter(name for name in names if _INSTRUCTION.fullmatch(name))
+
+
+def _registers(capture: Capture) -> int | None:
+    provenance = Provenance()
+    try:
+        usage = read_demand(
+            CaptureCode(capture), find_gpu(capture, provenance), provenance
+        ).resources
+    except ArtifactError:
+        return None
+    return usage.registers if usage.registers is not None else usage.vgprs
 
 
 def _alone(states: States, others: list[str]) -> list[str]:

@@ -36,6 +36,8 @@ _MOST_KINDS = 6
 _COMMON = ("arith.", "builtin.", "cf.", "llvm.", "math.", "rocdl.", "scf.yield")
 #: Operations of a line that are shown as written.
 _MOST_LINES = 24
+#: Lines of Python that a row names.
+_MOST_PLACES = 3
 
 
 def passes_view(passes: Passes) -> Section:
@@ -206,9 +208,27 @@ def _diff_nodes(diff: PassesDiff) -> Iterator[Node]:
     for label, alone in zip(names, (diff.only_before, diff.only_after), strict=True):
         if alone:
             yield Sentence(f"only {label} runs, and they change something: {', '.join(alone)}")
+    yield from _behind(diff)
     if diff.code is not None and diff.first is not None:
         at = next(each for each in diff.passes if each.after_number == diff.first)
         yield CodeDiff(f"behind {at.name}", code_summary(diff.code), diff.code, folded=False)
+
+
+_STAGES = {"llir": "LLVM's optimizer", "ptx": "LLVM's code generator",
+           "amdgcn": "LLVM's code generator"}  # fmt: skip
+
+
+def _behind(diff: PassesDiff) -> Iterator[Node]:
+    """Yield how the stages behind MLIR's passes differ, by instructions, and the lines of it."""
+    rows = []
+    for each in diff.behind:
+        lines = ", ".join(str(line.source) for line in each.lines[:_MOST_PLACES])
+        note = operations(each.came, each.went) if each.differing else ""
+        note += f"; at {lines}" if lines else ""
+        rows.append(row(each.stage, _STAGES[each.stage], count(each.differing), note=note))
+    if rows:
+        columns = (Column("then"), Column("made by"), Column("lines that differ", numbers=True))
+        yield Table(columns, tuple(rows), name="stages", noun="stage")
 
 
 def _diff_verdict(diff: PassesDiff) -> Iterator[Run]:
@@ -218,6 +238,7 @@ def _diff_verdict(diff: PassesDiff) -> Iterator[Run]:
     if diff.first is None:
         more = "no pass makes more of it" if diff.at_start else "no difference behind any pass"
         yield Run(more)
+        yield from _registers(diff)
         return
     at = next(each for each in diff.passes if each.after_number == diff.first)
     numbers = (
@@ -227,6 +248,13 @@ def _diff_verdict(diff: PassesDiff) -> Iterator[Run]:
     )
     more = "it grows first" if diff.at_start else "they differ first"
     yield Run(f"{more} behind {at.name} ({numbers}): {plural(at.differing, 'line')}")
+    yield from _registers(diff)
+
+
+def _registers(diff: PassesDiff) -> Iterator[Run]:
+    before, after = diff.registers
+    if before is not None and after is not None:
+        yield Run(f"registers {before} → {after}" if before != after else f"registers {before}")
 
 
 def _diff_row(each: PassDifference) -> Row:
