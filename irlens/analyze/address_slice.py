@@ -15,12 +15,12 @@ Role: TypeAlias = Literal["stride", "shift", "modulus", "pointer"]
 #: Operations that hand a value on, whatever its shape and width.
 _COPIES = frozenset(
     {
-        "tt.splat", "tt.expand_dims", "tt.broadcast", "tt.reshape", "tt.trans", "arith.extsi",
-        "arith.extui", "arith.trunci", "arith.index_cast",
+        "spread", "insert", "stretch", "reshape", "transpose", "extend",
+        "extend unsigned", "truncate", "to index",
     }
 )  # fmt: skip
-_SUMS = frozenset({"arith.addi", "arith.subi", "tt.addptr"})
-_DIVISIONS = frozenset({"arith.remsi", "arith.remui", "arith.divsi", "arith.divui"})
+_SUMS = frozenset({"add", "subtract", "offset"})
+_DIVISIONS = frozenset({"remainder", "remainder unsigned", "divide", "divide unsigned"})
 
 
 def computed_from(
@@ -41,8 +41,8 @@ def computed_from(
         each = module.operations[index]
         read = values.operands[index][: operands if each is operation else None]
         yield from (value.operation for value in read if value)
-        if each.regions and each.name != "tt.func":
-            yield from (inner.index for inner in module.body(each) if inner.name == "scf.yield")
+        if each.regions and each.does != "function":
+            yield from (inner.index for inner in module.body(each) if inner.does == "yield")
 
     seen = reach(before(operation.index), before)
     return tuple(module.operations[index] for index in sorted(seen))
@@ -64,9 +64,9 @@ def argument_roles(module: Module, access: Operation) -> dict[str, frozenset[Rol
     for operation in computed_from(module, access):
         operands = values.operands[operation.index]
         known = [uniform.get(each) if each is not None else None for each in operands]
-        if operation.name == "arith.constant":
+        if operation.does == "constant":
             uniform[Value(operation.index, 0)] = frozenset()
-        elif known and None not in known and operation.name in _COPIES | _SUMS | {"arith.muli"}:
+        elif known and None not in known and operation.does in _COPIES | _SUMS | {"multiply"}:
             names = frozenset[str]().union(*(each for each in known if each is not None))
             uniform[Value(operation.index, 0)] = names
         for role, name in _roles(operation, known):
@@ -83,11 +83,11 @@ def _roles(operation: Operation, known: list[frozenset[str] | None]) -> Iterator
     if len(known) != 2 or None not in known:
         return
     role: Role | None = None
-    if operation.name == "arith.muli":
+    if operation.does == "multiply":
         role = "stride"
-    elif operation.name in _SUMS:
+    elif operation.does in _SUMS:
         role = "shift"
-    elif operation.name in _DIVISIONS and known[1] is not None:
+    elif operation.does in _DIVISIONS and known[1] is not None:
         role = "modulus"
     if role is not None:
         for names in known:

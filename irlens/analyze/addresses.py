@@ -11,6 +11,7 @@ from irlens.analyze.global_accesses import Direction
 from irlens.analyze.mlir_loops import user_line
 from irlens.isa.mlir import Argument, Module, Operation
 from irlens.isa.mlir.global_memory import ATOMICS, LOADS, POINTERS, buffer_values
+from irlens.isa.mlir.operations import Deed
 from irlens.isa.mlir.types import Pointer, Scalar, Tensor, Type
 from irlens.isa.mlir.values import Value as Name
 from irlens.isa.mlir.values import Values
@@ -21,9 +22,7 @@ _MAX_WALKS = 8
 
 _NUMBER = re.compile(r"-?[0-9]{1,18}")
 _INDEX = Scalar("index")
-_SAME = frozenset(
-    {"arith.extsi", "arith.extui", "arith.trunci", "arith.index_cast", "ttg.convert_layout"}
-)
+_SAME = frozenset({"extend", "extend unsigned", "truncate", "to index", "relayout"})
 
 
 class Access(msgspec.Struct, frozen=True):
@@ -73,7 +72,7 @@ def divisors(module: Module) -> dict[str, int]:
     """Return the known divisor of each integer or pointer argument of the kernel, 16 or 1."""
     return {
         argument.name: argument.integer("tt.divisibility") or 1
-        for function in module.named("tt.func")
+        for function in module.doing("function")
         for argument in _arguments(function)
         if isinstance(argument.type, Pointer)
         or (_is_integer(argument.type) and argument.type != _INDEX)
@@ -164,13 +163,13 @@ class _Walk:
         """Walk the module once; ``carried`` holds what loops carry around, and is widened."""
         self._values = {}
         for operation in self._module.operations:
-            if operation.name == "tt.func":
+            if operation.does == "function":
                 self._define_arguments(operation)
-            elif operation.name == "scf.for":
+            elif operation.does == "for":
                 self._enter_loop(operation, carried)
-            elif operation.name == "scf.yield":
+            elif operation.does == "yield":
                 self._leave_region(operation, carried)
-            elif operation.results and operation.name != "scf.if":
+            elif operation.results and operation.does != "if":
                 self._define(operation)
 
     def _define_arguments(self, function: Operation) -> None:
@@ -197,9 +196,9 @@ class _Walk:
     def _leave_region(self, end: Operation, carried: dict[Name, Value]) -> None:
         """Join what a region yields into the loop's values, or the results of ``scf.if``."""
         owner = self._module.operations[end.parent] if end.parent is not None else None
-        if owner is None or owner.name not in ("scf.for", "scf.if"):
+        if owner is None or owner.does not in ("for", "if"):
             return
-        into = carried if owner.name == "scf.for" else self._values
+        into = carried if owner.does == "for" else self._values
         for number, operand in enumerate(self._names.operands[end.index]):
             name, value = Name(owner.index, number), self._value(operand)
             known = into.get(name)
@@ -253,25 +252,25 @@ def _evaluate(operation: Operation, shape: tuple[int, ...], operands: list[Value
 
 def _result(operation: Operation, shape: tuple[int, ...], operands: list[Value]) -> Value | None:
     """Evaluate an operation; ``None`` where nothing is known about its result."""
-    name = operation.name
-    if name == "arith.constant":
+    name, does = operation.name, operation.does
+    if does == "constant":
         return _constant(operation, shape)
-    if name == "tt.make_range" and len(shape) == 1:
+    if does == "range" and len(shape) == 1:
         start = operation.integer("start") or 0
         return Value(shape, (Axis(shape[0], 1, None, 1),), axis_info.power(start))
-    if name in ("tt.get_program_id", "tt.get_num_programs"):
+    if does in ("program", "programs"):
         return axis_info.unknown()
     if not operands:
         return None
-    if name in _SAME:
+    if does in _SAME:
         return operands[0]
-    if name in _RESHAPES:
-        return _RESHAPES[name](operation, shape, operands[0])
+    if does in _RESHAPES:
+        return _RESHAPES[does](operation, shape, operands[0])
     if any(operand.shape != operands[0].shape for operand in operands):
         return None
-    if name in ("arith.cmpi", "tt.addptr", *_ARITHMETIC):
+    if does in ("compare", "offset", *_ARITHMETIC):
         return _of_two(operation, *operands) if len(operands) == 2 else None
-    if name.startswith(("arith.", "math.")) or name == "tt.load":
+    if name.startswith(("arith.", "math.")) or does == "load":
         return axis_info.elementwise(*operands)
     return None
 
@@ -284,11 +283,11 @@ def _constant(operation: Operation, shape: tuple[int, ...]) -> Value | None:
 
 
 def _of_two(operation: Operation, a: Value, b: Value) -> Value | None:
-    if operation.name == "arith.cmpi":
+    if operation.does == "compare":
         return axis_info.compare(operation.words[0], a, b) if operation.words else None
-    if operation.name == "tt.addptr":
+    if operation.does == "offset":
         return _moved(operation, a, b)
-    return _ARITHMETIC[operation.name](a, b)
+    return _ARITHMETIC[operation.does](a, b)
 
 
 def _moved(operation: Operation, pointer: Value, offset: Value) -> Value | None:
@@ -330,20 +329,20 @@ def _transpose(operation: Operation, shape: tuple[int, ...], value: Value) -> Va
     return msgspec.structs.replace(value, shape=shape, axes=axes)
 
 
-_RESHAPES: dict[str, Callable[[Operation, tuple[int, ...], Value], Value | None]] = {
-    "tt.splat": _splat,
-    "tt.expand_dims": _expand,
-    "tt.broadcast": _broadcast,
-    "tt.trans": _transpose,
+_RESHAPES: dict[Deed | None, Callable[[Operation, tuple[int, ...], Value], Value | None]] = {
+    "spread": _splat,
+    "insert": _expand,
+    "stretch": _broadcast,
+    "transpose": _transpose,
 }
-_ARITHMETIC: dict[str, Callable[[Value, Value], Value]] = {
-    "arith.addi": axis_info.add,
-    "arith.subi": lambda a, b: axis_info.add(a, b, -1),
-    "arith.muli": axis_info.multiply,
-    "arith.remsi": axis_info.remainder,
-    "arith.remui": axis_info.remainder,
-    "arith.divsi": axis_info.quotient,
-    "arith.divui": axis_info.quotient,
+_ARITHMETIC: dict[Deed | None, Callable[[Value, Value], Value]] = {
+    "add": axis_info.add,
+    "subtract": lambda a, b: axis_info.add(a, b, -1),
+    "multiply": axis_info.multiply,
+    "remainder": axis_info.remainder,
+    "remainder unsigned": axis_info.remainder,
+    "divide": axis_info.quotient,
+    "divide unsigned": axis_info.quotient,
 }
 
 

@@ -8,8 +8,9 @@ import msgspec
 
 from irlens.analyze import ttgir_refusals as refusals
 from irlens.analyze.loops import ONLY
-from irlens.analyze.mlir_loops import LOADS, requested_stages
+from irlens.analyze.mlir_loops import requested_stages
 from irlens.isa.mlir import Module, Operation, edits
+from irlens.isa.mlir.operations import LOADS
 from irlens.model.config import Config
 from irlens.model.report import Finding
 from irlens.model.source import SourceLocation, user_frame

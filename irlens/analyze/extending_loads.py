@@ -16,12 +16,12 @@ from irlens.isa.mlir.copies import LOADS
 #: Operations that leave each element as it is.
 _CARRIES = frozenset(
     {
-        "tt.broadcast",
-        "tt.expand_dims",
-        "tt.reshape",
-        "tt.split",
-        "tt.trans",
-        "ttg.convert_layout",
+        "stretch",
+        "insert",
+        "reshape",
+        "split",
+        "transpose",
+        "relayout",
     }
 )
 
@@ -71,7 +71,7 @@ def _converted_by(load: Operation, users: Mapping[str, Sequence[Operation]]) -> 
 
     def carried(name: str) -> Iterator[str]:
         for user in users.get(name, ()):
-            if user.name in _CARRIES:
+            if user.does in _CARRIES:
                 yield from (result for result, _ in user.results)
             else:
                 found.append(user)

@@ -24,6 +24,7 @@ import msgspec
 
 from irlens.analyze.loops import ONLY, LoopCopy
 from irlens.isa.mlir import Module, Operation
+from irlens.isa.mlir.operations import LOADS
 from irlens.model.source import SourceLocation, Span, user_frame
 
 Chain: TypeAlias = tuple[SourceLocation, ...]
@@ -31,17 +32,8 @@ Chain: TypeAlias = tuple[SourceLocation, ...]
 #: which of the loops at that location it is.
 RequestedStages: TypeAlias = Callable[[Chain, LoopCopy], int | None]
 
-LOADS = frozenset(
-    {
-        "tt.load",
-        "tt.descriptor_load",
-        "tt.descriptor_gather",
-        "tt.experimental_descriptor_load",
-        "tt.experimental_descriptor_gather",
-    }
-)
 # The accumulator stands last in the text of both and is no reason to pipeline a load.
-_DOTS = frozenset({"tt.dot", "tt.dot_scaled"})
+_DOTS = frozenset({"multiply matrices", "multiply scaled matrices"})
 
 
 class Loop(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,7 +67,7 @@ def find_loops(module: Module) -> dict[int, Loop]:
     around: list[int] = []
     parents: dict[int, tuple[int, int]] = {}
     inner: dict[int, list[int]] = {}
-    for operation in module.named("scf.for", "scf.while"):
+    for operation in module.doing("for", "while"):
         while around and module.operations[around[-1]].end <= operation.index:
             around.pop()
         if around:
@@ -105,7 +97,7 @@ def _loop(
         parent=None if parent < 0 else parent,
         inner=inner,
         num_stages=operation.integer("tt.num_stages"),
-        feeds_dot=operation.name == "scf.for" and not inner and _feeds_dot(module, operation),
+        feeds_dot=operation.does == "for" and not inner and _feeds_dot(module, operation),
         flatten=operation.flag("tt.flatten"),
         warp_specialize=operation.flag("tt.warp_specialize"),
     )
@@ -115,7 +107,7 @@ def _feeds_dot(module: Module, loop: Operation) -> bool:
     """Whether a dot in a loop's body uses a load in the body, directly or not."""
     body = [module.operations[index] for block in loop.blocks for index in block.operations]
     defined = {name: operation for operation in body for name, _ in operation.results}
-    waiting = [name for op in body if op.name in _DOTS for name in op.operands[:-1]]
+    waiting = [name for op in body if op.does in _DOTS for name in op.operands[:-1]]
     seen: set[int] = set()
     while waiting:
         operation = defined.get(waiting.pop().partition("#")[0])

@@ -26,22 +26,21 @@ from irlens.analyze.traffic.values import (
     truth,
 )
 from irlens.isa.mlir import Module, Operation
+from irlens.isa.mlir.operations import Deed
 from irlens.isa.mlir.types import Scalar, Shaped, Type
 from irlens.model.traffic import OutOfBounds
 
 _NARROW = frozenset(map(Scalar, ("i8", "i16", "i32")))
 #: Operations whose result may exceed the range of their type.
-_WRAPPING = {
-    "arith.muli": "multiplication",
-    "arith.addi": "addition",
-    "arith.subi": "subtraction",
-    "arith.shli": "shift",
-    "arith.trunci": "conversion",
+_WRAPPING: dict[Deed | None, str] = {
+    "multiply": "multiplication",
+    "add": "addition",
+    "subtract": "subtraction",
+    "shift left": "shift",
+    "truncate": "conversion",
 }
 #: Operations that hand an argument's value on.
-_COPIES = frozenset(
-    {"tt.splat", "tt.expand_dims", "tt.broadcast", "tt.reshape", "arith.extsi", "arith.extui"}
-)
+_COPIES = frozenset({"spread", "insert", "stretch", "reshape", "extend", "extend unsigned"})
 
 
 class Wrap(msgspec.Struct, frozen=True):
@@ -102,7 +101,7 @@ def find_wrap(
     operation = module.operations[min(values)]
     return Wrap(
         operation,
-        _WRAPPING[operation.name],
+        _WRAPPING[operation.does],
         values[operation.index],
         suspects[operation.index],
         _factors(module, operation),
@@ -113,7 +112,7 @@ def _suspects(module: Module, access: Operation) -> dict[int, int]:
     """Return the operations that may wrap on the way to an access, with the width of each."""
     found = {}
     for operation in computed_from(module, access):
-        bits = _bits(operation) if operation.name in _WRAPPING else None
+        bits = _bits(operation) if operation.does in _WRAPPING else None
         if bits is not None and bits < 64:
             found[operation.index] = bits
     return found
@@ -172,7 +171,7 @@ class _Watching(Evaluation):
         computed = materialize(value)
         limit = 1 << (self._watched[operation.index] - 1)
         exceeds = (computed < -limit) | (computed >= limit)
-        if operation.name != "arith.trunci" and exceeds.any():
+        if operation.does != "truncate" and exceeds.any():
             for each in (materialize(each) for each in operands if isinstance(each, Integer)):
                 exceeds = exceeds & (each >= -limit) & (each < limit)
         if exceeds.any():
@@ -233,7 +232,7 @@ def _factors(module: Module, operation: Operation) -> tuple[str, ...]:
     sources = {
         each.results[0][0]: each.operands[0]
         for each in module.operations
-        if each.name in _COPIES and each.results and each.operands
+        if each.does in _COPIES and each.results and each.operands
     }
     found = []
     for name in operation.operands:

@@ -14,21 +14,21 @@ from irlens.analyze.mlir_loops import user_line
 from irlens.analyze.ttgir_buffers import Buffers
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.encodings import allocated_bytes
+from irlens.isa.mlir.operations import Deed
 from irlens.isa.mlir.values import Values
 from irlens.model.memory import BufferPurpose, ScratchUse, SharedBuffer, SharedMemory
 
 # Operations for which getScratchValueSize (lib/Analysis/Allocation.cpp) may reserve memory.
-_SCRATCH = (
-    "tt.reduce",
-    "tt.scan",
-    "tt.histogram",
-    "tt.gather",
-    "tt.atomic_rmw",
-    "tt.atomic_cas",
-    "tt.call",
-    "ttg.convert_layout",
-    "ttg.warp_specialize",
-    "ttng.tensormap_create",
+_SCRATCH: tuple[Deed, ...] = (
+    "reduce",
+    "scan",
+    "histogram",
+    "gather",
+    "atomic",
+    "call",
+    "relayout",
+    "partition",
+    "create descriptor",
 )
 
 UNKNOWN_TOTAL = "the metadata does not say how much shared memory the kernel gets"
@@ -66,7 +66,7 @@ def explain(module: Module, total_bytes: int | None) -> SharedMemory:
         peak_bytes=peak,
         peak_line=None if peak_at is None else module.operations[peak_at].span.line,
         remainder_bytes=remainder,
-        scratch=tuple(_scratch(module.named(*_SCRATCH))) if remainder else (),
+        scratch=tuple(_scratch(module.doing(*_SCRATCH))) if remainder else (),
         reason=reason,
     )
 

@@ -19,8 +19,8 @@ from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.types import MemDesc, Type
 from irlens.isa.mlir.values import Value, Values
 
-_REPEATED = frozenset({"scf.for", "scf.while", "ttg.warp_specialize"})
-_SLICES = frozenset({"ttg.memdesc_index", "ttg.memdesc_subview"})
+_REPEATED = frozenset({"for", "while", "partition"})
+_SLICES = frozenset({"pick buffer", "slice buffer"})
 _NONE: frozenset[int] = frozenset()
 
 
@@ -50,15 +50,15 @@ class Buffers:
             for value in values.operands[operation.index]:
                 for allocation in self.behind(value):
                     self._extend(allocation, operation, repeated)
-            if operation.name == "ttg.local_alloc":
+            if operation.does == "allocate shared":
                 self._allocate(operation, repeated)
-            elif operation.name == "scf.yield":
+            elif operation.does == "yield":
                 self._yield(operation)
             elif any(isinstance(each, MemDesc) for each in _result_types(operation)):
                 self._pass_on(operation)
             if operation.regions:
                 self._enter(operation)
-            if operation.name in _REPEATED:
+            if operation.does in _REPEATED:
                 repeated.append(operation)
 
     def behind(self, value: Value | None) -> frozenset[int]:
@@ -74,13 +74,13 @@ class Buffers:
     def _count_copies(self, allocation: int) -> int:
         whole = self._module.operations[allocation].result_type.shape
         for user in self.users[allocation]:
-            if user.name in _SLICES and len(user.result_type.shape) < len(whole):
+            if user.does in _SLICES and len(user.result_type.shape) < len(whole):
                 return whole[0]
         return 1
 
     def _allocate(self, operation: Operation, repeated: list[Operation]) -> None:
         first = last = operation.index
-        together = next((op for op in repeated if op.name == "ttg.warp_specialize"), None)
+        together = next((op for op in repeated if op.does == "partition"), None)
         if together is not None:
             first, last = together.index, together.end - 1
         self.ranges[operation.index] = (first, last)
@@ -111,7 +111,7 @@ class Buffers:
         types = _result_types(operation)
         count = sum(results for _, results in operation.results)
         given = self._values.operands[operation.index]
-        carried = given[3:] if operation.name == "scf.for" else given
+        carried = given[3:] if operation.does == "for" else given
         everything = frozenset[int]().union(*(self.behind(value) for value in given))
         for number, kind in enumerate(types[:count]):
             if isinstance(kind, MemDesc):
@@ -127,7 +127,7 @@ class Buffers:
             for number, argument in enumerate(arguments):
                 if argument.initial is not None:
                     bound = self._values.initial(operation, argument.initial)
-                elif operation.name == "ttg.warp_specialize" and number < len(given):
+                elif operation.does == "partition" and number < len(given):
                     bound = given[number]
                 else:
                     continue
@@ -138,21 +138,9 @@ def _result_types(operation: Operation) -> tuple[Type, ...]:
     return operation.result_types or operation.operand_types
 
 
-_ALLOCATION = "ttg.local_alloc"
-#: Operations that read a buffer, or name a part of it; all others may write to it or pass it on.
+#: What reads a buffer, or names a part of it; all other operations may write to it or pass it on.
 _READERS = frozenset(
-    {
-        _ALLOCATION,
-        "amdg.local_load_packed_transposed",
-        "ttg.local_dealloc",
-        "ttg.local_gather",
-        "ttg.local_load",
-        "ttg.memdesc_index",
-        "ttg.memdesc_reinterpret",
-        "ttg.memdesc_reshape",
-        "ttg.memdesc_subslice",
-        "ttg.memdesc_trans",
-    }
+    {"allocate shared", "free shared", "load shared", "pick buffer", "view shared"}
 )
 
 
@@ -161,7 +149,7 @@ def stays_in_iteration(ttgir: Module | None) -> bool:
 
     ``False`` where this is unknown: without a ttgir, or where loops have become branches.
     """
-    if ttgir is None or ttgir.unknown or any(ttgir.named("cf.br", "cf.cond_br", "tt.call")):
+    if ttgir is None or ttgir.unknown or any(ttgir.doing("jump", "branch", "call")):
         return False
     buffers = {
         name
@@ -170,7 +158,7 @@ def stays_in_iteration(ttgir: Module | None) -> bool:
         for name, _ in operation.results
     }
     return not any(
-        operation.name not in _READERS
+        operation.does not in _READERS
         and any(operand.partition("#")[0] in buffers for operand in operation.operands)
         for index in find_loops(ttgir)
         for operation in (ttgir.operations[index], *ttgir.body(ttgir.operations[index]))
@@ -179,5 +167,5 @@ def stays_in_iteration(ttgir: Module | None) -> bool:
 
 def _is_buffer(operation: Operation) -> bool:
     """Whether an operation's results are buffers in shared memory."""
-    named = operation.name == _ALLOCATION or operation.name.startswith("ttg.memdesc_")
-    return named or any(isinstance(each, MemDesc) for each in operation.result_types)
+    allocates = operation.does == "allocate shared"
+    return allocates or any(isinstance(each, MemDesc) for each in operation.result_types)

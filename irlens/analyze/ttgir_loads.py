@@ -103,7 +103,7 @@ class _Finder:
                 around.pop()
             if operation.index in self._loops:
                 around.append(operation)
-            elif operation.name == "ttg.warp_specialize":
+            elif operation.does == "partition":
                 concurrent = max(concurrent, operation.end)
             elif operation.name in names:
                 loop = around[-1] if around else None
@@ -241,7 +241,7 @@ def _iterations(peeled_copies: int, alike: int, ahead: bool, used: Fraction) -> 
 
 def _tile(read: Operation) -> Tensor:
     """Return the shape and element that a read brings, with the layout if it names one."""
-    kind = read.operand_type if read.name == "tt.load" else read.result_type
+    kind = read.operand_type if read.does == "load" else read.result_type
     element = kind.element.pointee if isinstance(kind.element, Pointer) else kind.element
     return Tensor(kind.shape, element, kind.layout)
 
@@ -294,7 +294,7 @@ class _CarriedValues:
             load: An operation with one result.
             loop: The innermost loop around it.
         """
-        if loop.name != "scf.for" or load.parent != loop.index:
+        if loop.does != "for" or load.parent != loop.index:
             return 0
         held, seen = {Value(load.index, 0)}, set[Value]()
         for iteration in range(_MOST_ITERATIONS):
@@ -310,4 +310,4 @@ class _CarriedValues:
 
     def _is_yield(self, index: int, loop: Operation) -> bool:
         operation = self._module.operations[index]
-        return operation.name == "scf.yield" and operation.parent == loop.index
+        return operation.does == "yield" and operation.parent == loop.index

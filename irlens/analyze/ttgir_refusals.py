@@ -9,9 +9,10 @@ from collections.abc import Iterable
 
 import msgspec
 
-from irlens.analyze.mlir_loops import LOADS, Loop
+from irlens.analyze.mlir_loops import Loop
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.encodings import blocked, encoding_of
+from irlens.isa.mlir.operations import LOADS
 from irlens.isa.mlir.products import PRODUCTS
 from irlens.isa.mlir.types import Tensor, TensorDesc
 from irlens.isa.mlir.values import Value, Values
@@ -65,7 +66,7 @@ class LoopBody(msgspec.Struct, frozen=True):
         dots = [operation for operation in body if operation.name in PRODUCTS]
         loads = [operation for operation in body if operation.name in LOADS]
         # A dot may read from shared memory what is stored there.
-        stores = [operation for operation in body if operation.name == "ttg.local_store"]
+        stores = [operation for operation in body if operation.does == "store shared"]
         factors = [value for dot in dots for value in _factors(values, dot)]
         factors += (value for store in stores for value in values.operands[store.index])
         addresses = (value for load in loads for value in values.operands[load.index])
@@ -76,7 +77,7 @@ class LoopBody(msgspec.Struct, frozen=True):
             transposed=frozenset(
                 source.operation
                 for each in body
-                if each.name == "ttg.local_alloc" and _transposes(module, each)
+                if each.does == "allocate shared" and _transposes(module, each)
                 for source in values.operands[each.index]
                 if source is not None
             ),
@@ -104,7 +105,7 @@ def refusal(
     """
     stages = num_stages if loop.num_stages is None else loop.num_stages
     nvidia, capability = _target(module)
-    if module.operations[loop.operation].name != "scf.for":
+    if module.operations[loop.operation].does != "for":
         return NOT_FOR
     if loop.inner:
         return OUTER
@@ -163,7 +164,7 @@ def _transposes(module: Module, allocation: Operation) -> bool:
 def _factors(values: Values, dot: Operation) -> list[Value | None]:
     """Return the operands of a dot without the accumulator."""
     operands = list(values.operands[dot.index])
-    accumulator = len(operands) - 1 if dot.name == "tt.dot_scaled" else 2
+    accumulator = len(operands) - 1 if dot.does == "multiply scaled matrices" else 2
     return operands[:accumulator] + operands[accumulator + 1 :]
 
 

@@ -3,21 +3,16 @@
 from collections import defaultdict
 
 from irlens.analyze.solver import reach
+from irlens.isa.mlir.effects import may_write
 from irlens.isa.mlir.parser import parse
 from irlens.isa.mlir.tree import Module, Operation
 
-#: Operations that write through their first operand.
-_STORES = frozenset(
-    {
-        "tt.store", "tt.atomic_rmw", "tt.atomic_cas", "tt.descriptor_store", "tt.descriptor_reduce",
-        "tt.descriptor_scatter",
-    }
-)  # fmt: skip
-#: Operations that may write through any operand, and dialects of such operations.
-_OPAQUE = frozenset({"tt.call", "tt.elementwise_inline_asm", "tt.extern_elementwise"})
-_OPAQUE_DIALECTS = ("ttng.", "nvws.", "amdg.", "amdgpu.")
-#: Operations whose results do not point to where their operands point.
-_LOADS = frozenset({"tt.load", "tt.descriptor_load", "tt.descriptor_gather"})
+#: What writes through its first operand.
+_STORES = frozenset({"store", "atomic", "store tile", "reduce tile"})
+#: What may write through any operand.
+_OPAQUE = frozenset({"call", "opaque"})
+#: What has results that do not point to where its operands point.
+_LOADS = frozenset({"load", "load tile"})
 
 
 def written_arguments(text: str, stage: str) -> frozenset[int] | None:
@@ -43,9 +38,9 @@ def written_arguments(text: str, stage: str) -> frozenset[int] | None:
 
 def _written(operation: Operation) -> tuple[str, ...]:
     """Return the operands that an operation may write through."""
-    if operation.name in _STORES:
+    if operation.does in _STORES:
         return operation.operands[:1]
-    opaque = operation.name in _OPAQUE or operation.name.startswith(_OPAQUE_DIALECTS)
+    opaque = operation.does in _OPAQUE or may_write(operation.name)
     return operation.operands if opaque else ()
 
 
@@ -56,10 +51,10 @@ def _sources(module: Module) -> defaultdict[str, list[str]]:
         for argument in (each for block in operation.blocks for each in block.arguments):
             if argument.initial is not None:
                 sources[argument.name].append(argument.initial)
-        if operation.name not in _LOADS:
+        if operation.does not in _LOADS:
             for name, _ in operation.results:
                 sources[name].extend(operation.operands)
-        if operation.name in ("scf.yield", "scf.condition") and operation.parent is not None:
+        if operation.does in ("yield", "condition") and operation.parent is not None:
             parent = module.operations[operation.parent]
             carried = [each.name for block in parent.blocks for each in block.arguments]
             for name in (*(name for name, _ in parent.results), *carried):

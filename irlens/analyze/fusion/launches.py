@@ -8,11 +8,12 @@ import msgspec
 from irlens.analyze.regions import distinct_bytes
 from irlens.analyze.traffic import count
 from irlens.isa.mlir import Module
+from irlens.isa.mlir.operations import deed
 from irlens.model.operations import RecordedLaunch, RecordedOperation, Region
 from irlens.model.traffic import Traffic
 
-_READS = frozenset({"tt.load", "tt.descriptor_load", "tt.descriptor_gather"})
-_WRITES = frozenset({"tt.store", "tt.descriptor_store", "tt.descriptor_scatter"})
+_READS = frozenset({"load", "load tile"})
+_WRITES = frozenset({"store", "store tile"})
 _OVERLAP = "loads or stores of one argument may overlap, and count no more than the tensor has"
 
 
@@ -65,13 +66,11 @@ class Launches:
         return self._counted[key]
 
 
-def _regions(
-    launch: RecordedLaunch, traffic: Traffic, operations: frozenset[str]
-) -> tuple[Region, ...]:
+def _regions(launch: RecordedLaunch, traffic: Traffic, deeds: frozenset[str]) -> tuple[Region, ...]:
     """Return what some operations access of each tensor; atomic ones read and write."""
     accessed: Counter[str] = Counter()
     for each in traffic.accesses:
-        if each.operation in operations or each.operation not in _READS | _WRITES:
+        if deed(each.operation) in deeds or deed(each.operation) not in _READS | _WRITES:
             accessed[each.argument] += each.distinct_bytes
     return tuple(
         _part(launch.tensors[name], size)

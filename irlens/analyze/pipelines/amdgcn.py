@@ -356,7 +356,7 @@ def against_source(
 def _own(pipelines: Sequence[Pipeline], ttgir: Module | None) -> Sequence[Pipeline]:
     sourced = [pipeline for pipeline in pipelines if pipeline.source is not None]
     # Loops may have become branches before the ttgir.
-    if ttgir is None or any(ttgir.named("cf.br", "cf.cond_br")):
+    if ttgir is None or any(ttgir.doing("jump", "branch")):
         return sourced or pipelines
     loops = {place_of(user_line(ttgir.operations[index])) for index in find_loops(ttgir)}
     own = [pipeline for pipeline in sourced if place_of(pipeline.source) in loops]

@@ -29,6 +29,7 @@ from irlens.analyze.traffic.values import (
 )
 from irlens.isa.mlir import Operation
 from irlens.isa.mlir.global_memory import POINTERS, ROWS, TILES, VALUES, Operands, buffer_values
+from irlens.isa.mlir.operations import Deed
 from irlens.isa.mlir.types import Pointer as PointerType
 from irlens.isa.mlir.types import TensorDesc, Type
 
@@ -237,10 +238,10 @@ def _advance(operation: Operation, operands: Sequence[Value]) -> Value:
 
 
 #: Operations that describe a tensor of which tiles are accessed.
-MAKERS: dict[str, Callable[[Operation, Sequence[Value]], Value]] = {
-    "tt.make_tensor_descriptor": _make_descriptor,
-    "tt.make_tensor_ptr": _make_block_pointer,
-    "tt.advance": _advance,
+MAKERS: dict[Deed | None, Callable[[Operation, Sequence[Value]], Value]] = {
+    "make tile": _make_descriptor,
+    "make block": _make_block_pointer,
+    "advance block": _advance,
 }
 
 

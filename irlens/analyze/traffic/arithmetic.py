@@ -32,6 +32,7 @@ from irlens.analyze.traffic.values import (
     wrapped,
 )
 from irlens.isa.mlir import Operation
+from irlens.isa.mlir.operations import Deed
 from irlens.isa.mlir.types import Scalar
 
 _NUMBER = re.compile(r"-?\d+")
@@ -43,20 +44,20 @@ def compute(operation: Operation, operands: Sequence[Value]) -> Value | None:
     Returns:
         ``None`` if the operation is not one that integers are computed with.
     """
-    name = operation.name
-    if name == "arith.constant":
+    does = operation.does
+    if does == "constant":
         return _constant(operation)
-    if name == "tt.make_range":
+    if does == "range":
         start, end = _number(operation, "start"), _number(operation, "end")
         if end - start > MOST_ELEMENTS:
             raise TooLargeError
         return integer(np.arange(start, end, dtype=np.int64).reshape(1, -1))
-    if name in reals.FUNCTIONS:
-        return reals.FUNCTIONS[name](operation, operands)
-    function = _FUNCTIONS.get(name)
+    if does in reals.FUNCTIONS:
+        return reals.FUNCTIONS[does](operation, operands)
+    function = _FUNCTIONS.get(does)
     if function is None:
         return None
-    if name == "arith.select" and isinstance(operands[0], Mask):
+    if does == "select" and isinstance(operands[0], Mask):
         real = reals.chosen(truth(operands[0]), *operands[1:])
         if real is not None:
             return real
@@ -96,11 +97,10 @@ def _sum(operation: Operation, operands: Sequence[Value]) -> Value | None:
     if numbers is None:
         return None
     left, right = numbers
-    result = {
-        "arith.addi": lambda: add(left, right),
-        "arith.subi": lambda: add(left, negate(right)),
-        "arith.muli": lambda: multiply(left, right),
-    }[operation.name]()
+    if operation.does == "multiply":
+        result = multiply(left, right)
+    else:
+        result = add(left, right if operation.does == "add" else negate(right))
     return wrapped(result, _bits(operation))
 
 
@@ -115,21 +115,21 @@ def _remainder(left: Array, right: Array) -> Array:
     return np.asarray(left - _divide(left, right) * right)
 
 
-_ELEMENTWISE: dict[str, Callable[[Array, Array], Array]] = {
-    "arith.divsi": _divide,
-    "arith.remsi": _remainder,
-    "arith.minsi": np.minimum,
-    "arith.maxsi": np.maximum,
-    "arith.andi": np.bitwise_and,
-    "arith.ori": np.bitwise_or,
-    "arith.xori": np.bitwise_xor,
+_ELEMENTWISE: dict[Deed | None, Callable[[Array, Array], Array]] = {
+    "divide": _divide,
+    "remainder": _remainder,
+    "minimum": np.minimum,
+    "maximum": np.maximum,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
 }
 #: The same as the signed ones while neither operand is negative.
-_UNSIGNED = {
-    "arith.divui": "arith.divsi",
-    "arith.remui": "arith.remsi",
-    "arith.minui": "arith.minsi",
-    "arith.maxui": "arith.maxsi",
+_UNSIGNED: dict[Deed | None, Deed] = {
+    "divide unsigned": "divide",
+    "remainder unsigned": "remainder",
+    "minimum unsigned": "minimum",
+    "maximum unsigned": "maximum",
 }
 
 
@@ -141,22 +141,22 @@ def _elementwise(operation: Operation, operands: Sequence[Value]) -> Value | Non
         return None
     left, right = (materialize(each) for each in numbers)
     check_size(left, right)
-    if operation.name in _UNSIGNED and (left.min() < 0 or right.min() < 0):
+    if operation.does in _UNSIGNED and (left.min() < 0 or right.min() < 0):
         return None
-    function = _ELEMENTWISE[_UNSIGNED.get(operation.name, operation.name)]
+    function = _ELEMENTWISE[_UNSIGNED.get(operation.does, operation.does)]
     return wrapped(separated(function(left, right)), _bits(operation))
 
 
 def _logic(operation: Operation, masks: Sequence[Mask]) -> Value | None:
     left, right = masks
-    if operation.name == "arith.andi":
+    if operation.does == "and":
         return Mask(left.factors + right.factors)
-    functions = {"arith.ori": np.logical_or, "arith.xori": np.logical_xor}
-    if operation.name not in functions:
+    functions = {"or": np.logical_or, "xor": np.logical_xor}
+    if operation.does not in functions:
         return None
     one, other = truth(left), truth(right)
     check_size(one, other)
-    return Mask((np.asarray(functions[operation.name](one, other)),))
+    return Mask((np.asarray(functions[operation.does](one, other)),))
 
 
 def _compare(operation: Operation, operands: Sequence[Value]) -> Value | None:
@@ -211,10 +211,10 @@ def _widen(operation: Operation, operands: Sequence[Value]) -> Value | None:
     (value,) = operands
     if isinstance(value, Mask):
         numbers = truth(value).astype(np.int64)
-        return integer(-numbers if operation.name == "arith.extsi" else numbers)
+        return integer(-numbers if operation.does == "extend" else numbers)
     if not isinstance(value, Integer):
         return None
-    if operation.name == "arith.extui" and any(int(t.min()) < 0 for t in value.terms.values()):
+    if operation.does == "extend unsigned" and any(int(t.min()) < 0 for t in value.terms.values()):
         return None
     return value
 
@@ -292,19 +292,19 @@ def _offset(operation: Operation, operands: Sequence[Value]) -> Value | None:
     return Pointer(pointer.argument, wrapped(moved, 64))
 
 
-_FUNCTIONS: dict[str, Callable[[Operation, Sequence[Value]], Value | None]] = {
-    **dict.fromkeys(("arith.addi", "arith.subi", "arith.muli"), _sum),
+_FUNCTIONS: dict[Deed | None, Callable[[Operation, Sequence[Value]], Value | None]] = {
+    **dict.fromkeys(("add", "subtract", "multiply"), _sum),
     **dict.fromkeys((*_ELEMENTWISE, *_UNSIGNED), _elementwise),
-    **dict.fromkeys(("arith.extsi", "arith.extui", "arith.index_cast"), _widen),
-    "arith.trunci": _narrow,
-    "arith.cmpi": _compare,
-    "arith.select": _select,
-    "tt.addptr": _offset,
-    "tt.splat": _splat,
-    "tt.expand_dims": _expand,
-    "tt.reshape": _reshape,
-    "tt.trans": _transpose,
-    "tt.broadcast": _same,
-    "ttg.convert_layout": _same,
-    "tt.bitcast": _cast,
+    **dict.fromkeys(("extend", "extend unsigned", "to index"), _widen),
+    "truncate": _narrow,
+    "compare": _compare,
+    "select": _select,
+    "offset": _offset,
+    "spread": _splat,
+    "insert": _expand,
+    "reshape": _reshape,
+    "transpose": _transpose,
+    "stretch": _same,
+    "relayout": _same,
+    "recast": _cast,
 }

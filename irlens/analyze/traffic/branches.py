@@ -105,14 +105,14 @@ class Branches:
     def _leave(self, last: Operation, body: Frame, rows: Array) -> None:
         """Send a block's instances to the blocks that its last operation names."""
         values = [body.read(name) for name in last.operands]
-        if last.name == "tt.return":
+        if last.does == "return":
             self._returned.append((rows, values))
             return
         targets = self._targets(last)
-        if last.name == "cf.br" and len(targets) == 1:
+        if last.does == "jump" and len(targets) == 1:
             self._send(targets[0], rows, values)
             return
-        if last.name != "cf.cond_br" or len(targets) != 2:
+        if last.does != "branch" or len(targets) != 2:
             raise placed(last, f"{last.name} is not understood")
         try:
             held = self._decide(values[0], rows.size, self._is_longer(*targets))

@@ -34,31 +34,9 @@ from irlens.analyze.traffic.values import (
     taken,
 )
 from irlens.isa.mlir import Block, Module, Operation
-from irlens.isa.mlir.global_memory import LOADS, ON_CHIP, TENSORMAPS, VALUES
+from irlens.isa.mlir.effects import DATA_REGIONS, SILENT, TERMINATORS, is_pure
+from irlens.isa.mlir.global_memory import LOADS, TENSORMAPS, VALUES
 
-#: Operations with a region that accesses no memory and computes data.
-_DATA_REGIONS = frozenset({"tt.reduce", "tt.scan", "tt.map_elementwise"})
-#: Dialects without side effects, and other operations of this kind.
-_PURE_DIALECTS = ("arith.", "math.")
-_PURE = frozenset(
-    {
-        "tt.addptr", "tt.bitcast", "tt.broadcast", "tt.cat", "tt.clampf", "tt.dot",
-        "tt.dot_scaled", "tt.elementwise_inline_asm", "tt.expand_dims", "tt.extern_elementwise",
-        "tt.fp_to_fp", "tt.gather", "tt.histogram", "tt.int_to_ptr", "tt.join", "tt.make_range",
-        "tt.mulhiui", "tt.precise_divf", "tt.precise_sqrt", "tt.ptr_to_int", "tt.reshape",
-        "tt.splat", "tt.split", "tt.trans", "tt.unsplat", "ttg.convert_layout", "ub.poison",
-        *ON_CHIP,
-    }
-)  # fmt: skip
-#: Operations that neither compute a value nor access memory that is counted.
-_SILENT = frozenset({"tt.print", "tt.assert", "llvm.intr.assume", "gpu.barrier", "ttg.barrier"})
-#: Operations that end a block.
-_TERMINATORS = frozenset(
-    {
-        "scf.yield", "scf.condition", "tt.return", "cf.br", "cf.cond_br", "ttg.warp_yield",
-        "ttg.warp_return",
-    }
-)  # fmt: skip
 #: What evaluating an operation raises that lacks operands, attributes or regions, or has those of
 #: another one: Triton's own parser would refuse it.
 _MALFORMED = (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError)
@@ -160,33 +138,33 @@ class Evaluation:
             self._recording = recording
 
     def _run(self, operation: Operation, operands: list[Value], frame: Frame) -> None:
-        name = operation.name
+        name, does = operation.name, operation.does
         if name in accesses.ALL:
             self._access(operation, operands, frame)
-        elif name == "scf.for":
+        elif does == "for":
             self._for(operation, operands, frame)
-        elif name == "scf.if":
+        elif does == "if":
             self._if(operation, operands[0], frame)
-        elif name == "scf.while":
+        elif does == "while":
             self._while(operation, operands, frame)
-        elif name == "ttg.warp_specialize":
+        elif does == "partition":
             self._partitions(operation, operands, frame)
-        elif name == "tt.call":
+        elif does == "call":
             self._call(operation, operands, frame)
-        elif name in ("tt.get_program_id", "tt.get_num_programs"):
+        elif does in ("program", "programs"):
             define(operation, [self._program(operation, frame)], frame)
         elif name in TENSORMAPS:
             self._tensormap(operation, operands, frame)
-        elif name in accesses.MAKERS:
-            define(operation, [accesses.MAKERS[name](operation, operands)], frame)
-        elif name in _TERMINATORS or name in _SILENT:
+        elif does in accesses.MAKERS:
+            define(operation, [accesses.MAKERS[does](operation, operands)], frame)
+        elif name in TERMINATORS or name in SILENT:
             return
         else:
             self._compute(operation, operands, frame)
 
     def _compute(self, operation: Operation, operands: list[Value], frame: Frame) -> None:
-        pure = operation.name in _PURE or operation.name.startswith(_PURE_DIALECTS)
-        if not pure and operation.name not in _DATA_REGIONS:
+        pure = is_pure(operation.name)
+        if not pure and operation.name not in DATA_REGIONS:
             raise UnknownTrafficError(f"{operation.name} is not understood")
         result = arithmetic.compute(operation, operands) if pure else None
         if result is None:
@@ -197,7 +175,7 @@ class Evaluation:
 
     def _program(self, operation: Operation, frame: Frame) -> Integer:
         axis, grid = _AXES[operation.words[0]], self._launch.grid
-        if operation.name == "tt.get_num_programs":
+        if operation.does == "programs":
             return constant(grid[axis])
         before = int(np.prod(grid[:axis], dtype=np.int64))
         numbers = frame.programs if before == 1 else frame.programs // before
@@ -355,8 +333,10 @@ class Evaluation:
         return sum(each.end - each.index for each in operations)
 
     def _accesses_memory(self, operation: Operation) -> bool:
-        names = {each.name for each in self._module.body(operation)}
-        return bool(names & accesses.ALL) or "tt.call" in names or "ttg.warp_specialize" in names
+        return any(
+            each.name in accesses.ALL or each.does in ("call", "partition")
+            for each in self._module.body(operation)
+        )
 
     def _tensormap(self, operation: Operation, operands: list[Value], frame: Frame) -> None:
         """Follow a descriptor that the kernel writes to scratch memory of its own."""
@@ -386,7 +366,7 @@ class Evaluation:
 
     def _call(self, operation: Operation, operands: list[Value], frame: Frame) -> None:
         symbol = next((word for word in operation.words if word.startswith("@")), "")
-        called = [f for f in self._module.named("tt.func") if symbol and symbol in f.words]
+        called = [f for f in self._module.doing("function") if symbol and symbol in f.words]
         if len(called) != 1 or not called[0].regions:
             raise UnknownTrafficError(f"the called function {symbol} is not found")
         body = Frame(frame.size, programs=frame.programs)

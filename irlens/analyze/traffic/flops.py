@@ -13,16 +13,12 @@ import msgspec
 
 from irlens.analyze.products import matrix_products
 from irlens.isa.mlir import Module, Operation
+from irlens.isa.mlir.effects import is_floating
 from irlens.isa.mlir.products import PRODUCTS
 from irlens.model.products import MatrixProduct
 
 _VECTOR = {"f64": "fp64", "f32": "fp32", "f16": "fp16", "bf16": "bf16"}
-_ARITHMETIC = frozenset(
-    f"arith.{name}f"
-    for name in ("add", "sub", "mul", "div", "rem", "neg", "maxnum", "minnum", "maximum", "minimum")
-)
-_TRITON = frozenset({"tt.clampf", "tt.precise_divf", "tt.precise_sqrt"})
-_COMBINATIONS = frozenset({"tt.reduce", "tt.scan"})
+_COMBINATIONS = frozenset({"reduce", "scan"})
 
 
 class Flops(msgspec.Struct, frozen=True):
@@ -71,7 +67,7 @@ def count_flops(
             if product.on_tensor_cores is not False:
                 tensor[dtype] += times * each
                 multiplied[dtype] += times * each * product.repeated
-        elif operation.name in _COMBINATIONS:
+        elif operation.does in _COMBINATIONS:
             for inner in module.body(operation):
                 dtype, each = _elementwise(inner)
                 combined = _combined(operation)
@@ -89,7 +85,7 @@ def count_flops(
 def _elementwise(operation: Operation) -> tuple[str, int]:
     """Return the type of an operation's elements, and how many operations it is."""
     name = operation.name
-    if name not in _ARITHMETIC and name not in _TRITON and not name.startswith("math."):
+    if not is_floating(name):
         return "", 0
     kind = operation.result_type
     dtype = _VECTOR.get(str(kind.element), "")

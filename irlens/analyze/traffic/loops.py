@@ -89,7 +89,7 @@ def counted(
     trips = np.maximum(0, -((low - high) // step))
     block = operation.regions[0].blocks[0]
     last = module.operations[block.operations[-1]] if block.operations else None
-    yields = last.operands if last is not None and last.name == "scf.yield" else ()
+    yields = last.operands if last is not None and last.does == "yield" else ()
     if len(yields) != len(initial) or len(block.arguments) != len(initial) + 1:
         raise UnknownTrafficError("the values that the loop carries are not understood")
     trips = np.broadcast_to(trips, (size,))

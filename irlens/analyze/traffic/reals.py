@@ -21,6 +21,7 @@ from irlens.analyze.traffic.values import (
     separated,
 )
 from irlens.isa.mlir import Operation
+from irlens.isa.mlir.operations import Deed
 from irlens.isa.mlir.types import Scalar, Type
 
 #: The numbers that a type is computed with.
@@ -82,7 +83,7 @@ def _computed(operation: Operation, operands: Sequence[Value]) -> Value | None:
     if arrays is None:
         return None
     with np.errstate(all="ignore"):
-        return Real(_FUNCTIONS[operation.name](*arrays))
+        return Real(_FUNCTIONS[operation.does](*arrays))
 
 
 def _compared(operation: Operation, operands: Sequence[Value]) -> Value | None:
@@ -100,17 +101,17 @@ def chosen(held: Array, left: Value, right: Value) -> Value | None:
     return Real(np.where(held, *arrays))
 
 
-_FUNCTIONS: dict[str, Callable[..., Array]] = {
-    "arith.addf": np.add,
-    "arith.subf": np.subtract,
-    "arith.mulf": np.multiply,
-    "arith.divf": np.divide,
-    "arith.maximumf": np.maximum,
-    "arith.maxnumf": np.fmax,
-    "arith.minimumf": np.minimum,
-    "arith.minnumf": np.fmin,
-    "math.floor": np.floor,
-    "math.ceil": np.ceil,
+_FUNCTIONS: dict[Deed | None, Callable[..., Array]] = {
+    "add float": np.add,
+    "subtract float": np.subtract,
+    "multiply float": np.multiply,
+    "divide float": np.divide,
+    "maximum float": np.maximum,
+    "maximum number": np.fmax,
+    "minimum float": np.minimum,
+    "minimum number": np.fmin,
+    "floor": np.floor,
+    "ceil": np.ceil,
 }
 _COMPARE: dict[str, Callable[..., Array]] = {
     "oeq": np.equal,
@@ -121,9 +122,9 @@ _COMPARE: dict[str, Callable[..., Array]] = {
     "ole": np.less_equal,
 }
 #: How operations of floating-point numbers are computed.
-FUNCTIONS: dict[str, Callable[[Operation, Sequence[Value]], Value | None]] = {
+FUNCTIONS: dict[Deed | None, Callable[[Operation, Sequence[Value]], Value | None]] = {
     **dict.fromkeys(_FUNCTIONS, _computed),
-    **dict.fromkeys(("arith.sitofp", "arith.uitofp"), _from_integer),
-    **dict.fromkeys(("arith.fptosi", "arith.fptoui"), _to_integer),
-    "arith.cmpf": _compared,
+    **dict.fromkeys(("to float", "unsigned to float"), _from_integer),
+    **dict.fromkeys(("from float", "unsigned from float"), _to_integer),
+    "compare float": _compared,
 }

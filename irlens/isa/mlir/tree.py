@@ -14,6 +14,7 @@ from itertools import pairwise
 import msgspec
 
 from irlens.isa.mlir.locations import Locations
+from irlens.isa.mlir.operations import Deed, deed
 from irlens.isa.mlir.tokens import Tokens
 from irlens.isa.mlir.types import Type, read_type
 from irlens.isa.mlir.types import Unknown as UnknownType
@@ -136,6 +137,11 @@ class Operation(Attributed, frozen=True, kw_only=True):
         return self.blocks[0].arguments if self.regions and self.blocks else ()
 
     @property
+    def does(self) -> Deed | None:
+        """What it does, where engines ask for that."""
+        return deed(self.name)
+
+    @property
     def types(self) -> tuple[Type, ...]:
         """The types of operands, then those of results."""
         return self.operand_types + self.result_types
@@ -199,6 +205,10 @@ class Module(Attributed, frozen=True, kw_only=True):
     def named(self, *names: str) -> Iterator[Operation]:
         """Yield the operations that have one of these names."""
         return (operation for operation in self.operations if operation.name in names)
+
+    def doing(self, *deeds: Deed) -> Iterator[Operation]:
+        """Yield the operations that do one of these."""
+        return (operation for operation in self.operations if operation.does in deeds)
 
     @property
     def kernel(self) -> Operation | None:

@@ -74,7 +74,7 @@ def _loops_around(
     parent = operation.parent
     while parent is not None:
         above = module.operations[parent]
-        if above.name in ("scf.for", "scf.while"):
+        if above.does in ("for", "while"):
             loops += [(str(user_line(above)), kind) for kind in kinds]
         parent = above.parent
     return tuple(loops)
@@ -98,13 +98,13 @@ class _Barriers:
         waits: dict[int | None, list[tuple[Operation, Key]]] = {}
         for operation in operations:
             ring = self._ring(operation)
-            if operation.name == "ttng.wait_barrier":
+            if operation.does == "await barrier":
                 waits.setdefault(ring, []).append((operation, self._add(operation, "wait")))
             elif operation.name in BULK_COPIES:
                 key = self._add(operation, "copy")
                 if ring is not None:
                     signals.setdefault(ring, []).append((operation, key))
-            elif operation.name == "ttng.barrier_expect" or operation.name in TCGEN05:
+            elif operation.does == "announce bytes" or operation.name in TCGEN05:
                 key = self._add(operation, "commit")
                 if ring is not None:
                     signals.setdefault(ring, []).append((operation, key))
@@ -160,16 +160,16 @@ class _Barriers:
         return {
             each.index
             for each in operations
-            if each.name == "ttg.local_alloc" and each.result_type.element == _BARRIER
+            if each.does == "allocate shared" and each.result_type.element == _BARRIER
         }
 
     def _sources(self, value: Value) -> Iterator[Value]:
         """Yield the values that one of a barrier may be."""
         operation = self._module.operations[value.operation]
         found: Sequence[Value | None] = ()
-        if operation.name == "ttg.memdesc_index":
+        if operation.does == "pick buffer":
             found = self._values.operands[value.operation][:1]
-        elif operation.name == "scf.for":
+        elif operation.does == "for":
             found = self._carried(operation, value)
         yield from (each for each in found if each is not None)
 
@@ -183,7 +183,7 @@ class _Barriers:
         initial = arguments[number].initial
         body = self._module.body(loop)
         values = [self._values.initial(loop, initial)] if initial is not None else []
-        if body and body[-1].name == "scf.yield":
+        if body and body[-1].does == "yield":
             yielded = self._values.operands[body[-1].index]
             values += yielded[number - 1 : number]
         return values
@@ -218,7 +218,7 @@ class _StructuredFlow:
         try:
             if next(module.named(*INSTRUCTION_WAITS), None) is not None:
                 raise _UnstructuredError
-            for function in module.named("tt.func"):
+            for function in module.doing("function"):
                 if function.index in self._holds:
                     self._region(function, 0, self._block(0), 0)
         except _UnstructuredError:
@@ -254,20 +254,20 @@ class _StructuredFlow:
     def _nested(self, operation: Operation, block: int, depth: int) -> int:
         """Walk an operation with events inside; return the block after it."""
         regions = range(len(operation.regions))
-        match operation.name:
-            case "scf.for":
+        match operation.does:
+            case "for":
                 header = self._block(block)
                 self._lead(self._region(operation, 0, self._block(header), depth), header)
                 return self._block(header)
-            case "scf.while":
+            case "while":
                 header = self._block(block)
                 condition = self._region(operation, 0, header, depth)
                 self._lead(self._region(operation, 1, self._block(condition), depth), header)
                 return self._block(condition)
-            case "scf.if":
+            case "if":
                 ends = [self._region(operation, n, self._block(block), depth) for n in regions]
                 return self._block(*ends, *([block] if len(ends) == 1 else []))
-            case "ttg.warp_specialize":
+            case "partition":
                 for number in regions[1:]:
                     self._region(operation, number, self._block(0), depth)
                 return self._region(operation, 0, block, depth) if regions else block
