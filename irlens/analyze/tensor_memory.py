@@ -11,7 +11,7 @@ from irlens.analyze.cfg import Cfg
 from irlens.analyze.facts import Provenance
 from irlens.analyze.graph import find_loops
 from irlens.gpus import Gpu
-from irlens.isa.ptx import Function, Immediate, Instruction
+from irlens.isa.ptx import Function, Immediate, Instruction, effects
 from irlens.model.capture import Capture
 from irlens.model.resources import Resources
 
@@ -76,7 +76,7 @@ def _columns(
         provenance.missing(allocated, *_PATHS)
         return None
     if recorded is None:
-        if any(each.opcode == "call" for each in function.instructions):
+        if any(map(effects.calls, function.instructions)):
             provenance.missing("functions that the kernel calls may allocate more", *_PATHS)
             return None
         provenance.known("ptx, tcgen05.alloc", *_PATHS)

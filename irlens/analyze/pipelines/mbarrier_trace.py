@@ -12,29 +12,12 @@ import msgspec
 
 from irlens.analyze import work
 from irlens.analyze.graph import predecessors, reverse_postorder
-from irlens.analyze.pipelines.constant_propagation import Evaluator, Values, depended_on
-from irlens.analyze.pipelines.ptx_loops import FunctionLoops
-from irlens.isa.ptx import Instruction, Operand
+from irlens.analyze.pipelines.ptx_loops import FunctionLoops, depended_on
+from irlens.isa.ptx import Instruction, Operand, effects
 from irlens.isa.ptx.copies import awaited_barrier
+from irlens.isa.ptx.evaluation import Evaluator, Values
 from irlens.isa.ptx.registers import access
 
-#: Opcodes that do not occur in a loop that only polls a barrier.
-_WORK = frozenset(
-    (
-        "atom",
-        "bar",
-        "barrier",
-        "call",
-        "cp",
-        "ld",
-        "ldmatrix",
-        "mma",
-        "red",
-        "st",
-        "tcgen05",
-        "wgmma",
-    )
-)
 #: More than compilers write; the work may grow with the product of waits and blocks.
 _MOST_WORK = 1 << 22
 
@@ -160,11 +143,10 @@ class Tracer:
     def _spins(self, block: int) -> bool:
         """Whether a block's innermost loop only polls a barrier."""
         loop = self._loops.forest.innermost[block]
-        return loop is not None and not any(
-            instruction.opcode in _WORK or instruction.modifiers[:1] in (("init",), ("arrive",))
-            for inner in self._loops.forest.body(loop)
-            for instruction in self._loops.block(inner)
-        )
+        if loop is None:
+            return False
+        inside = (i for inner in self._loops.forest.body(loop) for i in self._loops.block(inner))
+        return effects.only_polls(inside)
 
     def _writes(self, slice_: frozenset[int]) -> list[set[str]]:
         """Return the registers of interest that each loop writes."""

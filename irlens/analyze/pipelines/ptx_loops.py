@@ -1,18 +1,16 @@
 """Loops of a PTX function, as every mechanism of NVIDIA's GPUs needs them."""
 
+from collections.abc import Iterable, Iterator
+
 from irlens.analyze.cfg import Cfg
 from irlens.analyze.graph import find_loops
 from irlens.analyze.loops import Loops
 from irlens.analyze.pipelines.warp_specialization import WARP_SIZE, Specialization
-from irlens.isa.ptx import Address, Function, Instruction, Operand, Register, Symbol
-from irlens.isa.ptx.copies import is_bulk_load, is_cp_async
+from irlens.analyze.solver import reach
+from irlens.isa.ptx import Address, Function, Instruction, Operand, Register, Symbol, effects
 from irlens.isa.ptx.registers import access
 from irlens.model.resources import WarpGroup
 from irlens.model.source import SourceLocation
-
-_STATE_SPACES = frozenset({"const", "global", "local", "param", "shared"})
-#: Opcodes that compute addresses.
-_ADDRESSING = frozenset({"add", "cvta", "mad", "mov", "selp", "sub"})
 
 
 class FunctionLoops(Loops[Instruction], frozen=True, kw_only=True):
@@ -73,14 +71,7 @@ class FunctionLoops(Loops[Instruction], frozen=True, kw_only=True):
 
         Tables that the program carries do not count: they are small and stay in a cache.
         """
-        if instruction.start in self.lookups:
-            return False
-        if instruction.opcode in ("ld", "ldu"):
-            spaces = _STATE_SPACES.intersection(
-                modifier.partition("::")[0] for modifier in instruction.modifiers
-            )
-            return not spaces or "global" in spaces
-        return is_cp_async(instruction) or is_bulk_load(instruction)
+        return instruction.start not in self.lookups and effects.reads_global(instruction)
 
 
 def analyze_loops(
@@ -104,7 +95,7 @@ def table_loads(function: Function) -> frozenset[int]:
     """
     if not function.tables:
         return frozenset()
-    addressing = [each for each in function.instructions if each.opcode in _ADDRESSING]
+    addressing = [each for each in function.instructions if effects.computes_address(each)]
     from_table = set[str]()
     before = -1
     while before < len(from_table):  # until no loop adds any
@@ -117,7 +108,7 @@ def table_loads(function: Function) -> frozenset[int]:
     return frozenset(
         instruction.start
         for instruction in function.instructions
-        if instruction.opcode in ("ld", "ldu")
+        if effects.loads(instruction)
         and any(_names(each, function.tables | from_table) for each in instruction.operands[1:])
     )
 
@@ -126,3 +117,29 @@ def _names(operand: Operand, names: frozenset[str]) -> bool:
     """Whether an operand, or the base of an address, is one of some registers and variables."""
     base = operand.base if isinstance(operand, Address) else operand
     return isinstance(base, Register | Symbol) and base.name in names
+
+
+def depended_on(function: Function, operands: Iterable[Operand]) -> frozenset[int]:
+    """Return the instructions that the value of some operands can depend on (a program slice)."""
+    writers: dict[str, list[int]] = {}
+    reads: dict[int, tuple[str, ...]] = {}
+    for index, instruction in enumerate(function.instructions):
+        accessed = access(instruction)
+        if accessed is not None:
+            reads[index] = accessed.reads
+            for name in accessed.writes:
+                writers.setdefault(name, []).append(index)
+    slice_ = set[int]()
+
+    def read(name: str) -> Iterator[str]:
+        for index in writers.get(name, ()):
+            slice_.add(index)
+            yield from reads[index]
+
+    reach((name for name in map(_register, operands) if name is not None), read)
+    return frozenset(slice_)
+
+
+def _register(operand: Operand) -> str | None:
+    base = operand.base if isinstance(operand, Address) else operand
+    return base.name if isinstance(base, Register) else None

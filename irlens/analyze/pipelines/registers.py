@@ -13,17 +13,16 @@ import msgspec
 
 from irlens.analyze.global_accesses import access_bytes
 from irlens.analyze.graph import FlowGraph
-from irlens.analyze.pipelines.constant_propagation import depended_on
 from irlens.analyze.pipelines.distinct_bytes import (
     find_traffic,
     loads_of_loop,
     place_in_kernel,
     total,
 )
-from irlens.analyze.pipelines.ptx_loops import FunctionLoops
+from irlens.analyze.pipelines.ptx_loops import FunctionLoops, depended_on
 from irlens.analyze.pipelines.verdicts import PtxKernel, judge
 from irlens.analyze.solver import reach, solve
-from irlens.isa.ptx import Instruction, Register, Vector
+from irlens.isa.ptx import Instruction, effects
 from irlens.isa.ptx.copies import is_bulk_load, is_cp_async
 from irlens.isa.ptx.registers import access
 from irlens.model.report import Pipeline
@@ -31,10 +30,6 @@ from irlens.model.report import Pipeline
 MAYBE_UNROLLED = (
     "its bytes are unknown: LLVM may have unrolled the loop, or threads may load the same bytes"
 )
-_PAIRS = (("b64",), ("b128",))
-#: Opcodes of the work that a double buffer hides its loads behind.
-_COMPUTES = frozenset({"dp4a", "fma", "mad", "mma", "wmma"})
-_OTHER_SPACES = frozenset({"const", "global", "local", "param"})
 #: A value that is carried longer than this is no pipeline's.
 _MAX_DISTANCE = 16
 
@@ -178,15 +173,15 @@ class _CarriedValues:
         """
         body = sorted(self._body, key=self._graph.rank.__getitem__)
         path = {i: at for at, i in enumerate(i for b in body for i in _extent(self._loops, b))}
-        reads = [at for i, at in path.items() if _may_read_shared(self._instructions[i])]
-        works = [at for i, at in path.items() if self._instructions[i].opcode in _COMPUTES]
+        reads = [at for i, at in path.items() if effects.may_read_shared(self._instructions[i])]
+        works = [at for i, at in path.items() if effects.computes(self._instructions[i])]
         if not reads or not works or not self._stored_before():
             return {}
         own = {i for block in self._loop.own for i in _extent(self._loops, block)}
         staged = {}
         for load, bit in bits.items():
             users = [i for i, values in uses.items() if values & bit]
-            stores = [i for i in users if i in own and _stores_shared(self._instructions[i])]
+            stores = [i for i in users if i in own and effects.stores_shared(self._instructions[i])]
             if not users or stores != users:
                 continue
             first = min(path[i] for i in users)
@@ -201,7 +196,9 @@ class _CarriedValues:
         entering = [b for b in self._before[self._loop.header] if b not in self._body]
         ahead = reach(entering, lambda block: {*self._before[block]} - self._body)
         return any(
-            _stores_shared(self._instructions[i]) for b in ahead for i in _extent(self._loops, b)
+            effects.stores_shared(self._instructions[i])
+            for b in ahead
+            for i in _extent(self._loops, b)
         )
 
     def _iteration(
@@ -244,7 +241,7 @@ class _CarriedValues:
         values = 0
         for name in accessed.reads:
             values |= held.get(name, 0)
-        moves = _moves(instruction)
+        moves = effects.moves(instruction)
         for name in accessed.writes:
             kept = held.get(name, 0) if instruction.predicate is not None else 0
             held[name] = kept | loaded | (values if moves else 0)
@@ -265,7 +262,7 @@ class _CarriedValues:
                     found.append(index)
                 if instruction.predicate is None:
                     missing -= {*accessed.writes}
-                if _moves(instruction):
+                if effects.moves(instruction):
                     missing |= {*accessed.reads}
             return missing
 
@@ -288,35 +285,3 @@ def _merged(holders: _Holders, more: _Holders) -> _Holders:
 
 def _extent(loops: FunctionLoops, block: int) -> range:
     return range(loops.cfg.blocks[block].start, loops.cfg.blocks[block].stop)
-
-
-def _spaces(instruction: Instruction) -> set[str]:
-    return {modifier.partition("::")[0] for modifier in instruction.modifiers}
-
-
-def _stores_shared(instruction: Instruction) -> bool:
-    return instruction.opcode == "st" and "shared" in _spaces(instruction)
-
-
-def _may_read_shared(instruction: Instruction) -> bool:
-    """Whether it may read shared memory: a generic load can, and the tensor core does."""
-    if instruction.opcode in ("call", "tcgen05", "wgmma"):
-        return True
-    if instruction.opcode == "ld" and _spaces(instruction).isdisjoint(_OTHER_SPACES):
-        return True
-    return instruction.opcode != "st" and "shared" in _spaces(instruction)
-
-
-def _moves(instruction: Instruction) -> bool:
-    """Whether it only copies whole registers, or takes one apart.
-
-    Packing two of them into a pair is free; packing halves of one is work. ptxas reads halves in
-    place, or splits them off in front of the branch back, behind the compute.
-    """
-    if instruction.opcode != "mov" or instruction.predicate is not None:
-        return False
-    match instruction.operands:
-        case (Vector(), Register()):
-            return True
-    allowed = (Register, Vector) if instruction.modifiers[-1:] in _PAIRS else (Register,)
-    return all(isinstance(operand, allowed) for operand in instruction.operands)

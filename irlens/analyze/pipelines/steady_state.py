@@ -15,12 +15,8 @@ from irlens.analyze.outstanding import Counts, Observation, SteadyLoop
 from irlens.analyze.pipelines.ptx_loops import FunctionLoops
 from irlens.analyze.solver import reach
 from irlens.isa.events import UNBOUNDED, Commit, Copy, Wait
-from irlens.isa.ptx import Instruction
-from irlens.isa.ptx.copies import is_tcgen05_mma, is_wgmma
+from irlens.isa.ptx import Instruction, effects
 from irlens.isa.ptx.registers import access
-
-#: Opcodes that only move or repack a value: the compute is what uses their result.
-_REPACKING = frozenset({"mov", "cvt", "prmt", "and", "or", "xor", "lop3", "shl", "shr", "shf"})
 
 
 class InFlight(msgspec.Struct, frozen=True):
@@ -335,21 +331,16 @@ def _scan(instructions: Iterable[Instruction], loaded: set[str]) -> Instruction 
         loaded: Registers that hold such data; updated.
     """
     for instruction in instructions:
-        if is_wgmma(instruction) or is_tcgen05_mma(instruction):  # reads shared memory itself
+        if effects.multiplies_from_shared(instruction):
             return instruction
         accessed = access(instruction)
         reads, writes = (accessed.reads, accessed.writes) if accessed is not None else ((), ())
-        if _loads_shared(instruction):
+        if effects.loads_shared(instruction):
             loaded.update(writes)
         elif loaded.isdisjoint(reads):
             loaded.difference_update(writes)
-        elif instruction.opcode in _REPACKING:
+        elif effects.repacks(instruction):
             loaded.update(writes)
         else:
             return instruction
     return None
-
-
-def _loads_shared(instruction: Instruction) -> bool:
-    spaces = {modifier.partition("::")[0] for modifier in instruction.modifiers}
-    return instruction.opcode in ("ld", "ldmatrix") and "shared" in spaces

@@ -13,20 +13,17 @@ import msgspec
 
 from irlens.analyze.cfg import Cfg
 from irlens.analyze.graph import find_loops
-from irlens.analyze.pipelines.constant_propagation import Evaluator, Values
 from irlens.analyze.solver import reach
 from irlens.isa.mlir import Module, Operation
-from irlens.isa.ptx import Function, Immediate, Instruction, Operand, Register, Symbol
+from irlens.isa.ptx import Function, Immediate, Instruction, Operand, Register, Symbol, effects
+from irlens.isa.ptx.evaluation import Evaluator, Values
 from irlens.model.resources import WarpGroup
 
 #: Threads of a warp, on every GPU of NVIDIA's.
 WARP_SIZE = 32
 
-_SPECIALIZE = "ttg.warp_specialize"
 #: Warps of a warp group (PTX ISA, ``wgmma``): the partitions' warps fill whole ones.
 _WARPS_PER_GROUP = 4
-#: Opcodes between reading the number of a partition and its code.
-_DISPATCHING = frozenset({"add", "and", "bra", "brx", "cvt", "mov", "setp", "sub"})
 
 NO_PTX = "the warps of the ttgir's partitions are read from ptx, which is not in this capture"
 NO_TTGIR = "the ttgir has the number of warps of each partition, and is not in this capture"
@@ -52,7 +49,7 @@ class Specialization(msgspec.Struct, frozen=True):
 
 def is_specialized(ttgir: Module) -> bool:
     """Whether a kernel has partitions for different warps."""
-    return any(_partitions(each) for each in ttgir.named(_SPECIALIZE))
+    return any(_partitions(each) for each in ttgir.doing("partition"))
 
 
 def find(function: Function, cfg: Cfg, ttgir: Module | None) -> Specialization | None:
@@ -69,7 +66,7 @@ def find(function: Function, cfg: Cfg, ttgir: Module | None) -> Specialization |
     if ttgir is None:
         dispatch = _Dispatch.find(function, cfg)
         return Specialization(reason=NO_TTGIR) if dispatch and dispatch.is_named else None
-    operations = [each for each in ttgir.named(_SPECIALIZE) if _partitions(each)]
+    operations = [each for each in ttgir.doing("partition") if _partitions(each)]
     if not operations:
         return None
     own = ttgir.integer("ttg.num-warps") or 0
@@ -180,8 +177,10 @@ class _Dispatch:
             loop, barrier = forest.innermost[block], None
             for index in extent:
                 instruction = function.instructions[index]
-                barrier = _barrier(instruction, barrier)
-                if barrier is not None and loop is not None and _reads_byte(instruction):
+                awaited = effects.barrier(instruction)
+                barrier = barrier if awaited is None else awaited
+                reads = effects.loads_shared_byte(instruction)
+                if barrier is not None and loop is not None and reads:
                     header = forest.loops[loop].header
                     places.append(
                         cls(function, cfg, at=index, block=block, header=header, barrier=barrier)
@@ -201,7 +200,7 @@ class _Dispatch:
         for _ in self._cfg.blocks:
             for index in range(start, self._cfg.blocks[block].stop):
                 instruction = self._function.instructions[index]
-                if instruction.opcode not in _DISPATCHING:
+                if not effects.dispatches(instruction):
                     return block if block != self._block else None
                 self._evaluator.execute(instruction, values)
             following = self._following(block, values)
@@ -214,9 +213,9 @@ class _Dispatch:
         """Return the successor of a block, if the condition of its branch is known."""
         targets, extent = self._cfg.successors[block], self._cfg.ranges[block]
         last = self._function.instructions[extent[-1]] if extent else None
-        if last is not None and last.opcode == "brx":
+        if last is not None and effects.chooses(last):
             return self._chosen(last, values)
-        if last is None or last.opcode != "bra" or last.predicate is None:
+        if last is None or not effects.branches(last) or last.predicate is None:
             return targets[0] if len(targets) == 1 else None
         holds = values.get(last.predicate)
         if holds is None or len(targets) != 2:
@@ -252,31 +251,13 @@ class _Dispatch:
         for block in part if start == 0 else [start]:
             for index in self._cfg.ranges[block]:
                 instruction = self._function.instructions[index]
-                begun = begun or _barrier(instruction, None) == self._barrier
-                if begun and instruction.opcode == "setmaxnreg":
+                begun = begun or effects.barrier(instruction) == self._barrier
+                if begun and effects.sets_registers(instruction):
                     count = instruction.operands[-1]
                     return _integer(count)
         return None
 
 
-def _barrier(instruction: Instruction, before: int | None) -> int | None:
-    """Return the number of the barrier that an instruction waits at; ``before`` if it does not."""
-    waits = instruction.opcode in ("bar", "barrier") and instruction.modifiers[:1] == ("sync",)
-    match instruction.operands:
-        case (Immediate(value=int() as number),) if waits:
-            return number
-    return before
-
-
 def _integer(operand: Operand) -> int | None:
     value = operand.value if isinstance(operand, Immediate) else None
     return value if isinstance(value, int) else None
-
-
-def _reads_byte(instruction: Instruction) -> bool:
-    modifiers = instruction.modifiers
-    return (
-        instruction.opcode == "ld"
-        and any(each.partition("::")[0] == "shared" for each in modifiers)
-        and modifiers[-1:] in (("b8",), ("u8",), ("s8",))
-    )

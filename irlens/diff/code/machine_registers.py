@@ -11,6 +11,7 @@ from irlens.isa import amdgcn, sass
 from irlens.isa.amdgcn import registers as amdgcn_registers
 from irlens.isa.dialect import OperandUse
 from irlens.isa.sass import registers as sass_registers
+from irlens.isa.sass.control_flow import effect
 from irlens.model.errors import ArtifactError, ParseError
 
 
@@ -68,7 +69,7 @@ def _sass_step(instruction: sass.Instruction, count: int) -> Step:
         ((guard.register.file, guard.register.index), guard.negated)
         if guard is not None and guard.register.index is not None
         else None,
-        clobbers=instruction.opcode == "CALL",
+        clobbers=effect(instruction) == "calls",
     )
 
 
@@ -77,7 +78,7 @@ def _masked_predicates(
 ) -> Iterator[OperandUse]:
     """Yield the unnamed predicates of a move between predicates and a register."""
     access = sass_registers.access(instruction)
-    if access is None or instruction.opcode not in ("P2R", "UP2UR", "R2P", "UR2UP"):
+    if access is None or not sass_registers.packs_predicates(instruction):
         return
     named = {register for use in uses for register in use.registers}
     for file in ("P", "UP"):

@@ -6,9 +6,8 @@ iteration uses is known.
 """
 
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 
-from irlens.analyze.solver import reach
 from irlens.isa.ptx import Address, Function, Immediate, Instruction, Operand, Register, Symbol
 from irlens.isa.ptx.operands import Negated, Pair
 from irlens.isa.ptx.registers import access
@@ -46,32 +45,6 @@ _BINARY: dict[str, Callable[[int, int], int]] = {
 #: Distance between the addresses that variables are given; only that they are far apart matters.
 _SPACING = 1 << 24
 _MOST_VARIABLES = 200
-
-
-def depended_on(function: Function, operands: Iterable[Operand]) -> frozenset[int]:
-    """Return the instructions that the value of some operands can depend on (a program slice)."""
-    writers: dict[str, list[int]] = {}
-    reads: dict[int, tuple[str, ...]] = {}
-    for index, instruction in enumerate(function.instructions):
-        accessed = access(instruction)
-        if accessed is not None:
-            reads[index] = accessed.reads
-            for name in accessed.writes:
-                writers.setdefault(name, []).append(index)
-    slice_ = set[int]()
-
-    def read(name: str) -> Iterator[str]:
-        for index in writers.get(name, ()):
-            slice_.add(index)
-            yield from reads[index]
-
-    reach((name for name in map(_register, operands) if name is not None), read)
-    return frozenset(slice_)
-
-
-def _register(operand: Operand) -> str | None:
-    base = operand.base if isinstance(operand, Address) else operand
-    return base.name if isinstance(base, Register) else None
 
 
 def _ambiguous(function: Function) -> frozenset[str]:

@@ -100,6 +100,11 @@ def access(instruction: Instruction) -> Access | None:
     return Access(reads, writes, writes if is_certain(instruction) else 0)
 
 
+def packs_predicates(instruction: Instruction) -> bool:
+    """Whether it moves predicates to a register, or from one, without naming them."""
+    return instruction.opcode in ("P2R", "UP2UR", "R2P", "UR2UP")
+
+
 def is_certain(instruction: Instruction) -> bool:
     """Whether an instruction that is reached takes effect whatever its predicate."""
     guard = instruction.guard

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irlens.analyze.pipelines.constant_propagation import Evaluator, Values, depended_on
+from irlens.analyze.pipelines.ptx_loops import depended_on
 from irlens.isa.ptx import Address, Function, parse
+from irlens.isa.ptx.evaluation import Evaluator, Values
 
 
 def fragment(text: str) -> Function:
