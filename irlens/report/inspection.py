@@ -62,7 +62,7 @@ from irlens.report.missing_facts import missing_facts
 from irlens.report.parsed import Parsed, parse
 
 if TYPE_CHECKING:
-    from irlens.analyze.time.counting import Launch
+    from irlens.analyze.time.counting import CostedLaunch
     from irlens.analyze.traffic import Survey
 
 NOT_DISASSEMBLED = "the machine code was not disassembled; --sass does that"
@@ -374,7 +374,7 @@ class Inspection:
         )  # fmt: skip
 
     @cached_property
-    def launch(self) -> "Launch | str":
+    def launch(self) -> "CostedLaunch | str":
         """What the time of the launch is estimated from, or why that is unknown."""
         if self._launched is None:
             return self._provenance.unknown.get("traffic", "")

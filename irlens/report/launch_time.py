@@ -20,7 +20,7 @@ from irlens.report.parsed import Parsed, kernel_section
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from irlens.analyze.time.counting import Launch
+    from irlens.analyze.time.counting import CostedLaunch
     from irlens.analyze.time.launched import Arguments
     from irlens.analyze.traffic import Survey
 
@@ -48,7 +48,7 @@ class Launched(msgspec.Struct, frozen=True, kw_only=True):
     in_groups: "Callable[[int], Survey | None]"
 
 
-def find_launch(parsed: Parsed, launched: Launched, provenance: Provenance) -> "Launch | str":
+def find_launch(parsed: Parsed, launched: Launched, provenance: Provenance) -> "CostedLaunch | str":
     """Return a capture's launch as its time is estimated from, or why that is unknown.
 
     Args:
@@ -86,7 +86,7 @@ def find_launch(parsed: Parsed, launched: Launched, provenance: Provenance) -> "
 
 
 def find_time(
-    launch: "Launch | str", gpu: Gpu | None, floor_us: float | None, provenance: Provenance
+    launch: "CostedLaunch | str", gpu: Gpu | None, floor_us: float | None, provenance: Provenance
 ) -> TimeEstimate:
     """Return the estimated time of a launch.
 
@@ -147,7 +147,7 @@ def _of_code(
     occupancy: Occupancy,
     threads: int,
     provenance: Provenance,
-) -> "Launch | str":
+) -> "CostedLaunch | str":
     from irlens.analyze.mlir_loops import outermost_loops
     from irlens.analyze.time import counting, paths
     from irlens.analyze.time import launched as launches
@@ -166,15 +166,15 @@ def _of_code(
     if len(control) < len(section.instructions):
         return "the cubin's code is not what the disassembler read"
     arguments = arguments_of(parsed.source, capture.config, grid, threads)
-    walker = paths.Machine(section, flow)
+    walker = paths.PathFinder(section, flow)
     followed = launches.follow(walker, kernels[0], arguments)
     wavefronts = {
         index: each.total
         for index, each in launches.wavefronts(walker, kernels[0], arguments, followed[0]).items()
     }
     tensor = launches.tensor_memory(walker, kernels[0], arguments, followed)
-    code = counting.Code(section, flow, control, wavefronts, tensor)
-    machine = counting.Machine(gpu=gpu, resident=occupancy.blocks_per_sm)
+    code = counting.KernelCode(section, flow, control, wavefronts, tensor)
+    machine = counting.Placement(gpu=gpu, resident=occupancy.blocks_per_sm)
     resources = launched.demand.resources
     shared = (resources.shared_dynamic_bytes or 0) + (resources.shared_static_bytes or 0)
     local = resources.local_bytes or 0
@@ -193,7 +193,7 @@ def _of_code(
         return moved
     traffic, footprint = launched.launch.traffic, launched.launch.footprint
     loads, stores = traffic.ideal_load_sectors, traffic.ideal_store_sectors
-    return counting.Launch(
+    return counting.CostedLaunch(
         code=code,
         followed=followed,
         moved=moved,

@@ -3,10 +3,10 @@
 import pytest
 
 from irlens.isa import sass
-from irlens.isa.sass.operands import Launch, State, position
+from irlens.isa.sass.operands import State, ThreadInputs, position
 from irlens.isa.sass.semantics import compile_step
 
-LAUNCH = Launch({0x210: 7, 0x218: 0xFFFFFFFF, 0x21C: 1}, {"SR_CTAID.X": 5})
+LAUNCH = ThreadInputs({0x210: 7, 0x218: 0xFFFFFFFF, 0x21C: 1}, {"SR_CTAID.X": 5})
 
 
 def state(**registers: int) -> State:

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from irlens.analyze.time.combine import estimate
-from irlens.analyze.time.counting import Launch, count
+from irlens.analyze.time.counting import CostedLaunch, count
 from irlens.analyze.time.counts import Counts
 from irlens.analyze.time.transfers import Transfers
 from irlens.isa.sass import units
@@ -28,7 +28,7 @@ _RESOURCES: dict[str, Cause] = {
 }  # fmt: skip
 
 
-def estimate_with_steps(launch: Launch) -> TimeEstimate:
+def estimate_with_steps(launch: CostedLaunch) -> TimeEstimate:
     """Return a launch's estimated time, with the changes that would save the most of it."""
     counts = count(launch)
     now = estimate(counts, launch.machine.gpu)
@@ -42,7 +42,7 @@ def estimate_with_steps(launch: Launch) -> TimeEstimate:
     return replace(now, steps=sorted(steps, key=lambda step: step.estimate_us)[:_SHOWN])
 
 
-def _changes(launch: Launch, counts: Counts) -> Iterator[tuple[Cause, int, str, Counts]]:
+def _changes(launch: CostedLaunch, counts: Counts) -> Iterator[tuple[Cause, int, str, Counts]]:
     """Yield each cause, by how much it changes, in what unit, and what the launch then asks for."""
     for step in launch.next_steps:
         # Code that spills would spill more with fewer registers, and is not the same.
@@ -72,7 +72,7 @@ def _changes(launch: Launch, counts: Counts) -> Iterator[tuple[Cause, int, str, 
         yield "grid", even - counts.ctas, "CTAs", replace(counts, ctas=even, cta_cycles=cycles)
 
 
-def _coalesced(launch: Launch) -> tuple[int, Transfers] | None:
+def _coalesced(launch: CostedLaunch) -> tuple[int, Transfers] | None:
     """Return the sectors that go, and what the launch moves without them."""
     moved = launch.moved
     if launch.ideal_sectors is None:

@@ -26,7 +26,7 @@ _LANES = 32
 _L1_ALONE = 28 << 10
 
 
-class Code(msgspec.Struct, frozen=True):
+class KernelCode(msgspec.Struct, frozen=True):
     """A kernel's machine code: its instructions, control flow and schedule.
 
     Attributes:
@@ -42,7 +42,7 @@ class Code(msgspec.Struct, frozen=True):
     tensor: TensorMemory = TensorMemory()
 
 
-class Machine(msgspec.Struct, frozen=True, kw_only=True):
+class Placement(msgspec.Struct, frozen=True, kw_only=True):
     """What a launch runs on.
 
     Attributes:
@@ -74,7 +74,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-class Launch(msgspec.Struct, frozen=True, kw_only=True):
+class CostedLaunch(msgspec.Struct, frozen=True, kw_only=True):
     """A launch whose time is estimated.
 
     Attributes:
@@ -91,10 +91,10 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
             of the load.
     """
 
-    code: Code
+    code: KernelCode
     followed: Sequence[Sequence[WarpPath]]
     moved: Transfers
-    machine: Machine
+    machine: Placement
     ctas: int
     ideal_sectors: tuple[int, int] | None
     distinct_read_bytes: float
@@ -103,7 +103,7 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def spilled(
-    code: Code, followed: Sequence[Sequence[WarpPath]], machine: Machine, cta_bytes: int
+    code: KernelCode, followed: Sequence[Sequence[WarpPath]], machine: Placement, cta_bytes: int
 ) -> Spilled | None:
     """Return a launch's accesses to local memory; ``None`` if there are none.
 
@@ -126,7 +126,7 @@ def spilled(
     return Spilled(loaded, stored, cta_bytes * machine.resident, sms)
 
 
-def count(launch: Launch, latency: float | None = None) -> Counts:
+def count(launch: CostedLaunch, latency: float | None = None) -> Counts:
     """Return what a launch asks of each unit.
 
     Args:
@@ -207,7 +207,9 @@ def _executed(flow: Cfg, followed: Sequence[Sequence[WarpPath]]) -> dict[int, fl
     return {index: times for block, times in blocks.items() for index in flow.blocks[block].indices}
 
 
-def _cta_cycles(code: Code, followed: Sequence[Sequence[WarpPath]], timeline: Timeline) -> float:
+def _cta_cycles(
+    code: KernelCode, followed: Sequence[Sequence[WarpPath]], timeline: Timeline
+) -> float:
     """Cycles of a CTA, the mean over the sample: those of its slowest warps."""
     known: dict[object, float] = {}
     total = 0.0

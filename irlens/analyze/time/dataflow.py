@@ -13,7 +13,7 @@ from irlens.isa.dialect import Access
 from irlens.isa.sass import Instruction, Section
 from irlens.isa.sass.control_flow import condition_of_call, decides
 from irlens.isa.sass.local_words import REGISTERS, find_local_words
-from irlens.isa.sass.operands import Launch, State, Step
+from irlens.isa.sass.operands import State, Step, ThreadInputs
 from irlens.isa.sass.registers import access
 from irlens.isa.sass.semantics import dependencies, step_of, tells_threads_apart
 
@@ -101,7 +101,7 @@ class DataFlow:
         """
         return [0] * REGISTERS + [None] * (self.local.size - REGISTERS)
 
-    def step(self, index: int, launch: Launch) -> Step:
+    def step(self, index: int, launch: ThreadInputs) -> Step:
         """Return what an instruction does to a state: what is not understood makes it unknown."""
         if launch.constants is not self._constants:
             self._constants, self._steps = launch.constants, {}

@@ -17,7 +17,7 @@ from typing import Any
 from msgspec.structs import asdict, replace
 
 from irlens.analyze.time.combine import estimate
-from irlens.analyze.time.counting import Launch, count
+from irlens.analyze.time.counting import CostedLaunch, count
 from irlens.analyze.time.counts import LATENCY_INDEPENDENT, CountedLaunch
 from irlens.gpus import Gpu
 from irlens.gpus.timing import H200
@@ -59,7 +59,7 @@ class TimedLaunch(CountedLaunch, frozen=True, kw_only=True):
     us: float
 
 
-def counted(launch: Launch) -> CountedLaunch:
+def counted(launch: CostedLaunch) -> CountedLaunch:
     """Return what a launch asks of each unit."""
     counts = asdict(count(launch))
     return CountedLaunch(

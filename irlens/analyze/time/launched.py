@@ -9,14 +9,14 @@ from math import prod
 import msgspec
 
 from irlens.analyze.time.dataflow import UnknownPathError
-from irlens.analyze.time.paths import Machine, Path
+from irlens.analyze.time.paths import Path, PathFinder
 from irlens.analyze.time.shared_wavefronts import Wavefronts, mean_wavefronts
 from irlens.analyze.time.shared_wavefronts import wavefronts as shared_wavefronts
 from irlens.analyze.time.tensor_memory import TensorMemory
 from irlens.analyze.time.tensor_memory import tensor_memory as of_paths
 from irlens.artifacts.cubin import Code, Kernel
 from irlens.isa.sass.copies import polls_barrier
-from irlens.isa.sass.operands import WORD, Launch
+from irlens.isa.sass.operands import WORD, ThreadInputs
 from irlens.isa.sass.timing import is_tensor_memory_product
 
 #: Programs that are followed where they may differ.
@@ -102,7 +102,7 @@ def _bits(value: float | None, size: int, ordinal: int) -> int:
 
 
 def follow(
-    machine: Machine,
+    machine: PathFinder,
     kernel: Kernel,
     arguments: Arguments,
     programs: Sequence[Sequence[int]] = (),
@@ -158,7 +158,7 @@ def sample(grid: tuple[int, int, int]) -> list[tuple[int, ...]]:
 
 
 def wavefronts(
-    machine: Machine, kernel: Kernel, arguments: Arguments, cta: Sequence[WarpPath]
+    machine: PathFinder, kernel: Kernel, arguments: Arguments, cta: Sequence[WarpPath]
 ) -> dict[int, Wavefronts]:
     """Return the wavefronts of accesses to shared memory by a warp, the mean over a CTA's paths.
 
@@ -181,7 +181,7 @@ def wavefronts(
 
 
 def tensor_memory(
-    machine: Machine,
+    machine: PathFinder,
     kernel: Kernel,
     arguments: Arguments,
     followed: Sequence[Sequence[WarpPath]],
@@ -219,13 +219,15 @@ def tensor_memory(
         if sum(issues) > 1 or any(each - waits[one] for each in waits):
             raise UnknownPathError("how long warps wait for the products of others is unknown")
         issuing[cta[one].path] = cta[one].first
-    first = Launch(constants(kernel, arguments), _special((0, 0, 0), min(issuing.values()), 0))
+    first = ThreadInputs(
+        constants(kernel, arguments), _special((0, 0, 0), min(issuing.values()), 0)
+    )
     return of_paths(machine.data, issuing, first)
 
 
-def lanes(words: dict[int, int], warp: int) -> list[Launch]:
+def lanes(words: dict[int, int], warp: int) -> list[ThreadInputs]:
     """Return what each lane of a warp of the first program can read of its launch."""
-    return [Launch(words, _special(FIRST, warp, lane)) for lane in range(_WARP)]
+    return [ThreadInputs(words, _special(FIRST, warp, lane)) for lane in range(_WARP)]
 
 
 def _special(program: Sequence[int], warp: int, lane: int) -> dict[str, int]:
@@ -243,7 +245,7 @@ def _special(program: Sequence[int], warp: int, lane: int) -> dict[str, int]:
 
 
 def _warp(
-    machine: Machine,
+    machine: PathFinder,
     words: dict[int, int],
     program: Sequence[int],
     warp: int,
@@ -252,7 +254,7 @@ def _warp(
     best: Path | None = None
     counts: Counter[int] = Counter()
     for lane in (0, _WARP - 1) if machine.varies_by_warp else (0,):
-        path = machine.follow(Launch(words, _special(program, warp, lane)))
+        path = machine.follow(ThreadInputs(words, _special(program, warp, lane)))
         own = path.counts()
         counts |= own
         if best is None or own.total() > best.counts().total():

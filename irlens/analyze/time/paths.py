@@ -19,7 +19,7 @@ from irlens.analyze.time.dataflow import DataFlow, UnknownPathError
 from irlens.isa.bitsets import members
 from irlens.isa.sass import Instruction, Section, units
 from irlens.isa.sass.control_flow import Effect, barrier, conditions, effect, is_for_divergence
-from irlens.isa.sass.operands import Launch, Step, position
+from irlens.isa.sass.operands import ThreadInputs, Step, position
 from irlens.isa.sass.semantics import tells_threads_apart
 from irlens.isa.sass.semantics.predicates import reduces_argument
 
@@ -118,7 +118,7 @@ class _Run(msgspec.Struct, frozen=True):
     skipped: frozenset[int]
 
 
-class Machine:
+class PathFinder:
     """Follows the paths of a kernel's warps.
 
     Args:
@@ -224,7 +224,7 @@ class Machine:
             ),
         )
 
-    def follow(self, launch: Launch) -> Path:
+    def follow(self, launch: ThreadInputs) -> Path:
         """Return the path of one warp, that of its first lane.
 
         Raises:
@@ -258,7 +258,7 @@ class _Walk:
     and programs, which mostly do the same, need not be followed.
     """
 
-    def __init__(self, machine: Machine, launch: Launch) -> None:
+    def __init__(self, machine: PathFinder, launch: ThreadInputs) -> None:
         self.machine, self.launch = machine, launch
         self.section, self.flow = machine.section, machine.flow
         self.state = machine.data.initial_state()

@@ -25,10 +25,10 @@ from irlens.analyze.time.paths import Path
 from irlens.isa.sass import Instruction, Operand, Section, units
 from irlens.isa.sass.operands import (
     WORD,
-    Launch,
     Read,
     State,
     Step,
+    ThreadInputs,
     position,
     read_condition,
     register_bits,
@@ -62,7 +62,9 @@ class _Lane(msgspec.Struct, frozen=True):
     active: Read
 
 
-def wavefronts(data: DataFlow, path: Path, launches: Sequence[Launch]) -> dict[int, Wavefronts]:
+def wavefronts(
+    data: DataFlow, path: Path, launches: Sequence[ThreadInputs]
+) -> dict[int, Wavefronts]:
     """Return the wavefronts of each access to shared memory that a warp executes.
 
     Args:
@@ -114,7 +116,7 @@ class _Warp:
         self,
         data: DataFlow,
         operands: Mapping[int, Operand],
-        launches: Sequence[Launch],
+        launches: Sequence[ThreadInputs],
     ) -> None:
         self.data = data
         self.operands = operands

@@ -15,7 +15,7 @@ from irlens.analyze.time.paths import Path
 from irlens.analyze.time.shared_wavefronts import read_address
 from irlens.isa.sass import Instruction, Operand, Section
 from irlens.isa.sass.copies import polls_barrier
-from irlens.isa.sass.operands import Launch, State, register_bits
+from irlens.isa.sass.operands import State, ThreadInputs, register_bits
 from irlens.isa.sass.timing import commits_products, is_tensor_memory_product
 from irlens.isa.sass.units import WAVEFRONT
 
@@ -70,7 +70,7 @@ class TensorMemory(msgspec.Struct, frozen=True):
     barriers: Mapping[int, int] = {}
 
 
-def tensor_memory(data: DataFlow, paths: Iterable[Path], launch: Launch) -> TensorMemory:
+def tensor_memory(data: DataFlow, paths: Iterable[Path], launch: ThreadInputs) -> TensorMemory:
     """Return the products in tensor memory on paths, and the waits that retire them.
 
     Args:
@@ -114,7 +114,9 @@ def _asked(section: Section) -> dict[int, Operand]:
 class _Values:
     """The values of operands over the executions of their instructions."""
 
-    def __init__(self, data: DataFlow, operands: Mapping[int, Operand], launch: Launch) -> None:
+    def __init__(
+        self, data: DataFlow, operands: Mapping[int, Operand], launch: ThreadInputs
+    ) -> None:
         also = {index: register_bits(each.registers) for index, each in operands.items()}
         self.data = data
         self.chosen = [set(each) for each in data.slice(also).by_block]

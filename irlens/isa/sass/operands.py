@@ -25,7 +25,7 @@ _CONSTANT = re.compile(r"-?cx?\[(?:0x0|UR\d+)\]\[(?P<offset>0x[0-9a-f]+)\]")
 _HALVES = {"H0_H0", "H1_H1"}
 
 
-class Launch(msgspec.Struct, frozen=True):
+class ThreadInputs(msgspec.Struct, frozen=True):
     """What a thread can read of its launch.
 
     Attributes:
@@ -59,7 +59,7 @@ def register_bits(registers: Iterable[Register]) -> int:
 class Form:
     """An instruction's operands, as results, sources and predicates."""
 
-    def __init__(self, instruction: Instruction, launch: Launch) -> None:
+    def __init__(self, instruction: Instruction, launch: ThreadInputs) -> None:
         self.launch = launch
         self.instruction = instruction
         self.name = instruction.opcode
@@ -104,7 +104,7 @@ def is_predicate(operand: Operand) -> bool:
     return operand.kind == "register" and operand.registers[0].file in ("P", "UP")
 
 
-def read_word(operand: Operand, launch: Launch) -> Read:
+def read_word(operand: Operand, launch: ThreadInputs) -> Read:
     """Return a reader of one operand as 32 unsigned bits."""
     text = operand.text
     if operand.kind == "register":
@@ -156,7 +156,7 @@ def _read_register(operand: Operand) -> Read:
     return read
 
 
-def read_pair(operand: Operand, launch: Launch) -> Read:
+def read_pair(operand: Operand, launch: ThreadInputs) -> Read:
     """Return a reader of one operand as 64 unsigned bits."""
     if operand.kind == "constant":
         match = _CONSTANT.match(operand.text)

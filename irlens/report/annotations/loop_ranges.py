@@ -14,7 +14,7 @@ from irlens.analyze.sass_origin import match_loops
 from irlens.analyze.time import launched
 from irlens.analyze.time.cta_timeline import Timeline
 from irlens.analyze.time.dataflow import UnknownPathError
-from irlens.analyze.time.paths import Machine
+from irlens.analyze.time.paths import PathFinder
 from irlens.analyze.time.shared_wavefronts import Wavefronts
 from irlens.artifacts import cubin
 from irlens.gpus import Gpu
@@ -114,7 +114,7 @@ def _wavefronts(
     grid = report.config.grid
     if section is None or kernel is None or usage is None or grid is None or whole.source is None:
         return {}
-    machine = Machine(section, code.flow)
+    machine = PathFinder(section, code.flow)
     try:
         arguments = arguments_of(whole.source.named, report.config, grid, usage.threads)
         (first,) = launched.follow(machine, kernel, arguments, [launched.FIRST])

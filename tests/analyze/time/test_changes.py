@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from irlens import gpus
 from irlens.analyze.time.changes import estimate_with_steps
-from irlens.analyze.time.counting import Launch
+from irlens.analyze.time.counting import CostedLaunch
 from irlens.model.estimate import RESOLUTION, TimeEstimate, TimeStep
 from irlens.render.view.details import details
 from irlens.render.view.launch_time import time_fact
@@ -19,7 +19,7 @@ from tests.report.test_launch_time import capture, report
 H200 = gpus.find("h200")
 
 
-def launch(number: int, folder: Path) -> Launch:
+def launch(number: int, folder: Path) -> CostedLaunch:
     """Return what the estimate of a launch is made of."""
     found = Inspection(capture(number, folder)).launch
     assert not isinstance(found, str)

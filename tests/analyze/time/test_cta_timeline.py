@@ -6,10 +6,10 @@ from msgspec.structs import replace
 from irlens import gpus
 from irlens.analyze import sass_cfg
 from irlens.analyze.time.cta_timeline import Timeline
-from irlens.analyze.time.paths import Machine
+from irlens.analyze.time.paths import PathFinder
 from irlens.isa import sass
 from irlens.isa.sass import units
-from irlens.isa.sass.operands import Launch
+from irlens.isa.sass.operands import ThreadInputs
 from irlens.model.schedule import Control
 from irlens.model.source import SourceLocation
 
@@ -32,7 +32,7 @@ def duration(code: str, control: list[Control], line: Timeline) -> float:
     section = sass.parse(text).sections[0]
     flow = sass_cfg.build(section)
     return line.duration(
-        section.instructions, flow, Machine(section, flow).follow(Launch({}, {})), control
+        section.instructions, flow, PathFinder(section, flow).follow(ThreadInputs({}, {})), control
     )
 
 
@@ -163,7 +163,7 @@ def test_a_loop_of_products_is_as_slow_as_the_tensor_cores() -> None:
     lines.insert(1, ".L_x_0:")
     section = sass.parse('.section .text.k,"ax",@progbits\nk:\n' + "\n".join(lines)).sections[0]
     flow = sass_cfg.build(section)
-    path = Machine(section, flow).follow(Launch({}, {}))
+    path = PathFinder(section, flow).follow(ThreadInputs({}, {}))
     line = timeline()
     control = [stall(1)] * 7
     busy = 64 * 2 * 4 * 16 * 8 * 16 / (line.multiply_adds * line.timing.warp_products)

@@ -9,14 +9,14 @@ import pytest
 from irlens.analyze import sass_cfg
 from irlens.analyze.time.dataflow import UnknownPathError
 from irlens.analyze.time.launched import Arguments, constants, follow, sample
-from irlens.analyze.time.paths import Machine
+from irlens.analyze.time.paths import PathFinder
 from irlens.analyze.traffic.evaluation import public_function
 from irlens.artifacts import cubin
 from irlens.artifacts.tools import disassemble
 from irlens.isa import sass
 from irlens.isa.mlir import parse
 from irlens.isa.sass import units
-from irlens.isa.sass.operands import Launch
+from irlens.isa.sass.operands import ThreadInputs
 from tests.analyze.h200_launches import artifact, launches
 
 #: Relative difference that is allowed: warps poll a barrier of TMA, and the lanes and rows of a
@@ -50,7 +50,7 @@ def test_warps_execute_what_an_h200_counted(launch: dict[str, Any]) -> None:
     section = sass.parse(disassemble(content)).sections[0]
     flow = sass_cfg.build(section)
     executed: defaultdict[str, float] = defaultdict(float)
-    for cta in follow(Machine(section, flow), kernel, _arguments(launch)):
+    for cta in follow(PathFinder(section, flow), kernel, _arguments(launch)):
         for each in cta:
             for block, times in each.counts.items():
                 for index in flow.blocks[block].indices:
@@ -133,14 +133,14 @@ k:
 """
 
 
-def machine(text: str) -> Machine:
+def machine(text: str) -> PathFinder:
     section = sass.parse(text).sections[0]
-    return Machine(section, sass_cfg.build(section))
+    return PathFinder(section, sass_cfg.build(section))
 
 
 @pytest.mark.parametrize(("bound", "rounds"), [(1, 1), (3, 1), (4, 2), (3000, 1000)])
 def test_a_loop_runs_until_its_counter_reaches_its_bound(bound: int, rounds: int) -> None:
-    path = machine(LOOP).follow(Launch({0x210: bound}, {}))
+    path = machine(LOOP).follow(ThreadInputs({0x210: bound}, {}))
     assert path.counts()[1] == rounds
 
 
@@ -156,7 +156,7 @@ def test_only_what_branches_depend_on_is_computed() -> None:
 def test_a_loop_whose_bound_is_loaded_is_unknown() -> None:
     text = LOOP.replace("ULDC UR4, c[0x0][0x210]", "LDG.E R4, desc[UR6][R2.64]")
     with pytest.raises(UnknownPathError, match=r"BRA at 0x0050\) depends on data"):
-        machine(text.replace("R0, UR4, PT", "R0, R4, PT")).follow(Launch({}, {}))
+        machine(text.replace("R0, UR4, PT", "R0, R4, PT")).follow(ThreadInputs({}, {}))
 
 
 def test_a_loop_that_data_may_skip_is_unknown() -> None:
@@ -168,7 +168,7 @@ def test_a_loop_that_data_may_skip_is_unknown() -> None:
         "        /*001c*/               @P1 BRA `(.L_x_1) ;\n",
     ).replace("        /*0060*/ ", ".L_x_1:\n        /*0060*/ ")
     with pytest.raises(UnknownPathError, match=r"BRA at 0x001c\) depends on data"):
-        machine(text).follow(Launch({0x210: 8}, {}))
+        machine(text).follow(ThreadInputs({0x210: 8}, {}))
 
 
 def test_arguments_of_sine_are_taken_to_be_small() -> None:
@@ -179,7 +179,7 @@ def test_arguments_of_sine_are_taken_to_be_small() -> None:
         "        /*0018*/                   MOV R0, RZ ;\n"
         "        /*001c*/              @!P1 BRA `(.L_x_1) ;\n",
     ).replace("        /*0060*/ ", ".L_x_1:\n        /*0060*/ ")
-    path = machine(text).follow(Launch({0x210: 8}, {}))
+    path = machine(text).follow(ThreadInputs({0x210: 8}, {}))
     assert path.counts() == {0: 1, 2: 1}
     assert path.skipped == {0}
 
@@ -191,7 +191,7 @@ def test_a_loop_that_is_left_by_a_call_runs_until_its_counter_reaches_its_bound(
         "               @P0 CALL.REL.NOINC `(.L_x_1) ;\n"
         "        /*0054*/                   BRA `(.L_x_0) ;\n",
     ).replace("        /*0060*/ ", ".L_x_1:\n        /*0060*/ ")
-    path = machine(text).follow(Launch({0x210: 3000}, {}))
+    path = machine(text).follow(ThreadInputs({0x210: 3000}, {}))
     assert path.counts() == {0: 1, 1: 1000, 2: 999, 3: 1}
 
 
@@ -208,7 +208,7 @@ SPILLED = (
 
 
 def test_a_counter_that_is_spilled_is_followed() -> None:
-    path = machine(SPILLED).follow(Launch({0x210: 3000}, {}))
+    path = machine(SPILLED).follow(ThreadInputs({0x210: 3000}, {}))
     assert path.counts()[1] == 1000
 
 
@@ -226,7 +226,7 @@ def test_local_memory_that_is_not_understood_is_data(old: str, new: str) -> None
     text = SPILLED.replace(old, new)
     assert text != SPILLED
     with pytest.raises(UnknownPathError, match="depends on data"):
-        machine(text).follow(Launch({0x210: 3000}, {}))
+        machine(text).follow(ThreadInputs({0x210: 3000}, {}))
 
 
 def test_a_spilled_pair_keeps_both_words() -> None:
@@ -235,13 +235,13 @@ def test_a_spilled_pair_keeps_both_words() -> None:
         .replace("/*0004*/ ", "/*0004*/                   MOV R6, 0x5 ;\n        /*0006*/ ")
         .replace("/*0006*/ ", "/*0006*/                   MOV R7, 0x9 ;\n        /*0008*/ ")
     )
-    assert machine(text).follow(Launch({0x210: 12}, {})).counts()[1] == 1  # the second is 9
-    assert machine(text).follow(Launch({0x210: 15}, {})).counts()[1] == 2
+    assert machine(text).follow(ThreadInputs({0x210: 12}, {})).counts()[1] == 1  # the second is 9
+    assert machine(text).follow(ThreadInputs({0x210: 15}, {})).counts()[1] == 2
 
 
 def test_a_loop_without_end_is_unknown() -> None:
     with pytest.raises(UnknownPathError, match="more than 400,000 blocks"):
-        machine(LOOP.replace("0x3, RZ", "0x0, RZ")).follow(Launch({0x210: 8}, {}))
+        machine(LOOP.replace("0x3, RZ", "0x0, RZ")).follow(ThreadInputs({0x210: 8}, {}))
 
 
 def test_parameters_are_in_the_constant_bank() -> None:
@@ -280,8 +280,8 @@ def test_conditions_in_the_bits_of_one_register_are_known() -> None:
         "        /*0014*/                   LOP3.LUT P1, RZ, R9, 0x1, RZ, 0xc0, !PT ;\n"
         "        /*001c*/               @P1 BRA `(.L_x_1) ;\n",
     ).replace("        /*0060*/ ", ".L_x_1:\n        /*0060*/ ")
-    assert machine(text).follow(Launch({0x210: 0}, {})).counts() == {0: 1, 2: 1}
-    assert machine(text).follow(Launch({0x210: 6}, {})).counts() == {0: 1, 1: 2, 2: 1}
+    assert machine(text).follow(ThreadInputs({0x210: 0}, {})).counts() == {0: 1, 2: 1}
+    assert machine(text).follow(ThreadInputs({0x210: 6}, {})).counts() == {0: 1, 1: 2, 2: 1}
 
 
 SWAP = """
@@ -301,7 +301,7 @@ k:
 
 def test_a_compare_and_swap_is_taken_to_succeed() -> None:
     """An atomic addition of bf16 is a loop around one."""
-    path = machine(SWAP).follow(Launch({}, {}))
+    path = machine(SWAP).follow(ThreadInputs({}, {}))
     assert path.counts() == {0: 1, 1: 1, 2: 1}
     assert path.skipped == {1}
 
@@ -309,4 +309,4 @@ def test_a_compare_and_swap_is_taken_to_succeed() -> None:
 def test_a_loop_that_also_loads_is_no_retry() -> None:
     text = SWAP.replace("HADD2.BF16_V2 R24, R11, R10.H0_H0", "LDG.E R24, desc[UR16][R6.64]")
     with pytest.raises(UnknownPathError, match=r"BRA at 0x0050\) depends on data"):
-        machine(text).follow(Launch({}, {}))
+        machine(text).follow(ThreadInputs({}, {}))

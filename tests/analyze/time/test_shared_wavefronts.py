@@ -9,7 +9,7 @@ import pytest
 from irlens.analyze import sass_cfg
 from irlens.analyze.time import launched
 from irlens.analyze.time.launched import Arguments, constants, follow, lanes
-from irlens.analyze.time.paths import Machine
+from irlens.analyze.time.paths import PathFinder
 from irlens.analyze.time.shared_wavefronts import Wavefronts, passes, wavefronts
 from irlens.analyze.traffic.evaluation import public_function
 from irlens.artifacts import cubin
@@ -32,7 +32,7 @@ def measured(kind: str, skip: int = 0) -> Any:
     return next(islice(rows, skip, None))
 
 
-def code_of(launch: dict[str, Any]) -> tuple[Machine, cubin.Kernel, Arguments]:
+def code_of(launch: dict[str, Any]) -> tuple[PathFinder, cubin.Kernel, Arguments]:
     content = artifact(launch, "cubin")
     section = sass.parse(disassemble(content)).sections[0]
     module = parse(artifact(launch, "ttir").decode(), stage="ttir")
@@ -45,7 +45,7 @@ def code_of(launch: dict[str, Any]) -> tuple[Machine, cubin.Kernel, Arguments]:
         launch["block"][0] // 32,
     )
     kernel = cubin.read(content).kernels[0]
-    return Machine(section, sass_cfg.build(section)), kernel, arguments
+    return PathFinder(section, sass_cfg.build(section)), kernel, arguments
 
 
 def count(launch: dict[str, Any]) -> dict[str, Wavefronts]:
@@ -124,7 +124,7 @@ k:
         /*0040*/                   EXIT ;
 """
     section = sass.parse(text).sections[0]
-    machine = Machine(section, sass_cfg.build(section))
+    machine = PathFinder(section, sass_cfg.build(section))
     return wavefronts(machine.data, machine.follow(lanes({}, 0)[0]), lanes({}, 0)).get(3)
 
 

@@ -10,11 +10,11 @@ from irlens.analyze import sass_cfg
 from irlens.analyze.time import counting
 from irlens.analyze.time.cta_timeline import Timeline
 from irlens.analyze.time.dataflow import UnknownPathError
-from irlens.analyze.time.paths import Machine
+from irlens.analyze.time.paths import PathFinder
 from irlens.analyze.time.tensor_memory import Product, TensorMemory, tensor_memory
 from irlens.isa import sass
 from irlens.isa.sass import Section
-from irlens.isa.sass.operands import Launch
+from irlens.isa.sass.operands import ThreadInputs
 from irlens.model.capture import Capture
 from irlens.model.schedule import Control
 from irlens.report.inspection import Inspection
@@ -26,9 +26,9 @@ WAIT = "SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [{}], R4"
 SQUARE = Product(rows=128, columns=128, shared=True)
 
 
-def launch_of(capture: Capture) -> counting.Launch:
+def launch_of(capture: Capture) -> counting.CostedLaunch:
     found = Inspection(capture).launch
-    assert isinstance(found, counting.Launch), found
+    assert isinstance(found, counting.CostedLaunch), found
     return found
 
 
@@ -70,8 +70,8 @@ def section(*code: str) -> Section:
 
 def found_in(*code: str) -> TensorMemory:
     body = section(*code)
-    launch = Launch({}, {})
-    machine = Machine(body, sass_cfg.build(body))
+    launch = ThreadInputs({}, {})
+    machine = PathFinder(body, sass_cfg.build(body))
     return tensor_memory(machine.data, [machine.follow(launch)], launch)
 
 
@@ -121,7 +121,7 @@ def cycles(code: list[str], barriers: dict[int, int]) -> float:
         timing=timing, memory=700.0, multiply_adds=4096, partitions=4, warps=4,
         tensor=TensorMemory(products, barriers),
     )  # fmt: skip
-    path = Machine(body, flow).follow(Launch({}, {}))
+    path = PathFinder(body, flow).follow(ThreadInputs({}, {}))
     control = [Control(1, None, None, 0)] * (len(code) + 1)
     return line.duration(body.instructions, flow, path, control)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from irlens.isa.dialect import Access
 from irlens.isa.sass.local_words import as_step, word_access
-from irlens.isa.sass.operands import Form, Launch, State, Step, position
+from irlens.isa.sass.operands import Form, State, Step, ThreadInputs, position
 from irlens.isa.sass.records import Instruction
 from irlens.isa.sass.registers import FILES, access
 from irlens.isa.sass.semantics.arithmetic import (
@@ -45,7 +45,7 @@ from irlens.isa.sass.semantics.predicates import (
 )
 
 
-def compile_step(instruction: Instruction, launch: Launch) -> Step | None:
+def compile_step(instruction: Instruction, launch: ThreadInputs) -> Step | None:
     """Return what an instruction does to a state; ``None`` if it is not understood."""
     rule = _RULES.get(instruction.opcode) or _RULES.get(instruction.opcode.removeprefix("U"))
     if rule is None:
@@ -58,7 +58,7 @@ def compile_step(instruction: Instruction, launch: Launch) -> Step | None:
     return _guarded(step, where, guard.negated, written(instruction))
 
 
-def step_of(instruction: Instruction, launch: Launch, words: tuple[int, ...] | None) -> Step:
+def step_of(instruction: Instruction, launch: ThreadInputs, words: tuple[int, ...] | None) -> Step:
     """Return what an instruction does to a state: what is not understood makes it unknown.
 
     Args:
