@@ -19,7 +19,7 @@ from irlens.analyze.time.dataflow import DataFlow, UnknownPathError
 from irlens.isa.bitsets import members
 from irlens.isa.sass import Instruction, Section, units
 from irlens.isa.sass.control_flow import Effect, barrier, conditions, effect, is_for_divergence
-from irlens.isa.sass.operands import ThreadInputs, Step, position
+from irlens.isa.sass.operands import Step, ThreadInputs, position
 from irlens.isa.sass.semantics import tells_threads_apart
 from irlens.isa.sass.semantics.predicates import reduces_argument
 

@@ -75,12 +75,12 @@ def test_what_is_remembered_of_loops_changes_no_path(launch: dict[str, Any]) -> 
     flow = sass_cfg.build(section)
     arguments = _arguments(launch)
     words = constants(cubin.read(content).kernels[0], arguments)
-    shared = Machine(section, flow)
+    shared = PathFinder(section, flow)
     for program in sample(arguments.grid)[::5]:
         for warp in range(arguments.warps):
             axes = dict(zip(("SR_CTAID.X", "SR_CTAID.Y", "SR_CTAID.Z"), program, strict=True))
-            thread = Launch(words, {**axes, "SR_TID.X": warp * 32, "SR_LANEID": 0})
-            assert shared.follow(thread) == Machine(section, flow).follow(thread)
+            thread = ThreadInputs(words, {**axes, "SR_TID.X": warp * 32, "SR_LANEID": 0})
+            assert shared.follow(thread) == PathFinder(section, flow).follow(thread)
 
 
 #: P1 has a value from before the loop where the guard is false: what an iteration leaves differs.
@@ -108,11 +108,11 @@ def test_what_a_loop_may_leave_as_it_was_is_not_that_of_another_thread(rounds: i
     section = sass.parse(GUARDED).sections[0]
     flow = sass_cfg.build(section)
     words = {0x210: rounds}
-    shared = Machine(section, flow)
+    shared = PathFinder(section, flow)
     for tid in (0, 32, 0, 64):
-        thread = Launch(words, {"SR_TID.X": tid})
+        thread = ThreadInputs(words, {"SR_TID.X": tid})
         path = shared.follow(thread)
-        assert path == Machine(section, flow).follow(thread)
+        assert path == PathFinder(section, flow).follow(thread)
         adds = sum(path.counts()[n] for n, b in enumerate(flow.blocks) if 9 in b.indices)
         leaves = tid >= 32 if rounds < 5 else rounds >= 9
         assert adds == (not leaves)
