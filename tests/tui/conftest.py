@@ -10,6 +10,9 @@ from typing import Any
 
 import msgspec
 import pytest
+import textual.app
+import textual.pilot
+import textual.screen
 from msgspec.structs import replace
 from textual.notifications import Notification
 from textual.pilot import Pilot
@@ -29,10 +32,15 @@ from irlens.report.annotations import list_stage, occurrences
 from irlens.session.listed_entries import entry_of_report
 from irlens.session.what_if import demand_of_report
 from irlens.session.workbench import Entry, Setting
+from irlens.tui.widgets import compile_status
 from tests.tui.waiting import rest
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 
+
+#: Seconds after which the app draws a frame of its own accord: ``rest`` draws them, when the app
+#: has nothing else to do.
+_FRAME = 60.0
 
 HOUR, DAY = 3600, 86400
 
@@ -59,6 +67,9 @@ def _patient_pilot(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make pilots wait for the app instead of for an idle processor."""
     press, pause = Pilot.press, Pilot.pause
 
+    async def nothing(*_: object) -> None:
+        """Wait for nothing: ``rest`` follows every key and every pause."""
+
     async def press_in_turn(pilot: Pilot[Any], *keys: str) -> None:
         for key in keys:
             await press(pilot, key)
@@ -68,6 +79,10 @@ def _patient_pilot(monkeypatch: pytest.MonkeyPatch) -> None:
         await pause(pilot, delay)
         await rest(pilot.app)
 
+    monkeypatch.setattr(textual.screen, "UPDATE_PERIOD", _FRAME)
+    monkeypatch.setattr(compile_status, "_TICK", 0.4)  # a busy machine is idle between two ticks
+    monkeypatch.setattr(textual.app, "wait_for_idle", nothing)
+    monkeypatch.setattr(textual.pilot, "wait_for_idle", nothing)
     monkeypatch.setattr(Pilot, "press", press_in_turn)
     monkeypatch.setattr(Pilot, "pause", pause_and_rest)
 

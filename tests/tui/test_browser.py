@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from msgspec.structs import replace
 from textual.color import Color
+from textual.pilot import Pilot
 from textual.widgets import Markdown, Static
 
 from irlens.model.config import Config
@@ -568,7 +569,10 @@ async def test_every_dialogue_has_help(bench: Workbench, keys: list[str]) -> Non
 
 
 def test_looks_as_it_did(bench: Workbench, snap_compare: Callable[..., bool]) -> None:
+    async def choose(pilot: Pilot[None]) -> None:
+        await settle(pilot)
+        await pilot.press("j", "j")
+        await settle(pilot)
+
     for size in ((80, 24), (120, 40), (250, 60)):
-        assert snap_compare(
-            IrlensApp(bench), press=["j", "j"], terminal_size=size, run_before=settle
-        )
+        assert snap_compare(IrlensApp(bench), terminal_size=size, run_before=choose)
