@@ -1,15 +1,20 @@
 """What all tests share: a store of their own, and the kernels an H200's driver was asked about."""
 
 import gc
-import importlib.util
+import hashlib
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import tarfile
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -17,6 +22,7 @@ from hypothesis import HealthCheck, settings
 
 import irlens
 from irlens.artifacts import report_cache
+from irlens.artifacts.store import CAPTURES
 from irlens.model.capture import Capture
 from irlens.model.report import Report
 from irlens.report import inspect
@@ -26,6 +32,9 @@ settings.register_profile("irlens", deadline=None, suppress_health_check=[Health
 settings.load_profile("irlens")
 
 DATA = Path(__file__).parent / "data"
+
+#: Seconds after which the captures of another state of the code are removed.
+_UNUSED = 86400
 
 
 # A shell lets what it starts in the background ignore ctrl+c, and so would all that is started
@@ -63,17 +72,45 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _private_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def _private_store(
+    tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
+) -> Iterator[None]:
     """Keep the user's own captures out of the tests, and the tests out of theirs.
 
-    All workers of a session have it together: what one has compiled, the others need not.
+    All workers of a session have it together: what one has compiled, the others need not. What was
+    compiled outlives the session, and what was computed from it does not.
     """
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         folder = folder.parent
+    store = folder / "store"
+    store.mkdir(exist_ok=True)
+    if (compiled := _compiled_before(pytestconfig)) is not None:
+        with suppress(FileExistsError):  # another worker was faster
+            (store / CAPTURES).symlink_to(compiled, target_is_directory=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("IRLENS_CACHE_DIR", str(folder / "store"))
+        patch.setenv("IRLENS_CACHE_DIR", str(store))
         yield
+
+
+def _compiled_before(config: pytest.Config) -> Path | None:
+    """Return the folder of the captures of earlier sessions, in pytest's cache, if there is one.
+
+    It is another one for each Triton, and for each state of the code that compiles and stores.
+    """
+    cache = getattr(config, "cache", None)
+    if cache is None or find_spec("triton") is None:
+        return None
+    code = hashlib.sha256()
+    for room in ("compiler", "artifacts", "model"):
+        for path in sorted((Path(irlens.__file__).parent / room).rglob("*.py")):
+            code.update(path.read_bytes())
+    folder = Path(cache.mkdir("captures")) / version("triton") / code.hexdigest()[:16]
+    folder.mkdir(parents=True, exist_ok=True)
+    for other in folder.parent.iterdir():
+        if other != folder and time.time() - other.stat().st_mtime > _UNUSED:
+            shutil.rmtree(other, ignore_errors=True)
+    return folder
 
 
 @pytest.fixture(scope="session")
@@ -98,7 +135,7 @@ def other_triton(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("other")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     (site,) = folder.glob("lib/python*/site-packages")
-    spec = importlib.util.find_spec("triton")
+    spec = find_spec("triton")
     assert spec is not None
     assert spec.origin is not None
     here, there = Path(spec.origin), site / "triton" / "__init__.py"
