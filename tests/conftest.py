@@ -16,6 +16,7 @@ from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -33,7 +34,8 @@ settings.load_profile("irlens")
 
 DATA = Path(__file__).parent / "data"
 
-#: Seconds after which the captures of another state of the code are removed.
+#: Seconds after which captures that no session has used are removed: those of other states of the
+#: code, and of kernels that a test wrote into a folder of its own.
 _UNUSED = 86400
 
 
@@ -58,6 +60,17 @@ if __name__ == "__main__":
 def pytest_xdist_auto_num_workers() -> int:
     """One more than there are cores for ``-n auto``: screens and other programs are waited for."""
     return len(os.sched_getaffinity(0)) + 1
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give each worker neighbouring tests, and those of a slower worker when it has done them.
+
+    Dealt out in turn, as xdist does by default, tests of a module make its fixtures in each worker.
+    """
+    from xdist.scheduler import WorkStealingScheduling  # type: ignore[import-untyped]
+
+    return WorkStealingScheduling(config, log)
 
 
 def pytest_collection_finish() -> None:
@@ -107,9 +120,10 @@ def _compiled_before(config: pytest.Config) -> Path | None:
             code.update(path.read_bytes())
     folder = Path(cache.mkdir("captures")) / version("triton") / code.hexdigest()[:16]
     folder.mkdir(parents=True, exist_ok=True)
-    for other in folder.parent.iterdir():
-        if other != folder and time.time() - other.stat().st_mtime > _UNUSED:
-            shutil.rmtree(other, ignore_errors=True)
+    for capture in folder.parents[1].glob("*/*/*"):
+        with suppress(FileNotFoundError):  # another worker was faster
+            if time.time() - capture.stat().st_mtime > _UNUSED:
+                shutil.rmtree(capture, ignore_errors=True)
     return folder
 
 

@@ -1,6 +1,7 @@
 """Layouts as linear maps, against Triton's own ``toLinearLayout`` over generated layouts."""
 
 from functools import cache
+from importlib.metadata import version
 from typing import Any
 
 import pytest
@@ -9,6 +10,12 @@ from hypothesis import strategies as st
 
 from irlens.isa.mlir.encoding_maps import Unmapped, linear_map
 from irlens.isa.mlir.linear_maps import LinearMap
+
+TRITON = tuple(map(int, version("triton").split(".")[:2]))
+
+pytestmark = pytest.mark.skipif(
+    TRITON < (3, 7), reason="Triton 3.6 aborts on some layouts, and keeps bases that a size lacks"
+)
 
 
 @cache
