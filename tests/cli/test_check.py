@@ -1,10 +1,7 @@
 """``irlens check`` from the command line."""
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,23 +13,15 @@ from irlens.compiler import find_kernel
 from irlens.model.check import Check
 from irlens.model.report import Report
 from irlens.session.recipes import KernelNames, canonicalize
+from tests.cli import running
+from tests.cli.running import Ran
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 NAME = "irlens.baseline.json"
 
 
-class Ran(msgspec.Struct, frozen=True):
-    code: int
-    out: str
-    err: str
-
-
 def irlens(folder: Path, *arguments: str) -> Ran:
-    ran = subprocess.run(
-        [sys.executable, "-m", "irlens", *arguments], stdin=subprocess.DEVNULL, cwd=folder,
-        capture_output=True, env={**os.environ, "COLUMNS": "80"}, check=False, text=True,
-    )  # fmt: skip
-    return Ran(ran.returncode, ran.stdout, ran.stderr)
+    return running.irlens(*arguments, cwd=folder)
 
 
 @pytest.fixture

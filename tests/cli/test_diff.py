@@ -1,37 +1,21 @@
 """``irlens diff`` from the command line."""
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from irlens.model.comparison import Comparisons
+from tests.cli.running import Ran, irlens
 
 CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
 SOFTMAX = str(CAPTURES / "softmax-h100")
 
 
-class Ran(msgspec.Struct, frozen=True):
-    code: int
-    out: str
-    err: str
-
-
 def diff(*arguments: str) -> Ran:
     return irlens("diff", *arguments)
-
-
-def irlens(*arguments: str) -> Ran:
-    ran = subprocess.run(
-        [sys.executable, "-m", "irlens", *arguments], stdin=subprocess.DEVNULL,
-        capture_output=True, env={**os.environ, "COLUMNS": "80"}, check=False, text=True,
-    )  # fmt: skip
-    return Ran(ran.returncode, ran.stdout, ran.stderr)
 
 
 def test_stages_of_a_pipeline() -> None:
