@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 from irlens.cli import _run
-from irlens.sweeps import workers
+from irlens.sweeps import worker_pool
 from irlens.sweeps.tasks import Handler
 
 
@@ -77,7 +77,7 @@ class InlinePool:
     def is_crash(self, error: BaseException) -> bool:
         return False
 
-    def crash(self, future: "Future[bytes]") -> workers.Crash:
+    def crash(self, future: "Future[bytes]") -> worker_pool.Crash:
         raise AssertionError("this process is still there")
 
     def abandon(self, future: "Future[bytes]") -> None:
@@ -90,4 +90,4 @@ class InlinePool:
 @pytest.fixture
 def inline(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let sweeps and suggestions compile in this process."""
-    monkeypatch.setattr(workers, "LocalPool", InlinePool)
+    monkeypatch.setattr(worker_pool, "LocalPool", InlinePool)

@@ -1,12 +1,16 @@
 """The commands of the README and the guide run, and their output is what they print."""
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
 from docs import outputs
 from irlens.compiler.toolchains.versions import triton_version
+from tests.running import Ran, inline, irlens
+
+__all__ = ["inline"]
 
 ROOT = Path(__file__).parents[1]
 TEXTS = {page.relative_to(ROOT).as_posix(): page.read_text() for page in outputs.PAGES}
@@ -28,20 +32,24 @@ def without_sizes(text: str) -> str:
     return "\n".join(kept)
 
 
+@pytest.mark.usefixtures("inline")
 @pytest.mark.parametrize(("arguments", "lines", "shown"), SINGLE)
 def test_the_output_shown_is_what_irlens_prints(
     arguments: str, lines: int | None, shown: str
 ) -> None:
     if arguments.startswith("traffic "):
         pytest.importorskip("torch", reason="the references are PyTorch's")
-    ran = outputs.run(arguments, ROOT)
-    assert ran.returncode == (1 if arguments.startswith("diff ") else 0), ran.stderr
-    printed = "".join(ran.stdout.splitlines(keepends=True)[:lines])
+        own = outputs.run(arguments, ROOT)  # a program has a process of its own
+        ran = Ran(own.returncode, own.stdout.encode(), own.stderr)
+    else:
+        ran = irlens(*shlex.split(arguments), cwd=ROOT)
+    assert ran.code == (1 if arguments.startswith("diff ") else 0), ran.err
+    printed = "".join(ran.out.splitlines(keepends=True)[:lines])
     if "samples/" in arguments or f"Triton {triton_version()}" in shown:
         assert without_sizes(printed) == without_sizes(shown)
     else:  # another compiler, other numbers: the same lines begin the same
         labels = [line[:12].strip() for line in shown.splitlines() if line[:1].isalpha()]
-        assert all(label in ran.stdout for label in labels[1:])
+        assert all(label in ran.out for label in labels[1:])
 
 
 @pytest.mark.parametrize("page", [page for page, text in TEXTS.items() if outputs.has_folder(text)])
@@ -56,6 +64,6 @@ def test_every_option_that_the_pages_name_exists() -> None:
     commands = re.findall(r"^\$ irlens (\w+)(.*?)(?:#.*)?$", TEXT, re.M)
     assert len(commands) > 10
     for command, rest in commands:
-        told = outputs.run(f"{command} --help", ROOT).stdout
+        told = irlens(command, "--help").out
         for option in re.findall(r"(?<=\s)--?[a-z][\w-]*", rest):
             assert option in told, (command, option)

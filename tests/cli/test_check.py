@@ -13,8 +13,8 @@ from irlens.compiler import find_kernel
 from irlens.model.check import Check
 from irlens.model.report import Report
 from irlens.session.recipes import KernelNames, canonicalize
-from tests.cli import running
-from tests.cli.running import Ran
+from tests import running
+from tests.running import Ran
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 NAME = "irlens.baseline.json"

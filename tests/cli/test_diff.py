@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from irlens.model.comparison import Comparisons
-from tests.cli.running import Ran, irlens
+from tests.running import Ran, irlens
 
 CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
 SOFTMAX = str(CAPTURES / "softmax-h100")

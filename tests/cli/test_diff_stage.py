@@ -1,15 +1,13 @@
 """``irlens diff --stage`` from the command line."""
 
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from irlens.model.code import CodeComparisons
+from tests.running import irlens
 
 CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
 SOFTMAX, T4 = str(CAPTURES / "softmax-h100"), str(CAPTURES / "softmax-t4")
@@ -17,11 +15,8 @@ AMD = str(CAPTURES / "softmax-mi300x")
 
 
 def diff(*arguments: str, **environment: str) -> tuple[int, str, str]:
-    ran = subprocess.run(
-        [sys.executable, "-m", "irlens", "diff", *arguments], stdin=subprocess.DEVNULL,
-        capture_output=True, env={**os.environ, **environment}, check=False, text=True,
-    )  # fmt: skip
-    return ran.returncode, ran.stdout, ran.stderr
+    ran = irlens("diff", *arguments, environment=environment)
+    return ran.code, ran.out, ran.err
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "json"])

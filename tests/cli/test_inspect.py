@@ -11,27 +11,10 @@ import msgspec
 import pytest
 
 from irlens.model.report import Report
+from tests.running import irlens
 
 SOFTMAX = ("softmax", "--target", "h100", "--num-stages", "4")
 REPORTS = Path(__file__).parents[2] / "samples" / "reports"
-
-
-def irlens(*arguments: str, stdin: bytes | None = None, cwd: Path | None = None) -> "Ran":
-    ran = subprocess.run(
-        [sys.executable, "-m", "irlens", *arguments], input=stdin or b"", capture_output=True,
-        cwd=cwd, env={**os.environ, "COLUMNS": "80"}, check=False,
-    )  # fmt: skip
-    return Ran(ran.returncode, ran.stdout, ran.stderr.decode())
-
-
-class Ran(msgspec.Struct, frozen=True):
-    code: int
-    raw: bytes
-    err: str
-
-    @property
-    def out(self) -> str:
-        return self.raw.decode()
 
 
 def fails(*arguments: str, stdin: bytes | None = None) -> str:

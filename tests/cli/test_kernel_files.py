@@ -1,7 +1,5 @@
 """Files with several kernels, and folders of kernels, as a project has them."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import msgspec
@@ -11,6 +9,8 @@ from irlens.model.errors import CaptureError
 from irlens.session.interactive import open_session
 from irlens.session.session import Session
 from irlens.session.subject import Configurations
+from tests import running
+from tests.running import Ran
 
 HEAD = "import triton\nimport triton.language as tl\n"
 KERNELS = f'''{HEAD}
@@ -43,36 +43,33 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def irlens(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-m", "irlens", *arguments],
-        cwd=folder, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+def irlens(folder: Path, *arguments: str) -> Ran:
+    return running.irlens(*arguments, cwd=folder)
 
 
 def test_a_file_stands_for_all_its_kernels(project: Path) -> None:
     ran = irlens(project, "inspect", "mine/several.py", "-t", "h100", "--format", "json")
-    assert ran.returncode == 0, ran.stderr
-    reports = msgspec.json.decode(ran.stdout)
+    assert ran.code == 0, ran.err
+    reports = msgspec.json.decode(ran.out)
     assert [report["kernel"] for report in reports] == ["first", "third"]
-    assert ran.stderr.splitlines() == [
+    assert ran.err.splitlines() == [
         "irlens: skipped mine/several.py:second: second needs a value for x_ptr, n; "
         "for example  irlens inspect mine/several.py:second "
         "--arg 'x_ptr=fp32[1048576]' --arg n=1024"
     ]
     given = ("-a", "x_ptr=fp32[64]", "-a", "n=3")
     ran = irlens(project, "inspect", "several", "-t", "h100", "--format", "json", *given)
-    assert msgspec.json.decode(ran.stdout)["kernel"] == "second"
-    assert "skipped several:third: unknown argument 'x_ptr'\n" in ran.stderr
+    assert msgspec.json.decode(ran.out)["kernel"] == "second"
+    assert "skipped several:third: unknown argument 'x_ptr'\n" in ran.err
 
 
 def test_where_no_kernel_compiles_the_error_names_one(project: Path) -> None:
     text = KERNELS.replace("third()", "third(y_ptr)").replace(" = 64", "")
     (project / "several.py").write_text(text)
     ran = irlens(project, "inspect", "several.py", "-t", "h100")
-    assert ran.returncode == 2
-    assert ran.stderr.count("skipped") == 3
-    assert ran.stderr.splitlines()[-2:] == [
+    assert ran.code == 2
+    assert ran.err.count("skipped") == 3
+    assert ran.err.splitlines()[-2:] == [
         "irlens: error: none of the 3 kernels in several.py compiles as it is",
         "  name one, with its arguments: several.py:first --arg NAME=VALUE",
     ]
@@ -80,17 +77,17 @@ def test_where_no_kernel_compiles_the_error_names_one(project: Path) -> None:
 
 def test_a_sweep_wants_one_kernel_and_lists_them(project: Path) -> None:
     ran = irlens(project, "sweep", "mine/several.py", "-t", "h100")
-    assert ran.returncode == 2
-    assert "has several kernels: first, second, third\n  write mine/several.py:first" in ran.stderr
+    assert ran.code == 2
+    assert "has several kernels: first, second, third\n  write mine/several.py:first" in ran.err
 
 
 def test_a_broken_file_does_not_hide_the_kernels(project: Path) -> None:
     ran = irlens(project, "kernels", "--format", "json")
-    assert ran.returncode == 0
-    kernels = {each["name"]: each for each in msgspec.json.decode(ran.stdout)}
+    assert ran.code == 0
+    kernels = {each["name"]: each for each in msgspec.json.decode(ran.out)}
     assert {"several:first", "several:second", "several:third", "single", "softmax"} < set(kernels)
     assert kernels["several:first"]["summary"] == "The first one."
-    (note,) = ran.stderr.splitlines()
+    (note,) = ran.err.splitlines()
     assert note.startswith("irlens: skipped broken: ")
     assert note.endswith("broken.py:1: invalid syntax")
 
@@ -132,7 +129,7 @@ def test_a_check_takes_the_kernels_that_a_file_describes(project: Path) -> None:
     described = 'IRLENS_KERNELS = {"first": {"args": {}}, "third": {"args": {}}}\n'
     (project / "mine" / "several.py").write_text(KERNELS + described)
     ran = irlens(project, "check", "several", "-t", "h100", "--update")
-    assert ran.returncode == 0, ran.stderr
+    assert ran.code == 0, ran.err
     baseline = (project / "irlens.baseline.json").read_text()
     assert '"several:first"' in baseline
     assert '"several:third"' in baseline

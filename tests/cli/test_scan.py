@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -14,31 +13,18 @@ import pytest
 
 from irlens.model.report import Report
 from irlens.model.scan import Scan
+from tests.running import Ran, irlens
 
 CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
 NAMES = sorted(path.name for path in CAPTURES.iterdir())
 
 
-class Ran(msgspec.Struct, frozen=True):
-    code: int
-    out: str
-    err: str
-
-    @property
-    def rows(self) -> list[dict[str, str]]:
-        return list(csv.DictReader(io.StringIO(self.out)))
+def rows(ran: Ran) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(ran.out)))
 
 
 def scan(*arguments: str | Path, cwd: Path | None = None) -> Ran:
-    return irlens(("scan", *arguments), cwd=cwd)
-
-
-def irlens(arguments: tuple[str | Path, ...], cwd: Path | None = None) -> Ran:
-    ran = subprocess.run(
-        [sys.executable, "-m", "irlens", *map(str, arguments)], stdin=subprocess.DEVNULL,
-        capture_output=True, cwd=cwd, env={**os.environ, "COLUMNS": "80"}, check=False, text=True,
-    )  # fmt: skip
-    return Ran(ran.returncode, ran.stdout, ran.stderr)
+    return irlens("scan", *arguments, cwd=cwd)
 
 
 @pytest.fixture
@@ -52,8 +38,8 @@ def three(tmp_path: Path) -> Path:
 def test_csv_has_a_row_for_each_capture_in_the_order_of_the_paths() -> None:
     ran = scan(CAPTURES, "-f", "csv", "--columns", "path,kernel,target,registers,occupancy")
     assert (ran.code, ran.err) == (0, "")
-    assert [Path(row["path"]).name for row in ran.rows] == NAMES
-    softmax = ran.rows[NAMES.index("softmax-h100")]
+    assert [Path(row["path"]).name for row in rows(ran)] == NAMES
+    softmax = rows(ran)[NAMES.index("softmax-h100")]
     assert list(softmax) == ["path", "kernel", "target", "registers", "occupancy"]
     assert list(softmax.values())[1:] == ["softmax_kernel", "h100", "30", "1.0"]
 
@@ -80,10 +66,10 @@ def test_json_lines_with_columns_are_rows() -> None:
 
 def test_where_takes_the_conditions_of_budgets() -> None:
     ran = scan(CAPTURES, "-f", "csv", "--columns", "path", "--where", "local_bytes > 0")
-    assert [Path(row["path"]).name for row in ran.rows] == ["spill-h100"]
+    assert [Path(row["path"]).name for row in rows(ran)] == ["spill-h100"]
     where = "pipeline.achieved < pipeline.requested and occupancy == 1"
     ran = scan(CAPTURES, "-f", "csv", "--columns", "path", "--where", where)
-    assert [Path(row["path"]).name for row in ran.rows] == ["softmax-mi300x", "softmax-t4"]
+    assert [Path(row["path"]).name for row in rows(ran)] == ["softmax-mi300x", "softmax-t4"]
     ran = scan(CAPTURES, "--where", "local_bytes > ")
     assert ran.code == 2
     assert "--where" in ran.err
@@ -94,11 +80,11 @@ def test_where_takes_the_conditions_of_budgets() -> None:
 
 def test_sort_puts_the_unknown_last() -> None:
     ran = scan(CAPTURES, "-f", "csv", "--columns", "registers", "--sort=-registers")
-    registers = [int(row["registers"]) for row in ran.rows]
+    registers = [int(row["registers"]) for row in rows(ran)]
     assert registers == sorted(registers, reverse=True)
     for keys in ("stages_achieved", "-stages_achieved"):
         ran = scan(CAPTURES, "-f", "csv", "--columns", "stages_achieved", f"--sort={keys}")
-        stages = [row["stages_achieved"] for row in ran.rows]
+        stages = [row["stages_achieved"] for row in rows(ran)]
         known = [each for each in stages if each]
         assert stages == known + [""] * (len(stages) - len(known))
         assert known == sorted(known, reverse=keys.startswith("-"))
@@ -157,7 +143,7 @@ def test_an_empty_directory_is_an_error(tmp_path: Path) -> None:
 
 def test_several_directories(three: Path) -> None:
     ran = scan(three / "b", three / "a", "-f", "csv", "--columns", "path")
-    assert [Path(row["path"]).name for row in ran.rows] == ["b", "a"]
+    assert [Path(row["path"]).name for row in rows(ran)] == ["b", "a"]
 
 
 def test_a_reader_that_goes_away_ends_the_scan(three: Path) -> None:
@@ -194,7 +180,7 @@ def test_what_takes_longest_comes_first() -> None:
     assert 0 < len(led) < len(known)
     text = scan(CAPTURES).out
     assert f"time of {len(times) - len(known)} unknown" in " ".join(text.split())
-    report = irlens(("inspect", CAPTURES / "softmax-h100")).out
+    report = irlens("inspect", CAPTURES / "softmax-h100").out
     time = report.partition("✓ about ")[2].split(" (")[0]
     assert time.endswith(" µs")
     softmax = next(each for each in found.rows if Path(each.path).name == "softmax-h100")

@@ -1,8 +1,6 @@
 """``irlens suggest`` from the command line."""
 
 import json
-import subprocess
-import sys
 
 import jsonschema
 import msgspec
@@ -10,20 +8,24 @@ import pytest
 
 from irlens.model.suggestion import Suggestion
 from irlens.render.json import schema
+from tests.running import Ran, inline, irlens
+
+__all__ = ["inline"]
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "irlens", "suggest", *arguments], capture_output=True, text=True
-    )
+pytestmark = pytest.mark.usefixtures("inline")
+
+
+def run(*arguments: str) -> Ran:
+    return irlens("suggest", *arguments)
 
 
 def test_the_neighbours_of_a_slow_configuration_are_faster() -> None:
     slow = ("vector_add", "--target", "h200", "--num-warps", "1", "--set", "BLOCK_SIZE=32")
     ran = run(*slow, "--format", "json")
-    assert ran.returncode == 0, ran.stderr
-    jsonschema.validate(json.loads(ran.stdout), json.loads(schema("suggestion")))
-    suggestion = msgspec.json.decode(ran.stdout, type=Suggestion)
+    assert ran.code == 0, ran.err
+    jsonschema.validate(json.loads(ran.out), json.loads(schema("suggestion")))
+    suggestion = msgspec.json.decode(ran.out, type=Suggestion)
     assert suggestion.settings == {"num_warps": 1, "num_stages": 3, "BLOCK_SIZE": 32}
     assert suggestion.is_better
     assert suggestion.low_us is not None
@@ -42,7 +44,7 @@ def test_the_neighbours_of_a_slow_configuration_are_faster() -> None:
         assert after["time"] is not None
         assert after["time"] / before["time"] == pytest.approx(each.time_ratio)
         assert after["distinct_read_bytes"] == before["distinct_read_bytes"]
-    text = run(*slow).stdout
+    text = run(*slow).out
     assert "BLOCK_SIZE=64 is the fastest: about" in text
     assert "BLOCK_SIZE 32 → 64" in text
     command = next(line for line in text.splitlines() if "irlens inspect vector_add" in line)
@@ -51,18 +53,18 @@ def test_the_neighbours_of_a_slow_configuration_are_faster() -> None:
 
 def test_nothing_near_is_better_within_the_noise() -> None:
     ran = run("vector_add", "--target", "h200", "--most", "3")
-    assert ran.returncode == 0, ran.stderr
-    assert "nothing near is better" in ran.stdout
-    assert "as fast" in ran.stdout
-    assert "3 neighbours compiled; " in ran.stdout
-    assert "left out by --most" in ran.stdout
+    assert ran.code == 0, ran.err
+    assert "nothing near is better" in ran.out
+    assert "as fast" in ran.out
+    assert "3 neighbours compiled; " in ran.out
+    assert "left out by --most" in ran.out
 
 
 def test_a_given_grid_does_not_hold_for_another_block_size() -> None:
     """Twice the block with the same grid would be programs without anything to do."""
     slow = ("vector_add", "-t", "h200", "--num-warps", "1", "--set", "BLOCK_SIZE=32")
     derived, given = (
-        msgspec.json.decode(run(*slow, *more, "--format", "json").stdout, type=Suggestion)
+        msgspec.json.decode(run(*slow, *more, "--format", "json").out, type=Suggestion)
         for more in ((), ("--grid", "1048576"))
     )
     assert given.current.figures == derived.current.figures, "the description's own grid"
@@ -73,20 +75,20 @@ def test_a_given_grid_does_not_hold_for_another_block_size() -> None:
 
 def test_a_time_that_is_unknown_is_said_in_one_line() -> None:
     ran = run("vector_add", "--target", "mi300x")
-    assert (ran.returncode, ran.stdout) == (2, "")
-    assert "estimated time of the current configuration is unknown: how long" in ran.stderr
+    assert (ran.code, ran.out) == (2, "")
+    assert "estimated time of the current configuration is unknown: how long" in ran.err
 
 
 def test_there_is_one_current_configuration() -> None:
     ran = run("vector_add", "--target", "h100,h200")
-    assert (ran.returncode, ran.stdout) == (2, "")
-    assert "name one target" in ran.stderr
+    assert (ran.code, ran.out) == (2, "")
+    assert "name one target" in ran.err
 
 
 def test_a_budget_ends_the_search_with_the_fastest_so_far() -> None:
     ran = run("vector_add", "--target", "h200", "--budget", "0.01s", "--format", "json")
-    assert ran.returncode == 0, ran.stderr
-    found = msgspec.json.decode(ran.stdout, type=Suggestion)
+    assert ran.code == 0, ran.err
+    found = msgspec.json.decode(ran.out, type=Suggestion)
     assert found.stopped == "budget"
     assert found.compiled < found.planned
     assert found.current.figure("time") is not None
@@ -94,5 +96,5 @@ def test_a_budget_ends_the_search_with_the_fastest_so_far() -> None:
 
 def test_a_budget_is_a_time() -> None:
     ran = run("vector_add", "--target", "h200", "--budget", "soon")
-    assert (ran.returncode, ran.stdout) == (2, "")
-    assert "'soon' is not a time: write 60s or 2m" in ran.stderr
+    assert (ran.code, ran.out) == (2, "")
+    assert "'soon' is not a time: write 60s or 2m" in ran.err

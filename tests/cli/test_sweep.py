@@ -20,6 +20,10 @@ import irlens
 from irlens.compiler.toolchains.versions import triton_version
 from irlens.model.capture import Capture
 from irlens.model.sweep import Sweep
+from tests import running
+from tests.running import Ran, inline
+
+__all__ = ["inline"]
 
 DEADLY = """
 import inspect, os, signal
@@ -77,13 +81,8 @@ IRLENS_KERNELS = {{"fill": {{"args": {{"x_ptr": "fp32[4096]"}}, "grid": [1]}}}}
 """
 
 
-class Ran(msgspec.Struct, frozen=True):
-    code: int
-    out: str
-    err: str
-
-    def sweep(self) -> Sweep:
-        return msgspec.json.decode(self.out, type=Sweep)
+def decoded(ran: Ran) -> Sweep:
+    return msgspec.json.decode(ran.out, type=Sweep)
 
 
 @pytest.fixture
@@ -100,9 +99,15 @@ def start(*arguments: str) -> "subprocess.Popen[str]":
 
 
 def sweep(*arguments: str) -> Ran:
+    """Sweep in a process of its own, with workers."""
     process = start(*arguments)
     out, err = process.communicate()
-    return Ran(process.returncode, out, err)
+    return Ran(process.returncode, out.encode(), err)
+
+
+def sweep_here(*arguments: str) -> Ran:
+    """Sweep in this process; with the fixture ``inline`` it is that of the workers as well."""
+    return running.irlens("sweep", *arguments)
 
 
 def stored(store: Path) -> list[Capture]:
@@ -164,13 +169,14 @@ def grid(tmp_path: Path, hold: Path) -> tuple[str, ...]:
             "--jobs", "2")  # fmt: skip
 
 
+@pytest.mark.usefixtures("inline")
 def test_a_grid_with_constraints() -> None:
-    ran = sweep("softmax", "-t", "h100,t4", "--num-stages", "1..3", "--num-warps", "4,8",
+    ran = sweep_here("softmax", "-t", "h100,t4", "--num-stages", "1..3", "--num-warps", "4,8",
                 "--where", "num_stages * num_warps <= 16",
                 "--where", "arch == 'sm_90' or num_stages == 3",
                 "--filter", "registers < 1000", "--format", "json")  # fmt: skip
     assert ran.code == 0, ran.err
-    found = ran.sweep()
+    found = decoded(ran)
     assert [target.product for target in found.targets] == ["h100", "t4"]
     assert {trial.label for trial in found.on(found.targets[1])} == {"num_warps=4 num_stages=3"}
     assert {trial.label for trial in found.on(found.targets[0])} == {
@@ -183,14 +189,15 @@ def test_a_grid_with_constraints() -> None:
     assert times == sorted(times)  # type: ignore[type-var]
 
 
+@pytest.mark.usefixtures("inline")
 def test_a_rank_keeps_the_top_and_says_why_the_others_lost(tmp_path: Path) -> None:
     configs = tmp_path / "configs.json"
-    ran = sweep(
+    ran = sweep_here(
         "matmul_tiled", "--num-warps", "4,8", "--num-stages", "2,3", "-t", "h200",
         "--rank", "time", "--top", "1", "--prune-list", str(configs), "-f", "json",
     )  # fmt: skip
     assert ran.code == 0, ran.err
-    found = ran.sweep()
+    found = decoded(ran)
     assert len(found.trials) == 1
     figures = [each.figures or {} for each in (*found.trials, *found.outranked)]
     times = [float(each["time"] or 0) for each in figures]
@@ -200,17 +207,18 @@ def test_a_rank_keeps_the_top_and_says_why_the_others_lost(tmp_path: Path) -> No
     assert len(json.loads(configs.read_text())) == 1
 
 
+@pytest.mark.usefixtures("inline")
 def test_what_does_not_compile_or_fit_is_told_and_the_rest_goes_on(tmp_path: Path) -> None:
     listed = tmp_path / "fitting.json"
     arguments = ("matmul", "-t", "sm_80", "--num-stages", "2,6", "--num-warps", "8",
                  "--set", "BLOCK_SIZE_M=64", "--set", "BLOCK_SIZE_N=256",
                  "--set", "BLOCK_SIZE_K=16,24,64", "--set", "GROUP_SIZE_M=8")  # fmt: skip
-    ran = sweep(*arguments, "--prune-list", str(listed))
+    ran = sweep_here(*arguments, "--prune-list", str(listed))
     assert ran.code == 0, ran.err
     assert "arange's range must be a power of 2" in ran.out
     assert "2 configurations, all with BLOCK_SIZE_K=24" in ran.out
     assert "shared memory: 204,800 bytes/CTA requested" in ran.out
-    again = sweep(*arguments, "--format", "csv")
+    again = sweep_here(*arguments, "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(again.out)))
     outcomes = {(row["num_stages"], row["BLOCK_SIZE_K"]): row["outcome"] for row in rows}
     assert outcomes == {
@@ -221,7 +229,7 @@ def test_what_does_not_compile_or_fit_is_told_and_the_rest_goes_on(tmp_path: Pat
     assert len(fitting) == 3
     blocks = {"BLOCK_SIZE_M": 64, "BLOCK_SIZE_N": 256, "BLOCK_SIZE_K": 16, "GROUP_SIZE_M": 8}
     assert {"kwargs": blocks, "num_warps": 8, "num_stages": 6, "num_ctas": 1} in fitting
-    assert sweep(*arguments, "--filter", "registers < 1").code == 1
+    assert sweep_here(*arguments, "--filter", "registers < 1").code == 1
 
 
 def test_a_worker_that_dies_is_a_row(tmp_path: Path) -> None:
@@ -229,7 +237,7 @@ def test_a_worker_that_dies_is_a_row(tmp_path: Path) -> None:
     path.write_text(DEADLY)
     ran = sweep(str(path), "-t", "sm_80", "--set", "BLOCK=64..512..x2", "--format", "json")
     assert ran.code == 0, ran.err
-    found = {trial.settings["BLOCK"]: trial for trial in ran.sweep().trials}
+    found = {trial.settings["BLOCK"]: trial for trial in decoded(ran).trials}
     assert {block: trial.outcome for block, trial in found.items()} == {
         64: "fits", 128: "died", 256: "fits", 512: "fits",
     }  # fmt: skip
@@ -244,7 +252,7 @@ def test_a_configuration_that_takes_too_long_is_a_row(tmp_path: Path) -> None:
     grid = (str(path), "-t", "sm_80", "--set", "BLOCK=64..512..x2", "--timeout", "20")
     ran = sweep(*grid, "--format", "json")
     assert ran.code == 0, ran.err
-    found = {trial.settings["BLOCK"]: trial for trial in ran.sweep().trials}
+    found = {trial.settings["BLOCK"]: trial for trial in decoded(ran).trials}
     assert {block: trial.outcome for block, trial in found.items()} == {
         64: "fits", 128: "timed out", 256: "fits", 512: "fits",
     }  # fmt: skip
@@ -270,7 +278,7 @@ def test_a_killed_sweep_goes_on_where_it_was(
     hold.unlink()
     ran = sweep(*grid, "--format", "json")
     assert ran.code == 0, ran.err
-    assert len(ran.sweep().trials) == 12
+    assert len(decoded(ran).trials) == 12
     after = captures(store)
     assert {name: after[name] for name in there} == there, "nothing is compiled twice"
     assert len(after) == 12
@@ -296,7 +304,7 @@ def test_tritons_are_an_axis(store: Path, other_triton: Path, tmp_path: Path) ->
                  "--triton", triton_version())  # fmt: skip
     ran = sweep(*arguments, "--format", "json", "--prune-list", str(listed))
     assert ran.code == 0, ran.err
-    trials = ran.sweep().trials
+    trials = decoded(ran).trials
     assert {trial.label for trial in trials} == {
         f"Triton {version} num_stages={stages}"
         for version in ("3.99.0", triton_version()) for stages in (2, 3)
@@ -324,11 +332,12 @@ def test_what_fits_with_one_triton_only_is_no_config(tmp_path: Path, other_trito
     assert "is not for this version" in ran.out
 
 
+@pytest.mark.usefixtures("inline")
 def test_one_triton_by_two_names_is_one(store: Path) -> None:
-    ran = sweep("vector_add", "-t", "sm_80", "--triton", triton_version(), "--python",
+    ran = sweep_here("vector_add", "-t", "sm_80", "--triton", triton_version(), "--python",
                 sys.executable, "--format", "json")  # fmt: skip
     assert ran.code == 0, ran.err
-    (trial,) = ran.sweep().trials
+    (trial,) = decoded(ran).trials
     assert (trial.label, trial.triton, trial.triton_version) == ("", None, triton_version())
 
 
@@ -338,7 +347,7 @@ def test_a_compiler_that_dies_elsewhere_is_a_row(tmp_path: Path, other_triton: P
     ran = sweep(str(path), "-t", "sm_80", "--set", "BLOCK=64,128", "--python", str(other_triton),
                 "--format", "json")  # fmt: skip
     assert ran.code == 0, ran.err
-    found = {trial.settings["BLOCK"]: trial for trial in ran.sweep().trials}
+    found = {trial.settings["BLOCK"]: trial for trial in decoded(ran).trials}
     assert {block: trial.outcome for block, trial in found.items()} == {64: "fits", 128: "died"}
     assert "was stopped by SIGSEGV while it worked with its Triton" in found[128].reason
     assert found[128].triton_version == "3.99.0"
@@ -358,7 +367,7 @@ def test_another_triton_s_answers_are_not_gone_on_with(
     hold.unlink()
     ran = sweep(*grid, "--format", "json")
     assert ran.code == 0, ran.err
-    assert {trial.triton_version for trial in ran.sweep().trials} == {triton_version()}
+    assert {trial.triton_version for trial in decoded(ran).trials} == {triton_version()}
     assert journal.read_bytes() == kept
 
 
@@ -427,6 +436,7 @@ def test_an_interrupted_measurement_goes_on_with_the_same_gpu(
     assert not list((store / "sweeps").iterdir())
 
 
+@pytest.mark.usefixtures("inline")
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
@@ -467,7 +477,7 @@ def test_mistakes(arguments: tuple[str, ...], complaint: str) -> None:
         pytest.skip("there is a GPU")
     if "scheduler" in complaint and find_spec("distributed") is None:
         complaint = 'pip install "irlens[cluster]"'
-    ran = sweep(*arguments, *(("-t", "h100") if arguments[0] == "softmax" else ()))
+    ran = sweep_here(*arguments, *(("-t", "h100") if arguments[0] == "softmax" else ()))
     assert ran.code == 2, ran.out
     assert complaint in ran.err
     assert "Traceback" not in ran.err
