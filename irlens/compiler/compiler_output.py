@@ -44,8 +44,7 @@ def redirect_output(log: Path) -> Iterator[Callable[[], str]]:
     """
     libc = ctypes.CDLL(None)
     stdout, stderr = os.dup(1), os.dup(2)
-    command = ["/bin/sh", "-c", _WATCHDOG, str(log)]
-    watchdog = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=_crash_descriptor)
+    watchdog = _watchdog(log)
     target = os.open(log, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND, 0o600)
     stream = open(target, "w", closefd=False, errors="replace")  # noqa: SIM115  # closed below
 
@@ -76,6 +75,12 @@ def redirect_output(log: Path) -> Iterator[Callable[[], str]]:
         watchdog.communicate(b"\n")
 
 
+def _watchdog(log: Path) -> subprocess.Popen[bytes]:
+    """Return the process that prints the end of a log if this process dies."""
+    command = ["/bin/sh", "-c", _WATCHDOG, str(log)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stderr=_crash_descriptor)
+
+
 @contextmanager
 def divert_output(log: Path) -> Iterator[Callable[[], str]]:
     """Redirect stdout and stderr to another file while ``redirect_output`` holds them.
@@ -88,6 +93,7 @@ def divert_output(log: Path) -> Iterator[Callable[[], str]]:
     """
     libc = ctypes.CDLL(None)
     before = os.dup(1), os.dup(2)
+    watchdog = _watchdog(log)
 
     def flush() -> None:
         sys.stdout.flush()
@@ -107,6 +113,7 @@ def divert_output(log: Path) -> Iterator[Callable[[], str]]:
             for number, original in zip((1, 2), before, strict=True):
                 os.dup2(original, number)
                 os.close(original)
+            watchdog.communicate(b"\n")
 
 
 @contextmanager

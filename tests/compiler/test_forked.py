@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
+import triton
 
 from irlens.compiler import Request, forked
 from irlens.model.config import Target
@@ -52,6 +53,43 @@ def irlens(*arguments: str) -> subprocess.Popen[str]:
         [sys.executable, "-m", "irlens", *arguments],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
+
+
+CRASHES_WHILE_COMPILING = """
+    import os
+    import triton
+    import triton.language as tl
+
+    class Crash(int):  # which Triton does not look into
+        def __add__(self, other):
+            {statement}
+            return 1
+
+    CRASH: tl.constexpr = tl.constexpr(Crash(1))
+
+    @triton.constexpr_function
+    def fails(value):
+        return value + 1
+
+    @triton.jit
+    def k(x):
+        N: tl.constexpr = fails(CRASH)
+        tl.store(x, N)
+
+    IRLENS_KERNELS = {{"k": {{"args": {{"x": "i32[1]"}}, "grid": [1]}}}}
+"""
+
+
+@pytest.mark.skipif(not hasattr(triton, "constexpr_function"), reason="an older Triton")
+@pytest.mark.parametrize("command", ["inspect", "passes"])
+def test_what_the_compiler_says_last_is_kept_while_it_prints_its_passes(
+    command: str, write: Callable[..., Path], private_store: Path
+) -> None:
+    path = write(CRASHES_WHILE_COMPILING.format(statement=ASSERTION))
+    process = irlens(command, f"{path}:k", "--target", "h100")
+    out, err = process.communicate(timeout=120)
+    assert (process.returncode, out) == (2, "")
+    assert "SIGABRT in WGMMAPipeline.cpp: dots.size() == 1" in err.splitlines()[0]
 
 
 @pytest.mark.parametrize("command", [["inspect"], ["diff", "--num-warps", "8"]])
