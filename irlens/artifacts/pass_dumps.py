@@ -35,8 +35,11 @@ _BEFORE = re.compile(
 )
 _CLOSED = re.compile(r"^\}", re.MULTILINE)
 _REPORT = "... Execution time report ..."
+#: Up to Triton 3.4 the user's time stands before that on the clock.
 _TIME = re.compile(
-    r"^(?P<indent> +)(?P<seconds>-?\d+\.\d+) \( *[\d.-]+%\)  (?P<name> *\S.*)$", re.M
+    r"^ +(?:\d+\.\d+ \( *[\d.]+%\) {4})?"
+    r"(?P<seconds>-?\d+\.\d+) \( *[\d.-]+%\)  (?P<name> *\S.*)$",
+    re.MULTILINE,
 )
 _INLINER = frozenset({"Inliner", "InlinerPass"})
 

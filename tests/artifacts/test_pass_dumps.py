@@ -82,6 +82,14 @@ def test_passes_have_their_module_and_their_time() -> None:
     assert read.size == len(NEWER)
 
 
+def test_triton_34_prints_the_user_s_time_as_well() -> None:
+    row = "    0.0002 (  0.1%)  CSEPass"
+    rows = NEWER.replace(row, "    0.0007 (  0.4%)" + row)
+    assert rows != NEWER
+    assert pass_dumps.read(rows).passes == pass_dumps.read(NEWER).passes
+    assert pass_dumps.read(rows).remarks == pass_dumps.read(NEWER).remarks
+
+
 def test_times_of_other_passes_are_not_used() -> None:
     read = pass_dumps.read(NEWER.replace("  CSEPass\n", "  CSE\n"))
     assert [each.seconds for each in read.passes] == [None] * 6
