@@ -4,13 +4,13 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 
-from irlens.artifacts import processes, store, tools
+from irlens.artifacts import processes, store
 from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError, ToolError
 
 
 @contextmanager
-def ahead(captures: Iterable[Capture]) -> Iterator[None]:
+def disassembling(captures: Iterable[Capture]) -> Iterator[None]:
     """Disassemble captures while the body runs; ``tools.disassemble`` then finds them in the cache.
 
     nvdisasm needs half a second even for a small kernel, and one core. The body waits for a
@@ -21,7 +21,7 @@ def ahead(captures: Iterable[Capture]) -> Iterator[None]:
         captures: Those without a cubin are skipped.
     """
     pending = [capture for capture in captures if "cubin" in capture.stages]
-    if not pending or not store.can_write(tools.DISASSEMBLY.folder):
+    if not pending or not _can_keep():
         yield
         return
     from concurrent.futures import ThreadPoolExecutor
@@ -35,7 +35,15 @@ def ahead(captures: Iterable[Capture]) -> Iterator[None]:
         executor.shutdown(wait=False, cancel_futures=True)
 
 
+def _can_keep() -> bool:
+    from irlens.artifacts.tools import DISASSEMBLY  # a remembered report needs no tool
+
+    return store.can_write(DISASSEMBLY.folder)
+
+
 def _disassemble(capture: Capture) -> None:
+    from irlens.artifacts import tools
+
     # Errors are raised where the text is needed.
     with _processors_free, suppress(ArtifactError, ToolError):
         cubin = capture.stages["cubin"].read()
@@ -43,5 +51,5 @@ def _disassemble(capture: Capture) -> None:
             tools.disassemble(cubin)
 
 
-#: Keeps several users of ``ahead``, one inside another, from running more tools than processors.
+#: Keeps several users, one inside another, from running more tools than processors.
 _processors_free = threading.BoundedSemaphore(processes.processors())

@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TypeAlias
 
 from irlens.artifacts import processes, store
+from irlens.artifacts.disassembly import disassembling
 from irlens.artifacts.report_cache import REPORTS
 from irlens.model.capture import Capture
 
@@ -15,15 +16,6 @@ Due: TypeAlias = tuple[Capture, bool | None]
 _FEW = 32
 #: Captures per task of a worker: small enough for all workers to end together.
 _BATCH = 8
-
-
-def disassembling(captures: Sequence[Capture]) -> AbstractContextManager[None]:
-    """Disassemble captures in the background, while the body of a ``with`` runs."""
-    if not captures:
-        return nullcontext()
-    from irlens.artifacts.disassembly import ahead
-
-    return ahead(captures)
 
 
 def preparing(
