@@ -15,7 +15,7 @@ from irlens.model.estimate import TimeEstimate
 from irlens.model.report import Occupancy
 from irlens.model.source import SourceLocation
 from irlens.model.terms import no_time_model
-from irlens.report.parsed import Parsed, kernel_section
+from irlens.report.parsed import Parsed, noted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -155,7 +155,7 @@ def _of_code(
     from irlens.artifacts import cubin as cubins
 
     capture = parsed.code.capture
-    section = kernel_section(machine_code, parsed.code, provenance)
+    section = noted(machine_code.kernel, "sass", parsed.code, provenance)
     cubin = cubins.read(capture.stages["cubin"].read())
     kernels = [each for each in cubin.kernels if each.name == capture.kernel]
     grid = capture.config.grid

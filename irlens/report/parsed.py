@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from irlens.analyze.capture_code import CaptureCode, MlirCode, SassCode
+from irlens.analyze.capture_code import CaptureCode, MlirCode
 from irlens.analyze.cfg import Cfg
 from irlens.analyze.facts import Provenance
 from irlens.analyze.global_accesses import Assembly
@@ -71,12 +71,12 @@ def parse(code: CaptureCode, provenance: Provenance, *, sass: bool) -> Parsed:
     left_out = 0
     flows: dict[str, Cfg] = {}
     if code.ptx is not None:
-        ptx_kernel = _noted(code.ptx.kernel, "ptx", code, provenance)
+        ptx_kernel = noted(code.ptx.kernel, "ptx", code, provenance)
         left_out = _left_out(code.ptx.module, ptx_kernel)
         if ptx_kernel is not None:
             flows["ptx"] = code.ptx.flow
     if code.amdgcn is not None:
-        amd_kernel = _noted(code.amdgcn.kernel, "amdgcn", code, provenance)
+        amd_kernel = noted(code.amdgcn.kernel, "amdgcn", code, provenance)
         if amd_kernel is not None:
             flows["amdgcn"] = code.amdgcn.flow
     for function in (ptx_kernel, amd_kernel):
@@ -84,7 +84,7 @@ def parse(code: CaptureCode, provenance: Provenance, *, sass: bool) -> Parsed:
             provenance.missing(f"{function.expansion.unknown} is not known", "calls")
     ttir, ttgir = (_mlir(each, code.capture, provenance) for each in (code.ttir, code.ttgir))
     if sass and code.sass is not None:  # last: the disassembler works in the background
-        section = kernel_section(code.sass, code, provenance)
+        section = noted(code.sass.kernel, "sass", code, provenance)
         if section is not None:
             flows["sass"] = code.sass.flow
     return Parsed(
@@ -173,19 +173,8 @@ def _has_branch_loops(module: mlir.Module) -> bool:
     return False
 
 
-def kernel_section(
-    machine: SassCode, code: CaptureCode, provenance: Provenance
-) -> "sass.Section | None":
-    """Return a kernel's machine code; ``None`` if it holds no kernel of that name.
-
-    Raises:
-        ArtifactError: The cubin is broken.
-        ToolError: The disassembler is missing or failed.
-    """
-    return _noted(machine.kernel, "sass", code, provenance)
-
-
-def _noted(kernel: K | None, stage: str, code: CaptureCode, provenance: Provenance) -> K | None:
+def noted(kernel: K | None, stage: str, code: CaptureCode, provenance: Provenance) -> K | None:
+    """Return the kernel of a stage; note if there is none of the capture's name."""
     if kernel is None:
         reason = f"the {stage} holds no kernel named {code.capture.kernel}"
         provenance.missing(reason, "pipelines", "mix")

@@ -8,9 +8,7 @@ from irlens.model.errors import IrlensError, UnknownNameError
 from irlens.model.listing import StageListing
 from irlens.model.report import Report
 
-#: Stages that are not a file of the capture's stages.
-_DERIVED = ("metadata", "sass")
-STAGES = (*STAGE_ORDER, *_DERIVED)
+STAGES = (*STAGE_ORDER, "metadata", "sass")
 
 
 def check_stage(name: str) -> None:

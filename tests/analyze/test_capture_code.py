@@ -47,7 +47,7 @@ def test_a_line_is_found_at_every_stage(softmax: Capture, code: str) -> None:
 def test_what_was_inlined_keeps_its_own_line_too(softmax: Capture) -> None:
     found = CaptureCode(softmax)
     for stage in ("ttgir", "llir", "ptx", "sass", "amdgcn"):
-        if stage not in found:
+        if stage not in found.stages:
             continue
         inlined = [chain for chain in found[stage].chains.values() if len(chain) > 1]
         assert inlined, stage
