@@ -93,6 +93,13 @@ def test_an_operation_without_what_it_needs_is_named(
     assert report.resources.registers is not None
 
 
+@pytest.mark.parametrize("value", [1 << 63, -(1 << 70), 10**400])
+def test_an_argument_of_more_than_64_bits_is_unknown(softmax: Capture, value: int) -> None:
+    args = {**softmax.config.args, "n_rows": value}
+    report = inspect(replace(softmax, config=replace(softmax.config, args=args), manifest=None))
+    assert "64 bits" in report.unknown["traffic"]
+
+
 class TestRoofline:
     MOVED = Traffic(
         distinct_read_bytes=3_350_000_000, distinct_written_bytes=0, flops={"fp16": 1_000_000},

@@ -119,7 +119,13 @@ def integer(*arrays: Array) -> Integer:
 
 
 def constant(number: int, rank: int = 0) -> Integer:
-    """Return one number for all programs, as a tensor of some rank."""
+    """Return one number for all programs, as a tensor of some rank.
+
+    Raises:
+        UnknownTrafficError: It has more than 64 bits.
+    """
+    if not -(1 << 63) <= number < 1 << 63:
+        raise UnknownTrafficError("a number has more than 64 bits")
     return integer(np.full((1,) * (rank + 1), number, dtype=np.int64))
 
 
