@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
+from irlens.gpus import find
 from irlens.model.listing import Listing
+from irlens.model.recording import KernelTime, ProgramRun
 from irlens.model.report import Report
+from irlens.model.scan import Scan, ScanSummary
+from irlens.render import render
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -266,4 +270,26 @@ def test_a_sweep_is_sorted_and_filtered(tab: "Tab", tmp_path: Path, complaints: 
     tab.locator("input[type=search]").first.fill("num_warps=8 registers")
     left = table.locator(f"tbody tr:visible > :nth-child({at})").all_text_contents()
     assert left == ["8"] * warps.count("8")
+    assert complaints == []
+
+
+def test_a_note_stays_below_its_row(tab: "Tab", tmp_path: Path, complaints: list[str]) -> None:
+    kernels = tuple(
+        KernelTime(kernel=name, each_us=us, total_us=us, choice="first", configurations=n)
+        for name, us, n in (("slow", 30.0, 2), ("fast", 10.0, 3))
+    )
+    run = ProgramRun(program="p", target=find("h100").target, kernels=kernels, total_us=40.0)
+    none = ScanSummary(
+        captures=0, kernels=0, targets={}, excluded=0, skipped=0, occupancy=[], cannot_launch=0,
+        occupancy_unknown=0, findings=None, worst=[], duplicates=[],
+    )  # fmt: skip
+    scan = Scan(schema=1, columns=[], where=[], rows=[], summary=none, programs=[run])
+    show(tab, tmp_path, render("html", "scan", scan))
+    rows = tab.locator("table.sortable").first.locator("tbody tr")
+    tab.locator("table.sortable").first.get_by_role("button", name="kernel").click()
+    words = [re.findall(r"fast\b|slow|first of .", text) for text in rows.all_text_contents()]
+    assert words == [["fast"], ["first of 3"], ["slow"], ["first of 2"]]
+    tab.locator("input[type=search]").first.fill("slow")
+    visible = rows.locator("visible=true").all_text_contents()
+    assert [re.findall("slow|first of .", text) for text in visible] == [["slow"], ["first of 2"]]
     assert complaints == []

@@ -2,7 +2,9 @@
 // Makes the tables of a sweep sortable by a click on a title, and filterable by words.
 for (const table of document.querySelectorAll("table.sortable")) {
   const body = table.tBodies[0];
-  const rows = [...body.rows];
+  const rows = [...body.rows].filter((row) => row.className !== "about");
+  const notes = new Map(rows.map((row) => [row, row.nextElementSibling]));
+  const noted = (row) => (notes.get(row)?.className === "about" ? [row, notes.get(row)] : [row]);
   const titles = [...table.tHead.rows[0].cells];
 
   const value = (row, column) => {
@@ -26,7 +28,7 @@ for (const table of document.querySelectorAll("table.sortable")) {
       for (const each of titles) each.removeAttribute("aria-sort");
       title.setAttribute("aria-sort", falling ? "descending" : "ascending");
       const sorted = [...rows].sort((one, other) => compare(value(one, column), value(other, column)));
-      body.append(...(falling ? sorted.reverse() : sorted));
+      body.append(...(falling ? sorted.reverse() : sorted).flatMap(noted));
     });
   });
 
@@ -43,8 +45,10 @@ for (const table of document.querySelectorAll("table.sortable")) {
     let shown = 0;
     for (const row of rows) {
       const cells = [...row.cells].map((cell, at) => `${titles[at].textContent}=${cell.textContent}`);
-      const text = cells.join(" ").toLowerCase();
+      const [, note] = noted(row);
+      const text = [...cells, note?.textContent].join(" ").toLowerCase();
       row.hidden = !words.every((word) => text.includes(word));
+      if (note) note.hidden = row.hidden;
       shown += !row.hidden;
     }
     tally.textContent = words.length ? `${shown} of ${rows.length}` : "";

@@ -211,12 +211,9 @@ class _Writer:
         written: list[Content] = [self._cell(cell) for cell in cells]
         if row.anchor and written:
             written[0] = tag("a", written[0], href=f"#{row.anchor}-")
-        if row.note:
-            first = next((i for i, cell in enumerate(cells) if i or len(cells) == 1), 0)
-            written[first] = join([written[first], " ", tag("small", row.note)])
         names = ["th", *["td"] * (len(written) - 1)]
         style = {"strong": "moved", "dim": "still"}.get(row.tone)
-        return tag(
+        own = tag(
             "tr",
             *(
                 tag(name, cell, scope="row" if name == "th" else None, class_=kind)
@@ -224,6 +221,11 @@ class _Writer:
             ),
             class_=style,
         )
+        if not row.note:
+            return own
+        # In a column it would be wrapped word by word.
+        note = tag("td", tag("small", row.note), colspan=str(max(len(written), 1)))
+        return join([own, tag("tr", note, class_="about")])
 
     def _cell(self, cell: nodes.Cell) -> Markup:
         if isinstance(cell, nodes.Bar):
