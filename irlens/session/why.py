@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from irlens.analyze.capture_code import CaptureCode
 from irlens.analyze.counterfactuals import (
     DECIDED_BY_ASSEMBLER,
     OPERATIONS,
@@ -16,9 +17,8 @@ from irlens.artifacts import pass_dumps
 from irlens.diff.code.stage import side_of
 from irlens.diff.passes import States
 from irlens.diff.passes.lines import deciding, follow
-from irlens.isa import mlir
 from irlens.model.capture import Capture
-from irlens.model.errors import IrlensError, UnknownNameError
+from irlens.model.errors import ArtifactError, IrlensError, UnknownNameError
 from irlens.model.report import Finding, Report
 from irlens.model.why import WHY_SCHEMA, Experiment, Explanation, Explanations, Proof
 from irlens.session.passes import single_request
@@ -104,8 +104,10 @@ class _Laboratory:
         self.report = complete_report(capture)
         dumps = pass_dumps.of_capture(capture)
         self._states = None if dumps is None or not dumps.passes else States(capture, dumps)
-        self._text = capture.stages["ttir"].text()
-        self._module = mlir.parse(self._text, stage="ttir")
+        code = CaptureCode(capture).ttir
+        if code is None:
+            raise ArtifactError(f"{capture.kernel}: no ttir in this capture")
+        self._module = code.named
 
     def explain(self, finding: Finding) -> Explanation | None:
         """Return the explanation of a finding; ``None`` if irlens has neither cause nor test."""
