@@ -27,7 +27,6 @@ SHAPES = {
 LEFT = {
     "analyze/addresses.py": 2,
     "analyze/counterfactuals.py": 8,
-    "analyze/global_accesses.py": 4,
     "analyze/pipelines/amdgcn_loops.py": 1,
     "analyze/pipelines/annotate/llir.py": 1,
     "analyze/pipelines/cp_async.py": 1,

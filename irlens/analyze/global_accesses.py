@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from irlens.analyze import cfg
 from irlens.analyze.graph import find_loops
 from irlens.isa import dialect
-from irlens.isa.ptx import Address, Function, Instruction
+from irlens.isa.ptx import Address, Function, Instruction, effects
 from irlens.isa.ptx.copies import copy_size, is_cp_async
 from irlens.model.source import SourceLocation
 
@@ -23,8 +23,6 @@ Assembly: TypeAlias = "Function | amdgcn.Function"
 
 #: Where a load reads: its address, its predicate, and whether that is negated.
 _Source: TypeAlias = tuple[Address, str | None, bool]
-_OPCODES: dict[str, Direction] = {"ld": "load", "ldu": "load", "st": "store"}
-_GLOBAL = frozenset({"cp", *_OPCODES})
 _BITS = {
     f"{kind}{bits}": bits
     for bits in (8, 16, 32, 64, 128)
@@ -71,7 +69,7 @@ def _placed(function: Assembly) -> Iterator[tuple[Place, dialect.Instruction, in
 def uncounted(function: Assembly) -> list[str]:
     """Return the instructions of accesses whose width is not known, each name once."""
     if isinstance(function, Function):
-        accesses = (i for i in function.instructions if i.opcode in _OPCODES)
+        accesses = (i for i in function.instructions if effects.direction(i) is not None)
         names = [i.name for i in accesses if "global" in i.modifiers and access_bytes(i) is None]
     else:
         from irlens.isa.amdgcn.memory import has_unknown_width
@@ -143,7 +141,7 @@ def _accesses(function: Assembly) -> Iterator[tuple[int, tuple[Direction, int | 
     """
     if isinstance(function, Function):
         for index, instruction in enumerate(function.instructions):
-            if instruction.opcode in _GLOBAL and (access := _access(instruction)) is not None:
+            if (access := _access(instruction)) is not None:
                 yield index, access
         return
     from irlens.isa.amdgcn.memory import global_access
@@ -158,11 +156,11 @@ def _accesses(function: Assembly) -> Iterator[tuple[int, tuple[Direction, int | 
 
 
 def _access(instruction: Instruction) -> tuple[Direction, int] | None:
-    """Return the direction and the bytes of an access by an opcode of ``_GLOBAL``."""
+    """Return the direction and the bytes of an access to global memory."""
     if is_cp_async(instruction):
         size = copy_size(instruction)
         return None if size is None else ("load", size)
-    direction = _OPCODES.get(instruction.opcode)
+    direction = effects.direction(instruction)
     if direction is None or "global" not in instruction.modifiers:
         return None
     width = access_bytes(instruction)

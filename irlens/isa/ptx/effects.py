@@ -1,12 +1,15 @@
 """What PTX instructions do with memory, values and control, for engines that follow them."""
 
 from collections.abc import Iterable
+from typing import Literal
 
 from irlens.isa.ptx.copies import is_bulk_load, is_cp_async, is_tcgen05_mma, is_wgmma
 from irlens.isa.ptx.operands import Immediate, Register, Vector
 from irlens.isa.ptx.records import Instruction
 
 _SPACES = frozenset({"const", "global", "local", "param", "shared"})
+_DIRECTIONS: dict[str, Literal["load", "store"]] = {"ld": "load", "ldu": "load", "st": "store"}
+_BYTES = (("b8",), ("u8",), ("s8",))
 _PAIRS = (("b64",), ("b128",))
 #: Opcodes of arithmetic that hides the latency of loads.
 _COMPUTES = frozenset({"dp4a", "fma", "mad", "mma", "wmma"})
@@ -30,9 +33,14 @@ def spaces(instruction: Instruction) -> set[str]:
     return {modifier.partition("::")[0] for modifier in instruction.modifiers}
 
 
+def direction(instruction: Instruction) -> Literal["load", "store"] | None:
+    """Return the direction of a plain access to memory; ``None`` for other instructions."""
+    return _DIRECTIONS.get(instruction.opcode)
+
+
 def loads(instruction: Instruction) -> bool:
     """Whether it is a plain load."""
-    return instruction.opcode in ("ld", "ldu")
+    return direction(instruction) == "load"
 
 
 def reads_global(instruction: Instruction) -> bool:
@@ -52,9 +60,6 @@ def loads_shared_byte(instruction: Instruction) -> bool:
     """Whether it loads one byte from shared memory."""
     width = instruction.modifiers[-1:]
     return instruction.opcode == "ld" and loads_shared(instruction) and width in _BYTES
-
-
-_BYTES = (("b8",), ("u8",), ("s8",))
 
 
 def stores_shared(instruction: Instruction) -> bool:
