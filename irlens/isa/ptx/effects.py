@@ -45,7 +45,7 @@ def loads(instruction: Instruction) -> bool:
 
 def reads_global(instruction: Instruction) -> bool:
     """Whether it reads data from global memory, or may: a generic load can."""
-    if loads(instruction):
+    if instruction.opcode in ("ld", "ldu"):
         named = _SPACES & spaces(instruction)
         return not named or "global" in named
     return is_cp_async(instruction) or is_bulk_load(instruction)
