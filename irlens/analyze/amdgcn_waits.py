@@ -1,4 +1,4 @@
-"""What each wait of AMD's machine code waits for: the outstanding operations of its counters.
+"""What each wait of AMD machine code waits for: the outstanding operations of its counters.
 
 The queue of each counter is followed through the control flow, along every path. In a loop that
 is what was issued before it, in its first iteration, and then what it issues itself.

@@ -13,7 +13,7 @@ class Block(msgspec.Struct, frozen=True, gc=False):
 
     Attributes:
         start: Index into ``Function.instructions`` of the first one.
-        stop: Index behind the last one.
+        stop: Index after the last one.
         label: The label that branches use to get here; ``None`` if there is none.
         line: 1-based line of the label, or of the first instruction.
     """
@@ -35,7 +35,7 @@ class Cfg(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     Attributes:
         blocks: In the order of the text. A label at the very end makes an empty block.
         successors: For each block the blocks that can follow it: branch targets first, then
-            the block behind it.
+            the block after it.
         unknown: What is not known about the control flow; empty if all of it is.
     """
 

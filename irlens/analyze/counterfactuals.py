@@ -59,7 +59,7 @@ def changes_for(symptom: Symptom) -> list[Change]:
 
 
 def cause_of(finding: Finding) -> str:
-    """Return what a finding blames: its reason, behind the last colon of its message."""
+    """Return what a finding blames: its reason, after the last colon of its message."""
     _, colon, reason = finding.message.rpartition(": ")
     return reason if colon else finding.message
 
@@ -151,7 +151,7 @@ OPERATIONS: Mapping[str, tuple[str, ...]] = {
     "IRL301": (*LOADS, "tt.store", "amdg.buffer_store", "amdgpu.buffer_store"),
     "IRL401": ("tt.dot",),
 }
-#: Findings that the assembler decides, behind all passes.
+#: Findings that the assembler decides, after all passes.
 DECIDED_BY_ASSEMBLER = frozenset({"IRL104", "IRL105", "IRL106", "IRL404"})
 
 

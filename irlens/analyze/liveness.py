@@ -26,15 +26,15 @@ def live_out(
     at_end: Mapping[int, int] = _NOTHING,
     within: Collection[int] | None = None,
 ) -> list[int]:
-    """Return the registers that are live behind each block.
+    """Return the live-out registers of each block.
 
     Args:
         blocks: For each basic block the indices of its instructions.
         graph: The blocks that can follow each block.
         reads: For each instruction the set it reads, before it writes.
         kills: For each instruction the set it overwrites whenever it is reached.
-        at_end: Registers that are live behind a block for reasons outside of the graph.
-        within: The blocks to stay within, all if ``None``; nothing is live behind others.
+        at_end: Live-out registers of a block for reasons outside of the graph.
+        within: The blocks to stay within, all if ``None``; others have no live-out registers.
     """
     nodes = range(len(blocks)) if within is None else within
     flows = {node: _transfer(blocks[node], reads, kills) for node in nodes}
@@ -49,7 +49,7 @@ def live_out(
 
 
 def live_in(block: range, after: int, reads: Sequence[int], kills: Sequence[int]) -> int:
-    """Return the registers live before a block, given those live behind it."""
+    """Return the live-in registers of a block, given its live-out ones."""
     exposed, killed = _transfer(block, reads, kills)
     return exposed | after & ~killed
 
@@ -60,7 +60,7 @@ def walk(
     """Walk a block backwards.
 
     Yields:
-        The index of each instruction, the registers live before it, and those live behind it.
+        The index of each instruction, the registers live before it, and those live after it.
     """
     for index in reversed(block):
         before = reads[index] | after & ~kills[index]
@@ -102,7 +102,7 @@ def last_writers(
         kills: For each instruction the set it overwrites whenever it is reached.
         live: The registers.
         at: The instruction where they are live.
-        behind: Whether they are live behind it, its own results among them, and not before it.
+        behind: Whether they are live after it, its own results among them, and not before it.
 
     Returns:
         The instruction's index, the last in the order of the text, by the register's number.

@@ -2,7 +2,7 @@
 
 A commit closes a group of what was issued before it, and a wait for N blocks until at most the N
 youngest groups are outstanding (PTX ISA, ``cp.async.commit_group`` and ``cp.async.wait_group``).
-Bulk copies, wgmma, tcgen05 and the counters of AMD's waves work alike; only the events differ
+Bulk copies, wgmma, tcgen05 and the counters of AMD waves work alike; only the events differ
 (``irlens.isa.events``). Two kinds of state answer two kinds of questions: ``Counts`` how many
 groups and bytes are outstanding, ``Queues`` which ones.
 """
@@ -141,7 +141,7 @@ Queue: TypeAlias = tuple[Group, ...]
 
 
 def retired(queue: Queue, limit: int) -> Queue:
-    """Return the groups that a wait retires, the oldest ones; it leaves those behind them."""
+    """Return the groups that a wait retires, the oldest ones; it leaves the younger ones."""
     return queue[: max(len(queue) - limit, 0)]
 
 
@@ -279,7 +279,7 @@ class GroupFlow(Generic[S]):
         self.graph = graph
         self.events = events
         self._begin = begin
-        #: The state behind a block by the state before it; iterations repeat.
+        #: The state after a block by the state before it; iterations repeat.
         self._behind: dict[tuple[int, S], S] = {}
 
     @cached_property
@@ -317,7 +317,7 @@ class GroupFlow(Generic[S]):
         return None
 
     def states(self, steady: SteadyLoop[S]) -> Iterator[tuple[int, int, S]]:
-        """Yield the block, the offset in the text and the state behind each event of a loop.
+        """Yield the block, the offset in the text and the state after each event of a loop.
 
         The start of a block comes before its events, with the offset -1.
         """

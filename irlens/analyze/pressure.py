@@ -22,7 +22,7 @@ class _Peak(msgspec.Struct, frozen=True):
     Attributes:
         index: The instruction.
         live: The registers that are live there.
-        behind: Whether the point is behind the instruction, and not before it.
+        behind: Whether the point is after the instruction, and not before it.
     """
 
     index: int
@@ -34,8 +34,8 @@ class _Curve:
     """Live registers at each instruction, and the first instruction with the most.
 
     Attributes:
-        counts: 32-bit registers at each instruction, before or behind it, whichever is more.
-        predicates: The most predicates live before or behind any instruction.
+        counts: 32-bit registers at each instruction, before or after it, whichever is more.
+        predicates: The most predicates live before or after any instruction.
         peak: ``None`` where there are no instructions.
     """
 
@@ -64,7 +64,7 @@ def analyze(function: RegisterFunction[Instruction], flow: Cfg) -> StagePressure
     """Return the pressure at every instruction of a function, and the values live at its peak.
 
     A register counts where a value was written to it on some path that leads here, and some path
-    from here reads it. An instruction counts what is live before it, or what is live behind it
+    from here reads it. An instruction counts what is live before it, or what is live after it
     with its own results, whichever is more: a result may take the place of an operand. A load's
     destination counts from the load on.
     """
@@ -109,7 +109,7 @@ def live_points(flow: Cfg, use: RegisterUse) -> Iterator[tuple[int, int, int]]:
     instruction reads them.
 
     Yields:
-        The instruction's index, the registers live before it, and those live behind it with its own
+        The instruction's index, the registers live before it, and those live after it with its own
         results; block by block, backwards within each.
     """
     ranges = flow.ranges

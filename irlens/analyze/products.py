@@ -57,7 +57,7 @@ class _Twin(msgspec.Struct, frozen=True):
     """A product of the ttgir.
 
     Attributes:
-        product: Its shape, and its operands' types behind the compiler's conversions.
+        product: Its shape, and its operands' types after the compiler's conversions.
         blocked: Whether its result has the layout of products without tensor cores.
     """
 

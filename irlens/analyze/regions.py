@@ -24,7 +24,7 @@ class _Box(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The offset behind the last byte."""
+        """The offset after the last byte."""
         return self.begin + sum((extent - 1) * stride for extent, stride in self.axes) + 1
 
 

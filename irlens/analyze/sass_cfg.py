@@ -3,7 +3,7 @@
 A BSYNC leads to the targets of the BSSYs that reach it (``irlens.isa.sass.control_flow``).
 
 Functions are called by ``CALL.REL``, and they return by ``RET.REL`` through a register that holds
-the address behind the call: a constant, which is loaded in front of the call, or anywhere in a
+the address after the call: a constant, which is loaded in front of the call, or anywhere in a
 function that only one call leads to. A CALL whose address nothing loads is a far branch: ptxas for
 sm_80 leaves a loop that way, for code that is far away. Calls through a register name the section.
 """
@@ -52,13 +52,13 @@ class Call(msgspec.Struct, frozen=True, gc=False):
 class SassCfg(Cfg, frozen=True, kw_only=True):
     """Control flow of a section within each function.
 
-    A call leads to the block behind it, a far branch to its target.
+    A call leads to the block after it, a far branch to its target.
 
     Attributes:
         calls: Calls of functions in the section, far branches among them.
         returns: Blocks that end in a return.
         outside: What is not known about code of the driver that calls run, outside of the section;
-            empty without such calls. It returns behind the call, and leaves groups of
+            empty without such calls. It returns after the call, and leaves groups of
             asynchronous copies alone.
     """
 
@@ -74,7 +74,7 @@ class SassCfg(Cfg, frozen=True, kw_only=True):
 
     @property
     def returning(self) -> Successors:
-        """The successors, with the returns of functions leading behind every call."""
+        """The successors, with the returns of functions leading after every call."""
         linked = [list(targets) for targets in self.successors]
         for call in self.calls:
             if not call.far_branch:
@@ -214,7 +214,7 @@ class _Builder:
         return None
 
     def _at(self, labels: tuple[str, ...] | list[str]) -> list[int]:
-        """Blocks behind labels; none for a label behind the last instruction."""
+        """Blocks after labels; none for a label after the last instruction."""
         blocks = []
         for label in labels:
             index = self.section.labels.get(label)
@@ -275,7 +275,7 @@ class _Barriers:
         ]
 
     def after(self, block: int, state: int) -> int:
-        """State behind a block, whose last instruction is the one that can change it."""
+        """State after a block, whose last instruction is the one that can change it."""
         last = self.lasts[block]
         register = barrier(last)
         if register < 0:

@@ -41,7 +41,7 @@ class PtxLines(msgspec.Struct, frozen=True):
     Attributes:
         chains: The source of each.
         assembled: The line of the innermost file that the assembler takes each to be of: LLVM's
-            line numbers inside of inline assembly go on behind it.
+            line numbers inside of inline assembly go on after it.
     """
 
     chains: Mapping[int, Chain]

@@ -62,7 +62,7 @@ def occupied(section: Section, flow: SassCfg) -> tuple[list[int], str]:
 class _Solver:
     """Liveness across calls.
 
-    The registers live before a subroutine depend on those live behind the call, X, in one way:
+    The registers live before a subroutine depend on those live after the call, X, in one way:
     before(X) = before(nothing) | X & before(everything). So two solutions with nothing and
     everything live at the returns turn a call into an instruction that reads the first and
     overwrites all that is not in the second. What is known of functions flows to those that call
@@ -130,7 +130,7 @@ class _Solver:
                 self.kills[index] = ALL & ~most if certain else 0
 
     def _live_in(self, entry: int, at_end: Mapping[int, int]) -> int:
-        """Return the registers live before a function, given those live behind its returns."""
+        """Return the registers live before a function, given those live after its returns."""
         after = liveness.live_out(
             self.ranges, self.flow.graph, self.reads, self.kills, at_end, self.inside[entry]
         )

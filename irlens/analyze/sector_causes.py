@@ -371,7 +371,7 @@ class _Losses:
         return 1 << len(free_bits(self._issued.layout)[1]) if is_load else 1
 
     def _distinct(self, together: int) -> int:
-        """Return the sectors that so many requests in a row touch, each counted once for them."""
+        """Return the sectors that consecutive requests touch, each counted once for all of them."""
         first = self._places[..., 0]
         groups = np.broadcast_to((np.arange(len(first)) // together)[:, None], first.shape)
         begin = first // self._granule

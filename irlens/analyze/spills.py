@@ -80,7 +80,7 @@ def read_sass(section: Section, kernel: ptx.Function | None) -> Stack:
 def read_amdgcn(
     function: SpillingFunction[Instruction], count: int | None, *, calls: bool
 ) -> Stack:
-    """Tell the accesses to scratch of AMD's assembly apart.
+    """Classify the accesses to scratch in AMD assembly.
 
     Args:
         function: The kernel, with what it calls.

@@ -288,7 +288,7 @@ def _reached(bases: list[int]) -> "Integers":
 
 
 def _leaders(bits: int, free: frozenset[int]) -> "Booleans":
-    """Return which of the numbers of so many bits have no free bit set."""
+    """Return which of the numbers below 2^bits have no free bit set."""
     import numpy as np
 
     leads: Booleans = np.arange(1 << bits) & sum(1 << bit for bit in free) == 0

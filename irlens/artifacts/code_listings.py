@@ -1,6 +1,6 @@
 """Lists the code of many cubins with one run of nvdisasm, whose start takes longer than its work.
 
-nvdisasm reads the bytes of code sections, one behind the other, without the files around them. It
+nvdisasm reads the bytes of code sections, one after the other, without the files around them. It
 prints the address that a branch leads to, where it prints a label if it reads the file. The
 listings have labels again, and the source lines of ``line_tables``: they differ from those of
 ``tools.disassemble`` in the names of labels. Where two rows of a line table in a row have the same
@@ -137,7 +137,7 @@ def _linked_sections(file: elf.Elf) -> list[_Section]:
 
 
 def _disassemble(tool: Path, arch: str, code: bytes) -> list[str]:
-    """Return each instruction as nvdisasm prints it behind its address.
+    """Return each instruction as nvdisasm prints it after its address.
 
     Raises:
         ToolError: nvdisasm refuses some of the code.

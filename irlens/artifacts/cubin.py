@@ -257,7 +257,7 @@ def _kernel(symbol: elf.Symbol, source: _Source) -> Kernel:
     values = {attribute.code: attribute.value for attribute in attributes}
     shared = _size(sections, f".nv.shared.{name}")
     # The reserved bytes are part of the kernel's section, if it has one. ptxas 12.4 gives sm_90 no
-    # section of their own, although the kernel's memory begins behind them.
+    # section of their own, although the kernel's memory begins after them.
     unnamed = source.old_abi and source.arch_number == _FIRST_TO_RESERVE
     reserves = (_RESERVED_SECTION in sections or unnamed) and shared >= _RESERVED_BYTES
     reserved = _RESERVED_BYTES if reserves else 0

@@ -12,7 +12,7 @@ import msgspec
 _HEADER = re.compile(r"^// -----// IR Dump (?P<pass>(?:Before|After)[^(:\n]{0,200})", re.MULTILINE)
 _MODULE = re.compile(r"^(?:module\b|\"builtin\.module\")[^\n]*", re.MULTILINE)
 #: The first line of a module's text, where no comment stands before it: a layout, or the location
-#: that MLIR prints in front; it prints the others behind the module.
+#: that MLIR prints in front; it prints the others after the module.
 _FIRST = re.compile(
     r"^(?:#(?!loc\d* =)\w+ = |#loc = |//|module\b|\"builtin\.module\")", re.MULTILINE
 )
@@ -20,7 +20,7 @@ _KERNEL = re.compile(r'\btt\.func\s+(?:public\s+)?@(?:([\w$.-]+)|"([^"\n]+)")')
 _LAYOUTS = re.compile(
     r'"?(?:ttg|triton_gpu)\.num-warps|^#\w+ = #(?:ttg|triton_gpu)\.', re.MULTILINE
 )
-#: What passes behind the ttgir add, on the way to LLVM: offsets of buffers, branches for loops.
+#: What passes after the ttgir add, on the way to LLVM: offsets of buffers, branches for loops.
 _LOWERED = (re.compile(r"\ballocation\.offset\b"), re.compile(r"\bcf\.(?:cond_)?br\b"))
 _CLOSED = re.compile(r"^\}", re.MULTILINE)
 

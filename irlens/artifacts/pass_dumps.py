@@ -1,7 +1,7 @@
 """The IR that the compiler printed before each of its passes, as a capture keeps it.
 
 ``MLIR_ENABLE_DUMP=1`` prints the whole module before each pass, under a comment that names the
-pass, and ``MLIR_ENABLE_TIMING=1`` the passes' times behind each pipeline. The text is a megabyte
+pass, and ``MLIR_ENABLE_TIMING=1`` the passes' times after each pipeline. The text is a megabyte
 for a softmax and twenty for attention, nearly all of it repeated: a capture keeps it compressed.
 """
 
@@ -154,7 +154,7 @@ def _is_inside(found: Sequence[Dump], before: re.Match[str]) -> bool:
 
 
 def _end_of_module(text: str, start: int, end: int) -> int:
-    """Return where a module's text ends: at the first empty line behind its closing brace."""
+    """Return where a module's text ends: at the first empty line after its closing brace."""
     closed = _CLOSED.search(text, start, end)
     if closed is None:  # the compiler died, or the text is cut
         return end
@@ -163,7 +163,7 @@ def _end_of_module(text: str, start: int, end: int) -> int:
 
 
 def _without_times(text: str) -> str:
-    """Return the lines behind a module that are no report of times."""
+    """Return the lines after a module that are no report of times."""
     if _REPORT not in text:
         return text
     kept = [line for line in text.splitlines() if not _is_of_report(line)]
@@ -201,7 +201,7 @@ _Row: TypeAlias = tuple[str, float | None]
 def _rows(report: str) -> tuple[list[_Row], list[_Row]]:
     """Return the passes of a report with their times, and those of pipelines inside of it.
 
-    MLIR lists a pipeline behind the pass that runs it, and counts it in the pass's time, with the
+    MLIR lists a pipeline after the pass that runs it, and counts it in the pass's time, with the
     printing between its passes. It is subtracted for the inliner; of a pass that runs one elsewhere
     ('any' pipelines, which several runs of it share) the time is unknown.
     """

@@ -23,7 +23,7 @@ from irlens.compiler.sources.loading import loaded
 from irlens.model.config import LAUNCH_OPTIONS, ConstexprValue, GridFormula
 from irlens.model.errors import CaptureError, IrlensError, NotInstalledError
 
-#: For grids that depend on the GPU: so many programs run one after the other.
+#: For grids that depend on the GPU: this many programs run one after the other.
 SM_COUNT = 4
 
 

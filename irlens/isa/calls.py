@@ -1,8 +1,8 @@
 """Functions that a kernel calls, expanded where it calls them: one function for every engine.
 
 A called function is code of the kernel. A kernel with calls is therefore read as the function that
-it would be with all of them inlined: behind each call stand the instructions of the function that
-it runs, whose returns lead on behind the call, and whose source lines are followed by those of the
+it would be with all of them inlined: after each call stand the instructions of the function that
+it runs, whose returns lead on after the call, and whose source lines are followed by those of the
 call, as those of inlined code are. A function that is called twice stands there twice. What is
 counted once for each instruction of the text goes by the instructions' lines.
 """
@@ -117,7 +117,7 @@ class Expansion(msgspec.Struct, Generic[F_co], frozen=True):
         return (*written.locations, *self.copies[copy].chain)
 
     def control_flow(self) -> ControlFlow:
-        """Return where basic blocks end and begin; returns of functions lead behind the call."""
+        """Return where basic blocks end and begin; returns of functions lead after the call."""
         terminators: dict[int, Terminator] = {}
         labels: dict[int, BlockLabel] = {}
         starts: set[int] = set()
@@ -175,7 +175,7 @@ class _Expander(Generic[F]):
     def place(
         self, function: F, chain: tuple[SourceLocation, ...], caller: int, *, leaves: bool
     ) -> None:
-        """Place a function behind what has been placed, and what it calls inside of it."""
+        """Place a function after what has been placed, and what it calls inside of it."""
         number, at = len(self.copies), list[int]()
         self.copies.append(Copy(function, (), chain, caller, leaves))
         self._active.append(function.name)
@@ -193,7 +193,7 @@ class _Expander(Generic[F]):
         self.copies[number] = Copy(function, tuple(at), chain, caller, leaves)
 
     def _callee(self, call: Call, instruction: Instruction) -> F | None:
-        """Return the function to place behind a call, or note why there is none."""
+        """Return the function to place after a call, or note why there is none."""
         callee = self.functions.get(call.callee) if call.callee is not None else None
         reason = call.unknown
         if callee is None and call.callee is not None:

@@ -56,10 +56,10 @@ class ControlFlow(msgspec.Struct, frozen=True):
 
     Attributes:
         terminators: The instructions that end a block, by their index.
-        labels: The labels that begin a block, by the index of the instruction behind them. A
-            label behind the last instruction begins an empty block.
+        labels: The labels that begin a block, by the index of the instruction after them. A
+            label after the last instruction begins an empty block.
         unknown: What is not known about the control flow; empty if all of it is.
-        starts: Further instructions that begin a block: control goes on there behind a call.
+        starts: Further instructions that begin a block: control goes on there after a call.
     """
 
     terminators: Mapping[int, Terminator]

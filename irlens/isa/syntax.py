@@ -137,12 +137,12 @@ class Syntax:
         dotted_kind: Kind of words that begin with a dot, whatever the lexer makes of them.
         name_kinds: Kinds of words that may be names.
         word: Matches a word under the cursor, the longest form first: an opcode is one with all
-            of its parts, a register has none of the suffixes behind its dot.
+            of its parts, a register has none of the suffixes after its dot.
         spanning: Matches comments and strings, among them those that span lines.
         spanning_sign: What a text with a comment that spans lines contains.
         debug: Matches the debug information of a line.
         folded: Prefixes of lines that hold no code, which the TUI can fold away.
-        offset: Matches an instruction's offset, with the blanks before and behind it as groups.
+        offset: Matches an instruction's offset, with the blanks before and after it as groups.
         no_code: Matches lines without code: debug information, sizes, alignment.
         lexicon: Splits lines for the code diff.
         reuses_names: Whether regions side by side define the same names.

@@ -27,7 +27,7 @@ TOPICS = (
 
 #: Bytes of a stage that its kernel's header is looked for in.
 _HEAD = 1 << 16
-#: Bytes that hold the target of a stage, where it does not stand behind the layouts, as in ttgir.
+#: Bytes that hold the target of a stage, where it does not stand after the layouts, as in ttgir.
 _FIRST_LINES = 1 << 12
 _NAME = r'(?P<name>[\w$.-]++|"[^"\n]{0,1000}+")'
 _MLIR_HEADER = re.compile(rf"tt\.func public @{_NAME}(?P<arguments>\([^\n]*+)")

@@ -31,7 +31,7 @@ MOST = 40
 
 
 class Progress(msgspec.Struct, frozen=True, tag="reached"):
-    """How far the child is: the number of compiled configurations, of so many chosen so far."""
+    """How far the child is: the numbers of configurations that are compiled and that are chosen."""
 
     done: int
     total: int

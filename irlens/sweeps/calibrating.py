@@ -49,7 +49,7 @@ CONFIGURATIONS: dict[str, dict[str, tuple[int, ...]]] = {
     },
 }  # fmt: skip
 
-#: Below so many launches the constants would fit noise.
+#: Below this number of launches the constants would fit noise.
 _FEWEST = 20
 
 

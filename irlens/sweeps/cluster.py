@@ -73,7 +73,7 @@ class ClusterPool:
     def submit(self, handler: Handler, task: bytes) -> Future[bytes]:
         """Submit a task.
 
-        Dask's own ``get_executor`` fails where a worker dies whose answer is on its way: it has
+        Dask's own ``get_executor`` fails where a worker dies whose answer is in flight: it has
         the answer, no longer finds the task finished, and takes the answer for an error.
         """
         submitted: _DaskFuture = self._client.submit(handler, task, pure=False)

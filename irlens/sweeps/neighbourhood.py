@@ -10,7 +10,7 @@ Changes: TypeAlias = dict[str, int]
 _MOST_WARPS = 32
 #: A power of two of at least this looks like the size of a block.
 _LEAST_BLOCK = 8
-#: A change whose spills make a launch take so many times the current one is not worth a second.
+#: A change whose spills make a launch take this multiple of the current time is not worth a second.
 _HOPELESS = 1.5
 
 

@@ -219,7 +219,7 @@ def _names(variant: PlannedVariant) -> dict[str, ConstexprValue]:
     return {**target_facts(gpus.find(variant.request.target.name)), **variant.names}
 
 
-#: Below so many samples any order is a coincidence.
+#: Below this number of samples any order is a coincidence.
 _FEWEST = 3
 
 

@@ -128,7 +128,7 @@ class IrlensApp(App[None]):
                     keys.follow(handled)
 
     def on_key_handled(self, event: KeyHandled) -> None:
-        """Note that a key has been handled by every widget on its way up."""
+        """Note that a key has been handled by every widget that it bubbled to."""
         self.context.keys.follow(event)
 
     def on_unmount(self) -> None:

@@ -84,7 +84,7 @@ class Grouping:
         self._slot_of[index] = slot
 
     def _is_free(self, slot: int, until: int) -> bool:
-        """Whether no group behind a slot, up to another one, needs what the slot's group does."""
+        """Whether no group after a slot, up to another one, needs what the slot's group does."""
         group = self._slots[slot]
         assert group is not None
         if until - slot > _FAR:

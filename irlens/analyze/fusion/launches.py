@@ -80,7 +80,7 @@ def _regions(launch: RecordedLaunch, traffic: Traffic, deeds: frozenset[str]) ->
 
 
 def _part(tensor: Region, size: int) -> Region:
-    """Return so many bytes of a tensor; all of it if there are as many."""
+    """Return a number of bytes of a tensor, at most all of them."""
     whole = distinct_bytes([tensor])
     if whole is None or size >= whole:
         return tensor

@@ -1,4 +1,4 @@
-"""Pipelines of AMD's GPUs, from the assembly: loads that run ahead of the loop that uses them.
+"""Pipelines of AMD GPUs, from the assembly: loads that run ahead of the loop that uses them.
 
 Data goes from global memory to registers, and often on to LDS, or directly to LDS. A load runs
 ahead as far as it is in flight while the loop computes, and no further than the use of its data.

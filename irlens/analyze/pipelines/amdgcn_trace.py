@@ -367,7 +367,7 @@ class LoopTrace:
         return (iteration, None) if behind else (iteration + 1, None)
 
     def _is_read_back(self, store: int) -> bool:
-        """Whether LDS is read for the operation of a store behind it, and not ahead of it.
+        """Whether LDS is read for the operation of a store after it, and not ahead of it.
 
         Reads ahead of the store may be those of the next iteration of the source, if LLVM rotated
         the loop.

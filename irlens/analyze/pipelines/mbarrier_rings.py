@@ -43,7 +43,7 @@ class RingReading(msgspec.Struct, frozen=True, kw_only=True):
         bytes_in_flight: Bytes that the phases under way after the wait expect.
         ended: Which wait ends what, in all iterations that were followed: the instructions that
             began a phase or added to it, and the wait, as indices into ``Function.instructions``.
-        behind: What is under way behind each instruction of an iteration, by its offset in the
+        behind: What is in flight after each instruction of an iteration, by its offset in the
             text.
     """
 
@@ -118,13 +118,13 @@ class _Wait(msgspec.Struct, frozen=True):
 
 
 class _Iteration(msgspec.Struct, frozen=True):
-    """The phases an iteration began, their bytes, its waits, and what is under way behind each.
+    """The phases an iteration began, their bytes, its waits, and what is in flight after each.
 
     Attributes:
         begun: Phases.
         bytes: That they expect.
         waits: In order.
-        behind: What is under way behind each instruction that touches a barrier, by its index.
+        behind: What is in flight after each instruction that touches a barrier, by its index.
     """
 
     begun: int
@@ -202,7 +202,7 @@ class Ring:
         return waits
 
     def busy(self, loop: int) -> frozenset[int]:
-        """Return behind which instructions of a loop work is under way, by their offsets.
+        """Return after which instructions of a loop work is in flight, by their offsets.
 
         Empty where the loop has no reading.
         """
@@ -212,7 +212,7 @@ class Ring:
         return frozenset(at for at, there in reading.behind.items() if there.groups)
 
     def _behind(self, loop: int, iteration: _Iteration) -> dict[int, InFlight]:
-        """Return what is under way behind each instruction of the steady state."""
+        """Return what is in flight after each instruction of the steady state."""
         latest = list(iteration.behind.values())[-1]
         everywhere = {}
         for index in self._tracer.instructions(loop):
@@ -273,7 +273,7 @@ class Ring:
         waits = []
         behind = {}
         for touch in touches:
-            work.spend(1 + len(phases))  # behind each, all that are under way are counted
+            work.spend(1 + len(phases))  # after each, all that are in flight are counted
             address = touch.address
             if address is None:
                 continue

@@ -2,7 +2,7 @@
 
 A product of ``wgmma`` or ``tcgen05`` runs from its issue to the wait that retires it (PTX ISA,
 ``wgmma.wait_group`` and ``tcgen05.commit``), often into the next iteration. Copies that are issued
-behind it, into the buffers that the previous product released, arrive while it runs. So what is in
+after it, into the buffers that the previous product released, arrive while it runs. So what is in
 flight during the compute is not what the wait for the product's operands left outstanding, but the
 most that is outstanding at once while a product runs.
 """
@@ -42,7 +42,7 @@ def serialized_events(instructions: tuple[Instruction, ...]) -> Iterator[Event]:
 def states_behind(
     loops: FunctionLoops, flow: GroupFlow[Counts], steady: SteadyLoop[Counts]
 ) -> Iterator[tuple[int, Counts]]:
-    """Yield the offset in the text of each instruction of a loop, and the state behind it."""
+    """Yield the offset in the text of each instruction of a loop, and the state after it."""
     for block, points in groupby(flow.states(steady), key=lambda point: point[0]):
         behind = {at: state for _, at, state in points}
         latest = behind[-1]
@@ -93,9 +93,9 @@ class Products:
         """Return the record of a loop's copies, with what is in flight while a product runs.
 
         Args:
-            record: Has what is in flight behind the wait for a product's operands.
+            record: Has what is in flight after the wait for a product's operands.
             loop: The loop.
-            behind: The copies in flight behind each of its instructions.
+            behind: The copies in flight after each of its instructions.
         """
         during = [behind[at] for at in self.running(loop) if at in behind]
         most = max(during, key=lambda each: (each.groups or 0, each.bytes or 0), default=None)
@@ -114,7 +114,7 @@ class Products:
         )
 
     def running(self, loop: int) -> frozenset[int]:
-        """Return behind which instructions of a reducible loop a product certainly runs.
+        """Return after which instructions of a reducible loop a product certainly runs.
 
         Returns:
             Their offsets in the text; empty where the products cannot be followed.

@@ -38,7 +38,7 @@ def find(kernel: PtxKernel) -> list[Pipeline]:
     """Describe every innermost loop with a load that certainly runs ahead through registers.
 
     The value of such a load is not used in its own iteration, or only stored to shared memory
-    behind the compute; its address does not depend on it, and the first iteration finds a value in
+    after the compute; its address does not depend on it, and the first iteration finds a value in
     its place that was loaded before the loop.
     """
     return [
@@ -167,9 +167,9 @@ class _CarriedValues:
         }
 
     def _staged(self, uses: Mapping[int, int], bits: Mapping[int, int]) -> dict[int, _Ahead]:
-        """Return the loads whose values are only stored to shared memory, behind the compute.
+        """Return the loads whose values are only stored to shared memory, after the compute.
 
-        Nothing reads shared memory behind these stores, so that the next iteration does.
+        Nothing reads shared memory after these stores, so that the next iteration does.
         """
         body = sorted(self._body, key=self._graph.rank.__getitem__)
         path = {i: at for at, i in enumerate(i for b in body for i in _extent(self._loops, b))}

@@ -26,7 +26,7 @@ class Slots(msgspec.Struct, frozen=True):
     registers: dict[int, int]
 
     def move(self, holders: int, filled: frozenset[int]) -> tuple[int, frozenset[int]]:
-        """Return the registers and the addresses that hold a value behind the instruction.
+        """Return the registers and the addresses that hold a value after the instruction.
 
         Args:
             holders: The registers that hold it before.

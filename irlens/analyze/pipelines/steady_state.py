@@ -35,7 +35,7 @@ class GroupReading(msgspec.Struct, frozen=True, kw_only=True):
         read_ahead: Whether the wait stands at the end of an iteration, for the next one.
         unrolled: Iterations of the source per iteration of the loop; all figures are for one of
             the source's.
-        behind: What is outstanding behind each instruction, by its offset in the text; empty
+        behind: What is outstanding after each instruction, by its offset in the text; empty
             where nobody asked.
     """
 
@@ -99,7 +99,7 @@ def read_loop(
     Args:
         steady: The loop.
         first_use: Returns the first use of the data that the wait at an offset releases.
-        states: The state behind each instruction, if the reading should have these.
+        states: The state after each instruction, if the reading should have these.
     """
     per_iteration = steady.at_latch.committed.exact
     if per_iteration is None:

@@ -2,7 +2,7 @@
 
 The matrix instructions run asynchronously. A commit ends a barrier's phase when all that its
 thread issued before it is done, and whoever reads the result, or overwrites the operands, waits
-for it. So a product is done behind the first wait for a commit that follows it, be that its own
+for it. So a product is done after the first wait for a commit that follows it, be that its own
 commit or that of a later product.
 """
 
@@ -93,7 +93,7 @@ class _Group(msgspec.Struct, frozen=True):
 
     Attributes:
         position: Of the last of them, within an iteration.
-        commits: Positions of the commits behind them, up to the next product.
+        commits: Positions of the commits after them, up to the next product.
     """
 
     position: int
@@ -247,7 +247,7 @@ class _Reader:
 
 
 def _follow(group: _Group, ended: Sequence[_Ended]) -> tuple[int, _Ended] | Unreadable | None:
-    """Return how many iterations later a group is known to be done, and behind which wait.
+    """Return how many iterations later a group is known to be done, and after which wait.
 
     Where its own commit's wait stands in the same iteration as an earlier wait that implies it,
     its own is returned.

@@ -170,7 +170,7 @@ class _Dispatch:
 
     @classmethod
     def find(cls, function: Function, cfg: Cfg) -> "_Dispatch | None":
-        """Return the only place in a loop where a byte is read behind a barrier."""
+        """Return the only place in a loop where a byte is read after a barrier."""
         forest = find_loops(cfg.successors)
         places = []
         for block, extent in enumerate(cfg.ranges):

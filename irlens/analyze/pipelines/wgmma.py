@@ -3,7 +3,7 @@
 Where ptxas finds that it cannot let ``wgmma.mma_async`` overlap, it makes a group of each product
 and waits for it at once, in the whole function. It warns of that ("Potential Performance Loss:
 wgmma.mma_async instructions are serialized due to ..."), and Triton shows the warning to nobody.
-The PTX does not show it either, but the machine code does: behind every product stands a wait for
+The PTX does not show it either, but the machine code does: after every product stands a wait for
 all of them.
 """
 

@@ -60,7 +60,7 @@ def estimate(counts: Counts, gpu: Gpu) -> TimeEstimate:
     dispatch = busiest * timing.cta / product.clock * 1e6
     busy = {name: time for name, time in parts.items() if name not in _PIPE}
     busy["pipe"] = _pipe_cycles(counts, timing) * share
-    # What crosses the L2 is on its way to and from memory: both are one unit to all others.
+    # What crosses the L2 goes to memory or comes from it: both are one unit to all others.
     busy["l2"], busy["dram"] = max(ports, entering), max(parts["dram"], crossing)
     of_sm = {*sm, "pipe"}
     whole = timing.launch * 1e6 + _norm(busy, dispatch, resident, timing.exponent, of_sm)

@@ -65,7 +65,7 @@ class Placement(msgspec.Struct, frozen=True, kw_only=True):
         return self.gpu.timing
 
     def caches(self, shared: int) -> Caches:
-        """Return the caches of a launch whose CTAs take so many bytes of shared memory each."""
+        """Return the caches of a launch whose CTAs take a number of bytes of shared memory each."""
         arch, product = self.gpu.arch, self.gpu.product
         taken = self.resident * (shared + arch.shared_reserved_per_block if shared else 0)
         return Caches(

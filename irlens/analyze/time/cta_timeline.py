@@ -267,7 +267,7 @@ class _InFlight:
         groups[-1] = max(groups[-1], complete)
 
     def retire(self, barrier: int, limit: int | None) -> float:
-        """Remove all groups but so many, or the oldest one; return when the last was complete."""
+        """Remove all groups but some, or the oldest; return when the last was complete."""
         groups = self.groups[barrier]
         count = min(1, len(groups)) if limit is None else len(groups) - limit
         if count <= 0:
@@ -297,7 +297,7 @@ class _Clock:
         self.work: defaultdict[Stream, _InFlight] = defaultdict(_InFlight)
 
     def repeat(self, code: list[_Timed], times: int) -> None:
-        """Run code so many times; after some rounds the last ones stand for all others."""
+        """Run code a number of times; after some rounds the last ones stand for all others."""
         half = _ROUNDS // 2
         begun = self.now
         for done in range(times):

@@ -73,7 +73,7 @@ def counted(launch: CostedLaunch) -> CountedLaunch:
 def timed(
     launch: CountedLaunch, us: float, *, kind: str, problem: str, config: Mapping[str, int]
 ) -> TimedLaunch:
-    """Return a launch that took so many microseconds."""
+    """Return a launch that took a number of microseconds."""
     return TimedLaunch(kind=kind, problem=problem, config=config, us=us, **asdict(launch))
 
 

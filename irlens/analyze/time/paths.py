@@ -30,7 +30,7 @@ _MOST_BLOCKS = 400_000
 
 
 class Segment(msgspec.Struct, frozen=True):
-    """Blocks that run one after the other, so many times in a row."""
+    """Blocks that run one after the other, a number of times in a row."""
 
     blocks: tuple[int, ...]
     times: int
@@ -101,7 +101,7 @@ class _Run(msgspec.Struct, frozen=True):
 
     Attributes:
         segments: What it runs, up to the last time that it comes to the header of a loop.
-        tail: The blocks behind that.
+        tail: The blocks after that.
         count: How many blocks run, repetitions included.
         block: Where it goes on.
         state: What it leaves in the state, by position.
@@ -252,7 +252,7 @@ class _Entered(msgspec.Struct):
 
 
 class _Walk:
-    """One thread on its way.
+    """One thread, and how far it has come.
 
     What a thread does in a loop is remembered by what it depends on, so that those of other warps
     and programs, which mostly do the same, need not be followed.
@@ -415,7 +415,7 @@ class _Walk:
     def _skip(
         self, block: int, last: Instruction, target: int | None, following: int | None
     ) -> int | None:
-        """Go on at a branch on data: behind what it may skip, or the longer way if that is a loop.
+        """Go on at a branch on data: after what it may skip, or the longer way if that is a loop.
 
         Raises:
             UnknownPathError: It leads back, or out of a loop.

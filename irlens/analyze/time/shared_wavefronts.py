@@ -10,7 +10,7 @@ rows' addresses ("PTX ISA", ldmatrix). Two parts of a load that read the same wo
 together, the four quarters of one of 16 bytes in pairs: an H200 takes two wavefronts where all
 lanes load the same 16 bytes.
 
-Nsight Compute counts these wavefronts, and more where an access meets other traffic on its way to
+Nsight Compute counts these wavefronts, and more where an access meets other traffic in flight to
 shared memory; it counts those as bank conflicts too.
 """
 

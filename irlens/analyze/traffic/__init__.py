@@ -110,7 +110,7 @@ def count(
         wave: Programs that run at the same time, for ``wave_read_bytes``.
         contents: What tensors of integers hold, by argument, where addresses depend on them.
         products: The types that its products are computed in, by index of the operation.
-        first: Count only so many programs, the first in the order x, y, z.
+        first: Number of programs to count, the first in the order x, y, z.
     """
     return survey(
         module, arguments, grid, granules=None, issued=issued, wave=wave, contents=contents,
@@ -131,7 +131,7 @@ def survey(
     first: int | None = None,
     assuming: bool = False,
 ) -> Survey:
-    """Count the same as ``count``, and the footprint in granules of so many bytes, if given.
+    """Count the same as ``count``, and the footprint in granules of a size in bytes, if given.
 
     What depends on data may be assumed, as ``Launch`` says.
     """
@@ -327,7 +327,7 @@ class _Tallies:
         return program % x, program // x % y, program // x // y
 
     def footprint(self, granules: Granules) -> Footprint:
-        """Return what memory delivers and takes in granules of so many bytes."""
+        """Return what memory delivers and takes in granules of a size in bytes."""
 
         def total(operations: frozenset[str], size: int, *, waves: bool = False) -> int:
             sets = self._covered(operations, waves=waves).values()

@@ -55,7 +55,7 @@ class Reference(msgspec.Struct, frozen=True):
     element_bytes: int
 
     def corners(self, executions: int) -> Array:
-        """Return the address of the first element in each of so many executions, bytes."""
+        """Return the address of the first element in each of a number of executions, bytes."""
         total = np.zeros(1, np.int64)
         for term in self.pointer.offset.terms.values():
             total = total + term.reshape(term.shape[0], -1)[:, 0]

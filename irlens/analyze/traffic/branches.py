@@ -18,7 +18,7 @@ from irlens.isa.mlir import Block, Module, Operation
 
 #: Runs a block and returns the operands of its last operation.
 RunBlock: TypeAlias = Callable[[Block, Frame], list[Value]]
-#: Returns a condition for so many instances, given what may be assumed if it depends on data.
+#: Returns a condition for a number of instances, given what may be assumed if it depends on data.
 Decide: TypeAlias = Callable[[Value, int, bool], Array]
 
 

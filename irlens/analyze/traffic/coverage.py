@@ -44,7 +44,7 @@ class ByteSet(Protocol):
         """Return how many bytes the set has."""
 
     def granules(self, size: int) -> int:
-        """Return how many aligned granules of so many bytes the set touches."""
+        """Return how many aligned granules of a size in bytes the set touches."""
 
 
 class Intervals:
@@ -117,7 +117,7 @@ class Coverage(Intervals):
         return sum(int((ends - starts).sum()) for starts, ends in self._pending)
 
     def granules(self, size: int) -> int:
-        """Return how many aligned granules of so many bytes the set touches.
+        """Return how many aligned granules of a size in bytes the set touches.
 
         Raises:
             TooManyIntervalsError: They are.

@@ -108,7 +108,7 @@ class StridedCoverage(Intervals):
         return self.grain * sum(int((ends - starts).sum()) for starts, ends in self._pending)
 
     def granules(self, size: int) -> int:
-        """Return how many aligned granules of so many bytes the set touches.
+        """Return how many aligned granules of a size in bytes the set touches.
 
         Raises:
             TooManyIntervalsError: Neither the stride is a multiple of a granule, nor the granule

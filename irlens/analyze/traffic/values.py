@@ -197,7 +197,7 @@ def bounds(value: Integer) -> tuple[int, int]:
 
 
 def wrapped(value: Integer, bits: int) -> Integer:
-    """Return an integer as a register of so many bits holds it, with its sign.
+    """Return an integer as a register of a number of bits holds it, with its sign.
 
     Raises:
         UnknownTrafficError: It is too large to compute with.

@@ -26,7 +26,7 @@ from irlens.model.source import user_frame
 STAGES = (*PARSED, "metadata")
 
 _KERNEL = "kernel"
-#: A directive of an assembly, and the lines of AMD's metadata that name the kernel.
+#: A directive of an assembly, and the lines of AMD metadata that name the kernel.
 _DIRECTIVE = re.compile(r"(?:- )?\.(?:(?:name|symbol): |(?!\w++: ))")
 
 

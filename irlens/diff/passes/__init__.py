@@ -27,7 +27,7 @@ from irlens.model.passes import (
 )
 
 _OPERATION = re.compile(r"^ *(?:%[^=\n]* = )?\"?([a-z]\w*(?:\.\w+)+)(?![\w.])", re.MULTILINE)
-#: The definitions of locations, and a location behind an operation or an argument.
+#: The definitions of locations, and a location after an operation or an argument.
 _LOCATIONS = re.compile(
     r"^#loc\d* = .*\n?| ?\bloc\((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*\)", re.MULTILINE
 )
@@ -64,7 +64,7 @@ class States:
         return self.dumps.passes[number - 1].text
 
     def after(self, number: int) -> str | None:
-        """Return the IR behind a pass; ``None`` for the last one, or 0 for the first IR."""
+        """Return the IR after a pass; ``None`` for the last one, or 0 for the first IR."""
         return self.dumps.passes[number].text if number < len(self) else None
 
     @cached_property
@@ -202,7 +202,7 @@ def change_of(states: States, number: int, *, context: int = 3) -> CodeCompariso
     """Return what one pass changed, by meaning.
 
     Raises:
-        IrlensError: It is the last one, behind which the compiler prints nothing.
+        IrlensError: It is the last one, after which the compiler prints nothing.
     """
     after = states.after(number)
     if after is None:

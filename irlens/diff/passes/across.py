@@ -1,4 +1,4 @@
-"""Two compilations pass by pass: the first pass behind which their IR differs."""
+"""Two compilations pass by pass: the first pass after which their IR differs."""
 
 import re
 from collections import Counter
@@ -20,13 +20,13 @@ from irlens.model.label import labels
 from irlens.model.passes import DifferingLine, PassDifference, PassesDiff, StageDifference
 from irlens.model.source import SourceLocation, user_frame
 
-#: The stages behind MLIR's passes that are compared as text.
+#: The stages after MLIR's passes that are compared as text.
 _BEHIND = ("llir", "ptx", "amdgcn")
 _INSTRUCTION = re.compile(r"[a-z][\w.:]*")
 
 
 def first_difference(before: States, after: States, *, context: int = 3) -> PassesDiff:
-    """Return how two compilations differ behind each pass that both ran.
+    """Return how two compilations differ after each pass that both ran.
 
     Passes are matched by name, in order; their options may differ. IR is compared by meaning.
 
@@ -44,7 +44,7 @@ def first_difference(before: States, after: States, *, context: int = 3) -> Pass
     last, first, code = _differing(start), None, None
     for i, j in common(*names):
         if i + 1 >= len(before) or j + 1 >= len(after):
-            continue  # the compiler prints nothing behind the last one
+            continue  # the compiler prints nothing after the last one
         comparison = compare.at(i + 2, j + 2)
         differing = _differing(comparison)
         passes.append(
@@ -118,7 +118,7 @@ def _sources(code: CaptureCode, stage: str) -> dict[int, SourceLocation | None]:
 
 
 def stage_differences(before: Capture, after: Capture) -> list[StageDifference]:
-    """Return how two compilations differ in the stages behind MLIR's passes."""
+    """Return how two compilations differ in the stages after MLIR's passes."""
     sides = CaptureCode(before), CaptureCode(after)
     found = []
     for stage in _BEHIND:
@@ -168,7 +168,7 @@ def _alone(states: States, others: list[str]) -> list[str]:
 
 
 class _Comparer:
-    """Compares the IR of two compilations; behind passes that change nothing only once."""
+    """Compares the IR of two compilations; after passes that change nothing only once."""
 
     def __init__(self, before: States, after: States, context: int) -> None:
         self._before, self._after, self._context = before, after, context

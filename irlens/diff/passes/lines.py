@@ -78,7 +78,7 @@ def _expanded(module: Module, alias: re.Match[str]) -> str:
 
 
 def deciding(before: States, after: States, location: SourceLocation) -> tuple[str, int | None]:
-    """Return the first pass behind which a line of Python differs between two compilations.
+    """Return the first pass after which a line of Python differs between two compilations.
 
     Layouts count only where the line is the same in both before the passes.
 

@@ -15,7 +15,7 @@ from irlens.model.pressure import LinePressure, StagePressure
 from irlens.model.report import Report
 from irlens.model.source import SourceLocation
 
-#: Alignment is quadratic: beyond so many pairs of lines, the remaining files match by number.
+#: Alignment is quadratic: beyond this number of pairs, the remaining files match by number.
 _MOST_PAIRS = 250_000
 
 _Lines: TypeAlias = dict[int, str]

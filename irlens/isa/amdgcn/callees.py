@@ -8,7 +8,7 @@ and jumps to it (AMDGPUUsage, "Function Call Convention")::
     s_addc_u32  s5, s5, NAME@rel32@hi+12
     s_swappc_b64 s[30:31], s[4:5]
 
-``s_swappc`` leaves the address behind it in s[30:31]. ``s_setpc s[30:31]`` returns, and through any
+``s_swappc`` leaves the address after it in s[30:31]. ``s_setpc s[30:31]`` returns, and through any
 other register it leaves the caller for good.
 """
 
@@ -68,7 +68,7 @@ def _callee(
 ) -> str | None:
     """Return the function whose address was last written to a pair of registers.
 
-    Behind a label another path may have written it: there it counts only if no other function's
+    After a label another path may have written it: there it counts only if no other function's
     address ever is in that pair.
     """
     straight = True

@@ -17,7 +17,7 @@ from irlens.isa.calls import Call, Expansion, expand
 from irlens.isa.dialect import BlockLabel, ControlFlow, RegisterUse, StackAccess, Terminator
 from irlens.model.errors import ArtifactError
 
-#: Control does not continue behind these. gfx1250 renames those with an address.
+#: Control does not continue after these. gfx1250 renames those with an address.
 JUMPS = frozenset(
     {
         "s_branch", "s_endpgm", "s_endpgm_ordered_ps_done", "s_endpgm_saved", "s_rfe_b64",
@@ -151,7 +151,7 @@ def branches(mnemonic: str) -> bool:
 
 
 def _labels(function: FunctionBody) -> tuple[dict[str, int], dict[str, int]]:
-    """The index of the instruction behind each label, and the label's line."""
+    """The index of the instruction after each label, and the label's line."""
     positions: dict[str, int] = {}
     lines: dict[str, int] = {}
     count = 0

@@ -208,7 +208,7 @@ def counter_event(
 
 
 def limit(instruction: Instruction, counter: Counter) -> int | None:
-    """Return the number of a counter's operations that may be outstanding behind a wait.
+    """Return the number of a counter's operations that may be outstanding after a wait.
 
     ``None`` where the instruction does not wait for it.
     """

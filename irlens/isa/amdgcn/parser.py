@@ -188,7 +188,7 @@ def _base_name(path: str) -> str:
 
 
 def _functions(statements: tuple[Statement, ...]) -> list[Function]:
-    """Cut the statements into functions; LLVM states their figures behind their ends."""
+    """Cut the statements into functions; LLVM states their figures after their ends."""
     outline = _Outline()
     for statement in statements:
         outline.add(statement)
@@ -206,7 +206,7 @@ def _functions(statements: tuple[Statement, ...]) -> list[Function]:
 
 
 class _Outline:
-    """Assigns statements and figures to functions: LLVM writes figures behind a function's end."""
+    """Assigns statements and figures to functions: LLVM writes figures after a function's end."""
 
     def __init__(self) -> None:
         self.bodies: dict[str, list[Statement]] = {}

@@ -40,7 +40,7 @@ class Operation(msgspec.Struct, frozen=True, gc=False):
     Attributes:
         mnemonic: As written, with the suffix of its encoding: "v_add_f32_e32".
         operands: Destinations first, by AMD's convention.
-        modifiers: The words behind the operands: ("offen", "offset:16").
+        modifiers: The words after the operands: ("offen", "offset:16").
     """
 
     mnemonic: str

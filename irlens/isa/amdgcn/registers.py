@@ -132,7 +132,7 @@ def _at_entry(function: FunctionBody) -> int:
 
 
 def lanes_off(instruction: Instruction, before: bool) -> bool:
-    """Whether lanes may be off behind an instruction, without a branch around the code.
+    """Whether lanes may be off after an instruction, without a branch around the code.
 
     Args:
         instruction: The instruction.

@@ -1,4 +1,4 @@
-"""The lexical facts of AMD's assembly (LLVM, User Guide for AMDGPU Backend)."""
+"""The lexical facts of AMD assembly (LLVM, User Guide for AMDGPU Backend)."""
 
 import re
 from collections.abc import Iterator

@@ -99,7 +99,7 @@ PASS_CYCLES = 4
 
 
 class _Rule(NamedTuple):
-    """Passes of the instructions whose names start like this, behind "v_"."""
+    """Passes of the instructions whose names start like this, after "v_"."""
 
     name: re.Pattern[str]
     passes: int

@@ -68,7 +68,7 @@ def counted(instruction: Instruction, *, apart: bool, stores_apart: bool) -> tup
 
 
 def limits(instruction: Instruction) -> Mapping[str, int] | None:
-    """Return the operations that may be outstanding behind a wait, by counter.
+    """Return the operations that may be outstanding after a wait, by counter.
 
     Empty where the instruction waits for none of them, ``None`` where it is not understood.
     """

@@ -144,7 +144,7 @@ class PtxCalls:
 
 
 def _arguments(text: str, start: int) -> Iterator[str]:
-    """Yield a call's arguments; ``start`` is the offset behind its bracket."""
+    """Yield a call's arguments; ``start`` is the offset after its bracket."""
     depth, begin = 0, start
     for at in range(start, len(text)):
         character = text[at]

@@ -61,7 +61,7 @@ class Label(msgspec.Struct, frozen=True, gc=False):
     Attributes:
         name: As written, without the colon.
         line: 1-based.
-        position: Index of the instruction behind it.
+        position: Index of the instruction after it.
     """
 
     name: str

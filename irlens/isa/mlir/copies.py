@@ -26,7 +26,7 @@ BULK_COPIES = frozenset({"ttng.async_tma_copy_global_to_local", "ttng.async_tma_
 BULK_STORES = frozenset(
     {"ttng.async_tma_copy_local_to_global", "ttng.async_tma_reduce", "ttng.async_tma_scatter"}
 )
-#: Copies of AMD's tensor data mover. No commit groups them: waits count them one by one.
+#: Copies of the AMD tensor data mover. No commit groups them: waits count them one by one.
 TDM_LOADS = frozenset(
     {
         "amdg.async_tdm_copy_global_to_local",

@@ -14,7 +14,7 @@ class Operands(msgspec.Struct, frozen=True):
     """Where an access through pointers has its operands.
 
     Attributes:
-        pointer: The pointers; of AMD's buffer accesses one pointer, which the offsets follow.
+        pointer: The pointers; AMD buffer accesses have one pointer, which the offsets follow.
         mask: The mask, where there is one.
         offsets: Whether offsets in elements follow the pointer.
     """
@@ -121,7 +121,7 @@ ON_CHIP = frozenset(
 
 
 def buffer_values(operation: Operation) -> tuple[tuple[int, ...], Type | None]:
-    """Return the shape and the element type of what one of AMD's buffer accesses moves.
+    """Return the shape and the element type of what an AMD buffer access moves.
 
     They print their pointer's type, or the tensor of their values alone up to Triton 3.6; those to
     LDS print the tensor of offsets.

@@ -43,7 +43,7 @@ class Locations:
     def define_token(self, index: int) -> None:
         """Add the alias that one token defines.
 
-        MLIR prints aliases behind those that they name, so nearly all are resolved at once.
+        MLIR prints aliases after those that they name, so nearly all are resolved at once.
         """
         value = self._tokens.values[index]
         name = value.partition(" ")[0]
@@ -86,7 +86,7 @@ class Locations:
                 continue
             if alias in self._resolved:
                 continue
-            if alias not in self._aliases:  # in an excerpt: MLIR defines most behind the module
+            if alias not in self._aliases:  # in an excerpt: MLIR defines most after the module
                 if not self._lenient:
                     message = f"location '{alias}' is not defined; is the end of the text missing?"
                     raise self._tokens.error(message, offset)

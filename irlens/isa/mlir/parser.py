@@ -159,7 +159,7 @@ class _Parser:
         operation.end = len(self._operations)
         self._open = operation.parent
 
-    # The head of an operation: everything behind its name but the regions
+    # The head of an operation: everything after its name but the regions
 
     def _read_head(self, operation: UnfinishedOperation) -> None:
         """Read until a region begins or the operation ends."""

@@ -9,7 +9,7 @@ from irlens.isa.syntax import STRING, Lexicon, Scope, Syntax, Word, numbered
 _NESTED = (
     rf"(?:[^()\"]|{STRING}|\((?:[^()\"]|{STRING}|\((?:[^()\"]|{STRING}|\([^()]*+\))*+\))*+\))*+"
 )
-#: Locations stand at the end of a line, and behind each argument of a function.
+#: Locations stand at the end of a line, and after each argument of a function.
 _LOCATED = re.compile(rf"({STRING})|(?<!\s)\s*+\bloc\({_NESTED}\)")
 _ALIAS = re.compile(r"[#!][\w$-]+ = ")
 _LOCATION = re.compile(r"#loc\d*+ = ")
@@ -50,7 +50,7 @@ class MlirSyntax(Syntax):
     debug = re.compile(r"\sloc\((?:[^()]|\([^()]*\))*\)$|^#loc\d*\b.*")
     lexicon = Lexicon(
         noise=r"//.*",
-        # %12 of "%12:5" and "%12#2": the number is no part of the name. A name with a dot behind
+        # %12 of "%12:5" and "%12#2": the number is no part of the name. A name with a dot after
         # "#" is a dialect's ("#ttg.blocked"), one without a dot an alias.
         name=r"%[\w$.]++(?:-[\w$.]++)*+|\^[\w$.]++|#(?!loc\d*+\b)[A-Za-z_][\w$-]*+(?![\w.<])",
         placeholder=lambda name: name[0],

@@ -96,7 +96,7 @@ def moves(instruction: Instruction) -> bool:
     """Whether it only copies whole registers, or takes one apart.
 
     Packing two of them into a pair is free; packing halves of one is work. ptxas reads halves in
-    place, or splits them off in front of the branch back, behind the compute.
+    place, or splits them off in front of the branch back, after the compute.
     """
     if instruction.opcode != "mov" or instruction.predicate is not None:
         return False

@@ -32,7 +32,7 @@ _BYTES = {"8": 1, "16": 2, "32": 4, "64": 8}
 #: ptxas rounds a stack frame up to 8 bytes, to 16 where a 16-byte access needs it.
 _FRAME_UNIT = 16
 BRANCHES = frozenset({"bra", "brx"})
-#: Opcodes behind which control does not continue.
+#: Opcodes after which control does not continue.
 EXITS = frozenset({"ret", "exit", "trap"})
 _ENDS = BRANCHES | EXITS
 _STATE_SPACES = frozenset({"const", "global", "local", "param", "shared"})
@@ -180,14 +180,14 @@ class PtxModule(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         version: Of the PTX ISA ("8.7"); ``None`` in a fragment.
-        target: First name behind ``.target`` ("sm_90a"); ``None`` in a fragment.
+        target: First name after ``.target`` ("sm_90a"); ``None`` in a fragment.
         address_size: 32 or 64 bits; ``None`` where the text does not say.
         files: Base names by their number in ``.file``.
         statements: All of the text in order, functions' bodies included.
         functions: Functions with a body, in order; then the fragment, if there is one.
         declarations: Functions declared without a body.
         variables: Module-level variables.
-        trailing: White space and comments behind the last statement.
+        trailing: White space and comments after the last statement.
     """
 
     version: str | None

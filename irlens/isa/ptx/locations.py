@@ -71,7 +71,7 @@ class LocationReader:
 
         Args:
             directive: The directive itself.
-            text: The input, for the comment behind it.
+            text: The input, for the comment after it.
             end: Where in ``text`` the directive ends.
         """
         match = _COMMENT.match(text, end)

@@ -51,7 +51,7 @@ def parse(text: str) -> PtxModule:
 
 
 def _ends_in_asm(comments: str) -> bool:
-    """Whether the code behind LLVM's comments on inline assembly is inside such a block."""
+    """Whether the code after LLVM's comments on inline assembly is inside such a block."""
     return comments.rfind("begin inline asm") > comments.rfind("end inline asm")
 
 
@@ -251,7 +251,7 @@ class _Parser:
 
         The LLVM of Triton 3.9 writes a ``.loc`` in front of each line of inline assembly, every
         one a line further down than the last, so that a load of line 30 claims to be of line 33.
-        The location before the block is the true one, and applies again behind it.
+        The location before the block is the true one, and applies again after it.
         """
         if not self.inline_asm:
             end = extent[2] + len(extent[1])

@@ -36,7 +36,7 @@ class Statement(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def end(self) -> int:
-        """Offset in the input just behind the statement."""
+        """Offset in the input just after the statement."""
         return self.start + len(self.text)
 
     @property
@@ -117,7 +117,7 @@ class Declaration(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             an expression. Empty for a scalar.
         pointer: State space of a ``.ptr`` parameter ("global"), "generic" where none is given,
             ``None`` for anything that is not marked a pointer.
-        initializer: The text behind ``=``.
+        initializer: The text after ``=``.
     """
 
     linkage: str | None
@@ -153,7 +153,7 @@ class Directive(Statement, frozen=True, gc=False):
 
     Attributes:
         name: With its dot: ".version", ".pragma", ".branchtargets", ...
-        arguments: The text behind it, comments removed.
+        arguments: The text after it, comments removed.
     """
 
     name: str

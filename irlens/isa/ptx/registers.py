@@ -1,7 +1,7 @@
 """Which registers a PTX instruction reads and writes (PTX ISA, Instruction Set).
 
 PTX writes its destination first, as a register, a vector or a pair. The exceptions: an address
-in that position is read, whatever happens to the memory behind it; a few instructions have no
+in that position is read, whatever happens to the memory after it; a few instructions have no
 destination at all; and ``wgmma`` adds to its destination.
 """
 

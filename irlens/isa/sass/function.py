@@ -47,7 +47,7 @@ class Section(SectionBody, frozen=True, kw_only=True):
                     target = self.labels.get(label)
                     if target is None:
                         unknown.append(f"where {label} is")
-                    elif target < count:  # a label behind the last instruction marks padding
+                    elif target < count:  # a label after the last instruction marks padding
                         targets.append(target)
             terminators[index] = Terminator(tuple(targets), not _always_leaves(each))
         labels = {

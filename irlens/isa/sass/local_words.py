@@ -1,7 +1,7 @@
 """Words of local memory that ptxas spills registers to, followed like registers.
 
 A loop's counter may be spilled like any other register. Where all accesses to local memory go
-through the stack pointer, which never changes behind the kernel's first block, their offsets name
+through the stack pointer, which never changes after the kernel's first block, their offsets name
 the words; otherwise local memory is data.
 """
 

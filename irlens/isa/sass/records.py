@@ -21,7 +21,7 @@ class Register(msgspec.Struct, frozen=True, gc=False):
     Attributes:
         file: "R" general, "UR" uniform, "P" predicate, "UP" uniform predicate, "B" barrier.
         index: Its number; ``None`` for those that are constants (RZ, URZ, PT, UPT).
-        suffixes: The suffixes written behind it: "64", "reuse", "H0_H0", "X16", "F32x2", ...
+        suffixes: The suffixes written after it: "64", "reuse", "H0_H0", "X16", "F32x2", ...
     """
 
     file: RegisterFile
@@ -103,7 +103,7 @@ class SectionBody(msgspec.Struct, frozen=True, kw_only=True):
         name: Of the section, without ".text.".
         line: 1-based line of the ``.section`` directive.
         instructions: In ascending order of their offsets.
-        labels: Index of the instruction behind each label; one behind the last for a label at
+        labels: Index of the instruction after each label; one after the last for a label at
             the end.
         functions: Index of the first instruction of each function, by name; the kernel itself
             is one of them.

@@ -52,7 +52,7 @@ class Wait(msgspec.Struct, frozen=True):
 
 
 class Branch(msgspec.Struct, frozen=True):
-    """An instruction behind which the next one need not follow."""
+    """An instruction after which the next one need not follow."""
 
     offset: int
 

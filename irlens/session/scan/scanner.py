@@ -88,7 +88,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Found(msgspec.Struct, frozen=True):
-    """An entry on its way.
+    """An entry that is being read.
 
     Attributes:
         directory: Its directory.

@@ -117,7 +117,7 @@ class HighlightedLines:
 
     def _lex(self, text: str) -> list[list[Piece]]:
         lines: list[list[Piece]] = [[]]
-        # Pygments' PTX lexer recognises a comment by the newline behind it.
+        # Pygments' PTX lexer recognises a comment by the newline after it.
         for _, token, value in self._lexer.get_tokens_unprocessed(text + "\n"):
             kind = word_kind(self._stage, token, value)
             _append(lines, [_piece(part, kind) for part in value.split("\n")])

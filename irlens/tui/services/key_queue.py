@@ -6,7 +6,7 @@ It runs actions in the app's own message pump, so that the pump cannot simply bl
 queue therefore posts one key at a time, and the next one when a message that follows the first on
 its way up (``KeyHandled``) has arrived.
 
-A key that needs content which is still loading is deferred, with those behind it, until the screen
+A key that needs content which is still loading is deferred, with those after it, until the screen
 calls ``resume``. A key that is held down is not queued while it leaves the focus where it is, so
 that many moves are drawn at once.
 """

@@ -90,7 +90,7 @@ class _LlirAnnotator(Annotator):
                 self.point((copy.start, "copy"), (announcement.start, "commit"))
 
     def add_amd(self) -> None:
-        """Add the calls of AMD's intrinsics."""
+        """Add the calls of AMD intrinsics."""
         counters: dict[AmdCounter, dict[int, list[Event]]] = {}
         for block in range(len(self._loops.cfg.blocks)):
             for call in self._calls(block):
