@@ -1,6 +1,7 @@
 """Lines of Python and what became of them, on what the compiler at hand makes."""
 
 import pytest
+from msgspec.structs import replace
 
 import irlens
 from irlens.analyze.capture_code import CaptureCode, StageCode
@@ -114,3 +115,16 @@ def test_a_missing_stage_has_no_code(softmax: Capture) -> None:
     absent = "ptx" if "amdgcn" in softmax.stages else "amdgcn"
     with pytest.raises(ArtifactError, match=f"no {absent} in this capture"):
         CaptureCode(softmax)[absent]
+
+
+def test_another_state_of_a_capture_shares_what_it_has_in_common(softmax: Capture) -> None:
+    code = CaptureCode(softmax)
+    same = code.with_capture(replace(softmax, target=None))
+    assert all(same[stage] is code[stage] for stage in code.stages if stage != "metadata")
+    assembly = "ptx" if "ptx" in softmax.stages else "amdgcn"
+    kept = {name: stage for name, stage in softmax.stages.items() if name != assembly}
+    without = code.with_capture(replace(softmax, stages=kept))
+    assert assembly not in without.stages
+    assert without["llir"] is code["llir"]
+    if "sass" in code.stages:  # has the source of its PTX
+        assert without["sass"] is not code["sass"]

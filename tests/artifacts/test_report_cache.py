@@ -10,7 +10,7 @@ import irlens
 from irlens.artifacts import inventory, report_cache, store
 from irlens.artifacts.scan_index import SCANS
 from irlens.artifacts.tools import DISASSEMBLY
-from irlens.model.capture import Capture
+from irlens.model.capture import Capture, Stage
 from irlens.report import inspect
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "captures" / "softmax-h100"
@@ -72,6 +72,25 @@ def test_a_damaged_report_is_made_again(folder: Path, content: bytes) -> None:
     (kept,) = (folder.parent / "store").rglob("*.json")
     kept.write_bytes(content)
     assert report_cache.recall(key) is None
+
+
+def test_a_capture_is_hashed_once_until_a_file_changes(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    capture = read(folder)
+    key = report_cache.key(capture, sass=False)
+    ptx = capture.stages["ptx"].path
+    assert ptx is not None
+
+    def unread(*_: object, **__: object) -> bytes:
+        raise AssertionError("read again")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Stage, "read", unread)
+        assert report_cache.key(capture, sass=False) == key
+        assert report_cache.key(capture, sass=True) != key
+    ptx.write_text(ptx.read_text() + "\n")
+    assert report_cache.key(capture, sass=False) != key
 
 
 def test_a_store_that_cannot_be_written_is_no_error(folder: Path) -> None:

@@ -2,13 +2,17 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
 import irlens
 from irlens.analyze.capture_code import CaptureCode
+from irlens.artifacts import tools
 from irlens.model.capture import Capture
 from irlens.model.report import Report
 from irlens.render.text_listing import annotated
@@ -194,3 +198,31 @@ def test_stdout_gets_no_control_characters_and_a_file_every_byte(
         assert done.stdout.endswith(text.replace(b"\n", b"\r\n"))
         subprocess.run([*command, "--output", tmp_path / "out"], check=True)
         assert (tmp_path / "out").read_bytes() == path.read_bytes()
+
+
+def test_a_report_and_its_listing_parse_each_stage_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is disassembled or parsed again to annotate and interleave what was reported."""
+    made: list[str] = []
+
+    def counted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **named: Any) -> Any:
+            made.append(named.get("stage", name))
+            return function(*arguments, **named)
+
+        return call
+
+    for name in ("ptx", "sass", "mlir"):
+        parser = import_module(f"irlens.isa.{name}.parser")
+        monkeypatch.setattr(parser, "parse", counted(name, parser.parse))
+    monkeypatch.setattr(tools, "disassemble", counted("nvdisasm", tools.disassemble))
+    (capture,) = irlens.load(CAPTURES / "softmax-h100")
+    code = CaptureCode(capture)
+    report = inspect(code, sass=True)
+    before = list(made)
+    for stage in ("ttir", "ttgir", "ptx", "sass"):
+        listing, lines = listed(code, stage, report, interleave=True)
+        assert len(listing.lines) > 40
+        assert len(list(lines)) > 40
+    assert report.pressure.sass is not None
+    assert sorted(before) == ["nvdisasm", "ptx", "sass", "ttgir", "ttir"]
+    assert made == before
