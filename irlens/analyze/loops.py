@@ -9,7 +9,7 @@ import msgspec
 
 from irlens.analyze import cfg
 from irlens.analyze.cfg import Block, Cfg
-from irlens.analyze.graph import LoopForest, find_loops, predecessors, reverse_postorder
+from irlens.analyze.graph import LoopForest, find_loops, reverse_postorder
 from irlens.isa.dialect import Function, I_co
 from irlens.model.source import SourceLocation
 
@@ -141,11 +141,6 @@ class Loops(msgspec.Struct, Generic[I_co], frozen=True, dict=True):
         for loop, place in enumerate(self._locations):
             alike[place].append(loop)
         return alike
-
-    @cached_property
-    def predecessors(self) -> tuple[tuple[int, ...], ...]:
-        """The blocks that each block can follow."""
-        return predecessors(self.cfg.successors)
 
 
 def find(function: Function[I_co], flow: Cfg | None = None) -> Loops[I_co]:

@@ -70,7 +70,7 @@ class KernelLoops(Loops[Instruction], frozen=True):
     def is_lds_filled_before(self, index: int) -> bool:
         """Whether the kernel may have written to LDS when a loop is entered."""
         body = self.forest.body(index)
-        entering = self.predecessors[self.forest.loops[index].header]
+        entering = self.cfg.graph.predecessors[self.forest.loops[index].header]
         return any(self.lds_filled[block] for block in entering if block not in body)
 
 

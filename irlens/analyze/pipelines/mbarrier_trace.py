@@ -11,7 +11,7 @@ from typing import TypeAlias
 import msgspec
 
 from irlens.analyze import work
-from irlens.analyze.graph import predecessors, reverse_postorder
+from irlens.analyze.graph import reverse_postorder
 from irlens.analyze.pipelines.ptx_loops import FunctionLoops, depended_on
 from irlens.isa.ptx import Instruction, Operand, effects
 from irlens.isa.ptx.copies import awaited_barrier
@@ -57,7 +57,7 @@ class Tracer:
             self._steps[number] = [i for i in inside if i in slice_ or i in touching]
         order = reverse_postorder(loops.cfg.successors)
         self._position = {block: index for index, block in enumerate(order)}
-        self._before = predecessors(loops.cfg.successors)
+        self._before = loops.cfg.graph.predecessors
         self._written = self._writes(slice_)
         self._first: dict[int, Values] = {}
         self._touches: dict[int, list[Touch]] = {}
@@ -228,7 +228,7 @@ class _PhaseSearch:
         }
         tracer = Tracer(loops, touching)
         self._touches = dict(tracer.by_block())
-        self._before = predecessors(loops.cfg.successors)
+        self._before = loops.cfg.graph.predecessors
         self._once = {block for block in self._touches if tracer.happens_once(block)}
 
     def __iter__(self) -> Iterator[tuple[tuple[int, ...], int]]:
