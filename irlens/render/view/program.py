@@ -34,6 +34,9 @@ from irlens.render.view.program_chart import program_bars
 from irlens.render.view.roofline_chart import rooflines_of_program
 
 _MORE = "; irlens scan --all shows them"
+_UNTIMED = (
+    "no GPU timed the configurations: those that are estimated to be the fastest count as launched"
+)
 #: From this ratio on a time is a multiple of the other.
 _MULTIPLE = 2.0
 #: Operators that the name of a generated kernel tells.
@@ -57,6 +60,8 @@ def run_view(run: ProgramRun, options: Options) -> Section:
         children.append(
             Sentence("launched in many sizes: rare ones count as the most frequent", "dim", "*")
         )
+    if any(each.choice for each in run.kernels):
+        children.append(Sentence(_UNTIMED, "dim", "Autotuned"))
     unknown = [f"{kernel_name(each)}: {each.reason}" for each in run.kernels if each.reason]
     children += [Sentence(each, "unknown", "Unknown") for each in unknown]
     if run.library:
@@ -205,10 +210,9 @@ def _configuration(each: KernelTime) -> str:
     if each.choice is None:
         return ""
     led = f"{each.configuration}: " if each.configuration else ""
-    of = f"{count(each.configurations)} configurations that no GPU timed"
     if each.choice == "estimated":
-        return f"{led}estimated to be the fastest of {of}"
-    return f"{led}the first of {of}; which is the fastest is unknown"
+        return f"{led}the fastest of {count(each.configurations)} by estimate"
+    return f"{led}the first of {count(each.configurations)}, whose times are unknown"
 
 
 def _kernel(each: KernelTime) -> Cells:
