@@ -16,7 +16,8 @@ from msgspec.structs import replace
 
 from irlens.analyze.loops import Loops
 from irlens.analyze.time.cta_timeline import Timeline
-from irlens.analyze.time.paths import Path, Segment
+from irlens.analyze.time.loop_runs import Segment
+from irlens.analyze.time.paths import Path
 from irlens.analyze.time.shared_wavefronts import Wavefronts
 from irlens.isa import amdgcn
 from irlens.isa.amdgcn.memory import stores_count_apart, transfer

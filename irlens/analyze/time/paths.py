@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import reduce
 from operator import or_
-from typing import TypeAlias
 
 import msgspec
 
@@ -16,24 +15,24 @@ from irlens.analyze.graph import find_loops
 from irlens.analyze.sass_cfg import SassCfg
 from irlens.analyze.solver import reach
 from irlens.analyze.time.dataflow import DataFlow, UnknownPathError
+from irlens.analyze.time.loop_runs import (
+    End,
+    Entered,
+    Key,
+    Region,
+    Run,
+    Segment,
+    append,
+    find_region,
+)
 from irlens.isa.bitsets import members
 from irlens.isa.sass import Instruction, Section, units
-from irlens.isa.sass.control_flow import Effect, barrier, conditions, effect, is_for_divergence
+from irlens.isa.sass.control_flow import barrier, conditions, effect, is_for_divergence
 from irlens.isa.sass.operands import Step, ThreadInputs, position
-from irlens.isa.sass.semantics import tells_threads_apart
 from irlens.isa.sass.semantics.predicates import reduces_argument
 
-#: A loop's header, and what the way through it depends on: values, and barriers that are armed.
-_Key: TypeAlias = tuple[int, tuple[int | None, ...], tuple[tuple[int, int], ...]]
 #: Blocks that a path may run through, repetitions included.
 _MOST_BLOCKS = 400_000
-
-
-class Segment(msgspec.Struct, frozen=True):
-    """Blocks that run one after the other, a number of times in a row."""
-
-    blocks: tuple[int, ...]
-    times: int
 
 
 class Path(msgspec.Struct, frozen=True):
@@ -55,67 +54,6 @@ class Path(msgspec.Struct, frozen=True):
             for block in segment.blocks:
                 counts[block] += segment.times
         return counts
-
-
-class _End(msgspec.Struct, frozen=True):
-    """How a block ends.
-
-    Attributes:
-        last: Its last instruction.
-        effect: What that does with control.
-        following: The next block in the text.
-        target: The block that it leads to.
-        barrier: The barrier register that it names.
-        conditions: The positions of the predicates that must hold, ``None`` for PT, and whether
-            each is negated.
-    """
-
-    last: Instruction
-    effect: Effect | None
-    following: int | None
-    target: int | None
-    barrier: int
-    conditions: tuple[tuple[int | None, bool], ...]
-
-
-class _Region(msgspec.Struct, frozen=True):
-    """A loop as what a path through it depends on.
-
-    Attributes:
-        body: Its blocks.
-        inputs: The positions of the state that it reads.
-        writes: What the instructions of each block write that branches depend on, as bits.
-        replaces: The same without what a guard may leave as it was.
-        guarded: What no instruction of the loop writes without a guard, as bits.
-    """
-
-    body: frozenset[int]
-    inputs: tuple[int, ...]
-    writes: Mapping[int, int]
-    replaces: Mapping[int, int]
-    guarded: int
-
-
-class _Run(msgspec.Struct, frozen=True):
-    """What a thread does from where it enters a loop until it leaves it.
-
-    Attributes:
-        segments: What it runs, up to the last time that it comes to the header of a loop.
-        tail: The blocks after that.
-        count: How many blocks run, repetitions included.
-        block: Where it goes on.
-        state: What it leaves in the state, by position.
-        barriers: The barriers that are armed then.
-        skipped: Blocks with a branch on data.
-    """
-
-    segments: tuple[Segment, ...]
-    tail: tuple[int, ...]
-    count: int
-    block: int | None
-    state: Mapping[int, int | None]
-    barriers: Mapping[int, int]
-    skipped: frozenset[int]
 
 
 class PathFinder:
@@ -149,9 +87,9 @@ class PathFinder:
             )
         }
         self.ends = [self._end(number) for number in range(len(flow.blocks))]
-        self._regions: dict[int, _Region | None] = {}
+        self._regions: dict[int, Region | None] = {}
         self._constants: Mapping[int, int] = {}
-        self._runs: dict[_Key, _Run] = {}
+        self._runs: dict[Key, Run] = {}
         self._assuming = {
             number
             for number, block in enumerate(flow.blocks)
@@ -173,46 +111,28 @@ class PathFinder:
         found = reach([block], self.flow.successors.__getitem__)
         return sum(self.flow.blocks[n].stop - self.flow.blocks[n].start for n in found)
 
-    def region(self, header: int) -> _Region | None:
+    def region(self, header: int) -> Region | None:
         """Return a loop; ``None`` where paths through it depend on more than the state."""
         if header not in self._regions:
-            self._regions[header] = self._region(header)
+            loop = self._forest.innermost[header]
+            found = None
+            if loop is not None and self._forest.loops[loop].header == header:
+                body = frozenset(self._forest.body(loop))
+                found = find_region(body, header, self.data, self.slice, self.ends)
+            self._regions[header] = found
         return self._regions[header]
 
-    def _region(self, header: int) -> _Region | None:
-        loop = self._forest.innermost[header]
-        if loop is None or self._forest.loops[loop].header != header:
-            return None
-        body = frozenset(self._forest.body(loop))
-        if any(self.ends[block].effect in ("calls", "returns") for block in body):
-            return None
-        reads = 0
-        writes, replaces = dict.fromkeys(body, 0), dict.fromkeys(body, 0)
-        for block in body:
-            for index in self.slice.by_block[block]:
-                if tells_threads_apart(self.section.instructions[index]):
-                    return None
-                accessed = self.data.accessed(index)
-                reads |= accessed.reads
-                writes[block] |= accessed.writes
-                replaces[block] |= accessed.kills
-            for at, _ in self.ends[block].conditions:
-                reads |= 0 if at is None else 1 << at
-        guarded = reduce(or_, writes.values()) & ~reduce(or_, replaces.values())
-        inputs = tuple(members((reads | guarded) & self.slice.needed[header]))
-        return _Region(body, inputs, writes, replaces, guarded)
-
-    def runs(self, constants: Mapping[int, int]) -> "dict[_Key, _Run]":
+    def runs(self, constants: Mapping[int, int]) -> dict[Key, Run]:
         """Return what is known of loops in a launch, to be added to."""
         if constants is not self._constants:
             self._constants, self._runs = constants, {}
         return self._runs
 
-    def _end(self, number: int) -> _End:
+    def _end(self, number: int) -> End:
         last = self.section.instructions[self.flow.blocks[number].stop - 1]
         places = (self.section.labels.get(label) for label in last.targets)
         registers = ((each.register, each.negated) for each in conditions(last))
-        return _End(
+        return End(
             last,
             effect(last),
             number + 1 if number + 1 < len(self.flow.blocks) else None,
@@ -231,24 +151,6 @@ class PathFinder:
             UnknownPathError: A branch depends on data, or the path is too long.
         """
         return _Walk(self, launch).path()
-
-
-class _Entered(msgspec.Struct):
-    """A loop that is being run.
-
-    Attributes:
-        region: The loop.
-        key: Its header and the state where it was entered.
-        count: How many blocks had run before.
-        segments: What ran before.
-        skipped: Blocks with a branch on data before.
-    """
-
-    region: _Region
-    key: _Key
-    count: int
-    segments: list[Segment]
-    skipped: set[int]
 
 
 class _Walk:
@@ -270,7 +172,7 @@ class _Walk:
         self.count = 0
         self.segments: list[Segment] = []
         self.skipped: set[int] = set()
-        self.entered: list[_Entered] = []
+        self.entered: list[Entered] = []
 
     def path(self) -> Path:
         current: list[int] = []
@@ -278,7 +180,7 @@ class _Walk:
         while block is not None and self.count < _MOST_BLOCKS:
             if block in self.machine._headers:
                 if current:
-                    _append(self.segments, Segment(tuple(current), 1))
+                    append(self.segments, Segment(tuple(current), 1))
                     current = []
                 run = self._enter(block)
                 if run is not None:
@@ -295,7 +197,7 @@ class _Walk:
         if self.count >= _MOST_BLOCKS:
             raise UnknownPathError(f"a warp runs through more than {_MOST_BLOCKS:,} blocks")
         if current:
-            _append(self.segments, Segment(tuple(current), 1))
+            append(self.segments, Segment(tuple(current), 1))
         assuming = self.machine._assuming
         self.skipped |= {b for s in self.segments for b in s.blocks if b in assuming}
         return Path(tuple(self.segments), frozenset(self.skipped))
@@ -306,7 +208,7 @@ class _Walk:
         self.steps[block] = steps
         return steps
 
-    def _enter(self, header: int) -> _Run | None:
+    def _enter(self, header: int) -> Run | None:
         """Do what is known of a loop that is entered, or begin to remember it."""
         if self.entered and self.entered[-1].key[0] == header:
             return None
@@ -317,11 +219,11 @@ class _Walk:
         key = header, inputs, tuple(sorted(self.barriers.items()))
         run = self.runs.get(key)
         if run is None:
-            self.entered.append(_Entered(region, key, self.count, self.segments, self.skipped))
+            self.entered.append(Entered(region, key, self.count, self.segments, self.skipped))
             self.segments, self.skipped = [], set()
             return None
         for segment in run.segments:
-            _append(self.segments, segment)
+            append(self.segments, segment)
         for at, value in run.state.items():
             self.state[at] = value
         self.barriers = dict(run.barriers)
@@ -335,10 +237,10 @@ class _Walk:
             left = self.entered.pop()
             self._remember(left, block, current)
             for segment in self.segments:
-                _append(left.segments, segment)
+                append(left.segments, segment)
             self.segments, self.skipped = left.segments, left.skipped | self.skipped
 
-    def _remember(self, left: _Entered, block: int | None, current: list[int]) -> None:
+    def _remember(self, left: Entered, block: int | None, current: list[int]) -> None:
         region = left.region
         executed = {each for segment in self.segments for each in segment.blocks}.union(current)
         if not self.is_known_flow or not executed <= region.body:
@@ -347,7 +249,7 @@ class _Walk:
         replaces = reduce(or_, (region.replaces[each] for each in executed))
         if writes & ~replaces & ~region.guarded:
             return  # what was there before may be left
-        self.runs[left.key] = _Run(
+        self.runs[left.key] = Run(
             tuple(self.segments),
             tuple(current),
             self.count - left.count,
@@ -388,7 +290,7 @@ class _Walk:
                 return end.target if held else end.following
         return end.following
 
-    def _call(self, block: int, end: _End) -> int | None:
+    def _call(self, block: int, end: End) -> int | None:
         """Go to a function, or along a far branch."""
         held = self._held(end)
         if held is None:
@@ -399,7 +301,7 @@ class _Walk:
             self.returns.append(end.following)
         return self.machine._callees[block]
 
-    def _held(self, end: _End) -> bool | None:
+    def _held(self, end: End) -> bool | None:
         """Whether the branch is taken; ``None`` if unknown."""
         if is_for_divergence(end.last):
             return False
@@ -453,10 +355,3 @@ class _Walk:
 def _data_dependent(last: Instruction) -> str:
     place = f" of {last.locations[0]}" if last.locations else ""
     return f"a branch{place} ({last.opcode} at {last.offset:#06x}) depends on data"
-
-
-def _append(segments: list[Segment], segment: Segment) -> None:
-    if segments and segments[-1].blocks == segment.blocks:
-        segments[-1] = Segment(segment.blocks, segments[-1].times + segment.times)
-    else:
-        segments.append(segment)

@@ -1,0 +1,142 @@
+"""What a thread does in a loop, remembered by what it depends on."""
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from operator import or_
+from typing import TypeAlias
+
+import msgspec
+
+from irlens.analyze.time.dataflow import DataFlow, Slice
+from irlens.isa.bitsets import members
+from irlens.isa.sass import Instruction
+from irlens.isa.sass.control_flow import Effect
+from irlens.isa.sass.semantics import tells_threads_apart
+
+#: A loop's header, and what the way through it depends on: values, and barriers that are armed.
+Key: TypeAlias = tuple[int, tuple[int | None, ...], tuple[tuple[int, int], ...]]
+
+
+class Segment(msgspec.Struct, frozen=True):
+    """Blocks that run one after the other, a number of times in a row."""
+
+    blocks: tuple[int, ...]
+    times: int
+
+
+class End(msgspec.Struct, frozen=True):
+    """How a block ends.
+
+    Attributes:
+        last: Its last instruction.
+        effect: What that does with control.
+        following: The next block in the text.
+        target: The block that it leads to.
+        barrier: The barrier register that it names.
+        conditions: The positions of the predicates that must hold, ``None`` for PT, and whether
+            each is negated.
+    """
+
+    last: Instruction
+    effect: Effect | None
+    following: int | None
+    target: int | None
+    barrier: int
+    conditions: tuple[tuple[int | None, bool], ...]
+
+
+class Region(msgspec.Struct, frozen=True):
+    """A loop as what a path through it depends on.
+
+    Attributes:
+        body: Its blocks.
+        inputs: The positions of the state that it reads.
+        writes: What the instructions of each block write that branches depend on, as bits.
+        replaces: The same without what a guard may leave as it was.
+        guarded: What no instruction of the loop writes without a guard, as bits.
+    """
+
+    body: frozenset[int]
+    inputs: tuple[int, ...]
+    writes: Mapping[int, int]
+    replaces: Mapping[int, int]
+    guarded: int
+
+
+class Run(msgspec.Struct, frozen=True):
+    """What a thread does from where it enters a loop until it leaves it.
+
+    Attributes:
+        segments: What it runs, up to the last time that it comes to the header of a loop.
+        tail: The blocks after that.
+        count: How many blocks run, repetitions included.
+        block: Where it goes on.
+        state: What it leaves in the state, by position.
+        barriers: The barriers that are armed then.
+        skipped: Blocks with a branch on data.
+    """
+
+    segments: tuple[Segment, ...]
+    tail: tuple[int, ...]
+    count: int
+    block: int | None
+    state: Mapping[int, int | None]
+    barriers: Mapping[int, int]
+    skipped: frozenset[int]
+
+
+class Entered(msgspec.Struct):
+    """A loop that is being run.
+
+    Attributes:
+        region: The loop.
+        key: Its header and the state where it was entered.
+        count: How many blocks had run before.
+        segments: What ran before.
+        skipped: Blocks with a branch on data before.
+    """
+
+    region: Region
+    key: Key
+    count: int
+    segments: list[Segment]
+    skipped: set[int]
+
+
+def find_region(
+    body: frozenset[int], header: int, data: DataFlow, slice_: Slice, ends: Sequence[End]
+) -> Region | None:
+    """Return a loop; ``None`` where paths through it depend on more than the state.
+
+    Args:
+        body: Its blocks.
+        header: The one that it is entered at.
+        data: The kernel's.
+        slice_: What branches depend on.
+        ends: How each block of the kernel ends.
+    """
+    if any(ends[block].effect in ("calls", "returns") for block in body):
+        return None
+    reads = 0
+    writes, replaces = dict.fromkeys(body, 0), dict.fromkeys(body, 0)
+    for block in body:
+        for index in slice_.by_block[block]:
+            if tells_threads_apart(data.section.instructions[index]):
+                return None
+            accessed = data.accessed(index)
+            reads |= accessed.reads
+            writes[block] |= accessed.writes
+            replaces[block] |= accessed.kills
+        for at, _ in ends[block].conditions:
+            reads |= 0 if at is None else 1 << at
+    guarded = reduce(or_, writes.values()) & ~reduce(or_, replaces.values())
+    inputs = tuple(members((reads | guarded) & slice_.needed[header]))
+    return Region(body, inputs, writes, replaces, guarded)
+
+
+def append(segments: list[Segment], segment: Segment) -> None:
+    """Add a segment behind others; equal blocks in a row are one."""
+    if segments and segments[-1].blocks == segment.blocks:
+        segments[-1] = Segment(segment.blocks, segments[-1].times + segment.times)
+    else:
+        segments.append(segment)
