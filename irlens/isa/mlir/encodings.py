@@ -15,7 +15,7 @@ from irlens.isa.mlir.tree import Module
 from irlens.isa.mlir.types import Type
 from irlens.model.text import split_list
 
-_ENCODING = re.compile(r"#ttg\.(\w{1,40})<(?:\[([^\]]*)\] ?)?\{(.*)\}>", re.DOTALL)
+_ENCODING = re.compile(r"#ttn?g\.(\w{1,40})<(?:\[([^\]]*)\] ?)?(.*)>", re.DOTALL)
 _INTEGER = re.compile(r"-?\d{1,9}")
 _PADDING = re.compile(r"(\d{1,9}):\+(\d{1,9})")
 _BRACKETS = "()[]{}<>"
@@ -31,7 +31,7 @@ class Encoding(msgspec.Struct, frozen=True):
     """One encoding attribute.
 
     Attributes:
-        kind: "blocked", "slice", "linear", "nvidia_mma", ...
+        kind: "blocked", "slice", "linear", "nvidia_mma", "tensor_memory_encoding", ...
         numbers: Fields that are an integer; ``true`` is 1 and ``false`` 0.
         lists: Fields that are a list of integers.
         bases: Fields that are a list of such lists; an inner dictionary's field as
@@ -109,7 +109,10 @@ def _read(text: str) -> tuple[Encoding | None, str]:
     match = _ENCODING.fullmatch(text)
     if match is None:
         return None, ""
-    written = dict(_fields(match[3]))
+    # Fields may stand beside a dictionary without a name, or without any dictionary.
+    items = split_list(match[3], _BRACKETS)
+    bare = (each[1:-1] if each.startswith("{") else each for each in items)
+    written = dict(field for each in bare for field in _fields(each))
     numbers, lists, bases = dict[str, int](), dict[str, tuple[int, ...]](), dict[str, Bases]()
     for name, value in written.items():
         if value in ("true", "false"):

@@ -5,7 +5,6 @@ combined by exclusive or. The rules are those of Triton's ``LinearLayoutConversi
 is added to the offset that such a map gives.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -13,11 +12,6 @@ import msgspec
 from irlens.isa.mlir.encodings import Bases, Encoding, read_encoding
 from irlens.isa.mlir.linear_maps import UnmappedError
 
-_PADDED = re.compile(r"#ttg\.padded_shared<\[([^\]]*)\] (\{.*\})>", re.DOTALL)
-_PADDING = re.compile(r"(\d{1,9}):\+(\d{1,9})")
-_SHARED_LINEAR = re.compile(r"#ttg\.shared_linear<(\{.*\}), alignment = \d+>", re.DOTALL)
-_TENSOR_MEMORY = re.compile(r"#ttng\.tensor_memory_encoding<([^<>]*)>")
-_FIELD = re.compile(r"(\w+) = (\d{1,6})")
 #: Offsets of a map that are listed at most.
 _MOST_BITS = 20
 _TENSOR_MEMORY_ROWS = 128
@@ -76,21 +70,14 @@ def memory_map(
     Raises:
         UnmappedError: irlens has no rule for it.
     """
-    text = (aliases or {}).get(layout, layout).strip()
-    extents = tuple(shape)
+    extents, encoding = tuple(shape), read_encoding(layout, aliases or {})
     if any(extent < 1 or extent & (extent - 1) for extent in extents):
         raise UnmappedError("the buffer's extents are not powers of two")
-    if match := _TENSOR_MEMORY.fullmatch(text):
-        return _tensor_memory({name: int(n) for name, n in _FIELD.findall(match[1])}, extents)
-    if match := _PADDED.fullmatch(text):
-        padding = tuple((int(a), int(b)) for a, b in _PADDING.findall(match[1]))
-        found = _padded(read_encoding(f"#ttg.padded<{match[2]}>", {}), extents)
-        return msgspec.structs.replace(found, padding=padding)
-    if match := _SHARED_LINEAR.fullmatch(text):
-        return _given(read_encoding(f"#ttg.shared_linear<{match[1]}>", {}), extents)
-    encoding = read_encoding(text, {})
+    if encoding is not None and encoding.kind in _WHOLE:
+        return _WHOLE[encoding.kind](encoding, extents)
     rule = _RULES.get(encoding.kind) if encoding is not None else None
     if encoding is None or rule is None:
+        text = (aliases or {}).get(layout, layout).strip()
         raise UnmappedError(f"{text or 'no layout'} is not a layout that irlens draws")
     cluster = encoding.bases.get("CGALayout", ())
     offset = rule(encoding, _part(extents, cluster))
@@ -99,16 +86,11 @@ def memory_map(
 
 def buffer_rank(layout: str) -> int | None:
     """Return how many dimensions a layout of memory has; a type may have several such buffers."""
-    text = layout.strip()
-    if match := _PADDED.fullmatch(text):
-        text = f"#ttg.padded<{match[2]}>"
-    elif match := _SHARED_LINEAR.fullmatch(text):
-        text = f"#ttg.shared_linear<{match[1]}>"
-    elif _TENSOR_MEMORY.fullmatch(text):
-        return 2
-    encoding = read_encoding(text, {})
+    encoding = read_encoding(layout, {})
     if encoding is None:
         return None
+    if encoding.kind == "tensor_memory_encoding":
+        return 2
     if encoding.kind == "nvmma_shared":
         return encoding.numbers.get("rank", 2)
     if offset := encoding.bases.get("offset"):
@@ -196,25 +178,24 @@ def _unpadded(column: int) -> int:
     return column // 16 * 8 + column % 8
 
 
-def _padded(encoding: Encoding | None, shape: tuple[int, ...]) -> MemoryMap:
-    if encoding is not None and "offset" in encoding.fields:
-        return _given(encoding, shape)
-    if encoding is None:
-        raise UnmappedError("its offsets are not readable")
+def _padded(encoding: Encoding, shape: tuple[int, ...]) -> MemoryMap:
+    if "offset" in encoding.fields:
+        return msgspec.structs.replace(_given(encoding, shape), padding=encoding.padding)
     offsets = _row_major(shape, _order(encoding, len(shape)))
-    return MemoryMap(shape, {"offset": tuple(offsets)})
+    return MemoryMap(shape, {"offset": tuple(offsets)}, padding=encoding.padding)
 
 
-def _given(encoding: Encoding | None, shape: tuple[int, ...]) -> MemoryMap:
+def _given(encoding: Encoding, shape: tuple[int, ...]) -> MemoryMap:
     """Return a map that is written out."""
-    offset = encoding.bases.get("offset") if encoding is not None else None
-    if encoding is None or offset is None or any(len(basis) != len(shape) for basis in offset):
+    offset = encoding.bases.get("offset")
+    if offset is None or any(len(basis) != len(shape) for basis in offset):
         raise UnmappedError("its offsets are not those of the buffer's dimensions")
     return MemoryMap(shape, {"offset": offset}, encoding.bases.get("block", ()))
 
 
-def _tensor_memory(fields: Mapping[str, int], shape: tuple[int, ...]) -> MemoryMap:
+def _tensor_memory(encoding: Encoding, shape: tuple[int, ...]) -> MemoryMap:
     """Return the map of tensor memory: 128 rows of 32-bit columns (PTX ISA, "Tensor Memory")."""
+    fields = encoding.numbers
     if len(shape) != 2 or fields.get("CTASplitM", 1) * fields.get("CTASplitN", 1) != 1:
         raise UnmappedError("no rule for tensor memory of this rank, or shared by CTAs")
     rows, columns = fields.get("blockM", 0), min(fields.get("blockN", 0), shape[1])
@@ -231,6 +212,10 @@ def _tensor_memory(fields: Mapping[str, int], shape: tuple[int, ...]) -> MemoryM
 
 
 _RULES = {"swizzled_shared": _swizzled, "nvmma_shared": _nvmma}
+#: Layouts whose maps are of a whole buffer.
+_WHOLE = {
+    "padded_shared": _padded, "shared_linear": _given, "tensor_memory_encoding": _tensor_memory,
+}  # fmt: skip
 
 
 def _positive(encoding: Encoding, name: str) -> int:
