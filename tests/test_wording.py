@@ -39,6 +39,19 @@ def test_comments_use_the_words_of_the_field() -> None:
     assert not found, "\n".join(found)
 
 
+def test_no_argument_is_described_by_its_name() -> None:
+    entry = re.compile(r"(\w+): (?:The |Its )?([\w ]+)\.")
+    found = []
+    for path in sorted(IRLENS.rglob("*.py")):
+        section = ""
+        for number, line in prose(path):
+            section = line.strip() if line.strip().endswith(":") else section if line else ""
+            told = entry.fullmatch(line.strip()) if section == "Args:" else None
+            if told and told[1] == told[2].replace(" ", "_"):
+                found.append(f"{path.relative_to(IRLENS)}:{number}: {line.strip()}")
+    assert not found, "\n".join(found)
+
+
 def test_the_check_finds_them() -> None:
     for line in ("live behind the block", "so many bytes", "waves of AMD's", "a copy on its way"):
         assert BANNED.search(line + " ")

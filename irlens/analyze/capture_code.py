@@ -312,7 +312,6 @@ class CaptureCode:
     """The code of a capture's stages.
 
     Args:
-        capture: The capture.
         listings: Of several captures, this one among them, if they are disassembled together.
     """
 

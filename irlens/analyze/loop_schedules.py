@@ -156,7 +156,6 @@ def schedule_amdgcn(
     """Return what one iteration of a loop issues.
 
     Args:
-        kernel: The kernel.
         kernel_loops: Its loops.
         loop: The loop's index.
         arch: The processor it was compiled for: "gfx942".

@@ -147,7 +147,6 @@ def find(function: Function[I_co], flow: Cfg | None = None) -> Loops[I_co]:
     """Find the loops of a function.
 
     Args:
-        function: The function.
         flow: Its control flow, if that is known already.
 
     Raises:

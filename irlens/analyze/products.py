@@ -38,7 +38,6 @@ def matrix_products(
 
     Args:
         source: The ttir, or the ttgir of a kernel without one.
-        ttgir: The ttgir.
         assembly: The kernel in the stage that has its instructions.
         gpu: The GPU, for its rates.
     """
@@ -69,7 +68,6 @@ class _Compiled:
     """What the compiler made of the products of a kernel, by their places.
 
     Args:
-        ttgir: The ttgir.
         assembly: The kernel in the stage that has its instructions.
         places: Those of the source's products.
     """

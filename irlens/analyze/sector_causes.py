@@ -289,7 +289,6 @@ class _Losses:
 
     Args:
         issued: How warps access its elements.
-        tile: The tile.
         granule: Bytes of a sector.
     """
 

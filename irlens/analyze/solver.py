@@ -33,7 +33,6 @@ def solve(
     """Return the least state at the start of each node that is reached; backward: at its end.
 
     Args:
-        graph: The graph.
         start: The nodes where flow begins, with the state there.
         transfer: Returns the state after a node, given the one before it.
         join: Returns the state where two paths meet.

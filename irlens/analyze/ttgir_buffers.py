@@ -29,7 +29,6 @@ class Buffers:
 
     Args:
         module: A ttgir.
-        values: Its values.
 
     Attributes:
         ranges: First and last operation (by index) between which each allocation is needed.

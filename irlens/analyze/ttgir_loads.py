@@ -274,7 +274,6 @@ class _CarriedValues:
 
     Args:
         module: A ttgir.
-        values: Its values.
     """
 
     def __init__(self, module: Module, values: Values) -> None:

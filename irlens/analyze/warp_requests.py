@@ -106,7 +106,6 @@ def count(access: WarpAccess, offsets: "ArrayLike", mask: "ArrayLike | None" = N
     """Count the requests of an access from the address of each element.
 
     Args:
-        access: The access.
         offsets: Addresses in bytes, relative to a multiple of the granule; the last dimensions are
             the tensor's, those before them the programs'.
         mask: Which elements are accessed, of a shape that broadcasts to the offsets'; all if
@@ -134,7 +133,6 @@ def count_patterns(
     once.
 
     Args:
-        access: The access.
         patterns: Offsets of the elements, in row-major order, and which of them are accessed; all
             if ``None``.
         bases: Address of each tile, in bytes, relative to a multiple of the granule.

@@ -156,7 +156,6 @@ def _write(sections: Sequence[_Section], instructions: Sequence[str], begin: int
     """Return the listing of a cubin; ``None`` where it is unknown what its code branches to.
 
     Args:
-        sections: Its sections.
         instructions: Those of all cubins.
         begin: Address of the cubin's first instruction.
     """

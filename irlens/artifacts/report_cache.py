@@ -37,7 +37,6 @@ def report_of(capture: Capture, make: "Callable[[], Report]", *, sass: bool = Fa
     """Return a capture's report from the cache, or make and cache it.
 
     Args:
-        capture: The capture.
         make: Makes the report on a cache miss; only then are the analyses imported.
         sass: Whether the report covers the machine code, too.
 

@@ -108,7 +108,6 @@ def run(
 
     Args:
         tool: The executable.
-        arguments: Its arguments.
         directory: Its working directory; irlens's own by default.
         input_bytes: Size of what it reads, which decides how long it may take.
 

@@ -35,7 +35,6 @@ def applies_to(budget: Budget, report: Report, names: Sequence[str]) -> bool:
     """Return whether a budget's patterns match a kernel and its target.
 
     Args:
-        budget: The budget.
         report: The kernel's report.
         names: Every name that the kernel goes by.
     """
@@ -50,7 +49,6 @@ def hold(budget: Budget, report: Report, known: BaselineFigures | None) -> list[
     """Return the verdict on a kernel, or one for each pipeline if the budget is about these.
 
     Args:
-        budget: The budget.
         report: The kernel's report.
         known: The baseline's figures of the kernel, if it has an entry.
     """

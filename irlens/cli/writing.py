@@ -133,7 +133,6 @@ def write(
 
     Args:
         subject: The result.
-        kind: Its kind.
         writing: How and where to write it.
         details: Sections to show in full.
         rows: Maximum number of table rows.

@@ -50,7 +50,6 @@ def capture(
     """Return the captures of a request, from the store if it has them, otherwise compiled.
 
     Args:
-        request: The request.
         entries: Does what ``capture_entries`` does, which is the default.
 
     Returns:
@@ -122,7 +121,6 @@ def measure(request: Request, against: Sequence[ProviderName] = ()) -> Measureme
     """Time a request of a single variant on the local GPU.
 
     Args:
-        request: The request.
         against: Other implementations to time on the same inputs.
 
     Raises:

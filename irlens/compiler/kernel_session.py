@@ -48,7 +48,6 @@ class KernelSession(msgspec.Struct, frozen=True):
         """Return a request's call, and the constexprs and options of every variant.
 
         Args:
-            request: The request.
             values: Makes the values to call the kernel with, which tuning functions may look at.
 
         Raises:

@@ -71,7 +71,6 @@ def text_answer(text: str, **others: object) -> Answer:
     """Return a text of any length as an answer.
 
     Args:
-        text: The text.
         **others: Attributes of the answer.
     """
     return Answer("text", list(_text_pages(text)) or [""], **others)  # type: ignore[arg-type]

@@ -13,11 +13,7 @@ _FILE_OPTIONS = frozenset({"ir_override", "extern_libs"})
 
 
 class Roots:
-    """The folders that may be read, and irlens's own: its store and its samples.
-
-    Args:
-        folders: The folders.
-    """
+    """The folders that may be read, and irlens's own: its store and its samples."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
         self._folders = tuple(folder.expanduser().absolute() for folder in folders)

@@ -179,7 +179,6 @@ def _facts(report: Labelled, chosen: Collection[str]) -> dict[str, object]:
     """Return the settings of a report by name.
 
     Args:
-        report: The report.
         chosen: Options that some report changes; one that leaves them alone has the default.
     """
     config, target = report.config, report.target

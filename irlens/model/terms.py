@@ -65,11 +65,7 @@ class VendorTerms:
 
 
 class Terms(VendorTerms):
-    """The terms of one report's vendor, and phrases about the report.
-
-    Args:
-        report: The report.
-    """
+    """The terms of one report's vendor, and phrases about the report."""
 
     def __init__(self, report: Report) -> None:
         super().__init__(

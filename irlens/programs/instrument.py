@@ -33,7 +33,6 @@ def instrument(job: Job, deviations: Deviations, tally: Tally) -> None:
     """Instrument this process, which runs a job's program or is a child of one that does.
 
     Args:
-        job: The job.
         deviations: Counts what runs differently from a GPU from now on.
         tally: Counts what runs from now on.
     """

@@ -32,7 +32,6 @@ def record_operations(
     Its output goes to stderr.
 
     Args:
-        program: The program.
         gpu: The GPU to fake.
         options: What to assume and to limit.
 

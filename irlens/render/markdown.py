@@ -298,7 +298,6 @@ class Document:
         """Add the lines that fit, and count the rest.
 
         Args:
-            lines: The lines.
             noun: What to call one of them.
             head: Lines before them.
             tail: Lines after them.

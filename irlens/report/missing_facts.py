@@ -34,7 +34,6 @@ def missing_facts(facts: Facts, unknown: Mapping[str, str]) -> dict[str, str]:
     """Return why each fact is missing that rules need and that this kernel could have.
 
     Args:
-        facts: The facts.
         unknown: Why figures of the report are unknown, by path.
     """
     lacking = {

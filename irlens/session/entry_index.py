@@ -28,7 +28,6 @@ def key_of_capture(capture: Capture, index: int) -> str:
     """Return the key of a capture's entry.
 
     Args:
-        capture: The capture.
         index: Index in the listing, for a capture without files or a given launch.
     """
     place = f"{capture.first_path or index}:{capture.kernel}"

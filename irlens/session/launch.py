@@ -77,7 +77,6 @@ def with_launch(capture: Capture, launch: Launch, target: str | None = None) -> 
     Args:
         capture: Any capture. What it says of its launch itself is replaced where ``launch`` says
             otherwise.
-        launch: The launch.
         target: The GPU to take the capture for, one of the architecture it was compiled for.
 
     Raises:
@@ -118,7 +117,6 @@ def launches(
     """Yield each capture with each launch, or the reason why it cannot be launched so.
 
     Args:
-        captures: The captures.
         combinations: Targets and arguments, as written on the command line.
         grid: CTAs in x, y and z.
     """

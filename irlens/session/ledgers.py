@@ -90,7 +90,6 @@ def program_ledgers(
     """Return the ledger of a program and those of its compiled functions, and how it failed.
 
     Args:
-        program: The program.
         target: The GPU to fake.
         options: What to assume and to limit.
         row_limit: Elements of a row that one CTA is assumed to keep on chip.

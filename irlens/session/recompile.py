@@ -48,7 +48,6 @@ def source_of(capture: Capture, named: str | None) -> str | None:
     kernels that irlens already knows.
 
     Args:
-        capture: The capture.
         named: What the user named, if the capture was compiled from that.
 
     Returns:
@@ -106,7 +105,6 @@ def settings_of(capture: Capture, kernel: str) -> list[Setting]:
     """Return the settings that can be changed; empty if the target is unknown.
 
     Args:
-        capture: The capture.
         kernel: Its source, see ``source_of``.
     """
     derivation = find_derivation(capture, find_kernel(kernel).description)
@@ -149,7 +147,6 @@ def request_of(capture: Capture, kernel: str, changes: Mapping[str, str]) -> Req
     """Return the request that compiles a capture again with some changes.
 
     Args:
-        capture: The capture.
         kernel: Its source, see ``source_of``.
         changes: Settings by name, as written.
 

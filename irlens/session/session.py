@@ -197,7 +197,6 @@ class Session:
         """Return the captures of one kernel of several; say why if there are none.
 
         Args:
-            kernel: The kernel.
             requests: What is asked for.
             said_once: A line of hints that all kernels of the file share.
         """

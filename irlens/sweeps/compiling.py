@@ -61,7 +61,6 @@ def compile_variants(
 
     Args:
         source: Their kernel.
-        variants: The variants.
         pool: The workers.
         journal: Has the results of an interrupted run, and receives the others.
         watch: Sees the progress.
@@ -95,7 +94,6 @@ def stream_requests(
 
     Args:
         source: The kernel.
-        requests: The requests.
         pool: The workers.
         watch: Sees the progress.
         timed: Whether to time compiling, apart from inspecting.

@@ -34,11 +34,7 @@ _UNITS, _LEAST_SHARE = 5, 0.05
 
 
 class Panels:
-    """What the overview shows of a report; each method draws a panel at a width in cells.
-
-    Args:
-        report: The report.
-    """
+    """What the overview shows of a report; each method draws a panel at a width in cells."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
@@ -153,7 +149,6 @@ def occupancy(report: Report, shown: Occupancy | None, width: int) -> Content:
     """Return how full an SM gets, what limits it, and where the next steps are.
 
     Args:
-        report: The report.
         shown: The occupancy to draw: the report's own, or that of another demand.
         width: Cells.
     """

@@ -26,7 +26,6 @@ def ledger_of(
 
     Args:
         program: Its operations.
-        name: Its name.
         kind: What it is.
         row_limit: Elements of a row that one CTA is assumed to keep on chip.
     """

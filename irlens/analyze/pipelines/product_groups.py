@@ -118,7 +118,6 @@ class ProductGroups:
         tile ends, and passes that wait by in all other iterations.
 
         Args:
-            loop: The loop.
             body: Its blocks, inner loops included.
 
         Returns:

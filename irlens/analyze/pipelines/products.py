@@ -94,7 +94,6 @@ class Products:
 
         Args:
             record: Has what is in flight after the wait for a product's operands.
-            loop: The loop.
             behind: The copies in flight after each of its instructions.
         """
         during = [behind[at] for at in self.running(loop) if at in behind]

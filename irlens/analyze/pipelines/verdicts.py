@@ -85,7 +85,6 @@ def with_ring(
 
     Args:
         record: The blank record.
-        kernel: The kernel.
         index: The loop.
         ring: Reads the kernel's barriers.
         work: What the loop issues on the barriers: "the copies".

@@ -130,7 +130,6 @@ def count(launch: CostedLaunch, latency: float | None = None) -> Counts:
     """Return what a launch asks of each unit.
 
     Args:
-        launch: The launch.
         latency: Cycles from a load of global memory to its data; by default those of the timing,
             by where the data are.
     """

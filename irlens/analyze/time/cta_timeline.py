@@ -119,7 +119,6 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
         Args:
             instructions: The kernel's.
             flow: Its control flow.
-            path: The path.
             control: The control fields of each of the instructions.
         """
         clock = _Clock(self.timing.port)

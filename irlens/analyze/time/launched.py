@@ -111,7 +111,6 @@ def follow(
 
     Args:
         machine: Follows them.
-        kernel: The kernel.
         arguments: Its launch.
         programs: Those to follow; a sample of the grid if none is given.
 

@@ -174,7 +174,6 @@ def transfers(
         launch: Its traffic and its footprint.
         program: Those of its first program alone.
         wave: How its CTAs follow each other.
-        caches: The caches.
         loops: Lines of the ttir's outermost loops.
         spilled: Its accesses to local memory, if there are any.
         in_groups: Returns its traffic for waves of a number of CTAs.

@@ -117,7 +117,6 @@ class Steps:
     """The values that a loop carries, as their first value and what each iteration adds.
 
     Args:
-        loop: The loop.
         running: The instances that have iterations; all rows here count among these.
 
     Attributes:

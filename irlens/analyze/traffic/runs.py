@@ -21,7 +21,6 @@ def run(
 
     Args:
         module: The kernel's ttir.
-        launch: The launch.
         programs: Numbers of the programs, x fastest.
         begin: Returns a visitor of the accesses of one part; it may be called again for the same
             part, whose first visitor is then dropped.

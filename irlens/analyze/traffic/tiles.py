@@ -63,7 +63,6 @@ def tiles_of(access: Reference, programs: Array) -> Tiles:
     """Return the tiles of an access by all instances of its block.
 
     Args:
-        access: The access.
         programs: Number of each instance's program.
 
     Raises:

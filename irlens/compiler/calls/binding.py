@@ -119,8 +119,6 @@ def require_values(
 
     Args:
         kernel: The kernel's name.
-        parameters: Its parameters.
-        call: The call.
         settings: The names of constexprs and options that have values.
         source: The function's source, for examples.
         request: What the user asks for, for examples.

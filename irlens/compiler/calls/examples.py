@@ -149,8 +149,6 @@ class _Example:
         tree: Its syntax tree.
         uses: How its source uses names.
         runtime: Its run-time parameters.
-        constexprs: Its constexprs.
-        source: Its source.
 
     Attributes:
         derived: Parameters that are strides of the tensors.

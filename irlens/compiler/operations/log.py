@@ -177,7 +177,6 @@ class OperationLog:
         """Record a launch of a Triton kernel.
 
         Args:
-            launch: The launch.
             name: The kernel's name.
             arguments: The values of its arguments.
         """

@@ -297,7 +297,6 @@ def module_of(kernel: GeneratedKernel, path: str) -> ast.Module:
     what no function uses.
 
     Args:
-        kernel: The kernel.
         path: The file's name, for error messages.
     """
     tree = ast.parse(kernel.code, path)

@@ -100,7 +100,6 @@ class _LaunchWatch:
         Args:
             handle: The compiled variant.
             function: The jit function; ``None`` if another process has compiled it.
-            constexprs: Its constexprs.
             args: Its arguments.
             grid: CTAs in each dimension.
         """

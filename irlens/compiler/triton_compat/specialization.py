@@ -65,10 +65,8 @@ def _specialized(parameter: KernelParam, type_: object, key: object, value: obje
     """Return the specialization of a parameter.
 
     Args:
-        parameter: The parameter.
         type_: Its type in the binder's answer: "i32", "constexpr", or a tuple's.
         key: What else the answer says: its properties, or the value that is compiled in.
-        value: Its value.
     """
     if type_ == "constexpr":
         return Specialized(

@@ -117,7 +117,6 @@ def _amdgcn_uses(instruction: amdgcn.Instruction, *, masked: bool) -> list[Opera
     """Return the registers that an instruction names, from left to right.
 
     Args:
-        instruction: The instruction.
         masked: Whether EXEC may mask lanes, so that a vector write keeps their old values.
     """
     uses: list[OperandUse] = []

@@ -46,7 +46,6 @@ class States:
     """The IR before and after each pass of a compilation.
 
     Args:
-        capture: The capture.
         dumps: What the compiler printed.
     """
 

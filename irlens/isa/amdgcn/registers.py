@@ -135,7 +135,6 @@ def lanes_off(instruction: Instruction, before: bool) -> bool:
     """Whether lanes may be off after an instruction, without a branch around the code.
 
     Args:
-        instruction: The instruction.
         before: Whether lanes may be off before it.
     """
     mnemonic = instruction.mnemonic

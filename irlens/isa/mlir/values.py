@@ -27,9 +27,6 @@ class Value(msgspec.Struct, frozen=True, gc=False):
 class Values:
     """Resolves the operands of a module in one walk.
 
-    Args:
-        module: The module.
-
     Attributes:
         operands: For each operation its operands' values, ``None`` where a name is not defined.
     """

@@ -149,7 +149,6 @@ def _events(
     """Yield the events of one instruction with their streams.
 
     Args:
-        instruction: The instruction.
         before: The opcode in front of it.
         issuer: The guard of the last operation of tcgen05.
         awaited: The stream that a wait for the scoreboard SB0 is for.

@@ -72,7 +72,6 @@ def unified(hunk: CodeHunk, *, underline: bool) -> Iterator[Line]:
     """Yield a hunk's lines; each changed line of the first side stands above its counterpart.
 
     Args:
-        hunk: The hunk.
         underline: Whether to mark the differing words with a line of carets.
     """
     for row in hunk.rows:

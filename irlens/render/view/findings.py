@@ -109,7 +109,6 @@ def merged(reports: Sequence[Report], names: Sequence[str]) -> Findings | None:
     The words and figures are those of the first report that has the finding.
 
     Args:
-        reports: The reports.
         names: What to call each.
     """
     found = [

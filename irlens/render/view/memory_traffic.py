@@ -114,7 +114,6 @@ def traffic_by_line(report: Report, file: str | None = None) -> dict[int, LineTr
     """Return what each line moves that accesses global memory.
 
     Args:
-        report: The report.
         file: A file of Python; ``None`` for the stage that it is evaluated in.
     """
     lines: dict[int, list[Access]] = {}

@@ -21,7 +21,6 @@ def program_bars(run: ProgramRun, name_of: Callable[[KernelTime], str]) -> Itera
     """Yield a bar for each kernel whose time is known, the longest first, if there are two.
 
     Args:
-        run: The run.
         name_of: Returns what to call a kernel.
     """
     known = [each for each in run.kernels if each.total_us is not None]

@@ -22,7 +22,6 @@ def headline(ranking: Ranking, names: Sequence[str], problems: Sequence[str] = (
     """Return which configuration is the fastest, how long it takes, and which are as fast.
 
     Args:
-        ranking: The ranking.
         names: What to call each configuration.
         problems: What to call each problem, where there are several.
     """

@@ -44,7 +44,6 @@ def suggestion_view(suggestion: Suggestion, subject: str | None = None) -> Secti
     """Return a suggestion; its table has the current configuration, then each of ``best``.
 
     Args:
-        suggestion: The suggestion.
         subject: How the user named the kernel, with options; ``None`` to suggest no command.
     """
     nodes = (*_nodes(suggestion), *_next_steps(suggestion, subject))

@@ -26,7 +26,6 @@ def timeline(pipeline: Pipeline, steady: int = STEADY) -> Timeline | None:
     it.
 
     Args:
-        pipeline: The pipeline.
         steady: Iterations of the steady state.
     """
     ahead, kept = pipeline.prefetch_iterations, pipeline.kept_iterations or 0

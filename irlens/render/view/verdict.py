@@ -44,7 +44,6 @@ def verdicts(reports: Sequence[Report], *, ranked: bool = False) -> Headline:
     """Return the verdict on several reports: what takes the longest, "4 fine · 1 with warnings".
 
     Args:
-        reports: The reports.
         ranked: Whether their times have been told.
     """
     tones = Counter(verdict(report).tone for report in reports)

@@ -42,7 +42,6 @@ def matches(condition: Condition, values: Mapping[str, ScanValue]) -> bool:
     A condition with an unknown value does not hold.
 
     Args:
-        condition: The condition.
         values: At least the values of its ``keys_of``.
     """
     if not condition.of_pipelines:

@@ -62,7 +62,6 @@ def cells(entry: Entry, distinction: str = "", standing: Standing = UNRANKED) ->
     """Return the cell of each column.
 
     Args:
-        entry: The entry.
         distinction: The settings that distinguish it from other entries of its kernel:
             "num_warps=4".
         standing: Its standing among those that solve the same problem.
@@ -131,7 +130,6 @@ def side_of(entry: Entry, target: Target | None) -> Side | None:
     """Return an entry as ``model.label`` compares them; ``None`` if it is not compiled yet.
 
     Args:
-        entry: The entry.
         target: The entry's target; ``None`` if the label need not tell targets apart.
     """
     if entry.config is None:

@@ -131,7 +131,6 @@ class RowStyle:
     Args:
         line: Style of the whole row.
         match: Style of a highlighted word.
-        words: The words.
         colours: The theme's colours by name ("warning").
     """
 

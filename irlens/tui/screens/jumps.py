@@ -65,7 +65,6 @@ class Jumps:
     """Moves the cursor of the active pane to lines that belong together.
 
     Args:
-        panes: The panes.
         warn: Says why there is nowhere to go.
 
     Attributes:

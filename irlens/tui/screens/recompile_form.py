@@ -29,7 +29,6 @@ class Field(Input):
     """The value of a setting, typed or stepped through with the arrow keys.
 
     Args:
-        setting: The setting.
         value: The initial value.
     """
 

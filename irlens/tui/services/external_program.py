@@ -37,7 +37,6 @@ def open_externally(app: App[None], kind: str, *, name: str, text: str, line: in
         app: The app to suspend.
         kind: "editor" or "pager".
         name: File name of the copy; its suffix tells an editor the language.
-        text: The text.
         line: 1-based line to open.
 
     Raises:

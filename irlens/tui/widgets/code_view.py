@@ -34,7 +34,6 @@ class TextSearch:
     """The search in a view; it runs in a thread, so that keys keep working.
 
     Args:
-        view: The view.
         on_change: Called when the query or the matches change; with ``True`` when a search ends.
 
     Attributes:

@@ -106,7 +106,6 @@ class LinkedPanes(Horizontal):
         """Focus a pane; if another one is zoomed, zoom this one instead.
 
         Args:
-            pane: The pane.
             leads: Whether the other panes follow its cursor.
         """
         if leads:

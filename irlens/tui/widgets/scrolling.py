@@ -10,11 +10,7 @@ Reveal: TypeAlias = Literal["near", "centre", "top"]
 
 
 class VisibleRows:
-    """The rows of a view that were visible before it was resized.
-
-    Args:
-        view: The view.
-    """
+    """The rows of a view that were visible before it was resized."""
 
     def __init__(self, view: ScrollView) -> None:
         self._view = view

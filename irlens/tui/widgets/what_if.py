@@ -85,7 +85,6 @@ class WhatIf(Panel):
         """Show a report's occupancy.
 
         Args:
-            report: The report.
             compute: Computes the occupancy for other demands.
         """
         self._report, self._compute = report, compute

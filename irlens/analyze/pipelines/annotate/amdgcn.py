@@ -33,8 +33,6 @@ def annotate(
     """Return the annotations of a kernel, in ascending order.
 
     Args:
-        kernel: The kernel.
-        loops: Its loops.
         pipelines: The report's.
 
     Raises:
