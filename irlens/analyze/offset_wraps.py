@@ -89,14 +89,33 @@ def find_wrap(
         return None
     x, y, z = outside.program
     number = x + grid[0] * (y + grid[1] * z)
-    wide = msgspec.structs.replace(module, operations=tuple(map(_widened, module.operations)))
+    launch, size = Launch(arguments, grid), outside.tensor_bytes
     try:
-        leaves, values = _evaluated(
-            wide, Launch(arguments, grid), number, access, suspects, outside.tensor_bytes
-        )
+        leaves, values = _evaluated(widened(module), launch, number, access, suspects, size)
     except (UnknownTrafficError, TooLargeError):
         return None
-    if leaves is not False or not values:
+    return None if leaves is not False else _first_wrap(module, values, suspects)
+
+
+def overflow_before(module: Module, launch: Launch, number: int, access: Operation) -> Wrap | None:
+    """Return the first operation before an access that exceeds its type in a program, if any."""
+    suspects = _suspects(module, access)
+    try:
+        _, values = _evaluated(widened(module), launch, number, access, suspects, 0)
+    except (UnknownTrafficError, TooLargeError):
+        return None
+    return _first_wrap(module, values, suspects)
+
+
+def widened(module: Module) -> Module:
+    """Return a module with integers of 64 bits in place of narrower ones."""
+    return msgspec.structs.replace(module, operations=tuple(map(_widened, module.operations)))
+
+
+def _first_wrap(
+    module: Module, values: Mapping[int, int], suspects: Mapping[int, int]
+) -> Wrap | None:
+    if not values:
         return None
     operation = module.operations[min(values)]
     return Wrap(

@@ -18,6 +18,7 @@ COMMANDS = {
     "explain": "Explain a finding, a figure or a term.",
     "inspect": "Show what the compiler made of a kernel.",
     "kernels": "List the kernels that can be named without a path.",
+    "limits": "Find the sizes at which a kernel breaks.",
     "mcp": "Serve irlens's tools to a coding agent.",
     "passes": "Show what each pass of the compiler changed.",
     "record": "Run a program and capture the kernels it compiles.",

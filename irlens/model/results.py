@@ -7,10 +7,10 @@ import msgspec
 
 #: What can be written: reports of captures, comparisons of reports, comparisons of a stage's text,
 #: a check, a sweep, a scan, the ledgers of a program, a suggestion, variants of kernels, the passes
-#: of a compilation, those of two compilations, explained findings, a layout.
+#: of a compilation, those of two compilations, explained findings, a layout, limits.
 Kind: TypeAlias = Literal[
     "reports", "comparisons", "code", "check", "sweep", "scan", "ledgers", "suggestion", "variants",
-    "passes", "passes-diff", "explanations", "layout",
+    "passes", "passes-diff", "explanations", "layout", "limits",
 ]  # fmt: skip
 
 #: The record of each kind: its module in ``irlens.model``, and its name.
@@ -21,6 +21,7 @@ _RECORDS: dict[Kind, tuple[str, str]] = {
     "explanations": ("why", "Explanations"),
     "layout": ("layout", "LayoutDrawing"),
     "ledgers": ("ledger", "Ledgers"),
+    "limits": ("limits", "Limits"),
     "passes": ("passes", "Passes"),
     "passes-diff": ("passes", "PassesDiff"),
     "reports": ("report", "Report"),

@@ -51,14 +51,16 @@ class Format(NamedTuple):
 FORMATS: dict[str, Format] = {
     "csv": Format("csv", (*_WITHOUT_CODE, "ledgers"), streams=("scan",)),
     "github": Format("annotations", _WITHOUT_CODE),
-    "html": Format("html", (*_EVERYTHING, "variants"), with_code=("reports", "comparisons")),
-    "json": Format("json", (*_EVERYTHING, "suggestion", "variants")),
+    "html": Format(
+        "html", (*_EVERYTHING, "variants", "limits"), with_code=("reports", "comparisons")
+    ),
+    "json": Format("json", (*_EVERYTHING, "suggestion", "variants", "limits")),
     "jsonl": Format("jsonl", (), streams=("scan",)),
-    "markdown": Format("md", (*_EVERYTHING, "suggestion", "variants")),
+    "markdown": Format("md", (*_EVERYTHING, "suggestion", "variants", "limits")),
     "parquet": Format("parquet", (), streams=("scan",)),
     "sarif": Format("sarif", _WITHOUT_CODE),
     "svg": Format("svg", ("reports", "sweep", "scan", "suggestion")),
-    "text": Format("txt", (*_EVERYTHING, "suggestion", "variants")),
+    "text": Format("txt", (*_EVERYTHING, "suggestion", "variants", "limits")),
 }
 
 
@@ -196,10 +198,8 @@ def build_view(kind: Kind, subject: Any, options: Options) -> "Section":
             from irlens.render.view.suggestion import suggestion_view
 
             return suggestion_view(subject, options.subject)
-        case "variants":
-            from irlens.render.view.variants import variants_view
-
-            return variants_view(subject, options)
+        case "variants" | "limits":
+            return _view_of_sizes(kind, subject, options)
         case "passes" | "passes-diff" | "explanations" | "layout":
             return _view_of_passes(kind, subject)
 
@@ -216,3 +216,14 @@ def _view_of_passes(kind: Kind, subject: Any) -> "Section":
     if kind == "explanations":
         return why_view(subject)
     return passes_view(subject) if kind == "passes" else passes_diff_view(subject)
+
+
+def _view_of_sizes(kind: Kind, subject: Any, options: Options) -> "Section":
+    """Return the presentation tree of what is found over ranges of sizes."""
+    if kind == "limits":
+        from irlens.render.view.limits import limits_view
+
+        return limits_view(subject)
+    from irlens.render.view.variants import variants_view
+
+    return variants_view(subject, options)

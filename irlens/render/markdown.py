@@ -27,7 +27,7 @@ _COMMANDS: dict[Kind, str] = {
     "reports": "inspect", "comparisons": "diff", "code": "diff-code", "check": "check",
     "sweep": "sweep", "scan": "scan", "ledgers": "traffic",
     "suggestion": "suggest", "variants": "variants", "passes": "passes",
-    "passes-diff": "passes-diff", "explanations": "why", "layout": "layout",
+    "passes-diff": "passes-diff", "explanations": "why", "layout": "layout", "limits": "limits",
 }  # fmt: skip
 #: A code host's limit for a comment is 65,536 characters.
 MOST_CHARACTERS = 65_000

@@ -30,6 +30,7 @@ NAMES: dict[Kind, str] = {
     "ledgers": "ledger of traffic",
     "suggestion": "suggestion",
     "variants": "list of variants",
+    "limits": "list of limits",
     "passes": "list of passes",
     "passes-diff": "comparison of passes",
     "explanations": "list of explanations",

@@ -1,7 +1,7 @@
 """Runs the integer and pointer part of a kernel's ttir for many programs and iterations at once."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import cast
 
 import numpy as np
@@ -241,8 +241,6 @@ class Evaluation:
         running = np.flatnonzero(loop.trips)
         if not running.size:
             return loop.initial
-        if int(loop.trips.sum()) > _MOST_INSTANCES:
-            raise UnknownTrafficError(f"more than {_MOST_INSTANCES:,} iterations of all programs")
         outer = frame.inner(running)
         steps = loops.Steps(loop, running)
         if steps.wanted:
@@ -250,12 +248,22 @@ class Evaluation:
             steps.enter(first)
             self.silently(loops.needed(self._module, loop.operation, steps.wanted), first)
             steps.learn([first.read(name) for name in loop.yields])
-        for owner, iteration in loop.instances(running, self._at_once):
+        for owner, iteration in self.instances(loop, running):
             body = outer.inner(owner)
             steps.enter(body, owner, iteration)
             self.block(loop.block, body)
             steps.check([body.read(name) for name in loop.yields], body, owner)
         return steps.results(frame.size)
+
+    def instances(self, loop: loops.Counted, running: Array) -> Iterator[tuple[Array, Array]]:
+        """Yield the instances of a loop's body to evaluate, see ``Counted.instances``.
+
+        Raises:
+            UnknownTrafficError: They are too many.
+        """
+        if int(loop.trips.sum()) > _MOST_INSTANCES:
+            raise UnknownTrafficError(f"more than {_MOST_INSTANCES:,} iterations of all programs")
+        return loop.instances(running, self._at_once)
 
     def _iterate(self, loop: loops.Counted, frame: Frame) -> list[Value]:
         """Run a loop iteration by iteration."""

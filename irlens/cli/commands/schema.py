@@ -31,7 +31,7 @@ def command(kind: Kind) -> Exit:
     """Print the JSON Schema (draft 2020-12) of --format json.
 
     KIND is reports (several are an array), comparisons, code (irlens diff --stage), check,
-    sweep, scan, ledgers (irlens traffic), suggestion (irlens suggest) or variants; default
+    sweep, scan, ledgers (irlens traffic), suggestion (irlens suggest), variants, limits; default
     reports.
     """
     from irlens.render.json import schema

@@ -30,6 +30,7 @@ _KINDS: dict[str, Kind] = {
     "Explanations": "explanations",
     "LayoutDrawing": "layout",
     "Ledgers": "ledgers",
+    "Limits": "limits",
     "Passes": "passes",
     "PassesDiff": "passes-diff",
     "Report": "reports",

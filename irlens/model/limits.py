@@ -1,0 +1,107 @@
+"""The records of limits: the smallest sizes at which a kernel breaks.
+
+``None`` is always "unknown" or "does not apply".
+"""
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from irlens.model.config import Target
+from irlens.model.source import SourceLocation
+
+LIMITS_SCHEMA = 1
+
+#: What happens at a limit. "overflow": an address, a mask or a loop's bound differs from the one
+#: without overflow. "outside": an access leaves its tensor without any overflow. "grid":
+#: the launch has more CTAs in a dimension than the GPU takes. "fit": it exceeds shared memory or
+#: registers. "compile": it does not compile.
+LimitKind: TypeAlias = Literal["overflow", "outside", "grid", "fit", "compile"]
+
+
+class Cause(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Where a launch breaks.
+
+    Attributes:
+        program: The first program, of those that were evaluated, that breaks: x, y and z.
+        line: The access's line in the ttir.
+        source: Its line in the user's file.
+        operation: "load", "store", ...
+        only_mask: Whether each address that is accessed is right, and the mask or a loop is not.
+        argument: The tensor that it accesses.
+        word: The operation that first exceeds its type: "multiplication".
+        at: The line of that operation in the user's file.
+        value: What it should have computed; of an access outside its tensor, the byte; of a grid,
+            the number of CTAs.
+        bits: The width of its type.
+        factors: Arguments of the kernel among its operands.
+        most: What would be allowed: the tensor's bytes, the GPU's CTAs.
+        reason: Why it does not fit, or does not compile.
+    """
+
+    program: tuple[int, int, int] | None = None
+    line: int | None = None
+    source: SourceLocation | None = None
+    operation: str = ""
+    only_mask: bool = False
+    argument: str = ""
+    word: str = ""
+    at: SourceLocation | None = None
+    value: int | None = None
+    bits: int | None = None
+    factors: list[str] = []
+    most: int | None = None
+    reason: str = ""
+
+
+class Limit(msgspec.Struct, frozen=True, kw_only=True):
+    """The smallest size at which something breaks.
+
+    Attributes:
+        kind: What.
+        size: The size.
+        cause: Where, of the launch of that size.
+        is_exact: Whether nothing smaller breaks; else smaller sizes may, in programs of which
+            there are too many to evaluate.
+    """
+
+    kind: LimitKind
+    size: int
+    cause: Cause
+    is_exact: bool = True
+
+
+class SizeLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """The limits of one size, the others as they are.
+
+    Attributes:
+        name: The size or argument.
+        first: The smallest that was tried.
+        last: The largest: nothing else breaks up to there, if ``unknown`` is empty.
+        limits: The limits, the smallest first.
+        unknown: Why more is not known.
+    """
+
+    name: str
+    first: int
+    last: int
+    limits: list[Limit]
+    unknown: str = ""
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """The limits of a kernel.
+
+    Attributes:
+        schema: Version of this interface.
+        kernel: The kernel's name.
+        target: The GPU.
+        triton_version: The compiler's version.
+        sizes: Each size that was varied.
+    """
+
+    schema: int
+    kernel: str
+    target: Target
+    triton_version: str
+    sizes: list[SizeLimits]

@@ -1,0 +1,99 @@
+"""Limits: from what the user named to the sizes at which the kernel breaks."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from irlens.artifacts import processes
+from irlens.model.errors import IrlensError, UnknownNameError
+from irlens.session.grids import require_one_kernel
+from irlens.session.session import Session
+from irlens.session.subject import Configurations, is_compiled
+
+if TYPE_CHECKING:  # they load the compiler layer
+    from irlens.compiler.planning import PlannedVariant
+    from irlens.model.capture import Capture
+    from irlens.model.limits import Limits
+    from irlens.sweeps.limits import Probe
+
+
+def limits_of(
+    session: Session,
+    kernel: str,
+    configurations: Configurations,
+    sizes: Mapping[str, range | None],
+    *,
+    jobs: int | None = None,
+    progress: Callable[[str, int], None] = lambda name, size: None,
+) -> "Limits":
+    """Return the smallest sizes at which a kernel breaks.
+
+    Args:
+        session: Prepares the compiler and the store.
+        kernel: The kernel's source.
+        configurations: One configuration.
+        sizes: The sizes to vary, each over a range or the default one; all if there are none.
+        jobs: Worker processes; as many as there are processors if not given.
+        progress: Receives the size's name and the value that is tried.
+
+    Raises:
+        IrlensError: KERNEL is compiled, has several configurations, or lacks a size.
+    """
+    from irlens.sweeps.limits import DEFAULT_RANGE, find_limits, sizes_of
+    from irlens.sweeps.worker_pool import LocalPool
+
+    if is_compiled(kernel):
+        raise IrlensError(
+            f"{kernel} is compiled for one launch: other sizes need its source",
+            hint="name the kernel's source",
+        )
+    requests = list(session.requests(kernel, configurations))
+    require_one_kernel(kernel, requests)
+    if len(requests) != 1:
+        raise IrlensError(
+            f"{len(requests)} configurations are requested: limits are those of one",
+            hint="name one target and one value of each setting",
+        )
+    session.require_triton(requests[0].triton)
+    session.ensure_store()
+    pool = LocalPool(jobs or processes.processors())
+    try:
+        varied = dict(sizes) or dict.fromkeys(sizes_of(requests[0], pool))
+        if not varied:
+            raise IrlensError(f"{kernel} has no size to vary", hint="write --arg n=1024 --along n")
+        ranges = {name: DEFAULT_RANGE if each is None else each for name, each in varied.items()}
+        return find_limits(requests[0], ranges, pool, _probe, progress)
+    finally:
+        pool.stop()
+
+
+def holds_up_to(limits: "Limits", name: str, size: int) -> bool:
+    """Whether nothing breaks up to a size; not where that is unknown.
+
+    Raises:
+        UnknownNameError: The size was not varied.
+    """
+    for each in limits.sizes:
+        if each.name == name:
+            return each.last >= size and all(limit.size > size for limit in each.limits)
+    raise UnknownNameError("size", name, [each.name for each in limits.sizes])
+
+
+def _probe(
+    capture: "Capture", planned: "PlannedVariant", grid: tuple[int, int, int], every: bool
+) -> "Probe":
+    """Evaluate a launch of a compiled variant."""
+    from irlens.analyze.breaking_launches import broken
+    from irlens.analyze.capture_code import CaptureCode
+    from irlens.analyze.traffic.values import UnknownTrafficError
+    from irlens.sweeps.limits import Probe
+
+    code = CaptureCode(capture).ttir
+    if code is None:
+        return Probe(unknown="there is no ttir, which says how addresses are computed")
+    parameters = [each.name for each in planned.specialization if not each.constexpr]
+    args = {name: planned.names[name] for name in parameters if name in planned.names}
+    try:
+        found = broken(code.named, args, grid, every=every)
+    except UnknownTrafficError as error:
+        return Probe(unknown=str(error))
+    return Probe(found.causes, found.is_whole)

@@ -1,0 +1,158 @@
+"""``irlens limits`` from the command line, against brute force in narrow integers."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import msgspec
+import pytest
+
+from irlens.model.limits import Limits
+from irlens.render.json import schema
+
+KERNELS = """
+import triton
+import triton.language as tl
+
+IRLENS_KERNELS = {
+    "rows": {
+        "sizes": {"tokens": 8},
+        "args": {"x": "fp32[tokens, 4]"},
+        "constexprs": {"STRIDE": 4},
+        "grid": ["tokens"],
+    },
+    "persistent": {
+        "sizes": {"rows": 8},
+        "args": {"x": "fp32[rows, 8]", "n": "rows"},
+        "constexprs": {"BLOCK": 8},
+        "grid": ["min(rows, 12)"],
+    },
+    "wide": {
+        "sizes": {"m": 8},
+        "args": {"x": "fp32[4]"},
+        "grid": [1, "m"],
+    },
+    "block": {
+        "sizes": {"n": 8},
+        "args": {"x": "fp32[n]"},
+        "constexprs": {"BLOCK": "next_power_of_2(n)"},
+        "grid": [1],
+    },
+    "indirect": {
+        "sizes": {"n": 8},
+        "args": {"x": "fp32[n]", "index": "int32[n]"},
+        "grid": ["n"],
+    },
+}
+
+@triton.jit
+def rows(x, STRIDE: tl.constexpr):
+    row = tl.program_id(0).to(tl.int16)
+    tl.store(x + row * tl.full((), STRIDE, tl.int16) + tl.arange(0, 4), 0.0)
+
+@triton.jit
+def persistent(x, n, BLOCK: tl.constexpr):
+    for row in range(tl.program_id(0), n, tl.num_programs(0)):
+        start = row.to(tl.int16) * tl.full((), BLOCK, tl.int16)
+        tl.store(x + start + tl.arange(0, BLOCK), 0.0)
+
+@triton.jit
+def wide(x):
+    tl.store(x + tl.arange(0, 4), 0.0)
+
+@triton.jit
+def block(x, BLOCK: tl.constexpr):
+    tl.store(x + tl.arange(0, BLOCK), 0.0)
+
+@triton.jit
+def indirect(x, index):
+    tl.store(x + tl.load(index + tl.program_id(0)), 0.0)
+"""
+
+
+@pytest.fixture
+def kernels(tmp_path: Path) -> Path:
+    file = tmp_path / "sizes.py"
+    file.write_text(KERNELS)
+    return file
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "irlens", "limits", *arguments], capture_output=True, text=True
+    )
+
+
+def found(*arguments: str) -> Limits:
+    ran = run(*arguments, "-t", "h100", "--json")
+    assert ran.returncode == 0, ran.stderr
+    jsonschema.validate(json.loads(ran.stdout), json.loads(schema("limits")))
+    return msgspec.json.decode(ran.stdout, type=Limits)
+
+
+def test_an_offset_overflows_at_the_row_where_brute_force_says(kernels: Path) -> None:
+    (size,) = found(f"{kernels}:rows", "--along", "tokens=1..100000").sizes
+    assert (size.name, size.first, size.last, size.unknown) == ("tokens", 1, 100_000, "")
+    (limit,) = size.limits
+    right = next(n for n in range(1, 100_000) if (n - 1) * 4 > 32_767)
+    assert (limit.kind, limit.size, limit.is_exact) == ("overflow", right, True)
+    assert limit.cause.program == (right - 1, 0, 0)
+    assert (limit.cause.word, limit.cause.value, limit.cause.bits) == (
+        "multiplication", (right - 1) * 4, 16,
+    )  # fmt: skip
+    text = run(f"{kernels}:rows", "-t", "h100", "--along", "tokens=1..100000").stdout
+    assert f"tokens: an offset overflows from {right:,} on" in text
+    assert ".to(tl.int64) on an operand" in " ".join(text.split())
+
+
+def test_the_program_that_has_the_last_row_need_not_be_the_last(kernels: Path) -> None:
+    (size,) = found(f"{kernels}:persistent", "--along", "rows=1..20000").sizes
+    right = next(n for n in range(1, 20_000) if (n - 1) * 8 > 32_767)
+    (limit,) = size.limits
+    assert (limit.size, limit.is_exact) == (right, True)
+    assert limit.cause.program == ((right - 1) % 12, 0, 0)
+
+
+def test_a_grid_is_too_large_and_a_gate_fails(kernels: Path) -> None:
+    asked = (f"{kernels}:wide", "-t", "h100", "--along", "m=1..1000000")
+    (limit,) = found(*asked[:1], *asked[3:]).sizes[0].limits
+    assert (limit.kind, limit.size, limit.cause.most) == ("grid", 65_536, 65_535)
+    assert run(*asked, "--at-least", "m=65535").returncode == 0
+    failed = run(*asked, "--at-least", "m=65536")
+    assert failed.returncode == 1
+    assert "65,536 CTAs in y, and the GPU takes 65,535" in " ".join(failed.stdout.split())
+
+
+def test_a_block_becomes_too_large_to_compile(kernels: Path) -> None:
+    (limit,) = found(f"{kernels}:block", "--along", "n=524288..2097152").sizes[0].limits
+    # Triton's largest tensor has 2^20 elements.
+    assert (limit.kind, limit.size) == ("compile", 2**20 + 1)
+
+
+def test_what_cannot_be_known_is_said(kernels: Path) -> None:
+    (size,) = found(f"{kernels}:indirect", "--along", "n=1..64").sizes
+    assert size.limits == []
+    assert "data" in size.unknown
+    text = run(f"{kernels}:indirect", "-t", "h100", "--along", "n=1..64").stdout
+    assert "n: unknown" in text
+    assert run(f"{kernels}:indirect", "-t", "h100", "--at-least", "n=2").returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["vector_add", "--along", "m"], "unknown size 'm'"),
+        (["vector_add", "--along", "n_elements=9..3"], "not an ascending range"),
+        (["vector_add", "--at-least", "n_elements=many"], "is not NAME=NUMBER"),
+        (["vector_add", "-t", "h100,h200"], "2 configurations are requested"),
+        ([str(Path(__file__).parents[2] / "samples" / "captures" / "softmax-h100")], "its source"),
+    ],
+)
+def test_bad_input_is_refused(arguments: list[str], message: str) -> None:
+    ran = run(*arguments)
+    assert ran.returncode == 2
+    assert message in ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert ran.stdout == ""
