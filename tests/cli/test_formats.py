@@ -80,7 +80,9 @@ def test_a_suffix_that_cannot_hold_the_result_writes_nothing(tmp_path: Path) -> 
     assert not any(tmp_path.iterdir())
 
 
-def test_json_is_a_short_form() -> None:
+def test_json_is_a_short_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The captures of the session's own store are a link, which "cache" mentions on stderr.
+    monkeypatch.setenv("IRLENS_CACHE_DIR", str(tmp_path))
     for arguments in (("inspect", SOFTMAX), ("kernels",), ("targets",), ("cache",)):
         short, long = (run(*arguments, *end).output for end in (("--json",), ("-f", "json")))
         json.loads(short)
