@@ -210,7 +210,7 @@ def _order_in_words(mapped: MemoryMap) -> str:
         steps = [max(basis[fastest] for basis in crossed), min(b[fastest] for b in crossed)]
         words += f"; swizzled: rows are crossed with {steps[1]} to {steps[0]} elements"
     for interval, extra in mapped.padding:
-        words += f"; {extra} elements of padding behind every {interval}"
+        words += f"; {extra} elements of padding after every {interval}"
     return words
 
 

@@ -88,7 +88,7 @@ def last_writers(
     live: int,
     at: int,
     *,
-    behind: bool,
+    leaving_it: bool,
 ) -> dict[int, int]:
     """Return for each register of a set the last instruction whose result it may hold.
 
@@ -102,7 +102,7 @@ def last_writers(
         kills: For each instruction the set it overwrites whenever it is reached.
         live: The registers.
         at: The instruction where they are live.
-        behind: Whether they are live after it, its own results among them, and not before it.
+        leaving_it: Whether they are live after it, its own results among them, and not before it.
 
     Returns:
         The instruction's index, the last in the order of the text, by the register's number.
@@ -111,7 +111,7 @@ def last_writers(
     reads = [0] * len(writes)
     reads[at] = live
     last: dict[int, int] = {}
-    if behind:
+    if leaving_it:
         reads[at] &= ~kills[at]
         last = dict.fromkeys(members(writes[at] & live), at)
     after = live_out(blocks, graph, reads, kills)

@@ -107,13 +107,13 @@ class Counts(msgspec.Struct, frozen=True, gc=False):
         if isinstance(event, Commit):
             if event.implicit and self.pending.high == 0:
                 return self
-            behind = Counts(
+            reached = Counts(
                 self.outstanding.plus(1), ZERO, self.committed.plus(1), self.copies, self.bytes
             )
         else:
             outstanding = self.outstanding.at_most(event.limit)
-            behind = Counts(outstanding, self.pending, self.committed, self.copies, self.bytes)
-        return behind if event.certain else self.join(behind)
+            reached = Counts(outstanding, self.pending, self.committed, self.copies, self.bytes)
+        return reached if event.certain else self.join(reached)
 
     def next_iteration(self) -> "Counts":
         """The state back at the header: the counts per iteration restart at 0."""
@@ -170,10 +170,10 @@ class Queues(msgspec.Struct, frozen=True):
         if isinstance(event, Copy):
             return Queues(self.pending | {event.at}, self.queues)
         if isinstance(event, Commit):
-            behind = Queues(frozenset(), self._committed(event))
+            reached = Queues(frozenset(), self._committed(event))
         else:
-            behind = Queues(self.pending, self._awaited(event.limit))
-        return behind if event.certain else self.join(behind)
+            reached = Queues(self.pending, self._awaited(event.limit))
+        return reached if event.certain else self.join(reached)
 
     def _committed(self, commit: Commit) -> frozenset[Queue] | None:
         if self.queues is None or commit.implicit:
@@ -280,7 +280,7 @@ class GroupFlow(Generic[S]):
         self.events = events
         self._begin = begin
         #: The state after a block by the state before it; iterations repeat.
-        self._behind: dict[tuple[int, S], S] = {}
+        self._reached: dict[tuple[int, S], S] = {}
 
     @cached_property
     def entries(self) -> dict[int, S]:
@@ -343,12 +343,12 @@ class GroupFlow(Generic[S]):
         events = self.events.get(block)
         if not events:
             return state
-        behind = self._behind.get((block, state))
-        if behind is None:
-            behind = reduce(_after, events, state)
-            if len(self._behind) < _MOST_REMEMBERED:
-                self._behind[block, state] = behind
-        return behind
+        reached = self._reached.get((block, state))
+        if reached is None:
+            reached = reduce(_after, events, state)
+            if len(self._reached) < _MOST_REMEMBERED:
+                self._reached[block, state] = reached
+        return reached
 
     def _flow(self, start: int, state: S, within: Collection[int] | None) -> dict[int, S]:
         """Return the state at the start of every block that is reached, of one iteration or all."""

@@ -22,12 +22,12 @@ class _Peak(msgspec.Struct, frozen=True):
     Attributes:
         index: The instruction.
         live: The registers that are live there.
-        behind: Whether the point is after the instruction, and not before it.
+        after: Whether the point is after the instruction, and not before it.
     """
 
     index: int
     live: int
-    behind: bool
+    after: bool
 
 
 class _Curve:
@@ -43,15 +43,15 @@ class _Curve:
         self.counts = [0] * len(use.reads)
         self.predicates = 0
         self.peak: _Peak | None = None
-        for index, before, behind in live_points(flow, use):
-            entering, resulting = use.weigh(before), use.weigh(behind)
+        for index, before, after in live_points(flow, use):
+            entering, resulting = use.weigh(before), use.weigh(after)
             self.counts[index] = max(entering, resulting)
             if use.predicates:
-                counts = ((live & use.predicates).bit_count() for live in (before, behind))
+                counts = ((live & use.predicates).bit_count() for live in (before, after))
                 self.predicates = max(self.predicates, *counts)
             if self._is_fuller(index):
-                fuller_behind = resulting > entering
-                self.peak = _Peak(index, behind if fuller_behind else before, fuller_behind)
+                fuller_after = resulting > entering
+                self.peak = _Peak(index, after if fuller_after else before, fuller_after)
 
     def _is_fuller(self, index: int) -> bool:
         if self.peak is None:
@@ -114,15 +114,15 @@ def live_points(flow: Cfg, use: RegisterUse) -> Iterator[tuple[int, int, int]]:
     """
     ranges = flow.ranges
     reads, writes, kills = use.reads, use.writes, use.kills
-    after = liveness.live_out(ranges, flow.graph, reads, kills)
+    ends = liveness.live_out(ranges, flow.graph, reads, kills)
     written = liveness.written_before(ranges, flow.graph, writes)
-    for block, leaving, entered in zip(ranges, after, written, strict=True):
+    for block, leaving, entered in zip(ranges, ends, written, strict=True):
         known = entered | use.at_entry
         first = _first_writes(block, known, writes)
         for index in block:
             known |= writes[index]
-        for index, before, behind in liveness.walk(block, leaving, reads, kills):
-            resulting = behind & known | writes[index]
+        for index, before, after in liveness.walk(block, leaving, reads, kills):
+            resulting = after & known | writes[index]
             for number in first.get(index, ()):
                 known &= ~(1 << number)
             yield index, before & known, resulting
@@ -153,7 +153,7 @@ def _origins(
         use.kills,
         peak.live,
         peak.index,
-        behind=peak.behind,
+        leaving_it=peak.after,
     )
     for register in members(peak.live):
         weight = use.weigh(1 << register)

@@ -231,7 +231,7 @@ class _Builder:
             self.unknown.append(f"where threads that {barriers.count} BSSYs part meet again")
             return
 
-        def behind(block: int, state: int) -> int:
+        def reached(block: int, state: int) -> int:
             last = self.lasts[block]
             if effect(last) == "meets":
                 targets = self._at(barriers.named(last, state))
@@ -239,7 +239,7 @@ class _Builder:
             return barriers.after(block, state)
 
         # The graph grows while it is followed.
-        states = solve(FlowGraph(self.successors), dict.fromkeys(entries, 0), behind, or_)
+        states = solve(FlowGraph(self.successors), dict.fromkeys(entries, 0), reached, or_)
         for block, state in sorted(states.items()):
             last = self.lasts[block]
             if effect(last) == "meets" and not barriers.named(last, state):

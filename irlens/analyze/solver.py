@@ -57,14 +57,14 @@ def solve(
         node = order[last - place if backward else place]
         work.spend(1)
         visits[node] = visits.get(node, 0) + 1
-        behind = transfer(node, states[node])
+        after = transfer(node, states[node])
         for target in targets[node]:
             if (within is not None and target not in within) or (iteration and target in start):
                 continue
-            joined = behind
+            joined = after
             if target in states:
                 known = states[target]
-                joined = join(known, behind)
+                joined = join(known, after)
                 if widen is not None and visits.get(target, 0) > MOST_VISITS:
                     joined = widen(joined, known)
                 if joined == known:

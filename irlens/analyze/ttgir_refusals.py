@@ -37,7 +37,7 @@ INDIRECT = (
 )
 TRANSPOSED = (
     "the tensor core takes operands of this type only with K contiguous, so that the tile is"
-    " transposed on its way, element by element, and the smallest asynchronous copy is 4 bytes"
+    " transposed as it is copied, element by element, and the smallest asynchronous copy is 4 bytes"
 )
 UNKNOWN = "the ttgir does not show why"
 

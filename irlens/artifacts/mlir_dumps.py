@@ -107,14 +107,14 @@ def dumps(text: str) -> Iterator[Dump]:
     """Yield the modules of a text."""
     modules = list(_MODULE.finditer(text))
     closed = [_closed(text, module.end()) for module in modules]
-    behind = [0, *(end or module.end() for end, module in zip(closed, modules, strict=True))]
-    starts = [_start(text, *each) for each in zip(behind, modules, strict=False)]
+    ends = [0, *(end or module.end() for end, module in zip(closed, modules, strict=True))]
+    starts = [_start(text, *each) for each in zip(ends, modules, strict=False)]
     line, counted = 1, 0
     for index in range(len(modules)):
         line, counted = line + text.count("\n", counted, starts[index]), starts[index]
         end = starts[index + 1] if index + 1 < len(starts) else len(text)
         # What passes print of single functions is no part of the module before.
-        other = _HEADER.search(text, behind[index + 1], end)
+        other = _HEADER.search(text, ends[index + 1], end)
         part = text[starts[index] : other.start() if other else end]
         header, kernel = _HEADER.search(part), _KERNEL.search(part)
         stage = ("ttgir" if _LAYOUTS.search(part) else "ttir") if kernel else ""
@@ -129,10 +129,10 @@ def dumps(text: str) -> Iterator[Dump]:
         )
 
 
-def _start(text: str, behind: int, module: re.Match[str]) -> int:
+def _start(text: str, end_before: int, module: re.Match[str]) -> int:
     """Return where the text of a module begins: its comment, or its first alias."""
-    headers = list(_HEADER.finditer(text, behind, module.start()))
-    first = headers[-1] if headers else _FIRST.search(text, behind, module.end())
+    headers = list(_HEADER.finditer(text, end_before, module.start()))
+    first = headers[-1] if headers else _FIRST.search(text, end_before, module.end())
     return first.start() if first else module.start()
 
 

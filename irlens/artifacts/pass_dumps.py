@@ -124,14 +124,14 @@ def read(text: str) -> Dumps:
     for index, comment in enumerate(comments):
         end = comments[index + 1].start() if index + 1 < len(comments) else len(text)
         stop = _end_of_module(text, comment.end(), end)
-        behind = text[stop:end]
+        after = text[stop:end]
         before = _BEFORE.match(comment["text"])
         if before is not None and not _is_inside(found, before):
             module = text[comment.end() : stop]
             found.append(_dump(before, pipeline, module))
-        rest.append(_without_times(behind))
-        if _REPORT in behind:
-            found[first:] = _timed(found[first:], behind)
+        rest.append(_without_times(after))
+        if _REPORT in after:
+            found[first:] = _timed(found[first:], after)
             pipeline, first = pipeline + 1, len(found)
     lines = (line.rstrip() for each in rest for line in each.splitlines())
     return Dumps(found, list(dict.fromkeys(filter(None, lines))), len(text))

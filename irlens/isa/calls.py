@@ -133,12 +133,12 @@ class Expansion(msgspec.Struct, Generic[F_co], frozen=True):
                     continue  # the callee's instructions follow
                 targets = tuple(at[target] for target in terminator.targets)
                 if index in returns:
-                    targets = (self._behind(copy),)
+                    targets = (self._after(copy),)
                     starts.update(targets)
                 terminators[at[index]] = Terminator(targets, terminator.falls_through)
         return ControlFlow(terminators, labels, unknown, frozenset(starts))
 
-    def _behind(self, copy: Copy[F_co]) -> int:
+    def _after(self, copy: Copy[F_co]) -> int:
         """Return the index at which control goes on where a copy returns."""
         while copy.leaves and copy.caller >= 0:
             copy = self.copies[copy.caller]

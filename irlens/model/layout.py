@@ -59,7 +59,7 @@ class LayoutDrawing(msgspec.Struct, frozen=True, kw_only=True):
         bases: Where each bit of a number moves the element, by what it numbers ("register", "lane",
             "warp", "block", "offset", "row", "column"): the whole layout, as Triton's linear
             layouts have it.
-        padding: Elements of padding behind each interval of offsets, if any.
+        padding: Elements of padding after each interval of offsets, if any.
         vector: Neighbours that each cell stands for.
         cells: By row, those of the first index of outer dimensions, as far as they are drawn.
         rows: Rows that there are.

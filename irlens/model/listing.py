@@ -76,7 +76,7 @@ class StageListing(msgspec.Struct, frozen=True, kw_only=True):
         loops: The loops, outer before inner.
         marks: Annotations of the lines in a software pipeline, in ascending order.
         control: By line the control fields of NVIDIA's machine code.
-        waits: By line what a wait of AMD's machine code waits for.
+        waits: By line what an AMD wait waits for.
         problem: Why chains, live or loops are missing where they are expected; empty otherwise.
         comment: How a comment begins in it.
         note: Why marks are ``serialized``; empty if none is.

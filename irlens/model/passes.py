@@ -42,7 +42,7 @@ class PassRun(msgspec.Struct, frozen=True, kw_only=True):
         function: The function that it ran on; empty for the whole module.
         seconds: Its time, without that of printing; ``None`` if the compiler did not say it.
         changed: Whether the IR differs afterwards in more than locations; ``None`` for the last
-            pass, behind which the compiler prints nothing.
+            pass, after which the compiler prints nothing.
         came: Operations that there are more of afterwards.
         went: Operations that there are fewer of.
         lines_before: Lines of the IR before it.
@@ -85,7 +85,7 @@ class LineStep(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         number: The pass; 0 for the IR before the first one.
-        operations: The line's operations behind the pass, by name.
+        operations: The line's operations after the pass, by name.
         text: The first line of each as written, without locations.
     """
 
@@ -118,14 +118,14 @@ class PassChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PassDifference(msgspec.Struct, frozen=True, kw_only=True):
-    """How far two compilations differ behind a pass that both ran.
+    """How far two compilations differ after a pass that both ran.
 
     Attributes:
         name: The pass.
         before_number: Its number in the first compilation.
         after_number: Its number in the second.
         differing: Lines of the two IRs that differ in meaning.
-        grown: How many more than behind the last pass that both ran.
+        grown: How many more than after the last pass that both ran.
     """
 
     name: str
@@ -136,7 +136,7 @@ class PassDifference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DifferingLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A line of Python whose IR differs behind a pass.
+    """A line of Python whose IR differs after a pass.
 
     Attributes:
         source: The line.
@@ -151,7 +151,7 @@ class DifferingLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StageDifference(msgspec.Struct, frozen=True, kw_only=True):
-    """How far two compilations differ in a stage behind all passes of MLIR.
+    """How far two compilations differ in a stage after all passes of MLIR.
 
     Attributes:
         stage: "llir", what LLVM's optimizer leaves; "ptx" or "amdgcn", what its code generator
@@ -176,15 +176,15 @@ class PassesDiff(msgspec.Struct, frozen=True, kw_only=True):
         before: The first.
         after: The second.
         at_start: Lines that differ before the first pass.
-        passes: The passes that both ran, behind which the IR was compared.
-        first: The number in the second compilation of the first pass behind which they differ (more
+        passes: The passes that both ran, after which the IR was compared.
+        first: The number in the second compilation of the first pass after which they differ (more
             than at the start, if they do there); ``None`` if there is none.
         only_before: Names of passes that change something in the first compilation and that the
             second does not run.
         only_after: Those of the second.
-        code: The difference behind the first pass; ``None`` if there is none.
+        code: The difference after the first pass; ``None`` if there is none.
         lines: The lines of Python that it belongs to, those with most of it first.
-        behind: The stages behind the passes.
+        after_passes: The stages after the passes.
         registers: Registers per thread of both; ``None`` where unknown.
     """
 
@@ -197,7 +197,7 @@ class PassesDiff(msgspec.Struct, frozen=True, kw_only=True):
     only_after: list[str]
     code: CodeComparison | None
     lines: list[DifferingLine] = []
-    behind: list[StageDifference] = []
+    after_passes: list[StageDifference] = []
     registers: tuple[int | None, int | None] = (None, None)
 
 

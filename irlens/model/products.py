@@ -12,7 +12,7 @@ class MatrixProduct(msgspec.Struct, frozen=True, kw_only=True):
         line: 1-based line of the ttir; of the ttgir for kernels without a ttir.
         source: The line of Python it belongs to; ``None`` if unknown.
         operation: "tt.dot", "tt.dot_scaled", "ttng.tc_gen5_mma", ...
-        shape: M, N and K of one execution, behind the batch if it has one.
+        shape: M, N and K of one execution, after the batch if it has one.
         operands: Types of its operands: "e4m3", "bf16 × e2m1".
         computed: Types that are multiplied: "fp16".
         rate: The type by whose rate they are: "fp8" for products of e4m3 or of e2m1 by e4m3.

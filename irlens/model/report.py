@@ -196,7 +196,7 @@ class Pipeline(msgspec.Struct, frozen=True, kw_only=True):
             the wait that retires it is in the using iteration, or at the end of the previous one
             where the loop reads ahead. For a matrix product, iterations between its issue and the
             wait that retires the last of its groups. AMD: of the load that runs least far ahead,
-            apart from loads that their own iteration uses behind other computation.
+            apart from loads that their own iteration uses after other computation.
         groups_before_loop: Commit groups outstanding on entry to the loop; of a matrix product,
             its own.
         groups_per_iteration: Groups committed per iteration; of a matrix product, its own.
@@ -225,7 +225,7 @@ class Pipeline(msgspec.Struct, frozen=True, kw_only=True):
             wait for them. Their distance is decided at run time; the barriers of the ring that
             they share bound it.
         kept_iterations: Iterations that loaded data then waits for its first use, in registers or
-            LDS, beyond ``prefetch_iterations``: AMD only, at least so many; ``None`` for none.
+            LDS, beyond ``prefetch_iterations``: AMD only, a lower bound; ``None`` for none.
         product_line: For a matrix product, 1-based line of its first instruction in the loop.
         product_source: For a matrix product, its line of Python.
         outstanding_at_end: For a matrix product, its groups outstanding at the end of an

@@ -33,13 +33,13 @@ class Control(msgspec.Struct, frozen=True, gc=False):
 
 
 class Awaited(msgspec.Struct, frozen=True, kw_only=True):
-    """What a wait of AMD's finds outstanding, on whichever path the wave comes.
+    """What an AMD wait finds outstanding, on whichever path the wave comes.
 
     Attributes:
         line: 1-based line of the wait.
         counter: "vmcnt".
         outstanding: The fewest and the most operations before it.
-        left: How many may be outstanding behind it.
+        left: How many may be outstanding after it.
         retired: 1-based lines of those that it waits for, ascending.
     """
 

@@ -39,7 +39,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         finding: The finding.
         cause: What is blamed, in words; the finding's own reason.
-        decided_by: The pass behind which the finding's line first differs from that of the
+        decided_by: The pass after which the finding's line first differs from that of the
             experiment without the finding, "TritonGPUCoalesce"; "ptxas" or "LLVM" where that
             decides; empty if unknown.
         number: The number of the pass in the compilation, see ``irlens passes``; ``None`` for a

@@ -72,7 +72,7 @@ def find(facts: Facts) -> Iterator[Match]:
 
 
 def _drained_loads(pipeline: Pipeline) -> Iterator[Match]:
-    """Yield the finding of a loop of AMD's that waits for loads as soon as it issued them."""
+    """Yield the finding of an AMD loop that waits for loads as soon as it issued them."""
     if (pipeline.requested_stages or 0) < 2 or pipeline.outstanding_after_wait != 0:
         return
     yield Match(

@@ -80,7 +80,7 @@ def _shapes(
     instruction = encoding.lists.get("instrShape", ()) if encoding is not None else ()
     if encoding is None or len(instruction) < 2:
         return None
-    # mma.sync's is (M, N), behind a batch dimension if there is one; AMD's is (M, N, K).
+    # mma.sync's is (M, N), after a batch dimension if there is one; AMD's is (M, N, K).
     sync = encoding.kind == "nvidia_mma" and encoding.numbers.get("versionMajor") == 2
     first = len(instruction) - 2 if sync else 0
     return (product.m, product.n), (instruction[first], instruction[first + 1])

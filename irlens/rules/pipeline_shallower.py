@@ -25,7 +25,7 @@ Three buffers, three stages requested; the second group never survives the wait.
 ```asm
 buffer_load_dwordx4 v[58:61], v66, s[20:23], 0 offen   ; of A: runs ahead of the products
 v_mfma_f32_32x32x16_f16 ...
-buffer_load_dwordx4 v[66:69], v74, s[4:7], 0 offen     ; of B: behind the last product,
+buffer_load_dwordx4 v[66:69], v74, s[4:7], 0 offen     ; of B: after the last product,
 s_waitcnt vmcnt(1)
 ds_write_b128 v49, v[58:61]
 s_waitcnt vmcnt(0)                                     ; and awaited at once
@@ -38,7 +38,7 @@ Compare the wait with the number of groups that are committed before the loop. F
 Triton pipelined, look at its loads: IRL203 names those that are not pipelined. If the achieved
 depth is enough, request that one: it may need less shared memory.
 
-On AMD it is LLVM that places loads and waits. Its scheduler may move a load behind the products, to
+On AMD it is LLVM that places loads and waits. Its scheduler may move a load after the products, to
 save registers, and on RDNA the fence of a barrier waits for every load before it. Tiles, numbers of
 warps, sizes of matrix instructions (`matrix_instr_nonkdim`) and versions of Triton differ in this:
 `irlens inspect --pipelines` lists where each load is issued and awaited.

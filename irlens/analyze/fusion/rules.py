@@ -80,7 +80,7 @@ class Group:
         self._axes: tuple[int, ...] | None = None
         self._first: RecordedOperation | None = None
         self._is_closed = False
-        #: Of each member, how many folds its results have behind them.
+        #: Of each member, how many folds its results have after them.
         self._level: dict[int, int] = {}
         #: What the members read of what lies outside, and the level at which they do first.
         self._inputs: dict[Version, list[Region]] = {}
@@ -255,7 +255,7 @@ class Group:
         level = self._level_of(index)
         if not level:
             return None
-        # The fold that it waits for: the last one that its operands have behind them.
+        # The fold that it waits for: the last one that its operands have after them.
         fold = next(each for each in self.members if self._level[each] == level)
         folding = self._operations[fold]
         space = prod(self._space)

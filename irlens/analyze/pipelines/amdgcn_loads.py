@@ -2,7 +2,7 @@
 
 A load that is waited for with nothing computed since its issue costs every iteration all of
 memory's latency, whatever the loop's other loads do: it decides. A load whose data is used in the
-iteration that issues it, behind other computation, hides some of the latency without running
+iteration that issues it, after other computation, hides some of the latency without running
 ahead, and decides only where no load runs ahead.
 """
 

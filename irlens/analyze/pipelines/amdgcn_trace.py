@@ -176,7 +176,7 @@ class LoopTrace:
         flight = wait + self._hides(load, wait, at)
         bounds: tuple[int, int | None] | None
         if to_lds:
-            used = wait if self._lds_read_behind(at) else wait + 1
+            used = wait if self._lds_read_after(at) else wait + 1
             bounds = (used, used) if self._lds_reads else None
         elif self._feeds_itself(load):
             return Ahead(wait, steps, flight, 0, 0, chained=True)
@@ -248,7 +248,7 @@ class LoopTrace:
         """Return the source iterations from a load to a position some rounds of the body later."""
         return rounds * len(self.starts) + self._copy(position) - self._copy(load)
 
-    def _lds_read_behind(self, position: int) -> bool:
+    def _lds_read_after(self, position: int) -> bool:
         """Whether LDS is read after a position in the same iteration of the source."""
         copy = self._copy(position)
         return any(self._copy(n) == copy for n in self._lds_reads if n > position)
@@ -361,10 +361,10 @@ class LoopTrace:
         loop, a load after a store reads that store. So does a load of the same operation as the
         store, where no iteration of the source leaves anything in LDS to the next one.
         """
-        behind = self._lds_read_behind(store)
-        if behind and (not self.filled or (self._lds_stays and self._is_read_back(store))):
+        after = self._lds_read_after(store)
+        if after and (not self.filled or (self._lds_stays and self._is_read_back(store))):
             return iteration, iteration
-        return (iteration, None) if behind else (iteration + 1, None)
+        return (iteration, None) if after else (iteration + 1, None)
 
     def _is_read_back(self, store: int) -> bool:
         """Whether LDS is read for the operation of a store after it, and not ahead of it.

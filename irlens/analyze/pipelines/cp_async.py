@@ -18,7 +18,7 @@ from irlens.analyze.pipelines.distinct_bytes import (
     share,
     total,
 )
-from irlens.analyze.pipelines.products import states_behind
+from irlens.analyze.pipelines.products import states_after
 from irlens.analyze.pipelines.ptx_loops import FunctionLoops
 from irlens.analyze.pipelines.steady_state import GroupReading, Unreadable, first_use, read_loop
 from irlens.analyze.pipelines.verdicts import IRREDUCIBLE, PtxKernel, with_groups
@@ -201,7 +201,7 @@ def _outcome(
     return read_loop(
         steady,
         lambda wait: first_use(loops, header, body, wait),
-        states_behind(loops, flow, steady),
+        states_after(loops, flow, steady),
     )
 
 
@@ -223,7 +223,7 @@ def _describe(
         verdict=verdict,
         reason=reason,
     )
-    return kernel.products.overlap(filled, index, outcome.behind)
+    return kernel.products.overlap(filled, index, outcome.after)
 
 
 def _verdict(reading: GroupReading, requested: int | None) -> tuple[Verdict, str]:

@@ -43,7 +43,7 @@ class RingReading(msgspec.Struct, frozen=True, kw_only=True):
         bytes_in_flight: Bytes that the phases under way after the wait expect.
         ended: Which wait ends what, in all iterations that were followed: the instructions that
             began a phase or added to it, and the wait, as indices into ``Function.instructions``.
-        behind: What is in flight after each instruction of an iteration, by its offset in the
+        after_each: What is in flight after each instruction of an iteration, by its offset in the
             text.
     """
 
@@ -55,7 +55,7 @@ class RingReading(msgspec.Struct, frozen=True, kw_only=True):
     bytes_per_iteration: int | None
     bytes_in_flight: int | None
     ended: frozenset[tuple[tuple[int, ...], int]]
-    behind: Mapping[int, InFlight]
+    after_each: Mapping[int, InFlight]
 
     @property
     def during_compute(self) -> int:
@@ -124,13 +124,13 @@ class _Iteration(msgspec.Struct, frozen=True):
         begun: Phases.
         bytes: That they expect.
         waits: In order.
-        behind: What is in flight after each instruction that touches a barrier, by its index.
+        after_each: What is in flight after each instruction that touches a barrier, by its index.
     """
 
     begun: int
     bytes: int | None
     waits: tuple[_Wait, ...]
-    behind: dict[int, InFlight]
+    after_each: dict[int, InFlight]
 
 
 class Ring:
@@ -209,14 +209,14 @@ class Ring:
         reading = self.read(loop)
         if not isinstance(reading, RingReading):
             return frozenset()
-        return frozenset(at for at, there in reading.behind.items() if there.groups)
+        return frozenset(at for at, there in reading.after_each.items() if there.groups)
 
-    def _behind(self, loop: int, iteration: _Iteration) -> dict[int, InFlight]:
+    def _in_flight_after(self, loop: int, iteration: _Iteration) -> dict[int, InFlight]:
         """Return what is in flight after each instruction of the steady state."""
-        latest = list(iteration.behind.values())[-1]
+        latest = list(iteration.after_each.values())[-1]
         everywhere = {}
         for index in self._tracer.instructions(loop):
-            latest = iteration.behind.get(index, latest)
+            latest = iteration.after_each.get(index, latest)
             everywhere[self._instructions[index].start] = latest
         return everywhere
 
@@ -271,7 +271,7 @@ class Ring:
         """Apply an iteration to the phases under way."""
         begun: list[_Phase] = []
         waits = []
-        behind = {}
+        after_each = {}
         for touch in touches:
             work.spend(1 + len(phases))  # after each, all that are in flight are counted
             address = touch.address
@@ -286,8 +286,8 @@ class Ring:
                 age, after = iteration - ended.iteration, len(phases)
                 left = _total(phases.values())
                 waits.append(_Wait(touch.at, age, after + 1, after, left, ended.touched))
-            behind[touch.at] = InFlight(len(phases), _total(phases.values()))
-        return _Iteration(len(begun), _total(begun), tuple(waits), behind)
+            after_each[touch.at] = InFlight(len(phases), _total(phases.values()))
+        return _Iteration(len(begun), _total(begun), tuple(waits), after_each)
 
     def _add(self, phase: _Phase, at: int) -> None:
         """Add the work of an instruction to a phase."""
@@ -334,7 +334,7 @@ class Ring:
             bytes_per_iteration=first.bytes,
             bytes_in_flight=wait.bytes_after,
             ended=frozenset((each.touched, each.at) for step in steps for each in step.waits),
-            behind=self._behind(loop, first),
+            after_each=self._in_flight_after(loop, first),
         )
 
 

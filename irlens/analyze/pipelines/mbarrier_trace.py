@@ -111,16 +111,16 @@ class Tracer:
         order = {block: self._position[block] for block in body}
         values = self._entry(header, self._first, self._position)
         for _ in range(count):
-            behind: dict[int, Values] = {}
+            after: dict[int, Values] = {}
             touches: list[Touch] = []
             for block in sorted(body, key=order.__getitem__):
                 work.spend(1 + len(self._steps[block]) + len(values))
-                entry = values if block == header else self._entry(block, behind, order)
-                behind[block], here = self._run(block, entry)
+                entry = values if block == header else self._entry(block, after, order)
+                after[block], here = self._run(block, entry)
                 touches += here
             yield touches
             latches = self._loops.forest.loops[loop].latches
-            values = _common([self._leave(latch, header, behind[latch]) for latch in latches])
+            values = _common([self._leave(latch, header, after[latch]) for latch in latches])
 
     def instructions(self, loop: int) -> Iterator[int]:
         """Yield the instructions of a loop in the order of the trace."""
@@ -173,10 +173,10 @@ class Tracer:
             self._evaluator.execute(self._loops.function.instructions[index], values)
         return values, touches
 
-    def _entry(self, block: int, behind: Mapping[int, Values], order: Mapping[int, int]) -> Values:
+    def _entry(self, block: int, after: Mapping[int, Values], order: Mapping[int, int]) -> Values:
         """Return the values known at the start of a block when it is first reached."""
         sources = [s for s in self._before[block] if order.get(s, len(order)) < order[block]]
-        return _common([self._leave(source, block, behind[source]) for source in sources])
+        return _common([self._leave(source, block, after[source]) for source in sources])
 
     def _leave(self, source: int, target: int, values: Values) -> Values:
         """Return the values known after an edge: loops it leaves ran any number of times."""

@@ -39,15 +39,15 @@ def serialized_events(instructions: tuple[Instruction, ...]) -> Iterator[Event]:
             yield Wait(event.line, limit=0, certain=True, at=event.at)
 
 
-def states_behind(
+def states_after(
     loops: FunctionLoops, flow: GroupFlow[Counts], steady: SteadyLoop[Counts]
 ) -> Iterator[tuple[int, Counts]]:
     """Yield the offset in the text of each instruction of a loop, and the state after it."""
     for block, points in groupby(flow.states(steady), key=lambda point: point[0]):
-        behind = {at: state for _, at, state in points}
-        latest = behind[-1]
+        after = {at: state for _, at, state in points}
+        latest = after[-1]
         for instruction in loops.block(block):
-            latest = behind.get(instruction.start, latest)
+            latest = after.get(instruction.start, latest)
             yield instruction.start, latest
 
 
@@ -89,14 +89,14 @@ class Products:
         forest = self._loops.forest
         return self.groups.settle(forest.loops[loop], forest.body(loop))
 
-    def overlap(self, record: Pipeline, loop: int, behind: Mapping[int, InFlight]) -> Pipeline:
+    def overlap(self, record: Pipeline, loop: int, after: Mapping[int, InFlight]) -> Pipeline:
         """Return the record of a loop's copies, with what is in flight while a product runs.
 
         Args:
             record: Has what is in flight after the wait for a product's operands.
-            behind: The copies in flight after each of its instructions.
+            after: The copies in flight after each of its instructions.
         """
-        during = [behind[at] for at in self.running(loop) if at in behind]
+        during = [after[at] for at in self.running(loop) if at in after]
         most = max(during, key=lambda each: (each.groups or 0, each.bytes or 0), default=None)
         if most is None or most.groups == record.groups_during_compute:
             return record
@@ -130,5 +130,5 @@ class Products:
         steady = self.settle(loop)
         if steady is None:
             return frozenset()
-        states = states_behind(self._loops, self.groups, steady)
+        states = states_after(self._loops, self.groups, steady)
         return frozenset(at for at, there in states if there.outstanding.low or there.pending.low)

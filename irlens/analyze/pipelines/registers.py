@@ -185,9 +185,9 @@ class _CarriedValues:
             if not users or stores != users:
                 continue
             first = min(path[i] for i in users)
-            behind = max(reads) < first and any(path[load] < at < first for at in works)
+            after = max(reads) < first and any(path[load] < at < first for at in works)
             operands = self._instructions[load].operands[1:]
-            if behind and load not in depended_on(self._loops.function, operands):
+            if after and load not in depended_on(self._loops.function, operands):
                 staged[load] = _Ahead(1, min(users, key=path.__getitem__))
         return staged
 
@@ -217,7 +217,7 @@ class _CarriedValues:
         uses: dict[int, int] = {}
         at_end: _Holders = {}
 
-        def behind(number: int, holders: _Holders) -> _Holders:
+        def after(number: int, holders: _Holders) -> _Holders:
             held = dict(holders)
             for index in _extent(self._loops, number):
                 used = self._step(index, held, bits.get(index, 0))
@@ -228,7 +228,7 @@ class _CarriedValues:
             return held
 
         header = {self._loop.header: holders}
-        solve(self._graph, header, behind, _merged, within=self._body, iteration=True)
+        solve(self._graph, header, after, _merged, within=self._body, iteration=True)
         return uses, at_end
 
     def _step(self, index: int, held: _Holders, loaded: int) -> int:

@@ -35,7 +35,7 @@ class GroupReading(msgspec.Struct, frozen=True, kw_only=True):
         read_ahead: Whether the wait stands at the end of an iteration, for the next one.
         unrolled: Iterations of the source per iteration of the loop; all figures are for one of
             the source's.
-        behind: What is outstanding after each instruction, by its offset in the text; empty
+        after: What is outstanding after each instruction, by its offset in the text; empty
             where nobody asked.
     """
 
@@ -51,7 +51,7 @@ class GroupReading(msgspec.Struct, frozen=True, kw_only=True):
     bytes_per_iteration: int | None
     bytes_in_flight: int | None
     unrolled: int
-    behind: Mapping[int, InFlight] = {}
+    after: Mapping[int, InFlight] = {}
 
 
 class Unreadable(msgspec.Struct, frozen=True):
@@ -123,7 +123,7 @@ def read_loop(
         )
     reading = _reading(steady, steps, sizes, unrolled, first_use)
     totals = _running_totals(sizes)
-    return msgspec.structs.replace(reading, behind={a: _in_flight(totals, s) for a, s in states})
+    return msgspec.structs.replace(reading, after={a: _in_flight(totals, s) for a, s in states})
 
 
 def _reading(

@@ -108,7 +108,7 @@ def with_ring(
         verdict=verdict,
         reason="; ".join(reasons),
     )
-    return kernel.products.overlap(filled, index, reading.behind)
+    return kernel.products.overlap(filled, index, reading.after_each)
 
 
 def judge(prefetch: int, requested: int | None, serial: str) -> tuple[Verdict, str]:

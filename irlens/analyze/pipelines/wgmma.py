@@ -164,9 +164,9 @@ def find_serialized(capture: Capture, function: Function) -> bool | None:
 
 def _code_is_serialized(steps: Sequence[warpgroup.Step]) -> bool:
     """Whether each product is a group of its own, awaited before anything else happens."""
-    for step, behind in pairwise([*steps, None]):
+    for step, following in pairwise([*steps, None]):
         if isinstance(step, warpgroup.Product):
-            match behind:
+            match following:
                 case warpgroup.Wait(limit=0, certain=True) if step.closes:
                     continue
                 case _:

@@ -89,14 +89,14 @@ def reference(
         return Unknown("the address is not understood")
     if name in ROWS:
         found, distance = _rows(operation, place, operands[1:]), ROWS[name]
-        behind = operands[3:]
+        after = operands[3:]
     else:
         rank = len(place.shape)
         found, distance = _tile(operation, place, operands[1:]), TILES.get(name)
-        behind = operands[1 + rank :]
-    if distance is None or len(behind) <= distance or isinstance(found, Unknown):
+        after = operands[1 + rank :]
+    if distance is None or len(after) <= distance or isinstance(found, Unknown):
         return found
-    return _predicated(found, behind[distance])
+    return _predicated(found, after[distance])
 
 
 def _predicated(access: Reference, predicate: Value) -> Reference | Unknown:

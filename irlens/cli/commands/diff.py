@@ -43,7 +43,7 @@ With --stage, compares the code itself, by its effect: renamed values and regist
 source lines and offsets are no difference. Stages are source, ttir, ttgir, llir, ptx, sass,
 amdgcn and metadata.
 
-With --passes, names the first pass of the compiler behind which two configurations, or two
+With --passes, names the first pass of the compiler after which two configurations, or two
 Tritons, differ.
 
 Exits with 0 if nothing changed, 1 if something did.
@@ -103,7 +103,7 @@ class _Settings(msgspec.Struct, frozen=True):
     help="Compare the code of these stages instead.",
 )
 @click.option(
-    "--passes", is_flag=True, help="Compare behind each pass, and show where they differ first."
+    "--passes", is_flag=True, help="Compare after each pass, and show where they differ first."
 )
 @click.option(
     "-y",

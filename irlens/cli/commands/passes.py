@@ -18,7 +18,7 @@ operations that came and went, and the time of each.
 KERNEL may also be a file with the output of MLIR_ENABLE_DUMP=1. Of an autotuned kernel the
 configuration with the least estimated time is compiled.
 
-`irlens diff --passes` names the first pass behind which two compilations differ.
+`irlens diff --passes` names the first pass after which two compilations differ.
 
 \b
 irlens passes softmax --num-stages 4

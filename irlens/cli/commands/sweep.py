@@ -57,7 +57,7 @@ times the least local memory, the highest occupancy, the deepest pipeline. Where
 (--arg n_cols=256..12672..128), sizes come first; --arg N=M gives one size the value of another.
 
 --rank FIGURE puts the best values of one figure first: `--rank time` the estimated time, which
-needs no GPU. --top N keeps so many on each target, sums up why the others lost, and has
+needs no GPU. --top N keeps the first N on each target, sums up why the others lost, and has
 --measure time only these.
 
 --measure launches what fits, checks its results against the kernel's reference, and times it.

@@ -82,17 +82,17 @@ def _anchors(one: Sequence[Hashable], other: Sequence[Hashable], gap: _Gap) -> l
     # The longest increasing subsequence: the smallest end for each length, and predecessors.
     ends: list[int] = []
     runs: list[int] = []
-    behind: list[int] = []
+    after: list[int] = []
     for index, (_, j) in enumerate(shared):
         length = bisect_left(ends, j)
-        behind.append(runs[length - 1] if length else -1)
+        after.append(runs[length - 1] if length else -1)
         ends[length : length + 1] = [j]
         runs[length : length + 1] = [index]
     kept: list[Pair] = []
     at = runs[-1] if runs else -1
     while at >= 0:
         kept.append(shared[at])
-        at = behind[at]
+        at = after[at]
     return kept[::-1]
 
 

@@ -266,11 +266,11 @@ def _entering(
 ) -> dict[int, int]:
     """Return the values that may be held at the beginning of each reachable block."""
 
-    def behind(block: int, held: int) -> int:
+    def after(block: int, held: int) -> int:
         generated, killed = transfers[block]
         return generated | held & ~killed
 
-    return solve(FlowGraph(successors), {0: entry} if transfers else {}, behind, or_)
+    return solve(FlowGraph(successors), {0: entry} if transfers else {}, after, or_)
 
 
 def _values(

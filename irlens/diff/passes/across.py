@@ -71,7 +71,7 @@ def first_difference(before: States, after: States, *, context: int = 3) -> Pass
         only_after=_alone(after, names[0]),
         code=code,
         lines=lines,
-        behind=stage_differences(before.capture, after.capture),
+        after_passes=stage_differences(before.capture, after.capture),
         registers=(_registers(before.capture), _registers(after.capture)),
     )
 

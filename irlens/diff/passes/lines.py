@@ -97,7 +97,7 @@ def deciding(before: States, after: States, location: SourceLocation) -> tuple[s
     is_exact = known[0] == known[1]
     if not is_exact and _named(known[0]) != _named(known[1]):
         return "", None
-    behind = pairs[0][1]
+    reached = pairs[0][1]
     for i, j in pairs:
         texts = before.after(i + 1), after.after(j + 1)
         if texts[0] is None or texts[1] is None:
@@ -106,10 +106,10 @@ def deciding(before: States, after: States, location: SourceLocation) -> tuple[s
         if now[0] is None or now[1] is None:
             break
         if (now[0] != now[1]) if is_exact else (_named(now[0]) != _named(now[1])):
-            alone = range(behind + 1, j + 1)  # passes that only the second runs
+            alone = range(reached + 1, j + 1)  # passes that only the second runs
             first = next((n for n in alone if sides[1].at(after.after(n) or "") != known[1]), 0)
             return (names[1][first - 1], None) if first else (names[0][i], i + 1)
-        known, behind = now, j + 1
+        known, reached = now, j + 1
     return "", None
 
 

@@ -132,7 +132,7 @@ def _link(time: TimeEstimate) -> Iterator[Node]:
     """Yield why the L2 binds where memory has more to move."""
     if _is_linked(time):
         yield Sentence(
-            "between the L2's halves more is on its way than to memory while the launch runs:"
+            "more bytes pass between the L2's halves than to memory while the launch runs:"
             " what it writes last stays in the L2",
             "dim",
         )

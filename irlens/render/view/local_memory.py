@@ -6,7 +6,7 @@ from irlens.model.report import Report
 from irlens.model.resources import LocalArray
 from irlens.model.text import size
 
-#: A stack frame is rounded up to so many bytes.
+#: Bytes that a stack frame is rounded up to a multiple of.
 _FRAME_UNIT = 16
 _ORIGINS = {
     "trigonometry": "for the slow path of sin, cos or tan",

@@ -159,7 +159,7 @@ def _crossing(crossing: Crossing, runs: dict[int, PassRun]) -> str:
 
 
 def _line_section(followed: FollowedLine, runs: dict[int, PassRun]) -> Section:
-    """Return a line of Python with its operations behind each pass that changed them."""
+    """Return a line of Python with its operations after each pass that changed them."""
     rows: list[Row] = []
     for step in followed.steps:
         name = "before the first pass" if not step.number else runs[step.number].name
@@ -174,13 +174,13 @@ def _line_section(followed: FollowedLine, runs: dict[int, PassRun]) -> Section:
     columns = (Column("#", numbers=True), Column("pass"), Column("operations", code=True))
     nodes: list[Node] = [Table(columns, tuple(rows), name="line", noun="step")]
     if followed.until + 1 < len(runs):
-        after = f"the IR behind pass {followed.until} could not be read: not followed further"
+        after = f"the IR after pass {followed.until} could not be read: not followed further"
         nodes.append(Sentence(after, "warn"))
     return Section(f"{followed.source}  {followed.code}", tuple(nodes), key="line", wide=True)
 
 
 def passes_diff_view(diff: PassesDiff) -> Section:
-    """Return two compilations: the first pass behind which they differ, and where it grows."""
+    """Return two compilations: the first pass after which they differ, and where it grows."""
     return Section(diff.after.kernel, tuple(_diff_nodes(diff)), key="passes-diff")
 
 
@@ -208,20 +208,20 @@ def _diff_nodes(diff: PassesDiff) -> Iterator[Node]:
     for label, alone in zip(names, (diff.only_before, diff.only_after), strict=True):
         if alone:
             yield Sentence(f"only {label} runs, and they change something: {', '.join(alone)}")
-    yield from _behind(diff)
+    yield from _after_passes(diff)
     if diff.code is not None and diff.first is not None:
         at = next(each for each in diff.passes if each.after_number == diff.first)
-        yield CodeDiff(f"behind {at.name}", code_summary(diff.code), diff.code, folded=False)
+        yield CodeDiff(f"after {at.name}", code_summary(diff.code), diff.code, folded=False)
 
 
 _STAGES = {"llir": "LLVM's optimizer", "ptx": "LLVM's code generator",
            "amdgcn": "LLVM's code generator"}  # fmt: skip
 
 
-def _behind(diff: PassesDiff) -> Iterator[Node]:
-    """Yield how the stages behind MLIR's passes differ, by instructions, and the lines of it."""
+def _after_passes(diff: PassesDiff) -> Iterator[Node]:
+    """Yield how the stages after MLIR's passes differ, by instructions, and the lines of it."""
     rows = []
-    for each in diff.behind:
+    for each in diff.after_passes:
         lines = ", ".join(str(line.source) for line in each.lines[:_MOST_PLACES])
         note = operations(each.came, each.went) if each.differing else ""
         note += f"; at {lines}" if lines else ""
@@ -236,7 +236,7 @@ def _diff_verdict(diff: PassesDiff) -> Iterator[Run]:
         differ = "differs" if diff.at_start == 1 else "differ"
         yield Run(f"{plural(diff.at_start, 'line')} {differ} before the first pass")
     if diff.first is None:
-        more = "no pass makes more of it" if diff.at_start else "no difference behind any pass"
+        more = "no pass makes more of it" if diff.at_start else "no difference after any pass"
         yield Run(more)
         yield from _registers(diff)
         return
@@ -247,7 +247,7 @@ def _diff_verdict(diff: PassesDiff) -> Iterator[Run]:
         else f"passes {at.before_number} and {at.after_number}"
     )
     more = "it grows first" if diff.at_start else "they differ first"
-    yield Run(f"{more} behind {at.name} ({numbers}): {plural(at.differing, 'line')}")
+    yield Run(f"{more} after {at.name} ({numbers}): {plural(at.differing, 'line')}")
     yield from _registers(diff)
 
 

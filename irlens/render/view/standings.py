@@ -14,7 +14,7 @@ from irlens.render.view.nodes import Cell, Column, Phrases, Run, Tone, phrases, 
 _PROBLEMS = 3
 #: Names of configurations as fast as the fastest that are longer than this together are counted.
 _LONGEST = 24
-#: From this ratio on a time is so many times the fastest.
+#: From this ratio on a time is shown as a multiple of the fastest.
 _TIMES = 2.0
 
 

@@ -244,7 +244,7 @@ def _figures(trials: Sequence[Trial]) -> Iterator[Listed]:
 
 
 def _outranked(sweep: Sweep, first: Trial, trials: Sequence[Trial]) -> Section:
-    """What ranks below the rows: by what binds the time, and how far behind the first it is."""
+    """What ranks below the rows: by what binds the time, and how much slower than the first."""
     figure = sweep.ranked_by or ("" if sweep.sorted_by else "time")
     best = first.figure(figure)
     groups: dict[str, list[Trial]] = {}

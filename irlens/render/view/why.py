@@ -71,9 +71,9 @@ def _nodes(explanation: Explanation) -> Iterator[Node]:
 def _decided(explanation: Explanation) -> str:
     name, number = explanation.decided_by, explanation.number
     if number is not None:
-        return f"{name}, pass {number}: behind it the line first differs from that of the proof"
+        return f"{name}, pass {number}: after it the line first differs from that of the proof"
     if name in ("ptxas", "LLVM"):
-        return f"{name}, behind all passes"
+        return f"{name}, after all passes"
     return f"{name}, which this compilation does not run"
 
 

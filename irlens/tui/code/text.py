@@ -98,8 +98,8 @@ def _with_narrow_offsets(text: str, offset: re.Pattern[str]) -> str:
     """Remove the blanks that all offsets have before them, and all but one after them."""
     blanks = [match.groups() for match in offset.finditer(text)]
     before = min((len(lead) for lead, _, _ in blanks), default=0)
-    behind = min((len(gap) for _, _, gap in blanks), default=1) - 1
-    return offset.sub(lambda match: match[1][before:] + match[2] + match[3][behind:], text)
+    after = min((len(gap) for _, _, gap in blanks), default=1) - 1
+    return offset.sub(lambda match: match[1][before:] + match[2] + match[3][after:], text)
 
 
 def _expanded(line: str) -> str:

@@ -25,7 +25,7 @@ class Phase(msgspec.Struct, frozen=True):
 
 
 class Tile(msgspec.Struct, frozen=True):
-    """Data, or a product, on its way; all positions are in iterations.
+    """Data, or a product, in flight; all positions are in iterations.
 
     Attributes:
         name: "data 0", "product 0".
