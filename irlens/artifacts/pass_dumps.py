@@ -30,7 +30,7 @@ _COMMENT = re.compile(r"^// -----// (?P<text>[^\n]*)\n", re.MULTILINE)
 #: "NAME: argument{option=value} (...)" since 3.8, "NAME (argument) (...)" before.
 _BEFORE = re.compile(
     r"IR Dump Before (?P<name>[\w:<>]+)(?:: (?P<argument>[\w-]+)(?:\{(?P<options>.*)\})?)?"
-    r"(?: \((?P<older>[\w-]+)\))? \('(?P<kind>[\w.]+|any)' operation(?:: @(?P<function>.*))?\)"
+    r"(?: \((?P<older>[\w-]+)\))? \('(?P<kind>[\w.]+|any)' operation(?:: @(?P<function>[^'\n]*))?\)"
     r" //----- //"
 )
 _CLOSED = re.compile(r"^\}", re.MULTILINE)
@@ -53,7 +53,7 @@ class Dump(msgspec.Struct, frozen=True, kw_only=True):
         options: "num-stages=4"; empty if there are none.
         function: The function that it runs on; empty for the module.
         pipeline: Index of its pipeline.
-        text: The module.
+        text: The module; empty if it is missing or cut.
         seconds: Its time, if known.
     """
 
@@ -123,11 +123,11 @@ def read(text: str) -> Dumps:
     pipeline = first = 0
     for index, comment in enumerate(comments):
         end = comments[index + 1].start() if index + 1 < len(comments) else len(text)
-        stop = _end_of_module(text, comment.end(), end)
+        stop, is_whole = _end_of_module(text, comment.end(), end)
         after = text[stop:end]
         before = _BEFORE.match(comment["text"])
         if before is not None and not _is_inside(found, before):
-            module = text[comment.end() : stop]
+            module = text[comment.end() : stop] if is_whole else ""
             found.append(_dump(before, pipeline, module))
         rest.append(_without_times(after))
         if _REPORT in after:
@@ -153,13 +153,16 @@ def _is_inside(found: Sequence[Dump], before: re.Match[str]) -> bool:
     return bool(found) and found[-1].name in _INLINER and before["function"] is not None
 
 
-def _end_of_module(text: str, start: int, end: int) -> int:
-    """Return where a module's text ends: at the first empty line after its closing brace."""
+def _end_of_module(text: str, start: int, end: int) -> tuple[int, bool]:
+    """Return where a module's text ends, and whether it is whole.
+
+    It ends at the first empty line after its closing brace.
+    """
     closed = _CLOSED.search(text, start, end)
     if closed is None:  # the compiler died, or the text is cut
-        return end
+        return end, False
     empty = text.find("\n\n", closed.end(), end)
-    return end if empty < 0 else empty + 1
+    return (end if empty < 0 else empty + 1), True
 
 
 def _without_times(text: str) -> str:

@@ -42,7 +42,7 @@ class PassRun(msgspec.Struct, frozen=True, kw_only=True):
         function: The function that it ran on; empty for the whole module.
         seconds: Its time, without that of printing; ``None`` if the compiler did not say it.
         changed: Whether the IR differs afterwards in more than locations; ``None`` for the last
-            pass, after which the compiler prints nothing.
+            pass, after which the compiler prints nothing, and where what it printed is cut.
         came: Operations that there are more of afterwards.
         went: Operations that there are fewer of.
         lines_before: Lines of the IR before it.

@@ -12,6 +12,8 @@ from irlens.model.values import Values
 _RANGE = re.compile(r"(?P<first>-?\d+)\.\.(?P<last>-?\d+)(?:\.\.(?P<factor>x)?(?P<step>\d+))?")
 _POWERS = re.compile(r"(?P<base>[1-9]\d?)\^(?P<first>\d{1,2})(?:\.\.(?P=base)\^(?P<last>\d{1,2}))?")
 _MAX_RANGE = 1000
+#: Digits of a range's numbers; Python refuses to read more than 4,300.
+_MOST_DIGITS = 100
 
 
 def split_values(text: str) -> tuple[str, ...]:
@@ -38,11 +40,22 @@ def read_values(texts: Sequence[str]) -> Values:
         if match is None or match["factor"] is not None:
             values += split_values(text)
             continue
-        first, last, step = int(match["first"]), int(match["last"]), int(match["step"] or 1)
+        first, last, step = _numbers(match)
         if last < first or step < 1:
             raise IrlensError(f"'{text}' is not an ascending range")
         values.append(range(first, last + 1, step))
+    if not values:
+        raise IrlensError("a value is missing")
     return values
+
+
+def _numbers(match: re.Match[str]) -> tuple[int, int, int]:
+    """Return the first and the last number of a range, and its step."""
+    written = match["first"], match["last"], match["step"] or "1"
+    if max(map(len, written)) > _MOST_DIGITS:
+        raise IrlensError(f"a range has a number of more than {_MOST_DIGITS} digits")
+    first, last, step = map(int, written)
+    return first, last, step
 
 
 def _spread(item: str) -> Iterator[str]:
@@ -58,7 +71,7 @@ def _spread(item: str) -> Iterator[str]:
     if match is None:
         yield item
         return
-    value, last, step = int(match["first"]), int(match["last"]), int(match["step"] or 1)
+    value, last, step = _numbers(match)
     by_factor = match["factor"] is not None
     if last < value or step < 1 + by_factor or (by_factor and value < 1):
         raise IrlensError(f"'{item}' is not an ascending range")

@@ -167,7 +167,7 @@ def _candidates(numbers: range) -> Iterator[int]:
 
 
 def _is_number(text: str) -> bool:
-    return re.fullmatch(r"\s*-?\d+\s*", text) is not None
+    return re.fullmatch(r"\s*-?\d{1,1000}\s*", text) is not None
 
 
 def _names(text: str) -> set[str]:

@@ -1,6 +1,7 @@
 """What the compiler prints of its passes, and the file in which a capture keeps it."""
 
 import lzma
+import time
 from pathlib import Path
 
 import pytest
@@ -101,15 +102,23 @@ def test_versions_before_3_8_put_the_argument_in_parentheses() -> None:
     assert only.text == _module("a.a")
 
 
-def test_a_text_that_ends_in_a_module_keeps_what_is_there() -> None:
+def test_a_module_that_is_cut_is_left_out() -> None:
     text = _printed("CSE (cse)", "a.a")
     comment, module = text.index("\n") + 1, _module("a.a")
+    closed = text.index("\n}") + 2
     for length in range(comment, len(text)):
         (only,) = pass_dumps.read(text[:length]).passes
         assert module.startswith(only.text.rstrip("\n"))
-        assert length - comment <= len(only.text) or only.text == module
+        assert bool(only.text) == (length >= closed)
     assert not pass_dumps.has_dumps("module {\n}\n")
     assert pass_dumps.has_dumps(text)
+
+
+def test_a_header_of_a_megabyte_takes_no_longer_than_its_length() -> None:
+    begun = time.process_time()
+    text = "// -----// IR Dump Before A: a{" + "} ('any' operation: @" * 50_000 + "\n"
+    assert not pass_dumps.has_dumps(text)
+    assert time.process_time() - begun < 2
 
 
 def _capture(directory: Path) -> Capture:

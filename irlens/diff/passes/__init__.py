@@ -59,12 +59,12 @@ class States:
         return len(self.dumps.passes)
 
     def before(self, number: int) -> str:
-        """Return the IR before a pass, by its 1-based number."""
+        """Return the IR before a pass, by its 1-based number; empty if it is cut."""
         return self.dumps.passes[number - 1].text
 
     def after(self, number: int) -> str | None:
-        """Return the IR after a pass; ``None`` for the last one, or 0 for the first IR."""
-        return self.dumps.passes[number].text if number < len(self) else None
+        """Return the IR after a pass, or 0 for the first IR; ``None`` if unknown."""
+        return (self.dumps.passes[number].text or None) if number < len(self) else None
 
     @cached_property
     def counts(self) -> list[Counter[str]]:
@@ -146,7 +146,7 @@ def _run(states: States, number: int, *, changes: bool) -> PassRun:
     came: Counts = {}
     went: Counts = {}
     changed = None
-    if (after := states.after(number)) is not None:
+    if before and (after := states.after(number)) is not None:
         one, two = states.counts[number - 1], states.counts[number]
         came, went = dict(sorted((two - one).items())), dict(sorted((one - two).items()))
         changed = before != after and without_locations(before) != without_locations(after)
@@ -201,9 +201,11 @@ def change_of(states: States, number: int, *, context: int = 3) -> CodeCompariso
     """Return what one pass changed, by meaning.
 
     Raises:
-        IrlensError: It is the last one, after which the compiler prints nothing.
+        IrlensError: It is the last one, after which the compiler prints nothing, or IR is cut.
     """
     after = states.after(number)
+    if not states.before(number) or (after is None and number < len(states)):
+        raise IrlensError(f"what pass {number} changes is unknown: the printed IR is cut there")
     if after is None:
         raise IrlensError(
             f"what pass {number} changes is unknown: the compiler prints the IR before each pass,"
@@ -223,18 +225,26 @@ def crossing(states: States, operation: str, kind: CrossingKind) -> Crossing:
         kind: Which.
 
     Raises:
-        UnknownNameError: No IR has it.
+        IrlensError: No IR has it, or the IR is cut where it crosses.
     """
     known = {name for counts in states.counts for name in counts}
     names = [operation] if operation in known else _ending(known, operation)
     if len(names) != 1:
         raise UnknownNameError("operation", operation, names or known)
-    has = [counts[names[0]] > 0 for counts in states.counts]
-    changes = [number for number, (one, two) in enumerate(pairwise(has), 1) if one != two]
-    if kind == "first":
-        number = None if has[0] else next(iter(changes))
-    else:
-        number = None if has[-1] else changes[-1]
+    has = [
+        (number, counts[names[0]] > 0)
+        for number, counts in enumerate(states.counts, 1)
+        if states.before(number)
+    ]
+    changes = [(one[0], two[0]) for one, two in pairwise(has) if one[1] != two[1]]
+    number = None
+    if not has[0 if kind == "first" else -1][1]:
+        number, after = changes[0 if kind == "first" else -1]
+        if after > number + 1:
+            raise IrlensError(
+                f"the pass of the {kind} {names[0]} is unknown: "
+                f"the printed IR is cut between passes {number} and {after}"
+            )
     return Crossing(operation=names[0], kind=kind, number=number)
 
 

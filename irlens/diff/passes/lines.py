@@ -31,6 +31,8 @@ def follow(states: States, location: SourceLocation, *, until: int | None = None
     last = 0
     for number in range(len(states) if until is None else until + 1):
         if not number or states.before(number + 1) != states.before(number):
+            if not states.before(number + 1):
+                break
             try:
                 module = mlir.parse(states.before(number + 1), stage=STAGE)
             except ArtifactError:

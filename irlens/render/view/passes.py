@@ -132,6 +132,9 @@ def _left_out(runs: Sequence[PassRun]) -> str:
     same = sum(run.changed is False for run in runs)
     parts = [f"{_passes(same)} change nothing"]
     unknown = [f"{run.number} {run.name}" for run in runs if run.changed is None]
+    if len(unknown) > 1:
+        names = ", ".join(unknown[:-1][:_MOST_KINDS])
+        parts.append(f"unknown of {_passes(len(unknown) - 1)} whose IR is cut, such as {names}")
     if unknown:
         parts.append(f"unknown of the last one, {unknown[-1]}: the compiler prints before a pass")
     if any(run.seconds is None for run in runs):

@@ -5,6 +5,7 @@ from collections import Counter
 from functools import lru_cache
 
 import pytest
+from msgspec.structs import replace
 
 from irlens import gpus
 from irlens.artifacts import pass_dumps
@@ -42,6 +43,24 @@ def states(target: str, num_stages: int = 4) -> States:
 @pytest.fixture(params=["h100", "a100", "b200", "mi300x"])
 def compiled(request: pytest.FixtureRequest) -> States:
     return states(request.param)
+
+
+def test_of_a_cut_module_nothing_is_said() -> None:
+    whole = states("h100")
+    (number,) = {crossing(whole, COPY, "first").number}
+    assert number is not None
+    passes = list(whole.dumps.passes)
+    passes[number] = replace(passes[number], text="")
+    cut = States(whole.capture, replace(whole.dumps, passes=passes))
+    assert describe_passes(cut).runs[number - 1].changed is None
+    assert describe_passes(cut).runs[number].changed is None
+    for each in (number, number + 1):
+        with pytest.raises(IrlensError, match="the printed IR is cut"):
+            change_of(cut, each)
+    with pytest.raises(IrlensError, match="is unknown: the printed IR is cut"):
+        crossing(cut, COPY, "first")
+    location = SourceLocation("softmax.py", 1)
+    assert follow(cut, location).until == number - 1
 
 
 def test_the_ir_between_pipelines_is_the_stages(compiled: States) -> None:
