@@ -131,6 +131,7 @@ def test_every_element_has_a_place_of_its_own() -> None:
         "#ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>",
         "#ttng.tensor_memory_encoding<blockM = 32, blockN = 8, colStride = 1>",
         "#ttg.shared_linear<{offset = [[1]]}, alignment = 16>",
+        "#ttg.padded_shared<[0:+16] {order = [1, 0], shape = [4, 4]}>",
     ],
 )
 def test_other_layouts_are_refused(layout: str) -> None:

@@ -179,6 +179,8 @@ def _unpadded(column: int) -> int:
 
 
 def _padded(encoding: Encoding, shape: tuple[int, ...]) -> MemoryMap:
+    if any(interval < 1 for interval, _ in encoding.padding):
+        raise UnmappedError("an interval of its padding is not positive")
     if "offset" in encoding.fields:
         return msgspec.structs.replace(_given(encoding, shape), padding=encoding.padding)
     offsets = _row_major(shape, _order(encoding, len(shape)))
