@@ -27,7 +27,8 @@ BINARY_STAGES = frozenset({"cubin", "hsaco"})
 
 
 #: CTAs in a dimension of a grid, which a launch passes as 32-bit numbers.
-_Extent = Annotated[int, msgspec.Meta(ge=0, le=(1 << 31) - 1)]
+MOST_CTAS = (1 << 31) - 1
+_Extent = Annotated[int, msgspec.Meta(ge=0, le=MOST_CTAS)]
 
 
 def stage_rank(name: str) -> int:

@@ -87,6 +87,13 @@ def test_an_invalid_expression_is_an_error_when_compiling(write: Callable[..., P
         compiled(write(KERNEL), grid=("0 * blocks_per_sm",))
 
 
+def test_a_grid_that_no_launch_can_have_is_an_error(write: Callable[..., Path]) -> None:
+    file = write(KERNEL)
+    assert compiled(file, grid=(str(2**31 - 1),)).config.grid == (2**31 - 1, 1, 1)
+    with pytest.raises(CaptureError, match="at most 2,147,483,647 CTAs"):
+        compiled(file, grid=(str(2**31),))
+
+
 def test_strides_follow_from_shapes_also_when_a_size_changes(write: Callable[..., Path]) -> None:
     file = write("""
         @triton.jit

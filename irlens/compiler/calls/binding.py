@@ -12,6 +12,7 @@ from irlens.compiler.calls.expressions import UnknownSizeError, evaluate
 from irlens.compiler.calls.strides import strides_of
 from irlens.compiler.request import Request
 from irlens.compiler.sources.description import Description
+from irlens.model.capture import MOST_CTAS
 from irlens.model.config import ConstexprValue, GridFormula
 from irlens.model.errors import CaptureError, UnknownNameError
 from irlens.model.text import plural
@@ -214,6 +215,11 @@ def evaluate_formula(
             raise
         if not isinstance(extent, int) or extent < 1:
             raise CaptureError(f"grid: '{expression}' is {extent}, not a number of CTAs")
+        if extent > MOST_CTAS:
+            raise CaptureError(
+                f"grid: '{expression}' is {extent}, but a launch has at most {MOST_CTAS:,} CTAs "
+                "in a dimension"
+            )
         extents[axis] = extent
     return extents[0], extents[1], extents[2]
 
