@@ -185,6 +185,8 @@ def test_a_warmup_list_is_whole_or_refused(kernels: Path, tmp_path: Path) -> Non
     ("arguments", "message"),
     [
         (["vector_add", "--arg", "n_elements=9..3"], "not an ascending range"),
+        (["vector_add", "--arg", "n_elements="], "a value is missing"),
+        (["vector_add", "--arg", f"n_elements=1..{'9' * 5000}"], "more than 100 digits"),
         (["vector_add", "--arg", "m=1..3", "-t", "h100"], "unknown argument 'm'"),
         ([str(SAMPLES), "--arg", "n=1..3"], "--arg has nothing to vary"),
         (["vector_add", "softmax"], "one kernel at a time"),
