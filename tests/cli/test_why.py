@@ -8,8 +8,13 @@ import jsonschema
 import msgspec
 import pytest
 
+from irlens.model.comparison import Side
+from irlens.model.config import Config
 from irlens.model.why import Explanations
 from irlens.render.json import schema
+from irlens.render.options import Options
+from irlens.render.text import write
+from irlens.render.view.why import why_view
 
 RAGGED = ("softmax", "-t", "h100", "-a", "n_cols=781", "-a", "input_row_stride=781")
 
@@ -44,6 +49,15 @@ def test_every_finding_is_explained_or_named(form: str) -> None:
     else:
         assert "TritonGPUCoalesce" in ran.stdout
     assert "/kernels/" not in ran.stdout
+
+
+def test_what_has_no_experiment_names_the_command_that_says_what_is_known() -> None:
+    config = Config(num_warps=4, num_stages=3, num_ctas=1, maxnreg=None, constexprs={}, args={})
+    compiled = Side(kernel="k", target=None, triton_version=None, config=config, label="")
+    shown = Explanations(schema=1, compiled=compiled, explanations=[], unexplained=["IRL201"])
+    text = " ".join(write(why_view(shown), Options()).split()).replace("\xa0", " ")
+    assert "No experiment exists for IRL201: what decides it was not tested." in text
+    assert "irlens explain IRL201 tells what is known." in text
 
 
 @pytest.mark.parametrize(

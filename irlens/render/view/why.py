@@ -1,6 +1,6 @@
 """Explained findings as nodes: what decides each, and what was tried against it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from irlens.model.why import Experiment, Explanation, Explanations
 from irlens.render.view.memory_traffic import microseconds
@@ -22,7 +22,7 @@ _TONES: dict[str, Tone] = {"proved": "good", "refuted": "warn", "untested": "dim
 _VERDICTS = {
     "proved": "proved: the finding goes with its cause",
     "refuted": "not proved: the finding stays whatever was tried",
-    "untested": "likely: irlens has no test for this cause",
+    "untested": "likely, not tested: no experiment exists for this cause",
 }
 #: Operations that are shown.
 _MOST_OPERATIONS = 4
@@ -35,9 +35,18 @@ def why_view(explanations: Explanations) -> Section:
     if not explanations.explanations and not explanations.unexplained:
         nodes.append(Sentence("no findings to explain"))
     if explanations.unexplained:
-        codes = ", ".join(explanations.unexplained)
-        nodes.append(Sentence(f"not explained: {codes}; irlens has no test for these", "dim"))
+        nodes.append(Sentence(_unexplained(explanations.unexplained), "dim"))
     return Section(explanations.compiled.kernel, tuple(nodes), key="why")
+
+
+def _unexplained(codes: Sequence[str]) -> str:
+    """Return what no experiment exists for, and the command that says what is known."""
+    known = ", ".join(f"irlens explain {code}" for code in codes)
+    tells, them = ("tell", "them") if len(codes) > 1 else ("tells", "it")
+    return (
+        f"No experiment exists for {', '.join(codes)}: what decides {them} was not tested. "
+        f"{known} {tells} what is known."
+    )
 
 
 def _section(explanation: Explanation) -> Section:
