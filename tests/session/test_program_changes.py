@@ -4,7 +4,7 @@ from irlens.model.config import Target
 from irlens.model.recording import KernelTime, LibraryCall, LibraryTime, ProgramRun
 from irlens.render.options import Options
 from irlens.render.text import write
-from irlens.render.view.program import change_view
+from irlens.render.view.program import change_view, run_view
 from irlens.session.program_changes import compare_runs, program_changes
 
 H100 = Target(vendor="nvidia", arch="sm_90", warp_size=32, product="h100")
@@ -87,3 +87,16 @@ def test_the_headline_is_led_by_time() -> None:
 
 def test_other_sides_are_no_programs(tmp_path: object) -> None:
     assert program_changes(str(tmp_path), "softmax") == []
+
+
+def test_a_share_of_the_known_time_says_so() -> None:
+    norm = KernelTime(kernel="norm", launches=2, total_us=30.0, share=0.75)
+    cast = KernelTime(kernel="cast", launches=1, total_us=10.0, share=0.25)
+    unknown = KernelTime(kernel="matmul", launches=9)
+    for kernels, said in (
+        ((norm, cast), "· 75 % in norm"),
+        ((norm, cast, unknown), "75 % of the known time in norm"),
+    ):
+        run = ProgramRun(program="train.py", target=H100, kernels=kernels, total_us=40.0)
+        text = write(run_view(run, Options()), Options())
+        assert said in " ".join(text.split()).replace("\xa0", " ")

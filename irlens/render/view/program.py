@@ -88,7 +88,8 @@ def _verdict(run: ProgramRun) -> Iterator[Run]:
         yield Run(f"{least}{microseconds(run.total_us)} together", "strong")
         top = run.kernels[0]
         if len(run.kernels) > 1 and top.share is not None:
-            yield Run(f"{percent(top.share)} in {kernel_name(top)}")
+            of = "of the known time " if unknown else ""
+            yield Run(f"{percent(top.share)} {of}in {kernel_name(top)}")
     if unknown:
         yield Run(f"time of {count(unknown)} unknown", "unknown")
     if run.library:
