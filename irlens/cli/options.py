@@ -1,5 +1,7 @@
 """Options that select configurations of a kernel, and shell completion of their values."""
 
+import math
+import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -13,6 +15,19 @@ from irlens.session.subject import Axis, Configurations
 
 #: Settings that have an option of their own.
 _NUMBERS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
+_DURATION = re.compile(r"(?P<number>\d+(\.\d+)?)\s*(?P<unit>s|m|min|h|)")
+_SECONDS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600}
+
+
+def duration(_ctx: click.Context, _option: click.Parameter, text: str | None) -> float:
+    """Return the seconds of "60s", "2m" or "90"."""
+    if text is None:
+        return math.inf
+    found = _DURATION.fullmatch(text.strip())
+    seconds = float(found["number"]) * _SECONDS[found["unit"]] if found else 0.0
+    if seconds <= 0:
+        raise click.BadParameter(f"'{text}' is not a time: write 60s or 2m")
+    return seconds
 
 
 def complete_kernels(

@@ -153,6 +153,8 @@ class KernelVariants(msgspec.Struct, frozen=True, kw_only=True):
         launches: Number of launches that were considered.
         advice: Changes that leave fewer, the fewest first.
         bounded: Why there may be more variants; empty if these are all.
+        cut_short: Whether the time to compile ended before all that is listed, and the changes,
+            were compiled.
         unrecorded: Whether the captures do not say which values are compiled in, as Triton's own
             cache entries do not.
     """
@@ -166,6 +168,7 @@ class KernelVariants(msgspec.Struct, frozen=True, kw_only=True):
     launches: int | None = None
     advice: list[Advice] = []
     bounded: str = ""
+    cut_short: bool = False
     unrecorded: bool = False
 
     @property

@@ -1,8 +1,7 @@
 """Variants: from what the user named to the record of what tells its compilations apart."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -13,7 +12,6 @@ from irlens.artifacts.load import load
 from irlens.model.capture import Capture
 from irlens.model.config import LAUNCH_OPTIONS
 from irlens.model.errors import ArtifactError, IrlensError
-from irlens.model.values import Values
 from irlens.model.variants import (
     VARIANTS_SCHEMA,
     KernelVariants,
@@ -29,11 +27,10 @@ from irlens.session.session import Session
 from irlens.session.subject import Configurations, is_compiled
 from irlens.session.values import read_values
 
-if TYPE_CHECKING:
-    from irlens.compiler import Request
-
 #: Variants to compile at most, unless asked otherwise.
 MOST = 64
+#: Time to compile in, unless asked otherwise.
+SECONDS = 60.0
 
 
 def variants_of(
@@ -42,6 +39,7 @@ def variants_of(
     configurations: Configurations,
     *,
     most: int = MOST,
+    seconds: float = SECONDS,
     jobs: int | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Variants:
@@ -52,6 +50,7 @@ def variants_of(
         kernels: A kernel, whose variants are compiled; or captures, recordings and caches.
         configurations: What to compile; the arguments as ``read_values`` takes them.
         most: Variants of each GPU to compile at most.
+        seconds: Time to compile in, of all GPUs together.
         jobs: Worker processes; as many as there are processors if not given.
         progress: Receives how many are compiled, of how many.
 
@@ -72,19 +71,7 @@ def variants_of(
         raise IrlensError("the variants of one kernel at a time", hint=f"name {kernels[0]} alone")
     requests = list(session.requests(kernels[0], configurations))
     require_one_kernel(kernels[0], requests)
-    return Variants(
-        schema=VARIANTS_SCHEMA, kernels=_find(session, requests, axes, most, jobs, progress)
-    )
 
-
-def _find(
-    session: Session,
-    requests: "Sequence[Request]",
-    axes: Mapping[str, Values],
-    most: int,
-    jobs: int | None,
-    progress: Callable[[int, int], None],
-) -> list[KernelVariants]:
     from irlens.sweeps.variants import find_variants
     from irlens.sweeps.worker_pool import LocalPool
 
@@ -93,9 +80,10 @@ def _find(
     session.ensure_store()
     pool = LocalPool(jobs or processes.processors())
     try:
-        return find_variants(requests, axes, pool, most=most, progress=progress)
+        found = find_variants(requests, axes, pool, most=most, seconds=seconds, progress=progress)
     finally:
         pool.stop()
+    return Variants(schema=VARIANTS_SCHEMA, kernels=found)
 
 
 class Recorded(msgspec.Struct, frozen=True):

@@ -1,5 +1,7 @@
 """Finds the variants that launches need, compiles them, and says what tells them apart."""
 
+import math
+import time
 from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
@@ -21,6 +23,10 @@ from irlens.sweeps.worker_pool import WorkerPool
 
 #: Receives how many variants are compiled, of how many.
 Progress = Callable[[int, int], None]
+
+
+class _TimeIsUp(Exception):  # noqa: N818  # it is no error
+    """The time to compile in has passed."""
 
 
 class Needed(msgspec.Struct, frozen=True):
@@ -51,6 +57,7 @@ def find_variants(
     pool: WorkerPool,
     *,
     most: int,
+    seconds: float = math.inf,
     progress: Progress = lambda done, total: None,
 ) -> list[KernelVariants]:
     """Return the variants of a kernel, for each target and Triton of the requests.
@@ -60,6 +67,8 @@ def find_variants(
         axes: Values of each argument or size that varies.
         pool: The workers.
         most: Variants to compile at most; the others are counted.
+        seconds: Time to compile variants and changes in; what is left then is counted. The tasks
+            that run are left to the pool.
         progress: Receives how far it is.
 
     Raises:
@@ -79,21 +88,42 @@ def find_variants(
         known = needed.pop(key, None)
         launch = {name: each.request.args[name] for name in axes}
         needed[key] = Needed(each, launch, 1 + (known.launches if known is not None else 0))
-    described = []
-    for found in groups.values():
-        needed_variants = list(found.values())
-        listed = needed_variants[:most]
-        compiled = _compile(listed, pool, progress)
-        kernel = _described(plan.function, needed_variants, most, launches, compiled)
-        if 1 < kernel.number == len(listed):
-            requests_of_variants = [each.planned.request for each in listed]
-            before = [
-                compiled[id(each)].result if id(each) in compiled else None for each in listed
-            ]
-            advice = advise(kernel, requests_of_variants, before, pool, progress)
-            kernel = msgspec.structs.replace(kernel, advice=advice)
-        described.append(kernel)
-    return described
+    ends = time.monotonic() + seconds
+
+    def watch(done: int, total: int) -> None:
+        progress(done, total)
+        if time.monotonic() > ends:
+            raise _TimeIsUp
+
+    return [
+        _found(plan.function, list(found.values()), most, launches, pool, watch)
+        for found in groups.values()
+    ]
+
+
+def _found(
+    kernel: str,
+    needed: Sequence[Needed],
+    most: int,
+    launches: Launches,
+    pool: WorkerPool,
+    watch: Progress,
+) -> KernelVariants:
+    """Return the variants of one GPU and Triton, those that there was time for compiled."""
+    listed = needed[:most]
+    compiled: dict[int, Built] = {}
+    try:
+        _compile(listed, pool, watch, compiled)
+        found = _described(kernel, needed, most, launches, compiled)
+        if 1 < found.number == len(listed):
+            requests = [each.planned.request for each in listed]
+            before = [compiled[id(each)].result for each in listed]
+            advice = advise(found, requests, before, pool, watch)
+            found = msgspec.structs.replace(found, advice=advice)
+    except _TimeIsUp:
+        found = _described(kernel, needed, most, launches, compiled)
+        return msgspec.structs.replace(found, cut_short=True)
+    return found
 
 
 def _launches(
@@ -115,17 +145,17 @@ def _launches(
     )
 
 
-def _compile(needed: Sequence[Needed], pool: WorkerPool, progress: Progress) -> dict[int, Built]:
-    """Return what becomes of each variant, by its ``id``."""
+def _compile(
+    needed: Sequence[Needed], pool: WorkerPool, progress: Progress, compiled: dict[int, Built]
+) -> None:
+    """Add what becomes of each variant, by its ``id``."""
     source = find_kernel(needed[0].planned.request.kernel)
     requests = [each.planned.request for each in needed]
-    compiled: dict[int, Built] = {}
     stream = stream_requests(
         source, requests, pool, lambda done, running: progress(done, len(requests)), timed=True
     )
     for arrived in stream:
         compiled[id(needed[arrived.number])] = _built(requests[arrived.number], arrived)
-    return compiled
 
 
 def _built(request: Request, arrived: Arrived) -> Built:

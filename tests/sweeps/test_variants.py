@@ -8,7 +8,10 @@ import pytest
 from irlens import gpus
 from irlens.compiler import Request
 from irlens.model.values import Values
-from irlens.model.variants import Advice, KernelVariants
+from irlens.model.variants import Advice, KernelVariants, Variants
+from irlens.render.options import Options
+from irlens.render.text import write
+from irlens.render.view.variants import variants_view
 from irlens.sweeps.variants import find_variants
 from irlens.sweeps.worker_pool import LocalPool, WorkerPool
 
@@ -129,6 +132,23 @@ def test_a_count_needs_three_where_one_would_do(file: Path, pool: WorkerPool) ->
     assert advice(found, "pad", "num_tokens").variants == 1
     codes = [each.code for each in found.variants]
     assert len({*codes}) == 2  # of which all that are not 1 share one
+
+
+def test_what_there_is_no_time_for_is_counted(file: Path, pool: WorkerPool) -> None:
+    request = Request(kernel=f"{file}:per_request", target=gpus.find("h100").target)
+    axes: dict[str, Values] = {"requests": [range(1, 99_999_999_999)]}
+    (found,) = find_variants([request], axes, pool, most=8, seconds=0.0)
+    assert found.cut_short
+    assert found.number > 60, "a block for each power of two"
+    assert [each.outcome for each in found.variants] == [None] * 8
+    text = " ".join(
+        write(variants_view(Variants(schema=1, kernels=[found]), Options()), Options()).split()
+    )
+    assert "0 compiled in the time" in text
+    assert "Time ended: 8 of 8 variants not compiled." in text.replace("\xa0", " ")
+    (whole,) = find_variants([request], {"requests": ["8"]}, pool, most=8)
+    assert not whole.cut_short
+    assert whole.variants[0].outcome == "fits", "the pool still works"
 
 
 def test_slices_at_one_offset_need_six(file: Path, pool: WorkerPool) -> None:

@@ -1,7 +1,5 @@
 """``irlens suggest``: the fastest configurations near the current one, by estimated time."""
 
-import math
-import re
 from typing import TYPE_CHECKING
 
 import click
@@ -12,6 +10,7 @@ from irlens.cli.options import (
     as_typed,
     complete_kernels,
     config_options,
+    duration,
     jobs_option,
 )
 from irlens.cli.settings import received_as
@@ -41,8 +40,6 @@ irlens suggest vector_add --target h200
 irlens suggest flash_attention --target h200 --budget 60s
 irlens suggest matmul -t h200 --set BLOCK_SIZE_M=64 --set BLOCK_SIZE_N=64 --format json
 """
-_DURATION = re.compile(r"(?P<number>\d+(\.\d+)?)\s*(?P<unit>s|m|min|h|)")
-_SECONDS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600}
 
 
 class _Settings(msgspec.Struct, frozen=True):
@@ -52,17 +49,6 @@ class _Settings(msgspec.Struct, frozen=True):
     budget: float
     jobs: int | None
     writing: Writing
-
-
-def _duration(_ctx: click.Context, _option: click.Parameter, text: str | None) -> float:
-    """Return the seconds of "60s", "2m" or "90"."""
-    if text is None:
-        return math.inf
-    found = _DURATION.fullmatch(text.strip())
-    seconds = float(found["number"]) * _SECONDS[found["unit"]] if found else 0.0
-    if seconds <= 0:
-        raise click.BadParameter(f"'{text}' is not a time: write 60s or 2m")
-    return seconds
 
 
 @click.command(help=_HELP)
@@ -79,7 +65,7 @@ def _duration(_ctx: click.Context, _option: click.Parameter, text: str | None) -
 @click.option(
     "--budget",
     metavar="TIME",
-    callback=_duration,
+    callback=duration,
     help="End the search after this time, such as 60s or 2m, with the fastest so far.",
 )
 @jobs_option

@@ -6,7 +6,7 @@ import click
 import msgspec
 
 from irlens.cli import Exit, output
-from irlens.cli.options import as_typed, complete_kernels, jobs_option, range_options
+from irlens.cli.options import as_typed, complete_kernels, duration, jobs_option, range_options
 from irlens.cli.settings import received_as
 from irlens.cli.writing import (
     Writing,
@@ -42,6 +42,7 @@ class _Settings(msgspec.Struct, frozen=True):
     kernels: tuple[str, ...]
     selection: Configurations
     most: int
+    budget: float
     emit: Path | None
     at_most: int | None
     jobs: int | None
@@ -61,6 +62,14 @@ class _Settings(msgspec.Struct, frozen=True):
     show_default=True,
     metavar="N",
     help="Compile at most N variants for each GPU, and count the others.",
+)
+@click.option(
+    "--budget",
+    metavar="TIME",
+    default="60s",
+    show_default=True,
+    callback=duration,
+    help="Stop compiling after this time, such as 60s or 2m, and count the others.",
 )
 @click.option(
     "--emit",
@@ -86,7 +95,7 @@ def command(settings: _Settings) -> Exit:
     with output.progress("compiling") as show:
         variants = variants_of(
             sessions.session(), settings.kernels, settings.selection,
-            most=settings.most, jobs=settings.jobs, progress=show,
+            most=settings.most, seconds=settings.budget, jobs=settings.jobs, progress=show,
         )  # fmt: skip
     if settings.emit is not None:
         from irlens.session.warmup import warmup_of, warmup_text

@@ -72,6 +72,8 @@ def _nodes(kernel: KernelVariants, options: Options) -> Iterator[Node]:
         yield Sentence(_compiling(timed), "dim")
     if left_out := kernel.number - len(kernel.variants):
         yield Sentence(f"{plural(left_out, 'variant')} not compiled: --most", "dim")
+    if kernel.cut_short:
+        yield Sentence(_cut_short(kernel), "unknown")
 
 
 def _verdict(kernel: KernelVariants) -> Iterator[Run]:
@@ -87,6 +89,9 @@ def _verdict(kernel: KernelVariants) -> Iterator[Run]:
         yield Run("no two have the same machine code")
     if failed:
         yield Run(f"{count(failed)} {'does' if failed == 1 else 'do'} not compile", "bad")
+    if kernel.cut_short:
+        compiled = sum(each.outcome is not None for each in kernel.variants)
+        yield Run(f"{count(compiled)} compiled in the time", "unknown")
     yield from _best(kernel)
 
 
@@ -103,6 +108,16 @@ def _compiling(seconds: list[float]) -> str:
     longest, total = max(seconds), sum(seconds)
     each = f", {longest:.2f} s the longest" if len(seconds) > 1 else ""
     return f"compiling {plural(len(seconds), 'variant')} took {total:.2f} s here{each}"
+
+
+def _cut_short(kernel: KernelVariants) -> str:
+    """Return what was not compiled when the time ended, and what compiles it."""
+    missing = sum(each.outcome is None for each in kernel.variants)
+    if missing:
+        what = f"{count(missing)} of {plural(len(kernel.variants), 'variant')}"
+    else:
+        what = "all variants were compiled, the changes that would leave fewer"
+    return f"Time ended: {what} not compiled. A longer --budget, or smaller ranges, compile them."
 
 
 def _launches(number: int) -> str:
@@ -162,6 +177,8 @@ def _row(number: int, variant: Variant, splits: list[Split]) -> Row:
     code = "unknown" if variant.code is None else f"same as {variant.code}" if needless else "own"
     if variant.outcome not in (None, "fits"):
         code = variant.outcome or ""
+    elif variant.outcome is None and not variant.entry:
+        code = "not compiled"
     return row(
         str(number),
         launch,
