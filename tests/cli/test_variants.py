@@ -81,6 +81,17 @@ def test_a_number_of_sequences_needs_three_variants_two_of_the_same_code(kernels
     assert "same as 2" in text
 
 
+def test_rows_name_what_varies_and_columns_what_is_known(kernels: Path) -> None:
+    asked = (f"{kernels}:penalties", "-t", "h100", "--arg", "num_seqs=1..256", "--arg", "eps=0.25")
+    rows = [line.split() for line in run(*asked).stdout.splitlines()]
+    header = next(cells for cells in rows if cells[:1] == ["launch"])
+    assert header == ["launch", "num_seqs", "registers", "time", "code"]
+    assert ["3", "num_seqs=256"] in [cells[:2] for cells in rows]
+    assert not any("eps" in cell for cells in rows for cell in cells)
+    captures = run(str(SAMPLES)).stdout
+    assert "registers  code" in captures, "no column of times that nothing has"
+
+
 def test_constexprs_follow_from_sizes(kernels: Path) -> None:
     (kernel,) = found(f"{kernels}:guarded", "-t", "h100", "--arg", "n=1..4096").kernels
     blocks = [each.parameter("BLOCK") for each in kernel.variants]

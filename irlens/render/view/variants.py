@@ -154,15 +154,20 @@ def _values(split: Split) -> str:
 def _table(kernel: KernelVariants, options: Options) -> Table:
     shown = kernel.splits[:_MOST_COLUMNS]
     titles = [_title(each) for each in shown]
+    timed = any(each.time_us is not None for each in kernel.variants)
+    launches = [each.launch for each in kernel.variants]
+    varying = [name for name, value in launches[0].items()
+               if any(each.get(name) != value for each in launches)]  # fmt: skip
     columns = [
         Column("", numbers=True),
         Column("entry" if kernel.variants[0].entry else "launch"),
         *(Column(title) for title in titles),
         Column("registers", numbers=True),
-        Column("time", numbers=True),
+        *([Column("time", numbers=True)] if timed else []),
         Column("code"),
     ]
-    rows = tuple(_row(number, each, shown) for number, each in enumerate(kernel.variants, 1))
+    numbered = enumerate(kernel.variants, 1)
+    rows = tuple(_row(number, each, shown, varying, timed=timed) for number, each in numbered)
     return Table(tuple(columns), rows, "variants", shown=options.rows, noun="variant")
 
 
@@ -171,8 +176,10 @@ def _title(split: Split) -> str:
     return f"{split.names[0]}{more}"
 
 
-def _row(number: int, variant: Variant, splits: list[Split]) -> Row:
-    launch = variant.entry or ", ".join(f"{name}={value}" for name, value in variant.launch.items())
+def _row(
+    number: int, variant: Variant, splits: list[Split], varying: list[str], *, timed: bool
+) -> Row:
+    launch = variant.entry or ", ".join(f"{name}={variant.launch.get(name)}" for name in varying)
     needless = variant.code not in (None, number)
     code = "unknown" if variant.code is None else f"same as {variant.code}" if needless else "own"
     if variant.outcome not in (None, "fits"):
@@ -184,7 +191,7 @@ def _row(number: int, variant: Variant, splits: list[Split]) -> Row:
         launch,
         *(variant.described(each).replace(", divisible by 16", " ÷ 16") for each in splits),
         "?" if variant.registers is None else str(variant.registers),
-        "" if variant.time_us is None else microseconds(variant.time_us),
+        *(["" if variant.time_us is None else microseconds(variant.time_us)] if timed else []),
         Run(code, "warn" if needless else "neutral"),
         note=variant.reason,
     )
