@@ -22,7 +22,9 @@ for k in range(0, K, BLOCK_K):                 # and num_stages=4 with the launc
 
 ## What to do
 
-* Narrower than 4 bytes: let each thread read neighbours; IRL301 names the obstacle.
+* Narrower than 4 bytes: let each thread read neighbours; IRL301 names the obstacle. The compiler
+  knows no alignment of a pointer or a stride that the kernel loads from memory: where it is a
+  multiple of 16, say so, `stride = tl.multiple_of(tl.load(strides), 16)`.
 * Not an operand of the dot: load it before the loop, or request stages for the loop itself with
   `tl.range(..., num_stages=4)`, which applies to all of its loads.
 * Indirect: load the indices before the loop, or request one stage more.
@@ -38,10 +40,11 @@ least 4 bytes.
 
 from collections.abc import Iterator
 
+from irlens.analyze.address_slice import computed_from
 from irlens.analyze.facts import Facts
 from irlens.analyze.global_accesses import access_widths, read_once
 from irlens.analyze.loops import ONLY
-from irlens.analyze.mlir_loops import find_loops, requested_stages
+from irlens.analyze.mlir_loops import find_loops, requested_stages, user_line
 from irlens.analyze.ttgir_refusals import (
     CONDITIONAL,
     INDIRECT,
@@ -54,6 +57,8 @@ from irlens.analyze.ttgir_refusals import (
     TRANSPOSED,
     UNKNOWN,
 )
+from irlens.isa.mlir import Module, Operation
+from irlens.isa.mlir.types import Pointer
 from irlens.model.memory import LoopLoad
 from irlens.model.report import Severity
 from irlens.rules import Match
@@ -76,6 +81,10 @@ _HINTS = {
     INDIRECT: "load the indices before the loop, or request one stage more",
     TRANSPOSED: "store the matrix with K contiguous",
 }
+_LOADED = (
+    "the kernel loads its pointer or a stride from memory: where each is a multiple of 16, say so"
+    " with tl.multiple_of(..., 16); IRL301 names other obstacles"
+)
 _ANY_HINT = "take it out of the loop, or make it wide, unconditional and direct"
 
 
@@ -106,7 +115,7 @@ def find(facts: Facts) -> Iterator[Match]:
                 f"the load at {load.source} is not pipelined, in a loop of {stages} stages:"
                 f" {reason}"
             ),
-            hint=_HINTS.get(reason, _ANY_HINT),
+            hint=_hint(reason, load, facts),
             stage=facts.ttgir.stage,
             line=load.line,
             source=load.source,
@@ -121,3 +130,21 @@ def _reason(load: LoopLoad, facts: Facts) -> str:
         if here and max(max(sizes) for sizes in here) < _SMALLEST_COPY:
             return NARROW
     return load.reason
+
+
+def _hint(reason: str, load: LoopLoad, facts: Facts) -> str:
+    """Return what to do about a reason."""
+    if reason == NARROW and facts.ttir is not None:
+        reads = (each for each in facts.ttir.operations if each.name == "tt.load")
+        here = [each for each in reads if user_line(each) == load.source]
+        if any(_is_loaded(facts.ttir, each) for each in here):
+            return _LOADED
+    return _HINTS.get(reason, _ANY_HINT)
+
+
+def _is_loaded(ttir: Module, read: Operation) -> bool:
+    """Return whether an address is computed from a pointer or number that is itself loaded."""
+    return any(
+        each.name == "tt.load" and each.operand_types and isinstance(each.operand_types[0], Pointer)
+        for each in computed_from(ttir, read, 1)
+    )

@@ -23,6 +23,15 @@ def test_shows_a_load_that_is_too_narrow(look: Look) -> None:
     )
 
 
+def test_a_loaded_pointer_and_stride_need_their_alignment(look: Look) -> None:
+    (finding,) = look(CODE, "loaded_pointers.py:listed_rows")
+    assert "reads less than 4 consecutive bytes" in finding.message
+    assert "tl.multiple_of(..., 16)" in finding.hint
+    assert look(CODE, "loaded_pointers.py:listed_rows", ALIGNED=True) == [], "as the hint says"
+    (other,) = look(CODE, "loads.py:row_sum", args={"n_cols": 781}, STAGES=3)
+    assert "IRL301" in other.hint
+
+
 def test_shows_every_load_where_the_gpu_cannot_copy(look: Look) -> None:
     found = look(CODE, "loads.py:biased_dot", "sm_75")
     assert [str(finding.source) for finding in found] == [f"loads.py:{n}" for n in (48, 49, 52)]
