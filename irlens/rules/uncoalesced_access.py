@@ -5,7 +5,9 @@
 Memory moves in sectors of 32 bytes (AMD: in cache lines of 128 bytes, up to CDNA 2 of 64). Threads
 of a warp with contiguous addresses share them: 32 loads of 4 bytes are 4 sectors. If each thread's
 address is in a sector of its own, the same loads are 32 sectors, 1,024 bytes for 128. The same
-applies to a tile whose rows are a few bytes long and far apart: each row is a sector of its own.
+applies to a tile whose rows are a few bytes long and far apart: each row is a sector of its own. It
+also applies to contiguous data of which each thread holds more than the 16 bytes that it moves per
+request, as where the compiler chose the layout for a mask of bytes.
 
 Where the launch is known, the finding counts the sectors that every request of it touches, and
 those that hold as many bytes. Otherwise it takes the elements that one warp holds in the layout
@@ -77,6 +79,10 @@ _INTERLEAVED = {
 _ROWS = "let a dimension of the tile follow the contiguous rows, in place of // and %"
 _SORT = "sort the indices, or let each of them name a longer row"
 _APART = "let neighbouring threads access the dimension that is contiguous in memory"
+_WIDE = (
+    "raise num_warps or make the tile smaller, so that a thread holds no more than it moves at a"
+    " time; an access of a narrower type beside this one, such as a mask, gives each thread more"
+)
 _SHORT = "make the tile wider along the dimension that is contiguous in memory"
 
 
@@ -183,7 +189,7 @@ def _apart(
         tile = WarpTile(tuple(extent for _, extent in pairs), (), cause.element_bytes)
         steps = _known([step for step, _ in pairs])
     if steps:
-        return _distance(tile, steps, cause.access.direction)
+        return _long_runs(tile, steps, cause) or _distance(tile, steps, cause.access.direction)
     if facts.ttir is not None:
         operation = next(
             each for each in facts.ttir.operations if each.span.line == cause.access.line
@@ -243,6 +249,20 @@ def _touches(
     apart, hint = _distance(tile, steps, access.direction)
     touches = f"a {words.warp} touches {touched} {words.granule}s of {granule} B"
     return f"{apart}, and {touches} where {needed} would do", hint
+
+
+def _long_runs(tile: WarpTile, steps: list[int], cause: "SectorCause") -> tuple[str, str] | None:
+    """Return that each thread holds more neighbours than one access moves."""
+    size, lanes = tile.element_bytes, cause.threads // cause.warps
+    held = tile.extents[0] * size // lanes
+    if len(steps) != 1 or abs(steps[0]) != size or held <= cause.vector * size:
+        return None
+    moved = cause.vector * size
+    return (
+        f"each thread holds {held:,} consecutive bytes and moves {moved} of them per request, so"
+        f" that a request leaves gaps of {held - moved} B",
+        _WIDE,
+    )
 
 
 def _distance(tile: WarpTile, steps: list[int], direction: str) -> tuple[str, str]:

@@ -96,6 +96,17 @@ def test_silent_along_a_row(look: Look) -> None:
     assert look(CODE, "columns.py:columns", args={"row_stride": 4096, "column_stride": 1}) == []
 
 
+def test_shows_threads_that_hold_more_than_they_move(look: Look) -> None:
+    """Of a mask of bytes a thread takes 16, so it holds 32 B of fp16, in two requests."""
+    (finding,) = look(CODE, "masked_row.py")
+    assert "each thread holds 32 consecutive bytes and moves 16 of them per request" in (
+        finding.message
+    )
+    assert "a request leaves gaps of 16 B" in finding.message
+    assert finding.hint.startswith("raise num_warps")
+    assert look(CODE, "masked_row.py", num_warps=8) == [], "as the hint says"
+
+
 def test_shows_every_other_element(look: Look) -> None:
     """Half of what a warp touches is not accessed, and each of 8 elements takes a request."""
     (finding,) = look(CODE, "columns.py:columns", args={"row_stride": 4096, "column_stride": 2})
