@@ -177,6 +177,7 @@ class _Example:
         self._has_products = "tl.dot" in source
         self._is_fp8 = bool(_FP8.search(source))
         self._compared = _compared_names(tree)
+        self._addresses = _address_lists(tree)
         rows = (each for each in self._pointers.values() if each.strides)
         self._is_flat = not any(rows)
         self.derived: list[str] = []
@@ -218,6 +219,8 @@ class _Example:
         return (*leading[: rank - 2], *[_EXTENT] * (rank - 1 - len(leading[: rank - 2])), last)
 
     def _dtype(self, name: str, pointer: Pointer) -> str:
+        if name in self._addresses:
+            return "int64"
         if pointer.locked or (pointer.names_data and not pointer.stored - {""}):
             return "int32"
         stored = {each for each in pointer.stored if each in DTYPES}
@@ -296,6 +299,21 @@ def _compared_names(tree: ast.AST) -> set[str]:
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv | ast.Mod):
             parts = [node.right]
         found |= {each.id for each in parts if isinstance(each, ast.Name)}
+    return found
+
+
+def _address_lists(tree: ast.AST) -> set[str]:
+    """Return names in the address of a load whose value is cast to a pointer."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(
+                func=ast.Attribute(
+                    value=ast.Call(func=ast.Attribute(attr="load"), args=[address, *_]), attr="to"
+                ),
+                args=[ast.Call(func=ast.Attribute(attr="pointer_type")), *_],
+            ):
+                found |= {each.id for each in ast.walk(address) if isinstance(each, ast.Name)}
     return found
 
 

@@ -126,6 +126,17 @@ LOSS = """
 """
 
 
+GROUPED = """
+    @triton.jit
+    def gather(tensors, sizes, out, BLOCK: tl.constexpr):
+        group = tl.program_id(0)
+        at = tl.arange(0, BLOCK)
+        start = tl.load(tensors + group).to(tl.pointer_type(tl.float16))
+        x = tl.load(start + at, mask=at < tl.load(sizes + group), other=0.0)
+        tl.store(out + group * BLOCK + at, x)
+"""
+
+
 def hint(request: Request) -> str:
     with pytest.raises(CaptureError) as raised:
         capture_entries(request)
@@ -145,8 +156,8 @@ def pasted(said: str) -> tuple[dict[str, str], dict[str, str]]:
 
 @pytest.mark.parametrize(
     "source",
-    [NORM, TMA, ATTENTION, UNNAMED, SCALED, LOSS],
-    ids=["pointers", "descriptors", "attention", "unnamed strides", "fp8", "loss"],
+    [NORM, TMA, ATTENTION, UNNAMED, SCALED, LOSS, GROUPED],
+    ids=["pointers", "descriptors", "attention", "unnamed strides", "fp8", "loss", "addresses"],
 )
 def test_what_a_hint_suggests_compiles(
     write: Callable[..., Path], source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -197,6 +208,7 @@ def test_types_follow_from_what_becomes_of_values() -> None:
     loss = suggested(LOSS)
     assert (loss["logits_ptr"], loss["quantized_ptr"]) == ("fp16[1024,1024]", "int8[1024,1024]")
     assert (loss["labels_ptr"], loss["lock_ptr"]) == ("int32[1024]", "int32[1024]")
+    assert suggested(GROUPED)["tensors"].startswith("int64["), "its values are addresses"
     assert (loss["label_smoothing"], loss["CHUNK"]) == ("0.5", "1024")
 
 
