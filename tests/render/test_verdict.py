@@ -20,7 +20,7 @@ from irlens.render import Options, render
 from irlens.render.view.changes import changes
 from irlens.render.view.comparison_verdict import verdict as verdict_on_change
 from irlens.render.view.configurations import ranked_headline
-from irlens.render.view.findings import by_effect, findings
+from irlens.render.view.findings import by_effect, findings, merged
 from irlens.render.view.launch_time import estimated_time
 from irlens.render.view.nodes import Run
 from irlens.render.view.verdict import next_steps, verdict, verdicts
@@ -227,6 +227,23 @@ def test_of_several_kernels_the_fastest_configuration_of_each_leads() -> None:
     assert f"spill_kernel: {longest}" in words
     assert "takes the longest" not in words
     assert ranked_headline([spill, SOFTMAX]).words.startswith("spill_kernel takes the longest")
+
+
+def test_long_names_of_those_that_have_a_finding_are_counted() -> None:
+    having, other = replace(SOFTMAX, findings=[WARNING]), report("spill-h100")
+    reports = [having, having, replace(SOFTMAX, findings=[]), replace(other, findings=[])]
+    short = ["softmax A", "softmax B", "softmax C", "spill"]
+    long = [f"{name} BLOCK_SIZE=1024 input_ptr=fp32[4096, 1024]" for name in short]
+
+    def where(count: int, names: list[str]) -> list[str]:
+        found = merged(reports[:count], names[:count])
+        assert found is not None
+        return [each.where for each in found.findings]
+
+    assert where(4, short) == ["softmax A, softmax B"]
+    assert where(4, long) == ["softmax_kernel (2 of 3)"]
+    assert where(3, long) == ["2 of 3"], "there is one kernel"
+    assert where(2, long) == ["all 2"]
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "html"])

@@ -23,6 +23,8 @@ from irlens.render.view.nodes import (
 
 #: Reports that a merged finding names.
 _NAMED = 4
+#: Characters of names after which they are counted.
+_LONGEST_NAMES = 80
 _STATE_TONES: dict[str, Tone] = {"new": "warn", "gone": "good", "was": "dim", "now": "warn"}
 
 
@@ -116,12 +118,31 @@ def merged(reports: Sequence[Report], names: Sequence[str]) -> Findings | None:
         for name, report in zip(names, reports, strict=True)
         for finding in report.findings
     ]
-    everywhere = _listed(names) if len(set(names)) == len(names) > 1 else None
-    items = [
-        replace(item, where=f"all {count(len(names))}" if item.where == everywhere else item.where)
-        for item in merge(found)
-    ]
+    shorter = _shorter(reports, found)
+    if len(set(names)) == len(names) > 1:
+        shorter[_listed(names)] = f"all {count(len(names))}"
+    items = [replace(item, where=shorter.get(item.where, item.where)) for item in merge(found)]
     return Findings(tuple(items), _counted(severities(items))) if items else None
+
+
+def _shorter(
+    reports: Sequence[Report], found: Sequence[tuple[str, FindingItem, tuple[str, str, object]]]
+) -> dict[str, str]:
+    """Return what to write in the place of long lists of names: how many of a kernel there are."""
+    totals = Counter(report.kernel for report in reports)
+    having: dict[Hashable, tuple[str, list[str]]] = {}
+    for name, _, key in found:
+        having.setdefault(key, (key[0], []))[1].append(name)
+    shorter = {}
+    for kernel, names in having.values():
+        listed, number = _listed(names), len(set(names))
+        if number > 1 and len(listed) > _LONGEST_NAMES:
+            total = totals[kernel]
+            many = (
+                f"all {count(total)}" if number == total else f"{count(number)} of {count(total)}"
+            )
+            shorter[listed] = f"{kernel} ({many})" if len(totals) > 1 else many
+    return shorter
 
 
 def merge(found: Iterable[tuple[str, FindingItem, Hashable]]) -> list[FindingItem]:
