@@ -19,6 +19,8 @@ _COPIES = frozenset(
         "extend unsigned", "truncate", "to index",
     }
 )  # fmt: skip
+#: What a loaded pointer or stride goes into.
+_FACTORS = ("arith.muli", "arith.extsi", "tt.splat", "tt.addptr", "tt.int_to_ptr")
 _SUMS = frozenset({"add", "subtract", "offset"})
 _DIVISIONS = frozenset({"remainder", "remainder unsigned", "divide", "divide unsigned"})
 
@@ -46,6 +48,20 @@ def computed_from(
 
     seen = reach(before(operation.index), before)
     return tuple(module.operations[index] for index in sorted(seen))
+
+
+def loaded_parts(module: Module, access: Operation) -> list[Operation]:
+    """Return the loads of pointers and strides that the address of an access is computed from.
+
+    Numbers that only bound a loop or a tile are none.
+    """
+    factors = {name for each in module.named(*_FACTORS) for name in each.operands}
+    return [
+        each for each in computed_from(module, access, 1)
+        if each.name == "tt.load" and each.operand_types
+        and isinstance(each.operand_types[0], Pointer)
+        and factors & {name for name, _ in each.results}
+    ]  # fmt: skip
 
 
 def argument_roles(module: Module, access: Operation) -> dict[str, frozenset[Role]]:

@@ -7,6 +7,7 @@ from typing import TypeAlias
 import msgspec
 
 from irlens.analyze import ttgir_refusals as refusals
+from irlens.analyze.address_slice import computed_from, loaded_parts
 from irlens.analyze.loops import ONLY
 from irlens.analyze.mlir_loops import requested_stages
 from irlens.isa.mlir import Module, Operation, edits
@@ -72,6 +73,7 @@ def _of_load(symptom: Symptom) -> Iterator[Change]:
     if reason == refusals.NO_CP_ASYNC:
         yield Change("compiled for sm_80, which has asynchronous copies", {"target": "sm_80"})
     elif reason == refusals.NARROW:
+        yield from _loaded_divisible(module, load)
         yield from _all_divisible(symptom)
     elif loop is not None and reason == refusals.OUTER:
         text = edits.with_attribute(module, loop, "tt.flatten", "")
@@ -105,7 +107,20 @@ def _all_divisible(symptom: Symptom) -> Iterator[Change]:
     names = edits.not_divisible(symptom.module)
     if names:
         text = edits.with_divisible(symptom.module, names)
-        yield Change(f"{', '.join(names)} known to be multiples of 16", ttir=text)
+        known = "known to be a multiple" if len(names) == 1 else "known to be multiples"
+        yield Change(f"{', '.join(names)} {known} of 16", ttir=text)
+
+
+def _loaded_divisible(module: Module, load: Operation | None) -> Iterator[Change]:
+    """Yield that pointers and strides that the kernel itself loads are multiples of 16."""
+    loaded = loaded_parts(module, load) if load is not None else []
+    lines = sorted({at.line for each in loaded if (at := _line_of(each)) is not None})
+    if load is None or not lines:
+        return
+    pointers = [each for each in computed_from(module, load, 1) if each.name == "tt.int_to_ptr"]
+    text = edits.with_divisible_results(module, [*loaded, *pointers])
+    at_lines = f"line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines))}"
+    yield Change(f"what is loaded at {at_lines} known to be multiples of 16", ttir=text)
 
 
 def _of_dot(symptom: Symptom) -> Iterator[Change]:

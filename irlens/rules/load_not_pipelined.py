@@ -40,7 +40,7 @@ least 4 bytes.
 
 from collections.abc import Iterator
 
-from irlens.analyze.address_slice import computed_from
+from irlens.analyze.address_slice import loaded_parts
 from irlens.analyze.facts import Facts
 from irlens.analyze.global_accesses import access_widths, read_once
 from irlens.analyze.loops import ONLY
@@ -57,8 +57,6 @@ from irlens.analyze.ttgir_refusals import (
     TRANSPOSED,
     UNKNOWN,
 )
-from irlens.isa.mlir import Module, Operation
-from irlens.isa.mlir.types import Pointer
 from irlens.model.memory import LoopLoad
 from irlens.model.report import Severity
 from irlens.rules import Match
@@ -137,14 +135,6 @@ def _hint(reason: str, load: LoopLoad, facts: Facts) -> str:
     if reason == NARROW and facts.ttir is not None:
         reads = (each for each in facts.ttir.operations if each.name == "tt.load")
         here = [each for each in reads if user_line(each) == load.source]
-        if any(_is_loaded(facts.ttir, each) for each in here):
+        if any(loaded_parts(facts.ttir, each) for each in here):
             return _LOADED
     return _HINTS.get(reason, _ANY_HINT)
-
-
-def _is_loaded(ttir: Module, read: Operation) -> bool:
-    """Return whether an address is computed from a pointer or number that is itself loaded."""
-    return any(
-        each.name == "tt.load" and each.operand_types and isinstance(each.operand_types[0], Pointer)
-        for each in computed_from(ttir, read, 1)
-    )

@@ -31,6 +31,18 @@ def _changed(text: str) -> list[tuple[str, str]]:
     return [(one, two) for one, two in pairs if one != two]
 
 
+def test_results_become_divisible() -> None:
+    module = _read()
+    ((before, after),) = _changed(
+        edits.with_divisible_results(module, list(module.named("tt.load")))
+    )
+    assert after == before.replace("%x : ", "%x {tt.divisibility = dense<16> : tensor<1xi32>} : ")
+    edited = _read(TEXT.replace(before, after))
+    assert edits.with_divisible_results(edited, list(edited.named("tt.load"))) == edited.text, (
+        "has it"
+    )
+
+
 def test_arguments_become_divisible() -> None:
     module = _read()
     assert edits.not_divisible(module) == ["y", "n"]

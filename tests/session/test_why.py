@@ -45,6 +45,8 @@ TABLE = [
      "TritonAMDGPUScheduleLoops", "on the loop itself"),
     (f"{FINDINGS}/loads.py:row_sum", "sm_90", {"STAGES": "3"}, {"n_cols": "1023"}, "IRL203",
      "tl.load(", "TritonGPUCoalesce", "stride known"),
+    (f"{FINDINGS}/loaded_pointers.py:listed_rows", "sm_90", {}, {}, "IRL203", "tl.load(",
+     "TritonGPUCoalesce", "loaded at lines 25, 26 known"),
     (f"{FINDINGS}/dots.py:dots", "sm_80", IEEE, {}, "IRL401", "tl.dot(",
      "TritonGPUAccelerateMatmul", "tf32"),
     (f"{FINDINGS}/dots.py:dots", "sm_90", IEEE, {}, "IRL401", "tl.dot(",

@@ -12,6 +12,7 @@ _ARGUMENT = re.compile(
 )
 _CLOSING = re.compile(r"(?P<head> *\})(?: \{(?P<attributes>[^{}]*)\})?(?P<rest>(?: loc\(.*)?)")
 _INTEGERS = frozenset(map(Scalar, ("i8", "i16", "i32", "i64")))
+_DIVISIBLE_RESULT = "tt.divisibility = dense<16> : tensor<1xi32>"
 _PRECISION = re.compile(r"(?<=inputPrecision = )\w+")
 
 
@@ -34,6 +35,21 @@ def with_divisible(module: Module, names: Collection[str]) -> str:
         return f"{match['head']} {{{_joined(match['attributes'], 'tt.divisibility', '16 : i32')}}}"
 
     lines[at] = _ARGUMENT.sub(edited, lines[at])
+    return "\n".join(lines)
+
+
+def with_divisible_results(module: Module, operations: Collection[Operation]) -> str:
+    """Return the text with scalar results known to be multiples of 16, as by ``tl.multiple_of``.
+
+    Args:
+        module: The ttir.
+        operations: Operations of one line; those that have attributes stay as they are.
+    """
+    lines = module.text.split("\n")
+    for each in operations:
+        at = each.span.line - 1
+        if "{" not in lines[at]:
+            lines[at] = lines[at].replace(" : ", f" {{{_DIVISIBLE_RESULT}}} : ", 1)
     return "\n".join(lines)
 
 
