@@ -11,6 +11,7 @@ from irlens.model import files
 from irlens.model.capture import Capture
 from irlens.model.errors import IrlensError
 from irlens.model.passes import PassChange, Passes, PassesDiff
+from irlens.session.grids import require_one_kernel
 from irlens.session.session import Session
 from irlens.session.subject import Configurations, is_compiled
 
@@ -161,6 +162,7 @@ def single_request(kernel: str, configurations: Configurations, session: Session
         IrlensError: They select several, or KERNEL cannot be compiled.
     """
     requests = list(session.requests(kernel, configurations))
+    require_one_kernel(kernel, requests)
     if len(requests) != 1:
         raise IrlensError(
             f"{kernel} with these options is {len(requests)} compilations: one is needed",

@@ -6,16 +6,23 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import jsonschema
 import msgspec
 import pytest
 
+from irlens import gpus
 from irlens.artifacts import pass_dumps
 from irlens.artifacts.load import load
+from irlens.compiler import Request
 from irlens.diff.passes import apply_changes
+from irlens.model.errors import IrlensError
 from irlens.model.passes import Passes, PassesDiff
 from irlens.render.json import schema
+from irlens.session.passes import single_request
+from irlens.session.subject import Configurations
 
 SOFTMAX = ("softmax", "--target", "h100", "--num-stages", "4")
 
@@ -85,6 +92,17 @@ def test_bad_input_is_one_clear_line(asked: tuple[str, ...], message: str) -> No
     first, *hints = ran.stderr.splitlines()
     assert message in first
     assert len(hints) <= 1
+
+
+def test_of_a_recording_one_capture_is_named(tmp_path: Path) -> None:
+    """Without it the hint asked for options of one value, which a recording does not have."""
+    (tmp_path / "0000-norm").mkdir()
+    target = gpus.find("h100").target
+    requests = [Request(kernel=f"k.py:{name}", target=target) for name in ("norm", "matmul")]
+    session: Any = SimpleNamespace(requests=lambda *_: requests)
+    with pytest.raises(IrlensError, match="holds several kernels") as raised:
+        single_request(str(tmp_path), Configurations(), session)
+    assert raised.value.hint == f"name one of its captures, such as {tmp_path / '0000-norm'}"
 
 
 def test_two_configurations_differ_first_behind_a_pass() -> None:
