@@ -1,5 +1,6 @@
 """Finds the smallest sizes at which a kernel breaks: by powers of two, then by bisection."""
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
@@ -17,7 +18,7 @@ from irlens.model.text import count
 from irlens.report.inspection import Inspection
 from irlens.sweeps.run import plan_grid
 from irlens.sweeps.tasks import Compiled, decode_answer, encode_task, run_compile
-from irlens.sweeps.worker_pool import Crash, WorkerPool, run_tasks
+from irlens.sweeps.worker_pool import Crash, Job, WorkerPool, run_jobs
 
 #: Sizes that are tried unless a range is given.
 DEFAULT_RANGE = range(1, (1 << 32) + 1)
@@ -25,6 +26,12 @@ DEFAULT_RANGE = range(1, (1 << 32) + 1)
 _MOST_CTAS = ((1 << 31) - 1, 65_535, 65_535)
 #: Sizes that are planned together.
 _TOGETHER = 8
+#: Sizes that are tried together on the way up: a block that no GPU holds compiles for minutes.
+_AHEAD = 2
+#: Seconds after which a compilation is abandoned.
+_PATIENCE = 60.0
+#: Limits above which nothing is launched.
+_FINAL = frozenset({"compile", "fit"})
 
 
 class Probe(msgspec.Struct, frozen=True):
@@ -106,7 +113,7 @@ class _Prober:
     ) -> None:
         self._request, self._name, self._pool = request, name, pool
         self._evaluate, self._progress = evaluate, progress
-        self._compiled: dict[bytes, Cause | Capture] = {}
+        self._compiled: dict[bytes, Probe | Capture] = {}
         self.probes: dict[int, Probe] = {}
         self._whole: dict[int, Probe] = {}
 
@@ -153,24 +160,21 @@ class _Prober:
             return
         source, keys = find_kernel(self._request.kernel), list(missing)
         # Not inspected: to count what a launch of the largest sizes moves takes minutes.
-        tasks = [encode_task(source, [request]) for request in missing.values()]
-        for index, answer in run_tasks(self._pool, run_compile, tasks):
-            if isinstance(answer, Crash):
-                self._compiled[keys[index]] = Cause(reason=answer.reason)
-                continue
-            failed = decode_answer(answer, Compiled).failed
-            if failed is not None:
-                self._compiled[keys[index]] = Cause(reason=failed.reason.partition("\n")[0])
-            else:
-                self._compiled[keys[index]] = capture(missing[keys[index]])[0]
+        jobs = deque(
+            Job(run_compile, encode_task(source, [request]), (index,), _PATIENCE)
+            for index, request in enumerate(missing.values())
+        )
+        for job, answer in run_jobs(self._pool, jobs):
+            key = keys[job.numbers[0]]
+            self._compiled[key] = _failed(answer) or capture(missing[key])[0]
 
     def _evaluated(self, planned: PlannedVariant, *, every: bool = False) -> Probe:
         compiled = self._compiled[_key(planned)]
-        if isinstance(compiled, Cause):
-            return Probe({"compile": compiled})
+        if isinstance(compiled, Probe):
+            return compiled
         occupancy = Inspection(compiled).occupancy
         if occupancy is not None and not occupancy.launchable:
-            exceeded = ", ".join(occupancy.limited_by)
+            exceeded = ", ".join(each.replace("_", " ") for each in occupancy.limited_by)
             return Probe({"fit": Cause(reason=f"a CTA exceeds the GPU's {exceeded}")})
         try:
             grid = _grid(planned, occupancy.blocks_per_sm if occupancy is not None else None)
@@ -181,6 +185,18 @@ class _Prober:
         over = _over(grid, planned.request.target)
         probe = self._evaluate(compiled, planned, grid, every)
         return msgspec.structs.replace(probe, causes=probe.causes | over)
+
+
+def _failed(answer: bytes | Crash) -> Probe | None:
+    """Return why a variant was not compiled, if it was not."""
+    if isinstance(answer, Crash):
+        if answer.timed_out:
+            return Probe(unknown=f"the compilation was {answer.reason}")
+        return Probe({"compile": Cause(reason=answer.reason)})
+    failed = decode_answer(answer, Compiled).failed
+    if failed is None:
+        return None
+    return Probe({"compile": Cause(reason=failed.reason.partition("\n")[0])})
 
 
 def _key(planned: PlannedVariant) -> bytes:
@@ -211,14 +227,14 @@ def _search(prober: _Prober, name: str, numbers: range) -> SizeLimits:
     tried = sorted({each for each in steps if first <= each <= last})
     known: list[int] = []
     unknown = ""
-    for at in range(0, len(tried), _TOGETHER):
-        prober.probe(tried[at : at + _TOGETHER])
-        for size in tried[at : at + _TOGETHER]:
+    for at in range(0, len(tried), _AHEAD):
+        prober.probe(tried[at : at + _AHEAD])
+        for size in tried[at : at + _AHEAD]:
             if prober.probes[size].unknown:
                 unknown = f"at {name}={count(size)}: {prober.probes[size].unknown}"
                 break
             known.append(size)
-        if unknown:
+        if unknown or _FINAL & prober.probes[known[-1]].causes.keys():
             break
     limits = []
     for kind in dict.fromkeys(kind for each in known for kind in prober.probes[each].causes):

@@ -131,6 +131,14 @@ def test_a_block_becomes_too_large_to_compile(kernels: Path) -> None:
     assert (limit.kind, limit.size) == ("compile", 2**20 + 1)
 
 
+def test_sizes_that_no_launch_reaches_are_not_tried() -> None:
+    """A row of millions of elements in one block would compile for minutes."""
+    (size,) = found("softmax", "--along", "n_cols=16384..4294967296").sizes
+    assert [(limit.kind, limit.size) for limit in size.limits] == [("fit", 16_385)]
+    assert "shared memory" in size.limits[0].cause.reason
+    assert size.last == 32_768
+
+
 def test_what_cannot_be_known_is_said(kernels: Path) -> None:
     (size,) = found(f"{kernels}:indirect", "--along", "n=1..64").sizes
     assert size.limits == []
