@@ -1,5 +1,6 @@
 """Warm-up programs: scripts and lists that compile every variant of a kernel ahead."""
 
+import math
 import os
 import re
 from collections.abc import Iterator
@@ -7,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from irlens.compiler.calls.dtypes import DTYPES
+from irlens.compiler.calls.dtypes import DTYPE_PREFIX, DTYPES
 from irlens.compiler.sources.description import find_kernel
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import IrlensError
@@ -31,10 +32,16 @@ class Pointer(msgspec.Struct, frozen=True, tag="pointer", tag_field="is"):
     small: bool
 
 
+class Dtype(msgspec.Struct, frozen=True, tag="dtype", tag_field="is"):
+    """A dtype that is compiled in, by its name in Triton's language: "float16"."""
+
+    dtype: str
+
+
 class Launch(msgspec.Struct, frozen=True):
     """A call of ``kernel.warmup``: values of the parameters, and the compile options."""
 
-    args: dict[str, ConstexprValue | Pointer]
+    args: dict[str, ConstexprValue | Pointer | Dtype]
     options: dict[str, ConstexprValue]
 
 
@@ -115,11 +122,11 @@ def _options(variant: Variant) -> dict[str, ConstexprValue]:
     return {name: value for name, value in variant.options.items() if name not in names}
 
 
-def _value(kernel: KernelVariants, each: Specialized) -> ConstexprValue | Pointer:
+def _value(kernel: KernelVariants, each: Specialized) -> ConstexprValue | Pointer | Dtype:
     """Return a value that Triton specializes like this."""
     aligned = "divisible by 16" in each.properties
     if each.type is None:
-        return each.value
+        return _compiled_in(kernel, each)
     if each.type.startswith("*"):
         dtype = DTYPES.get(each.type.removeprefix("*").removeprefix("k"))
         if dtype is not None:
@@ -131,6 +138,17 @@ def _value(kernel: KernelVariants, each: Specialized) -> ConstexprValue | Pointe
     if each.type.startswith(("fp", "bf")):
         return 0.5
     raise IrlensError(f"{kernel.kernel}: {each.name} is {each.type}, which --emit cannot write")
+
+
+def _compiled_in(kernel: KernelVariants, each: Specialized) -> ConstexprValue | Dtype:
+    value = each.value
+    if isinstance(value, str) and value.startswith(DTYPE_PREFIX):
+        return Dtype(value.removeprefix(DTYPE_PREFIX))
+    # A record has a tuple and a layout as their text, and JSON has no infinity.
+    is_object = isinstance(value, str) and re.search(r"[(\[<]", value) is not None
+    if is_object or (isinstance(value, float) and not math.isfinite(value)):
+        raise IrlensError(f"{kernel.kernel}: {each.name} is {value}, which --emit cannot write")
+    return value
 
 
 #: It needs nothing of irlens.
@@ -160,10 +178,12 @@ class Pointer:
         return 0 if self.small else 1 << 40
 
 
-def pointer(written):
+def read(written):
     import triton.language as tl
 
     dtype = getattr(tl, written["dtype"])
+    if written["is"] == "dtype":
+        return dtype
     return Pointer(dtype, written["aligned"], written["small"])
 
 
@@ -181,7 +201,7 @@ def warm_up(warmup=WARMUP, folder=Path(__file__).parent):
             function = function.fn
         for launch in kernel["launches"]:
             values = {
-                name: pointer(value) if isinstance(value, dict) else value
+                name: read(value) if isinstance(value, dict) else value
                 for name, value in launch["args"].items()
             }
             function.warmup(grid=(1,), **values, **launch["options"])

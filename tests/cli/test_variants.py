@@ -25,6 +25,7 @@ IRLENS_KERNELS = {
         "constexprs": {"BLOCK": 512},
         "grid": ["tokens"],
     },
+    "typed": {"args": {"x": "fp32[64]", "n": 64}, "grid": ["1"]},
     "guarded": {
         "sizes": {"n": 64},
         "args": {"x": "fp32[n]", "n": "n"},
@@ -39,6 +40,12 @@ def penalties(x, num_seqs, eps, BLOCK: tl.constexpr):
     if row < num_seqs:
         at = x + row * BLOCK + tl.arange(0, BLOCK)
         tl.store(at, tl.load(at) * eps)
+
+@triton.jit
+def typed(x, n, DTYPE: tl.constexpr, MOST: tl.constexpr = float("inf")):
+    at = x + tl.arange(0, 16)
+    value = tl.minimum(tl.load(at, mask=tl.arange(0, 16) < n, other=0.0), MOST)
+    tl.store(at, value.to(DTYPE).to(tl.float32))
 
 @triton.jit
 def guarded(x, n, BLOCK: tl.constexpr):
@@ -155,14 +162,22 @@ def test_captures_are_compared_as_they_are() -> None:
     assert "num_warps is 4 in 1 and 8 in 2" in text
 
 
-@pytest.mark.parametrize("target", ["h100", "mi300x"])
+@pytest.mark.parametrize(
+    ("target", "name", "settings"),
+    [
+        ("h100", "guarded", ()),
+        ("mi300x", "guarded", ()),
+        ("h100", "typed", ("--set", "DTYPE=fp16", "--set", "MOST=2.5")),
+    ],
+)
 def test_the_warmup_script_compiles_each_variant(
-    kernels: Path, tmp_path: Path, target: str
+    kernels: Path, tmp_path: Path, target: str, name: str, settings: tuple[str, ...]
 ) -> None:
     script = tmp_path / "lists" / "warmup.py"
     script.parent.mkdir()
-    place = f"{kernels}:guarded"
-    (kernel,) = found(place, "-t", target, "--arg", "n=1..64", "--emit", str(script)).kernels
+    place = f"{kernels}:{name}"
+    varied = ("-t", target, *settings, "--arg", "n=1..64")
+    (kernel,) = found(place, *varied, "--emit", str(script)).kernels
     record = [sys.executable, "-m", "irlens", "record", "-t", target, "-o", str(tmp_path / "kept")]
     ran = subprocess.run([*record, str(script)], capture_output=True, text=True, cwd=tmp_path)
     assert f"compiled {kernel.number} variants" in ran.stdout, ran.stderr
@@ -173,6 +188,14 @@ def test_the_warmup_script_compiles_each_variant(
         return {str([str(each) for each in variant.specialization]) for variant in variants}
 
     assert compiled_for(recorded.variants) == compiled_for(kernel.variants)
+
+
+def test_a_constexpr_that_cannot_be_written_is_refused(kernels: Path, tmp_path: Path) -> None:
+    target = ("-t", "h100", "--arg", "n=16", "--set", "DTYPE=fp16")
+    ran = run(f"{kernels}:typed", *target, "--emit", str(tmp_path / "warmup.py"))
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "MOST is inf, which --emit cannot write" in ran.stderr
+    assert not (tmp_path / "warmup.py").exists()
 
 
 def test_a_warmup_list_is_whole_or_refused(kernels: Path, tmp_path: Path) -> None:
