@@ -66,7 +66,7 @@ def variants_of(
                 hint="name the kernel's source",
             )
         recorded = _recorded(session, kernels, configurations)
-        return Variants(schema=VARIANTS_SCHEMA, kernels=compiled_variants(recorded))
+        return Variants(schema=VARIANTS_SCHEMA, kernels=_readable(session, recorded))
     if len(kernels) > 1:
         raise IrlensError("the variants of one kernel at a time", hint=f"name {kernels[0]} alone")
     requests = list(session.requests(kernels[0], configurations))
@@ -84,6 +84,24 @@ def variants_of(
     finally:
         pool.stop()
     return Variants(schema=VARIANTS_SCHEMA, kernels=found)
+
+
+def _readable(session: Session, recorded: Sequence["Recorded"]) -> list[KernelVariants]:
+    """Return the variants among captures, but for broken ones if there are others."""
+    readable = []
+    for each in recorded:
+        try:
+            compiled_variants([each])
+        except ArtifactError as error:
+            name = each.capture.directory or each.capture.kernel
+            if len(recorded) == 1:
+                raise ArtifactError(f"{name}: {error.message}", hint=error.hint) from error
+            session.note_once([f"skipped {name}: {error.message}"])
+        else:
+            readable.append(each)
+    if not readable:
+        raise ArtifactError("no capture can be read: all are broken")
+    return compiled_variants(readable)
 
 
 class Recorded(msgspec.Struct, frozen=True):

@@ -1,6 +1,7 @@
 """``irlens variants`` from the command line."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -188,6 +189,18 @@ def test_the_warmup_script_compiles_each_variant(
         return {str([str(each) for each in variant.specialization]) for variant in variants}
 
     assert compiled_for(recorded.variants) == compiled_for(kernel.variants)
+
+
+def test_a_broken_capture_hides_no_other(tmp_path: Path) -> None:
+    for name in ("one", "two", "broken"):
+        shutil.copytree(SAMPLES / "softmax-h100", tmp_path / name)
+    (tmp_path / "broken" / "softmax_kernel.cubin").write_bytes(b"")
+    ran = run(str(tmp_path))
+    assert (ran.returncode, "2 variants" in ran.stdout) == (0, True)
+    assert f"skipped {tmp_path}/broken: " in ran.stderr
+    alone = run(str(tmp_path / "broken"))
+    assert alone.returncode == 2
+    assert f"{tmp_path}/broken: " in alone.stderr
 
 
 def test_a_constexpr_that_cannot_be_written_is_refused(kernels: Path, tmp_path: Path) -> None:
