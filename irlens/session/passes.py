@@ -9,7 +9,7 @@ from irlens.artifacts import pass_dumps
 from irlens.diff.passes import States, change_of, crossing, describe_passes
 from irlens.model import files
 from irlens.model.capture import Capture
-from irlens.model.errors import IrlensError
+from irlens.model.errors import ArtifactError, IrlensError
 from irlens.model.passes import PassChange, Passes, PassesDiff
 from irlens.session.grids import require_one_kernel
 from irlens.session.session import Session
@@ -124,7 +124,7 @@ def states_of(kernel: str, configurations: Configurations, session: Session) -> 
             if (dumps := _of_compiled(kernel, capture)) is not None:
                 return _checked(capture, dumps)
     capture = _compiled(kernel, configurations, session)
-    return _checked(capture, pass_dumps.of_capture(capture))
+    return _checked(capture, _of_stored(capture))
 
 
 def _of_compiled(kernel: str, capture: Capture) -> pass_dumps.Dumps | None:
@@ -134,6 +134,18 @@ def _of_compiled(kernel: str, capture: Capture) -> pass_dumps.Dumps | None:
         text = files.text(files.read(path), name=path)
         return pass_dumps.read(text) if pass_dumps.has_dumps(text) else None
     return pass_dumps.of_capture(capture)
+
+
+def _of_stored(capture: Capture) -> pass_dumps.Dumps:
+    """Return the passes of a capture that was compiled for them; its folder is the store's."""
+    hint = f"delete {capture.directory.parent}" if capture.directory is not None else None
+    try:
+        dumps = pass_dumps.of_capture(capture)
+    except ArtifactError as error:
+        raise ArtifactError(error.message, hint=hint) from error
+    if dumps is None:
+        raise ArtifactError(f"{capture.kernel}: {pass_dumps.NAME} of the store is gone", hint=hint)
+    return dumps
 
 
 def _checked(capture: Capture, dumps: pass_dumps.Dumps | None) -> States:

@@ -33,6 +33,22 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+def test_what_the_store_lost_is_not_what_the_compiler_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IRLENS_CACHE_DIR", str(tmp_path))
+    assert run("passes", *SOFTMAX).returncode == 0
+    (kept,) = tmp_path.glob(f"captures/*/*/{pass_dumps.NAME}")
+    kept.write_bytes(kept.read_bytes()[:1000])
+    broken = run("passes", *SOFTMAX)
+    kept.unlink()
+    gone = run("passes", *SOFTMAX)
+    for ran, message in ((broken, "its end is missing"), (gone, "of the store is gone")):
+        assert (ran.returncode, ran.stdout) == (2, "")
+        assert message in ran.stderr
+        assert f"delete {kept.parents[1]}" in ran.stderr
+
+
 def test_the_passes_that_change_something_are_listed() -> None:
     ran = run("passes", *SOFTMAX)
     assert ran.returncode == 0, ran.stderr
