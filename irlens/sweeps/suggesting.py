@@ -383,11 +383,18 @@ def _sizes(request: Request, settings: Mapping[str, int]) -> set[str]:
 def _changed(request: Request, changes: Changes) -> Request:
     """Return the request of a neighbour.
 
-    A grid of numbers stays as it is, although the program may compute it from a block's size: a
-    launch that the grid does not fit accesses other bytes, so that it is no neighbour, see
-    ``_accesses``. The block of a loop leaves the grid alone.
+    A grid of numbers may follow from a block's size: the description's formula takes its place if
+    there is one. Else it stays as it is: a launch that it does not fit accesses other bytes, so
+    that it is no neighbour, see ``_accesses``. The block of a loop leaves the grid alone.
     """
-    return msgspec.structs.replace(request, settings={**request.settings, **changes})
+    description = find_kernel(request.kernel).description
+    is_number = all(extent.isdigit() for extent in map(str, request.grid))
+    derives = description is not None and bool(description.grid) and is_number
+    return msgspec.structs.replace(
+        request,
+        settings={**request.settings, **changes},
+        grid=() if derives and not changes.keys() <= set(LAUNCH_OPTIONS) else request.grid,
+    )
 
 
 def _order(trial: Trial) -> tuple[bool, float]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import Future
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -184,13 +185,23 @@ def test_the_best_so_far_is_passed_on(request_: Request) -> None:
     assert seen[-1].done == seen[-1].total
 
 
-@pytest.mark.parametrize("grid", [("cdiv(n, BLOCK_SIZE)",), ("8",)])
-def test_a_neighbour_is_launched_with_the_same_grid(
-    request_: Request, grid: tuple[str, ...]
+def test_a_neighbour_is_launched_with_a_grid_that_follows_it(
+    request_: Request, tmp_path: Path
 ) -> None:
-    """What it accesses says whether the grid fits it."""
-    changed = _changed(msgspec.structs.replace(request_, grid=grid), {"BLOCK_SIZE": 2048})
-    assert (changed.grid, changed.settings["BLOCK_SIZE"]) == (grid, 2048)
+    """A grid of numbers stays only where no description has a formula for it."""
+    file = tmp_path / "undescribed.py"
+    file.write_text(
+        "import triton, triton.language as tl\n@triton.jit\n"
+        "def k(x, BLOCK_SIZE: tl.constexpr):\n    tl.store(x + tl.arange(0, BLOCK_SIZE), 0)\n"
+    )
+    undescribed = msgspec.structs.replace(request_, kernel=f"{file}:k")
+    for request, grid, kept in (
+        (request_, ("cdiv(n, BLOCK_SIZE)",), True),
+        (request_, ("8",), False),
+        (undescribed, ("8",), True),
+    ):
+        changed = _changed(msgspec.structs.replace(request, grid=grid), {"BLOCK_SIZE": 2048})
+        assert (changed.grid, changed.settings["BLOCK_SIZE"]) == (grid if kept else (), 2048)
 
 
 @pytest.mark.parametrize(
