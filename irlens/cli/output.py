@@ -1,5 +1,6 @@
 """Output to a terminal (coloured, paged), a pipe or a file; messages and progress on stderr."""
 
+import errno
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -313,6 +314,25 @@ def _is_too_tall(text: str) -> bool:
     return text.count("\n") >= shutil.get_terminal_size().lines
 
 
+def require_writable(path: Path) -> None:
+    """Check that ``write`` can write a file, before work whose result goes there.
+
+    Raises:
+        IrlensError: Its directory does not exist or cannot be written to, or it is a directory.
+    """
+    target = path.resolve()
+    if target.is_dir():
+        raise _unwritable(path, os.strerror(errno.EISDIR))
+    if not target.parent.is_dir():
+        raise _unwritable(path, os.strerror(errno.ENOENT))
+    if not os.access(target.parent if not target.exists() or target.is_file() else target, os.W_OK):
+        raise _unwritable(path, os.strerror(errno.EACCES))
+
+
+def _unwritable(path: Path, why: str | None) -> IrlensError:
+    return IrlensError(f"cannot write {path}: {why}", hint="name a file in a writable directory")
+
+
 def _replace(path: Path, pieces: Iterable[bytes]) -> None:
     from irlens.model import files  # not needed to print
 
@@ -326,7 +346,4 @@ def _replace(path: Path, pieces: Iterable[bytes]) -> None:
             files.remove_abandoned(target)
             files.replace(target, pieces)
     except OSError as error:
-        raise IrlensError(
-            f"cannot write {path}: {error.strerror}",
-            hint="name a file in a writable directory",
-        ) from error
+        raise _unwritable(path, error.strerror) from error

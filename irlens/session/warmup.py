@@ -3,7 +3,7 @@
 import math
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -12,9 +12,14 @@ from irlens.compiler.calls.dtypes import DTYPE_PREFIX, DTYPES
 from irlens.compiler.sources.description import find_kernel
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import IrlensError
+from irlens.model.text import count
 from irlens.model.variants import KernelVariants, Specialized, Variant, Variants
+from irlens.session.subject import is_compiled
 
 WARMUP_SCHEMA = 1
+#: Outcomes of variants that no launch can use.
+_USELESS = frozenset({"does not fit", "failed", "died", "timed out"})
+_ENDINGS = (".py", ".json")
 _INTEGER = re.compile(r"[iu](?P<bits>\d+)")
 
 
@@ -61,8 +66,36 @@ class Warmup(msgspec.Struct, frozen=True):
     kernels: list[Kernel]
 
 
+def require_warmup(kernels: Sequence[str], destination: Path) -> None:
+    """Check that warm-up launches of kernels can be written to a file, before they are compiled.
+
+    Raises:
+        IrlensError: A kernel is compiled, or the file's name ends in something else.
+    """
+    if destination.suffix not in _ENDINGS:
+        raise IrlensError(f"--emit {destination}: its name ends neither in .py nor in .json")
+    for kernel in filter(is_compiled, kernels):
+        raise IrlensError(
+            f"{kernel} is compiled: --emit needs the kernel's source, which a warm-up compiles",
+            hint="name the kernel's source",
+        )
+
+
+def left_out(variants: Variants) -> str:
+    """Return how many variants ``warmup_of`` leaves out, and why the first; empty if none."""
+    useless = [
+        each for kernel in variants.kernels for each in kernel.variants
+        if each.outcome in _USELESS
+    ]  # fmt: skip
+    if not useless:
+        return ""
+    number, reason = len(useless), useless[0].reason.partition("\n")[0]
+    what = f"{count(number)} {'variant' if number == 1 else 'variants'} that cannot be launched"
+    return f"{what}: {reason or useless[0].outcome}"
+
+
 def warmup_of(variants: Variants, named: str, destination: Path) -> Warmup:
-    """Return the launches that compile the variants of a kernel.
+    """Return the launches that compile the variants of a kernel, but for those that fail.
 
     Args:
         variants: Those of a kernel's source.
@@ -70,7 +103,8 @@ def warmup_of(variants: Variants, named: str, destination: Path) -> Warmup:
         destination: The file that will hold the list.
 
     Raises:
-        IrlensError: A variant is not listed, or needs what cannot be written: a descriptor.
+        IrlensError: A variant is not listed, or needs what cannot be written: a descriptor; or
+            none compiles.
     """
     source = find_kernel(named)
     folder = destination.expanduser().absolute().parent
@@ -89,28 +123,26 @@ def warmup_of(variants: Variants, named: str, destination: Path) -> Warmup:
 
 
 def warmup_text(warmup: Warmup, destination: Path) -> str:
-    """Return a warm-up list as JSON, or as a script if the file's name ends in ".py".
-
-    Raises:
-        IrlensError: It ends in something else.
-    """
+    """Return a warm-up list as JSON, or as a script if the file's name ends in ".py"."""
     text = msgspec.json.format(msgspec.json.encode(warmup), indent=2).decode()
     if destination.suffix == ".json":
         return f"{text}\n"
-    if destination.suffix != ".py":
-        raise IrlensError(f"--emit {destination}: its name ends neither in .py nor in .json")
     # Braces, names and numbers: nothing that ends a raw string.
     return _SCRIPT.replace("@LIST@", text.replace('"""', ""))
 
 
 def _launches(kernel: KernelVariants) -> Iterator[Launch]:
     if len(kernel.variants) < kernel.number:
-        left_out = kernel.number - len(kernel.variants)
+        missing = kernel.number - len(kernel.variants)
         raise IrlensError(
-            f"{left_out} variants of {kernel.kernel} are not listed",
+            f"{missing} variants of {kernel.kernel} are not listed",
             hint=f"--most {kernel.number} lists them",
         )
-    for variant in kernel.variants:
+    usable = [each for each in kernel.variants if each.outcome not in _USELESS]
+    if not usable:
+        reason = kernel.variants[0].reason.partition("\n")[0]
+        raise IrlensError(f"no variant of {kernel.kernel} can be launched: {reason}")
+    for variant in usable:
         yield Launch(
             {each.name: _value(kernel, each) for each in variant.specialization},
             _options(variant),

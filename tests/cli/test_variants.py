@@ -218,14 +218,47 @@ def test_a_warmup_list_is_whole_or_refused(kernels: Path, tmp_path: Path) -> Non
     (kernel,) = json.loads(listed.read_text())["kernels"]
     assert kernel["file"] == kernels.name
     assert [each["args"]["num_seqs"] for each in kernel["launches"]] == [1, 17, 16]
-    for arguments, message in (
-        (["--most", "1", "--emit", str(tmp_path / "few.json")], "2 variants of penalties are not"),
-        (["--emit", str(tmp_path / "list.txt")], "ends neither in .py nor in .json"),
-    ):
-        ran = run(place, *target, *arguments)
-        assert (ran.returncode, ran.stdout) == (2, "")
-        assert message in ran.stderr
+    ran = run(place, *target, "--most", "1", "--emit", str(tmp_path / "few.json"))
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "2 variants of penalties are not" in ran.stderr
     assert not (tmp_path / "few.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("named", "file", "message"),
+    [
+        ("vector_add", "list.txt", "ends neither in .py nor in .json"),
+        ("vector_add", "-", "ends neither in .py nor in .json"),
+        ("vector_add", "nowhere/list.py", "nowhere/list.py: No such file or directory"),
+        (str(SAMPLES / "softmax-h100"), "list.py", "softmax-h100 is compiled: --emit needs the"),
+    ],
+)
+def test_what_cannot_be_emitted_is_refused_before_compiling(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str, file: str, message: str
+) -> None:
+    monkeypatch.setenv("IRLENS_CACHE_DIR", str(tmp_path / "store"))
+    path = file if file == "-" else str(tmp_path / file)
+    ran = run(named, "-t", "h100", "--emit", path)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert message in ran.stderr
+    assert not list(tmp_path.rglob("*.cubin")), "nothing was compiled"
+    assert not (tmp_path / "list.py").exists()
+
+
+def test_a_warmup_list_leaves_out_what_does_not_compile(kernels: Path, tmp_path: Path) -> None:
+    place, listed = f"{kernels}:guarded", tmp_path / "warmup.json"
+    varied = ("-t", "h100", "--arg", "n=16,64", "--set", "BLOCK=48", "--emit", str(listed))
+    ran = run(place, *varied)
+    assert ran.returncode == 2
+    assert "no variant of guarded can be launched: " in ran.stderr
+    assert not listed.exists()
+    odd = ("-t", "h100", "--arg", "n=64,5000000", "--emit", str(listed))
+    (kernel,) = found(place, *odd).kernels
+    assert [each.outcome for each in kernel.variants].count("failed") == 1
+    ran = run(place, *odd)
+    assert f"{listed} leaves out 1 variant that cannot be launched: " in ran.stderr
+    (written,) = json.loads(listed.read_text())["kernels"]
+    assert [each["args"]["BLOCK"] for each in written["launches"]] == [64]
 
 
 @pytest.mark.parametrize(

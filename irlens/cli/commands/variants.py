@@ -15,6 +15,7 @@ from irlens.cli.writing import (
     write,
     writing_options,
 )
+from irlens.model.variants import Variants
 from irlens.session.subject import Configurations
 
 _HELP = """List the variants that Triton compiles of KERNEL, and what tells them apart.
@@ -92,19 +93,30 @@ def command(settings: _Settings) -> Exit:
     from irlens.cli import sessions
     from irlens.session.variants import variants_of
 
+    if settings.emit is not None:
+        from irlens.session.warmup import require_warmup
+
+        require_warmup(settings.kernels, settings.emit)
+        output.require_writable(settings.emit)
     with output.progress("compiling") as show:
         variants = variants_of(
             sessions.session(), settings.kernels, settings.selection,
             most=settings.most, seconds=settings.budget, jobs=settings.jobs, progress=show,
         )  # fmt: skip
     if settings.emit is not None:
-        from irlens.session.warmup import warmup_of, warmup_text
-
-        warmup = warmup_of(variants, settings.kernels[0], settings.emit)
-        output.write(warmup_text(warmup, settings.emit), settings.emit)
+        _emit(variants, settings.kernels[0], settings.emit)
     rows = shown_rows(_MOST_ROWS, settings.writing, everything=settings.everything)
     named = as_typed(settings.kernels, settings.selection)
     write(variants, "variants", settings.writing, rows=rows, named=named)
     most = max(each.number for each in variants.kernels)
     exceeds = settings.at_most is not None and most > settings.at_most
     return Exit.DIFFERENCE if exceeds else Exit.OK
+
+
+def _emit(variants: Variants, kernel: str, destination: Path) -> None:
+    from irlens.session.warmup import left_out, warmup_of, warmup_text
+
+    warmup = warmup_of(variants, kernel, destination)
+    output.write(warmup_text(warmup, destination), destination)
+    if missing := left_out(variants):
+        output.note(f"{destination} leaves out {missing}")
