@@ -117,6 +117,19 @@ def test_listed_values_are_all_tried(kernels: Path) -> None:
     assert "--arg num_seqs=1..131072" in text
 
 
+def test_a_single_variant_that_fails_says_why(kernels: Path) -> None:
+    text = run(f"{kernels}:guarded", "-t", "h100", "--arg", "n=64", "--set", "BLOCK=48").stdout
+    assert "1 does not compile" in text
+    assert "power of 2" in text
+    assert "Next" not in text
+
+
+def test_no_argument_is_suggested_twice(kernels: Path) -> None:
+    text = run(f"{kernels}:penalties", "-t", "h100", "--arg", "num_seqs=32").stdout
+    assert "1 variant for 1 launch" in text
+    assert "--arg num_seqs=1..131072" not in text
+
+
 def test_the_rest_is_counted(kernels: Path) -> None:
     (kernel,) = found(
         f"{kernels}:penalties", "-t", "h100", "--arg", "num_seqs=1..256", "--most", "1"

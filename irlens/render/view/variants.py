@@ -64,6 +64,8 @@ def _nodes(kernel: KernelVariants, options: Options) -> Iterator[Node]:
         yield _splits(kernel)
     if kernel.number > 1:
         yield _table(kernel, options)
+    elif reason := kernel.variants[0].reason:
+        yield Sentence(reason, "bad")
     if kernel.advice:
         yield _advice(kernel)
     yield from _pair(kernel)
@@ -259,12 +261,14 @@ def _pair(kernel: KernelVariants) -> Iterator[Sentence]:
 
 
 def _next(kernel: KernelVariants, options: Options) -> Iterator[NextSteps]:
-    """Yield the command that varies an argument, where nothing varies."""
-    if not options.subject or kernel.number > 1 or kernel.variants[0].entry:
+    """Yield the command that varies another argument, if one variant was all, and compiled."""
+    first = kernel.variants[0]
+    if not options.subject or kernel.number > 1 or first.entry or first.outcome == "failed":
         return
     numbers = [
-        each.name for each in kernel.variants[0].specialization
+        each.name for each in first.specialization
         if not each.constexpr and each.type in (None, "i32", "i64")
+        and each.name not in first.launch  # irlens refuses an argument that is given twice
     ]  # fmt: skip
     if numbers:
         command = f"irlens variants {options.subject} --arg {numbers[-1]}=1..131072"
