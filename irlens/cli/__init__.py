@@ -115,9 +115,10 @@ def _run() -> Exit:
     except errors.IrlensError as error:
         if debug:
             raise
+        from irlens.cli.options import with_example_as_typed
         from irlens.cli.output import show_error
 
-        show_error(error)
+        show_error(with_example_as_typed(error, arguments))
         return Exit.TROUBLE
     except (OSError, MemoryError, ImportError) as error:
         from irlens.cli.machine_errors import explain

@@ -1,9 +1,11 @@
 """Options that select configurations of a kernel, and shell completion of their values."""
 
+import itertools
 import math
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 
 import click
 from click.shell_completion import CompletionItem
@@ -16,6 +18,8 @@ from irlens.session.subject import Axis, Configurations
 #: Settings that have an option of their own.
 _NUMBERS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
 _DURATION = re.compile(r"(?P<number>\d+(\.\d+)?)\s*(?P<unit>s|m|min|h|)")
+#: The line of a hint that names what to add to a command, see ``require_values``.
+_EXAMPLE = re.compile(r"(?m)^(?P<before>for example  )irlens [a-z]+ (?P<rest>.*)$")
 _SECONDS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600}
 
 
@@ -270,3 +274,43 @@ def as_typed(subjects: Sequence[str], selection: Configurations) -> str:
     given = [(option, ",".join(values)) for option, values in lists if values]
     given += [(option, f"{name}={','.join(values)}") for option, (name, values) in axes]
     return shlex.join([*subjects, *(word for each in given for word in each)])
+
+
+def with_example_as_typed(error: IrlensError, arguments: Sequence[str]) -> IrlensError:
+    """Return an error whose example is the command as typed, with the options that it lacks.
+
+    Args:
+        error: An error; others than those about missing values stay as they are.
+        arguments: The words of the command line after ``irlens``.
+    """
+    match = _EXAMPLE.search(error.hint or "")
+    if match is not None and error.hint is not None:
+        with suppress(ValueError):  # the hint is cut within a quotation
+            kernel, *words = shlex.split(match["rest"])
+            command = _completed(arguments, kernel, words)
+            if command:
+                error.hint = _EXAMPLE.sub(lambda found: found["before"] + command, error.hint)
+    return error
+
+
+def _completed(arguments: Sequence[str], kernel: str, words: Sequence[str]) -> str:
+    """Return the command as typed, completed; empty where it names another kernel."""
+    typed = [kernel if kernel.startswith(f"{word}:") else word for word in arguments]
+    # "diff a.py..b.py" and the like: the kernel is one side of a word.
+    if not any(kernel in word for word in typed):
+        return ""
+    pairs = itertools.pairwise(words)
+    missing = [
+        (option, value) for option, value in pairs
+        if option in ("--arg", "--set") and not _is_typed(value.partition("=")[0], typed)
+    ]  # fmt: skip
+    end = typed.index("--") if "--" in typed else len(typed)
+    added = [word for pair in missing for word in pair]
+    return shlex.join(["irlens", *typed[:end], *added, *typed[end:]])
+
+
+def _is_typed(name: str, arguments: Sequence[str]) -> bool:
+    """Whether a setting or an argument has a value on a command line."""
+    written = re.compile(rf"(-[as]|--arg=|--set=)?{re.escape(name)}=")
+    own = f"--{name.replace('_', '-')}"
+    return any(written.match(word) or word.partition("=")[0] == own for word in arguments)

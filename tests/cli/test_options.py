@@ -4,7 +4,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from irlens.cli.options import config_options
+from irlens.cli.options import config_options, with_example_as_typed
+from irlens.model.errors import IrlensError
 from irlens.session.subject import Configurations
 
 
@@ -61,3 +62,26 @@ def test_what_makes_no_sense_is_refused(arguments: list[str], complaint: str) ->
     ran = CliRunner().invoke(probe, arguments)
     assert ran.exit_code == 2
     assert complaint in ran.output
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [
+        (["limits", "k.py", "--along", "n"], "limits k.py:add --along n --arg n=1 --set B=4"),
+        (["variants", "k.py", "--arg", "n=1..64"], "variants k.py:add --arg n=1..64 --set B=4"),
+        (["diff", "k.py:add", "-an=2,3", "-t", "h100"], "diff k.py:add -an=2,3 -t h100 --set B=4"),
+        (["passes", "-t", "h100", "--", "k.py"], "passes -t h100 --arg n=1 --set B=4 -- k.py:add"),
+        (["explain", "k.py", "IRL105"], "explain k.py:add IRL105 --arg n=1 --set B=4"),
+        (["sweep", "mine"], "inspect k.py:add --arg n=1 --set B=4"),
+    ],
+)
+def test_an_example_is_the_command_as_typed(typed: list[str], shown: str) -> None:
+    hint = "for example  irlens inspect k.py:add --arg n=1 --set B=4\nthe file leaves B open"
+    error = with_example_as_typed(IrlensError("add needs a value for B", hint=hint), typed)
+    assert error.hint == f"for example  irlens {shown}\nthe file leaves B open"
+
+
+@pytest.mark.parametrize("hint", [None, "see --help", "for example  irlens inspect 'k.py"])
+def test_other_hints_stay(hint: str | None) -> None:
+    error = with_example_as_typed(IrlensError("wrong", hint=hint), ["inspect", "k.py"])
+    assert error.hint == hint
