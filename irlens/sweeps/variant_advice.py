@@ -1,11 +1,13 @@
 """Changes of a kernel's declaration that leave fewer variants, each compiled to see its price."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from irlens.compiler import Request, find_kernel
+from irlens.compiler import Description, Request, find_kernel
 from irlens.compiler.planning import PlannedVariant
+from irlens.compiler.sources.index_names import index_names
 from irlens.model.config import ConstexprValue
 from irlens.model.variants import Advice, KernelVariants, Relaxation, Split, Variant
 from irlens.sweeps.compiling import stream_requests
@@ -18,6 +20,7 @@ _MOST_LAUNCHES = 8
 #: Changes that are tried.
 _MOST_CHANGES = 10
 
+_NAME = re.compile(r"[^\W\d]\w*")
 #: What a launch must access with a change as without.
 _SAME = ("distinct_read_bytes", "distinct_written_bytes")
 
@@ -58,13 +61,14 @@ def advise(
         pool: The workers.
         progress: Receives how many launches are compiled, of how many.
     """
-    advice = [each for split in found.splits for each in _padded(found, split)]
+    source = find_kernel(requests[0].kernel)
+    sizes = index_names(source) | _described_sizes(source.description)
+    advice = [each for split in found.splits for each in _padded(found, split, sizes)]
     tried = list(_planned(found, requests, pool))
     numbers = [(index, number) for index, each in enumerate(tried) for number in each.launches]
     chosen = [tried[index].launches[number] for index, number in numbers]
     results: dict[tuple[int, int], Result] = {}
     if chosen:
-        source = find_kernel(chosen[0].kernel)
         stream = stream_requests(
             source, chosen, pool, lambda done, running: progress(done, len(chosen))
         )
@@ -178,9 +182,24 @@ def _priced(
     return msgspec.structs.replace(advice, time_ratio=ratios[worst], launch=launch)
 
 
-def _padded(found: KernelVariants, split: Split) -> Iterator[Advice]:
+def _described_sizes(description: Description | None) -> set[str]:
+    """Return the arguments that are extents of tensors, or of the grid, by a description."""
+    if description is None:
+        return set()
+    tensors = [text for text in description.args.values() if isinstance(text, str) and "[" in text]
+    text = " ".join([*tensors, *map(str, description.grid)])
+    extents = {*_NAME.findall(text)}
+    return {
+        name for name, value in description.args.items()
+        if name in extents or (isinstance(value, str) and value in extents)
+    }  # fmt: skip
+
+
+def _padded(found: KernelVariants, split: Split, sizes: set[str]) -> Iterator[Advice]:
     """Yield what padding sizes to multiples of 16 leaves: the variants for these."""
     if split.kind != "argument" or any(value.startswith("*") for value in split.values):
+        return
+    if not sizes.issuperset(split.names):
         return
     kept = [
         each for each in found.variants

@@ -55,6 +55,13 @@ IRLENS_KERNELS = {
         "constexprs": {"REQUESTS": "requests"},
         "grid": ["requests"],
     },
+    # A seed is no size, though a size of the description gives it.
+    "dropped": {
+        "sizes": {"seed": 7},
+        "args": {"x": "fp32[4096]", "seed": "seed"},
+        "constexprs": {"BLOCK": 64},
+        "grid": [64],
+    },
     "tiled": {
         "sizes": {"n": 8},
         "args": {"x": "fp32[4096]"},
@@ -88,6 +95,11 @@ def counted(x, REQUESTS: tl.constexpr):
     at = tl.program_id(0)
     if at < REQUESTS:
         tl.store(x + at, tl.load(x + at) + 1)
+
+@triton.jit
+def dropped(x, seed, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(x + at, tl.load(x + at) * tl.rand(seed, at), mask=tl.rand(seed, at) > 0.5)
 
 @triton.jit
 def tiled(x, BLOCK: tl.constexpr):
@@ -132,6 +144,13 @@ def test_a_count_needs_three_where_one_would_do(file: Path, pool: WorkerPool) ->
     assert advice(found, "pad", "num_tokens").variants == 1
     codes = [each.code for each in found.variants]
     assert len({*codes}) == 2  # of which all that are not 1 share one
+
+
+def test_a_seed_is_not_padded(file: Path, pool: WorkerPool) -> None:
+    found = find(file, "dropped", pool, seed=["1", "3", "16"])
+    assert found.number == 3
+    assert advice(found, "do_not_specialize", "seed").variants == 1
+    assert not [each for each in found.advice if each.change == "pad"]
 
 
 def test_what_there_is_no_time_for_is_counted(file: Path, pool: WorkerPool) -> None:

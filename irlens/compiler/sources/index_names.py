@@ -1,0 +1,81 @@
+"""Which names of a kernel's source are sizes: those that compute offsets, or bound them."""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from irlens.compiler.sources.description import KernelSource
+
+#: Functions whose first argument is an address, and those whose others are sizes and strides, too.
+_ACCESSES = re.compile(r"load|store|atomic_\w+")
+_SHAPED = re.compile(r"advance|make_block_ptr|\w*tensor_descriptor")
+#: Functions whose result is a size if an argument is.
+_OF_SIZES = frozenset({"cdiv", "min", "max", "minimum", "maximum", "multiple_of"})
+_RANGES = frozenset({"range", "static_range"})
+_ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+
+
+def index_names(source: KernelSource) -> set[str]:
+    """Return the names that a kernel computes addresses, bounds of masks and of loops from.
+
+    A call's arguments do not count, but for those of ``tl.cdiv`` and the like: what random numbers
+    are made of is no size, even where they are compared. Nothing is known of what the kernel calls.
+    """
+    tree = ast.parse(source.content)
+    functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+    function = next((node for node in functions if node.name == source.function), None)
+    if function is None:
+        return set()
+    assigned: dict[str, list[ast.expr]] = {}
+    found: set[str] = set()
+    for node in ast.walk(function):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                assigned.setdefault(name, []).append(value)
+            case ast.AugAssign(target=ast.Name(id=name), value=value):
+                assigned.setdefault(name, []).append(value)
+        found |= {name for expression in _indexed(node) for name in _names(expression)}
+    left = list(found)
+    while left:
+        more = {name for value in assigned.get(left.pop(), ()) for name in _names(value)} - found
+        found |= more
+        left += more
+    return found
+
+
+def _indexed(node: ast.AST) -> Iterator[ast.expr]:
+    """Yield the expressions of a node that are addresses or bounds."""
+    match node:
+        case ast.Compare(left=left, ops=ops, comparators=comparators):
+            if any(isinstance(each, _ORDERS) for each in ops):
+                yield from (left, *comparators)
+        case ast.Call(args=args, keywords=keywords):
+            name = _called(node)
+            if name in _RANGES or _SHAPED.fullmatch(name):
+                yield from (*args, *(each.value for each in keywords))
+            elif _ACCESSES.fullmatch(name):
+                yield from args[:1]
+
+
+def _called(call: ast.Call) -> str:
+    """Return the name of a function or a method: "load" of ``tl.load``."""
+    function = call.func
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ""
+
+
+def _names(expression: ast.expr) -> Iterator[str]:
+    """Yield the names that a number follows from by arithmetic."""
+    match expression:
+        case ast.Name(id=name):
+            yield name
+        case ast.Call(args=args):
+            if _called(expression) == "to" and isinstance(expression.func, ast.Attribute):
+                yield from _names(expression.func.value)
+            elif _called(expression) in _OF_SIZES:
+                yield from (name for each in args for name in _names(each))
+        case _:
+            for child in ast.iter_child_nodes(expression):
+                if isinstance(child, ast.expr):
+                    yield from _names(child)
