@@ -151,6 +151,8 @@ class KernelVariants(msgspec.Struct, frozen=True, kw_only=True):
         splits: What tells them apart, the most variants first.
         number: Number of variants, those that are not listed included.
         launches: Number of launches that were considered.
+        candidates: Number of configurations of a recording that an autotuner only tried; they are
+            listed as variants only if none was launched.
         advice: Changes that leave fewer, the fewest first.
         bounded: Why there may be more variants; empty if these are all.
         cut_short: Whether the time to compile ended before all that is listed, and the changes,
@@ -166,6 +168,7 @@ class KernelVariants(msgspec.Struct, frozen=True, kw_only=True):
     splits: list[Split]
     number: int
     launches: int | None = None
+    candidates: int = 0
     advice: list[Advice] = []
     bounded: str = ""
     cut_short: bool = False

@@ -105,7 +105,10 @@ def _readable(session: Session, recorded: Sequence["Recorded"]) -> list[KernelVa
 
 
 class Recorded(msgspec.Struct, frozen=True):
-    """A capture, and the number of its launches in a recording, if it is of one."""
+    """A capture, and the number of its launches in a recording, if it is of one.
+
+    A configuration that an autotuner only tried has none.
+    """
 
     capture: Capture
     launches: int | None = None
@@ -157,6 +160,9 @@ def compiled_variants(recorded: Sequence[Recorded]) -> list[KernelVariants]:
 
 
 def _group(compiled: Sequence[tuple[Recorded, Compiled | None]]) -> KernelVariants:
+    launched = [each for each in compiled if each[0].launches != 0]
+    candidates = len(compiled) - len(launched)
+    compiled = launched or compiled
     codes = same_code([_digest(each.capture) for each, _ in compiled])
     variants = _aligned([_variant(*each, code) for each, code in zip(compiled, codes, strict=True)])
     first = compiled[0][0].capture
@@ -169,6 +175,7 @@ def _group(compiled: Sequence[tuple[Recorded, Compiled | None]]) -> KernelVarian
         splits=splits_of(variants),
         number=len(variants),
         launches=sum(launches) if launches else None,
+        candidates=candidates,
         unrecorded=not all(each is not None and each.is_whole for _, each in compiled),
     )
 

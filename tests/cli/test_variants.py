@@ -166,6 +166,35 @@ def test_a_recording_ends_with_what_was_recompiled(kernels: Path, tmp_path: Path
     assert several.launches == 5
 
 
+def test_candidates_of_an_autotuner_are_no_variants(tmp_path: Path) -> None:
+    for name in ("specialized-h100-4", "specialized-h100-8"):
+        shutil.copytree(SAMPLES / name, tmp_path / name)
+    target = json.loads(run(str(tmp_path), "--json").stdout)["kernels"][0]["target"]
+    launch = {"number": 9, "args": {}, "grid": [1, 1, 1]}
+
+    def index(*launches: list[object]) -> None:
+        names = ("specialized-h100-4", "specialized-h100-8")
+        kernels = [
+            {"entry": name, "kernel": "matmul", "launches": own, "tried": [launch]}
+            for name, own in zip(names, launches, strict=True)
+        ]
+        run_ = {"target": target, "is_fake": True, "kernels": kernels}
+        index = {"schema": 1, "program": "p.py", "runs": [run_]}
+        (tmp_path / "irlens-program.json").write_text(json.dumps(index))
+
+    index([launch], [])
+    (kernel,) = found(str(tmp_path)).kernels
+    assert (kernel.number, kernel.launches, kernel.candidates) == (1, 9, 1)
+    assert [each.entry for each in kernel.variants] == ["specialized-h100-4"]
+    text = run(str(tmp_path)).stdout
+    assert "1 variant for 9 launches" in text
+    assert "not counted: 1 candidate that an autotuner only tried" in text
+    index([], [])
+    (kernel,) = found(str(tmp_path)).kernels
+    assert (kernel.number, kernel.launches, kernel.candidates) == (2, 0, 2)
+    assert "No launch used these" in run(str(tmp_path)).stdout
+
+
 def test_captures_are_compared_as_they_are() -> None:
     found_there = found(str(SAMPLES))
     several = [each for each in found_there.kernels if each.number > 1]

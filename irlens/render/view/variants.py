@@ -76,6 +76,8 @@ def _nodes(kernel: KernelVariants, options: Options) -> Iterator[Node]:
         yield Sentence(f"{plural(left_out, 'variant')} not compiled: --most", "dim")
     if kernel.cut_short:
         yield Sentence(_cut_short(kernel), "unknown")
+    if kernel.candidates:
+        yield Sentence(_candidates(kernel), "dim")
 
 
 def _verdict(kernel: KernelVariants) -> Iterator[Run]:
@@ -112,6 +114,14 @@ def _compiling(seconds: list[float]) -> str:
     return f"compiling {plural(len(seconds), 'variant')} took {total:.2f} s here{each}"
 
 
+def _candidates(kernel: KernelVariants) -> str:
+    """Return what an autotuner only tried."""
+    if not kernel.launches:
+        return "No launch used these: an autotuner only tried them."
+    only = plural(kernel.candidates, "candidate")
+    return f"not counted: {only} that an autotuner only tried"
+
+
 def _cut_short(kernel: KernelVariants) -> str:
     """Return what was not compiled when the time ended, and what compiles it."""
     missing = sum(each.outcome is None for each in kernel.variants)
@@ -135,14 +145,16 @@ def _needless(kernel: KernelVariants) -> int:
 def _splits(kernel: KernelVariants) -> Table:
     columns = (Column("tells apart"), Column("is"), Column("compiled for"),
                Column("without it", numbers=True))  # fmt: skip
+    # What is not specialized alone, and leaves as many, is no advice.
+    alone = [each for each in kernel.splits if each.without < kernel.number]
     rows = [
         row(
             ", ".join(each.names),
             each.kind,
             _values(each),
-            f"{kernel.number} → {each.without} variants",
+            f"{kernel.number} → {each.without} variants" if alone else "as many",
         )
-        for each in kernel.splits
+        for each in alone or kernel.splits
     ]
     return Table(columns, tuple(rows), "what tells variants apart")
 
