@@ -4,7 +4,8 @@ Each unit alone needs a time: its share of the work over its rate. The CTAs alon
 too: that of one CTA with an SM to itself, times the rounds in which the SMs take them. Work that
 waits for one unit leaves others idle, so that the whole takes longer than the slowest of them:
 their p-norm, a sharper or softer maximum. An SM with a single CTA has no other work to fill its
-waits with; how its units share their time is in the CTA's own.
+waits with; how its units share their time is in the CTA's own. With few CTAs on an SM a unit of
+the SM therefore weighs less, but the whole never takes less than any unit alone.
 """
 
 from math import ceil
@@ -107,7 +108,7 @@ def _norm(
     total = dispatch**exponent
     for name, time in parts.items():
         total += time**exponent * (alone if name in of_sm else 1.0)
-    return float(total ** (1 / exponent))
+    return max(float(total ** (1 / exponent)), *parts.values())
 
 
 def _ranged(

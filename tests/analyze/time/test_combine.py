@@ -1,13 +1,22 @@
 """The time of a launch from what it asks of each unit."""
 
+from pathlib import Path
+
+import msgspec
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from irlens import gpus
 from irlens.analyze.time.combine import estimate
 from irlens.analyze.time.counts import Counts
+from irlens.model.estimate import TimeEstimate
+from irlens.model.report import Report
 
 H200 = gpus.find("h200")
+REPORTS = sorted((Path(__file__).parents[3] / "samples/reports").glob("*.json"))
+assert REPORTS
 
 #: An add of 2^25 floats: 402,653,184 bytes, which an H200 moves in 98 µs.
 ADD = Counts(
@@ -24,6 +33,8 @@ ADD = Counts(
     l2_bytes=402_653_184,
     dram_bytes=402_653_184,
 )
+TIMED = [gpu for gpu in gpus.gpus() if estimate(ADD, gpu).estimate_us is not None]
+assert len(TIMED) > 10
 
 
 def test_a_streaming_kernel_is_bound_by_memory() -> None:
@@ -76,6 +87,41 @@ def test_no_launch_is_faster_than_a_unit_alone() -> None:
     time = estimate(replace(ADD, tensor_cycles=1e8, l2_bytes=2e9), H200)
     assert time.estimate_us is not None
     assert time.estimate_us >= max(v for name, v in time.parts.items() if name != "launch")
+
+
+def assert_no_part_exceeds(time: TimeEstimate) -> None:
+    assert time.estimate_us is not None
+    for name, part in time.parts.items():
+        assert part <= time.estimate_us * (1 + 1e-9), name
+
+
+_WORK = st.floats(0, 1e9)
+
+
+@given(
+    st.sampled_from(TIMED), st.integers(1, 1 << 16), st.integers(1, 32),
+    st.lists(_WORK, min_size=9, max_size=9),
+)  # fmt: skip
+@example(gpus.find("rtx5090"), 1024, 2, [0, 0, 5e7, 0, 0, 0, 0, 0, 0])
+@example(H200, 1 << 14, 1, [0, 0, 0, 0, 1e9, 0, 0, 0, 0])
+def test_no_part_exceeds_the_estimate(
+    gpu: gpus.Gpu, ctas: int, resident: int, work: list[float]
+) -> None:
+    """Few CTAs on an SM leave its units waiting; none of them works for longer than the launch."""
+    cycles, instructions, tensor, wavefronts, exchanged, requests, sectors, l2, dram = work
+    counts = replace(
+        ADD, ctas=ctas, resident=resident, cta_cycles=cycles / ctas, instructions=instructions,
+        tensor_cycles=tensor, shared_wavefronts=wavefronts, exchanged=exchanged, requests=requests,
+        sectors=sectors, l2_bytes=l2, dram_bytes=dram, units={"alu": instructions / 2},
+    )  # fmt: skip
+    assert_no_part_exceeds(estimate(counts, gpu))
+
+
+@pytest.mark.parametrize("path", REPORTS, ids=lambda path: path.stem)
+def test_no_part_exceeds_the_estimate_of_a_sample(path: Path) -> None:
+    time = msgspec.json.decode(path.read_bytes(), type=Report).time
+    if time is not None and time.estimate_us:
+        assert_no_part_exceeds(time)
 
 
 def test_ctas_that_fill_a_part_of_the_sms_leave_the_others_idle() -> None:
