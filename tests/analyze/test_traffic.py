@@ -214,7 +214,7 @@ def test_an_address_that_depends_on_data_is_unknown_with_its_line() -> None:
     )
     traffic = count(parse(text, stage="ttir"), {}, (4, 1, 1))
     assert traffic.read_bytes is None
-    assert traffic.reason == "line 10: it depends on data that is loaded"
+    assert traffic.reason == "line 10: the traffic depends on data that is loaded here"
 
 
 def test_what_a_kernel_writes_is_not_as_it_was_given() -> None:
@@ -363,11 +363,11 @@ def test_what_depends_on_data_is_assumed_only_where_that_is_asked_for() -> None:
     module = parse(IGNORED, stage="ttir")
     exact = survey(module, {}, (4, 1, 1), granules=None)
     assert exact.traffic.read_bytes is None
-    assert exact.traffic.reason == "line 6: it depends on data that is loaded"
+    assert exact.traffic.reason == "line 6: the traffic depends on data that is loaded here"
     assumed = survey(module, {}, (4, 1, 1), granules=None, assuming=True)
     assert assumed.traffic.read_bytes == 4 * (4 + 64 * 4)
     assert assumed.traffic.written_bytes == 4 * 64 * 4
-    assert assumed.assumed == "line 6: it depends on data that is loaded"
+    assert assumed.assumed == "line 6: the traffic depends on data that is loaded here"
 
 
 def test_rows_whose_numbers_are_data_are_never_assumed() -> None:

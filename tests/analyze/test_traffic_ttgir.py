@@ -99,7 +99,8 @@ def test_the_verdict_says_what_it_could_not_look_at() -> None:
     report = report_of("accesses.py:by_data", "h100")
     headline = verdict(report)
     assert headline.tone != "good"
-    assert "no time estimate: line 10: it depends on data that is loaded" in _told(headline)
+    reason = "line 10: the traffic depends on data that is loaded here"
+    assert f"no time estimate: {reason}" in _told(headline)
 
 
 def _told(headline: Headline) -> str:

@@ -411,7 +411,7 @@ def test_arrays_are_no_spills() -> None:
 
 def test_a_known_launch_whose_traffic_is_unknown() -> None:
     """What was not looked at is named, and nothing is good all over."""
-    reason = "line 7: it depends on data that is loaded"
+    reason = "line 7: the traffic depends on data that is loaded here"
     found = verdict(replace(SOFTMAX, traffic=Traffic(reason=reason)))
     assert found.tone == "unknown"
     assert f"memory traffic unknown: {reason}" in found.words

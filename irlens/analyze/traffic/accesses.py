@@ -166,7 +166,7 @@ def loaded(access: Reference, contents: "NDArray[Any] | None", masked: Value | N
         TooLargeError: Fewer instances at once may do.
     """
     if contents is None:
-        return Unknown("it depends on data that is loaded")
+        return Unknown("the traffic depends on data that is loaded here")
     if contents.dtype.kind not in "iu" or contents.dtype.itemsize != access.element_bytes:
         return Unknown(
             f"it is loaded from {access.pointer.argument}, which is given as another type"

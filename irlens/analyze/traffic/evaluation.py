@@ -224,7 +224,7 @@ class Evaluation:
                 raise UnknownTrafficError(f"{argument}, whose contents are given, is written")
             contents = None
         if operation.name not in VALUES:
-            return Unknown("it depends on data that is loaded")
+            return Unknown("the traffic depends on data that is loaded here")
         return accesses.loaded(reference, contents, accesses.other(operation, operands))
 
     def _for(self, operation: Operation, operands: list[Value], frame: Frame) -> None:
