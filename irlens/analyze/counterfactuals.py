@@ -1,7 +1,7 @@
 """What to change, and nothing else, so that a finding goes if its explanation is right."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 import msgspec
@@ -28,11 +28,15 @@ class Change(msgspec.Struct, frozen=True):
         words: What is changed.
         settings: Options by name, as written on the command line.
         ttir: The kernel's ttir with the change in it; empty if that stays.
+        is_cause: Whether it changes what is blamed; one that may only relieve it proves nothing.
+        cause: What it blames instead of the finding's own reason; empty for that.
     """
 
     words: str
     settings: Mapping[str, str] = {}
     ttir: str = ""
+    is_cause: bool = True
+    cause: str = ""
 
 
 class Symptom(msgspec.Struct, frozen=True):
@@ -42,11 +46,13 @@ class Symptom(msgspec.Struct, frozen=True):
         finding: The finding.
         module: The kernel's ttir.
         config: Its configuration.
+        others: All findings of the kernel.
     """
 
     finding: Finding
     module: Module
     config: Config
+    others: Sequence[Finding] = ()
 
 
 _Maker: TypeAlias = Callable[[Symptom], Iterator[Change]]
@@ -139,6 +145,40 @@ def _more_warps(symptom: Symptom) -> Iterator[Change]:
         yield Change(f"num_warps={warps}", {"num_warps": str(warps)})
 
 
+def _of_registers(symptom: Symptom) -> Iterator[Change]:
+    """Yield what asks for the registers: the kernel's slow accesses; then more warps.
+
+    An access in narrow pieces, or one that is not pipelined, takes registers for addresses and
+    values. More warps leave each fewer elements, whatever takes the registers.
+    """
+    tried = set[str]()
+    for others in _slow_accesses(symptom.others):
+        maker = _ASK_FOR_REGISTERS[others[0].code]
+        message = "; ".join(each.message for each in others)
+        one = msgspec.structs.replace(others[0], message=message)
+        for change in maker(msgspec.structs.replace(symptom, finding=one)):
+            if change.settings or change.ttir in tried:  # another GPU is no experiment on this one
+                continue
+            tried.add(change.ttir)
+            places = " and ".join(str(each.source) for each in others if each.source)
+            blamed = f"{one.code} at {places}" if places else one.code
+            words = f"{change.words}, against {blamed}"
+            yield msgspec.structs.replace(change, words=words, cause=f"{blamed}: {message}")
+    for change in _more_warps(symptom):
+        yield msgspec.structs.replace(change, is_cause=False)
+
+
+def _slow_accesses(findings: Sequence[Finding]) -> Iterator[list[Finding]]:
+    """Yield each finding that may take registers, then all of narrow accesses together."""
+    yield from ([each] for each in findings if each.code in _ASK_FOR_REGISTERS)
+    narrow = [each for each in findings if each.code == "IRL301"]
+    if len(narrow) > 1:
+        yield narrow
+
+
+_ASK_FOR_REGISTERS: Mapping[str, _Maker] = {"IRL203": _of_load, "IRL301": _of_access}
+
+
 def _more_stages(symptom: Symptom) -> Iterator[Change]:
     """Yield one stage more for the loop of a wait that drains its pipeline."""
     module, source = symptom.module, symptom.finding.source
@@ -150,9 +190,9 @@ def _more_stages(symptom: Symptom) -> Iterator[Change]:
 
 
 _MAKERS: Mapping[str, _Maker] = {
-    "IRL104": _more_warps,
-    "IRL105": _more_warps,
-    "IRL106": _more_warps,
+    "IRL104": _of_registers,
+    "IRL105": _of_registers,
+    "IRL106": _of_registers,
     "IRL202": _more_stages,
     "IRL203": _of_load,
     "IRL301": _of_access,

@@ -10,17 +10,19 @@ from irlens.model.report import Finding
 #: Version of ``Explanations``, incremented when a path is renamed, removed or redefined.
 WHY_SCHEMA = 1
 
-#: "proved": the finding goes where the blamed cause alone is changed; "refuted": it stays whatever
-#: was tried; "untested": nothing could be tried.
-Proof: TypeAlias = Literal["proved", "refuted", "untested"]
+#: "proved": the finding goes where the blamed cause alone is changed; "relieved": it goes with a
+#: change that leaves its cause alone, as more warps leave what takes the registers; "refuted": it
+#: stays whatever was tried; "untested": nothing could be tried.
+Proof: TypeAlias = Literal["proved", "relieved", "refuted", "untested"]
 
 
 class Experiment(msgspec.Struct, frozen=True, kw_only=True):
-    """A recompilation in which the blamed cause alone is changed.
+    """A recompilation in which one thing is changed.
 
     Attributes:
         change: What is changed, in words.
         gone: Whether the finding is gone from its line; ``None`` if the kernel does not compile so.
+        is_cause: Whether that is the blamed cause; else the change may only relieve the finding.
         error: Why it does not compile; empty if it does.
         before_us: The estimated time without the change; ``None`` if unknown.
         after_us: That with it.
@@ -28,6 +30,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
 
     change: str
     gone: bool | None
+    is_cause: bool = True
     error: str = ""
     before_us: float | None = None
     after_us: float | None = None
@@ -38,7 +41,8 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         finding: The finding.
-        cause: What is blamed, in words; the finding's own reason.
+        cause: What is blamed, in words: the finding's own reason, or another finding whose change
+            removes this one too.
         decided_by: The pass after which the finding's line first differs from that of the
             experiment without the finding, "TritonGPUCoalesce"; "ptxas" or "LLVM" where that
             decides; empty if unknown.

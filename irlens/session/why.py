@@ -111,17 +111,19 @@ class _Laboratory:
 
     def explain(self, finding: Finding) -> Explanation | None:
         """Return the explanation of a finding; ``None`` if irlens has neither cause nor test."""
-        changes = changes_for(Symptom(finding, self._module, self.report.config))
+        report = self.report
+        changes = changes_for(Symptom(finding, self._module, report.config, report.findings))
         said = self._said(finding)
         if not changes and finding.code not in DECIDED_BY_ASSEMBLER:
             return None
         experiments: list[Experiment] = []
-        name, number = "", None
+        name, number, cause = "", None, cause_of(finding)
         operations: list[str] = []
         for change in changes:
             experiment, capture = self._try(finding, change)
             experiments.append(experiment)
             if experiment.gone:
+                cause = change.cause or cause
                 if capture is not None and finding.code not in DECIDED_BY_ASSEMBLER:
                     name, number = self._deciding(finding, capture)
                 break
@@ -131,7 +133,7 @@ class _Laboratory:
             operations = self._operations(finding, number)
         return Explanation(
             finding=finding,
-            cause=cause_of(finding),
+            cause=cause,
             decided_by=name,
             number=number,
             operations=operations,
@@ -159,13 +161,20 @@ class _Laboratory:
             capture = _one(self._session, self._request_of(change))
             report = complete_report(capture)
         except IrlensError as error:
-            return Experiment(change=change.words, gone=None, error=error.message), None
+            failed = Experiment(
+                change=change.words, gone=None, is_cause=change.is_cause, error=error.message
+            )
+            return failed, None
         same = [each for each in report.findings if _is_same(each, finding)]
         times = [each.time.estimate_us if each.time else None for each in (self.report, report)]
         if change.settings.get("target"):  # another GPU's time is no effect of the change
             times = [None, None]
         experiment = Experiment(
-            change=change.words, gone=not same, before_us=times[0], after_us=times[1]
+            change=change.words,
+            gone=not same,
+            is_cause=change.is_cause,
+            before_us=times[0],
+            after_us=times[1],
         )
         return experiment, capture
 
@@ -202,6 +211,6 @@ def _is_same(one: Finding, other: Finding) -> bool:
 
 
 def _proof(experiments: list[Experiment]) -> Proof:
-    if any(each.gone for each in experiments):
-        return "proved"
+    if gone := [each for each in experiments if each.gone]:
+        return "proved" if any(each.is_cause for each in gone) else "relieved"
     return "refuted" if any(each.gone is False for each in experiments) else "untested"

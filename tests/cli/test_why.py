@@ -60,6 +60,18 @@ def test_what_has_no_experiment_names_the_command_that_says_what_is_known() -> N
     assert "irlens explain IRL201 tells what is known." in text
 
 
+def test_what_the_compiler_says_of_several_findings_is_shown_once() -> None:
+    spilling = ("-t", "h100", "-a", "n_cols=8191", "--set", "num_warps=1")
+    ran = run("inspect", "softmax", *spilling, "--why")
+    assert ran.returncode == 0, ran.stderr
+    said = " ".join(ran.stdout.split())
+    assert "IRL105" in said
+    assert "IRL106" in said
+    assert said.count("bytes spill stores") == 1
+    assert "cause not found: the finding goes with more warps" in said
+    assert "with num_warps=4: the finding goes with more warps" in said
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -127,3 +127,22 @@ def test_a_finding_that_is_not_there_is_named() -> None:
         _explained("softmax", "sm_90", {}, {}, "IRL401")
     with pytest.raises(UnknownNameError, match="unknown finding 'IRL999'"):
         _explained("softmax", "sm_90", {}, {}, "IRL999")
+
+
+@pytest.mark.parametrize(
+    ("warps", "proof", "blamed"),
+    [("2", "proved", "IRL301 at softmax.py:54"), ("1", "relieved", "B of registers per thread")],
+)
+def test_spills_are_explained_by_a_narrow_access_before_more_warps(
+    warps: str, proof: str, blamed: str
+) -> None:
+    """More warps remove the spills whatever takes the registers: they prove no cause."""
+    args = dict.fromkeys(("n_cols", "input_row_stride", "output_row_stride"), "8191")
+    (found,) = _explained("softmax", "sm_90", {"num_warps": warps}, args, "IRL105")
+    assert found.proof == proof
+    assert blamed in found.cause
+    first = found.experiments[0]
+    assert first.gone
+    assert first.is_cause == (proof == "proved")
+    assert ("IRL301 at" in first.change) == (proof == "proved")
+    assert any("num_warps" in each.change for each in found.experiments) == (proof == "relieved")

@@ -18,9 +18,12 @@ from irlens.render.view.nodes import (
 )
 from irlens.render.view.passes import compiled_settings
 
-_TONES: dict[str, Tone] = {"proved": "good", "refuted": "warn", "untested": "dim"}
+_TONES: dict[str, Tone] = {
+    "proved": "good", "relieved": "warn", "refuted": "warn", "untested": "dim",
+}  # fmt: skip
 _VERDICTS = {
     "proved": "proved: the finding goes with its cause",
+    "relieved": "cause not found: the finding goes with more warps, which leave its cause alone",
     "refuted": "not proved: the finding stays whatever was tried",
     "untested": "likely, not tested: no experiment exists for this cause",
 }
@@ -31,7 +34,10 @@ _MOST_OPERATIONS = 4
 def why_view(explanations: Explanations) -> Section:
     """Return the explanations of findings."""
     nodes: list[Node] = [compiled_settings(explanations.compiled)]
-    nodes += map(_section, explanations.explanations)
+    told = set[str]()
+    for each in explanations.explanations:
+        nodes.append(_section(each, [line for line in each.said if line not in told]))
+        told.update(each.said)
     if not explanations.explanations and not explanations.unexplained:
         nodes.append(Sentence("no findings to explain"))
     if explanations.unexplained:
@@ -49,15 +55,16 @@ def _unexplained(codes: Sequence[str]) -> str:
     )
 
 
-def _section(explanation: Explanation) -> Section:
+def _section(explanation: Explanation, said: Sequence[str]) -> Section:
+    """Return an explanation, with the lines of the compiler that no other has shown."""
     finding = explanation.finding
     place = f" at {finding.source}" if finding.source is not None else ""
     return Section(
-        f"{finding.code}{place}", tuple(_nodes(explanation)), key="explanation", wide=True
+        f"{finding.code}{place}", tuple(_nodes(explanation, said)), key="explanation", wide=True
     )
 
 
-def _nodes(explanation: Explanation) -> Iterator[Node]:
+def _nodes(explanation: Explanation, said: Sequence[str]) -> Iterator[Node]:
     yield Headline((Run(_VERDICTS[explanation.proof], _TONES[explanation.proof]),))
     yield Sentence(explanation.finding.message)
     facts = []
@@ -72,15 +79,15 @@ def _nodes(explanation: Explanation) -> Iterator[Node]:
         yield Facts(tuple(facts))
     if explanation.experiments:
         yield Items(tuple(text(_tried(each)) for each in explanation.experiments))
-    if explanation.said:
-        said = tuple(text(Run(line)) for line in explanation.said)
-        yield Section("The compiler said", (Items(said),), key="remarks")
+    if said:
+        lines_said = tuple(text(Run(line)) for line in said)
+        yield Section("The compiler said", (Items(lines_said),), key="remarks")
 
 
 def _decided(explanation: Explanation) -> str:
     name, number = explanation.decided_by, explanation.number
     if number is not None:
-        return f"{name}, pass {number}: after it the line first differs from that of the proof"
+        return f"{name}, pass {number}: the first that treats the line differently with the change"
     if name in ("ptxas", "LLVM"):
         return f"{name}, after all passes"
     return f"{name}, which this compilation does not run"
@@ -92,6 +99,8 @@ def _tried(experiment: Experiment) -> Run:
         return Run(f"{change}: does not compile: {experiment.error}", "dim")
     if not experiment.gone:
         return Run(f"{change}: the finding stays{_effect(experiment)}", "warn")
+    if not experiment.is_cause:
+        return Run(f"{change}: the finding goes with more warps{_effect(experiment)}")
     return Run(f"{change}: the finding is gone{_effect(experiment)}", "good")
 
 
