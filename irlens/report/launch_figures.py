@@ -63,7 +63,7 @@ def find_traffic(parsed: Parsed, machine: Machine, provenance: Provenance) -> "S
     """
     config = parsed.code.capture.config
     if parsed.source is None:
-        provenance.missing("there is neither ttir nor ttgir in this capture", "traffic")
+        provenance.missing(parsed.why_no_source, "traffic")
         return None
     if not config.args or config.grid is None:
         provenance.missing(_NO_GRID if config.args else NO_LAUNCH, "traffic")

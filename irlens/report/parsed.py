@@ -50,6 +50,13 @@ class Parsed(msgspec.Struct, frozen=True, kw_only=True):
         return self.ttir or self.ttgir
 
     @property
+    def why_no_source(self) -> str:
+        """Why there is no ``source``: no such stage, or none that shows the whole kernel."""
+        given = (self.code.ttir, self.code.ttgir)
+        reasons = (_why_not_whole(each.named) for each in given if each is not None)
+        return next(filter(None, reasons), "there is neither ttir nor ttgir in this capture")
+
+    @property
     def assembly(self) -> "Assembly | None":
         """The kernel's function in PTX or AMD's assembly, whichever there is."""
         return self.ptx or self.amdgcn

@@ -59,6 +59,14 @@ def test_without_a_ttir_the_ttgir_is_evaluated(softmax: Capture) -> None:
     assert report.unknown["traffic"] == "there is neither ttir nor ttgir in this capture"
 
 
+def test_an_excerpt_of_the_ttgir_is_said_to_be_one(tmp_path: Path) -> None:
+    path = tmp_path / "excerpt.ttgir"
+    path.write_text("%0 = arith.constant 1 : i32\n", "utf-8")
+    (capture,) = irlens.load(path)
+    report = inspect(capture)
+    assert report.unknown["traffic"] == "the ttgir is an excerpt, without the kernel's function"
+
+
 def test_a_failed_evaluation_leaves_the_rest(
     softmax: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
