@@ -21,6 +21,8 @@ _MOST_ROWS, _MOST_CELLS = 32, 8
 #: Elements of a tensor whose owners are listed.
 _MOST_ELEMENTS = 1 << 20
 _BANKS, _BANK_BYTES = 32, 4
+#: Bytes of padding that a buffer may have; no GPU's shared memory holds more.
+_MOST_PADDING = 1 << 20
 
 _LOCATION = re.compile(r" loc\(.*")
 
@@ -57,10 +59,14 @@ def draw_layout(module: Module, value: str, kernel: str) -> LayoutDrawing:
         raise IrlensError(f"{name} has {count(prod(shape))} elements: too many to draw")
     mapped = linear_map(layout, shape, module.aliases)
     if isinstance(mapped, LinearMap):
+        if reason := _why_not_of(module, mapped):
+            raise IrlensError(f"the layout of {name} cannot be drawn: {reason}")
         drawn = _of_registers(mapped)
     else:
         drawn = _of_memory(name, mapped, layout, shape, kind.element.bits or 0)
     memory, bases, padding, owners, sentence, groups = drawn
+    if reason := _why_not_covered(owners, shape, bases.get("block", ())):
+        raise IrlensError(f"the layout of {name} cannot be drawn: {reason}")
     if part != shape:
         sizes = [" × ".join(map(str, each)) for each in (part, shape)]
         sentence = f"a part, {sizes[0]}, of a buffer of {sizes[1]}, which is drawn: {sentence}"
@@ -109,6 +115,29 @@ def _values(module: Module) -> dict[str, tuple[Operation, Type]]:
                     if kind_of is not None and kind_of.layout and kind_of.shape:
                         found.setdefault(argument.name, (operation, kind_of))
     return found
+
+
+def _why_not_of(module: Module, mapped: LinearMap) -> str:
+    """Return why a layout is not one of a module's lanes and warps; empty if it is."""
+    numbers = {"ttg.threads-per-warp": ("lane", mapped.lanes)}
+    if not any(module.named("ttg.warp_specialize")):  # its partitions have warps of their own
+        numbers["ttg.num-warps"] = ("warp", mapped.warps)
+    for attribute, (what, number) in numbers.items():
+        wanted = module.integer(attribute) if attribute in module.attributes else None
+        if wanted is not None and wanted != number:
+            return f"it is of {plural(number, what)}, the module has {count(wanted)}"
+    return ""
+
+
+def _why_not_covered(owners: _Owners, shape: tuple[int, ...], block: tuple[_Element, ...]) -> str:
+    """Return why a layout does not place each element of a CTA's part; empty if it does."""
+    outside = (e for e in owners if any(a >= b for a, b in zip(e, shape, strict=True)))
+    if (element := next(outside, None)) is not None:
+        return f"its bases lead to element {list(element)}, outside of its shape"
+    wanted = prod(shape) >> sum(map(any, block))
+    if len(owners) < wanted:
+        return f"its bases place {count(len(owners))} of {count(wanted)} elements"
+    return ""
 
 
 _Drawn: TypeAlias = tuple[
@@ -196,6 +225,11 @@ def _of_memory(
         for element, offset in offsets.items()
     }
     size = max(offsets.values()) + max(bits // 8, 1)
+    if mapped.padding and size > prod(shape) * bits // 8 + _MOST_PADDING:
+        raise IrlensError(
+            f"the layout of {name} cannot be drawn: with its padding it takes {count(size)} B,"
+            " more than any GPU's shared memory"
+        )
     sentence = f"{count(size)} B{_order_in_words(mapped)}"
     return "shared memory", bases, mapped.padding, owners, sentence, _BANKS
 

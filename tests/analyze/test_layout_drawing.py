@@ -101,3 +101,30 @@ def test_several_buffers_are_drawn_as_one() -> None:
     second = drawing.cells[1][0]
     assert second.owner is not None
     assert second.owner.offset == 128 + 16
+
+
+_SHARED = "!ttg.memdesc<64x64xf16, #shared, #smem>"
+
+
+@pytest.mark.parametrize(
+    ("kind", "layout", "reason"),
+    [
+        (_SHARED, "#ttg.shared_linear<{offset = [[0, 1], [0, 2]]}>", "place 4 of 4,096 elements"),
+        ("!ttg.memdesc<2x2xf16, #shared, #smem>",
+         "#ttg.shared_linear<{offset = [[0, 1], [4, 0]]}>", r"element \[4, 0\], outside"),
+        (_SHARED, "#ttg.padded_shared<[512:+999999999] {order = [1, 0], shape = [64, 64]}>",
+         "more than any GPU's shared memory"),
+        ("tensor<2xf16, #shared>",
+         "#ttg.linear<{register = [], lane = [[1]], warp = [], block = []}>",
+         "it is of 2 lanes, the module has 32"),
+        ("tensor<32xf16, #shared>",
+         "#ttg.linear<{register = [], lane = [[1], [2], [4], [8], [16]], warp = [], block = []}>",
+         "it is of 1 warp, the module has 4"),
+    ],
+)  # fmt: skip
+def test_a_layout_that_does_not_fit_is_refused(kind: str, layout: str, reason: str) -> None:
+    attributes = 'attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 32 : i32}'
+    text = _module(kind, layout).text.replace("module {", f"module {attributes} {{")
+    with pytest.raises(IrlensError, match=reason) as raised:
+        draw_layout(parse(text, stage="ttgir"), "%x", "k")
+    assert "\n" not in raised.value.message
