@@ -68,7 +68,7 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True):
         launches: Number of launches that need it.
         entry: The directory of its capture, of those that were given.
         outcome: What becomes of it; ``None`` where it was not compiled.
-        reason: Why it does not fit, or how it failed.
+        reason: Why it does not fit, how it failed, or why it was not compiled.
         registers: Registers per thread.
         time_us: Estimated time of that launch, in microseconds.
         compile_seconds: How long compiling took, on this machine; ``None`` for what the store had.

@@ -85,13 +85,18 @@ def left_out(variants: Variants) -> str:
     """Return how many variants ``warmup_of`` leaves out, and why the first; empty if none."""
     useless = [
         each for kernel in variants.kernels for each in kernel.variants
-        if each.outcome in _USELESS
+        if _is_useless(each)
     ]  # fmt: skip
     if not useless:
         return ""
     number, reason = len(useless), useless[0].reason.partition("\n")[0]
     what = f"{count(number)} {'variant' if number == 1 else 'variants'} that cannot be launched"
     return f"{what}: {reason or useless[0].outcome}"
+
+
+def _is_useless(variant: Variant) -> bool:
+    """Whether no launch can use a variant; not one that there was only no time to compile."""
+    return variant.outcome in _USELESS or (variant.outcome is None and variant.reason != "")
 
 
 def warmup_of(variants: Variants, named: str, destination: Path) -> Warmup:
@@ -138,7 +143,7 @@ def _launches(kernel: KernelVariants) -> Iterator[Launch]:
             f"{missing} variants of {kernel.kernel} are not listed",
             hint=f"--most {kernel.number} lists them",
         )
-    usable = [each for each in kernel.variants if each.outcome not in _USELESS]
+    usable = [each for each in kernel.variants if not _is_useless(each)]
     if not usable:
         reason = kernel.variants[0].reason.partition("\n")[0]
         raise IrlensError(f"no variant of {kernel.kernel} can be launched: {reason}")

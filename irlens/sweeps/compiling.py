@@ -1,9 +1,11 @@
 """Compiles and inspects the configurations of a sweep in its workers."""
 
 import math
+import re
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from irlens.compiler import KernelSource, Request
@@ -29,6 +31,8 @@ Watch: TypeAlias = Callable[[int, Sequence[tuple[int, float]]], None]
 
 #: Configurations that are inspected together, since nvdisasm's start takes longer than their code.
 _TOGETHER = 16
+#: What the compiler says of a tile that is too large.
+_TOO_LARGE = re.compile(r"exceeds|out of resource", re.IGNORECASE)
 #: Seconds after which a configuration is inspected alone where results are taken as they come.
 _PATIENCE = 1.0
 
@@ -86,6 +90,7 @@ def stream_requests(
     watch: Watch,
     *,
     timed: bool = False,
+    larger: Mapping[int, Collection[int]] | None = None,
 ) -> Iterator[Arrived]:
     """Yield the result of each request soon after it is compiled.
 
@@ -97,11 +102,15 @@ def stream_requests(
         pool: The workers.
         watch: Sees the progress.
         timed: Whether to time compiling, apart from inspecting.
+        larger: Requests with larger tiles than one, by its index. Once that one is too large, those
+            that no worker has begun are given up, and have no result.
 
     Raises:
         IrlensError: As ``compile_variants``.
     """
-    return _stream(source, requests, pool, watch, patience=_PATIENCE, timed=timed)
+    return _stream(
+        source, requests, pool, watch, patience=_PATIENCE, timed=timed, larger=larger or {}
+    )
 
 
 def _stream(
@@ -114,9 +123,10 @@ def _stream(
     patience: float = math.inf,
     known: Collection[int] = (),
     timed: bool = False,
+    larger: Mapping[int, Collection[int]] = MappingProxyType({}),
 ) -> Iterator[Arrived]:
     compilation = _Compilation(
-        source, requests, pool, timeout, patience, frozenset(known), timed=timed
+        source, requests, pool, timeout, patience, frozenset(known), timed=timed, larger=larger
     )
 
     def report(running: Sequence[Running]) -> None:
@@ -148,6 +158,7 @@ class _Compilation:
         patience: Seconds for which what is compiled may wait for others to be inspected with.
         known: Those whose results are known, by index.
         timed: Whether to time compiling.
+        larger: Those that are given up once one is too large, by its index.
 
     Attributes:
         jobs: What is left to submit.
@@ -165,8 +176,9 @@ class _Compilation:
         known: frozenset[int],
         *,
         timed: bool,
+        larger: Mapping[int, Collection[int]],
     ) -> None:
-        self._source, self._requests = source, requests
+        self._source, self._requests, self._larger = source, requests, larger
         self._timeout, self._patience = timeout, patience
         self.fresh = deque[Arrived]()
         self.failures: list[IrlensError] = []
@@ -227,6 +239,16 @@ class _Compilation:
             for number, result in zip(numbers, results, strict=True)
         ]
         self._finished |= set(numbers)
+        for number, result in zip(numbers, results, strict=True):
+            if number in self._larger and is_too_large(result):
+                self._give_up(frozenset(self._larger[number]) - self._compiled)
+
+    def _give_up(self, numbers: frozenset[int]) -> None:
+        """Take back the jobs of requests that no worker has begun."""
+        for job in [job for job in self.jobs if numbers.issuperset(job.numbers)]:
+            self.jobs.remove(job)
+            self._compiling -= job.handler is run_compile
+            self._finished |= set(job.numbers)
 
     def _take_failure(self, job: Job, failure: Crash | IrlensError) -> None:
         if len(job.numbers) > 1:
@@ -239,3 +261,9 @@ class _Compilation:
         else:
             self.failures.append(failure)
             self._take_results(job.numbers, [from_error(failure)], last=False)
+
+
+def is_too_large(result: Result) -> bool:
+    """Whether a CTA does not fit, or a tile has more elements than the compiler takes."""
+    is_refused = result.outcome == "failed" and _TOO_LARGE.search(result.reason) is not None
+    return is_refused or result.outcome == "does not fit"

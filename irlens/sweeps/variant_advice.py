@@ -139,9 +139,19 @@ def _key(planned: PlannedVariant) -> bytes:
 
 
 def _longest(variants: Sequence[Variant], groups: Mapping[bytes, list[int]]) -> list[int]:
-    """Return the launches to compile: of each variant that is left the longest, then the next."""
+    """Return the launches to compile: of each variant that is left the longest, then the next.
+
+    What does not fit anyway, or was not compiled, is left out.
+    """
     ranked = [
-        sorted(numbers, key=lambda number: -(variants[number].time_us or 0.0))
+        sorted(
+            (
+                number
+                for number in numbers
+                if variants[number].outcome not in (None, "does not fit")
+            ),
+            key=lambda number: -(variants[number].time_us or 0.0),
+        )
         for numbers in groups.values()
         if len(numbers) > 1
     ]

@@ -8,12 +8,13 @@ import msgspec
 
 from irlens.analyze.machine_code import code_digest
 from irlens.compiler import Request, capture, find_kernel
+from irlens.compiler.calls.examples import find_uses
 from irlens.compiler.planning import PlannedVariant
 from irlens.compiler.toolchains.versions import version_of
 from irlens.model.config import LAUNCH_OPTIONS, ConstexprValue
 from irlens.model.errors import IrlensError
 from irlens.model.values import Values
-from irlens.model.variants import KernelVariants, Variant, same_code, splits_of
+from irlens.model.variants import KernelVariants, Specialized, Variant, same_code, splits_of
 from irlens.sweeps.compiling import Arrived, stream_requests
 from irlens.sweeps.launch_classes import Launches, launches_of
 from irlens.sweeps.run import plan_grid
@@ -23,6 +24,10 @@ from irlens.sweeps.worker_pool import WorkerPool
 
 #: Receives how many variants are compiled, of how many.
 Progress = Callable[[int, int], None]
+
+
+#: Why a variant is given up.
+_GIVEN_UP = "larger than one that does not fit"
 
 
 class _TimeIsUp(Exception):  # noqa: N818  # it is no error
@@ -44,11 +49,15 @@ class Needed(msgspec.Struct, frozen=True):
 
 
 class Built(msgspec.Struct, frozen=True):
-    """A compiled variant: its result, a digest of its code, and how long compiling took."""
+    """A compiled variant: its result, a digest of its code, and how long compiling took.
 
-    result: Result
+    One that was given up has a reason instead of a result.
+    """
+
+    result: Result | None
     digest: str | None = None
     compile_seconds: float | None = None
+    reason: str = ""
 
 
 def find_variants(
@@ -148,14 +157,59 @@ def _launches(
 def _compile(
     needed: Sequence[Needed], pool: WorkerPool, progress: Progress, compiled: dict[int, Built]
 ) -> None:
-    """Add what becomes of each variant, by its ``id``."""
+    """Add what becomes of each variant, by its ``id``: of the smallest tiles first."""
     source = find_kernel(needed[0].planned.request.kernel)
+    tiles = find_uses(source.content.decode(errors="replace")).ranges
+    sizes = [_sizes(each, tiles) for each in needed]
+    order = sorted(range(len(needed)), key=lambda number: math.prod(sizes[number].values()))
+    needed, sizes = [needed[at] for at in order], [sizes[at] for at in order]
+    kinds = [_kind(each, tiles) for each in needed]
+    larger = {
+        one: [
+            other for other in range(one + 1, len(needed))
+            if kinds[other] == kinds[one] and _is_larger(sizes[other], sizes[one])
+        ]
+        for one in range(len(needed))
+    }  # fmt: skip
     requests = [each.planned.request for each in needed]
     stream = stream_requests(
-        source, requests, pool, lambda done, running: progress(done, len(requests)), timed=True
-    )
+        source, requests, pool, lambda done, running: progress(done, len(requests)),
+        timed=True, larger=larger,
+    )  # fmt: skip
     for arrived in stream:
         compiled[id(needed[arrived.number])] = _built(requests[arrived.number], arrived)
+    for each in needed:
+        compiled.setdefault(id(each), Built(None, reason=_GIVEN_UP))
+
+
+def _sizes(needed: Needed, tiles: set[str]) -> dict[str, int]:
+    """Return the constexprs that are extents of tiles."""
+    own = needed.planned.specialization
+    return {
+        each.name: each.value for each in own
+        if each.constexpr and each.name in tiles and type(each.value) is int
+    }  # fmt: skip
+
+
+def _kind(needed: Needed, tiles: set[str]) -> object:
+    """Return what else may decide whether a CTA fits: options, constexprs and types."""
+    own = needed.planned.specialization
+    others = [
+        (each.name, repr(each.value)) if each.constexpr else (each.name, _type(each))
+        for each in own
+        if not (each.constexpr and each.name in tiles and type(each.value) is int)
+    ]
+    return others, sorted((name, repr(value)) for name, value in needed.planned.options.items())
+
+
+def _type(specialized: Specialized) -> str:
+    """Return the type of an argument, one for all integers."""
+    text = specialized.type or "integer"
+    return "integer" if text[0] in "iu" else text
+
+
+def _is_larger(sizes: Mapping[str, int], than: Mapping[str, int]) -> bool:
+    return sizes != than and all(sizes[name] >= than.get(name, 0) for name in sizes)
 
 
 def _built(request: Request, arrived: Arrived) -> Built:
@@ -205,7 +259,7 @@ def _variant(needed: Needed, built: Built | None, options: set[str], code: int |
         options={n: v for n, v in planned.options.items() if n in options and v is not None},
         launch=needed.launch,
         outcome=result.outcome if result is not None else None,
-        reason=result.reason if result is not None else "",
+        reason=result.reason if result is not None else built.reason if built is not None else "",
         registers=registers if isinstance(registers, int) else None,
         time_us=figures.get("time"),
         compile_seconds=built.compile_seconds if built is not None else None,

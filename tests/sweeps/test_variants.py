@@ -62,6 +62,12 @@ IRLENS_KERNELS = {
         "constexprs": {"BLOCK": 64},
         "grid": [64],
     },
+    "multiplied": {
+        "sizes": {"k": 64},
+        "args": {"x": "fp16[64, k]", "y": "fp16[k, 64]", "out": "fp32[64, 64]", "k": "k"},
+        "constexprs": {"BLOCK": "next_power_of_2(k)"},
+        "grid": [1],
+    },
     "tiled": {
         "sizes": {"n": 8},
         "args": {"x": "fp32[4096]"},
@@ -100,6 +106,13 @@ def counted(x, REQUESTS: tl.constexpr):
 def dropped(x, seed, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.store(x + at, tl.load(x + at) * tl.rand(seed, at), mask=tl.rand(seed, at) > 0.5)
+
+@triton.jit
+def multiplied(x, y, out, k, BLOCK: tl.constexpr):
+    row, at = tl.arange(0, 64), tl.arange(0, BLOCK)
+    one = tl.load(x + row[:, None] * k + at[None, :], at[None, :] < k)
+    other = tl.load(y + at[:, None] * 64 + row[None, :], at[:, None] < k)
+    tl.store(out + row[:, None] * 64 + row[None, :], tl.dot(one, other))
 
 @triton.jit
 def tiled(x, BLOCK: tl.constexpr):
@@ -168,6 +181,21 @@ def test_what_there_is_no_time_for_is_counted(file: Path, pool: WorkerPool) -> N
     (whole,) = find_variants([request], {"requests": ["8"]}, pool, most=8)
     assert not whole.cut_short
     assert whole.variants[0].outcome == "fits", "the pool still works"
+
+
+def test_blocks_larger_than_one_that_does_not_fit_are_given_up(
+    file: Path, pool: WorkerPool
+) -> None:
+    sizes = [16384, 64, 1024, 2048, 4096, 8192, 32768]
+    found = find(file, "multiplied", pool, k=list(map(str, sizes)))
+    outcomes = {each.launch["k"]: (each.outcome, each.reason) for each in found.variants}
+    assert outcomes["64"][0] == "fits"
+    assert outcomes["1024"][0] == "does not fit"  # 256 KiB of operands
+    for size in ("8192", "16384", "32768"):
+        assert outcomes[size] == (None, "larger than one that does not fit")
+    assert not found.cut_short
+    shown = write(variants_view(Variants(schema=1, kernels=[found]), Options()), Options())
+    assert "not compiled: larger than one that does not fit" in " ".join(shown.split())
 
 
 def test_slices_at_one_offset_need_six(file: Path, pool: WorkerPool) -> None:

@@ -93,6 +93,9 @@ def _verdict(kernel: KernelVariants) -> Iterator[Run]:
         yield Run("no two have the same machine code")
     if failed:
         yield Run(f"{count(failed)} {'does' if failed == 1 else 'do'} not compile", "bad")
+    given_up = [each.reason for each in kernel.variants if each.outcome is None and each.reason]
+    if given_up:
+        yield Run(f"{count(len(given_up))} not compiled: {given_up[0]}", "unknown")
     if kernel.cut_short:
         compiled = sum(each.outcome is not None for each in kernel.variants)
         yield Run(f"{count(compiled)} compiled in the time", "unknown")
@@ -124,7 +127,7 @@ def _candidates(kernel: KernelVariants) -> str:
 
 def _cut_short(kernel: KernelVariants) -> str:
     """Return what was not compiled when the time ended, and what compiles it."""
-    missing = sum(each.outcome is None for each in kernel.variants)
+    missing = sum(each.outcome is None and not each.reason for each in kernel.variants)
     if missing:
         what = f"{count(missing)} of {plural(len(kernel.variants), 'variant')}"
     else:
