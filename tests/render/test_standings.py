@@ -16,6 +16,7 @@ from irlens.model.ranking import Ranking, rank_reports, rank_trials, with_standi
 from irlens.model.report import Report
 from irlens.model.sweep import Sweep
 from irlens.render import Options, render
+from irlens.render.view.configurations import _sizes
 from irlens.render.view.nodes import Headline, Section
 from irlens.render.view.report import reports_view
 from irlens.render.view.standings import against_cell
@@ -164,3 +165,23 @@ def test_a_finding_that_all_share_is_said_once() -> None:
     alone = msgspec.structs.replace(reports[1], findings=[])
     assert "all 5: IRL" not in render("text", "reports", [*reports[:1], alone, *reports[2:]])
     assert "all 2: IRL" not in render("text", "reports", [reports[0], reports[0]])
+
+
+def test_settings_that_move_together_are_named_once_by_the_scalar() -> None:
+    """A problem's pointers, strides and blocks follow its size: the size alone names it."""
+    path = next(each for each in REPORTS if "softmax" in each.stem)
+    report = msgspec.json.decode(path.read_bytes(), type=Report)
+
+    def sized(columns: int) -> Report:
+        args = {"x_ptr": f"fp32[64, {columns}]", "stride": columns, "n_cols": columns}
+        config = msgspec.structs.replace(
+            report.config, args=args, constexprs={"BLOCK": columns * 2}
+        )
+        return msgspec.structs.replace(report, config=config)
+
+    assert _sizes([sized(256), sized(512), sized(1024)]) == [
+        "n_cols=256", "n_cols=512", "n_cols=1024",
+    ]  # fmt: skip
+    other = msgspec.structs.replace(sized(512).config, num_warps=16)
+    mixed = [sized(256), msgspec.structs.replace(report, config=other)]
+    assert "num_warps=16" in _sizes(mixed)[1]

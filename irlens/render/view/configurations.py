@@ -1,6 +1,6 @@
 """Several reports in one table: a few configurations of a kernel as columns, others as rows."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -94,9 +94,27 @@ def ranked_headline(reports: Sequence[Report]) -> Headline:
         ranking = replace(ranking, problems=tuple(sorted(ranking.problems, key=_longest(ranking))))
     others = [each for each in verdicts(reports, ranked=True).phrases if each.tone != "good"]
     firsts = [reports[problem.members[0]] for problem in ranking.problems]
-    led = [report.kernel for report in firsts] if several_kernels else names(firsts)
+    led = [report.kernel for report in firsts] if several_kernels else _sizes(firsts)
     named = _without_kernel(reports) if several_kernels else letters(reports)
     return Headline((*headline(ranking, named, led), *others), verdicts(reports).tone)
+
+
+def _sizes(reports: Sequence[Report]) -> list[str]:
+    """Return what sets each problem apart; settings that move together once, by a scalar's name."""
+    settings = differing(reports)
+    args = reports[0].config.args
+    alike: dict[tuple[int, ...], list[str]] = {}
+    for name, values in settings.items():
+        alike.setdefault(tuple(map(values.index, values)), []).append(name)
+    if not settings or any(name not in args for group in alike.values() for name in group[:1]):
+        return names(reports)
+    kept = [min(group, key=lambda name: _rank(name, args)) for group in alike.values()]
+    return [" ".join(f"{name}={settings[name][n]}" for name in kept) for n in range(len(reports))]
+
+
+def _rank(name: str, args: Mapping[str, object]) -> tuple[bool, bool]:
+    """Rank a setting by how well it names a size: scalars before strides, then all others."""
+    return not isinstance(args.get(name), int), "stride" in name
 
 
 def _longest(ranking: Ranking) -> Callable[[Problem], float]:
