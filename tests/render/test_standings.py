@@ -20,6 +20,7 @@ from irlens.render.view.configurations import _sizes
 from irlens.render.view.nodes import Headline, Section
 from irlens.render.view.report import reports_view
 from irlens.render.view.standings import against_cell
+from irlens.render.view.standings import headline as problems_headline
 from irlens.render.view.sweep import sweep_view
 from irlens.sweeps.selection import sort_trials
 
@@ -185,3 +186,18 @@ def test_settings_that_move_together_are_named_once_by_the_scalar() -> None:
     other = msgspec.structs.replace(sized(512).config, num_warps=16)
     mixed = [sized(256), msgspec.structs.replace(report, config=other)]
     assert "num_warps=16" in _sizes(mixed)[1]
+
+
+def test_sizes_of_one_kernel_are_told_as_a_range() -> None:
+    path = next(each for each in REPORTS if "softmax" in each.stem)
+    report = msgspec.json.decode(path.read_bytes(), type=Report)
+    ranking = rank_reports([report])
+    (problem,), (standing,) = ranking.problems, ranking.standings
+    times = (12.1, 31.9, 20.0)
+    several = msgspec.structs.replace(
+        ranking,
+        problems=tuple(msgspec.structs.replace(problem, members=(n,)) for n in range(3)),
+        standings=tuple(msgspec.structs.replace(standing, time_us=each) for each in times),
+    )
+    (told,) = problems_headline(several, ["", "", ""], ["k", "k", "k"])
+    assert told.text == "k: 3 sizes, 12.1 µs to 31.9 µs"

@@ -29,12 +29,32 @@ def headline(ranking: Ranking, names: Sequence[str], problems: Sequence[str] = (
         reason = f": {ranking.missing}" if ranking.missing else ""
         return [Run(f"not ranked by time, which is unknown{reason}", "unknown")]
     phrases: list[Run] = []
-    for number, problem in enumerate(ranking.problems[:_PROBLEMS]):
-        led = f"{problems[number]}: " if len(ranking.problems) > 1 and problems else ""
-        phrases += _problem(ranking, problem, names, led)
-    if (more := len(ranking.problems) - _PROBLEMS) > 0:
-        phrases.append(Run(f"and {plural(more, 'other problem')}"))
+    led = problems if len(ranking.problems) > 1 and problems else [""] * len(ranking.problems)
+    alike: dict[str, list[Problem]] = {}
+    for number, problem in enumerate(ranking.problems):
+        alike.setdefault(led[number] or str(number), []).append(problem)
+    for name, group in list(alike.items())[:_PROBLEMS]:
+        if len(group) > 1:
+            phrases.append(_range(ranking, group, name))
+        else:
+            phrases += _problem(ranking, group[0], names, f"{name}: " if any(led) else "")
+    if (more := len(alike) - _PROBLEMS) > 0:
+        noun = "size" if all("=" in name for name in alike) else "problem"
+        noun = "kernel" if len(alike) < len(ranking.problems) else noun
+        phrases.append(Run(f"and {plural(more, f'other {noun}')}"))
     return phrases
+
+
+def _range(ranking: Ranking, problems: Sequence[Problem], led: str) -> Run:
+    """Return "softmax_kernel: 3 sizes, 12.1 µs to 31.9 µs" of problems of one name."""
+    firsts = [ranking.standings[each.members[0]].time_us for each in problems]
+    times = [each for each in firsts if each is not None]
+    if not times:
+        return Run(f"{led}: {plural(len(problems), 'size')}, time unknown", "unknown")
+    unknown = len(firsts) - len(times)
+    told = f", {count(unknown)} unknown" if unknown else ""
+    span = f"{microseconds(min(times))} to {microseconds(max(times))}"
+    return Run(f"{led}: {plural(len(problems), 'size')}, {span}{told}")
 
 
 def _problem(ranking: Ranking, problem: Problem, names: Sequence[str], led: str) -> Iterator[Run]:
