@@ -446,14 +446,20 @@ def show_in_notebooks() -> None:
     from irlens.model.check import Check
     from irlens.model.code import CodeComparisons
     from irlens.model.comparison import Comparison, Comparisons
+    from irlens.model.layout import LayoutDrawing
     from irlens.model.ledger import Ledgers
+    from irlens.model.limits import Limits
+    from irlens.model.passes import Passes, PassesDiff
     from irlens.model.report import Report
     from irlens.model.scan import Scan
     from irlens.model.suggestion import Suggestion
     from irlens.model.sweep import Sweep
+    from irlens.model.variants import Variants
+    from irlens.model.why import Explanations
 
     records: Iterable[type] = (
-        Check, CodeComparisons, Comparison, Comparisons, Ledgers, Report, Scan, Suggestion, Sweep,
+        Check, CodeComparisons, Comparison, Comparisons, Explanations, LayoutDrawing, Ledgers,
+        Limits, Passes, PassesDiff, Report, Scan, Suggestion, Sweep, Variants,
     )  # fmt: skip
     for record in records:
         setattr(record, _METHOD, _repr_html)

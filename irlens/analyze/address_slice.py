@@ -5,6 +5,7 @@ from typing import Literal, TypeAlias
 
 from irlens.analyze.solver import reach
 from irlens.isa.mlir import Module, Operation
+from irlens.isa.mlir.operations import Deed
 from irlens.isa.mlir.types import Pointer
 from irlens.isa.mlir.values import Value, Values
 
@@ -20,7 +21,7 @@ _COPIES = frozenset(
     }
 )  # fmt: skip
 #: What a loaded pointer or stride goes into.
-_FACTORS = ("arith.muli", "arith.extsi", "tt.splat", "tt.addptr", "tt.int_to_ptr")
+_FACTORS: tuple[Deed, ...] = ("multiply", "extend", "spread", "offset", "to pointer")
 _SUMS = frozenset({"add", "subtract", "offset"})
 _DIVISIONS = frozenset({"remainder", "remainder unsigned", "divide", "divide unsigned"})
 
@@ -55,10 +56,10 @@ def loaded_parts(module: Module, access: Operation) -> list[Operation]:
 
     Numbers that only bound a loop or a tile are none.
     """
-    factors = {name for each in module.named(*_FACTORS) for name in each.operands}
+    factors = {name for each in module.doing(*_FACTORS) for name in each.operands}
     return [
         each for each in computed_from(module, access, 1)
-        if each.name == "tt.load" and each.operand_types
+        if each.does == "load" and each.operand_types
         and isinstance(each.operand_types[0], Pointer)
         and factors & {name for name, _ in each.results}
     ]  # fmt: skip

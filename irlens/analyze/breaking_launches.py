@@ -28,6 +28,7 @@ from irlens.analyze.traffic.values import (
 )
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.global_memory import ATOMICS, STORES
+from irlens.isa.mlir.operations import Deed
 from irlens.model.limits import Cause, LimitKind
 
 #: Programs up to which all are evaluated, if they have few elements; of more, those at the ends
@@ -38,24 +39,15 @@ _LEAST_AT_ENDS = 8
 #: Elements of all programs up to which all may be evaluated.
 _MOST_IN_ALL = 1 << 22
 #: Operations that are monotone in each operand, or keep what they are given.
-_ENDS = frozenset(
+_ENDS: frozenset[Deed | None] = frozenset(
     {
-        "arith.addi", "arith.subi", "arith.extsi", "arith.extui", "arith.trunci",
-        "arith.index_cast", "tt.splat", "tt.expand_dims", "tt.broadcast", "tt.addptr",
-        "tt.reshape", "tt.trans",
+        "add", "subtract", "extend", "extend unsigned", "truncate", "to index", "spread", "insert",
+        "stretch", "offset", "reshape", "transpose",
     }
 )  # fmt: skip
 #: Operations whose results are no integers of addresses: accesses, and masks.
-_CONSUMERS = frozenset(
-    {
-        "tt.load",
-        "tt.store",
-        "tt.atomic_rmw",
-        "tt.atomic_cas",
-        "arith.cmpi",
-        "arith.andi",
-        "tt.print",
-    }
+_CONSUMERS: frozenset[Deed | None] = frozenset(
+    {"load", "store", "atomic", "compare", "and", "print"}
 )
 _BETWEEN = 16
 #: Iterations at either end of a loop that are evaluated; all of a shorter one.
@@ -221,12 +213,12 @@ def _is_affine(module: Module) -> bool:
     varying: set[str] = set()
     for each in module.operations:
         of_program = [name for name in each.operands if name.partition("#")[0] in varying]
-        if not of_program and each.name != "tt.get_program_id":
+        if not of_program and each.does != "program":
             continue
-        is_scaled = each.name in ("arith.muli", "arith.shli") and len(of_program) < 2
-        if not of_program or is_scaled or each.name in _ENDS:
+        is_scaled = each.does in ("multiply", "shift left") and len(of_program) < 2
+        if not of_program or is_scaled or each.does in _ENDS:
             varying |= {name for name, _ in each.results}
-        elif each.name not in _CONSUMERS:
+        elif each.does not in _CONSUMERS:
             return False
     return True
 

@@ -123,7 +123,7 @@ def _loaded_divisible(module: Module, load: Operation | None) -> Iterator[Change
     lines = sorted({at.line for each in loaded if (at := _line_of(each)) is not None})
     if load is None or not lines:
         return
-    pointers = [each for each in computed_from(module, load, 1) if each.name == "tt.int_to_ptr"]
+    pointers = [each for each in computed_from(module, load, 1) if each.does == "to pointer"]
     text = edits.with_divisible_results(module, [*loaded, *pointers])
     at_lines = f"line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines))}"
     yield Change(f"what is loaded at {at_lines} known to be multiples of 16", ttir=text)

@@ -120,7 +120,7 @@ def _values(module: Module) -> dict[str, tuple[Operation, Type]]:
 def _why_not_of(module: Module, mapped: LinearMap) -> str:
     """Return why a layout is not one of a module's lanes and warps; empty if it is."""
     numbers = {"ttg.threads-per-warp": ("lane", mapped.lanes)}
-    if not any(module.named("ttg.warp_specialize")):  # its partitions have warps of their own
+    if not any(module.doing("partition")):  # its partitions have warps of their own
         numbers["ttg.num-warps"] = ("warp", mapped.warps)
     for attribute, (what, number) in numbers.items():
         wanted = module.integer(attribute) if attribute in module.attributes else None

@@ -22,7 +22,7 @@ Deed: TypeAlias = Literal[
     "multiply scaled matrices", "opaque", "reduce", "scan", "histogram", "gather",
     "allocate shared", "free shared", "load shared", "store shared", "view shared", "pick buffer",
     "slice buffer", "make tile", "make block", "advance block", "await barrier", "announce bytes",
-    "create descriptor",
+    "create descriptor", "to pointer", "print",
 ]  # fmt: skip
 
 _DEEDS: dict[str, Deed] = {
@@ -123,6 +123,8 @@ _DEEDS: dict[str, Deed] = {
     "ttng.wait_barrier": "await barrier",
     "ttng.barrier_expect": "announce bytes",
     "ttng.tensormap_create": "create descriptor",
+    "tt.int_to_ptr": "to pointer",
+    "tt.print": "print",
 }
 #: Loads of the source: of tensors of pointers, and of tiles.
 LOADS = frozenset(name for name, does in _DEEDS.items() if does in ("load", "load tile"))
