@@ -216,6 +216,8 @@ def test_captures_are_compared_as_they_are() -> None:
 def test_the_warmup_script_compiles_each_variant(
     kernels: Path, tmp_path: Path, target: str, name: str, settings: tuple[str, ...]
 ) -> None:
+    if target == "mi300x":
+        pytest.importorskip("torch")  # Triton 3.6 imports it to specialize a pointer for AMD
     script = tmp_path / "lists" / "warmup.py"
     script.parent.mkdir()
     place = f"{kernels}:{name}"
