@@ -5,6 +5,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+from packaging.version import Version
 
 from docs import outputs
 from irlens.compiler.toolchains.versions import triton_version
@@ -15,6 +16,8 @@ __all__ = ["inline"]
 ROOT = Path(__file__).parents[1]
 TEXTS = {page.relative_to(ROOT).as_posix(): page.read_text() for page in outputs.PAGES}
 TEXT = "\n".join(TEXTS.values())
+#: Versions of Triton that the pages name; what they show is the newest's.
+NAMED = set(re.findall(r"Triton (\d+\.\d+\.\d+)", TEXT))
 SINGLE = [
     (step["arguments"], int(step["lines"] or 0) or None, step["output"])
     for text in TEXTS.values()
@@ -37,6 +40,9 @@ def without_sizes(text: str) -> str:
 def test_the_output_shown_is_what_irlens_prints(
     arguments: str, lines: int | None, shown: str
 ) -> None:
+    is_older = Version(triton_version()) < max(map(Version, NAMED))
+    if is_older and re.search(r"^passes |--passes|--layout|^explain \w+ IRL", arguments):
+        pytest.skip("the page shows the passes and values of another Triton")
     if arguments.startswith("traffic "):
         pytest.importorskip("torch", reason="the references are PyTorch's")
         own = outputs.run(arguments, ROOT)  # a program has a process of its own

@@ -1,6 +1,7 @@
 """``irlens explain KERNEL FINDING`` and ``irlens inspect --why`` from the command line."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -69,7 +70,7 @@ def test_what_the_compiler_says_of_several_findings_is_shown_once() -> None:
     assert "IRL106" in said
     assert said.count("bytes spill stores") == 1
     assert "cause not found: the finding goes with more warps" in said
-    assert "with num_warps=4: the finding goes with more warps" in said
+    assert re.search(r"with num_warps=\d+: the finding goes with more warps", said)
 
 
 @pytest.mark.parametrize(
