@@ -19,6 +19,8 @@ from irlens.model.source import SourceLocation, user_frame
 #: Stages to ask for where a loop has none.
 _STAGES = 3
 _MOST_WARPS = 32
+#: An argument that IRL301 blames: "n_cols=781 (mask)". Its other words may be arguments' names too.
+_BLAMED = re.compile(r"([A-Za-z_]\w*)(?:=-?\d+)? \((?:address|mask)\)")
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -101,7 +103,7 @@ _ANSWERED_BY_STAGES = frozenset(
 
 def _of_access(symptom: Symptom) -> Iterator[Change]:
     """Yield the changes for an access that arguments make narrow: the arguments that it names."""
-    named = set(re.findall(r"[A-Za-z_]\w*", symptom.finding.message))
+    named = set(_BLAMED.findall(symptom.finding.message))
     blamed = [name for name in edits.not_divisible(symptom.module) if name in named]
     if blamed:
         text = edits.with_divisible(symptom.module, blamed)
@@ -118,7 +120,7 @@ def _all_divisible(symptom: Symptom) -> Iterator[Change]:
 
 
 def _loaded_divisible(module: Module, load: Operation | None) -> Iterator[Change]:
-    """Yield that pointers and strides that the kernel itself loads are multiples of 16."""
+    """Yield the change that declares pointers and strides from memory multiples of 16."""
     loaded = loaded_parts(module, load) if load is not None else []
     lines = sorted({at.line for each in loaded if (at := _line_of(each)) is not None})
     if load is None or not lines:
