@@ -90,7 +90,7 @@ def broken(
     causes: dict[LimitKind, Cause] = {}
     parts, is_whole = _parts(grid, _elements(module), every=every)
     for part in parts:
-        as_it_is, without = _visits(module, launch, part), _visits(wide, launch, part)
+        as_it_is, without = _visits((module, wide), launch, part)
         if "outside" not in causes and without.outside is not None:
             causes["outside"] = _outside(module, launch, without.outside)
         if "overflow" not in causes and as_it_is.digests != without.digests:
@@ -171,39 +171,58 @@ def _digest(*arrays: Array) -> bytes:
     return digest.digest()
 
 
-def _visits(module: Module, launch: Launch, part: range, *, keeps: bool = False) -> _Visits:
-    """Evaluate some programs.
+def _visits(
+    modules: tuple[Module, Module], launch: Launch, part: range, *, keeps: bool = False
+) -> tuple[_Visits, _Visits]:
+    """Evaluate some programs as the ttir is and in 64 bits, both in the same steps.
+
+    The digests are of what is evaluated at once: other steps alone would tell the two apart.
 
     Raises:
         UnknownTrafficError: They cannot be evaluated.
     """
+    stepwise: frozenset[int] = frozenset()
+    at_once = _AT_ONCE
+    while True:
+        try:
+            as_it_is, wide = (
+                _evaluated(module, launch, part, stepwise, at_once, keeps=keeps)
+                for module in modules
+            )
+        except NotAffineError as error:
+            stepwise |= {error.operation}
+        except TooLargeError:
+            if at_once == 1:
+                raise UnknownTrafficError("a tensor of addresses is too large") from None
+            at_once = max(1, at_once // 16)
+        else:
+            return as_it_is, wide
+
+
+def _evaluated(
+    module: Module,
+    launch: Launch,
+    part: range,
+    stepwise: frozenset[int],
+    at_once: int,
+    *,
+    keeps: bool,
+) -> _Visits:
     function = public_function(module)
     sizes = {
         argument.name.removeprefix("%"): launch.tensor_bytes(argument)
         for argument in function.regions[0].blocks[0].arguments
     }
-    stepwise: frozenset[int] = frozenset()
-    at_once = _AT_ONCE
-    while True:
-        visits = _Visits(sizes, keeps=keeps)
-        evaluation = _Ends(module, launch, part, visits, stepwise, at_once=at_once)
-        try:
-            evaluation.run(function)
-        except NotAffineError as error:
-            stepwise |= {error.operation}
-            continue
-        except TooLargeError:
-            if at_once == 1:
-                raise UnknownTrafficError("a tensor of addresses is too large") from None
-            at_once = max(1, at_once // 16)
-            continue
-        if evaluation.reason:
-            raise UnknownTrafficError(evaluation.reason)
-        return visits
+    visits = _Visits(sizes, keeps=keeps)
+    evaluation = _Ends(module, launch, part, visits, stepwise, at_once=at_once)
+    evaluation.run(function)
+    if evaluation.reason:
+        raise UnknownTrafficError(evaluation.reason)
+    return visits
 
 
 def _elements(module: Module) -> int:
-    """Return the elements of the largest tensor of a kernel, whatever it holds."""
+    """Return the number of elements of the kernel's largest tensor."""
     shapes = (kind.shape for each in module.operations for kind in each.result_types)
     return max((prod(shape) for shape in shapes if shape), default=1)
 
@@ -245,7 +264,8 @@ def _first(module: Module, wide: Module, launch: Launch, part: range) -> int:
     while high - low > 1:
         middle = (low + high) // 2
         half = range(low, middle)
-        if _visits(module, launch, half).digests != _visits(wide, launch, half).digests:
+        as_it_is, without = _visits((module, wide), launch, half)
+        if as_it_is.digests != without.digests:
             high = middle
         else:
             low = middle
@@ -282,9 +302,8 @@ def _overflow(module: Module, wide: Module, launch: Launch, part: range) -> Caus
     """Return the access that differs, and the operation that first exceeds its type before it."""
     number = _first(module, wide, launch, part)
     program = range(number, number + 1)
-    some = _visits(module, launch, program, keeps=True).accesses
-    others = _visits(wide, launch, program, keeps=True).accesses
-    index, only_mask = _differing(some, others)
+    some, others = _visits((module, wide), launch, program, keeps=True)
+    index, only_mask = _differing(some.accesses, others.accesses)
     cause = msgspec.structs.replace(_access(module, launch, number, index), only_mask=only_mask)
     wrap = overflow_before(module, launch, number, module.operations[index])
     if wrap is None:
