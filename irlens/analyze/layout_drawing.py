@@ -6,6 +6,7 @@ from itertools import product
 from math import prod
 from typing import TypeAlias
 
+from irlens.analyze.banks import BANKS
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.encoding_maps import Unmapped, linear_map
 from irlens.isa.mlir.linear_maps import LinearMap, UnmappedError
@@ -20,7 +21,8 @@ from irlens.model.text import count, plural
 _MOST_ROWS, _MOST_CELLS = 32, 8
 #: Elements of a tensor whose owners are listed.
 _MOST_ELEMENTS = 1 << 20
-_BANKS, _BANK_BYTES = 32, 4
+#: Bytes of a word, of which a bank of shared memory serves one at a time.
+_WORD = 4
 #: Bytes of padding that a buffer may have; no GPU's shared memory holds more.
 _MOST_PADDING = 1 << 20
 
@@ -63,7 +65,9 @@ def draw_layout(module: Module, value: str, kernel: str) -> LayoutDrawing:
             raise IrlensError(f"the layout of {name} cannot be drawn: {reason}")
         drawn = _of_registers(mapped)
     else:
-        drawn = _of_memory(name, mapped, layout, shape, kind.element.bits or 0)
+        if kind.element.bits is None:
+            raise IrlensError(f"the layout of {name} cannot be drawn: {kind.element} has no size")
+        drawn = _of_memory(name, mapped, layout, shape, kind.element.bits, _banks(module))
     memory, bases, padding, owners, sentence, groups = drawn
     if reason := _why_not_covered(owners, shape, bases.get("block", ())):
         raise IrlensError(f"the layout of {name} cannot be drawn: {reason}")
@@ -115,6 +119,11 @@ def _values(module: Module) -> dict[str, tuple[Operation, Type]]:
                     if kind_of is not None and kind_of.layout and kind_of.shape:
                         found.setdefault(argument.name, (operation, kind_of))
     return found
+
+
+def _banks(module: Module) -> int | None:
+    """Return the banks of shared memory; ``None`` for AMD's GPUs, which have 32 or 64."""
+    return None if "hip:" in module.attributes.get("ttg.target", "") else BANKS
 
 
 def _why_not_of(module: Module, mapped: LinearMap) -> str:
@@ -203,7 +212,12 @@ def _run(bases: Sequence[_Element], dimension: int) -> int:
 
 
 def _of_memory(
-    name: str, unmapped: Unmapped, layout: str, shape: tuple[int, ...], bits: int
+    name: str,
+    unmapped: Unmapped,
+    layout: str,
+    shape: tuple[int, ...],
+    bits: int,
+    banks: int | None,
 ) -> _Drawn:
     try:
         mapped = memory_map(layout, shape)
@@ -221,7 +235,7 @@ def _of_memory(
         return "tensor memory", bases, (), held, sentence, 1 << len(mapped.bases["row"])
     offsets = {element: offset * bits // 8 for element, (offset,) in places.items()}
     owners = {
-        element: Owner(offset=offset, bank=offset // _BANK_BYTES % _BANKS)
+        element: Owner(offset=offset, bank=offset // _WORD % banks if banks else None)
         for element, offset in offsets.items()
     }
     size = max(offsets.values()) + max(bits // 8, 1)
@@ -231,7 +245,7 @@ def _of_memory(
             " more than any GPU's shared memory"
         )
     sentence = f"{count(size)} B{_order_in_words(mapped)}"
-    return "shared memory", bases, mapped.padding, owners, sentence, _BANKS
+    return "shared memory", bases, mapped.padding, owners, sentence, banks or 1
 
 
 def _order_in_words(mapped: MemoryMap) -> str:
@@ -267,7 +281,9 @@ def _follows(owners: _Owners, element: _Element, distance: int) -> bool:
         return (one.warp, one.lane) == (other.warp, other.lane)
     if one.column is not None and other.column is not None:
         return one.row == other.row and other.column - one.column == distance
-    return one.bank == other.bank
+    if one.offset is None or other.offset is None:
+        return False
+    return one.offset // _WORD == other.offset // _WORD
 
 
 def _cells(

@@ -16,7 +16,7 @@ class Owner(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         lane: The lane of the warp.
         register: The element's index among those of its thread.
         offset: Bytes from the start of the buffer, in shared memory.
-        bank: The bank of that offset.
+        bank: The bank of that offset; ``None`` where the number of banks is unknown.
         row: The row (lane) of tensor memory.
         column: Its column, of the element's width.
     """

@@ -73,6 +73,8 @@ def _map(drawing: LayoutDrawing) -> HeatMap:
         f"{noun} {at}" if size == 1 else f"{noun}s {at * size} to {(at + 1) * size - 1}"
         for at in range(shades)
     )
+    if noun == "bank" and drawing.groups == 1:  # the number of banks is unknown
+        (amount, unit), steps = ("offset in bytes", "+"), ("shared memory",)
     return HeatMap(
         key="layout",
         described=f"the {drawing.memory} that hold {drawing.value}"
@@ -113,14 +115,17 @@ def _owner(owner: Owner) -> str:
     if owner.register is not None:
         return f"warp {owner.warp}, lane {owner.lane}, register {owner.register}"
     if owner.offset is not None:
-        return f"offset {count(owner.offset)} B, bank {owner.bank}"
+        bank = f", bank {owner.bank}" if owner.bank is not None else ""
+        return f"offset {count(owner.offset)} B{bank}"
     return f"row {owner.row}, column {owner.column} of tensor memory"
 
 
 def _short(owner: Owner) -> str:
     if owner.register is not None:
         return f"w{owner.warp} l{owner.lane}"
-    return f"b{owner.bank}" if owner.offset is not None else f"r{owner.row} c{owner.column}"
+    if owner.offset is not None:
+        return f"b{owner.bank}" if owner.bank is not None else f"+{owner.offset}"
+    return f"r{owner.row} c{owner.column}"
 
 
 def _numbers(drawing: LayoutDrawing) -> Table:
