@@ -55,7 +55,7 @@ def find_waits(kernel: Function, kernel_loops: Loops[Instruction]) -> list[Await
 
 
 def _event(line: int, counter: str, adds: Iterable[Counted], most: int | None) -> Event | None:
-    """Return what an instruction does to a counter: each operation is a group of one."""
+    """Return the event that an instruction causes on a counter; every operation is a group."""
     if most is not None:
         return Wait(line, most, certain=True, at=line)
     orders = (each.in_order for each in adds if each.counter == counter)

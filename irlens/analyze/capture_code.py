@@ -288,7 +288,7 @@ class SassCode(FunctionCode["sass.Sass", "sass.Section", "SassCfg"]):
 
     @cached_property
     def control(self) -> "Mapping[int, Control]":
-        """The control fields of instructions by their line, from the cubin's bytes."""
+        """Control fields by line of the listing, decoded from the cubin."""
         from irlens.artifacts import cubin
         from irlens.isa.sass.control import INSTRUCTION_BYTES, decode_all
 

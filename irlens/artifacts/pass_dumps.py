@@ -45,7 +45,7 @@ _INLINER = frozenset({"Inliner", "InlinerPass"})
 
 
 class Dump(msgspec.Struct, frozen=True, kw_only=True):
-    """A pass, and the module before it.
+    """One run of a pass, with the module as it was before.
 
     Attributes:
         name: "TritonGPUPipeline".

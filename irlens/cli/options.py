@@ -197,6 +197,20 @@ _RUN_OPTION = click.option(
     help="Launch the kernel and check its results; the default if its GPU is present.",
 )
 
+
+def context_option(options: str) -> Callable[[F], F]:
+    """Return the decorator that adds ``--context``, which has an effect with other options."""
+    return click.option(
+        "-U",
+        "--context",
+        type=click.IntRange(0),
+        default=3,
+        show_default=True,
+        metavar="N",
+        help=f"With {options}: show this many lines around a change.",
+    )
+
+
 jobs_option = click.option(
     "-j",
     "--jobs",

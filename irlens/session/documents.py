@@ -1,4 +1,4 @@
-"""What irlens has written as JSON and reads again: saved reports, sweeps, scans, comparisons."""
+"""JSON documents that irlens wrote and reads back: reports, sweeps, scans, comparisons."""
 
 import shlex
 import sys

@@ -132,8 +132,8 @@ def warmup_text(warmup: Warmup, destination: Path) -> str:
     text = msgspec.json.format(msgspec.json.encode(warmup), indent=2).decode()
     if destination.suffix == ".json":
         return f"{text}\n"
-    # Braces, names and numbers: nothing that ends a raw string.
-    return _SCRIPT.replace("@LIST@", text.replace('"""', ""))
+    # JSON escapes quotes in strings, so that no three of them end the raw string.
+    return _SCRIPT.replace("@LIST@", text)
 
 
 def _launches(kernel: KernelVariants) -> Iterator[Launch]:

@@ -10,7 +10,7 @@ from irlens.compiler import Request, capture, find_kernel
 from irlens.compiler.calls.binding import evaluate_formula
 from irlens.compiler.planning import PlannedVariant
 from irlens.compiler.toolchains.versions import version_of
-from irlens.model.capture import Capture
+from irlens.model.capture import MOST_CTAS, Capture
 from irlens.model.config import GridFormula, Target
 from irlens.model.errors import IrlensError, UnknownNameError
 from irlens.model.limits import LIMITS_SCHEMA, Cause, Limit, LimitKind, Limits, SizeLimits
@@ -23,8 +23,8 @@ from irlens.sweeps.worker_pool import Crash, Job, WorkerPool, run_jobs
 #: Sizes that are tried unless a range is given.
 DEFAULT_RANGE = range(1, (1 << 32) + 1)
 #: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
-_MOST_CTAS = ((1 << 31) - 1, 65_535, 65_535)
-#: Sizes that are planned together.
+_MOST_IN_GRID = (MOST_CTAS, 65_535, 65_535)
+#: Number of sizes in one planning request.
 _TOGETHER = 8
 #: Sizes that are tried together on the way up: a block that no GPU holds compiles for minutes.
 _AHEAD = 2
@@ -188,7 +188,7 @@ class _Prober:
 
 
 def _failed(answer: bytes | Crash) -> Probe | None:
-    """Return why a variant was not compiled, if it was not."""
+    """Return the probe of a variant that did not compile; ``None`` if it did."""
     if isinstance(answer, Crash):
         if answer.timed_out:
             return Probe(unknown=f"the compilation was {answer.reason}")
@@ -214,7 +214,7 @@ def _over(grid: tuple[int, int, int], target: Target) -> dict[LimitKind, Cause]:
     """Return the dimension of a grid that has more CTAs than NVIDIA's GPUs take."""
     if target.vendor != "nvidia":
         return {}
-    for axis, (extent, most) in zip("xyz", zip(grid, _MOST_CTAS, strict=True), strict=True):
+    for axis, (extent, most) in zip("xyz", zip(grid, _MOST_IN_GRID, strict=True), strict=True):
         if extent > most:
             return {"grid": Cause(word=axis, value=extent, most=most)}
     return {}

@@ -13,6 +13,7 @@ from irlens.cli.options import (
     as_typed,
     complete_kernels,
     complete_stages,
+    context_option,
     kernel_options,
     refuse,
     sass_option,
@@ -111,15 +112,7 @@ class _Settings(msgspec.Struct, frozen=True):
     is_flag=True,
     help="With --stage or --passes: show the sides in columns.",
 )
-@click.option(
-    "-U",
-    "--context",
-    type=click.IntRange(0),
-    default=3,
-    show_default=True,
-    metavar="N",
-    help="With --stage or --passes: show this many lines around a change.",
-)
+@context_option("--stage or --passes")
 @writing_options("comparisons")
 @received_as(_Settings)
 def command(settings: _Settings) -> Exit:

@@ -4,7 +4,7 @@ import click
 import msgspec
 
 from irlens.cli import Exit
-from irlens.cli.options import complete_kernels, config_options
+from irlens.cli.options import complete_kernels, config_options, context_option
 from irlens.cli.settings import received_as
 from irlens.cli.writing import Writing, write, writing_options
 from irlens.session.subject import Configurations
@@ -66,15 +66,7 @@ class _Settings(msgspec.Struct, frozen=True):
     is_flag=True,
     help="With --format json: list the lines that each pass replaces, and the first IR.",
 )
-@click.option(
-    "-U",
-    "--context",
-    type=click.IntRange(0),
-    default=3,
-    show_default=True,
-    metavar="N",
-    help="With --pass: show this many lines around a change.",
-)
+@context_option("--pass")
 @writing_options("passes")
 @received_as(_Settings)
 def command(settings: _Settings) -> Exit:

@@ -9,7 +9,7 @@ from irlens.compiler.sources.description import KernelSource
 #: Functions whose first argument is an address, and those whose others are sizes and strides, too.
 _ACCESSES = re.compile(r"load|store|atomic_\w+")
 _SHAPED = re.compile(r"advance|make_block_ptr|\w*tensor_descriptor")
-#: Functions whose result is a size if an argument is.
+#: Functions that return a size when they are given one.
 _OF_SIZES = frozenset({"cdiv", "min", "max", "minimum", "maximum", "multiple_of"})
 _RANGES = frozenset({"range", "static_range"})
 _ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)

@@ -198,7 +198,7 @@ def counter_of(instruction: Instruction, *, stores_apart: bool) -> Counter | Non
 def counter_event(
     instruction: Instruction, counter: Counter, *, stores_apart: bool
 ) -> Event | None:
-    """Return what an instruction does to a counter: each counted operation is a group of one."""
+    """Return the event that an instruction causes on a counter; every operation is a group."""
     line = instruction.line
     most = limit(instruction, counter)
     if most is not None:

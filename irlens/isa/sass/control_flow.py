@@ -80,7 +80,7 @@ def callee(call: Instruction) -> tuple[str, ...] | None:
 
 
 def calls_driver(call: Instruction) -> bool:
-    """Whether a call runs what the driver provides: ptxas takes its address from bank 4."""
+    """Whether the driver provides the function that a call runs: its address is in bank 4."""
     return "ABS" in call.modifiers and not call.targets
 
 
