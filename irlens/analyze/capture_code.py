@@ -52,7 +52,6 @@ class StageCode:
 
     Args:
         whole: The capture's code.
-        name: The stage.
     """
 
     def __init__(self, whole: "CaptureCode", name: str) -> None:

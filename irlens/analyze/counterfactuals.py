@@ -45,7 +45,6 @@ class Symptom(msgspec.Struct, frozen=True):
     """A finding with what its changes are made of.
 
     Attributes:
-        finding: The finding.
         module: The kernel's ttir.
         config: Its configuration.
         others: All findings of the kernel.

@@ -45,7 +45,6 @@ def schedule(
     """Return what one iteration of a loop issues.
 
     Args:
-        kernel_loops: The kernel's loops.
         loop: The loop's index.
         control: The control fields of each of the kernel's instructions.
         wavefronts: Those of accesses to shared memory, by index of the instruction, where they
@@ -156,7 +155,6 @@ def schedule_amdgcn(
     """Return what one iteration of a loop issues.
 
     Args:
-        kernel_loops: Its loops.
         loop: The loop's index.
         arch: The processor it was compiled for: "gfx942".
     """

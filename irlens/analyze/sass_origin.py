@@ -78,7 +78,6 @@ def trace(section: Section, original: PtxLines) -> Section:
 
     Args:
         section: As disassembled.
-        original: The PTX.
 
     Returns:
         Instructions that name no line of PTX, or all of them where the PTX is another, keep what

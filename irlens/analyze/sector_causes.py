@@ -65,10 +65,7 @@ class SectorCause(msgspec.Struct, frozen=True):
     """Why an access touches too many sectors.
 
     Attributes:
-        access: The access.
-        kind: The cause.
         ideal: The fewest sectors that would do.
-        element_bytes: Bytes of an element.
         elements: Elements of the tile.
         threads: Threads of the CTA.
         warps: Warps of the CTA.

@@ -42,7 +42,6 @@ class WarpAccess(msgspec.Struct, frozen=True):
         layout: The tensor's.
         direction: "copy" is an asynchronous copy to shared memory, which counts as a load, but of
             one thread for each element.
-        element_bytes: Bytes of an element.
         width: Bytes that one thread's instruction accesses, a multiple of an element's.
         granule: Bytes of a sector (AMD: of a cache line).
         merged: Which of a thread's instructions the assembler leaves out, by their number, since

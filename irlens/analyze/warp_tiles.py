@@ -23,7 +23,6 @@ class WarpTile(msgspec.Struct, frozen=True):
     Attributes:
         extents: Elements along each axis that has several, the fastest of the layout first.
         axes: These axes.
-        element_bytes: Bytes of an element.
     """
 
     extents: tuple[int, ...]

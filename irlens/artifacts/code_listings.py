@@ -71,7 +71,6 @@ class _Section(msgspec.Struct, frozen=True):
 
     Attributes:
         name: Without ".text.".
-        code: Its bytes.
         functions: Names of the functions in it, by offset.
         lines: The lines that begin at an offset.
     """

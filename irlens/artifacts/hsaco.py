@@ -51,7 +51,6 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
     """One kernel of a code object. ``None`` means that the file does not say.
 
     Attributes:
-        name: The kernel's name.
         registers: 32-bit vector registers per lane, before rounding to the hardware's granularity
             (``.vgpr_count``). LLVM counts both kinds: where they share one file (gfx90a, gfx942,
             gfx950) it is the VGPRs, rounded up to 4 if AGPRs follow, plus the AGPRs; where AGPRs

@@ -81,7 +81,6 @@ def page_key(reports: Sequence[str], facts: Sequence[object]) -> str:
     """Return the key of a page.
 
     Args:
-        reports: The keys of its reports.
         facts: All else that its text depends on.
     """
     return hashlib.sha256(msgspec.json.encode((reports, facts))).hexdigest()

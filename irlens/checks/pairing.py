@@ -14,7 +14,6 @@ class RecipeResult(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of following a recipe.
 
     Attributes:
-        recipe: The recipe.
         names: Names that its kernel goes by; empty for the recipe's name alone.
         reports: One for each capture that it makes.
         failure: Why it makes none; ``None`` where it succeeds.

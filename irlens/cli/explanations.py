@@ -12,7 +12,6 @@ def show(
     """Write why a kernel has its findings.
 
     Args:
-        kernel: KERNEL.
         selection: The options, which select one configuration.
         writing: How to write.
         codes: Codes or names of findings; all by default.

@@ -31,7 +31,6 @@ class KernelSession(msgspec.Struct, frozen=True):
     """A loaded kernel.
 
     Attributes:
-        source: The kernel's source.
         file: The executed file.
         kernel: The jit function with its autotuners and heuristics.
         printed: Returns the compiler's output so far.
@@ -105,7 +104,6 @@ def open_kernel(
     """Load a kernel for a session that compiles into a private cache.
 
     Args:
-        source: The kernel.
         workspace: Folder for Triton's cache and the compiler's output.
         target: Triton's active GPU in the session, for compiling only; ``None`` for the local one.
         hold_output: Whether to hold back the output until the session ends without an error.

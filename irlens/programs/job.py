@@ -65,7 +65,6 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         name: A script's path, or a module's name.
         is_module: Whether it is a module's.
-        arguments: Its arguments.
     """
 
     name: str
@@ -77,7 +76,6 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     """How to run a program.
 
     Attributes:
-        program: The program.
         folder: The folder for launches and reports.
         target: The GPU to fake; ``None`` launches on the real one.
         memory: Its memory's size in bytes, if known.

@@ -20,7 +20,6 @@ def recorded_run(
     """Return what a run of a program launched.
 
     Args:
-        folder: The run's folder.
         entries: The names of its captures, by their directory in Triton's cache.
         target: The GPU of the run.
         is_fake: Whether there was none.

@@ -40,7 +40,6 @@ def annotated(
     stage has them.
 
     Args:
-        listing: The stage.
         lines: Its lines with their numbers, others without one.
         pipelines: The report's.
         traffic: What each line moves: bytes requested and distinct, and sectors.

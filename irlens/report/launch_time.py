@@ -119,7 +119,6 @@ def arguments_of(
 
     Args:
         source: The ttir or ttgir, which names the parameters.
-        config: Its arguments.
         grid: CTAs in x, y and z.
         threads: Threads of a CTA.
 

@@ -66,7 +66,6 @@ def parse(code: CaptureCode, provenance: Provenance, *, sass: bool) -> Parsed:
     """Parse the stages of a capture; only the dialects it holds are loaded.
 
     Args:
-        code: The capture's code.
         provenance: Receives which stages hold no kernel of the capture's name.
         sass: Whether to disassemble the cubin too.
 

@@ -48,7 +48,6 @@ class Checked(msgspec.Struct, frozen=True):
     """A check, and the baseline that ``--update`` writes.
 
     Attributes:
-        check: The check.
         baseline: The content of the new baseline.
         path: Its file.
     """

@@ -20,7 +20,6 @@ class LedgerRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What to make ledgers of.
 
     Attributes:
-        kernel: KERNEL.
         target: The GPU to fake.
         settings: Constexprs by name.
         args: Arguments and sizes by name.

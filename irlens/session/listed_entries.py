@@ -107,7 +107,6 @@ def entry_of_binary(key: str, capture: Capture, place: str) -> Entry:
     """Return an entry with what the binary alone says, which takes a millisecond or two to read.
 
     Args:
-        key: The entry's key.
         capture: Any capture; the entry of a broken binary says so.
         place: The path to display.
     """

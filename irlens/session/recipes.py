@@ -84,7 +84,6 @@ def recipes(kernel: str, configurations: Configurations, names: KernelNames) -> 
     """Yield a recipe for each configuration.
 
     Args:
-        kernel: KERNEL.
         configurations: The configurations that the options select.
         names: The names of the project's kernels.
     """

@@ -70,7 +70,6 @@ class Session:
         """Return a report of everything that KERNEL and the options select, never an empty list.
 
         Args:
-            kernel: KERNEL.
             configurations: The configurations to compile.
             sass: Whether to disassemble machine code too; ``None`` where there are few captures.
 

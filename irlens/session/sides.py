@@ -21,7 +21,6 @@ class Sides:
     """The two sides of a comparison, or several configurations of one kernel.
 
     Args:
-        before: BEFORE.
         after: AFTER, ``None`` if the options' values make the sides.
         configurations: The configurations that the options select.
         session: Loads or compiles the sides.
@@ -205,7 +204,6 @@ class _Revisions(Sides):
     """A kernel in two versions of its file, of which git has one or both.
 
     Args:
-        kernel: KERNEL.
         named: The revisions as the user wrote them.
         revisions: The revisions of git, ``None`` for the file as it is now.
         configurations: The configurations of both.

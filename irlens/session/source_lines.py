@@ -65,7 +65,6 @@ def find_line(code: CaptureCode, place: str) -> PythonLine:
     """Return the code of a Python line at every stage.
 
     Args:
-        code: The capture's code.
         place: "51", a line of the kernel's own file, or "standard.py:170".
 
     Raises:

@@ -47,7 +47,6 @@ def listed(
     """Return what is known of a stage's lines, and these with their numbers.
 
     Args:
-        code: The capture's code.
         stage: A text stage.
         report: The capture's report.
         interleave: Whether the Python source stands between the lines, without numbers.

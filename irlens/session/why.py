@@ -39,7 +39,6 @@ def why(
     """Explain the findings of one compilation of KERNEL, and test each explanation.
 
     Args:
-        kernel: KERNEL.
         configurations: The options, which select one configuration.
         session: Compiles it, and what is tried.
         codes: Codes or names of findings; all by default.

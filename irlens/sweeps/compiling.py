@@ -42,7 +42,6 @@ class Arrived(NamedTuple):
 
     Attributes:
         number: The index of its request.
-        result: The result.
         lasts: Whether the same would come again; not where a worker crashed.
         seconds: How long compiling took, if it was timed: not of what the store had.
     """
@@ -64,8 +63,6 @@ def compile_variants(
     """Return the result of each variant by its index.
 
     Args:
-        source: Their kernel.
-        pool: The workers.
         journal: Has the results of an interrupted run, and receives the others.
         watch: Sees the progress.
         timeout: Seconds after which the compilation of a configuration is abandoned.
@@ -98,8 +95,6 @@ def stream_requests(
     pool.
 
     Args:
-        source: The kernel.
-        pool: The workers.
         watch: Sees the progress.
         timed: Whether to time compiling, apart from inspecting.
         larger: Requests with larger tiles than one, by its index. Once that one is too large, those
@@ -151,9 +146,7 @@ class _Compilation:
     inspected together. Workers without a common store do both in one job.
 
     Args:
-        source: The kernel.
         requests: The requests, each for one configuration.
-        pool: The workers.
         timeout: Seconds after which the compilation of one is abandoned.
         patience: Seconds for which what is compiled may wait for others to be inspected with.
         known: Those whose results are known, by index.

@@ -59,7 +59,6 @@ def find_limits(
     Args:
         request: The launch whose sizes vary; of an autotuned kernel its first configuration.
         sizes: The sizes, and what each ranges over.
-        pool: The workers.
         evaluate: Evaluates a launch of a compiled variant.
         progress: Receives the size's name and value.
 

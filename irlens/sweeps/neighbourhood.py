@@ -57,7 +57,6 @@ class Tried(NamedTuple):
     """A change of one setting that was tried.
 
     Attributes:
-        changes: The change.
         ratio: Its time over the current one; ``None`` where that is unknown, or the configuration
             does not work.
         crowded: Whether it spills more than the current configuration, or does not fit.

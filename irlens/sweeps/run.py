@@ -70,7 +70,6 @@ def compile_grid(
 
     Args:
         requests: At least one; all of one kernel.
-        pool: The workers.
         selection: ``where`` applies now; the names in the rest are checked now.
         progress: Receives the number of completed configurations, those of an interrupted run
             included, their total, and the ones being compiled.

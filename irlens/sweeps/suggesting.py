@@ -89,7 +89,6 @@ def suggest(
     Args:
         requests: One launch in one configuration or several, as an autotuner or a recording has
             them: the one with the least estimated time is the current one.
-        pool: The workers.
         estimate: Returns the estimated time of a compiled configuration, for its range and reason.
         limits: Where the search ends.
         progress: Receives how far it is.
@@ -126,7 +125,6 @@ class _Search:
     """Configurations on their way through the workers, and what is known of them.
 
     Args:
-        pool: The workers.
         limits: Where it ends.
         started: When, on the monotonic clock.
         progress: Receives how far it is.

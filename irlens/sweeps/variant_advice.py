@@ -55,10 +55,8 @@ def advise(
     """Return changes that leave fewer variants than were found, the fewest first.
 
     Args:
-        found: The variants.
         requests: The launch of each variant.
         before: What became of each.
-        pool: The workers.
         progress: Receives how many launches are compiled, of how many.
     """
     source = find_kernel(requests[0].kernel)

@@ -74,7 +74,6 @@ def find_variants(
     Args:
         requests: What does not vary; all of one kernel.
         axes: Values of each argument or size that varies.
-        pool: The workers.
         most: Variants to compile at most; the others are counted.
         seconds: Time to compile variants and changes in; what is left then is counted. The tasks
             that run are left to the pool.

@@ -57,7 +57,6 @@ class Job(msgspec.Struct, frozen=True):
 
     Attributes:
         handler: Runs the task.
-        task: The task.
         numbers: What the task is about, for who submits it.
         timeout: Seconds after which it is abandoned.
     """
@@ -72,7 +71,6 @@ class Running(msgspec.Struct, frozen=True):
     """A job that a worker is running.
 
     Attributes:
-        job: The job.
         since: When it was submitted, on the monotonic clock.
         again: Whether its worker crashed before.
     """
@@ -133,7 +131,6 @@ def run_jobs(
     end: jobs beside it may have taken all memory.
 
     Args:
-        pool: The workers.
         waiting: The jobs. The caller may add more as answers arrive.
         watch: Receives the running jobs, several times a second.
 

@@ -41,7 +41,6 @@ def with_depth(
 
     Args:
         record: The loop's, with its mechanism.
-        trace: The loop.
         reads: Its loads by their positions.
         ahead: How far they run ahead.
         copies: Source iterations per iteration of the loop.

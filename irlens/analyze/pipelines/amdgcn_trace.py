@@ -83,7 +83,6 @@ class LoopTrace:
     and distances are given in source iterations.
 
     Args:
-        body: The instructions.
         lanes: Of a wave.
         stores_apart: Whether stores have a counter of their own.
         filled: Whether LDS may hold data when the loop is entered.

@@ -26,7 +26,6 @@ class Product(msgspec.Struct, frozen=True):
     """A matrix product of a loop.
 
     Attributes:
-        loop: The loop.
         locations: Its place in the source, innermost frame first; empty if unknown.
         instructions: Its instructions in the loop, in the order of the text.
         alone: Whether the loop has no other product.
@@ -54,7 +53,6 @@ def find_products(loops: FunctionLoops, issues: Matters, commits: Matters) -> It
     loop, say, which stands in front of it.
 
     Args:
-        loops: The function.
         issues: Whether an instruction issues part of a product.
         commits: Whether it commits what was issued: without debug information a product ends there.
     """

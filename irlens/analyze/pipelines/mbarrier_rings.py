@@ -137,7 +137,6 @@ class Ring:
     """Reads the loops of one function.
 
     Args:
-        loops: The function.
         issues: What issues the work, or commits it.
     """
 

@@ -41,7 +41,6 @@ class Tracer:
     """Traces a function.
 
     Args:
-        loops: The function.
         touching: For each instruction that touches a barrier, the operand with its address.
     """
 
@@ -206,7 +205,6 @@ def ended_outside(
     them there, too. What a wait after a loop ends depends on the trip count, and is left out.
 
     Args:
-        loops: The function.
         issues: Every predicate that finds work issued on barriers.
     """
     yield from _PhaseSearch(loops, issues)

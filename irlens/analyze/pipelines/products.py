@@ -55,7 +55,6 @@ class Products:
     """The asynchronous products of one function.
 
     Args:
-        loops: The function.
         serialized: Whether ptxas waits for each product of ``wgmma`` at once; ``None`` if unknown.
     """
 

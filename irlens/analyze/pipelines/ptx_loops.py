@@ -17,7 +17,6 @@ class FunctionLoops(Loops[Instruction], frozen=True, kw_only=True):
     """A PTX function, its control flow and its loops.
 
     Attributes:
-        function: The function.
         lookups: Offsets in the text of loads from the program's own tables.
         specialization: The warp groups and their blocks; ``None`` where all warps do the same.
     """

@@ -77,7 +77,6 @@ class _Step(msgspec.Struct, frozen=True):
     """A wait in the steady state.
 
     Attributes:
-        wait: The wait.
         outstanding: Groups outstanding before it.
         committed: Groups committed in this iteration before it.
         distance: Iterations since the commit of the youngest group it retires.
@@ -97,7 +96,6 @@ def read_loop(
     """Read the steady state of a loop that commits groups.
 
     Args:
-        steady: The loop.
         first_use: Returns the first use of the data that the wait at an offset releases.
         states: The state after each instruction, if the reading should have these.
     """
@@ -291,7 +289,6 @@ def first_use(loops: FunctionLoops, header: int, body: Collection[int], wait: in
     """Return the first use of the data that a wait in a loop releases.
 
     Args:
-        loops: The function.
         header: The loop's header block.
         body: The loop's blocks.
         wait: Offset of the wait in the text.

@@ -25,7 +25,6 @@ class PtxKernel(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """A kernel in PTX, as the mechanisms of NVIDIA's GPUs take it.
 
     Attributes:
-        loops: Its loops.
         requested: Number of stages requested.
         threads_per_cta: Turns bytes per thread into bytes per CTA; ``None`` leaves these open.
         serialized: Whether ptxas waits for each product of ``wgmma`` at once, whatever the PTX

@@ -152,7 +152,6 @@ class _Dispatch:
         function: The kernel.
         cfg: Its control flow.
         at: The instruction that reads the number.
-        block: The block that it is in.
         header: The loop's.
         barrier: The number of the barrier at which the warps wait.
     """

@@ -78,7 +78,6 @@ class CostedLaunch(msgspec.Struct, frozen=True, kw_only=True):
     """A launch whose time is estimated.
 
     Attributes:
-        code: The kernel.
         followed: The paths of a sample of its CTAs.
         moved: What it moves.
         machine: What it runs on.
@@ -108,7 +107,6 @@ def spilled(
     """Return a launch's accesses to local memory; ``None`` if there are none.
 
     Args:
-        code: The kernel.
         followed: The paths of a sample of its CTAs.
         machine: What it runs on.
         cta_bytes: Local memory of a CTA's threads.

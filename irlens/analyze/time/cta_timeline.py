@@ -50,7 +50,6 @@ class _Timed(msgspec.Struct, frozen=True):
         queues: Whether it is a product that queues at its unit while the warp goes on.
         ordering: How it orders other work, if it does.
         event: What it does to asynchronous work, if anything.
-        stream: The stream of that.
         barrier: The barriers of that, where they are told apart.
         takes: Cycles for which the barrier, the fence or the work takes.
     """

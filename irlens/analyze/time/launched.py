@@ -36,7 +36,6 @@ class WarpPath(msgspec.Struct, frozen=True):
     """A path and what takes it.
 
     Attributes:
-        path: The path.
         warps: Warps of the launch that take it; a fraction where programs stand for others.
         of_cta: Warps of one CTA that take it.
         first: The first of these warps.

@@ -28,7 +28,6 @@ class End(msgspec.Struct, frozen=True):
     """How a block ends.
 
     Attributes:
-        last: Its last instruction.
         effect: What that does with control.
         following: The next block in the text.
         target: The block that it leads to.

@@ -70,7 +70,6 @@ class Survey(msgspec.Struct, frozen=True):
     """The traffic of a launch, and what follows from the same addresses.
 
     Attributes:
-        traffic: The traffic.
         footprint: What it takes from memory; ``None`` where that is unknown.
         runs: The runs of bytes of each access of the traffic, in its order; ``None`` where its
             requests are unknown.

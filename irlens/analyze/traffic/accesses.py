@@ -46,7 +46,6 @@ class Reference(msgspec.Struct, frozen=True):
         pointer: Address of each element.
         mask: Elements that are accessed.
         shape: The tensor's shape; empty for a scalar.
-        element_bytes: Bytes of an element.
     """
 
     pointer: Pointer
@@ -74,7 +73,6 @@ def reference(
 
     Args:
         operation: The access.
-        operands: Their values.
         assuming: Whether a mask that is not known is taken to let all elements pass.
     """
     name = operation.name

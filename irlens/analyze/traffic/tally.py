@@ -31,7 +31,6 @@ class Tally:
     """What one operation accesses.
 
     Args:
-        element_bytes: Bytes of an element.
         tensor_bytes: Bytes of the argument's tensor; ``None`` if unknown.
         wave: Programs of a wave; ``None`` if unknown.
         issue: How warps access the elements, or why that is unknown.

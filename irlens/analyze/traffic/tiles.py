@@ -47,9 +47,7 @@ class Tiles(msgspec.Struct, frozen=True):
     Attributes:
         bases: Base address of each, bytes from the argument's.
         kinds: Which pattern each has.
-        patterns: The patterns.
         programs: The program of each.
-        elements: Elements of a tile.
     """
 
     bases: Array

@@ -27,7 +27,6 @@ class Parameter(msgspec.Struct, frozen=True):
     """A parameter of a kernel function.
 
     Attributes:
-        name: Its name.
         constexpr: Whether it is a ``tl.constexpr``.
         required: Whether it has no default.
     """

@@ -48,7 +48,6 @@ def install_fake_cuda(
     """Install a fake CUDA device for the whole process.
 
     Args:
-        facts: The GPU.
         deviations: Counts what runs differently from a GPU from now on.
         assumed: The number that unknown values are assumed to be; ``None`` assumes nothing.
         observe: Takes every operator that runs on the device.

@@ -34,7 +34,6 @@ def install_compile(mode: TorchFunctionMode, values: Values, deviations: Deviati
 
     Args:
         mode: The mode of fake tensors.
-        values: Their values.
         deviations: Counts stubbed benchmarks and constants that could not be read.
     """
     after_import(

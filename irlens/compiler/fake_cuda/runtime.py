@@ -20,7 +20,6 @@ class GpuFacts(msgspec.Struct, frozen=True):
     """Facts about a GPU for ``torch.cuda``.
 
     Attributes:
-        target: The GPU's target.
         name: The product's name in its driver.
         properties: The known attributes of ``torch.cuda.get_device_properties``.
         memory: Its memory's size in bytes; ``None`` if unknown.
@@ -38,7 +37,6 @@ def install_runtime(
     """Replace the functions that call CUDA's or ROCm's runtime; all others raise ``NoGpuError``.
 
     Args:
-        facts: The GPU's.
         deviations: Counts what differs from it.
         read_time: Answers with the time between two events.
     """

@@ -64,7 +64,6 @@ class Loaded(msgspec.Struct, frozen=True):
     """An executed kernel file.
 
     Attributes:
-        module: The module.
         sources: Content of the file and of its local imports, as it was executed: compiling takes
             a while, and a file may be saved meanwhile.
         absent: Imported modules that are not installed, with stand-ins in their place; grows
@@ -92,7 +91,6 @@ def loaded(source: KernelSource, arch: str | None = None) -> Iterator[Loaded]:
     that the next capture sees the files on disk. Output of the file goes to stderr.
 
     Args:
-        source: The kernel.
         arch: The active GPU's: packages that were imported for another one are imported again.
 
     Raises:

@@ -162,7 +162,6 @@ def compile_ttir(kernel: Kernel, text: str, settings: Values, workspace: Path) -
 
     Args:
         kernel: The kernel that it was made from.
-        text: The ttir.
         settings: The variant's constexprs and options.
         workspace: Folder for its file.
     """

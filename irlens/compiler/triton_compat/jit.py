@@ -101,12 +101,10 @@ class TuningError(Exception):
 
     Args:
         what: The function.
-        error: The exception.
 
     Attributes:
         file: The file of the line that raised it; empty if unknown.
         line: Its number.
-        text: Its text.
     """
 
     def __init__(self, what: str, error: Exception) -> None:

@@ -19,7 +19,6 @@ def trace(code: StageCode, counts: Mapping[int, int]) -> Traced:
     """Return the values of the registers of a stage; none for a stage that is no machine code.
 
     Args:
-        code: The stage.
         counts: How many registers the text of each line names. An instruction in which the
             parser found another number is not understood.
     """

@@ -222,7 +222,6 @@ def crossing(states: States, operation: str, kind: CrossingKind) -> Crossing:
     Args:
         states: The compilation.
         operation: Its name, "ttg.async_copy_global_to_local", or the end of it.
-        kind: Which.
 
     Raises:
         IrlensError: No IR has it, or the IR is cut where it crosses.

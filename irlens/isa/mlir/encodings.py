@@ -57,8 +57,6 @@ class Blocked(msgspec.Struct, frozen=True):
 
     Attributes:
         size_per_thread: Neighbouring elements of a thread.
-        threads_per_warp: Threads of a warp.
-        warps_per_cta: Warps of a CTA.
         order: The dimensions from the fastest to the slowest.
     """
 

@@ -116,7 +116,6 @@ class Shaped(Type, frozen=True):
 
     Attributes:
         shape: Empty for a single element.
-        element: Type of the elements.
         layout: As in ``Type``.
         parameters: What follows it: memory space, "mutable", the shape of the whole buffer.
     """

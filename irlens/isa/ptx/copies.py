@@ -168,7 +168,6 @@ class Stream(msgspec.Struct, frozen=True):
 
     Attributes:
         kind: The mechanism; ``None`` where the report describes no pipeline of it.
-        events_of: Its events.
         empty: Whether a wait is paired with a commit that collects nothing. Not for bulk stores:
             Triton commits an empty group after it writes a descriptor.
     """

@@ -91,7 +91,6 @@ def staircase(
 
     Args:
         curve: The record.
-        terms: The vendor's.
         at: The amount to mark; the kernel's own if not given.
         blocks: How many fit there; read off the curve if not given.
     """

@@ -127,7 +127,6 @@ class Listed(NamedTuple):
     """One figure of every configuration of a list.
 
     Attributes:
-        column: Its column.
         cells: Its cells, one for each configuration.
         shared: What to say once where all cells are equal: "registers 64"; empty to leave the
             column out then, ``None`` to keep it.
@@ -165,7 +164,6 @@ def time_listed(
 
     Args:
         candidates: What is ranked.
-        standings: Their standings.
         narrow: Whether there is no room for an estimate beside a measured time.
     """
     if all(each.time_us is None for each in standings):

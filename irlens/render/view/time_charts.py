@@ -55,7 +55,6 @@ class Timed(msgspec.Struct, frozen=True, kw_only=True):
         values: Of the settings that differ.
         label: What tells it apart from the others.
         candidate: What ranks it: its times and its bound.
-        standing: Its standing.
         span: The range of the estimate; ``None`` if unknown.
         unfit: Why it has no time, in two words: "too big"; may be empty.
         reason: The same in a sentence.

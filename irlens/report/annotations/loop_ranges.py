@@ -45,7 +45,6 @@ def of_sass(
         code: The machine code, which has the kernel.
         original: Its PTX, whose loops have the source.
         report: The capture's report.
-        whole: The capture's code.
     """
     if code.flow.unknown or not code.flow.blocks:
         return []

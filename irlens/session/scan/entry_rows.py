@@ -34,7 +34,6 @@ class Wanted(msgspec.Struct, frozen=True):
     """An entry to read, and the values of its captures that are needed.
 
     Attributes:
-        directory: Its directory.
         keys: The keys of the values; with ``REPORT`` among them, full reports are made and cached.
         listing: Its files, if they are already listed.
     """

@@ -76,7 +76,6 @@ class Difference:
     """The lines of a comparison; there may be a hundred thousand of them.
 
     Attributes:
-        comparison: The comparison.
         split: The lines side by side.
         unified: The lines in a column; a changed one occurs twice.
         width: Cells of the longest line.

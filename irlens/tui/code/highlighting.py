@@ -159,7 +159,6 @@ class Painter:
     """Draws lines.
 
     Args:
-        lines: The highlighted lines.
         gutters: The columns beside them.
     """
 

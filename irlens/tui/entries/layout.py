@@ -184,7 +184,6 @@ def draw_row(
         cells: Styled text by column.
         widths: The columns from the left, with the width of each.
         room: Cells of the row.
-        style: The row's styles.
     """
     segments: list[Segment] = []
     for name, width in widths.items():

@@ -160,7 +160,6 @@ class EntryScreen(IrlensScreen):
 
     Args:
         context: The services.
-        key: The entry's key.
         at: The position to open.
 
     Attributes:

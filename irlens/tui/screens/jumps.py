@@ -16,7 +16,6 @@ class Position(msgspec.Struct, frozen=True):
     """A cursor position.
 
     Attributes:
-        pane: The pane.
         showing: The document in it.
         at: Line and column.
     """

@@ -119,11 +119,7 @@ class CodePane(DocumentView):
     ]
 
     class Moved(Message):
-        """The user moved the cursor.
-
-        Attributes:
-            pane: The pane.
-        """
+        """The user moved the cursor."""
 
         def __init__(self, pane: "CodePane") -> None:
             super().__init__()
@@ -136,7 +132,6 @@ class CodePane(DocumentView):
         """The pane shows a document, or a note about why it cannot.
 
         Attributes:
-            pane: The pane.
             at: The requested line, if one was requested.
         """
 

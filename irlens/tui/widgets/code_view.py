@@ -116,7 +116,6 @@ class CodeView(ScrollView, metaclass=_AbstractWidget, can_focus=True):
     Attributes:
         LINES: Kinds of lines with a style of their own.
         STYLES: Styles of parts of a line, besides the syntax highlighting's.
-        search: The search in the code.
     """
 
     # Textual's selection tags every segment of every line; here whole lines are selected.
@@ -157,11 +156,7 @@ class CodeView(ScrollView, metaclass=_AbstractWidget, can_focus=True):
     """
 
     class Searched(Message):
-        """A search has ended.
-
-        Attributes:
-            view: The view.
-        """
+        """A search has ended."""
 
         def __init__(self, view: "CodeView") -> None:
             super().__init__()

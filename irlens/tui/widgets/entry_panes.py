@@ -76,7 +76,6 @@ class EntryPanes(LinkedPanes):
 
     Args:
         context: The services.
-        key: The entry's key.
 
     Attributes:
         contents: What the entry has to show; empty until loaded.

@@ -125,7 +125,6 @@ class LinkedPanes(Horizontal):
         """Mark in all panes what belongs to the cursor of one, and move the others there.
 
         Args:
-            source: The pane.
             is_opening: Whether it has just opened where its kernel begins, as the others do.
         """
         if source.document is not None:

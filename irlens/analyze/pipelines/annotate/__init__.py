@@ -168,7 +168,6 @@ class Annotator:
         Which barrier an instruction means is followed in the PTX alone.
 
         Args:
-            original: The PTX.
             same: By instruction of this text, the instruction of PTX it corresponds to, if known.
         """
         in_ptx = {(each.line, each.role): each for each in original.annotations}

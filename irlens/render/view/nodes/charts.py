@@ -149,7 +149,6 @@ class HeatMap(msgspec.Struct, frozen=True, kw_only=True):
         key: The chart among those of a document: "time".
         described: The picture in a sentence.
         amount: What the cells hold: "estimated time".
-        unit: Its unit.
         across: The setting of the columns.
         down: The setting of the rows.
         columns: Its values.
@@ -199,7 +198,6 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
         x: Where it is.
         y: Where it is.
         described: All about it in a phrase, for a reader who points at it.
-        kind: Its kind.
         low: Where the range of y begins; ``None`` where there is none.
         high: Where the range ends.
         measured: Whether it was measured, and not estimated.

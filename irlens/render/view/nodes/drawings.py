@@ -14,7 +14,6 @@ class Phase(msgspec.Struct, frozen=True):
     """A part of a timeline: "prologue", "steady state" or "epilogue".
 
     Attributes:
-        name: Its name.
         start: Where it begins, in iterations; the loop begins at 0.
         end: Where it ends.
     """

@@ -73,7 +73,6 @@ class Sentence(msgspec.Struct, frozen=True):
     """Prose, which writers may wrap at any space.
 
     Attributes:
-        text: The sentence.
         tone: Its verdict.
         label: What it is about: "Registers"; may be empty.
     """
@@ -167,7 +166,6 @@ class Items(msgspec.Struct, frozen=True):
     """A list.
 
     Attributes:
-        items: Its items.
         label: Stands before it; may be empty.
         tone: Of the label.
         code: Lines of code under the label; may be empty.

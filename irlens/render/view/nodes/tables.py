@@ -52,7 +52,6 @@ class Table(msgspec.Struct, frozen=True):
     """A table.
 
     Attributes:
-        columns: Its columns.
         rows: Its rows, the most important first.
         name: What it holds, for readers who do not see it.
         shown: How many rows a medium with little room shows; ``None`` for all.
