@@ -13,7 +13,7 @@ import os
 import re
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -242,6 +242,19 @@ def clean(directory: Path, *, min_age: float = STALE_AFTER) -> int:
             _remove(path)
             removed += 1
     return removed
+
+
+def remove_workspaces(pids: Collection[int]) -> None:
+    """Remove what processes that were just killed were writing into the store's captures.
+
+    Args:
+        pids: Of processes on this machine that have ended and been waited for.
+    """
+    with suppress(OSError):
+        for path in captures().iterdir():
+            match = _WORKSPACE.fullmatch(path.name)
+            if match is not None and int(match["pid"]) in pids:
+                _remove(path)
 
 
 def is_left_behind(path: Path, *, min_age: float = STALE_AFTER) -> bool:

@@ -25,7 +25,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from irlens.artifacts import locks, processes
+from irlens.artifacts import locks, processes, store
 from irlens.compiler import crashes
 from irlens.model.errors import IrlensError
 from irlens.sweeps.tasks import Handler
@@ -218,6 +218,7 @@ class LocalPool:
             worker.kill()
         for worker in self._workers:
             worker.join()
+        store.remove_workspaces({pid for worker in self._workers for pid in worker.pids()})
         self._logs.cleanup()
 
     def _worker_of(self, future: Future[bytes]) -> "_Worker":
@@ -267,6 +268,9 @@ class _Worker:
         for process in self._context.processes:
             if process.pid is not None:  # ctrl+c may come before it is started
                 process.kill()
+
+    def pids(self) -> list[int]:
+        return [each.pid for each in self._context.processes if each.pid is not None]
 
     def join(self) -> None:
         self._executor.shutdown(wait=True, cancel_futures=True)

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, Future
@@ -11,6 +12,7 @@ from typing import cast
 
 import pytest
 
+from irlens.artifacts import store
 from irlens.model.errors import IrlensError
 from irlens.sweeps.tasks import Handler
 from irlens.sweeps.worker_pool import Crash, Job, LocalPool, run_jobs, run_tasks
@@ -47,6 +49,26 @@ def test_a_crash_loses_its_own_task_only(pool: LocalPool) -> None:
     )
     assert found.pop(4) == Crash("worker died (exit code 3)")
     assert found == {0: b"a", 2: b"b", 5: b"c", 6: b"d"}
+
+
+def test_a_stopped_worker_leaves_nothing_in_the_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(store.ROOT_VARIABLE, str(tmp_path))
+    writes = (
+        b"(lambda held: held.__enter__() and __import__('time').sleep(600))("
+        b"__import__('irlens.artifacts.store').artifacts.store.workspace("
+        b"__import__('pathlib').Path(%a, 'captures', 'key')))" % str(tmp_path)
+    )
+    pool = LocalPool(1)
+    pool.submit(WORK, writes)
+    captures = tmp_path / "captures"
+    other = captures / f".irlens-tmp-{os.getpid():08}-0123456789abcdef"
+    other.mkdir(parents=True)  # of a process that lives
+    while len(list(captures.iterdir())) < 2:
+        time.sleep(0.01)
+    pool.stop()
+    assert list(captures.iterdir()) == [other]
 
 
 def test_ctrl_c_does_not_end_a_worker_that_is_starting(
