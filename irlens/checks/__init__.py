@@ -92,6 +92,7 @@ def _check(
         if applies_to(budget, report, candidate.names)
         for verdict in hold(budget, report, written if budget.condition.baselines else known)
     ]
+    verdicts += candidate.verdicts
     findings = _new_findings(report, entry)
     sources = [*(one.source for one in moved), *(one.source for one in verdicts)]
     mentioned = {str(source) for source in [*sources, *(one.source for one in findings)]}

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
+from irlens.checks.launch_budgets import LaunchBudget
 from irlens.checks.movements import cause, occupancy_reason
 from irlens.checks.project import Budget
 from irlens.diff.report.left_out import why_unknown
@@ -31,7 +32,7 @@ class BaselineFigures(NamedTuple):
     comparison: Comparison
 
 
-def applies_to(budget: Budget, report: Report, names: Sequence[str]) -> bool:
+def applies_to(budget: Budget | LaunchBudget, report: Report, names: Sequence[str]) -> bool:
     """Return whether a budget's patterns match a kernel and its target.
 
     Args:

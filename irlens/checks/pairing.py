@@ -7,6 +7,7 @@ import msgspec
 
 from irlens.checks.baseline import Entry, Recipe, entry
 from irlens.diff.counterparts import take_pairs
+from irlens.model.check import BudgetVerdict
 from irlens.model.report import Report
 
 
@@ -17,20 +18,26 @@ class RecipeResult(msgspec.Struct, frozen=True, kw_only=True):
         names: Names that its kernel goes by; empty for the recipe's name alone.
         reports: One for each capture that it makes.
         failure: Why it makes none; ``None`` where it succeeds.
+        verdicts: Those of budgets on launches, by the report's index.
     """
 
     recipe: Recipe
     names: tuple[str, ...] = ()
     reports: tuple[Report, ...] = ()
     failure: str | None = None
+    verdicts: dict[int, list[BudgetVerdict]] = {}
 
 
 class Candidate(NamedTuple):
-    """A report, the baseline entry it would become, and the names its kernel goes by."""
+    """A report, the baseline entry it would become, and the names its kernel goes by.
+
+    The verdicts are those of budgets on launches.
+    """
 
     report: Report
     entry: Entry
     names: tuple[str, ...]
+    verdicts: Sequence[BudgetVerdict] = ()
 
 
 class Pairing(NamedTuple):
@@ -53,9 +60,14 @@ def pair(entries: Sequence[Entry], results: Sequence[RecipeResult]) -> Pairing:
     """
     missing = list(entries)
     new = [
-        Candidate(report, entry(report, one.recipe), one.names or (one.recipe.kernel,))
+        Candidate(
+            report,
+            entry(report, one.recipe),
+            one.names or (one.recipe.kernel,),
+            one.verdicts.get(index, ()),
+        )
         for one in results
-        for report in one.reports
+        for index, report in enumerate(one.reports)
     ]
     pairs: list[tuple[Entry, Candidate]] = []
     for key, unique in _KEYS:

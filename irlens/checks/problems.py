@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Sequence
 
 from irlens.checks.baseline import Entry, figures
+from irlens.checks.launch_budgets import LaunchBudget
 from irlens.checks.pairing import Pairing, RecipeResult
-from irlens.checks.project import Requirements
+from irlens.checks.project import Budget, Requirements
 from irlens.diff.report import side
 from irlens.model.check import CheckedKernel, Problem
 from irlens.model.comparison import Side
@@ -86,16 +87,17 @@ def _stale(requirements: Requirements, kernels: Sequence[CheckedKernel]) -> Iter
     verdicts = [verdict for kernel in kernels for verdict in kernel.budgets]
     matched = {(one.place, one.expression) for one in verdicts}
     applied = {(one.place, one.expression) for one in verdicts if one.state != "does not apply"}
-    for budget in requirements.budgets:
-        key = budget.place, budget.condition.text
-        if key in matched and budget.condition.baselines:
+    budgets: list[Budget | LaunchBudget] = [*requirements.budgets, *requirements.launch_budgets]
+    for budget in budgets:
+        key = budget.place, budget.text
+        if key in matched and isinstance(budget, Budget) and budget.condition.baselines:
             continue  # it applies once its kernels are in the baseline
         if key not in applied:
             fault = "applies to none of its kernels" if key in matched else "matches no kernel"
             yield Problem(
                 kind="stale budget",
                 fails=True,
-                message=f"the budget {budget.condition.text} {fault}",
+                message=f"the budget {budget.text} {fault}",
                 hint=f"fix or remove the pattern: {budget.place}",
                 file=requirements.project_file,
                 line=budget.line,

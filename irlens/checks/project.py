@@ -11,8 +11,14 @@
     softmax = "pipeline.achieved >= requested"
     "matmul*".h100 = ["occupancy >= 0.125", "registers <= 168"]
 
+    [tool.irlens.launches]
+    attention = {tokens = "1..131072"}
+
+    [tool.irlens.limits]
+    attention = {tokens = 1_000_000}
+
 A budget's key is a pattern for kernels, then one for targets. All budgets whose patterns match a
-kernel apply to it; none overrides another.
+kernel apply to it; none overrides another. "variants <= 3" counts those of the kernel's launches.
 """
 
 import re
@@ -23,6 +29,13 @@ from typing import TypeVar
 import msgspec
 
 from irlens.checks.baseline import NAME, Baseline
+from irlens.checks.launch_budgets import (
+    LaunchBudget,
+    Launches,
+    as_variants,
+    read_launches,
+    read_limits,
+)
 from irlens.compiler.sources.lookup import find_project
 from irlens.figures.conditions import Condition, ConditionError, parse_all
 from irlens.model import files
@@ -53,6 +66,11 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True):
     place: str
     line: int | None
 
+    @property
+    def text(self) -> str:
+        """The condition as written."""
+        return self.condition.text
+
 
 class Requirements(msgspec.Struct, frozen=True, kw_only=True):
     """What reports are checked against, and how strictly.
@@ -61,7 +79,8 @@ class Requirements(msgspec.Struct, frozen=True, kw_only=True):
         baseline: The checked-in figures; ``None`` without a baseline.
         baseline_file: The baseline's file, relative to the project.
         project_file: The file with the budgets, relative to the project.
-        budgets: The project's budgets.
+        budgets: The project's budgets on figures.
+        launch_budgets: Those on what launches need.
         whole_project: Whether everything that the project names is checked, so that an entry or
             a budget without a kernel is out of date.
         strict: Whether every movement fails.
@@ -72,6 +91,7 @@ class Requirements(msgspec.Struct, frozen=True, kw_only=True):
     baseline_file: str
     project_file: str = "pyproject.toml"
     budgets: Sequence[Budget] = ()
+    launch_budgets: Sequence[LaunchBudget] = ()
     whole_project: bool = True
     strict: bool = False
     update: bool = False
@@ -86,7 +106,9 @@ class Project(msgspec.Struct, frozen=True, kw_only=True):
         kernels: KERNELs to check in addition to the entries of the baseline.
         targets: GPUs to compile them for; empty: the default.
         strict: Whether every movement fails.
-        budgets: In the order of the file.
+        budgets: Those on figures, in the order of the file.
+        launch_budgets: Those on the number of variants, and on sizes.
+        launches: The launches whose variants count.
     """
 
     root: Path
@@ -95,6 +117,8 @@ class Project(msgspec.Struct, frozen=True, kw_only=True):
     targets: tuple[str, ...] = ()
     strict: bool = False
     budgets: tuple[Budget, ...] = ()
+    launch_budgets: tuple[LaunchBudget, ...] = ()
+    launches: tuple[Launches, ...] = ()
 
 
 class _Check(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -112,6 +136,8 @@ class _Irlens(msgspec.Struct, frozen=True):
     kernels: object = None
     check: dict[str, object] = {}
     budgets: dict[str, object] = {}
+    launches: dict[str, object] = {}
+    limits: dict[str, object] = {}
 
 
 class _Tool(msgspec.Struct, frozen=True):
@@ -141,13 +167,17 @@ def find(start: Path) -> Project:
     settings = _read(path, _IRLENS, table, _Irlens)
     check = _read(path, _CHECK, settings.check, _Check)
     lines = content.decode("utf-8", "replace").splitlines()
+    budgets = list(_budgets(path, settings.budgets, lines))
+    limits = read_limits(path, settings.limits, lines)
     return Project(
         root=path.parent,
         baseline=path.parent / check.baseline,
         kernels=check.kernels,
         targets=check.targets,
         strict=check.strict,
-        budgets=tuple(_budgets(path, settings.budgets, lines)),
+        budgets=tuple(each for each in budgets if isinstance(each, Budget)),
+        launch_budgets=(*(each for each in budgets if isinstance(each, LaunchBudget)), *limits),
+        launches=tuple(read_launches(path, settings.launches)),
     )
 
 
@@ -164,7 +194,9 @@ def _read(path: Path, place: str, table: dict[str, object], kind: type[T]) -> T:
         raise IrlensError(f"{path}: {place}: {error}") from error
 
 
-def _budgets(path: Path, table: dict[str, object], lines: list[str]) -> Iterator[Budget]:
+def _budgets(
+    path: Path, table: dict[str, object], lines: list[str]
+) -> Iterator[Budget | LaunchBudget]:
     for kernel, value in table.items():
         by_target = value if isinstance(value, dict) else {"*": value}
         for target, conditions in by_target.items():
@@ -173,6 +205,11 @@ def _budgets(path: Path, table: dict[str, object], lines: list[str]) -> Iterator
                 place = f"{place}.{_key(target)}"
             for text in _texts(path, place, conditions):
                 number, column = _position(lines, kernel, text)
+                if (most := as_variants(f"{path}: {place}", text)) is not None:
+                    yield LaunchBudget(
+                        kernel=kernel, target=target, number=most, place=place, line=number or None
+                    )
+                    continue
                 for condition in _conditions(path, place, text, lines, (number, column)):
                     yield Budget(
                         kernel=kernel,

@@ -9,6 +9,7 @@ import msgspec
 
 from irlens.model.config import Target
 from irlens.model.source import SourceLocation
+from irlens.model.text import count
 
 LIMITS_SCHEMA = 1
 
@@ -17,6 +18,11 @@ LIMITS_SCHEMA = 1
 #: the launch has more CTAs in a dimension than the GPU takes. "fit": it exceeds shared memory or
 #: registers. "compile": it does not compile.
 LimitKind: TypeAlias = Literal["overflow", "outside", "grid", "fit", "compile"]
+
+_WORDS: dict[LimitKind, str] = {
+    "overflow": "an offset overflows", "outside": "an access leaves its tensor",
+    "grid": "the grid is too large", "fit": "a CTA does not fit", "compile": "does not compile",
+}  # fmt: skip
 
 
 class Cause(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -53,6 +59,16 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     most: int | None = None
     reason: str = ""
 
+    @property
+    def where(self) -> str:
+        """The access and the program: "load at mine.py:51, program (4,096, 0, 0)"; may be empty."""
+        parts = []
+        if self.source is not None:
+            parts.append(f"{self.operation} at {self.source}")
+        if self.program is not None:
+            parts.append(f"program ({', '.join(map(count, self.program))})")
+        return ", ".join(parts)
+
 
 class Limit(msgspec.Struct, frozen=True, kw_only=True):
     """The smallest size at which something breaks.
@@ -69,6 +85,33 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True):
     size: int
     cause: Cause
     is_exact: bool = True
+
+    @property
+    def breaks(self) -> str:
+        """What happens, in a clause."""
+        return "a mask overflows" if self.cause.only_mask else _WORDS[self.kind]
+
+    @property
+    def why(self) -> str:
+        """What exceeds what, and what to do."""
+        cause = self.cause
+        if self.kind in ("fit", "compile"):
+            return cause.reason
+        if self.kind == "grid" and cause.value is not None and cause.most is not None:
+            return (
+                f"{count(cause.value)} CTAs in {cause.word}, and the GPU takes {count(cause.most)}"
+            )
+        if self.kind == "outside" and cause.value is not None and cause.most is not None:
+            at = f"byte {count(cause.value)} of {cause.argument}, which has {count(cause.most)} B"
+            return f"{at}: mask the access in every dimension"
+        if cause.value is None or cause.bits is None:
+            return "an integer overflows before the access"
+        place = f" at {cause.at}" if cause.at is not None else ""
+        of = f" with {' and '.join(cause.factors)}" if cause.factors else ""
+        exceeds = f"the {cause.word}{of}{place} is {count(cause.value)}, beyond int{cause.bits}"
+        if cause.word == "conversion":
+            return f"{exceeds}: remove the conversion"
+        return f"{exceeds}: .to(tl.int64) on an operand"
 
 
 class SizeLimits(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,6 +13,7 @@ from irlens.checks.pairing import RecipeResult
 from irlens.checks.project import Project, Requirements
 from irlens.model.check import Check
 from irlens.model.errors import IrlensError, UnknownNameError
+from irlens.session.launch_budgets import with_launch_verdicts
 from irlens.session.recipes import (
     KernelNames,
     canonicalize,
@@ -76,11 +77,15 @@ def run_check(request: CheckRequest, session: Session) -> Checked:
         baseline = _canonical(baseline, names, session)
     chosen = _choose(request, baseline, project, names)
     result, renewed = check(
-        _make_all(chosen, baseline, names, request, session),
+        [
+            with_launch_verdicts(each, project, request.configurations, session)
+            for each in _make_all(chosen, baseline, names, request, session)
+        ],
         Requirements(
             baseline=baseline,
             baseline_file=os.path.relpath(path, project.root),
             budgets=project.budgets,
+            launch_budgets=project.launch_budgets,
             whole_project=not request.kernels,
             strict=request.strict or project.strict,
             update=request.update,
@@ -116,7 +121,8 @@ def _choose(
             "no kernel to check",
             hint="create a baseline with `irlens check KERNEL --update`",
         )
-    if baseline is None and not project.budgets and not request.update:
+    has_budgets = project.budgets or project.launch_budgets
+    if baseline is None and not has_budgets and not request.update:
         raise IrlensError(
             f"nothing to check against: no {project.baseline.name} and no [tool.irlens.budgets]",
             hint="create a baseline with `irlens check KERNEL --update`",

@@ -128,20 +128,28 @@ def make(
         IrlensError: The recipe yields no report.
     """
     kernel = to_cwd(recipe.kernel, names.root)
-    compiled = is_compiled(kernel)
-    configurations = Configurations()
-    if not compiled or recipe.target or recipe.settings or recipe.args:
-        configurations = Configurations(
-            targets=(recipe.target,) if recipe.target else (),
-            settings=tuple((name, (value,)) for name, value in recipe.settings.items()),
-            args=tuple((name, (value,)) for name, value in recipe.args.items()),
-            tritons=options.tritons,
-            run=options.run or False,
-        )
-    reports = tuple(session.reports(kernel, configurations))
-    if not compiled and recipe.target is None:
+    reports = tuple(session.reports(kernel, configurations_of(recipe, kernel, options)))
+    if not is_compiled(kernel) and recipe.target is None:
         recipe = msgspec.structs.replace(recipe, target=_target(reports[0]))
     return RecipeResult(recipe=recipe, names=names.aliases(recipe.kernel), reports=reports)
+
+
+def configurations_of(recipe: Recipe, kernel: str, options: Configurations) -> Configurations:
+    """Return the configuration of a recipe.
+
+    Args:
+        kernel: Its kernel, with a path relative to the current folder.
+        options: The Triton to compile with, and whether to launch; not by default.
+    """
+    if is_compiled(kernel) and not (recipe.target or recipe.settings or recipe.args):
+        return Configurations()
+    return Configurations(
+        targets=(recipe.target,) if recipe.target else (),
+        settings=tuple((name, (value,)) for name, value in recipe.settings.items()),
+        args=tuple((name, (value,)) for name, value in recipe.args.items()),
+        tritons=options.tritons,
+        run=options.run or False,
+    )
 
 
 def is_gone(recipe: Recipe, root: Path) -> bool:

@@ -74,7 +74,7 @@ def find_variants(
     Args:
         requests: What does not vary; all of one kernel.
         axes: Values of each argument or size that varies.
-        most: Variants to compile at most; the others are counted.
+        most: Variants to compile at most; the others are counted. With 0 none is listed.
         seconds: Time to compile variants and changes in; what is left then is counted. The tasks
             that run are left to the pool.
         progress: Receives how far it is.
@@ -121,7 +121,8 @@ def _found(
     listed = needed[:most]
     compiled: dict[int, Built] = {}
     try:
-        _compile(listed, pool, watch, compiled)
+        if listed:
+            _compile(listed, pool, watch, compiled)
         found = _described(kernel, needed, most, launches, compiled)
         if 1 < found.number == len(listed):
             requests = [each.planned.request for each in listed]

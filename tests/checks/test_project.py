@@ -72,9 +72,41 @@ softmax = ["local_bytes == 0", 'occupancy >= 0.5']
     assert found.budgets[3].place == 'tool.irlens.budgets."matmul*".h100'
 
 
+def test_budgets_on_launches(tmp_path: Path) -> None:
+    found = find(
+        tmp_path,
+        """
+[tool.irlens.budgets]
+attention = ["launchable", "variants <= 3"]
+"mlp*".h100 = "variants < 3"
+
+[tool.irlens.launches]
+attention = { tokens = "1..131072", batch = 8 }
+
+[tool.irlens.limits]
+attention = { tokens = 1_000_000, batch = 64 }
+""",
+    )
+    assert [each.text for each in found.budgets] == ["launchable"]
+    told = [(one.kernel, one.target, one.text, one.line) for one in found.launch_budgets]
+    assert told == [
+        ("attention", "*", "variants <= 3", 3),
+        ("mlp*", "h100", "variants <= 2", 4),
+        ("attention", "*", "limits.tokens > 1000000", 10),
+        ("attention", "*", "limits.batch > 64", 10),
+    ]
+    (launches,) = found.launches
+    assert (launches.kernel, launches.args) == ("attention", {"tokens": "1..131072", "batch": "8"})
+
+
 @pytest.mark.parametrize(
     ("text", "told", "hint"),
     [
+        ('[tool.irlens.budgets]\na = "variants >= 3"', "limits no number", "variants <= 3"),
+        ("[tool.irlens.limits]\na = 3", "limits.a is not a table", "tokens = 1_000_000"),
+        ('[tool.irlens.limits]\na = {n = "many"}', "a: n is 'many', and not a size", "1_000_000"),
+        ("[tool.irlens.limits]\na = {n = true}", "a: n is True, and not a size", "1_000_000"),
+        ("[tool.irlens.launches]\na = {n = [1]}", r"a: n is \[1\]", "1,16,1000..2000"),
         ('[tool.irlens.budgets]\na = ["launchable", "occupency > 1"]',
          r"pyproject.toml:2:21: unknown figure 'occupency'", r'a = .*\n {20}\^$'),
         ('[tool.irlens.budgets]\na = [\n  "registers <",\n]', r"pyproject.toml:3:", r"\^$"),

@@ -324,3 +324,99 @@ def test_the_regression_of_layer_norm_on_what_is_installed(tmp_path: Path) -> No
     assert line.startswith("- ✗ layer_norm_kernel on b200: ")
     assert " more time (" in line
     assert "occupancy 50 % → 25 %" in line
+
+
+COPIED = """
+import triton
+import triton.language as tl
+
+IRLENS_KERNELS = {
+    "copy_rows": {
+        "sizes": {"tokens": 64, "hidden": 64},
+        "args": {
+            "x": "fp32[tokens, hidden]", "y": "fp32[tokens, hidden]", "tokens": "tokens",
+            "hidden": "hidden",
+        },
+        "constexprs": {"BLOCK": 64},
+        "grid": ["tokens"],
+    },
+}
+
+@triton.jit
+def copy_rows(x, y, tokens, hidden, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * hidden + tl.arange(0, BLOCK)
+    mask = tl.arange(0, BLOCK) < hidden
+    tl.store(y + at, tl.load(x + at, mask=mask), mask=mask)
+"""
+PROJECT = """
+[tool.irlens.check]
+kernels = ["served.py:copy_rows"]
+targets = ["h100"]
+
+[tool.irlens.budgets]
+copy_rows = ["variants <= {most}"]
+{launches}
+[tool.irlens.limits]
+copy_rows = {{ {size} = {number} }}
+"""
+LAUNCHES = '[tool.irlens.launches]\ncopy_rows = { tokens = "1..131072", hidden = 64 }\n'
+
+
+def served(folder: Path, **values: object) -> Check:
+    (folder / "served.py").write_text(COPIED)
+    chosen = {"most": 3, "launches": LAUNCHES, "size": "tokens", "number": 1_000, **values}
+    (folder / "pyproject.toml").write_text(PROJECT.format(**chosen))
+    ran = irlens(folder, "check", "--format", "json")
+    assert ran.code in (0, 1), ran
+    return msgspec.json.decode(ran.out, type=Check)
+
+
+def test_budgets_on_launches_hold(tmp_path: Path) -> None:
+    found = served(tmp_path)
+    told = {one.expression: one.state for one in found.kernels[0].budgets}
+    assert told == {"variants <= 3": "held", "limits.tokens > 1000": "held"}
+    assert (found.outcome != "failed", found.problems) == (True, [])
+
+
+def test_a_broken_budget_on_launches_names_the_argument_and_the_size(tmp_path: Path) -> None:
+    found = served(tmp_path, most=2, number=50_000_000)
+    sizes, variants = sorted(found.kernels[0].budgets, key=lambda one: one.expression)
+    assert (variants.state, variants.figures[0].value) == ("broken", 3)
+    assert 'do_not_specialize=["tokens"] leaves 1 variant' in variants.reason
+    line = next(n for n, text in enumerate(COPIED.splitlines(), 1) if "def copy_rows" in text)
+    assert variants.source is not None
+    assert (variants.source.file, variants.source.line) == ("served.py", line)
+    # 64 columns a row: the first row whose offset exceeds 2^31 - 1.
+    first = next(n for n in range(2**25, 2**25 + 9) if (n - 1) * 64 > 2**31 - 1)
+    assert (sizes.state, sizes.figures[0].value) == ("broken", first)
+    assert f"program ({first - 1:,}, 0, 0)" in sizes.reason
+    assert sizes.source is not None
+    assert sizes.source.line == line + 1
+    lines = irlens(tmp_path, "check", "--format", "github").out.splitlines()
+    assert sum("served.py,line=" in each for each in lines) == 2
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ({"launches": ""}, "[tool.irlens.launches] has no ranges of copy_rows"),
+        ({"size": "token"}, "unknown size 'token'"),
+    ],
+)
+def test_what_is_not_known_of_launches_fails(
+    tmp_path: Path, values: dict[str, object], reason: str
+) -> None:
+    found = served(tmp_path, **values)
+    assert found.outcome == "failed"
+    (unknown,) = [one for one in found.kernels[0].budgets if one.state == "unknown"]
+    assert (unknown.fails, reason in unknown.reason) == (True, True)
+
+
+def test_variants_of_captures_are_those_that_are_there(tmp_path: Path) -> None:
+    for name in ("specialized-h100-4", "specialized-h100-8"):
+        shutil.copytree(SAMPLES / "captures" / name, tmp_path / "kept" / name)
+    (tmp_path / "pyproject.toml").write_text('[tool.irlens.budgets]\n"*" = "variants < 2"\n')
+    found = msgspec.json.decode(irlens(tmp_path, "check", "./kept", "-f", "json").out, type=Check)
+    (verdict,) = [one for kernel in found.kernels for one in kernel.budgets]
+    assert (verdict.state, verdict.figures[0].value) == ("broken", 2)
+    assert verdict.reason == "told apart by loader_registers, num_warps: 24 | 40"

@@ -33,6 +33,11 @@ The first key is a pattern for kernels, the second one for targets; every matchi
 must hold. Figures have the names of the JSON report; `baseline` is the baseline's value.
 An unknown figure fails its budget, and so does a budget that matches nothing.
 
+"variants <= 3" counts what the launches of [tool.irlens.launches] need: attention =
+{tokens = "1..131072"}; of a cache or a recording, what is there. [tool.irlens.limits] has
+sizes up to which nothing may break, as `irlens limits` finds it: attention =
+{tokens = 1_000_000}.
+
 More registers, spills and new findings are reported but do not fail the check; with
 --strict any difference from the baseline does. Exits with 0 if the check passes, 1 if it
 fails.
