@@ -9,12 +9,15 @@ from irlens.library import (
     check,
     compare,
     inspect,
+    limits,
     load,
+    passes,
     record,
     scan,
     suggest,
     sweep,
     to_builtins,
+    variants,
 )
 from irlens.version import VERSION
 
@@ -23,11 +26,14 @@ __all__ = [
     "check",
     "compare",
     "inspect",
+    "limits",
     "load",
+    "passes",
     "record",
     "scan",
     "suggest",
     "sweep",
     "to_builtins",
+    "variants",
 ]
 __version__ = VERSION

@@ -15,10 +15,13 @@ if TYPE_CHECKING:
     from irlens.model.check import Check
     from irlens.model.comparison import Comparison
     from irlens.model.config import ConstexprValue
+    from irlens.model.limits import Limits
+    from irlens.model.passes import Passes
     from irlens.model.report import Report
     from irlens.model.scan import Scan
     from irlens.model.suggestion import Suggestion
     from irlens.model.sweep import Sweep
+    from irlens.model.variants import Variants
     from irlens.programs import Recording
     from irlens.session.subject import Configurations
 
@@ -269,6 +272,132 @@ def suggest(
     chosen = _configurations(one_target(target, "suggest"), args, grid, triton, single)
     requests = list(session.requests(kernel_name(kernel), chosen))
     return suggest_near(requests, session, most=most, jobs=jobs)
+
+
+@_public
+def variants(
+    *kernels: object,
+    target: "str | Sequence[str] | None" = None,
+    args: "Mapping[str, object] | None" = None,
+    grid: "Sequence[int | str] | None" = None,
+    triton: "str | Sequence[str] | None" = None,
+    most: int = 64,
+    seconds: float = 60.0,
+    jobs: int | None = None,
+    **settings: object,
+) -> "Variants":
+    """Return the variants that Triton compiles of a kernel, and what tells them apart.
+
+    Args:
+        *kernels: A kernel as ``capture`` takes it, whose variants are compiled; or the paths of
+            captures, recordings and caches, whose variants are those that are there.
+        target: GPUs.
+        args: What run-time arguments and sizes take: ``{"n": "1..131072"}``, a range, a list.
+        grid: CTAs of the launch.
+        triton: Versions or interpreters.
+        most: Variants of each GPU to compile; the others are counted.
+        seconds: Time to compile in; what is left then is counted.
+        jobs: Worker processes; one for each core by default.
+        **settings: Constexprs and compile options.
+
+    Raises:
+        IrlensError: A name is unknown, a launch is invalid, or nothing can be read.
+        TypeError: An argument has another type.
+    """
+    from irlens.library_arguments import as_ranges, kernel_name
+    from irlens.session.session import Session
+    from irlens.session.variants import variants_of
+
+    if not kernels:
+        raise TypeError("variants takes a kernel: irlens.variants('softmax', args={...})")
+    chosen = _configurations(target, as_ranges(args), grid, triton, settings)
+    return variants_of(
+        Session(), list(map(kernel_name, kernels)), chosen,
+        most=most, seconds=seconds, jobs=jobs,
+    )  # fmt: skip
+
+
+@_public
+def limits(
+    kernel: object,
+    target: str | None = None,
+    *,
+    along: "Mapping[str, range | str | None] | Sequence[str] | str" = (),
+    args: "Mapping[str, ConstexprValue] | None" = None,
+    grid: "Sequence[int | str] | None" = None,
+    triton: str | None = None,
+    jobs: int | None = None,
+    **settings: "ConstexprValue",
+) -> "Limits":
+    """Return the smallest sizes at which a kernel breaks, and why.
+
+    Args:
+        kernel: As ``capture`` takes it.
+        target: A GPU.
+        along: The sizes to vary, each alone: ``"tokens"``, ``{"tokens": "1..4096"}``, a range;
+            by default each, from 1 to 2^32.
+        args: Run-time arguments and sizes; ``{"seq": "2 * tokens"}`` follows another.
+        grid: CTAs of the launch.
+        triton: A version or an interpreter.
+        jobs: Worker processes; one for each core by default.
+        **settings: Constexprs and compile options.
+
+    Raises:
+        IrlensError: A name is unknown, or the kernel is compiled already.
+        TypeError: An argument has another type.
+    """
+    from irlens.library_arguments import kernel_name, one_target, one_value, size_ranges
+    from irlens.session.limits import limits_of
+    from irlens.session.session import Session
+
+    single = {name: one_value(name, value) for name, value in settings.items()}
+    chosen = _configurations(one_target(target, "limits"), args, grid, triton, single)
+    return limits_of(Session(), kernel_name(kernel), chosen, size_ranges(along), jobs=jobs)
+
+
+@_public
+def passes(
+    kernel: object,
+    target: str | None = None,
+    *,
+    shown: "str | Sequence[str]" = (),
+    first: "str | Sequence[str]" = (),
+    last: "str | Sequence[str]" = (),
+    line: str | int | None = None,
+    changes: bool = False,
+    args: "Mapping[str, ConstexprValue] | None" = None,
+    triton: str | None = None,
+    **settings: "ConstexprValue",
+) -> "Passes":
+    """Return the passes of one compilation, what each changed, and how long it took.
+
+    Args:
+        kernel: As ``capture`` takes it, or a file with the output of ``MLIR_ENABLE_DUMP=1``.
+        target: A GPU.
+        shown: Numbers or names of passes whose changes are shown.
+        first: Operations, to name the pass that brings each.
+        last: Operations, to name the pass that removes the last of each.
+        line: A line of Python to follow: 51, "standard.py:170".
+        changes: Whether to list the lines that each pass replaces.
+        args: Run-time arguments and sizes.
+        triton: A version or an interpreter.
+        **settings: Constexprs and compile options.
+
+    Raises:
+        IrlensError: The kernel does not compile, its passes are unknown, or a name is.
+        TypeError: An argument has another type.
+    """
+    from irlens.library_arguments import kernel_name, one_target, one_value, texts
+    from irlens.session.passes import Asked, passes_of
+    from irlens.session.session import Session
+
+    single = {name: one_value(name, value) for name, value in settings.items()}
+    chosen = _configurations(one_target(target, "passes"), args, None, triton, single)
+    asked = Asked(
+        passes=texts(shown), first=texts(first), last=texts(last),
+        line=None if line is None else str(line), changes=changes,
+    )  # fmt: skip
+    return passes_of(kernel_name(kernel), chosen, Session(), asked)
 
 
 @_public

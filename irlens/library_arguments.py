@@ -7,6 +7,8 @@ from typing import Any
 from irlens.model.capture import Capture
 from irlens.model.config import ConstexprValue
 from irlens.model.report import Report
+from irlens.model.text import split_list
+from irlens.session.limits import read_along
 from irlens.session.subject import Axis
 from irlens.session.values import split_values
 
@@ -135,6 +137,30 @@ def argument_axes(args: "Mapping[str, object] | None") -> tuple[Axis, ...]:
     )
 
 
+def as_ranges(args: "Mapping[str, object] | None") -> "Mapping[str, object] | None":
+    """Return run-time arguments with each range, and each list in a text, as it is written."""
+    if not isinstance(args, Mapping):
+        return args
+    return {
+        name: _range_text(value) if isinstance(value, range)
+        else split_list(value) if isinstance(value, str) else value
+        for name, value in args.items()
+    }  # fmt: skip
+
+
+def size_ranges(along: object) -> dict[str, range | None]:
+    """Return the sizes to vary, each with its range, or ``None`` for the default one.
+
+    Raises:
+        IrlensError: A range is none.
+        TypeError: They are neither names nor a mapping of them.
+    """
+    if not isinstance(along, Mapping):
+        return read_along(texts(along))
+    written = {n: _range_text(v) if isinstance(v, range) else v for n, v in along.items()}
+    return read_along(texts([n if v is None else f"{n}={v}" for n, v in written.items()]))
+
+
 def axes(settings: Mapping[str, object]) -> tuple[Axis, ...]:
     """Return settings, each with one or several values, as they are written.
 
@@ -159,6 +185,11 @@ def texts(value: object) -> tuple[str, ...]:
             raise TypeError(f"{_kind(each)} where a text is expected: write it in quotes")
         found.append(each)
     return tuple(found)
+
+
+def _range_text(numbers: range) -> str:
+    step = f"..{numbers.step}" if numbers.step != 1 else ""
+    return f"{numbers.start}..{numbers[-1] if numbers else numbers.start - 1}{step}"
 
 
 def _several(value: object) -> Sequence[object]:

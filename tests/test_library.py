@@ -65,6 +65,26 @@ def test_a_suggestion_and_a_scan_are_records() -> None:
     assert all(int(str(row.figures["registers"])) > 90 for row in scanned.rows)
 
 
+def test_variants_limits_and_passes_are_records() -> None:
+    for _ in range(2):  # no module takes the place of a function
+        found = irlens.variants("vector_add", target="h100", args={"n_elements": range(1, 131073)})
+    (kernel,) = found.kernels
+    assert (kernel.number, kernel.launches) == (3, 131_072)
+    listed = irlens.variants("vector_add", target="h100", args={"n_elements": "1,16,100..131072"})
+    assert listed.kernels[0].number == 3
+    (there,) = irlens.variants(SOFTMAX).kernels
+    assert there.number == 1
+    for along in ("n_elements=1..4096", {"n_elements": range(1, 4097)}, {"n_elements": "1..4096"}):
+        (size,) = irlens.limits("vector_add", "h100", along=along).sizes
+        assert (size.name, size.last, size.limits, size.unknown) == ("n_elements", 4096, [], "")
+    passes = irlens.passes("vector_add", "h100", last="tt.load")
+    assert passes.crossings[0].operation == "tt.load"
+    for record in (found, irlens.limits("vector_add", "h100", along="n_elements=1..9"), passes):
+        assert irlens.to_builtins(record)["schema"] == 1
+        shown: Any = record
+        assert "vector_add_kernel" in shown._repr_html_()
+
+
 def test_a_sweep_is_a_record() -> None:
     for _ in range(2):  # no module takes the place of the function
         swept = irlens.sweep(
@@ -118,6 +138,10 @@ def test_a_program_is_recorded(tmp_path: Path) -> None:
         (lambda: anything.load(["a"]), "load takes a path, and not a list"),
         (lambda: anything.scan(), "irlens.scan('~/.triton/cache')"),
         (lambda: anything.scan(CAPTURES, where=5), "write it in quotes"),
+        (lambda: anything.variants(), "irlens.variants('softmax', args={...})"),
+        (lambda: anything.variants("softmax", args=["n"]), "write args={'x_ptr'"),
+        (lambda: anything.limits("softmax", along=5), "write it in quotes"),
+        (lambda: anything.limits("softmax", ["h100"]), "write target='h100'"),
         (lambda: anything.to_builtins([1]), "to_builtins takes one record"),
     ],
 )  # fmt: skip

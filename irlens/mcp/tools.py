@@ -244,6 +244,30 @@ class Tools:
             format, "variants", variants_of(self._session, [kernel], chosen, most=most)
         )
 
+    def limits(
+        self,
+        kernel: _Kernel,
+        targets: _Targets = None,
+        settings: _Settings = None,
+        along: Annotated[
+            list[str] | None,
+            Meta(description='Sizes to vary, each alone: ["tokens", "batch=1..4096"]; all if none'),
+        ] = None,
+        args: _Args = None,
+        grid: _Grid = None,
+        format: _FormatName = "markdown",  # noqa: A002
+    ) -> Answer:
+        """Find the smallest sizes at which a kernel breaks: overflows, grids, CTAs that do not fit.
+
+        Takes one configuration of a kernel's source. A size that another follows is an argument:
+        {"seq": "2 * tokens"}.
+        """
+        from irlens.session.limits import limits_of, read_along
+
+        selection = self._configurations(kernel, targets, settings, args, grid)
+        found = limits_of(self._session, kernel, selection, read_along(along or ()))
+        return self._rendered(format, "limits", found)
+
     def sweep(
         self,
         kernel: _Kernel,

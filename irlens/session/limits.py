@@ -1,6 +1,7 @@
 """Limits: from what the user named to the sizes at which the kernel breaks."""
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from irlens.artifacts import processes
@@ -14,6 +15,8 @@ if TYPE_CHECKING:  # they load the compiler layer
     from irlens.model.capture import Capture
     from irlens.model.limits import Limits
     from irlens.sweeps.limits import Probe
+
+_RANGE = re.compile(r"(?P<first>\d{1,18})\.\.(?P<last>\d{1,18})")
 
 
 def limits_of(
@@ -64,6 +67,25 @@ def limits_of(
         return find_limits(requests[0], ranges, pool, _probe, progress)
     finally:
         pool.stop()
+
+
+def read_along(texts: Sequence[str]) -> dict[str, range | None]:
+    """Return the sizes of ``NAME`` and ``NAME=1..4096``.
+
+    Raises:
+        IrlensError: One is neither.
+    """
+    sizes: dict[str, range | None] = {}
+    for text in texts:
+        name, equals, written = text.partition("=")
+        match = _RANGE.fullmatch(written.strip())
+        if not name.strip().isidentifier() or (equals and match is None):
+            raise IrlensError(f"'{text}' is neither NAME nor NAME=FIRST..LAST")
+        numbers = None if match is None else range(int(match["first"]), int(match["last"]) + 1)
+        if numbers is not None and not numbers:
+            raise IrlensError(f"'{written}' is not an ascending range")
+        sizes[name.strip()] = numbers
+    return sizes
 
 
 def holds_up_to(limits: "Limits", name: str, size: int) -> bool:

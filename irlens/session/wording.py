@@ -43,6 +43,7 @@ OPTIONS = {
     "--filter": _Option("filters", "filters"),
     "--rank": _Option("rank", "rank"),
     "--sort": _Option("sort"),
+    "--along": _Option("along", "along"),
     "--jobs": _Option("jobs"),
     "--update": _Option("update"),
     "--strict": _Option("strict", "strict"),
@@ -57,6 +58,9 @@ COMMANDS = {
     "sweep": ("irlens.sweep", "sweep"),
     "suggest": ("irlens.suggest", "suggest"),
     "scan": ("irlens.scan", "inspect"),
+    "variants": ("irlens.variants", "variants"),
+    "limits": ("irlens.limits", "limits"),
+    "passes": ("irlens.passes", ""),
     "targets": ("", "targets"),
     "kernels": ("", "kernels"),
 }

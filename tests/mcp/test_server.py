@@ -262,6 +262,13 @@ async def test_variants_of_a_range_are_listed(server: MCPServer) -> None:
     assert "3 variants for 131,072 launches" in text
 
 
+async def test_limits_of_a_size_are_found(server: MCPServer) -> None:
+    asked = {"kernel": "vector_add", "targets": ["h100"]}
+    text = await call(server, "limits", **asked, along=["n_elements=1..5000000000"])
+    assert "2,147,483,649" in text
+    assert "neither NAME nor" in await error_of(server, "limits", **asked, along=["n_elements=x"])
+
+
 async def test_a_faster_configuration_is_suggested(server: MCPServer) -> None:
     found = await answer(
         server, "suggest", kernel="vector_add", targets=["h200"], most=2, format="json"

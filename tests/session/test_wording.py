@@ -15,7 +15,7 @@ from irlens.session.wording import COMMANDS, OPTIONS, Caller, reworded, worded
 PACKAGE = Path(irlens.__file__).parent
 #: Options without a counterpart: they belong to the command line, or to a server's start.
 ONLY_THERE = {
-    "--along", "--assume", "--cluster", "--emit", "--interpret", "--measure", "--most",
+    "--assume", "--cluster", "--emit", "--interpret", "--measure", "--most",
     "--no-compile", "--program", "--reference", "--timeout", "--version",
 }  # fmt: skip
 #: Arguments of other programs.

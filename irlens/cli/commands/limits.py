@@ -24,7 +24,6 @@ irlens limits vector_add -t h100
 irlens limits mine.py:attention -t h100 --along tokens --along batch=1..4096
 irlens limits vector_add -t h100 --along n_elements --at-least n_elements=1000000
 """
-_RANGE = re.compile(r"(?P<first>\d{1,18})\.\.(?P<last>\d{1,18})")
 
 
 class _Settings(msgspec.Struct, frozen=True):
@@ -39,18 +38,9 @@ class _Settings(msgspec.Struct, frozen=True):
 def _along(
     _ctx: click.Context, _option: click.Parameter, texts: tuple[str, ...]
 ) -> dict[str, range | None]:
-    """Return the sizes of ``NAME`` and ``NAME=1..4096``."""
-    sizes: dict[str, range | None] = {}
-    for text in texts:
-        name, equals, written = text.partition("=")
-        match = _RANGE.fullmatch(written.strip())
-        if not name.strip().isidentifier() or (equals and match is None):
-            raise click.BadParameter(f"'{text}' is neither NAME nor NAME=FIRST..LAST")
-        numbers = None if match is None else range(int(match["first"]), int(match["last"]) + 1)
-        if numbers is not None and not numbers:
-            raise click.BadParameter(f"'{written}' is not an ascending range")
-        sizes[name.strip()] = numbers
-    return sizes
+    from irlens.session.limits import read_along
+
+    return read_along(texts)
 
 
 def _least(_ctx: click.Context, _option: click.Parameter, texts: tuple[str, ...]) -> dict[str, int]:
