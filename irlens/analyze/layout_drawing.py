@@ -6,7 +6,7 @@ from itertools import product
 from math import prod
 from typing import TypeAlias
 
-from irlens.analyze.banks import BANKS
+from irlens import gpus
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.encoding_maps import Unmapped, linear_map
 from irlens.isa.mlir.linear_maps import LinearMap, UnmappedError
@@ -122,8 +122,12 @@ def _values(module: Module) -> dict[str, tuple[Operation, Type]]:
 
 
 def _banks(module: Module) -> int | None:
-    """Return the banks of shared memory; ``None`` for AMD's GPUs, which have 32 or 64."""
-    return None if "hip:" in module.attributes.get("ttg.target", "") else BANKS
+    """Return the banks of the target's shared memory; ``None`` where that is unknown."""
+    name = module.attributes.get("ttg.target", "").strip('"').partition(":")[2]
+    try:
+        return gpus.by_arch(name).arch.shared_banks
+    except UnknownNameError:
+        return None
 
 
 def _why_not_of(module: Module, mapped: LinearMap) -> str:

@@ -37,6 +37,12 @@ _SOURCES = {
     "shared_reserved_per_block": "HIP's reservedSharedMemPerBlock, 0 on an MI300A (MT4G, "
     "sample_results); others: assumed the same",
     "barriers_per_sm": _ISA_INFO + "getMaxWorkGroupsPerCU",
+    "grid_threads": "HIP API reference, hipModuleLaunchKernel: gridDim x blockDim < 2^32",
+}
+_BANK_SOURCE = {
+    "shared_banks": "gfx9, gfx1151: rocprofiler-compute, rocprof_compute_soc, lds_banks_per_cu; "
+    "gfx11: LLVM, AMDGPU.td, FeatureLDSBankCount32, and AMD, 'RDNA Performance Guide'; "
+    "gfx950: Triton pull request 9662 (64, of which rocprofiler-compute counts 32)"
 }
 _LINE_SOURCE = {
     "memory_granule": "gfx908, gfx90a, gfx11: Linux, amdkfd/kfd_crat.c, cache_line_size of TCP; "
@@ -57,6 +63,7 @@ _row = partial(
     partitions=4,
     single_warp_barrier=False,
     shared_reserved_per_block=0,
+    grid_threads=(1 << 32) - 1,
 )
 
 # Vector registers per lane and SIMD (512: architectural and accumulation registers share one
@@ -68,7 +75,8 @@ _cdna = partial(
     warp_size=64,
     scalar_registers=ScalarFile(per_partition=800, unit=16, reserved=16),
     barriers_per_sm=16,
-    sources=_SOURCES | _SCALAR_SOURCE | _LINE_SOURCE,
+    shared_banks=32,
+    sources=_SOURCES | _SCALAR_SOURCE | _LINE_SOURCE | _BANK_SOURCE,
 )
 _unified = partial(
     _cdna,
@@ -113,12 +121,14 @@ GFX950 = _unified(
     shared_per_block=160 * KIB,
     shared_per_block_optin=160 * KIB,
     shared_unit=1280,
+    shared_banks=64,
     memory_granule=128,
 )
 
 _RDNA_SOURCES = (
     _SOURCES
     | _LINE_SOURCE
+    | _BANK_SOURCE
     | {
         "shared_unit": "Mesa, src/amd/common/ac_gpu_info.c, lds_alloc_granularity from GFX10.3 on; "
         "LLVM pull request 224852: GFX11 and GFX12.0 allocate 1,024 bytes and encode 512"
@@ -141,6 +151,7 @@ _rdna = partial(
     shared_unit=KIB,  # though the kernel descriptor counts in 512 bytes
     barriers_per_sm=32,
     memory_granule=128,
+    shared_banks=32,
     sources=_RDNA_SOURCES,
 )
 _rdna_large_file = partial(
@@ -161,12 +172,16 @@ GFX1101 = _rdna_large_file(name="gfx1101", family="RDNA 3")
 GFX1102 = _rdna_small_file(name="gfx1102", family="RDNA 3")
 GFX1150 = _rdna_small_file(name="gfx1150", family="RDNA 3.5")
 GFX1151 = _rdna_large_file(name="gfx1151", family="RDNA 3.5")
-# The cache line of RDNA 4 is not confirmed: the driver reads it from a table of the GPU's.
+# The cache line of RDNA 4 is not confirmed: the driver reads it from a table of the GPU's. Nor is
+# the number of banks: LLVM says 32 of all, gfx950 included.
 GFX1200 = _rdna_large_file(
     name="gfx1200",
     family="RDNA 4",
     memory_granule=None,
-    sources={name: s for name, s in _RDNA_SOURCES.items() if name not in _LINE_SOURCE},
+    shared_banks=None,
+    sources={
+        name: s for name, s in _RDNA_SOURCES.items() if name not in _LINE_SOURCE | _BANK_SOURCE
+    },
 )
 GFX1201 = replace(GFX1200, name="gfx1201")
 

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from irlens.gpus.rates import Dtype, Rates, require
 from irlens.gpus.timing import Timing
+from irlens.model.capture import MOST_CTAS
 from irlens.model.config import Target, Vendor
 
 _NAME_PATTERN: dict[Vendor, str] = {"nvidia": r"sm_\d{2,3}", "amd": r"gfx[0-9a-f]{3,4}"}
@@ -68,6 +69,11 @@ class Arch(msgspec.Struct, frozen=True, kw_only=True):
         shared_reserved_per_block: Bytes of every CTA's shared memory that the driver takes.
         barriers_per_sm: Named barriers that the CTAs of an SM share; ``None`` where the driver
             does not limit CTAs by them.
+        shared_banks: Banks of shared memory, of 4 bytes each; ``None`` where sources disagree or
+            there is none.
+        grid_blocks: The most CTAs of a grid in x, y and z; ``None`` where only threads are limited.
+        grid_threads: The most threads of a grid along one dimension; ``None`` where only CTAs are
+            limited.
         memory_granule: Bytes in which the first cache takes global memory: NVIDIA's sector, AMD's
             line; ``None`` where no document gives it.
         single_warp_barrier: Whether a CTA of a single warp holds barriers too.
@@ -104,18 +110,21 @@ class Arch(msgspec.Struct, frozen=True, kw_only=True):
     register_granule: int | None = None
     tensor_memory_columns: int | None = None
     memory_granule: int | None = None
+    shared_banks: int | None = None
+    grid_blocks: tuple[int, int, int] | None = None
+    grid_threads: int | None = None
 
     def __post_init__(self) -> None:
         numbers = {
             field
             for field in self.__struct_fields__
-            if type(getattr(self, field)) in (int, ScalarFile)
+            if type(getattr(self, field)) in (int, ScalarFile, tuple)
         }
         per_warp = self.register_allocation_max * self.warp_size
         checks = {
             "the name is not the vendor's": re.fullmatch(_NAME_PATTERN[self.vendor], self.name),
             "a number is negative": all(
-                getattr(self, field) >= 0 for field in numbers - {"scalar_registers"}
+                getattr(self, field) >= 0 for field in numbers - {"scalar_registers", "grid_blocks"}
             ),
             "partitions do not share the warps evenly": self.warps_per_sm % self.partitions == 0,
             "the largest CTA does not fit": self.threads_per_block
@@ -137,6 +146,16 @@ class Arch(msgspec.Struct, frozen=True, kw_only=True):
             "a number has no source, or a source no number": set(self.sources) == numbers,
         }
         require(checks, self.name)
+
+    def most_in_grid(self, threads: int) -> tuple[int, int, int]:
+        """Return the most CTAs of a grid in x, y and z; ``MOST_CTAS`` where no limit is known.
+
+        Args:
+            threads: Of a CTA, which lie along x.
+        """
+        blocks = self.grid_blocks or (MOST_CTAS,) * 3
+        along = self.grid_threads or MOST_CTAS * threads
+        return min(blocks[0], along // threads), min(blocks[1], along), min(blocks[2], along)
 
     @property
     def registers_per_partition(self) -> int:

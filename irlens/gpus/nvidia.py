@@ -37,6 +37,8 @@ _SOURCES = {
     "shared_per_sm": _GUIDE,
     "shared_per_block": _TRAITS + ", max_shared_memory_per_block",
     "shared_per_block_optin": _GUIDE,
+    "shared_banks": "CUDA C++ Programming Guide, Compute Capabilities, 'Shared Memory'",
+    "grid_blocks": _GUIDE,
     "shared_unit": _HEADER + "cudaOccSMemAllocationGranularity",
     "shared_reserved_per_block": _TRAITS + ", reserved_shared_memory_per_block",
 }
@@ -64,6 +66,8 @@ _row = partial(
     shared_per_block=48 * KIB,
     single_warp_barrier=True,
     memory_granule=32,
+    shared_banks=32,
+    grid_blocks=((1 << 31) - 1, 65_535, 65_535),
 )
 _volta = partial(
     _row,

@@ -6,12 +6,13 @@ from typing import TypeAlias
 
 import msgspec
 
+from irlens import gpus
 from irlens.compiler import Request, capture, find_kernel
 from irlens.compiler.calls.binding import evaluate_formula
 from irlens.compiler.planning import PlannedVariant
 from irlens.compiler.toolchains.versions import version_of
-from irlens.model.capture import MOST_CTAS, Capture
-from irlens.model.config import GridFormula, Target
+from irlens.model.capture import Capture
+from irlens.model.config import GridFormula
 from irlens.model.errors import IrlensError, UnknownNameError
 from irlens.model.limits import LIMITS_SCHEMA, Cause, Limit, LimitKind, Limits, SizeLimits
 from irlens.model.text import count
@@ -22,8 +23,6 @@ from irlens.sweeps.worker_pool import Crash, Job, WorkerPool, run_jobs
 
 #: Sizes that are tried unless a range is given.
 DEFAULT_RANGE = range(1, (1 << 32) + 1)
-#: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
-_MOST_IN_GRID = (MOST_CTAS, 65_535, 65_535)
 #: Number of sizes in one planning request.
 _TOGETHER = 8
 #: Sizes that are tried together on the way up: a block that no GPU holds compiles for minutes.
@@ -181,7 +180,7 @@ class _Prober:
             return Probe(unknown=error.message)
         if grid is None:
             return Probe(unknown="the grid of the launch is not known")
-        over = _over(grid, planned.request.target)
+        over = _over(grid, compiled)
         probe = self._evaluate(compiled, planned, grid, every)
         return msgspec.structs.replace(probe, causes=probe.causes | over)
 
@@ -209,11 +208,12 @@ def _grid(planned: PlannedVariant, blocks_per_sm: int | None) -> tuple[int, int,
     return evaluate_formula(formula, blocks_per_sm)
 
 
-def _over(grid: tuple[int, int, int], target: Target) -> dict[LimitKind, Cause]:
-    """Return the dimension of a grid that has more CTAs than NVIDIA's GPUs take."""
-    if target.vendor != "nvidia":
-        return {}
-    for axis, (extent, most) in zip("xyz", zip(grid, _MOST_IN_GRID, strict=True), strict=True):
+def _over(grid: tuple[int, int, int], compiled: Capture) -> dict[LimitKind, Cause]:
+    """Return the dimension of a grid that has more CTAs than the GPU takes."""
+    target = compiled.target
+    threads = (compiled.config.num_warps or 1) * target.warp_size
+    limits = gpus.by_arch(target.arch).arch.most_in_grid(threads)
+    for axis, extent, most in zip("xyz", grid, limits, strict=True):
         if extent > most:
             return {"grid": Cause(word=axis, value=extent, most=most)}
     return {}

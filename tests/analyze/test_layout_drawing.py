@@ -32,8 +32,6 @@ def drawn(read: Module) -> list[LayoutDrawing]:
             found.append(draw_layout(read, name, "k"))
         except UnknownNameError:
             continue
-        except IrlensError as error:  # irlens has no oracle for this one
-            assert "#ttg.amd_rotating_shared" in error.message  # noqa: PT017
     return found
 
 
@@ -64,7 +62,7 @@ def test_every_value_of_a_kernel(kernel: str, target: str) -> None:
                 for cell in cells:
                     assert cell.owner is not None
                     assert cell.owner.offset is not None
-                    bank = None if target == "mi300x" else cell.owner.offset // 4 % 32
+                    bank = cell.owner.offset // 4 % 32
                     assert cell.owner.bank == bank
         assert each.sentence
         assert "loc(" not in each.operation
@@ -131,11 +129,25 @@ def test_a_layout_that_does_not_fit_is_refused(kind: str, layout: str, reason: s
     assert "\n" not in raised.value.message
 
 
-def test_the_banks_of_amd_are_not_guessed() -> None:
-    """AMD's GPUs have 32 or 64 of them, by architecture."""
-    read = module("matmul_tiled", "mi300x")
+@pytest.mark.parametrize(("target", "banks"), [("mi300x", 32), ("mi350x", 64), ("gfx1201", None)])
+def test_the_banks_are_the_architectures(target: str, banks: int | None) -> None:
+    read = module("matmul_tiled", target)
     shared = [each for each in drawn(read) if each.memory == "shared memory"]
     owners = [c.owner for each in shared for row in each.cells for c in row if c.owner is not None]
     assert owners
-    assert all(each.bank is None and each.offset is not None for each in owners)
-    assert {each.groups for each in shared} == {1}
+    for each in owners:
+        assert each.offset is not None
+        assert each.bank == (each.offset // 4 % banks if banks else None)
+
+
+def test_a_rotating_layout_moves_its_phase_on_with_every_block() -> None:
+    """As the encoding's documentation has it: column ^ phase ^ block (Triton, AMDRotating...)."""
+    layout = (
+        "#ttg.amd_rotating_shared<{vec = 1, perPhase = 1, maxPhase = 4, order = [1, 0], CGALayout = []}>"
+    )
+    drawing = draw_layout(_module("!ttg.memdesc<16x16xf32, #shared, #smem>", layout), "x", "k")
+    for row, cells in enumerate(drawing.cells):
+        for column, cell in enumerate(cells):
+            moved = column ^ row % 4 ^ row // 4 % 4
+            assert cell.owner is not None
+            assert cell.owner.offset == 4 * (16 * row + moved)

@@ -135,7 +135,10 @@ def _swizzled(encoding: Encoding, shape: tuple[int, ...]) -> list[tuple[int, ...
     columns, rows = order[:2]
     bases = _row_major(shape, [columns])
     for bit in range(shape[rows].bit_length() - 1):
-        step = vector * ((1 << bit) // per_phase % phases) % shape[columns]
+        phase = (1 << bit) // per_phase % phases
+        if encoding.kind == "amd_rotating_shared":  # the first phase moves on with every block
+            phase ^= (1 << bit) // phases // per_phase % phases
+        step = vector * phase % shape[columns]
         bases.append(_basis(rank, {rows: 1 << bit, columns: step}))
     return bases + _row_major(shape, order[2:])
 
@@ -213,7 +216,9 @@ def _tensor_memory(encoding: Encoding, shape: tuple[int, ...]) -> MemoryMap:
     return MemoryMap(shape, {"row": tuple(down), "column": (*stride, *across, *more)})
 
 
-_RULES = {"swizzled_shared": _swizzled, "nvmma_shared": _nvmma}
+_RULES = {
+    "swizzled_shared": _swizzled, "amd_rotating_shared": _swizzled, "nvmma_shared": _nvmma,
+}  # fmt: skip
 #: Layouts whose maps are of a whole buffer.
 _WHOLE = {
     "padded_shared": _padded, "shared_linear": _given, "tensor_memory_encoding": _tensor_memory,
