@@ -40,7 +40,12 @@ __all__ = [
 ]  # fmt: skip
 
 #: Columns of a table with one line per report, in their order.
-COLUMNS = tuple(sorted((f for f in FIGURES if f.column and not f.compute), key=lambda f: f.column))
+COLUMNS = tuple(
+    sorted(
+        (f for f in FIGURES if f.column and (not f.compute or f.of_binary)),
+        key=lambda f: f.column,
+    )
+)
 #: Figures of a sweep's configurations, by the name that ``--filter`` and ``--sort`` take.
 SWEEP_FIGURES = {
     figure.sweep: figure

@@ -19,8 +19,7 @@ def spill_instructions_in_loops(report: Inspected) -> int | None:
 
 def shared_bytes(report: Inspected) -> int | None:
     """Return dynamic plus static shared memory per CTA, reserved bytes excluded."""
-    resources = report.resources
-    return _sum([resources.shared_dynamic_bytes, resources.shared_static_bytes])
+    return report.resources.shared_bytes
 
 
 def instructions(report: Inspected) -> int | None:

@@ -62,7 +62,7 @@ _REGISTERS_AND_MEMORY: Final = (
     Figure(
         path="resources.shared_dynamic_bytes", per="CTA", title="shared memory", short="shared",
         unit="bytes",
-        importance="some", better="less", always_shown=True, in_baseline=True, column=4, amd="LDS",
+        importance="some", better="less", always_shown=True, in_baseline=True, amd="LDS",
         consumes="shared_memory",
         documentation="Shared memory per CTA that is allocated at launch.",
     ),
@@ -328,9 +328,9 @@ _SETTINGS: Final = tuple(
 #: One number a kernel, for what sweeps sort, filter and tabulate.
 _SUMMARIES: Final = (
     Figure(
-        path="summary.shared_bytes", title="dynamic and static shared memory", short="shared",
+        path="summary.shared_bytes", title="shared memory per CTA", short="shared",
         unit="bytes", better="less", sweep="shared_bytes", column=4, compute=derived.shared_bytes,
-        amd="dynamic and static LDS",
+        amd="LDS per workgroup",
         documentation="Shared memory per CTA, dynamic and static, reserved bytes excluded.",
     ),
     Figure(

@@ -53,6 +53,13 @@ class Resources(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     sgpr_spills: int | None = None
     lds_bytes: int | None = None
 
+    @property
+    def shared_bytes(self) -> int | None:
+        """Shared memory that a CTA takes, dynamic and static; ``None`` if one is unknown."""
+        if self.shared_dynamic_bytes is None or self.shared_static_bytes is None:
+            return None
+        return self.shared_dynamic_bytes + self.shared_static_bytes
+
 
 class WarpGroup(msgspec.Struct, frozen=True, kw_only=True):
     """Warps of a CTA that run their own part of a warp-specialized kernel.

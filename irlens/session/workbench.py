@@ -101,13 +101,15 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     def values(self, column: Figure) -> tuple[Value, ...] | None:
         """Return the values of one of the registry's columns; ``None`` until analysed."""
         if is_early(column):
-            return (column.read(self),)
+            unread = column.compute is not None and self.resources is None
+            return (None if unread else column.read(self),)
         return self.figures.get(column.path, ()) if self.figures is not None else None
 
 
 def is_early(column: Figure) -> bool:
     """Return whether a record of the entry holds a figure, before the entry is analysed."""
-    return column.path.startswith(("target.", "config.", "resources.", "occupancy."))
+    names = ("target.", "config.", "resources.", "occupancy.")
+    return column.of_binary or column.path.startswith(names)
 
 
 class Setting(msgspec.Struct, frozen=True, kw_only=True):

@@ -142,9 +142,7 @@ def test_the_banks_are_the_architectures(target: str, banks: int | None) -> None
 
 def test_a_rotating_layout_moves_its_phase_on_with_every_block() -> None:
     """As the encoding's documentation has it: column ^ phase ^ block (Triton, AMDRotating...)."""
-    layout = (
-        "#ttg.amd_rotating_shared<{vec = 1, perPhase = 1, maxPhase = 4, order = [1, 0], CGALayout = []}>"
-    )
+    layout = "#ttg.amd_rotating_shared<{vec = 1, perPhase = 1, maxPhase = 4, order = [1, 0]}>"
     drawing = draw_layout(_module("!ttg.memdesc<16x16xf32, #shared, #smem>", layout), "x", "k")
     for row, cells in enumerate(drawing.cells):
         for column, cell in enumerate(cells):

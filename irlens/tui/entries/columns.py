@@ -22,7 +22,11 @@ _ABBREVIATIONS = {"registers": "regs", "occupancy": "occup."}
 _RESERVED = "qjkg"
 #: Figures that leave out of turn where the terminal is narrow: the mark shows local memory as
 #: well, and registers are what one compares first.
-_KEPT = {"resources.local_bytes": (-1, 0), "resources.registers": (3, 0)}
+_KEPT = {
+    "resources.local_bytes": (-1, 0),
+    "resources.registers": (3, 0),
+    "summary.shared_bytes": (1, -4),
+}
 _IMPORTANCE = {None: 0, "little": 0, "some": 1, "much": 2}
 
 

@@ -204,8 +204,8 @@ def _figures(entry: Entry) -> str:
     figures = []
     if resources is not None and resources.registers is not None:
         figures.append(f"{resources.registers} registers")
-    if resources is not None and resources.shared_dynamic_bytes is not None:
-        figures.append(f"{count(resources.shared_dynamic_bytes)} B shared")
+    if resources is not None and resources.shared_bytes is not None:
+        figures.append(f"{count(resources.shared_bytes)} B shared")
     if occupancy is not None:
         share = percent(occupancy.theoretical)
         figures.append(share if occupancy.launchable else "✗ cannot launch")
