@@ -211,6 +211,8 @@ def _grid(planned: PlannedVariant, blocks_per_sm: int | None) -> tuple[int, int,
 def _over(grid: tuple[int, int, int], compiled: Capture) -> dict[LimitKind, Cause]:
     """Return the dimension of a grid that has more CTAs than the GPU takes."""
     target = compiled.target
+    if target is None:
+        return {}
     threads = (compiled.config.num_warps or 1) * target.warp_size
     limits = gpus.by_arch(target.arch).arch.most_in_grid(threads)
     for axis, extent, most in zip("xyz", grid, limits, strict=True):
