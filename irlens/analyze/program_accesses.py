@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irlens.analyze.traffic.accesses import Reference
+from irlens.analyze.traffic.evaluation import run
 from irlens.analyze.traffic.launch import Launch
-from irlens.analyze.traffic.runs import run
 from irlens.analyze.traffic.values import Array, Integer, TooLargeError, UnknownTrafficError, truth
 from irlens.isa.mlir import Module, Operation
 from irlens.model.program import ProgramAccess

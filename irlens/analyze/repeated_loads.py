@@ -8,8 +8,8 @@ import msgspec
 import numpy as np
 
 from irlens.analyze.traffic.accesses import Reference
+from irlens.analyze.traffic.evaluation import run
 from irlens.analyze.traffic.launch import Launch
-from irlens.analyze.traffic.runs import run
 from irlens.analyze.traffic.values import (
     Array,
     TooLargeError,

@@ -92,9 +92,7 @@ def read_demand(code: CaptureCode, gpu: Gpu | None, provenance: Provenance) -> D
         code_object = hsaco.read(capture.stages["hsaco"].read())
         return _amd(code_object.kernels, "hsaco, metadata note", code, gpu, provenance)
     if "amdgcn" in capture.stages:
-        from irlens.artifacts import amdgcn_metadata  # captures have a code object
-
-        kernels = amdgcn_metadata.read(capture.stages["amdgcn"].text())
+        kernels = hsaco.read_assembly(capture.stages["amdgcn"].text())
         return _amd(kernels, "amdgcn, its metadata", code, gpu, provenance)
     if "cubin" in capture.stages:
         return _nvidia(code, gpu, provenance)

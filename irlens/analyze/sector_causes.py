@@ -16,8 +16,8 @@ import numpy as np
 from irlens.analyze.global_accesses import Assembly
 from irlens.analyze.issue_table import IssueTable
 from irlens.analyze.traffic.accesses import Reference
+from irlens.analyze.traffic.evaluation import run
 from irlens.analyze.traffic.launch import Launch
-from irlens.analyze.traffic.runs import run
 from irlens.analyze.traffic.values import (
     Array,
     Mask,

@@ -3,7 +3,7 @@
 from collections import defaultdict
 
 from irlens.analyze.solver import reach
-from irlens.isa.mlir.effects import may_write
+from irlens.isa.mlir.global_memory import may_write
 from irlens.isa.mlir.parser import parse
 from irlens.isa.mlir.tree import Module, Operation
 

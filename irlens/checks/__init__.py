@@ -29,7 +29,7 @@ from irlens.model.comparison import Side
 from irlens.model.label import labels
 from irlens.model.report import Finding, Report
 
-__all__ = ["RecipeResult", "Requirements", "check"]
+__all__ = ["check"]
 
 
 def check(results: Sequence[RecipeResult], requirements: Requirements) -> tuple[Check, Baseline]:

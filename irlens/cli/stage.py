@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from irlens.analyze.capture_code import CaptureCode
-from irlens.artifacts.disassembly import disassembling
 from irlens.cli import output
 from irlens.model.capture import BINARY_STAGES, Capture
 from irlens.model.errors import IrlensError
 from irlens.model.text import printable
+from irlens.session.background import disassembling
 from irlens.session.stages import binary_hint, listed, read_stage
 
 

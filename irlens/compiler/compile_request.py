@@ -318,7 +318,7 @@ def _printing(log: Path | None) -> Iterator[Callable[[], bytes | None]]:
     if log is None:
         yield _nothing
         return
-    from irlens.compiler.pass_printing import printed_passes
+    from irlens.compiler.compiler_output import printed_passes
 
     with printed_passes(log) as printed:
         yield printed

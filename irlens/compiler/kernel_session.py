@@ -53,10 +53,10 @@ class KernelSession(msgspec.Struct, frozen=True):
             UnknownNameError: An override names no parameter or option of the kernel.
             CaptureError: A value is missing or invalid.
         """
-        from irlens.compiler.triton_compat import jit, options, tensors
+        from irlens.compiler.triton_compat import jit, tensors
 
         kernel, parameters = self.kernel, self.kernel.parameters()
-        known = options.option_defaults(options.triton_target(request.target))
+        known = jit.option_defaults(jit.triton_target(request.target))
         call = resolve(request, self._description(request, known), parameters, known)
         args = tensors.with_descriptors(kernel, values(call.args), call.args)
         try:

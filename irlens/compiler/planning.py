@@ -155,11 +155,11 @@ def plan_here(requests: Sequence[Request], triton: str) -> Plan:
 
 def _plan(request: Request, triton: str, session: KernelSession) -> list[PlannedVariant]:
     """Return the variants of one request."""
-    from irlens.compiler.triton_compat import jit, options, specialization, tensors
+    from irlens.compiler.triton_compat import jit, specialization, tensors
 
     kernel = session.kernel
     call, expanded = session.expand(request, tensors.placeholders)
-    known = options.option_defaults(options.triton_target(request.target))
+    known = jit.option_defaults(jit.triton_target(request.target))
     scalars = {name: value for name, value in known.items() if isinstance(value, int | None)}
     numbers = {name: manifest_value(value) for name, value in call.args.items()}
     with specialization.relaxed(kernel, request.relaxed):

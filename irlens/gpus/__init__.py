@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from irlens.gpus.amd import ARCHS as _AMD_ARCHS
-from irlens.gpus.gpu import Arch, Gpu, Product, ScalarFile
+from irlens.gpus.gpu import Arch, Gpu
 from irlens.gpus.nvidia import ARCHS as _NVIDIA_ARCHS
 from irlens.gpus.nvidia import OLDEST_SUPPORTED
 from irlens.gpus.products import ALIASES, OLDER_THAN_TRITON
 from irlens.gpus.products import PRODUCTS as _PRODUCTS
-from irlens.gpus.rates import RATES, Dtype, Rates
+from irlens.gpus.rates import RATES, Dtype
 from irlens.gpus.timing import Timing, calibrated, timing_of
 from irlens.model import calibration_files
 from irlens.model.errors import IrlensError, UnknownNameError
@@ -24,9 +24,6 @@ __all__ = [
     "Arch",
     "Dtype",
     "Gpu",
-    "Product",
-    "Rates",
-    "ScalarFile",
     "Timing",
     "by_arch",
     "find",

@@ -1,5 +1,6 @@
-"""The records of a compilation: its target and its configuration."""
+"""The records of a compilation: its target, its configuration, and what its arguments take."""
 
+from collections.abc import Iterator, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -75,3 +76,26 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     args: dict[str, int | float | str]
     grid: tuple[int, int, int] | None = None
     options: dict[str, ConstexprValue] | None = {}
+
+
+#: What one argument takes, in the order in which it was written.
+Values: TypeAlias = Sequence[range | str]
+
+
+def number_of(values: Values) -> int:
+    """Return how many values there are."""
+    return sum(_length(each) if isinstance(each, range) else 1 for each in values)
+
+
+def each_value(values: Values) -> Iterator[str]:
+    """Yield every value as text."""
+    for each in values:
+        if isinstance(each, range):
+            yield from map(str, each)
+        else:
+            yield each
+
+
+def _length(numbers: range) -> int:
+    """Return the length of a range, which may be longer than ``len`` can say."""
+    return max(0, (numbers.stop - numbers.start + numbers.step - 1) // numbers.step)

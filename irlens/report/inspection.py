@@ -50,7 +50,6 @@ from irlens.model.resources import LocalArray, Resources, SpillSite, WarpGroup
 from irlens.model.source import SourceLocation
 from irlens.model.traffic import Roofline, Traffic
 from irlens.report.agreement import Agreement, find_agreement
-from irlens.report.assembled import with_machine_code
 from irlens.report.launch_figures import (
     Machine,
     find_roofline,
@@ -59,7 +58,7 @@ from irlens.report.launch_figures import (
 )
 from irlens.report.launch_time import Launched, find_launch, find_time
 from irlens.report.missing_facts import missing_facts
-from irlens.report.parsed import Parsed, parse
+from irlens.report.parsed import Parsed, parse, with_machine_code
 
 if TYPE_CHECKING:
     from irlens.analyze.time.counting import CostedLaunch

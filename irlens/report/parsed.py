@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from irlens.analyze.capture_code import CaptureCode, MlirCode
 from irlens.analyze.cfg import Cfg
@@ -185,3 +186,28 @@ def noted(kernel: K | None, stage: str, code: CaptureCode, provenance: Provenanc
         reason = f"the {stage} holds no kernel named {code.capture.kernel}"
         provenance.missing(reason, "pipelines", "mix")
     return kernel
+
+
+def with_machine_code(capture: Capture, provenance: Provenance) -> Capture:
+    """Return a capture with a cubin, made of its ptx where it holds none.
+
+    Args:
+        capture: Any capture.
+        provenance: Receives which assembler made it, or why none could.
+    """
+    if "ptx" not in capture.stages or "cubin" in capture.stages:
+        return capture
+    from irlens.artifacts.assembling import assemble  # captures of Triton have a cubin
+
+    assembled = assemble(capture.stages["ptx"].text())
+    if isinstance(assembled, str):
+        provenance.missing(assembled, *(f"resources.{name}" for name in _OF_MACHINE_CODE))
+        return capture
+    provenance.known(
+        f"the cubin is not in this capture: {assembled.by} made one of the ptx", "stages"
+    )
+    cubin = Stage("cubin", content=assembled.cubin)
+    return replace(capture, stages={**capture.stages, "cubin": cubin})
+
+
+_OF_MACHINE_CODE = ("registers", "local_bytes", "stack_bytes", "shared_static_bytes")

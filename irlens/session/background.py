@@ -1,13 +1,14 @@
 """Work on captures that begins before its results are needed, on all cores."""
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import TypeAlias
 
 from irlens.artifacts import processes, store
-from irlens.artifacts.disassembly import disassembling
 from irlens.artifacts.report_cache import REPORTS
 from irlens.model.capture import Capture
+from irlens.model.errors import ArtifactError, ToolError
 
 #: A capture without a remembered report, and the ``sass`` of ``report_of``.
 Due: TypeAlias = tuple[Capture, bool | None]
@@ -52,3 +53,49 @@ def _spread(due: Sequence[Due], make: Callable[[Sequence[Due]], None]) -> None:
         return
     finally:
         executor.shutdown(wait=False, cancel_futures=True)
+
+
+@contextmanager
+def disassembling(captures: Iterable[Capture]) -> Iterator[None]:
+    """Disassemble captures while the body runs; ``tools.disassemble`` then finds them in the cache.
+
+    nvdisasm needs half a second even for a small kernel, and one core. The body waits for a
+    disassembly that is being made when it needs it, and gets its errors there. What the body has
+    not waited for is abandoned at its end.
+
+    Args:
+        captures: Those without a cubin are skipped.
+    """
+    pending = [capture for capture in captures if "cubin" in capture.stages]
+    if not pending or not _can_keep():
+        yield
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    executor = ThreadPoolExecutor(processes.processors(), thread_name_prefix="nvdisasm")
+    for capture in pending:
+        executor.submit(_disassemble, capture)
+    try:
+        yield
+    finally:
+        executor.shutdown(wait=False, cancel_futures=True)
+
+
+def _can_keep() -> bool:
+    from irlens.artifacts.tools import DISASSEMBLY  # a remembered report needs no tool
+
+    return store.can_write(DISASSEMBLY.folder)
+
+
+def _disassemble(capture: Capture) -> None:
+    from irlens.artifacts import tools
+
+    # Errors are raised where the text is needed.
+    with _processors_free, suppress(ArtifactError, ToolError):
+        cubin = capture.stages["cubin"].read()
+        if not tools.is_disassembled(cubin):
+            tools.disassemble(cubin)
+
+
+#: Keeps several users, one inside another, from running more tools than processors.
+_processors_free = threading.BoundedSemaphore(processes.processors())

@@ -10,11 +10,10 @@ import msgspec
 from msgspec.structs import replace
 
 from irlens import gpus
-from irlens.artifacts.authorship import is_own
 from irlens.compiler import Request, find_kernel, known_files, parse_value
 from irlens.compiler.calls.argument_values import format_value
 from irlens.compiler.calls.binding import evaluate_formula
-from irlens.compiler.capture_files import sha256
+from irlens.compiler.capture_files import is_own, sha256
 from irlens.compiler.toolchains.versions import triton_version
 from irlens.model.capture import Capture
 from irlens.model.config import ConstexprValue

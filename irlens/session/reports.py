@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from irlens.artifacts import report_cache
-from irlens.artifacts.disassembly import disassembling
 from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError, IrlensError, ToolError
-from irlens.session.background import Due, preparing
+from irlens.session.background import Due, disassembling, preparing
 
 if TYPE_CHECKING:
     from irlens.analyze.capture_code import CaptureCode

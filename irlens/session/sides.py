@@ -6,12 +6,12 @@ from contextlib import contextmanager
 
 from msgspec.structs import replace
 
-from irlens.artifacts.disassembly import disassembling
 from irlens.model.capture import Capture, Manifest
 from irlens.model.code import CodeComparisons
 from irlens.model.comparison import Comparisons
 from irlens.model.errors import IrlensError
 from irlens.model.report import Report
+from irlens.session.background import disassembling
 from irlens.session.program_changes import program_changes
 from irlens.session.session import Session
 from irlens.session.subject import Configurations, is_compiled

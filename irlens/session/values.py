@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator, Sequence
 
+from irlens.model.config import Values
 from irlens.model.errors import IrlensError
 from irlens.model.text import split_list
-from irlens.model.values import Values
 
 #: ``1..5``, in steps ``0..64..16``, by a factor ``16..256..x2`` (a shell would expand ``*``),
 #: powers ``2^12..2^27``.

@@ -15,10 +15,9 @@ import msgspec
 from irlens.compiler.calls.dtypes import require_dtype
 from irlens.compiler.calls.expressions import evaluate_each
 from irlens.compiler.sources.description import Description
-from irlens.model.config import ConstexprValue
+from irlens.model.config import ConstexprValue, Values, each_value, number_of
 from irlens.model.errors import CaptureError, IrlensError
 from irlens.model.text import count, split_list
-from irlens.model.values import Values, each_value, number_of
 
 if TYPE_CHECKING:  # many kernels need no formula
     import numpy as np

@@ -11,9 +11,8 @@ from irlens.compiler import Request, capture, find_kernel
 from irlens.compiler.calls.examples import find_uses
 from irlens.compiler.planning import PlannedVariant
 from irlens.compiler.toolchains.versions import version_of
-from irlens.model.config import LAUNCH_OPTIONS, ConstexprValue
+from irlens.model.config import LAUNCH_OPTIONS, ConstexprValue, Values
 from irlens.model.errors import IrlensError
-from irlens.model.values import Values
 from irlens.model.variants import KernelVariants, Specialized, Variant, same_code, splits_of
 from irlens.sweeps.compiling import Arrived, stream_requests
 from irlens.sweeps.launch_classes import Launches, launches_of

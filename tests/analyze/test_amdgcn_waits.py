@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from irlens.analyze import loops
-from irlens.analyze.amdgcn_waits import find_waits
 from irlens.analyze.pipelines.amdgcn import trace_loads
+from irlens.analyze.pipelines.annotate.amdgcn import find_waits
 from irlens.isa.amdgcn import Function, parse
 from irlens.model.schedule import Awaited
 from irlens.render.view.gutters import describe_waits

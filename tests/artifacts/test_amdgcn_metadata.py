@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from irlens.artifacts import amdgcn_metadata, hsaco
+from irlens.artifacts import hsaco
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "captures" / "softmax-mi300x"
 ARCHIVES = [
@@ -40,7 +40,7 @@ def test_it_is_what_the_note_of_the_code_object_says(name: str, both: tuple[str,
         replace(kernel, register_granules=None, code_bytes=None)
         for kernel in hsaco.read(binary).kernels
     ]
-    assert amdgcn_metadata.read(text) == expected, name
+    assert hsaco.read_assembly(text) == expected, name
 
 
 def test_there_is_something_to_compare() -> None:
@@ -48,6 +48,6 @@ def test_there_is_something_to_compare() -> None:
 
 
 def test_text_without_metadata_describes_no_kernel() -> None:
-    assert amdgcn_metadata.read("v_mov_b32 v0, v1\n") == []
+    assert hsaco.read_assembly("v_mov_b32 v0, v1\n") == []
     broken = ".amdgpu_metadata\namdhsa.kernels:\n  - .name: k\n    .vgpr_count: x\n"
-    assert amdgcn_metadata.read(f"{broken}.end_amdgpu_metadata\n") == []
+    assert hsaco.read_assembly(f"{broken}.end_amdgpu_metadata\n") == []

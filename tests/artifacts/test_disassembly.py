@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from irlens.artifacts import disassembly, processes, tools
+from irlens.artifacts import processes, tools
 from irlens.model.capture import Capture, Stage
 from irlens.model.config import Config
 from irlens.model.errors import ToolError
+from irlens.session import background
 
 
 @pytest.fixture(autouse=True)
@@ -67,7 +68,7 @@ def tool(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Tool:
 
 
 def test_a_disassembly_that_is_being_made_is_waited_for(tool: Tool) -> None:
-    with disassembly.disassembling([cubin(b"one")]):
+    with background.disassembling([cubin(b"one")]):
         assert tool.begun.wait(30)
         threading.Timer(0.05, tool.release.set).start()
         assert tools.disassemble(b"one") == "the code of one"
@@ -78,7 +79,7 @@ def test_each_cubin_is_disassembled_once(tool: Tool) -> None:
     tool.release.set()
     contents = [b"one", b"two", b"one", b"three"]
     captures = [cubin(content) for content in contents]
-    with disassembly.disassembling(captures), disassembly.disassembling(captures):
+    with background.disassembling(captures), background.disassembling(captures):
         texts = [tools.disassemble(content) for content in contents]
     assert texts == [f"the code of {content.decode()}" for content in contents]
     assert sorted(tool.calls) == [b"one", b"three", b"two"]
@@ -87,7 +88,7 @@ def test_each_cubin_is_disassembled_once(tool: Tool) -> None:
 def test_an_error_is_raised_where_the_code_is_needed(tool: Tool) -> None:
     tool.release.set()
     gone = capture(Stage("cubin", path=Path("gone.cubin")))
-    with disassembly.disassembling([cubin(b"broken"), gone, cubin(b"one")]):
+    with background.disassembling([cubin(b"broken"), gone, cubin(b"one")]):
         assert tools.disassemble(b"one") == "the code of one"
         with pytest.raises(ToolError, match="nvdisasm failed"):
             tools.disassemble(b"broken")
@@ -97,7 +98,7 @@ def test_captures_without_a_cubin_need_no_tool(
     monkeypatch: pytest.MonkeyPatch, cache: Path
 ) -> None:
     monkeypatch.setattr(tools, "find", lambda _: pytest.fail("no tool is needed"))
-    with disassembly.disassembling([capture(Stage("ptx", content=b"")), capture()]):
+    with background.disassembling([capture(Stage("ptx", content=b"")), capture()]):
         pass
     assert not cache.exists()
 
@@ -105,7 +106,7 @@ def test_captures_without_a_cubin_need_no_tool(
 def test_without_a_cache_nothing_is_disassembled_ahead(tool: Tool, cache: Path) -> None:
     tool.release.set()
     cache.write_text("a file where the directory should be")
-    with disassembly.disassembling([cubin(b"one")]):
+    with background.disassembling([cubin(b"one")]):
         assert tool.calls == []
         assert tools.disassemble(b"one") == "the code of one"
     assert tool.calls == [b"one"]
@@ -115,7 +116,7 @@ def test_what_is_not_needed_any_more_is_abandoned(
     tool: Tool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(processes, "processors", lambda: 1)
-    with disassembly.disassembling([cubin(bytes([65 + number])) for number in range(9)]):
+    with background.disassembling([cubin(bytes([65 + number])) for number in range(9)]):
         assert tool.begun.wait(30)
     tool.release.set()
     for thread in threading.enumerate():

@@ -7,9 +7,8 @@ import pytest
 
 from irlens.compiler.calls.expressions import evaluate
 from irlens.compiler.sources.description import Description
-from irlens.model.config import ConstexprValue
+from irlens.model.config import ConstexprValue, Values, each_value, number_of
 from irlens.model.errors import IrlensError
-from irlens.model.values import Values, each_value, number_of
 from irlens.sweeps.launch_classes import class_of, launches_of, representatives, samples
 
 DESCRIPTION = Description(

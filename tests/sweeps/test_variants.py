@@ -7,7 +7,7 @@ import pytest
 
 from irlens import gpus
 from irlens.compiler import Request
-from irlens.model.values import Values
+from irlens.model.config import Values
 from irlens.model.variants import Advice, KernelVariants, Variants
 from irlens.render.options import Options
 from irlens.render.text import write

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import cast
+from typing import TypeVar, cast
 
 import numpy as np
 
@@ -19,11 +19,13 @@ from irlens.analyze.traffic.frames import (
     truth_values,
 )
 from irlens.analyze.traffic.launch import Launch
+from irlens.analyze.traffic.loops import NotAffineError
 from irlens.analyze.traffic.values import (
     Array,
     Choice,
     Integer,
     Pointer,
+    TooLargeError,
     Unknown,
     UnknownTrafficError,
     Value,
@@ -34,8 +36,15 @@ from irlens.analyze.traffic.values import (
     taken,
 )
 from irlens.isa.mlir import Block, Module, Operation
-from irlens.isa.mlir.effects import DATA_REGIONS, SILENT, TERMINATORS, is_pure
-from irlens.isa.mlir.global_memory import LOADS, TENSORMAPS, VALUES
+from irlens.isa.mlir.global_memory import (
+    DATA_REGIONS,
+    LOADS,
+    SILENT,
+    TENSORMAPS,
+    TERMINATORS,
+    VALUES,
+    is_pure,
+)
 
 #: What evaluating an operation raises that lacks operands, attributes or regions, or has those of
 #: another one: Triton's own parser would refuse it.
@@ -397,3 +406,43 @@ def _steps(count: int) -> int:
     if count > _MOST_STEPS:
         raise UnknownTrafficError(f"a loop of more than {_MOST_STEPS:,} iterations")
     return count
+
+
+#: Programs that are evaluated at once: 1 MB for each array of a number.
+_AT_ONCE = 1 << 17
+_Visits = TypeVar("_Visits", bound=Visitor)
+
+
+def run(
+    module: Module, launch: Launch, programs: range, begin: Callable[[], _Visits]
+) -> Iterator[tuple[_Visits, Evaluation]]:
+    """Evaluate programs, and yield what was made of each part of them.
+
+    Args:
+        module: The kernel's ttir.
+        programs: Numbers of the programs, x fastest.
+        begin: Returns a visitor of the accesses of one part; it may be called again for the same
+            part, whose first visitor is then dropped.
+
+    Raises:
+        UnknownTrafficError: A branch or a loop's bounds are not known, or too much is to be done.
+    """
+    function = public_function(module)
+    stepwise: frozenset[int] = frozenset()
+    at, step = programs.start, _AT_ONCE
+    while at < programs.stop:
+        visitor = begin()
+        part = range(at, min(at + step, programs.stop))
+        evaluation = Evaluation(module, launch, part, visitor, stepwise, at_once=step)
+        try:
+            evaluation.run(function)
+        except NotAffineError as error:
+            stepwise |= {error.operation}
+            continue
+        except TooLargeError:
+            if step == 1:
+                raise UnknownTrafficError("a tensor of addresses is too large") from None
+            step = max(1, min(step, _AT_ONCE) // 4)
+            continue
+        yield visitor, evaluation
+        at = part.stop

@@ -13,7 +13,7 @@ import msgspec
 
 from irlens.analyze.products import matrix_products
 from irlens.isa.mlir import Module, Operation
-from irlens.isa.mlir.effects import is_floating
+from irlens.isa.mlir.global_memory import is_floating
 from irlens.isa.mlir.products import PRODUCTS
 from irlens.model.products import MatrixProduct
 

@@ -22,8 +22,7 @@ from irlens.compiler.fake_cuda.attention import install_attention
 from irlens.compiler.fake_cuda.autocast import install_autocast
 from irlens.compiler.fake_cuda.convolution import install_convolution
 from irlens.compiler.fake_cuda.device import is_fake, register_device
-from irlens.compiler.fake_cuda.helion import install_helion
-from irlens.compiler.fake_cuda.inductor import disable_compile, install_compile
+from irlens.compiler.fake_cuda.inductor import disable_compile, install_compile, install_helion
 from irlens.compiler.fake_cuda.propagation import META_ERROR, install_mode, operators
 from irlens.compiler.fake_cuda.runtime import GpuFacts, install_runtime
 from irlens.compiler.fake_cuda.unknown_numbers import (

@@ -2,7 +2,7 @@
 
 TorchDynamo traces with PyTorch's fake tensors, which need no GPU, and TorchInductor only
 queries facts that are known: so the kernels are those of the GPU. Only TorchInductor's benchmarks
-are stubs.
+are stubs. Helion asks the tensors for their device past the mode, so its look-up is replaced, too.
 """
 
 import dataclasses
@@ -154,3 +154,28 @@ def _stub_benchmarks(benchmarking: ModuleType, deviations: Deviations) -> None:
 
 def _empty_strided(size: Any, stride: Any, dtype: torch.dtype) -> torch.Tensor:
     return torch.empty_strided(size, stride, dtype=dtype, device="meta")
+
+
+#: Functions of ``helion._argument_device`` (1.5) that return a device.
+_FUNCTIONS = ("_leaf_device", "_find_argument_device", "_canonicalize_argument_device")
+
+
+def install_helion() -> None:
+    """Let Helion find its arguments on "cuda", which it asks of the tensors past their mode."""
+    after_import("helion._argument_device", _find_on_cuda)
+
+
+def _find_on_cuda(module: ModuleType) -> None:
+    for name in _FUNCTIONS:
+        function = getattr(module, name, None)
+        if function is not None:
+            setattr(module, name, _on_cuda(function))
+
+
+def _on_cuda(find: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(find)
+    def found(*args: Any, **kwargs: Any) -> Any:
+        device = find(*args, **kwargs)
+        return _CUDA if getattr(device, "type", None) == "meta" else device
+
+    return found

@@ -26,7 +26,7 @@ from irlens.compiler.import_hooks import after_import
 from irlens.compiler.triton_compat import knobs
 from irlens.compiler.triton_compat.autotuning import take_first_that_fits
 from irlens.compiler.triton_compat.execution import current_allocator
-from irlens.compiler.triton_compat.options import triton_target
+from irlens.compiler.triton_compat.jit import triton_target
 from irlens.model.config import Target
 from irlens.model.errors import CaptureError
 

@@ -23,8 +23,7 @@ from triton.runtime.jit import JITFunction
 from triton.testing import do_bench
 
 from irlens.compiler.triton_compat import inductor, knobs
-from irlens.compiler.triton_compat.jit import Kernel, Values, manifest_values
-from irlens.compiler.triton_compat.options import options_of
+from irlens.compiler.triton_compat.jit import Kernel, Values, manifest_values, options_of
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import CaptureError
 

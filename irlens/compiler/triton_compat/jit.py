@@ -1,5 +1,7 @@
-"""Jit functions, and the variants that their autotuners and heuristics choose."""
+"""Jit functions, their compile options, and what their autotuners and heuristics choose."""
 
+import os
+import re
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -9,15 +11,18 @@ from typing import Any, TypeAlias
 import msgspec
 import triton
 import triton.language as tl
+from triton.backends.compiler import GPUTarget
+from triton.compiler.compiler import make_backend
 from triton.runtime.autotuner import Autotuner, Heuristics
 from triton.runtime.jit import JITFunction
 
+from irlens.artifacts.compile_options import changed_options, left_out_variables
 from irlens.compiler.calls.binding import Parameter
 from irlens.compiler.calls.dtypes import DTYPE_PREFIX, dtype_of
 from irlens.compiler.calls.expressions import is_layout
 from irlens.compiler.sources.inductor import Specialization
 from irlens.compiler.sources.stand_ins import StandInError, refuse_stand_in
-from irlens.model.config import ConstexprValue
+from irlens.model.config import ConstexprValue, Target
 from irlens.model.errors import IrlensError, UnknownNameError
 
 #: Values of a kernel's parameters and options by name: Triton takes any Python object.
@@ -253,3 +258,28 @@ def _from_triton(value: object) -> ConstexprValue:
         names = (name for name, known in vars(tl).items() if known is value)
         return next((f"{DTYPE_PREFIX}{name}" for name in names), str(value))
     return str(getattr(value, "__name__", value))
+
+
+def triton_target(target: Target) -> GPUTarget:
+    """Return Triton's target: ("cuda", 90, 32), ("hip", "gfx942", 64)."""
+    if target.vendor == "amd":
+        return GPUTarget("hip", target.arch, target.warp_size)
+    number = re.fullmatch(r"sm_(\d+)[af]?", target.arch)
+    if number is None:
+        raise UnknownNameError("target", target.arch, [])
+    return GPUTarget("cuda", int(number[1]), target.warp_size)
+
+
+def option_defaults(target: GPUTarget) -> Values:
+    """Return the compile options that a target's compiler accepts, with their defaults."""
+    return dict(make_backend(target).parse_options({}).__dict__)
+
+
+def options_of(handle: Any) -> dict[str, ConstexprValue]:
+    """Return the options of a compiled kernel as its configuration has them.
+
+    Args:
+        handle: Triton's ``CompiledKernel``, compiled by this process in its environment.
+    """
+    metadata = handle.metadata._asdict() | left_out_variables(os.environ)
+    return changed_options(metadata, option_defaults(handle.metadata.target), digests=True)

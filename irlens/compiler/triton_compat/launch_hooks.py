@@ -20,8 +20,7 @@ from irlens.compiler.calls.dtypes import DTYPES
 from irlens.compiler.capture_files import Launch
 from irlens.compiler.import_hooks import after_import
 from irlens.compiler.triton_compat.grid_tracing import trace_grid
-from irlens.compiler.triton_compat.jit import Values, manifest_values
-from irlens.compiler.triton_compat.options import options_of
+from irlens.compiler.triton_compat.jit import Values, manifest_values, options_of
 
 #: Receives the cache entry of each launch, its arguments as manifests have them, and its grid.
 Counted: TypeAlias = Callable[

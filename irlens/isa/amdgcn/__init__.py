@@ -8,11 +8,8 @@ from irlens.isa.amdgcn.records import (
     Instruction,
     Label,
     Loc,
-    Metadata,
-    Operand,
     Operation,
     RegisterRange,
-    Statement,
     Unknown,
 )
 
@@ -23,12 +20,9 @@ __all__ = [
     "Instruction",
     "Label",
     "Loc",
-    "Metadata",
-    "Operand",
     "Operation",
     "Program",
     "RegisterRange",
-    "Statement",
     "Unknown",
     "parse",
 ]

@@ -5,6 +5,6 @@ The grammar is MLIR's generic surface syntax (MLIR Language Reference, "Operatio
 """
 
 from irlens.isa.mlir.parser import parse
-from irlens.isa.mlir.tree import Argument, Block, Module, Operation, Region, Unknown
+from irlens.isa.mlir.tree import Argument, Block, Module, Operation
 
-__all__ = ["Argument", "Block", "Module", "Operation", "Region", "Unknown", "parse"]
+__all__ = ["Argument", "Block", "Module", "Operation", "parse"]

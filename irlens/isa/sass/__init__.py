@@ -8,21 +8,17 @@ that is not understood is kept in ``Sass.unknown``.
 from irlens.isa.sass.function import Sass, Section
 from irlens.isa.sass.parser import parse
 from irlens.isa.sass.records import (
-    MAX_CHAIN,
     Guard,
     Instruction,
     Operand,
     Register,
-    RegisterFile,
 )
 
 __all__ = [
-    "MAX_CHAIN",
     "Guard",
     "Instruction",
     "Operand",
     "Register",
-    "RegisterFile",
     "Sass",
     "Section",
     "parse",

@@ -9,13 +9,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from irlens.analyze import (
-    amdgcn_waits,
-    mlir_loops,
-    pressure,
-    sass_pressure,
-    work,
-)
+from irlens.analyze import mlir_loops, pressure, sass_pressure, work
 from irlens.analyze.capture_code import (
     AmdgcnCode,
     CaptureCode,
@@ -227,7 +221,7 @@ def _read_amdgcn(code: AmdgcnCode, whole: CaptureCode, report: Report) -> Analys
         chains=code.locations,
         live=_live_by_line(kernel, known),
         loops=loop_ranges.of_amdgcn(kernel, code.loops, code.module.arch),
-        waits=_by_line(amdgcn_waits.find_waits(kernel, code.loops)),
+        waits=_by_line(annotate_amdgcn.find_waits(kernel, code.loops)),
         problem=known.reason,
     )
     return _marked(analysis, lambda: annotate_amdgcn.annotate(kernel, code.loops, report.pipelines))

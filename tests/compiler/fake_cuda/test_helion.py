@@ -8,7 +8,7 @@ torch = pytest.importorskip("torch")
 
 
 def test_tensors_without_memory_are_on_the_fake_device() -> None:
-    from irlens.compiler.fake_cuda.helion import _find_on_cuda  # needs PyTorch
+    from irlens.compiler.fake_cuda.inductor import _find_on_cuda  # needs PyTorch
 
     module = ModuleType("helion._argument_device")
     module.__dict__["_leaf_device"] = lambda value: value.device

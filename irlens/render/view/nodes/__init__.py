@@ -58,7 +58,7 @@ from irlens.render.view.nodes.prose import (
     plain,
     text,
 )
-from irlens.render.view.nodes.tables import Bar, Cell, Cells, Column, Row, Table, cell, row, table
+from irlens.render.view.nodes.tables import Bar, Cell, Cells, Column, Row, Table, row, table
 
 if TYPE_CHECKING:  # most documents show no code
     from irlens.model.code import CodeComparison
@@ -116,7 +116,6 @@ __all__ = [
     "Tile",
     "Timeline",
     "Tone",
-    "cell",
     "phrases",
     "plain",
     "row",
