@@ -35,7 +35,6 @@ def computed_from(
 
     Args:
         module: The ttir.
-        operation: Any operation.
         operands: How many operands to follow, from the first one; all if ``None``.
     """
     values = Values(module)

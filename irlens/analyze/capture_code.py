@@ -48,11 +48,7 @@ _LISTED = tuple(
 
 
 class StageCode:
-    """A stage's text; this class is that of one without code, as Triton's metadata are.
-
-    Args:
-        whole: The capture's code.
-    """
+    """A stage's text; this class is that of one without code, as Triton's metadata are."""
 
     def __init__(self, whole: "CaptureCode", name: str) -> None:
         self._whole = whole
@@ -241,7 +237,6 @@ class SassCode(FunctionCode["sass.Sass", "sass.Section", "SassCfg"]):
     """The machine code of a cubin, whose instructions have the source of their PTX.
 
     Args:
-        whole: The capture's code.
         listing: The text, if it was disassembled together with others'.
     """
 

@@ -46,7 +46,6 @@ class Symptom(msgspec.Struct, frozen=True):
 
     Attributes:
         module: The kernel's ttir.
-        config: Its configuration.
         others: All findings of the kernel.
     """
 

@@ -31,9 +31,6 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     Attributes:
         gpu: The GPU it was compiled for, with the product if that is known.
-        config: Compile and launch parameters.
-        resources: Registers and memories.
-        occupancy: Theoretical occupancy.
         pipelines: Software pipelines found in the machine-level IR.
         threads: Threads per CTA, those of partitions included.
         warp_groups: Which warps run what, where not all of them do the same.
@@ -45,7 +42,6 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         amdgcn: The kernel's function in AMD's assembly.
         spills: Accesses of the machine code to spilled registers.
         serialized: Whether ptxas serialized the matrix products of ``wgmma``.
-        traffic: What the launch moves.
         runs: The runs of bytes of each access of the traffic, in its order; ``None`` where its
             requests are unknown.
         roofline: Lower bounds of its time.

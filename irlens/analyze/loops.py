@@ -30,7 +30,6 @@ class Loops(msgspec.Struct, Generic[I_co], frozen=True, dict=True):
 
     Attributes:
         instructions: The instructions in the order of the text.
-        cfg: Its control flow.
         forest: Its loops; a loop is named by its index in ``forest.loops``.
     """
 

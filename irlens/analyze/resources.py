@@ -59,7 +59,6 @@ def find_gpu(capture: Capture, provenance: Provenance) -> Gpu | None:
     """Return the GPU that a capture was compiled for.
 
     Args:
-        capture: Any capture.
         provenance: Receives the reason where it is unknown, which is ``None``.
     """
     target = capture.target

@@ -115,7 +115,6 @@ class EvaluatedLaunch(msgspec.Struct, frozen=True, kw_only=True):
         assembly: The kernel's function in PTX or AMD's assembly.
         config: Its arguments and grid.
         contents: Files with what tensors of integers hold, by argument.
-        traffic: What it moves.
         granule: Bytes of the GPU's sector or cache line.
     """
 

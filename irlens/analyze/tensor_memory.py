@@ -43,7 +43,6 @@ def with_tensor_memory(
         resources: The resources known so far.
         capture: Its metadata says what Triton allocates.
         function: The kernel in the PTX, if the capture has it.
-        flow: Its control flow.
         gpu: The GPU it was compiled for; ``None`` where that is unknown.
         provenance: Receives origins and reasons under "resources".
     """

@@ -224,7 +224,6 @@ class _Source(msgspec.Struct, frozen=True, kw_only=True):
     """What the kernels of a file are read from.
 
     Attributes:
-        sections: By name.
         attributes: Those of each section of attributes, by its name.
         by_symbol: Those of the shared section, by symbol and code.
         constants: Sizes of constant banks, by kernel and bank.

@@ -210,7 +210,6 @@ def of_note(note: KernelNote, *, accumulation_offset: int | None, calls: bool) -
     """Return a kernel as its metadata describes it.
 
     Args:
-        note: The metadata.
         accumulation_offset: Where its AGPRs begin in a unified register file, from its descriptor.
         calls: Whether it may call functions, whose spills the metadata leaves out.
     """

@@ -51,7 +51,6 @@ class Chosen(msgspec.Struct, frozen=True):
     """The modules that stand for one kernel.
 
     Attributes:
-        kernel: Its name.
         dumps: The module of each of its stages.
         count: The modules of the kernel in the text, complete or not.
     """

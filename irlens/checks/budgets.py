@@ -36,7 +36,6 @@ def applies_to(budget: Budget | LaunchBudget, report: Report, names: Sequence[st
     """Return whether a budget's patterns match a kernel and its target.
 
     Args:
-        report: The kernel's report.
         names: Every name that the kernel goes by.
     """
     target = report.target
@@ -50,7 +49,6 @@ def hold(budget: Budget, report: Report, known: BaselineFigures | None) -> list[
     """Return the verdict on a kernel, or one for each pipeline if the budget is about these.
 
     Args:
-        report: The kernel's report.
         known: The baseline's figures of the kernel, if it has an entry.
     """
     if not budget.condition.of_pipelines:

@@ -27,7 +27,6 @@ def movements(
 
     Args:
         comparison: The entry's figures against the report's.
-        entry: The baseline's entry.
         report: The report of today, in full.
         strict: Whether every movement fails.
     """

@@ -13,7 +13,6 @@ def show(
 
     Args:
         selection: The options, which select one configuration.
-        writing: How to write.
         codes: Codes or names of findings; all by default.
     """
     check_format(writing.form, "explanations")

@@ -24,7 +24,6 @@ def format_options(kind: Kind, *, plain: tuple[str, ...] = ()) -> Callable[[F], 
     suffix of the destination decides, and text where it has none.
 
     Args:
-        kind: The result.
         plain: Parameters with which the result is a file's content, whatever the suffix.
     """
 

@@ -40,7 +40,6 @@ def watch(kernel: str, configurations: Configurations, show: Show) -> Exit:
     own, so that it inherits no state from the previous one.
 
     Args:
-        configurations: The configurations to compile.
         show: Receives the captures before and after a save.
 
     Raises:

@@ -62,7 +62,6 @@ def writing_options(kind: Kind, *, plain: tuple[str, ...] = ()) -> Callable[[F],
     """Return the decorator that adds the options for writing a kind of result: ``writing``.
 
     Args:
-        kind: The result.
         plain: See ``format_options``.
     """
     options = (

@@ -46,7 +46,6 @@ class CompileFailure(msgspec.Struct, frozen=True):
     """A kernel of a recorded program that did not compile.
 
     Attributes:
-        kernel: Its name.
         message: Where and why.
     """
 

@@ -18,7 +18,6 @@ class Reference:
     """A kernel's reference function, with its inputs, outputs and tolerance.
 
     Args:
-        description: The kernel's description.
         module: The loaded file, which has the function.
         device: Device of the tensors: PyTorch's "cuda" (AMD too) or "cpu".
 
@@ -89,7 +88,6 @@ class Reference:
         """Return a call that computes the outputs with another implementation.
 
         Args:
-            name: The implementation.
             arguments: Arguments and constexprs, see ``expected``.
 
         Returns:

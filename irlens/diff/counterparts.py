@@ -45,8 +45,6 @@ def match(
     its name (and configuration, or constexprs).
 
     Args:
-        before: The first set.
-        after: The second set.
         content: Returns a member's content, which tells apart members of equal configuration.
     """
     unpaired_before, unpaired_after = list(before), list(after)

@@ -41,7 +41,6 @@ def annotated(
 
     Args:
         lines: Its lines with their numbers, others without one.
-        pipelines: The report's.
         traffic: What each line moves: bytes requested and distinct, and sectors.
     """
     columns = list(_columns(listing, pipelines, traffic or {}))

@@ -85,7 +85,6 @@ class Page:
         A line ends between two items, and within one only where it is wider than the column.
 
         Args:
-            items: What to lay out.
             first: What stands at the left margin of the first line.
             indent: Where the column begins; ``first`` is padded to it.
             hang: Where the lines that follow begin; ``indent`` if not given.

@@ -105,7 +105,6 @@ def find_agreement(capture: Capture, provenance: Provenance) -> Agreement:
     """Put aside the parts of a capture that contradict others.
 
     Args:
-        capture: Any capture.
         provenance: Receives why the figures of those parts are unknown.
     """
     stated = statements.read(capture)

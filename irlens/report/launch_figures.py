@@ -55,7 +55,6 @@ def find_traffic(parsed: Parsed, machine: Machine, provenance: Provenance) -> "S
 
     Args:
         parsed: Its stages; its configuration has the launch.
-        machine: What it runs on.
         provenance: Receives the origin under "traffic", or why figures are unknown.
 
     Raises:
@@ -94,7 +93,6 @@ def find_roofline(
     """Return the roofline of a launch; ``None`` where its bytes or the GPU are unknown.
 
     Args:
-        traffic: What the launch moves.
         gpu: The GPU, for its peaks.
         provenance: Receives the origin under "roofline", or why figures are unknown.
     """
@@ -126,7 +124,6 @@ def survey(
 
     Args:
         parsed: The capture's stages; its configuration has the launch.
-        machine: What it runs on.
         first: How many programs run, if not all.
         wave: How many neighbouring CTAs share what they read, if not those of a wave.
         assuming: Whether data are taken to be as for most programs, for an estimate of the time.

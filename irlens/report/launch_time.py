@@ -92,7 +92,6 @@ def find_time(
 
     Args:
         launch: As ``find_launch`` returns it.
-        gpu: What it runs on.
         floor_us: The roofline's floor, in microseconds; ``None`` if unknown.
         provenance: Receives the origin under "time", or why it is unknown.
     """

@@ -192,7 +192,6 @@ def with_machine_code(capture: Capture, provenance: Provenance) -> Capture:
     """Return a capture with a cubin, made of its ptx where it holds none.
 
     Args:
-        capture: Any capture.
         provenance: Receives which assembler made it, or why none could.
     """
     if "ptx" not in capture.stages or "cubin" in capture.stages:

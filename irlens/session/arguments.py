@@ -134,7 +134,6 @@ def derive_constexprs(
 
     Args:
         derivation: How the capture's values derive from sizes.
-        description: The kernel's.
         args: The requested sizes and arguments.
         settings: The other constexprs and options.
         changed: Settings that the user changed, which therefore do not derive.

@@ -51,8 +51,6 @@ def open_session(
 
     Args:
         kernel: KERNEL; ``None`` for what ``Opening`` lists.
-        configurations: The configurations to compile.
-        session: Compiles KERNEL.
 
     Raises:
         IrlensError: KERNEL is unknown or does not compile.

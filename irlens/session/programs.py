@@ -237,7 +237,6 @@ class _Timed:
     """A variant with the reports of its kinds of launches.
 
     Args:
-        kernel: The variant.
         reports: The reports; fewer than kinds where there are too many.
 
     Attributes:

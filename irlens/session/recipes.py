@@ -122,7 +122,6 @@ def make(
         recipe: The recipe. One without a target receives that of its first report.
         names: The names of the project's kernels.
         options: The Triton to compile with, and whether to launch; not by default.
-        session: Compiles the kernel.
 
     Raises:
         IrlensError: The recipe yields no report.

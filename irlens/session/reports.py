@@ -188,7 +188,6 @@ def report_keys(selected: "Sequence[Capture | Report]", sass: bool | None) -> li
     """Return the keys of captures' reports.
 
     Args:
-        selected: What KERNEL selects.
         sass: As ``Session.inspect`` takes it.
 
     Returns:

@@ -70,7 +70,6 @@ class Session:
         """Return a report of everything that KERNEL and the options select, never an empty list.
 
         Args:
-            configurations: The configurations to compile.
             sass: Whether to disassemble machine code too; ``None`` where there are few captures.
 
         Raises:
@@ -98,7 +97,6 @@ class Session:
 
         Args:
             kernel: KERNEL, for error messages.
-            selected: What it selects.
             sass: As ``reports`` takes it.
 
         Raises:
@@ -196,7 +194,6 @@ class Session:
         """Return the captures of one kernel of several; say why if there are none.
 
         Args:
-            requests: What is asked for.
             said_once: A line of hints that all kernels of the file share.
         """
         own = [replace(request, kernel=kernel) for request in requests]

@@ -172,7 +172,6 @@ class RecordedRevisions(_OfOneKernel):
         captures: A capture, or a directory of them such as a recording.
         revisions: The revisions of git, ``None`` for a file as it is now.
         configurations: What the options change.
-        session: Compiles both sides.
         names: Labels of the sides.
     """
 
@@ -207,7 +206,6 @@ class _Revisions(Sides):
         named: The revisions as the user wrote them.
         revisions: The revisions of git, ``None`` for the file as it is now.
         configurations: The configurations of both.
-        session: Compiles both sides.
         names: Labels of the sides.
     """
 
@@ -275,7 +273,6 @@ def between_revisions(
         kernel: KERNEL; a capture or a recording is compiled again from both versions.
         revisions: "A..B", or "A" for A and the file as it is now.
         configurations: The configurations of both.
-        session: Compiles them.
 
     Raises:
         IrlensError: Git does not have the kernel's file in a revision.

@@ -48,7 +48,6 @@ def listed(
 
     Args:
         stage: A text stage.
-        report: The capture's report.
         interleave: Whether the Python source stands between the lines, without numbers.
 
     Raises:

@@ -99,7 +99,6 @@ class Suggester(Child):
         """Return the fastest neighbours of a request.
 
         Args:
-            request: The current configuration.
             cancels: ``self.cancels`` at the time of the user's request.
             progress: Receives the number of compiled configurations, and of those chosen so far.
 

@@ -93,8 +93,6 @@ class _Laboratory:
     """One compilation, and recompilations with a change.
 
     Args:
-        session: Compiles them.
-        request: The compilation.
         capture: What came of it.
     """
 

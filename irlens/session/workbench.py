@@ -64,7 +64,6 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
         target: The GPU that it was compiled for, if known.
         triton_version: The compiler's version, if known.
         config: The configuration; ``None`` for a kernel that is not compiled yet.
-        resources: Registers and memories.
         occupancy: Theoretical occupancy, without next steps and curves.
         figures: Values of the registry's columns that no record above holds, by path, with one
             value for each element of a list; ``None`` until analysed.
@@ -207,7 +206,6 @@ class Workbench(Protocol):
         """Wait until a source file of the entry is saved, and return the file's name.
 
         Args:
-            key: The entry.
             until: Ends the wait when set.
             take: Receives the file's name and returns whether the caller recompiles now. If it
                 does not, the next call reports the same save again.

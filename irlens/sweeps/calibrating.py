@@ -84,7 +84,6 @@ def calibrate(
 
     Args:
         device: The GPU, as ``find_gpu`` returns it.
-        gpu: Its row.
         pool: The workers that compile, and that count what the launches ask for.
         progress: Receives the number of finished configurations and their total.
 

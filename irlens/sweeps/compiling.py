@@ -64,7 +64,6 @@ def compile_variants(
 
     Args:
         journal: Has the results of an interrupted run, and receives the others.
-        watch: Sees the progress.
         timeout: Seconds after which the compilation of a configuration is abandoned.
 
     Raises:
@@ -95,7 +94,6 @@ def stream_requests(
     pool.
 
     Args:
-        watch: Sees the progress.
         timed: Whether to time compiling, apart from inspecting.
         larger: Requests with larger tiles than one, by its index. Once that one is too large, those
             that no worker has begun are given up, and have no result.

@@ -68,7 +68,6 @@ class JournalTimes:
     """The times in a sweep's journal that are comparable with new ones.
 
     Args:
-        journal: The sweep's journal.
         device: The GPU: times of another GPU or driver do not count.
         against: Other implementations: what was not measured against them does not count.
 
@@ -118,7 +117,6 @@ def measure_trials(
         trials: The results of the sweep.
         filters: Constraints on results; those on the time are ignored here.
         kernel: The kernel as the user names it.
-        device: The GPU.
         known: The times of an interrupted run, to which new ones are added, and what to measure
             against.
         progress: Receives the number of timed trials, known ones included, and their total.

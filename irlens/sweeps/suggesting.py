@@ -90,7 +90,6 @@ def suggest(
         requests: One launch in one configuration or several, as an autotuner or a recording has
             them: the one with the least estimated time is the current one.
         estimate: Returns the estimated time of a compiled configuration, for its range and reason.
-        limits: Where the search ends.
         progress: Receives how far it is.
 
     Raises:
@@ -125,7 +124,6 @@ class _Search:
     """Configurations on their way through the workers, and what is known of them.
 
     Args:
-        limits: Where it ends.
         started: When, on the monotonic clock.
         progress: Receives how far it is.
 

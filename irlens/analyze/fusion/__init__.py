@@ -26,7 +26,6 @@ def ledger_of(
 
     Args:
         program: Its operations.
-        kind: What it is.
         row_limit: Elements of a row that one CTA is assumed to keep on chip.
     """
     flow = flow_of(program)

@@ -20,7 +20,6 @@ class Grouping:
     """The groups of a program.
 
     Args:
-        flow: Its data flow.
         row_limit: Elements of a row that stay on chip.
 
     Attributes:

@@ -62,7 +62,6 @@ class Group:
 
     Args:
         operations: All operations of the program.
-        flow: Its data flow.
         row_limit: Elements of a row that stay on chip.
 
     Attributes:

@@ -61,7 +61,6 @@ def find_pipelines(
     """Describe every innermost loop that reads global memory, and how far its loads run ahead.
 
     Args:
-        function: The kernel.
         threads_per_cta: Turns bytes per lane into bytes per workgroup; ``None`` leaves these
             open.
         requested: Number of stages requested.

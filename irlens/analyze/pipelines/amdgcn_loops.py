@@ -97,7 +97,6 @@ def unroll_factor(loops: Loops[Instruction], rests: frozenset[int], index: int) 
     """Return how many iterations of the source a round of a loop runs; ``None`` if uncertain.
 
     Args:
-        loops: The kernel's.
         rests: Those of them that run left-over iterations.
         index: One of them.
     """

@@ -25,7 +25,6 @@ def settle(
     Args:
         pipelines: Of the loops of a kernel with what it calls.
         expansion: Its calls; ``None`` without any.
-        flow: Its control flow.
     """
     if expansion is None:
         return list(pipelines)

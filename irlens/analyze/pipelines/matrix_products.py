@@ -120,7 +120,6 @@ def judged(record: Pipeline, reading: ProductReading, serial: str = SERIAL) -> P
 
     Args:
         record: The blank record.
-        reading: The figures.
         serial: The reason where each iteration waits for its own product.
     """
     verdict, reason = judge(reading.prefetch, None, serial)

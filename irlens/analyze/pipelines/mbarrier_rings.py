@@ -123,7 +123,6 @@ class _Iteration(msgspec.Struct, frozen=True):
     Attributes:
         begun: Phases.
         bytes: That they expect.
-        waits: In order.
         after_each: What is in flight after each instruction that touches a barrier, by its index.
     """
 
@@ -349,7 +348,6 @@ def awaited_outside(
     """Fill in what is known of a loop whose work is awaited outside of it.
 
     Args:
-        loops: The kernel.
         index: The loop.
         record: The blank record.
         work: What it issues: "the copies".

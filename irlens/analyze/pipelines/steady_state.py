@@ -289,8 +289,6 @@ def first_use(loops: FunctionLoops, header: int, body: Collection[int], wait: in
     """Return the first use of the data that a wait in a loop releases.
 
     Args:
-        header: The loop's header block.
-        body: The loop's blocks.
         wait: Offset of the wait in the text.
 
     Returns:
@@ -324,7 +322,6 @@ def _scan(instructions: Iterable[Instruction], loaded: set[str]) -> Instruction 
     """Return the first instruction that computes with data read from shared memory.
 
     Args:
-        instructions: In order.
         loaded: Registers that hold such data; updated.
     """
     for instruction in instructions:

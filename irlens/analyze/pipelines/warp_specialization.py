@@ -57,7 +57,6 @@ def find(function: Function, cfg: Cfg, ttgir: Module | None) -> Specialization |
 
     Args:
         function: The kernel in PTX.
-        cfg: Its control flow.
         ttgir: The kernel in ttgir, if available.
 
     Returns:
@@ -112,7 +111,6 @@ def _starts(
     ``lib/Conversion/TritonGPUToLLVM/AllocateWarpGroups.cpp``).
 
     Args:
-        dispatch: The dispatch loop.
         partitions: Warps of each partition.
         extra: Warps beyond the default ones.
         places: How many times the kernel specializes its warps.
@@ -149,8 +147,6 @@ class _Dispatch:
     """The dispatch loop, in which warps wait for the number of their partition.
 
     Args:
-        function: The kernel.
-        cfg: Its control flow.
         at: The instruction that reads the number.
         header: The loop's.
         barrier: The number of the barrier at which the warps wait.

@@ -80,7 +80,6 @@ class CostedLaunch(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         followed: The paths of a sample of its CTAs.
         moved: What it moves.
-        machine: What it runs on.
         ctas: CTAs of its grid.
         ideal_sectors: The fewest sectors that hold what its loads, and what its stores access;
             ``None`` if unknown.
@@ -108,7 +107,6 @@ def spilled(
 
     Args:
         followed: The paths of a sample of its CTAs.
-        machine: What it runs on.
         cta_bytes: Local memory of a CTA's threads.
     """
     loaded = stored = 0.0

@@ -116,8 +116,6 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
         """Return the cycles that a CTA takes if all its warps take a path.
 
         Args:
-            instructions: The kernel's.
-            flow: Its control flow.
             control: The control fields of each of the instructions.
         """
         clock = _Clock(self.timing.port)

@@ -39,13 +39,7 @@ class Slice(msgspec.Struct, frozen=True):
 class DataFlow:
     """The registers, and the words of local memory, that the instructions of a kernel use.
 
-    Args:
-        section: The kernel.
-        flow: Its control flow.
-
     Attributes:
-        section: The kernel.
-        flow: Its control flow.
         local: The words of local memory.
 
     Raises:

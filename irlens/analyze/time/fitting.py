@@ -49,7 +49,6 @@ class TimedLaunch(CountedLaunch, frozen=True, kw_only=True):
     Attributes:
         kind: The kind of kernel.
         problem: The kernel and its sizes.
-        config: The configuration.
         us: Median time, in microseconds.
     """
 

@@ -110,7 +110,6 @@ def follow(
 
     Args:
         machine: Follows them.
-        arguments: Its launch.
         programs: Those to follow; a sample of the grid if none is given.
 
     Raises:
@@ -163,7 +162,6 @@ def wavefronts(
     Args:
         machine: The kernel's code.
         kernel: Its parameters.
-        arguments: The launch.
         cta: The paths of its first program.
 
     Returns:
@@ -189,7 +187,6 @@ def tensor_memory(
     Args:
         machine: The kernel's code.
         kernel: Its parameters.
-        arguments: The launch.
         followed: The paths of a sample of its CTAs.
 
     Raises:

@@ -110,7 +110,6 @@ def find_region(
     Args:
         body: Its blocks.
         header: The one that it is entered at.
-        data: The kernel's.
         slice_: What branches depend on.
         ends: How each block of the kernel ends.
     """

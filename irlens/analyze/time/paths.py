@@ -59,10 +59,6 @@ class Path(msgspec.Struct, frozen=True):
 class PathFinder:
     """Follows the paths of a kernel's warps.
 
-    Args:
-        section: The kernel.
-        flow: Its control flow.
-
     Raises:
         UnknownPathError: Its control flow is not known.
     """

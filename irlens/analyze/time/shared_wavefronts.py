@@ -68,7 +68,6 @@ def wavefronts(
     """Return the wavefronts of each access to shared memory that a warp executes.
 
     Args:
-        data: The kernel's.
         path: The warp's path.
         launches: What each of the warp's 32 lanes can read of the launch.
 

@@ -73,7 +73,6 @@ def tensor_memory(data: DataFlow, paths: Iterable[Path], launch: ThreadInputs) -
     """Return the products in tensor memory on paths, and the waits that retire them.
 
     Args:
-        data: The kernel's.
         paths: The paths of warps that issue products, one or more.
         launch: What the first lane of such a warp can read of the launch.
 

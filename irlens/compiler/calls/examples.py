@@ -120,10 +120,7 @@ def example_options(
     Strides that follow from the tensors are left out.
 
     Args:
-        missing: The parameters to set.
         runtime: All run-time parameters.
-        constexprs: All constexprs.
-        source: The kernel's source.
     """
     source = textwrap.dedent(source)
     uses = find_uses(source)
@@ -146,7 +143,6 @@ class _Example:
     """Example values of one kernel.
 
     Args:
-        tree: Its syntax tree.
         uses: How its source uses names.
         runtime: Its run-time parameters.
 

@@ -152,7 +152,6 @@ class Values:
         """Return a fake tensor's values on the CPU.
 
         Args:
-            tensor: The fake tensor.
             what: What asks for them.
 
         Raises:

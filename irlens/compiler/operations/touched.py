@@ -53,7 +53,6 @@ def touched_reads(
     Args:
         function: The operator.
         arguments: Its arguments by name.
-        results: What it returned.
         region: Returns the region of a tensor.
 
     Returns:

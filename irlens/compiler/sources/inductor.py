@@ -60,7 +60,6 @@ class GeneratedKernel(msgspec.Struct, frozen=True):
 
     Attributes:
         name: Its name in the wrapper's code, followed by "@LINE" if the file has another one.
-        function: Name of the function.
         code: Source of its module, each line at its place in the file.
         heuristic: What chooses its configurations: "pointwise", "reduction", "template", ...
         arguments: The decorator's keyword arguments.

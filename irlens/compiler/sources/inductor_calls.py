@@ -23,7 +23,6 @@ def literal(node: ast.expr, depth: int = 0) -> Any:
     becomes its text.
 
     Args:
-        node: The expression.
         depth: Nesting so far.
 
     Raises:

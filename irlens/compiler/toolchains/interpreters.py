@@ -54,8 +54,6 @@ class _Reply(msgspec.Struct, frozen=True):
 
     Attributes:
         result: The task's result; ``None`` if it failed.
-        message: The error.
-        hint: The error's hint.
     """
 
     result: str | None = None

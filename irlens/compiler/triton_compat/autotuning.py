@@ -76,11 +76,7 @@ def _limit_inductor(heuristics: ModuleType, number: int) -> None:
 
 
 def pause_while_measuring(paused: Callable[[], AbstractContextManager[None]]) -> None:
-    """Enter a context wherever Triton's autotuner or TorchInductor's measures.
-
-    Args:
-        paused: Returns the context.
-    """
+    """Enter a context wherever Triton's autotuner or TorchInductor's measures."""
     after_import(
         "triton.runtime.autotuner", lambda module: _pause_in(module.Autotuner, "_bench", paused)
     )

@@ -170,7 +170,6 @@ def install_stub_driver(
     Autotuners compile every configuration, then take the first one that fits the GPU.
 
     Args:
-        target: The GPU.
         properties: The known ones of the device properties that Triton's drivers report.
         threads_per_block: The GPU's maximum of threads per CTA.
         read: Reads the facts of a binary.

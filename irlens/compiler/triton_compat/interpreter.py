@@ -30,7 +30,6 @@ class Interpreted:
 
     Args:
         namespace: The variables of the kernel's module.
-        name: The kernel's.
 
     Attributes:
         config: What the first configuration of each autotuner sets.

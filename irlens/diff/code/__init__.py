@@ -43,8 +43,6 @@ def compare_code(
     """Return what changed in one stage.
 
     Args:
-        before: The first side.
-        after: The second side.
         stage: One of ``STAGES``.
         names: Labels of the sides.
         context: Number of unchanged lines to show before and after changed ones.

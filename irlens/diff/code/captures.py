@@ -43,9 +43,6 @@ def compare_sets(
     """Compare stages of two sets of captures, which are matched as reports are.
 
     Args:
-        before: The first set.
-        after: The second set.
-        stages: Names of stages.
         sides: Labels of the sets; by default, the settings that tell each pair apart.
         context: Lines around a change.
 

@@ -29,8 +29,6 @@ def common(
     """Return the pairs of equal elements, ascending in both sequences.
 
     Args:
-        one: The first sequence.
-        other: The second sequence.
         everywhere: Whether to match where there are no anchors; in words that matches any comma.
     """
     pairs: list[Pair] = []

@@ -241,7 +241,6 @@ def trace_blocks(
     """Return the values of the operands of each instruction of a function.
 
     Args:
-        function: Its name.
         blocks: For each basic block the indices of its instructions; the first is the entry.
         successors: For each block those that can follow it.
         steps: The instructions.

@@ -73,7 +73,6 @@ class Code(msgspec.Struct, frozen=True):
 
     Attributes:
         statements: In the order of the text.
-        functions: In the same order.
         loops: Those that the text itself nests; the others follow from the control flow.
         lines: Number of lines, those without code included.
         lost: Number of instructions after which the registers' values are unknown.

@@ -30,8 +30,6 @@ def compare(
     """Return what changed from one report to another.
 
     Args:
-        before: The first side.
-        after: The second side.
         names: Labels of the sides; by default, the settings that tell them apart.
         all_lines: Whether both reports hold the same lines of the source, as far as these still
             exist. Otherwise a line that only one side holds may exist on the other.

@@ -63,8 +63,6 @@ def match(
     """Compare two sets of reports, paired as ``counterparts.match`` does, largest change first.
 
     Args:
-        before: The first set.
-        after: The second set.
         names: Labels of the sides; by default, the settings that tell each pair apart.
     """
     if len(before) == len(after) == 1 and names is None:

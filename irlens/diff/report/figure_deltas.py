@@ -42,8 +42,6 @@ def deltas(
 
     Args:
         figures: The figures of the records' scope.
-        before: The first side's record.
-        after: The second side's.
         left_out: Receives the figures that are unknown in one of two records.
     """
     changed = []

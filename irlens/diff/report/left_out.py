@@ -20,8 +20,6 @@ class LeftOut:
     """Collects what is left out.
 
     Args:
-        before: The first side.
-        after: The second side.
         names: What to call each.
 
     Attributes:

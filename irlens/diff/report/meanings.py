@@ -18,8 +18,6 @@ def not_judged(before: Report, after: Report, changed: list[Delta]) -> dict[str,
     """Return why figures are neither better nor worse, by their paths in the registry.
 
     Args:
-        before: The first side.
-        after: The second side.
         changed: Figures of the kernel on both sides.
     """
     reasons: dict[str, str] = {}

@@ -32,7 +32,6 @@ def find_calls(instructions: tuple[Instruction, ...], labels: Set[int]) -> dict[
     """Return the calls of a function by the index of their instruction.
 
     Args:
-        instructions: All of the function's.
         labels: The indices of those that a label stands in front of.
     """
     calls = {}

@@ -114,7 +114,6 @@ class Program(msgspec.Struct, frozen=True):
 
     Attributes:
         target: The operand of ``.amdgcn_target``: "amdgcn-amd-amdhsa--gfx942".
-        statements: All of them.
         functions: In the order of the text.
     """
 

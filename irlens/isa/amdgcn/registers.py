@@ -154,7 +154,6 @@ def access(instruction: Instruction, lanes: int) -> Access | None:
     a dual-issue instruction read before either writes.
 
     Args:
-        instruction: Any.
         lanes: Lanes of a wave, 32 or 64: the bits of VCC that an implicit use covers.
     """
     reads = writes = kills = 0

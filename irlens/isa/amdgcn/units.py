@@ -82,7 +82,6 @@ def vector_cycles(instruction: Instruction, *, of_16_lanes: bool) -> int:
     Some take longer: products of integers, for example, and on RDNA transcendental functions.
 
     Args:
-        instruction: Any.
         of_16_lanes: Whether the ALUs have 16 lanes for waves of 64, as those of CDNA; RDNA's are as
             wide as a wave.
     """

@@ -44,7 +44,6 @@ def counted(instruction: Instruction, *, apart: bool, stores_apart: bool) -> tup
     """Return what an instruction adds to the counters; two of them for a flat access.
 
     Args:
-        instruction: Any.
         apart: Whether LDS and scalar loads have counters of their own, as from gfx12 on.
         stores_apart: Whether stores to memory have one, as from gfx10 on.
     """

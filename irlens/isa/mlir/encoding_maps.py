@@ -15,11 +15,7 @@ _WGMMA = 3  # the major version of nvidia_mma that stands for warpgroups
 
 
 class Unmapped(msgspec.Struct, frozen=True):
-    """A layout whose map is not known.
-
-    Attributes:
-        reason: Why not.
-    """
+    """A layout whose map is not known."""
 
     reason: str
 
@@ -32,7 +28,6 @@ def linear_map(
     Args:
         layout: The encoding as it stands in the type, in full or as an alias.
         shape: The tensor's; powers of two, as all of Triton's are.
-        aliases: The module's.
     """
     encoding = read_encoding(layout, aliases or {})
     if encoding is None:

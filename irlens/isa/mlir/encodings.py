@@ -91,7 +91,6 @@ def read_encoding(
 
     Args:
         layout: As it stands in a type.
-        aliases: The module's.
         depth: Nested encodings that are read at most.
     """
     encoding, derived_from = _read(aliases.get(layout, layout).strip())

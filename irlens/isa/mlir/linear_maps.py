@@ -23,7 +23,6 @@ class LinearMap(msgspec.Struct, frozen=True):
     """Where the elements of a tensor lie; one basis for each bit of a number, by dimension.
 
     Attributes:
-        shape: The tensor's.
         register: Of the index of an element among those of its thread.
         lane: Of the lane's number.
         warp: Of the warp's number in the CTA.

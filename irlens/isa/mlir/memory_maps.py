@@ -21,7 +21,6 @@ class MemoryMap(msgspec.Struct, frozen=True):
     """Where the elements of a buffer lie.
 
     Attributes:
-        shape: The buffer's.
         bases: Bases by what they number: "offset" (in elements) in shared memory, "row" and
             "column" in tensor memory.
         block: Bases of the CTA's number in its cluster.
@@ -65,7 +64,6 @@ def memory_map(
     Args:
         layout: The encoding as it stands in the type, in full or as an alias.
         shape: The buffer's; powers of two.
-        aliases: The module's.
 
     Raises:
         UnmappedError: irlens has no rule for it.

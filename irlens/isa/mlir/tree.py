@@ -103,7 +103,6 @@ class Operation(Attributed, frozen=True, kw_only=True):
         operand_types: Types after the colon. An operation whose operands and results share one
             type prints it once, here.
         result_types: Types after the arrow (or after "to").
-        regions: Regions in order.
         location: Innermost first: where inlined code stands, then who called it; empty if
             unknown. The name of a named location is not kept.
         span: First and last line of its text, regions included.

@@ -172,7 +172,6 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         name: The function.
         linkage: "visible", "extern", "weak" or ``None``.
         returns: Return parameters of a ``.func``.
-        parameters: Parameters in order.
         limits: Performance-tuning directives and their numbers: {"reqntid": (256,)}.
     """
 
@@ -199,7 +198,6 @@ class Scope(msgspec.Struct, frozen=True, gc=False):
 
     Attributes:
         parent: Index of the scope around it; -1 for the body.
-        labels: Labels by name.
         registers: Declarations by name, or by prefix and ``True`` for ``%r<4>``.
     """
 

@@ -120,7 +120,6 @@ def stream_events(
     """Yield what forms groups in a section, in the order of the text.
 
     Args:
-        section: The kernel.
         originals: By offset, the PTX that instructions were made from, where known.
     """
     opcodes = {each.opcode for each in section.instructions}

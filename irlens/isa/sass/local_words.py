@@ -36,7 +36,6 @@ def find_local_words(section: SectionBody, first: range, writes: Sequence[int]) 
     """Return the words of local memory that a kernel accesses, none where they are not known.
 
     Args:
-        section: The kernel.
         first: The instructions of its first block.
         writes: The registers that each instruction writes, as bits.
     """

@@ -67,7 +67,6 @@ class Instruction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         guard: Predicate, if there is one.
         opcode: Without modifiers: "LDG".
         modifiers: The rest of the name: ("E", "128").
-        operands: In the order written.
         targets: Labels that the instruction names, or jumps to according to nvdisasm.
         schedule: Scheduling notes that nvdisasm 13 prints for sm_100 and newer; else empty.
         locations: Source lines, innermost inlined function first; empty without debug information.

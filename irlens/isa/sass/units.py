@@ -132,7 +132,6 @@ def shared_cycles(instruction: Instruction, wavefronts: float | None = None) -> 
     it: B always, and A unless it is in registers. A warp counts a quarter of its group's.
 
     Args:
-        instruction: Any.
         wavefronts: Those that an access takes, where its lanes' addresses are known.
     """
     if wavefronts is not None:

@@ -71,7 +71,6 @@ def comparisons_view(comparisons: Comparisons, options: Options) -> Section:
     """Return one comparison, or several with a table of them first.
 
     Args:
-        comparisons: What changed.
         options: The code of a single pair, and how the user named the sides.
     """
     pairs = comparisons.pairs

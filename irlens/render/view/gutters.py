@@ -23,7 +23,6 @@ def role_word(annotation: PipelineAnnotation, pipelines: Sequence[Pipeline]) -> 
 
     Args:
         annotation: The line's.
-        pipelines: The report's.
     """
     known = annotation.pipeline is not None and annotation.pipeline < len(pipelines)
     kind = pipelines[annotation.pipeline or 0].kind if known else None

@@ -13,13 +13,7 @@ Pairs = Iterator[tuple[Pipeline | None, Pipeline | None]]
 
 
 def overlays(before: Report, after: Report, names: tuple[str, str]) -> Iterator[Section]:
-    """Yield a section for each kind of drawing that both sides have.
-
-    Args:
-        before: The first side.
-        after: The second side.
-        names: Their labels.
-    """
+    """Yield a section for each kind of drawing that both sides have."""
     for title, key, drawn in (
         ("Occupancy", "occupancy", _staircases(before, after, names)),
         ("Register pressure", "pressure", _curves(before, after, names)),

@@ -141,7 +141,6 @@ def without_shared(listed: Sequence[Listed], label: str) -> tuple[list[Phrases],
     """Return what several configurations share, said once, and the figures that differ.
 
     Args:
-        listed: The figures.
         label: What to call all of them: "all 30".
     """
     shared = {n for n, each in enumerate(listed) if each.shared is not None and _equal(each.cells)}

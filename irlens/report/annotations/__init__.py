@@ -36,7 +36,6 @@ def list_stage(code: CaptureCode, stage: str, report: Report | None) -> StageLis
     A text that cannot be analysed is listed all the same, and ``problem`` says why.
 
     Args:
-        stage: One of its stages.
         report: The capture's; its liveness is not computed again. Without it the listing is text
             alone, and returns at once.
 
@@ -64,7 +63,6 @@ def occurrences(
     """Return where an SSA value, a register or a label of a stage is defined and used.
 
     Args:
-        stage: One of its stages.
         name: As written.
         line: 1-based line of one occurrence: the same name can mean another value elsewhere.
 

@@ -44,7 +44,6 @@ def of_sass(
     Args:
         code: The machine code, which has the kernel.
         original: Its PTX, whose loops have the source.
-        report: The capture's report.
     """
     if code.flow.unknown or not code.flow.blocks:
         return []

@@ -137,7 +137,6 @@ class Scanner:
     """One pass over the entries of a request.
 
     Args:
-        request: What to scan.
         report_broken: Receives each entry that is skipped.
         progress: Receives how many of the directories directly below the roots are done, and their
             number.

@@ -64,7 +64,6 @@ class Outline:
 
         Args:
             keys: The entries to show, in their order.
-            entries: All entries.
             leads: Whether an entry stands for the others of its kernel, wherever it comes.
             folds: Whether configurations are folded.
         """

@@ -33,7 +33,6 @@ def tally(entries: Collection[Entry], *, shown: int, listing: bool) -> Content:
     """Return the number of entries, and of those with a problem.
 
     Args:
-        entries: All entries.
         shown: Number of entries that match the filter.
         listing: Whether more may come.
     """

@@ -80,22 +80,14 @@ class EntryTable(ScrollView, can_focus=True):
         """Other rows have come into sight."""
 
     class Opened(Message):
-        """The user opens an entry.
-
-        Attributes:
-            key: The entry's.
-        """
+        """The user opens an entry."""
 
         def __init__(self, key: str) -> None:
             super().__init__()
             self.key = key
 
     class TitleClicked(Message):
-        """The user clicked a column's title.
-
-        Attributes:
-            column: The column's name.
-        """
+        """The user clicked a column's title."""
 
         def __init__(self, column: str) -> None:
             super().__init__()

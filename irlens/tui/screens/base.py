@@ -63,9 +63,6 @@ def view_bindings(screen: str) -> Iterator[Binding]:
 class IrlensScreen(Screen[None]):
     """A screen with the services of the app.
 
-    Args:
-        context: The services.
-
     Attributes:
         HELP_TEXT: Markdown that explains the screen; its keys are listed below it.
         PROMPT_BINDINGS: Bindings that open a prompt, by id.
@@ -159,7 +156,6 @@ class EntryScreen(IrlensScreen):
     """A view of one entry.
 
     Args:
-        context: The services.
         at: The position to open.
 
     Attributes:

@@ -56,7 +56,6 @@ class CompareScreen(IrlensScreen):
     """The differences between two entries.
 
     Args:
-        context: The services.
         before: Key of the first entry.
         after: Key of the second entry.
 

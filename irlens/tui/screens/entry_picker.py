@@ -34,7 +34,6 @@ class EntryPicker(Dialog[str | None]):
     """Returns an entry's key, or ``None``.
 
     Args:
-        context: The services.
         key: The entry to compare; it is not offered.
         known: The entries that are listed already.
         listing: Whether more may come.

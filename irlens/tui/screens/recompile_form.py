@@ -122,7 +122,6 @@ class RecompileForm(Dialog[dict[str, str] | None]):
     The dialog opens before its settings are known, so that the keys pressed next are for it.
 
     Args:
-        context: The services.
         find: Called in a thread; returns the kernel's name and its settings, none if the source
             is unknown.
         changes: The changes to start with.

@@ -35,7 +35,6 @@ class StageComparison:
 
     Args:
         run: Computes a difference in a thread.
-        bench: Compares.
         before: Key of the first entry.
         after: Key of the second entry.
         on_change: Called when a stage has been compared.

@@ -46,11 +46,7 @@ class Neighbours(Choices):
 
 
 class SuggestionDialog(Dialog[Chosen | None]):
-    """Returns the configuration to open, or ``None``.
-
-    Args:
-        suggestion: What to show.
-    """
+    """Returns the configuration to open, or ``None``."""
 
     HELP_TEXT = """\
 The configurations near this one with the least estimated time, and what moved. Differences within

@@ -71,7 +71,6 @@ class Compilations:
 
     Args:
         app: Owns the worker, and shows notifications.
-        workbench: Compiles and compares.
         on_done: Receives the compilation, and the new entry.
         on_suggested: Receives the key of an entry, and the suggestion for it.
         on_failed: Receives the compilation and the error; not called for a cancelled one.
@@ -111,7 +110,6 @@ class Compilations:
         """Compile an entry with other settings.
 
         Args:
-            key: The entry's key.
             changes: New values by setting.
             is_compared: Whether to show the differences.
         """

@@ -34,7 +34,6 @@ class Navigator(Protocol):
 
         Args:
             name: The view: one of ``VIEWS``.
-            key: The entry's key.
             at: The position to open.
             like: The same view of another entry, whose panels and cursor to adopt.
         """

@@ -36,9 +36,6 @@ def run_in_thread(
 
     Args:
         node: The screen or widget that needs the result.
-        call: The slow call.
-        on_result: Receives the result.
-        on_error: Receives the error instead.
         group: Starting a call cancels an earlier one of ``node`` in the same group.
     """
 

@@ -52,7 +52,6 @@ class DocumentLoader:
         """Load a document.
 
         Args:
-            name: The document's name.
             fetch: Called in a thread, possibly twice.
         """
         self.name, self.is_complete, self._has_text = name, False, False
@@ -165,7 +164,6 @@ class CodePane(DocumentView):
         """Load a document and show it.
 
         Args:
-            name: The document's name.
             fetch: Called in a thread, possibly twice.
             at: Line (from 1) and column to open.
         """

@@ -74,9 +74,6 @@ class Layout(msgspec.Struct, frozen=True):
 class EntryPanes(LinkedPanes):
     """Panes with the Python and the stages of one entry.
 
-    Args:
-        context: The services.
-
     Attributes:
         contents: What the entry has to show; empty until loaded.
     """

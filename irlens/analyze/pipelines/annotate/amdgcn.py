@@ -36,9 +36,6 @@ def annotate(
 ) -> list[PipelineAnnotation]:
     """Return the annotations of a kernel, in ascending order.
 
-    Args:
-        pipelines: The report's.
-
     Raises:
         ArtifactError: A branch to a label that does not exist.
     """
@@ -58,7 +55,6 @@ def _add_lds_copies(annotator: Annotator, apart: bool, loops: Loops[Instruction]
     Args:
         annotator: Takes them.
         apart: Whether stores have a counter of their own.
-        loops: The kernel.
     """
     blocks = [loops.block(number) for number in range(len(loops.cfg.blocks))]
     places = {each.line: (each, number) for number, block in enumerate(blocks) for each in block}

@@ -31,12 +31,7 @@ from irlens.model.report import Pipeline, PipelineKind
 
 
 def annotate(loops: FunctionLoops, pipelines: Sequence[Pipeline]) -> list[PipelineAnnotation]:
-    """Return the annotations of a PTX function, in ascending order.
-
-    Args:
-        loops: The kernel.
-        pipelines: The report's.
-    """
+    """Return the annotations of a PTX function, in ascending order."""
     annotator = _PtxAnnotator(loops)
     annotator.add_streams()
     annotator.add_barriers()

@@ -40,8 +40,6 @@ def annotate(
 
     Args:
         section: The kernel, traced to the PTX it was made from.
-        flow: Its control flow.
-        pipelines: The report's.
         original: That PTX; empty if unknown.
     """
     annotator = _SassAnnotator(section, flow, original)

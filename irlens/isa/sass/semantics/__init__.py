@@ -62,7 +62,6 @@ def step_of(instruction: Instruction, launch: ThreadInputs, words: tuple[int, ..
     """Return what an instruction does to a state: what is not understood makes it unknown.
 
     Args:
-        instruction: Any.
         launch: What a thread can read of its launch.
         words: The words of local memory that it accesses, if any (``local_words``).
     """
@@ -93,7 +92,6 @@ def dependencies(
     """Return what the results of an instruction depend on: data depends on nothing.
 
     Args:
-        instruction: Any.
         accessed: The registers that it reads, writes and replaces.
         words: The words of local memory that it accesses, if any.
     """
