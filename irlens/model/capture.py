@@ -148,7 +148,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
             change of one invalidates a stored capture.
         absent: Modules that the kernel's file imports and that were not installed: stand-ins took
             their place.
-        stopped: The exception that ended the kernel's file below the kernel.
+        stopped: The exception that ended the kernel's file, which the kernel does not need.
         options: See ``Config.options``; ``None`` where an earlier irlens wrote the manifest.
         source: The kernel's file; ``None`` if it is a sample of irlens, or unknown.
         grid_formula: How ``grid`` follows from the occupancy, where it does and is therefore
@@ -182,7 +182,7 @@ def load_notes(file: str, absent: Sequence[str], stopped: str | None) -> tuple[s
         are = "are" if most else "is"
         notes.append(f"{file} imports {names}, which {are} not installed: using stand-ins")
     if stopped is not None:
-        notes.append(f"{stopped} (below the kernel: skipped the rest of the file)")
+        notes.append(f"{stopped} (the kernel does not need it: executed only what it uses)")
     return tuple(notes)
 
 

@@ -4,13 +4,13 @@ import ast
 import importlib.util
 import io
 import linecache
-import symtable
 import sys
 import sysconfig
 import traceback
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager, redirect_stdout
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from importlib.machinery import ModuleSpec, SourceFileLoader
+from itertools import takewhile
 from pathlib import Path
 from types import ModuleType
 
@@ -19,6 +19,7 @@ import msgspec
 from irlens.compiler.sources.absent_imports import remedy, stand_ins_for_absent_modules
 from irlens.compiler.sources.description import KernelSource
 from irlens.compiler.sources.inductor import module_of
+from irlens.compiler.sources.slicing import sliced_imports, sliced_module
 from irlens.compiler.sources.stand_ins import StandInError, is_stand_in
 from irlens.model.errors import CaptureError, IrlensError
 
@@ -68,7 +69,8 @@ class Loaded(msgspec.Struct, frozen=True):
             a while, and a file may be saved meanwhile.
         absent: Imported modules that are not installed, with stand-ins in their place; grows
             while functions of the file import more.
-        stopped: The exception that ended the file below its kernel; ``None`` if it ran through.
+        stopped: The exception that ended the file, of which what the kernel needs was executed
+            alone; ``None`` if it ran through.
     """
 
     module: ModuleType
@@ -94,24 +96,20 @@ def loaded(source: KernelSource, arch: str | None = None) -> Iterator[Loaded]:
         arch: The active GPU's: packages that were imported for another one are imported again.
 
     Raises:
-        CaptureError: The file raised an exception before its kernel was complete.
+        CaptureError: What the kernel needs raised an exception.
     """
     name, folders = _module_name(source.path)
-    module = importlib.util.module_from_spec(
-        ModuleSpec(name, SourceFileLoader(name, str(source.path)), origin=str(source.path))
-    )
-    module.__file__ = str(source.path)
     _PACKAGES.forget_other_than(arch)
     path, modules, bytecode = list(sys.path), dict(sys.modules), sys.dont_write_bytecode
     # Python considers bytecode current if the size and the mtime in seconds of the source match:
     # a file edited twice within a second would be captured in its previous state.
     sys.dont_write_bytecode = True
     sys.path[:0] = [folder for folder in folders if folder not in path]
-    sys.modules[name] = module
     _cache_lines(source)
     try:
-        with redirect_stdout(sys.stderr), stand_ins_for_absent_modules() as absent:
-            stopped = _execute(source, module)
+        with ExitStack() as stack:
+            stack.enter_context(redirect_stdout(sys.stderr))
+            module, absent, stopped = _executed(source, name, stack)
             imported = set(sys.modules) - set(modules)
             # A generated kernel imports nothing but PyTorch.
             others = local_files(module, imported) if source.generated is None else []
@@ -130,66 +128,77 @@ def loaded(source: KernelSource, arch: str | None = None) -> Iterator[Loaded]:
             sys.modules[name] = modules[name]
 
 
-def _execute(source: KernelSource, module: ModuleType) -> str | None:
-    """Execute a file; return the exception that ended it below its kernel, if any.
+def _executed(
+    source: KernelSource, name: str, stack: ExitStack
+) -> tuple[ModuleType, list[str], str | None]:
+    """Return a file's module, the absent modules, and the exception that ended it, if any.
+
+    Libraries' files often fail where their kernels are inspected: they or their package ask for a
+    GPU or another package, or end in calls of their kernels. Then what the kernel needs is
+    executed alone.
+
+    Args:
+        source: The file.
+        name: The module's name in ``sys.modules``.
+        stack: Ends the conditions in which the module works.
 
     Raises:
-        CaptureError: The kernel is not complete.
+        CaptureError: The kernel cannot be executed.
     """
+    before = set(sys.modules)
+    with ExitStack() as attempt:
+        absent = attempt.enter_context(stand_ins_for_absent_modules())
+        try:
+            module = _whole(source, name)
+        except CaptureError as error:
+            if source.generated is not None or isinstance(error.__cause__, SyntaxError):
+                raise
+            stopped = error.message.replace(str(source.path), source.path.name)
+        else:
+            stack.push(attempt.pop_all())
+            return module, absent, None
+    for each in set(sys.modules) - before:
+        if _local_file(sys.modules[each]):
+            del sys.modules[each]
+    absent = stack.enter_context(stand_ins_for_absent_modules())
+    package = _package(name) + "."
+    stack.enter_context(
+        sliced_imports(lambda other, path: other.startswith(package) or _is_local(path))
+    )
+    module = sys.modules[name] = sliced_module(name, source.path, source.content)
+    module.__package__ = name.rpartition(".")[0]
+    with _described_errors(source):
+        getattr(module, source.function)
+    return module, absent, stopped
+
+
+def _whole(source: KernelSource, name: str) -> ModuleType:
+    """Execute a file and return its module."""
+    module = importlib.util.module_from_spec(
+        ModuleSpec(name, SourceFileLoader(name, str(source.path)), origin=str(source.path))
+    )
+    module.__file__ = str(source.path)
+    sys.modules[name] = module
     generated = source.generated
-    try:
+    with _described_errors(source):
         if generated is not None:
             exec(compile(module_of(generated, str(source.path)), source.path, "exec"), vars(module))
             vars(module)[source.function] = vars(module)[generated.function]
         else:
             exec(compile(source.content, source.path, "exec"), vars(module))
+    return module
+
+
+@contextmanager
+def _described_errors(source: KernelSource) -> Iterator[None]:
+    """Raise what the user's file raises as ``CaptureError``."""
+    try:
+        yield
+    except CaptureError:
+        raise
     except (Exception, SystemExit) as error:  # a user's file may raise anything
-        description = _describe_error(source.path, error)
-        if generated is None and _is_complete(source, vars(module), error):
-            return description.replace(str(source.path), source.path.name)
         hint = remedy([str(error.name)]) if isinstance(error, StandInError) else None
-        raise CaptureError(description, hint=hint) from error
-    return None
-
-
-def _is_complete(source: KernelSource, module: Mapping[str, object], error: BaseException) -> bool:
-    """Whether a file had defined its kernel, and all it uses, when an exception ended it.
-
-    Files often end in calls of their kernels, which need a GPU. Code that did not run may define
-    other names, but must not change one that a function of the file reads.
-    """
-    frames = traceback.extract_tb(error.__traceback__)
-    line = next((f.lineno for f in frames if f.name == "<module>" and _is_in(f, source)), None)
-    if line is None or source.function not in module:
-        return False
-    text = importlib.util.decode_source(source.content)
-    skipped = [node for node in ast.parse(text).body if (node.end_lineno or 0) >= line]
-    if any(isinstance(n, ast.ImportFrom) and n.names[0].name == "*" for n in skipped):
-        return False
-    changed = {
-        name
-        for node in skipped
-        for name in _names(symtable.symtable(ast.unparse(node), "", "exec"))
-        if name in module
-    }
-    table = symtable.symtable(text, str(source.path), "exec")
-    return changed.isdisjoint({source.function, *_globals(table)})
-
-
-def _is_in(frame: traceback.FrameSummary, source: KernelSource) -> bool:
-    return frame.filename == str(source.path)
-
-
-def _names(table: symtable.SymbolTable) -> list[str]:
-    """Return the names that the code of a module assigns."""
-    return [symbol.get_name() for symbol in table.get_symbols() if symbol.is_assigned()]
-
-
-def _globals(table: symtable.SymbolTable) -> Iterator[str]:
-    """Yield the global names that the functions and classes of a module read."""
-    for child in table.get_children():
-        yield from (symbol.get_name() for symbol in child.get_symbols() if symbol.is_global())
-        yield from _globals(child)
+        raise CaptureError(_describe_error(source.path, error), hint=hint) from error
 
 
 def _cache_lines(source: KernelSource) -> None:
@@ -244,11 +253,25 @@ def _module_name(path: Path) -> tuple[str, list[str]]:
     The name is the same in every process, since Triton includes it in the names of functions
     that are not inlined; and it is inside the file's package, so that relative imports work.
     """
-    folder, package = path.parent, ""
-    while (folder / "__init__.py").is_file() and folder.name.isidentifier():
-        package = f"{folder.name}.{package}"
-        folder = folder.parent
-    return f"{package}_irlens_{path.stem}", list(dict.fromkeys([str(path.parent), str(folder)]))
+    parents = path.parents
+    named = sum(1 for _ in takewhile(lambda each: each.name.isidentifier(), parents))
+    depth = sum(1 for _ in takewhile(_is_package, parents[:named]))
+    project = next((n for n, each in enumerate(parents) if _is_project(each)), 0)
+    # A folder inside a project's package may lack an `__init__.py`.
+    for number, each in enumerate(parents[: min(named, project)], 1):
+        if _is_package(each):
+            depth = max(depth, number)
+    package = "".join(f"{each.name}." for each in reversed(parents[:depth]))
+    folders = dict.fromkeys([str(path.parent), str(path.parents[depth])])
+    return f"{package}_irlens_{path.stem}", list(folders)
+
+
+def _is_package(folder: Path) -> bool:
+    return (folder / "__init__.py").is_file()
+
+
+def _is_project(folder: Path) -> bool:
+    return any((folder / name).exists() for name in (".git", "pyproject.toml", "setup.py"))
 
 
 def _local_file(module: ModuleType) -> Path | None:
@@ -257,9 +280,13 @@ def _local_file(module: ModuleType) -> Path | None:
     if not isinstance(file, str) or not file.endswith(".py"):
         return None
     path = Path(file).resolve()
-    if {"site-packages", "dist-packages"} & set(path.parts) or not path.is_file():
-        return None
-    return None if any(path.is_relative_to(root) for root in _NOT_LOCAL) else path
+    return path if _is_local(path) and path.is_file() else None
+
+
+def _is_local(path: Path) -> bool:
+    if {"site-packages", "dist-packages"} & set(path.parts):
+        return False
+    return not any(path.is_relative_to(root) for root in _NOT_LOCAL)
 
 
 #: The standard library, and irlens itself when it runs from a checkout.
