@@ -44,9 +44,9 @@ def sliced_module(name: str, path: Path, content: bytes) -> ModuleType:
     """Return a module that executes what a name needs when it is asked for.
 
     Args:
-        name: Its name.
-        path: Its file.
-        content: The file's content.
+        name: In `sys.modules`.
+        path: The file that it is made of.
+        content: The bytes of that file.
 
     Raises:
         SyntaxError: The content is not Python.
