@@ -2,7 +2,7 @@
 
 import ast
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import ClassVar
 
@@ -79,7 +79,7 @@ def install() -> None:
     add_completion_class(_Bash)
 
 
-def kernels(incomplete: str) -> list[CompletionItem]:
+def _kernels(_: click.Context, incomplete: str) -> list[CompletionItem]:
     """Return the completions of KERNEL: kernels and files of the folder, then known names."""
     from irlens.compiler.sources.lookup import known_files
 
@@ -90,23 +90,23 @@ def kernels(incomplete: str) -> list[CompletionItem]:
     return [*map(CompletionItem, (*_local(incomplete), *names)), CompletionItem("", type="file")]
 
 
-def stages(incomplete: str) -> list[CompletionItem]:
+def _stages(_: click.Context, incomplete: str) -> list[CompletionItem]:
     """Return the completions of the last stage in a comma-separated list."""
     from irlens.session.stages import STAGES
 
-    return listed(STAGES, incomplete)
+    return _listed(STAGES, incomplete)
 
 
-def figures(incomplete: str) -> list[CompletionItem]:
+def _figures(_: click.Context, incomplete: str) -> list[CompletionItem]:
     """Return the completions of the last figure of a sweep in a comma-separated list."""
     from irlens.figures import SWEEP_FIGURES
 
     before, comma, last = incomplete.rpartition(",")
     minus = "-" * last.startswith("-")
-    return listed([f"{minus}{name}" for name in SWEEP_FIGURES], f"{before}{comma}{last}")
+    return _listed([f"{minus}{name}" for name in SWEEP_FIGURES], f"{before}{comma}{last}")
 
 
-def explained(incomplete: str) -> list[CompletionItem]:
+def _explained(_: click.Context, incomplete: str) -> list[CompletionItem]:
     """Return the completions of a finding, a figure or a term."""
     from irlens.session.explain import names
 
@@ -117,7 +117,14 @@ def explained(incomplete: str) -> list[CompletionItem]:
     ]
 
 
-def constexprs(context: click.Context, incomplete: str) -> list[CompletionItem]:
+def _gpus(_: click.Context, incomplete: str) -> list[CompletionItem]:
+    """Return the completions of the last GPU in a comma-separated list."""
+    from irlens import gpus
+
+    return _listed((gpu.name for gpu in gpus.gpus()), incomplete)
+
+
+def _settings(context: click.Context, incomplete: str) -> list[CompletionItem]:
     """Return the completions of NAME=VALUE for the constexprs of the kernel before."""
     from irlens.compiler.sources.description import find_kernel
 
@@ -138,10 +145,21 @@ def constexprs(context: click.Context, incomplete: str) -> list[CompletionItem]:
     return [CompletionItem(each) for each in offered if each.startswith(incomplete)]
 
 
-def listed(names: Iterable[str], incomplete: str) -> list[CompletionItem]:
+def _listed(names: Iterable[str], incomplete: str) -> list[CompletionItem]:
     """Return the names that complete the last one of a comma-separated list."""
     before, comma, last = incomplete.rpartition(",")
     return [CompletionItem(f"{before}{comma}{name}") for name in names if name.startswith(last)]
+
+
+#: What completes a value, by its kind.
+COMPLETERS: dict[str, Callable[[click.Context, str], list[CompletionItem]]] = {
+    "kernels": _kernels,
+    "stages": _stages,
+    "figures": _figures,
+    "explained": _explained,
+    "gpus": _gpus,
+    "constexprs": _settings,
+}
 
 
 def _local(incomplete: str) -> Iterator[str]:

@@ -34,51 +34,22 @@ def duration(_ctx: click.Context, _option: click.Parameter, text: str | None) ->
     return seconds
 
 
-def complete_kernels(
-    _ctx: click.Context, _parameter: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
-    """Return the completions of KERNEL."""
-    from irlens.cli import completions
+def completing(
+    kind: str,
+) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
+    """Return what completes a value: the function of ``completions``, loaded when it is needed."""
 
-    return completions.kernels(incomplete)
+    def complete(
+        context: click.Context, _parameter: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        from irlens.cli import completions
 
+        return completions.COMPLETERS[kind](context, incomplete)
 
-def complete_stages(
-    _ctx: click.Context, _parameter: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
-    """Return the completions of the stages in a list."""
-    from irlens.cli import completions
-
-    return completions.stages(incomplete)
+    return complete
 
 
-def complete_figures(
-    _ctx: click.Context, _parameter: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
-    """Return the completions of a sweep's figures in a list."""
-    from irlens.cli import completions
-
-    return completions.figures(incomplete)
-
-
-def _complete_constexprs(
-    context: click.Context, _parameter: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
-    """Return the completions of ``--set``."""
-    from irlens.cli import completions
-
-    return completions.constexprs(context, incomplete)
-
-
-def _complete_gpus(
-    _ctx: click.Context, _parameter: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
-    """Return the completions of the last GPU in a comma-separated list."""
-    from irlens import gpus
-
-    before, comma, last = incomplete.rpartition(",")
-    names = (gpu.name for gpu in gpus.gpus())
-    return [CompletionItem(f"{before}{comma}{name}") for name in names if name.startswith(last)]
+complete_kernels, complete_stages = completing("kernels"), completing("stages")
 
 
 def split_names(_ctx: click.Context, _option: click.Parameter, text: str | None) -> tuple[str, ...]:
@@ -158,7 +129,7 @@ target_option = click.option(
     "--target",
     metavar="GPU,...",
     callback=_values,
-    shell_complete=_complete_gpus,
+    shell_complete=completing("gpus"),
     help="Compile for these GPUs: sm_90, gfx942, h100, mi300x, ... (see `irlens targets`).",
 )
 _ARG_OPTION = click.option(
@@ -180,7 +151,7 @@ _CONFIG_OPTIONS = (
     click.option("--maxnreg", metavar="N,...", callback=_integers(1),
                  help="Limit the registers per thread."),
     click.option("-s", "--set", "constexprs", metavar="NAME=VALUE,...", multiple=True,
-                 callback=_axes, shell_complete=_complete_constexprs,
+                 callback=_axes, shell_complete=completing("constexprs"),
                  help="Set a constexpr or a compile option: 64, or 16..256..x2."),
     _ARG_OPTION,
     click.option("--grid", metavar="X[,Y[,Z]]", callback=_values, default=None,

@@ -5,7 +5,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 
@@ -170,7 +170,7 @@ def printed_passes(log: Path) -> Iterator[Callable[[], bytes]]:
         A function that returns the file for a capture, see ``pass_dumps``; to be called once the
         block has ended.
     """
-    with _environment():
+    with environment(_SETTINGS, without=_ELSEWHERE):
         try:
             with divert_output(log) as printed:
                 yield lambda: pass_dumps.compressed(printed())
@@ -187,10 +187,10 @@ def _say(lines: list[str]) -> None:
 
 
 @contextmanager
-def _environment() -> Iterator[None]:
-    names = (*_SETTINGS, *_ELSEWHERE)
-    before = {name: os.environ.pop(name, None) for name in names}
-    os.environ.update(_SETTINGS)
+def environment(settings: Mapping[str, str], without: Iterable[str]) -> Iterator[None]:
+    """Set variables of this process's environment in a context, and leave out others."""
+    before = {name: os.environ.pop(name, None) for name in (*settings, *without)}
+    os.environ.update(settings)
     try:
         yield
     finally:

@@ -14,8 +14,7 @@ from irlens.analyze.capture_code import CaptureCode
 from irlens.analyze.facts import Facts, Provenance
 from irlens.analyze.mlir_loops import requested_stages
 from irlens.analyze.occupancy import all_curves
-from irlens.analyze.pipelines import find_pipelines, warp_specialization
-from irlens.analyze.pipelines.calls import settle
+from irlens.analyze.pipelines import find_pipelines, settle, warp_specialization
 from irlens.analyze.pipelines.distinct_bytes import source_bytes
 from irlens.analyze.pipelines.ptx_loops import analyze_loops
 from irlens.analyze.pipelines.verdicts import PtxKernel

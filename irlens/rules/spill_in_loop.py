@@ -32,6 +32,7 @@ from irlens.analyze.facts import Facts
 from irlens.model.report import Severity
 from irlens.model.resources import SpillSite
 from irlens.model.source import SourceLocation
+from irlens.model.text import plural
 from irlens.rules import Match
 
 CODE = "IRL106"
@@ -49,7 +50,7 @@ def find(facts: Facts) -> Iterator[Match]:
     deepest = max(sites, key=lambda site: site.loop_depth or 0)
     yield Match(
         message=(
-            f"{_count(kinds['load'], 'reload')} and {_count(kinds['store'], 'spill')} of registers"
+            f"{plural(kinds['load'], 'reload')} and {plural(kinds['store'], 'spill')} of registers"
             f" are inside loops{_most(sites)}"
         ),
         hint="make the tile or the number of stages smaller, or raise num_warps",
@@ -57,10 +58,6 @@ def find(facts: Facts) -> Iterator[Match]:
         line=deepest.line,
         source=deepest.source,
     )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def _most(sites: list[SpillSite]) -> str:

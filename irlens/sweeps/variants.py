@@ -8,7 +8,7 @@ import msgspec
 
 from irlens.analyze.machine_code import code_digest
 from irlens.compiler import Request, capture, find_kernel
-from irlens.compiler.calls.examples import find_uses
+from irlens.compiler.calls.examples import find_uses, parse_source
 from irlens.compiler.planning import PlannedVariant
 from irlens.compiler.toolchains.versions import version_of
 from irlens.model.config import LAUNCH_OPTIONS, ConstexprValue, Values
@@ -158,7 +158,7 @@ def _compile(
 ) -> None:
     """Add what becomes of each variant, by its ``id``: of the smallest tiles first."""
     source = find_kernel(needed[0].planned.request.kernel)
-    tiles = find_uses(source.content.decode(errors="replace")).ranges
+    tiles = find_uses(parse_source(source.content.decode(errors="replace"))).ranges
     sizes = [_sizes(each, tiles) for each in needed]
     order = sorted(range(len(needed)), key=lambda number: math.prod(sizes[number].values()))
     needed, sizes = [needed[at] for at in order], [sizes[at] for at in order]

@@ -8,6 +8,7 @@ from irlens.analyze.loops import Loops
 from irlens.analyze.pipelines.warp_specialization import WARP_SIZE, Specialization
 from irlens.analyze.solver import reach
 from irlens.isa.ptx import Address, Function, Instruction, Operand, Register, Symbol, effects
+from irlens.isa.ptx.copies import base_register
 from irlens.isa.ptx.registers import access
 from irlens.model.resources import WarpGroup
 from irlens.model.source import SourceLocation
@@ -135,10 +136,5 @@ def depended_on(function: Function, operands: Iterable[Operand]) -> frozenset[in
             slice_.add(index)
             yield from reads[index]
 
-    reach((name for name in map(_register, operands) if name is not None), read)
+    reach((name for name in map(base_register, operands) if name is not None), read)
     return frozenset(slice_)
-
-
-def _register(operand: Operand) -> str | None:
-    base = operand.base if isinstance(operand, Address) else operand
-    return base.name if isinstance(base, Register) else None

@@ -5,10 +5,9 @@ from collections.abc import Iterator
 
 import click
 import msgspec
-from click.shell_completion import CompletionItem
 
 from irlens.cli import Exit, output
-from irlens.cli.options import config_options
+from irlens.cli.options import completing, config_options
 from irlens.cli.settings import received_as
 from irlens.cli.writing import Writing, writing_options
 from irlens.session.subject import Configurations
@@ -32,14 +31,6 @@ irlens explain softmax IRL301 --arg n_cols=781 --arg input_row_stride=781
 """
 
 
-def _complete(
-    _ctx: click.Context, _parameter: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
-    from irlens.cli import completions
-
-    return completions.explained(incomplete)
-
-
 class _Settings(msgspec.Struct, frozen=True):
     kernel: str | None
     name: str | None
@@ -48,8 +39,10 @@ class _Settings(msgspec.Struct, frozen=True):
 
 
 @click.command(help=_HELP)
-@click.argument("kernel", metavar="[KERNEL]", required=False, shell_complete=_complete)
-@click.argument("name", required=False, shell_complete=_complete)
+@click.argument(
+    "kernel", metavar="[KERNEL]", required=False, shell_complete=completing("explained")
+)
+@click.argument("name", required=False, shell_complete=completing("explained"))
 @config_options
 @writing_options("explanations")
 @received_as(_Settings)

@@ -11,8 +11,8 @@ from irlens.artifacts import processes
 from irlens.cli import Exit, output
 from irlens.cli.options import (
     as_typed,
-    complete_figures,
     complete_kernels,
+    completing,
     config_options,
     jobs_option,
     split_names,
@@ -126,14 +126,14 @@ def _providers(
 @click.option(
     "--sort",
     metavar="[-]FIGURE,...",
-    shell_complete=complete_figures,
+    shell_complete=completing("figures"),
     callback=split_names,
     help="Sort the results of each target; a minus sorts in descending order.",
 )
 @click.option(
     "--rank",
     metavar="FIGURE",
-    shell_complete=complete_figures,
+    shell_complete=completing("figures"),
     help="Rank the results by a figure, the best first: time, ...",
 )
 @click.option(

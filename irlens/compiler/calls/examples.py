@@ -89,13 +89,17 @@ class Uses(msgspec.Struct):
     dtypes: set[str] = set()
 
 
-def find_uses(source: str) -> Uses:
-    """Return how a function's source uses its names; nothing is known of invalid source."""
-    uses = Uses()
+def parse_source(source: str) -> ast.AST:
+    """Return the syntax tree of a function's source, an empty one of invalid source."""
     try:
-        tree = ast.parse(source)
+        return ast.parse(textwrap.dedent(source))
     except (SyntaxError, ValueError, RecursionError):
-        return uses
+        return ast.Module(body=[], type_ignores=[])
+
+
+def find_uses(tree: ast.AST) -> Uses:
+    """Return how a function's source uses its names."""
+    uses = Uses()
     nodes = list(ast.walk(tree))
     for node in nodes:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
@@ -122,13 +126,7 @@ def example_options(
     Args:
         runtime: All run-time parameters.
     """
-    source = textwrap.dedent(source)
-    uses = find_uses(source)
-    try:
-        tree: ast.AST = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError):
-        tree = ast.Module(body=[], type_ignores=[])
-    example = _Example(tree, uses, runtime, constexprs, source)
+    example = _Example(parse_source(source), runtime, constexprs, source)
     args, derived = example.arguments(), set(example.derived)
     options = []
     for name in missing:
@@ -143,7 +141,6 @@ class _Example:
     """Example values of one kernel.
 
     Args:
-        uses: How its source uses names.
         runtime: Its run-time parameters.
 
     Attributes:
@@ -151,14 +148,9 @@ class _Example:
     """
 
     def __init__(
-        self,
-        tree: ast.AST,
-        uses: Uses,
-        runtime: Sequence[str],
-        constexprs: Sequence[str],
-        source: str,
+        self, tree: ast.AST, runtime: Sequence[str], constexprs: Sequence[str], source: str
     ) -> None:
-        self._uses = uses
+        uses = self._uses = find_uses(tree)
         self._runtime = runtime
         self._constexprs = constexprs
         # A constexpr that is no tile may be a stride, as K of fp8 products.

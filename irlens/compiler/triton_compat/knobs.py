@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
+from irlens.compiler.compiler_output import environment
+
 #: Triton up to 3.3 reads these when it compiles. An empty one counts as absent.
 _OF_ENVIRONMENT = (
     "TRITON_CACHE_MANAGER",
@@ -24,7 +26,7 @@ _HAS_KNOBS = find_spec("triton.knobs") is not None
 def compiling_into(directory: Path) -> Iterator[None]:
     """Make Triton compile into a directory, whatever the user's settings."""
     if not _HAS_KNOBS:
-        with _environment(directory):
+        with environment({_CACHE: str(directory)}, without=_OF_ENVIRONMENT):
             yield
         return
     from triton import knobs
@@ -58,19 +60,6 @@ def never_interpret() -> None:
     from triton import knobs
 
     knobs.runtime.interpret = False
-
-
-@contextmanager
-def _environment(directory: Path) -> Iterator[None]:
-    before = {name: os.environ.pop(name, None) for name in (*_OF_ENVIRONMENT, _CACHE)}
-    os.environ[_CACHE] = str(directory)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            os.environ.pop(name, None)
-            if value is not None:
-                os.environ[name] = value
 
 
 try:

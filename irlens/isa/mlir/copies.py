@@ -14,11 +14,7 @@ LOADS = frozenset({"tt.load", "tt.descriptor_load", "amdg.buffer_load", "amdgpu.
 STORES = frozenset({"tt.store", "amdg.buffer_store", "amdgpu.buffer_store"})
 #: Copies that threads issue, each its own elements; ``ttg.async_commit_group`` commits them.
 COPIES = frozenset(
-    {
-        "ttg.async_copy_global_to_local",
-        "amdg.buffer_load_to_local",
-        "amdgpu.buffer_load_to_local",
-    }
+    {"ttg.async_copy_global_to_local", "amdg.buffer_load_to_local", "amdgpu.buffer_load_to_local"}
 )
 #: Copies of whole tiles by NVIDIA's TMA; barriers track them.
 BULK_COPIES = frozenset({"ttng.async_tma_copy_global_to_local", "ttng.async_tma_gather"})

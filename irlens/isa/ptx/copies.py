@@ -263,10 +263,11 @@ def announced_copies(
             yield each, announcements[barrier]
         accessed = access(each)
         for operand in list(announcements):
-            if accessed is None or _base(operand) in accessed.writes:
+            if accessed is None or base_register(operand) in accessed.writes:
                 del announcements[operand]
 
 
-def _base(operand: Operand) -> str | None:
+def base_register(operand: Operand) -> str | None:
+    """Return the register that an operand, or the address in it, begins with."""
     base = operand.base if isinstance(operand, Address) else operand
     return base.name if isinstance(base, Register) else None

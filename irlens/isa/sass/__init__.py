@@ -14,12 +14,4 @@ from irlens.isa.sass.records import (
     Register,
 )
 
-__all__ = [
-    "Guard",
-    "Instruction",
-    "Operand",
-    "Register",
-    "Sass",
-    "Section",
-    "parse",
-]
+__all__ = ["Guard", "Instruction", "Operand", "Register", "Sass", "Section", "parse"]

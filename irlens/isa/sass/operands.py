@@ -68,10 +68,10 @@ class Form:
         self.target = operands[0] if operands else None
         rest = operands[1:]
         self.carries: list[Operand] = []
-        while rest and is_predicate(rest[0]) and not rest[0].text.startswith("!"):
+        while rest and rest[0].is_predicate and not rest[0].text.startswith("!"):
             self.carries.append(rest.pop(0))
-        self.sources = [each for each in rest if not is_predicate(each)]
-        self.predicates = [each for each in rest if is_predicate(each)]
+        self.sources = [each for each in rest if not each.is_predicate]
+        self.predicates = [each for each in rest if each.is_predicate]
         self.all = operands
 
     @property
@@ -97,11 +97,6 @@ class Form:
         if register is None or register.index is None:
             return None
         return position(register.file, register.index) + offset
-
-
-def is_predicate(operand: Operand) -> bool:
-    """Whether an operand is a predicate register."""
-    return operand.kind == "register" and operand.registers[0].file in ("P", "UP")
 
 
 def read_word(operand: Operand, launch: ThreadInputs) -> Read:

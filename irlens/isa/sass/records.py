@@ -45,6 +45,11 @@ class Operand(msgspec.Struct, frozen=True, gc=False):
     text: str
     registers: tuple[Register, ...]
 
+    @property
+    def is_predicate(self) -> bool:
+        """Whether it is a predicate by itself."""
+        return self.kind == "register" and self.registers[0].file in ("P", "UP")
+
 
 class Guard(msgspec.Struct, frozen=True, gc=False):
     """The predicate under which an instruction runs: ``@P0``, ``@!UP1``, ``@!PT``."""

@@ -91,7 +91,7 @@ def _multiply_add(instruction: Instruction) -> _Widths:
     """IMAD.WIDE multiplies 32 bits and adds and yields 64."""
     operand_widths = [_ONE] * len(instruction.operands)
     if "WIDE" in instruction.modifiers:
-        values = [n for n, operand in enumerate(instruction.operands) if not is_predicate(operand)]
+        values = [n for n, operand in enumerate(instruction.operands) if not operand.is_predicate]
         if len(values) != 4:
             return None
         operand_widths[0] = operand_widths[values[3]] = _TWO
@@ -310,15 +310,10 @@ def written(instruction: Instruction) -> frozenset[int]:
         return frozenset()
     if "ENL2" in instruction.modifiers and "LD" in instruction.opcode:
         return frozenset((0, 1))
-    if is_predicate(operands[0]):
+    if operands[0].is_predicate:
         two = instruction.opcode.endswith(_TWO_RESULTS) and len(operands) > 1
         return frozenset((0, 1) if two and operands[1].kind == "register" else (0,))
     last = 1
-    while last < len(operands) - 1 and is_predicate(operands[last]):
+    while last < len(operands) - 1 and operands[last].is_predicate:
         last += 1
     return frozenset(range(last))
-
-
-def is_predicate(operand: Operand) -> bool:
-    """Whether an operand is a predicate by itself."""
-    return operand.kind == "register" and operand.registers[0].file in ("P", "UP")

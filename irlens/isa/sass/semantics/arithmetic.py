@@ -9,7 +9,6 @@ from irlens.isa.sass.operands import (
     Step,
     compute,
     immediate,
-    is_predicate,
     looked_up,
     read_predicate,
     read_word,
@@ -139,7 +138,7 @@ def logic(form: Form) -> Step | None:
         return None
     result, outs = form.target, form.carries
     sources = form.sources
-    if is_predicate(form.target):  # LOP3.LUT P0, RZ, R4, ...: the register comes second
+    if form.target.is_predicate:  # LOP3.LUT P0, RZ, R4, ...: the register comes second
         outs, result, sources = [form.target], sources[0], sources[1:]
     if len(sources) != 4:
         return None

@@ -9,7 +9,6 @@ from irlens.isa.sass.operands import (
     State,
     Step,
     immediate,
-    is_predicate,
     position,
     read_pair,
     read_predicate,
@@ -20,7 +19,7 @@ from irlens.isa.sass.operands import (
 
 def predicate_logic(form: Form) -> Step | None:
     """PLOP3: a table over three predicates."""
-    operands = [each for each in form.all if is_predicate(each)]
+    operands = [each for each in form.all if each.is_predicate]
     tables = [immediate(each.text) for each in form.all if each.kind == "immediate"]
     if len(operands) != 5 or not tables or tables[0] is None:
         return None
@@ -153,7 +152,7 @@ def select(form: Form) -> Step | None:
 
 def hold(form: Form) -> Step | None:
     """ELECT and the test of a barrier's phase: the path of the thread that goes on."""
-    places = [form.put(each) for each in form.all if is_predicate(each)][:1]
+    places = [form.put(each) for each in form.all if each.is_predicate][:1]
 
     def run(state: State) -> None:
         for place in places:
@@ -165,8 +164,8 @@ def hold(form: Form) -> Step | None:
 
 def allocate(form: Form) -> Step | None:
     """UTCATOMSWS: an allocation of tensor memory that succeeds at once, at an unknown place."""
-    held = [form.put(each) for each in form.all if is_predicate(each)][:1]
-    others = [form.put(each) for each in form.all if not is_predicate(each)][:1]
+    held = [form.put(each) for each in form.all if each.is_predicate][:1]
+    others = [form.put(each) for each in form.all if not each.is_predicate][:1]
 
     def run(state: State) -> None:
         for place in others:
@@ -181,7 +180,7 @@ def allocate(form: Form) -> Step | None:
 
 def vote(form: Form) -> Step | None:
     """A vote of lanes that all are as the one that is followed."""
-    predicates = [each for each in form.all if is_predicate(each)]
+    predicates = [each for each in form.all if each.is_predicate]
     if len(predicates) < 2 or predicates[0].text == "PT":
         return None
     at, read = form.put(predicates[0]), read_predicate(predicates[-1])
