@@ -32,20 +32,22 @@ _Element: TypeAlias = tuple[int, ...]
 _Owners: TypeAlias = Mapping[_Element, Owner]
 
 
-def draw_layout(module: Module, value: str, kernel: str) -> LayoutDrawing:
+def draw_layout(module: Module, value: str, kernel: str, line: int | None = None) -> LayoutDrawing:
     """Return the layout of a value.
 
     Args:
         module: A ttgir.
         value: Its name, "%row" or "row".
         kernel: The kernel's name.
+        line: A line that names it: functions may have values of the same name. By default the
+            first of the name.
 
     Raises:
         UnknownNameError: There is no such value with a layout.
         IrlensError: irlens cannot draw its layout.
     """
     name = f"%{value.removeprefix('%')}"
-    found = _values(module)
+    found = _values(module, line)
     if name not in found:
         raise UnknownNameError("value with a layout", name, found)
     operation, kind = found[name]
@@ -101,23 +103,30 @@ def draw_layout(module: Module, value: str, kernel: str) -> LayoutDrawing:
     )
 
 
-def _values(module: Module) -> dict[str, tuple[Operation, Type]]:
-    """Return the values with a layout, with what defines them; the first of a name."""
+def _values(module: Module, line: int | None) -> dict[str, tuple[Operation, Type]]:
+    """Return the values with a layout, with what defines them.
+
+    Of a name the first, or the last that is defined up to a line: values are defined before they
+    are used, and functions of the same names do not overlap.
+    """
     found: dict[str, tuple[Operation, Type]] = {}
     for operation in module.operations:
+        if line is not None and operation.span.line > line:
+            break
         types = operation.result_types or operation.operand_types[-1:]
         names = [name for name, number in operation.results if number == 1]
         if len(names) == len(operation.results) and len(types) in (1, len(names)):
             for at, name in enumerate(names):
                 kind = types[at if len(types) > 1 else 0]
-                if kind.layout and kind.shape:
-                    found.setdefault(name, (operation, kind))
+                if kind.layout and kind.shape and (line is not None or name not in found):
+                    found[name] = operation, kind
         for region in operation.regions:
             for block in region.blocks:
                 for argument in block.arguments:
-                    kind_of = argument.type
-                    if kind_of is not None and kind_of.layout and kind_of.shape:
-                        found.setdefault(argument.name, (operation, kind_of))
+                    kind_of, name = argument.type, argument.name
+                    is_new = line is not None or name not in found
+                    if kind_of is not None and kind_of.layout and kind_of.shape and is_new:
+                        found[name] = operation, kind_of
     return found
 
 

@@ -32,9 +32,18 @@ def render(kind: Kind, subject: object, options: Options) -> str:
 
 def write(document: nodes.Section, options: Options) -> str:
     """Return a document as text that ends in a newline."""
+    return _page(document, options).text()
+
+
+def rows(document: nodes.Section, options: Options) -> list[Text]:
+    """Return a document as lines of runs, for a terminal that paints them itself."""
+    return _page(document, options).rows
+
+
+def _page(document: nodes.Section, options: Options) -> Page:
     page = Page(width=options.width, color=options.color)
     _Writer(page, options, _shown_keys(document, options)).section(document, 0)
-    return page.text()
+    return page
 
 
 def _shown_keys(section: nodes.Section, options: Options) -> frozenset[str]:

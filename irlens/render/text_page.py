@@ -1,4 +1,4 @@
-"""A page of text: lines of runs, wrapped at a width and painted."""
+"""A page of text: lines of runs, wrapped at a width, and painted where a terminal shows them."""
 
 from collections.abc import Iterator, Sequence
 
@@ -50,25 +50,28 @@ class Page:
     Args:
         width: Columns to fit in. Only a word that is wider than a line exceeds them.
         color: Whether to use ANSI colours. They only repeat what the words say.
+
+    Attributes:
+        rows: The lines.
     """
 
     def __init__(self, *, width: int, color: bool) -> None:
         self.width = max(width, _NARROWEST)
         self.color = color
-        self._lines: list[str] = []
+        self.rows: list[Text] = []
 
     def blank(self) -> None:
         """Add an empty line, unless there is one already or the page is empty."""
-        if self._lines and self._lines[-1]:
-            self._lines.append("")
+        if self.rows and nodes.plain(self.rows[-1]).strip():
+            self.rows.append(())
 
     def raw(self, line: str) -> None:
         """Add a line that is safe to show and painted already."""
-        self._lines.append(line.rstrip())
+        self.rows.append(text(Run(line)))
 
     def row(self, content: Sequence[Run], indent: int = 0) -> None:
         """Add a line as it is, whatever its width."""
-        self.raw(" " * indent + "".join(map(self._paint, content)))
+        self.rows.append(text(" " * indent, *content))
 
     def flow(
         self,
@@ -129,7 +132,8 @@ class Page:
 
     def text(self) -> str:
         """Return the page, ending in one newline."""
-        return "\n".join(self._lines).rstrip("\n") + "\n"
+        lines = ("".join(map(self._paint, row)).rstrip() for row in self.rows)
+        return "\n".join(lines).rstrip("\n") + "\n"
 
     def _paint(self, run: Run) -> str:
         code = _ANSI.get(run.tone)

@@ -26,12 +26,12 @@ from irlens.session.compilation import Compilations
 from irlens.session.documents import saved_reports
 from irlens.session.entry_index import EntryIndex, Indexed, can_index
 from irlens.session.listed_entries import Item, Uncompiled, key_of
+from irlens.session.long_questions import LongQuestions
 from irlens.session.opening import Opening
 from irlens.session.reports import complete_report, report_of
 from irlens.session.session import Session
 from irlens.session.subject import Configurations, is_compiled
-from irlens.session.suggest import Suggester
-from irlens.session.workbench import Entry, Group, Setting
+from irlens.session.workbench import Entry, Group, Inquiry, Setting
 
 # The first screen appears before any question is asked, and sooner without these.
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def open_session(
     )
 
 
-class InteractiveSession:
+class InteractiveSession(LongQuestions):
     """Implements ``Workbench``.
 
     Args:
@@ -119,6 +119,7 @@ class InteractiveSession:
         indexed: bool = False,
         group: Callable[[Item], Group | None] = lambda _: None,
     ) -> None:
+        super().__init__()
         self.title = title
         self._find = find
         self._request_for = request_for
@@ -136,7 +137,6 @@ class InteractiveSession:
         self._coding = threading.Lock()
         self._demands: dict[str, Demand | None] = {}
         self._compiling = threading.Lock()
-        self._suggester = Suggester()
         self._reader = listed_entries.EntryReader()
         self._index: EntryIndex | None = None
         self._learning = threading.Lock()
@@ -365,27 +365,23 @@ class InteractiveSession:
         same = (other for other, capture in captures.items() if capture.config == config)
         return self.entry(next(same, next(iter(captures))))
 
-    def suggest(self, key: str, progress: Callable[[int, int], None]) -> Suggestion:
+    def suggest(self, key: str, inquiry: Inquiry) -> Suggestion:
         """Compile the neighbours of an entry's configuration, and return the fastest."""
-        cancels = self._suggester.cancels  # before anything slow
-        from irlens.session.recompile import request_of
         from irlens.sweeps.suggesting import unknown_time
 
-        capture = self._capture(key)
-        source = self._source(key, capture)
         time = self.report(key).time
         if time is None or time.estimate_us is None:
             raise unknown_time(time.reason if time is not None else "")
-        return self._suggester.suggest(request_of(capture, source, {}), cancels, progress)
+        return super().suggest(key, inquiry)
 
     def cancel(self) -> None:
         """Abandon the compilations of other threads."""
         self._compilations.cancel()
-        self._suggester.cancel()
 
     def close(self) -> None:
         """Abandon what other threads do, and save what was learned."""
         self.cancel()
+        self._inquirer.close()
         self._save_index()
 
     def explain(self, code: str) -> str:
@@ -445,6 +441,17 @@ class InteractiveSession:
         if source is None:
             raise unknown_source(capture)
         return source
+
+    def _captures_of(self, kernel: str) -> list[Capture]:
+        """Return the listed captures of a kernel; those that are gone are left out."""
+        found = []
+        for key, item in list(self._items.items()):
+            if isinstance(item, Indexed) and item.entry.kernel == kernel:
+                with suppress(ArtifactError):
+                    item = self._items[key] = item.capture()
+            if isinstance(item, Capture) and item.kernel == kernel:
+                found.append(item)
+        return found
 
     def _place(self, capture: Capture) -> str:
         return listed_entries.display_path(capture.directory or capture.first_path, self._root)

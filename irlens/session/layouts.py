@@ -1,8 +1,12 @@
 """The layout of a value in the ttgir of what the user named."""
 
+from collections.abc import Sequence
+from contextlib import suppress
+
 from irlens.analyze.layout_drawing import draw_layout
 from irlens.isa import mlir
-from irlens.model.errors import ArtifactError, IrlensError
+from irlens.model.capture import Capture
+from irlens.model.errors import ArtifactError, IrlensError, UnknownNameError
 from irlens.model.layout import LayoutDrawing
 from irlens.session.session import Session
 from irlens.session.subject import Configurations
@@ -23,8 +27,23 @@ def layout_of(
             f"{kernel} is {len(captures)} captures: a layout is drawn of one",
             hint="name one capture, or select one configuration: --set NAME=VALUE",
         )
-    (capture,) = captures
+    return layout_in(captures[0], [value])
+
+
+def layout_in(capture: Capture, names: Sequence[str], line: int | None = None) -> LayoutDrawing:
+    """Return the layout of the first of some values of a capture's ttgir that has one.
+
+    Args:
+        names: The values, at least one.
+        line: The line that names them: of several values of a name, the one that it sees.
+
+    Raises:
+        IrlensError: There is no ttgir, or no such value with a layout that irlens draws.
+    """
     if "ttgir" not in capture.stages:
         raise ArtifactError(f"{capture.kernel}: no ttgir in this capture")
     module = mlir.parse(capture.stages["ttgir"].text(), stage="ttgir")
-    return draw_layout(module, value, capture.kernel)
+    for name in names[:-1]:
+        with suppress(UnknownNameError):
+            return draw_layout(module, name, capture.kernel, line)
+    return draw_layout(module, names[-1], capture.kernel, line)

@@ -11,6 +11,7 @@ from irlens.session.session import Session
 from irlens.session.subject import Configurations, is_compiled
 
 if TYPE_CHECKING:  # they load the compiler layer
+    from irlens.compiler import Request
     from irlens.compiler.planning import PlannedVariant
     from irlens.model.capture import Capture
     from irlens.model.limits import Limits
@@ -41,9 +42,6 @@ def limits_of(
     Raises:
         IrlensError: KERNEL is compiled, has several configurations, or lacks a size.
     """
-    from irlens.sweeps.limits import DEFAULT_RANGE, find_limits, sizes_of
-    from irlens.sweeps.worker_pool import LocalPool
-
     if is_compiled(kernel):
         raise IrlensError(
             f"{kernel} is compiled for one launch: other sizes need its source",
@@ -56,15 +54,32 @@ def limits_of(
             f"{len(requests)} configurations are requested: limits are those of one",
             hint="name one target and one value of each setting",
         )
-    session.require_triton(requests[0].triton)
+    return limits_of_request(session, requests[0], sizes, jobs=jobs, progress=progress)
+
+
+def limits_of_request(
+    session: Session,
+    request: "Request",
+    sizes: Mapping[str, range | None],
+    *,
+    jobs: int | None = None,
+    progress: Callable[[str, int], None] = lambda name, size: None,
+) -> "Limits":
+    """Return the smallest sizes at which one configuration breaks; see ``limits_of``."""
+    from irlens.sweeps.limits import DEFAULT_RANGE, find_limits, sizes_of
+    from irlens.sweeps.worker_pool import LocalPool
+
+    session.require_triton(request.triton)
     session.ensure_store()
     pool = LocalPool(jobs or processes.processors())
     try:
-        varied = dict(sizes) or dict.fromkeys(sizes_of(requests[0], pool))
+        varied = dict(sizes) or dict.fromkeys(sizes_of(request, pool))
         if not varied:
-            raise IrlensError(f"{kernel} has no size to vary", hint="write --arg n=1024 --along n")
+            raise IrlensError(
+                f"{request.kernel} has no size to vary", hint="write --arg n=1024 --along n"
+            )
         ranges = {name: DEFAULT_RANGE if each is None else each for name, each in varied.items()}
-        return find_limits(requests[0], ranges, pool, _probe, progress)
+        return find_limits(request, ranges, pool, _probe, progress)
     finally:
         pool.stop()
 

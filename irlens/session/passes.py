@@ -10,7 +10,8 @@ from irlens.diff.passes import States, change_of, crossing, describe_passes
 from irlens.model import files
 from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError, IrlensError
-from irlens.model.passes import PassChange, Passes, PassesDiff
+from irlens.model.passes import FollowedLine, PassChange, Passes, PassesDiff
+from irlens.model.source import SourceLocation
 from irlens.session.grids import require_one_kernel
 from irlens.session.session import Session
 from irlens.session.subject import Configurations, is_compiled
@@ -54,17 +55,9 @@ def passes_of(
     followed = None
     if asked.line is not None:
         from irlens.analyze.capture_code import CaptureCode
-        from irlens.diff.passes.lines import follow, lines_with_code
         from irlens.session.source_lines import find_location
 
-        location = find_location(CaptureCode(states.capture), asked.line)
-        followed = follow(states, location)
-        if not any(step.operations for step in followed.steps):
-            lines = ", ".join(map(str, lines_with_code(states, location.file)))
-            raise IrlensError(
-                f"{states.capture.kernel}: no pass has code from {location}",
-                hint=f"lines with code: {lines or 'none'}",
-            )
+        followed = follow_line(states, find_location(CaptureCode(states.capture), asked.line))
     changed = [number for number in shown if states.before(number) != states.after(number)]
     return msgspec.structs.replace(
         describe_passes(states, changes=asked.changes),
@@ -75,6 +68,24 @@ def passes_of(
         crossings=crossings,
         followed=followed,
     )
+
+
+def follow_line(states: States, location: SourceLocation) -> FollowedLine:
+    """Return a line of Python through the passes.
+
+    Raises:
+        IrlensError: No pass has code from it.
+    """
+    from irlens.diff.passes.lines import follow, lines_with_code
+
+    followed = follow(states, location)
+    if not any(step.operations for step in followed.steps):
+        lines = ", ".join(map(str, lines_with_code(states, location.file)))
+        raise IrlensError(
+            f"{states.capture.kernel}: no pass has code from {location}",
+            hint=f"lines with code: {lines or 'none'}",
+        )
+    return followed
 
 
 def compare_passes(
@@ -134,6 +145,16 @@ def _of_compiled(kernel: str, capture: Capture) -> pass_dumps.Dumps | None:
         text = files.text(files.read(path), name=path)
         return pass_dumps.read(text) if pass_dumps.has_dumps(text) else None
     return pass_dumps.of_capture(capture)
+
+
+def states_of_capture(capture: Capture) -> States | None:
+    """Return the IR between the passes that a capture keeps; ``None`` if it keeps none.
+
+    Raises:
+        IrlensError: What it keeps is broken, or has no IR.
+    """
+    dumps = pass_dumps.of_capture(capture)
+    return None if dumps is None else _checked(capture, dumps)
 
 
 def _of_stored(capture: Capture) -> pass_dumps.Dumps:

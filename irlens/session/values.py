@@ -1,7 +1,7 @@
 """Values of an option or a setting, as they are written: lists and ranges."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from irlens.model.config import Values
 from irlens.model.errors import IrlensError
@@ -47,6 +47,21 @@ def read_values(texts: Sequence[str]) -> Values:
     if not values:
         raise IrlensError("a value is missing")
     return values
+
+
+def read_ranges(texts: Iterable[str]) -> dict[str, Values]:
+    """Return the values of arguments as written: ``n=1..4096``, ``n=1,16``.
+
+    Raises:
+        IrlensError: A text has no name, or see ``read_values``.
+    """
+    found = {}
+    for text in texts:
+        name, equals, values = text.partition("=")
+        if not name.isidentifier() or not equals:
+            raise IrlensError(f"'{text}' is not NAME=VALUES, such as n=1..4096")
+        found[name] = read_values(split_list(values))
+    return found
 
 
 def _numbers(match: re.Match[str]) -> tuple[int, int, int]:

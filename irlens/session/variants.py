@@ -1,7 +1,8 @@
 """Variants: from what the user named to the record of what tells its compilations apart."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -10,7 +11,7 @@ from irlens.analyze.specialization import Compiled, specialization_of
 from irlens.artifacts import processes
 from irlens.artifacts.load import load
 from irlens.model.capture import Capture
-from irlens.model.config import LAUNCH_OPTIONS
+from irlens.model.config import LAUNCH_OPTIONS, Values
 from irlens.model.errors import ArtifactError, IrlensError
 from irlens.model.variants import (
     VARIANTS_SCHEMA,
@@ -26,6 +27,9 @@ from irlens.session.programs import recorded_launches
 from irlens.session.session import Session
 from irlens.session.subject import Configurations, is_compiled
 from irlens.session.values import read_values
+
+if TYPE_CHECKING:  # it loads the compiler layer
+    from irlens.compiler import Request
 
 #: Variants to compile at most, unless asked otherwise.
 MOST = 64
@@ -66,12 +70,33 @@ def variants_of(
                 hint="name the kernel's source",
             )
         recorded = _recorded(session, kernels, configurations)
-        return Variants(schema=VARIANTS_SCHEMA, kernels=_readable(session, recorded))
+        kernels_found = _readable(recorded, lambda problem: session.note_once([problem]))
+        return Variants(schema=VARIANTS_SCHEMA, kernels=kernels_found)
     if len(kernels) > 1:
         raise IrlensError("the variants of one kernel at a time", hint=f"name {kernels[0]} alone")
     requests = list(session.requests(kernels[0], configurations))
     require_one_kernel(kernels[0], requests)
+    return variants_of_requests(
+        session, requests, axes, most=most, seconds=seconds, jobs=jobs, progress=progress
+    )
 
+
+def variants_of_requests(
+    session: Session,
+    requests: "Sequence[Request]",
+    axes: Mapping[str, Values],
+    *,
+    most: int = MOST,
+    seconds: float = SECONDS,
+    jobs: int | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Variants:
+    """Return the variants that launches of one kernel need; see ``variants_of``.
+
+    Args:
+        requests: What does not vary.
+        axes: Values of each argument or size that varies.
+    """
     from irlens.sweeps.variants import find_variants
     from irlens.sweeps.worker_pool import LocalPool
 
@@ -86,8 +111,25 @@ def variants_of(
     return Variants(schema=VARIANTS_SCHEMA, kernels=found)
 
 
-def _readable(session: Session, recorded: Sequence["Recorded"]) -> list[KernelVariants]:
-    """Return the variants among captures, but for broken ones if there are others."""
+def variants_of_captures(captures: Sequence[Capture]) -> Variants:
+    """Return the variants among captures.
+
+    Raises:
+        ArtifactError: All of them are broken.
+    """
+    found = _readable([Recorded(each) for each in captures], lambda _: None)
+    return Variants(schema=VARIANTS_SCHEMA, kernels=found)
+
+
+def _readable(
+    recorded: Sequence["Recorded"], skipped: Callable[[str], None]
+) -> list[KernelVariants]:
+    """Return the variants among captures, but for broken ones if there are others.
+
+    Args:
+        recorded: The captures.
+        skipped: Receives what is left out, and why.
+    """
     readable = []
     for each in recorded:
         try:
@@ -96,7 +138,7 @@ def _readable(session: Session, recorded: Sequence["Recorded"]) -> list[KernelVa
             name = each.capture.directory or each.capture.kernel
             if len(recorded) == 1:
                 raise ArtifactError(f"{name}: {error.message}", hint=error.hint) from error
-            session.note_once([f"skipped {name}: {error.message}"])
+            skipped(f"skipped {name}: {error.message}")
         else:
             readable.append(each)
     if not readable:

@@ -1,5 +1,6 @@
 """Why a finding is there: what decides it, and a recompilation without its cause as the proof."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -48,10 +49,51 @@ def why(
         UnknownNameError: It has no finding of a code.
     """
     request = single_request(kernel, configurations, session)
+    return _explained(request, session, lambda report: _selected(report, codes))
+
+
+def why_finding(
+    request: "Request",
+    session: Session,
+    finding: Finding,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Explanations:
+    """Explain one finding of a compilation, and test the explanation.
+
+    Args:
+        request: The compilation.
+        session: Compiles it, and what is tried.
+        finding: The finding, of a report of the compilation.
+        progress: Receives what is tried.
+
+    Raises:
+        IrlensError: It cannot be compiled, or no longer has the finding.
+    """
+
+    def select(report: Report) -> list[Finding]:
+        same = [each for each in report.findings if _is_same(each, finding)]
+        if not same:
+            place = f" at {finding.source}" if finding.source is not None else ""
+            raise IrlensError(
+                f"{report.kernel} has no {finding.code}{place} when it is compiled again",
+                hint="its source has changed since: recompile it",
+            )
+        return same[:1]
+
+    return _explained(request, session, select, progress)
+
+
+def _explained(
+    request: "Request",
+    session: Session,
+    select: Callable[[Report], list[Finding]],
+    progress: Callable[[str], None] = lambda _: None,
+) -> Explanations:
     request = msgspec.structs.replace(request, passes=True)
+    progress("compiling")
     capture = _one(session, request)
-    laboratory = _Laboratory(session, request, capture)
-    findings = _selected(laboratory.report, codes)
+    laboratory = _Laboratory(session, request, capture, progress)
+    findings = select(laboratory.report)
     explained = [laboratory.explain(each) for each in findings]
     return Explanations(
         schema=WHY_SCHEMA,
@@ -94,10 +136,18 @@ class _Laboratory:
 
     Args:
         capture: What came of it.
+        progress: Receives what is tried.
     """
 
-    def __init__(self, session: Session, request: "Request", capture: Capture) -> None:
+    def __init__(
+        self,
+        session: Session,
+        request: "Request",
+        capture: Capture,
+        progress: Callable[[str], None],
+    ) -> None:
         self._session, self._request, self._capture = session, request, capture
+        self._progress = progress
         self.report = complete_report(capture)
         dumps = pass_dumps.of_capture(capture)
         self._states = None if dumps is None or not dumps.passes else States(capture, dumps)
@@ -154,6 +204,7 @@ class _Laboratory:
 
     def _try(self, finding: Finding, change: Change) -> tuple[Experiment, Capture | None]:
         """Recompile with a change, and look whether the finding is still there."""
+        self._progress(f"trying {change.words}")
         try:
             capture = _one(self._session, self._request_of(change))
             report = complete_report(capture)

@@ -11,10 +11,16 @@ from irlens.model.code import CodeComparison
 from irlens.model.comparison import Comparison, Value
 from irlens.model.config import Config, Target
 from irlens.model.estimate import Bound
+from irlens.model.layout import LayoutDrawing
+from irlens.model.limits import Limits
 from irlens.model.listing import Occurrences, StageListing
-from irlens.model.report import Occupancy, Report, Severity
+from irlens.model.passes import Crossing, CrossingKind, FollowedLine, Passes
+from irlens.model.report import Finding, Occupancy, Report, Severity
 from irlens.model.resources import Resources
+from irlens.model.source import SourceLocation
 from irlens.model.suggestion import Suggestion
+from irlens.model.variants import Variants
+from irlens.model.why import Explanations
 
 #: The parts of a listing, in their order: kernels of the current folder, captures, samples.
 Section: TypeAlias = Literal["project", "captures", "samples"]
@@ -130,6 +136,32 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     is_argument: bool = False
 
 
+class Inquiry:
+    """A question that takes long, which other threads may follow and cancel.
+
+    Attributes:
+        reached: How far its answer is, in words: "3 of 22"; "" at first.
+        is_cancelled: Whether it was cancelled.
+    """
+
+    def __init__(self) -> None:
+        self.reached = ""
+        self.is_cancelled = False
+        self._cancel: Callable[[], None] | None = None
+
+    def begin(self, cancel: Callable[[], None]) -> None:
+        """Note how to abandon the work on the answer, which is about to begin."""
+        self._cancel = cancel
+        if self.is_cancelled:
+            cancel()
+
+    def cancel(self) -> None:
+        """Abandon the answer: whoever asked gets an error."""
+        self.is_cancelled = True
+        if self._cancel is not None:
+            self._cancel()
+
+
 class Workbench(Protocol):
     """Answers the TUI's questions with finished records.
 
@@ -219,19 +251,60 @@ class Workbench(Protocol):
     def remake(self, key: str) -> Entry:
         """Recompile an entry with its own settings from the current source."""
 
-    def suggest(self, key: str, progress: Callable[[int, int], None]) -> Suggestion:
+    def suggest(self, key: str, inquiry: Inquiry) -> Suggestion:
         """Compile the neighbours of an entry's configuration, and return the fastest.
 
-        Args:
-            key: The entry. The source may have changed since it was compiled.
-            progress: Receives the number of compiled configurations, and of those to compile as
-                far as they are known.
+        The source may have changed since the entry was compiled. Raises ``IrlensError`` if the
+        kernel's source or the entry's time is unknown, or the inquiry is cancelled.
+        """
 
-        Raises ``IrlensError`` if the kernel's source or the entry's time is unknown.
+    def why(self, key: str, finding: Finding, inquiry: Inquiry) -> Explanations:
+        """Return what decides a finding of an entry, and what was tried against it.
+
+        Compiles the entry again, with and without the blamed cause. Raises as ``suggest`` does.
+        """
+
+    def passes(self, key: str, inquiry: Inquiry) -> Passes:
+        """Return the compiler's passes of an entry, which is compiled again if it keeps none."""
+
+    def pass_change(self, key: str, number: int) -> CodeComparison:
+        """Return what a pass changed, of an entry whose ``passes`` were returned before."""
+
+    def line_through_passes(self, key: str, line: SourceLocation) -> FollowedLine:
+        """Return what the passes made of a line of Python, as far as the IR can be read."""
+
+    def crossing(self, key: str, operation: str, kind: CrossingKind) -> Crossing:
+        """Return the pass that brings an operation first, or removes the last one."""
+
+    def variants(self, key: str, ranges: Sequence[str], inquiry: Inquiry) -> Variants:
+        """Return the variants that launches of an entry need, or those in the listing.
+
+        Args:
+            key: The entry.
+            ranges: Values of arguments: "n=1..131072". Without any, the entry's launch.
+            inquiry: See ``suggest``.
+
+        Where the kernel's source is unknown, the variants are the listed captures of the kernel.
+        """
+
+    def limits(self, key: str, sizes: Sequence[str], inquiry: Inquiry) -> Limits:
+        """Return the smallest sizes at which an entry breaks.
+
+        Args:
+            key: The entry.
+            sizes: The sizes to vary, over a range, "n=1..4096", or the default one, "n"; all of
+                them if there are none.
+            inquiry: See ``suggest``.
+        """
+
+    def layout(self, key: str, names: Sequence[str], line: int) -> LayoutDrawing:
+        """Return the layout of the first of some values, as a line of ttgir names them, with one.
+
+        Raises ``IrlensError`` if none has a layout that irlens draws.
         """
 
     def cancel(self) -> None:
-        """Cancel the ``recompile``, ``remake`` or ``suggest`` of another thread, which raises."""
+        """Cancel the ``recompile`` or ``remake`` of another thread, which raises."""
 
     def close(self) -> None:
         """Cancel as ``cancel`` does, and save what the next session can use."""

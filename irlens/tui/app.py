@@ -1,6 +1,7 @@
 """The app: owns the screens and the services, and moves between them."""
 
 import gc
+import importlib
 import os
 import re
 import signal
@@ -16,9 +17,11 @@ from textual.events import Event, Key
 from textual.screen import Screen
 
 from irlens.model.errors import IrlensError
+from irlens.model.report import Finding
 from irlens.model.suggestion import Suggestion
 from irlens.model.text import plural, printable, printable_line
 from irlens.render.view.characters import cut
+from irlens.render.view.nodes import Section
 from irlens.session.workbench import Entry, Setting, Workbench
 from irlens.tui.help import Commands, help_text
 from irlens.tui.screens.base import MIN_HEIGHT, MIN_WIDTH, EntryScreen
@@ -238,6 +241,18 @@ class IrlensApp(App[None]):
 
         self.push_screen(SuggestionDialog(suggestion), on_chosen)
 
+    def show_finding(self, key: str, finding: Finding) -> None:
+        """Explain a finding of an entry, above the current screen."""
+        from irlens.tui.screens.finding import FindingDialog
+
+        self.push_screen(FindingDialog(self.context, key, finding))
+
+    def show_drawing(self, document: Section) -> None:
+        """Show a document of nodes above the current screen."""
+        from irlens.tui.screens.dialogs import DrawingDialog
+
+        self.push_screen(DrawingDialog(document))
+
     def show_text(self, markdown: str) -> None:
         """Show Markdown above the current screen."""
         from irlens.tui.screens.dialogs import TextDialog
@@ -361,10 +376,6 @@ class IrlensApp(App[None]):
 
 def _view_class(name: str) -> type[EntryScreen]:
     """Return the screen class of a view; a screen is loaded when it is first shown."""
-    if name == "overview":
-        from irlens.tui.screens.overview import OverviewScreen
-
-        return OverviewScreen
-    from irlens.tui.screens.inspector import InspectorScreen
-
-    return InspectorScreen
+    module = importlib.import_module(f"irlens.tui.screens.{name}")
+    view: type[EntryScreen] = getattr(module, f"{name.capitalize()}Screen")
+    return view

@@ -8,6 +8,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from textual.content import Content
 
 from irlens.model.text import plural, printable_line
+from irlens.render import text
+from irlens.render.options import Options
 from irlens.render.view import nodes
 from irlens.render.view.character_charts import draw_bars, draw_heat_map, draw_plot
 from irlens.render.view.characters import (
@@ -29,6 +31,7 @@ from irlens.tui.drawing import (
     flowing,
     label_width,
     labelled,
+    lines,
 )
 
 _CURVE_HEIGHT, _STAIRS_HEIGHT, _PLOT_HEIGHT = 6, 3, 12
@@ -40,6 +43,12 @@ _LEAST_CODE = 12
 _INDENT = "  "
 _NOTE_INDENT = "    "
 _NOTHING = Content("")
+
+
+def page(document: nodes.Section, width: int) -> Content:
+    """Return a document as the command line prints it, in the styles of the theme."""
+    options = Options(width=width, subject=None)
+    return lines(contents_of(text.rows(document, options)))
 
 
 def draw(

@@ -1,12 +1,13 @@
 """A workbench over the samples: the same answers on every machine, without delay."""
 
+import lzma
 import threading
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import pytest
@@ -18,22 +19,34 @@ from textual.notifications import Notification
 from textual.pilot import Pilot
 
 from irlens.analyze.capture_code import CaptureCode
+from irlens.artifacts import pass_dumps
 from irlens.artifacts.load import load
 from irlens.diff.code import compare_code
+from irlens.diff.passes import States, change_of, crossing, describe_passes
 from irlens.diff.report import compare
 from irlens.model.capture import Capture
 from irlens.model.code import CodeComparison
 from irlens.model.comparison import Comparison
 from irlens.model.errors import ArtifactError, CaptureError
+from irlens.model.layout import LayoutDrawing
+from irlens.model.limits import Limits
 from irlens.model.listing import Occurrences, StageListing
-from irlens.model.report import Occupancy, Report
+from irlens.model.passes import Crossing, CrossingKind, FollowedLine, Passes
+from irlens.model.report import Finding, Occupancy, Report
+from irlens.model.source import SourceLocation
 from irlens.model.suggestion import Suggestion
+from irlens.model.variants import Variants
+from irlens.model.why import Explanations
 from irlens.report.annotations import list_stage, occurrences
+from irlens.session.layouts import layout_in
 from irlens.session.listed_entries import entry_of_report
+from irlens.session.passes import follow_line
 from irlens.session.what_if import demand_of_report
-from irlens.session.workbench import Entry, Setting
+from irlens.session.workbench import Entry, Inquiry, Setting
 from irlens.tui.widgets import compile_status
 from tests.tui.waiting import rest
+
+T = TypeVar("T")
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 
@@ -56,10 +69,20 @@ def load_report(name: str) -> Report:
     return msgspec.json.decode((SAMPLES / "reports" / f"{name}.json").read_bytes(), type=Report)
 
 
+#: What commands answered with --format json: ``irlens suggest softmax -t h100 --num-stages 4
+#: --num-warps 32``, ``irlens variants`` and ``irlens explain`` of the same, ``irlens limits
+#: vector_add -t h100``; and the passes of the compilation.
+ANSWERS = Path(__file__).with_name("answers")
+
+
+def load_answer(name: str, kind: type[T]) -> T:
+    """Return what a command answered."""
+    return msgspec.json.decode((ANSWERS / f"{name}.json").read_bytes(), type=kind)
+
+
 def load_suggestion() -> Suggestion:
-    """Return the JSON of ``irlens suggest softmax -t h100 --num-stages 4 --num-warps 32``."""
-    path = Path(__file__).with_name("suggestion.json")
-    return msgspec.json.decode(path.read_bytes(), type=Suggestion)
+    """Return the suggestion."""
+    return load_answer("suggestion", Suggestion)
 
 
 @pytest.fixture(autouse=True)
@@ -111,6 +134,9 @@ class FakeWorkbench:
         self.recompiled: list[tuple[str, dict[str, str]]] = []
         #: Entries whose neighbours were asked for; answered when ``compiled`` is set.
         self.suggested: list[str] = []
+        #: Questions with a range that were asked: the view, and the ranges.
+        self.asked: list[tuple[str, ...]] = []
+        self._states: States | None = None
         self.compiled, self.cancelled = threading.Event(), threading.Event()
         self.compiled.set()
         #: Keys of entries whose sources are watched, and the files that are saved.
@@ -228,17 +254,68 @@ class FakeWorkbench:
             raise CaptureError(self.mistakes.popleft())
         return self.recompile(key, {})
 
-    def suggest(self, key: str, progress: Callable[[int, int], None]) -> Suggestion:
+    def suggest(self, key: str, inquiry: Inquiry) -> Suggestion:
         """Return what ``irlens suggest softmax --num-warps 32`` finds, once ``compiled`` is set."""
-        self.cancelled.clear()
         self.suggested.append(key)
+        self._compile(key, inquiry)
+        return load_suggestion()
+
+    def _compile(self, key: str, inquiry: Inquiry) -> None:
+        """Take as long as the test says."""
+        self.cancelled.clear()
         if not key.startswith("softmax"):
             raise CaptureError("the kernel's source is unknown", hint="name the source instead")
-        progress(2, 5)
+        inquiry.reached = "2 of 5"
         while not self.compiled.wait(0.01):
-            if self.cancelled.is_set():
-                raise CaptureError("compiling the neighbours of softmax was cancelled")
-        return load_suggestion()
+            if self.cancelled.is_set() or inquiry.is_cancelled:
+                self.cancelled.set()
+                raise CaptureError("softmax: cancelled")
+
+    def why(self, key: str, finding: Finding, inquiry: Inquiry) -> Explanations:
+        """Return an explanation of a narrow access, as if it were of the finding."""
+        self._compile(key, inquiry)
+        told = load_answer("why", Explanations)
+        explanation = replace(told.explanations[0], finding=finding)
+        return replace(told, explanations=[explanation], unexplained=[])
+
+    def _passes(self, key: str) -> States:
+        if self._states is None:
+            dumps = pass_dumps.read(lzma.decompress((ANSWERS / "passes.xz").read_bytes()).decode())
+            self._states = States(self._capture("softmax-h100"), dumps)
+        return self._states
+
+    def passes(self, key: str, inquiry: Inquiry) -> Passes:
+        self._compile(key, inquiry)
+        return describe_passes(self._passes(key))
+
+    def pass_change(self, key: str, number: int) -> CodeComparison:
+        return change_of(self._passes(key), number)
+
+    def line_through_passes(self, key: str, line: SourceLocation) -> FollowedLine:
+        return follow_line(self._passes(key), line)
+
+    def crossing(self, key: str, operation: str, kind: CrossingKind) -> Crossing:
+        return crossing(self._passes(key), operation, kind)
+
+    def variants(self, key: str, ranges: Sequence[str], inquiry: Inquiry) -> Variants:
+        """Return the variants of a range, of which without one the first alone."""
+        self.asked.append(("variants", *ranges))
+        self._compile(key, inquiry)
+        variants = load_answer("variants", Variants)
+        if not ranges:
+            (kernel,) = variants.kernels
+            alone = replace(kernel.variants[0], launch={})
+            kernel = replace(kernel, number=1, variants=[alone], splits=[], advice=[], launches=1)
+            variants = replace(variants, kernels=[kernel])
+        return variants
+
+    def limits(self, key: str, sizes: Sequence[str], inquiry: Inquiry) -> Limits:
+        self.asked.append(("limits", *sizes))
+        self._compile(key, inquiry)
+        return load_answer("limits", Limits)
+
+    def layout(self, key: str, names: Sequence[str], line: int) -> LayoutDrawing:
+        return layout_in(self._capture(key), names, line)
 
     def cancel(self) -> None:
         self.cancelled.set()

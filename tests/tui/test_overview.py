@@ -28,7 +28,7 @@ from irlens.tui.app import IrlensApp
 from irlens.tui.drawing import flowing, labelled
 from irlens.tui.nodes import drawing
 from irlens.tui.panels import Panels, occupancy
-from irlens.tui.screens.dialogs import TextDialog
+from irlens.tui.screens.finding import FindingDialog
 from irlens.tui.screens.inspector import InspectorScreen
 from irlens.tui.screens.overview import OverviewScreen as Overview
 from irlens.tui.widgets.findings import Findings
@@ -501,7 +501,7 @@ async def test_findings_are_explained(bench: Workbench) -> None:
         assert app.screen.query_one(Findings).has_focus
         await pilot.press("enter")
         await settle(pilot)
-        assert isinstance(app.screen, TextDialog)
+        assert isinstance(app.screen, FindingDialog)
         await pilot.press("j", "k", "G", "g", "escape")
         await pilot.pause()
         assert isinstance(app.screen, Overview)

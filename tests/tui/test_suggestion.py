@@ -25,6 +25,7 @@ from irlens.model.suggestion import Suggestion
 from irlens.render import render
 from irlens.render.options import Options
 from irlens.session.interactive import InteractiveSession
+from irlens.session.workbench import Inquiry
 from irlens.tui.app import IrlensApp
 from irlens.tui.screens.compare import CompareScreen
 from irlens.tui.screens.dialogs import TextDialog
@@ -287,19 +288,32 @@ def _alive(group: int) -> list[int]:
     return alive
 
 
-def test_the_workers_of_a_suggestion_end_with_it() -> None:
+def test_the_workers_of_a_suggestion_end_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     bench, key = compiled_here()
     seen: dict[int, list[int]] = {}
 
-    def cancel(_done: int, total: int) -> None:
-        process = bench._suggester._process
-        assert process is not None
-        if total > 1 and process.pid not in seen:
-            seen[process.pid] = _alive(process.pid)
-            bench.cancel()
+    started: list[subprocess.Popen[bytes]] = []
 
-    with pytest.raises(IrlensError, match="was cancelled"):
-        bench.suggest(key, cancel)
+    class Noted(subprocess.Popen[bytes]):
+        """The child, which leads a group of processes."""
+
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            super().__init__(*args, **kwargs)
+            started.append(self)
+
+    class Cancelling(Inquiry):
+        """Cancels as soon as several configurations are chosen."""
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            super().__setattr__(name, value)
+            if name == "reached" and value and not value.endswith(" of 1") and not seen:
+                seen[started[0].pid] = _alive(started[0].pid)
+                self.cancel()
+
+    noting = SimpleNamespace(Popen=Noted, PIPE=subprocess.PIPE)
+    monkeypatch.setattr("irlens.session.child.subprocess", noting)
+    with pytest.raises(IrlensError, match="cancelled"):
+        bench.suggest(key, Cancelling())
     ((group, processes),) = seen.items()
     assert len(processes) > 1, "the child and its workers"
     end = time.monotonic() + PATIENCE
@@ -316,20 +330,19 @@ def _session(name: str) -> tuple[InteractiveSession, str]:
     return bench, key
 
 
-def _never(_done: int, _total: int) -> None:
-    raise AssertionError("nothing is compiled")
-
-
-def test_a_time_that_is_unknown_is_said_before_anything_is_compiled() -> None:
+def test_a_time_that_is_unknown_is_said_before_anything_is_compiled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     bench, key = _session("softmax-mi300x")
+    monkeypatch.setattr("irlens.session.child.subprocess", None)
     with pytest.raises(IrlensError, match="estimated time of the current configuration is unknown"):
-        bench.suggest(key, _never)
+        bench.suggest(key, Inquiry())
 
 
 def test_the_same_is_suggested_for_a_capture_and_for_its_kernel() -> None:
     """The capture repeats every constexpr, and the request of the kernel none."""
     bench, key = compiled_here()
-    suggestion = bench.suggest(key, lambda *_: None)
+    suggestion = bench.suggest(key, Inquiry())
     ran = subprocess.run(
         [sys.executable, "-m", "irlens", "suggest", "softmax", "-t", "h100", "--num-stages", "4",
          "--format", "json"],

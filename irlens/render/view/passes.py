@@ -49,11 +49,10 @@ def _nodes(passes: Passes) -> Iterator[Node]:
     yield compiled_settings(passes.compiled)
     runs = {run.number: run for run in passes.runs}
     if passes.crossings:
-        yield Items(tuple(text(Run(_crossing(each, runs))) for each in passes.crossings))
+        yield Items(tuple(text(Run(crossing_words(each, runs))) for each in passes.crossings))
     for each in passes.shown:
         run = runs[each.number]
-        title = f"{each.number} {run.name}" + (f" {{{run.options}}}" if run.options else "")
-        yield CodeDiff(title, code_summary(each.code), each.code, folded=False)
+        yield CodeDiff(pass_title(run), code_summary(each.code), each.code, folded=False)
     if passes.followed is not None:
         yield _line_section(passes.followed, runs)
     if not (passes.crossings or passes.shown or passes.followed):
@@ -76,39 +75,63 @@ def compiled_settings(side: Side) -> Settings:
 
 
 def _overview(passes: Passes) -> Iterator[Node]:
-    changing = [run for run in passes.runs if run.changed]
     runs = passes.runs
-    times = [run.seconds for run in runs if run.seconds is not None]
-    said = [Run(f"{count(len(changing))} of {_passes(len(runs))} change the IR")]
-    if times:
-        said.append(Run(f"{_milliseconds(sum(times))} in passes"))
-    said.append(Run(f"the compiler printed {rounded_size(passes.bytes)}"))
-    yield Headline(tuple(said))
-    yield Table(
-        columns=(
-            Column("#", numbers=True),
-            Column("stage"),
-            Column("pass"),
-            Column("lines", numbers=True),
-            Column("time", numbers=True),
-        ),
-        rows=tuple(map(_row, changing)),
-        name="passes",
-        noun="pass",
-    )
+    printed = Run(f"the compiler printed {rounded_size(passes.bytes)}")
+    yield Headline((*map(Run, passes_verdict(passes)), printed))
+    yield changing_passes([run for run in runs if run.changed])
     yield Sentence(_left_out(runs), "dim")
     if passes.remarks:
         said_too = tuple(text(Run(line)) for line in passes.remarks)
         yield Section("The compiler said", (Items(said_too),), key="remarks")
 
 
-def _row(run: PassRun) -> Row:
+def passes_verdict(passes: Passes) -> list[str]:
+    """Return how many passes change something, and what all of them take."""
+    runs = passes.runs
+    changing = sum(bool(run.changed) for run in runs)
+    times = [run.seconds for run in runs if run.seconds is not None]
+    total = [f"{_milliseconds(sum(times))} in passes"] if times else []
+    return [f"{count(changing)} of {_passes(len(runs))} change the IR", *total]
+
+
+def pass_title(run: PassRun) -> str:
+    """Return a pass with what it was run with: "31 TritonGPUPipeline {num-stages=4}"."""
+    return f"{run.number} {run.name}" + (f" {{{run.options}}}" if run.options else "")
+
+
+def changing_passes(runs: Sequence[PassRun], *, brief: bool = False) -> Table:
+    """Return a table of passes; a brief one leaves the stage and the lines out."""
+    columns = (
+        Column("#", numbers=True),
+        Column("stage"),
+        Column("pass", code=brief),
+        Column("lines", numbers=True),
+        Column("time", numbers=True),
+    )
+    kept = (0, 4, 2) if brief else range(len(columns))
+    rows = tuple(
+        row(*(_cells(run)[at] for at in kept), note=operations(run.came, run.went)) for run in runs
+    )
+    return Table(tuple(columns[at] for at in kept), rows, name="passes", noun="pass")
+
+
+def _cells(run: PassRun) -> tuple[str, ...]:
     name = f"{run.name} @{run.function}" if run.function else run.name
-    lines = f"{count(run.lines_before)} → {count(run.lines_after or 0)}"
-    if run.lines_before == run.lines_after:
-        lines = count(run.lines_before)
     time = "" if run.seconds is None else _milliseconds(run.seconds)
-    return row(str(run.number), run.stage, name, lines, time, note=operations(run.came, run.went))
+    return str(run.number), run.stage, name, _lines(run), time
+
+
+def _lines(run: PassRun) -> str:
+    if run.lines_before == run.lines_after:
+        return count(run.lines_before)
+    return f"{count(run.lines_before)} → {count(run.lines_after or 0)}"
+
+
+def pass_facts(run: PassRun) -> list[str]:
+    """Return a pass in phrases: what it is, its stage, its lines and its time."""
+    on = [f"@{run.function}"] if run.function else []
+    time = [_milliseconds(run.seconds)] if run.seconds is not None else []
+    return [pass_title(run), *on, run.stage, f"{_lines(run)} lines", *time]
 
 
 def operations(came: Counts, went: Counts) -> str:
@@ -150,7 +173,8 @@ def _milliseconds(seconds: float) -> str:
     return f"{seconds * 1000:,.1f} ms"
 
 
-def _crossing(crossing: Crossing, runs: dict[int, PassRun]) -> str:
+def crossing_words(crossing: Crossing, runs: dict[int, PassRun]) -> str:
+    """Return in words which pass brings or removes an operation."""
     name = crossing.operation
     if crossing.number is None and crossing.kind == "first":
         return f"{name} is there before the first pass"

@@ -277,14 +277,19 @@ def _pair(kernel: KernelVariants) -> Iterator[Sentence]:
 
 def _next(kernel: KernelVariants, options: Options) -> Iterator[NextSteps]:
     """Yield the command that varies another argument, if one variant was all, and compiled."""
-    first = kernel.variants[0]
-    if not options.subject or kernel.number > 1 or first.entry or first.outcome == "failed":
+    if not options.subject or kernel.number > 1 or kernel.variants[0].outcome == "failed":
         return
+    if varied := suggested_range(kernel):
+        command = f"irlens variants {options.subject} --arg {varied}"
+        yield NextSteps((Command(command, "what a range of sizes needs"),))
+
+
+def suggested_range(kernel: KernelVariants) -> str:
+    """Return an argument that has not varied with a range, as ``--arg`` takes it, or ""."""
+    first = kernel.variants[0]
     numbers = [
         each.name for each in first.specialization
         if not each.constexpr and each.type in (None, "i32", "i64")
         and each.name not in first.launch  # irlens refuses an argument that is given twice
     ]  # fmt: skip
-    if numbers:
-        command = f"irlens variants {options.subject} --arg {numbers[-1]}=1..131072"
-        yield NextSteps((Command(command, "what a range of sizes needs"),))
+    return f"{numbers[-1]}=1..131072" if numbers and not first.entry else ""

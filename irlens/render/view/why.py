@@ -64,6 +64,20 @@ def _section(explanation: Explanation, said: Sequence[str]) -> Section:
     )
 
 
+def summary(explanations: Explanations) -> list[Run]:
+    """Return the explanation of one finding in phrases, for a line below it."""
+    if not explanations.explanations:
+        return [Run("no experiment exists for this finding", "dim")]
+    explanation = explanations.explanations[0]
+    phrases = [Run(_VERDICTS[explanation.proof], _TONES[explanation.proof])]
+    if explanation.decided_by:
+        number = f", pass {explanation.number}" if explanation.number is not None else ""
+        phrases.append(Run(f"decided by {explanation.decided_by}{number}"))
+    if explanation.experiments:
+        phrases.append(_tried(explanation.experiments[0]))
+    return phrases
+
+
 def _nodes(explanation: Explanation, said: Sequence[str]) -> Iterator[Node]:
     yield Headline((Run(_VERDICTS[explanation.proof], _TONES[explanation.proof]),))
     yield Sentence(explanation.finding.message)

@@ -1,5 +1,6 @@
 """A code comparison as lines to draw, unified or side by side."""
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -10,6 +11,7 @@ from irlens.tui.code.highlighting import HighlightedLines
 from irlens.tui.code.text import width
 
 Mark: TypeAlias = Literal[" ", "-", "+", "~", "@"]
+_OPERATION = re.compile(r"(?:^\s*|= )\"?([a-z]\w*(?:\.\w+)+)")
 _MARKS: dict[RowKind, Mark] = {"same": " ", "changed": "~", "removed": "-", "added": "+"}
 
 
@@ -61,6 +63,12 @@ class DiffLine(NamedTuple):
     def halves(self) -> Iterator[Half]:
         """The sides that it shows."""
         yield from (half for half in (self.before, self.after) if half is not None)
+
+    @property
+    def operation(self) -> str:
+        """The operation of MLIR on the line; empty if there is none."""
+        found = [_OPERATION.search(half.text) for half in self.halves]
+        return next((match[1] for match in reversed(found) if match), "")
 
     @property
     def text(self) -> str:

@@ -10,6 +10,7 @@ from irlens.isa.dialects import syntax_of
 from irlens.model.text import printable
 
 _TAB = 4
+_VALUE = re.compile(r"%[\w$.-]+")
 
 
 class CodeText:
@@ -74,6 +75,11 @@ def spans_of(word: str, line: str, stage: str) -> list[tuple[int, int]]:
     if not word or word not in line:
         return []
     return [match.span() for match in syntax_of(stage).word.finditer(line) if match[0] == word]
+
+
+def values_of(line: str) -> list[str]:
+    """Return the values of MLIR that a line names, each once."""
+    return list(dict.fromkeys(_VALUE.findall(line)))
 
 
 def _split(text: str) -> list[str]:

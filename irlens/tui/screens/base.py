@@ -10,7 +10,7 @@ from textual.widgets import Static
 
 from irlens.model.errors import IrlensError
 from irlens.session.workbench import Workbench
-from irlens.tui.services.context import Context, Place
+from irlens.tui.services.context import VIEWS, Context, Place
 from irlens.tui.services.threads import run_in_thread
 from irlens.tui.widgets.compile_status import ChangesSince, CompileStatus
 from irlens.tui.widgets.heading import Heading
@@ -44,17 +44,17 @@ class TooSmall(Static):
 
 
 def view_bindings(screen: str) -> Iterator[Binding]:
-    """Yield the bindings that show an entry's views, for a screen with several entries.
+    """Yield the bindings that show an entry's views.
 
     Args:
         screen: What the bindings' ids begin with.
     """
-    for key, view, shown in (("1", "overview", "figures"), ("2", "inspector", "code")):
+    for view, (key, shown) in VIEWS.items():
         yield Binding(
             key,
             f"view('{view}')",
             view.capitalize(),
-            tooltip=f"Show the {shown} of the entry",
+            tooltip=shown,
             id=f"{screen}.{view}",
             show=False,
         )
@@ -164,22 +164,7 @@ class EntryScreen(IrlensScreen):
 
     VIEW: ClassVar[str] = ""
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(
-            "1",
-            "view('overview')",
-            "Overview",
-            id="view.overview",
-            show=False,
-            tooltip="Show the figures of this entry",
-        ),
-        Binding(
-            "2",
-            "view('inspector')",
-            "Inspector",
-            id="view.inspector",
-            show=False,
-            tooltip="Show the code of this entry, stage by stage",
-        ),
+        *view_bindings("view"),
         Binding("c", "compare", "Compare", id="view.compare"),
         Binding("r", "recompile", "Recompile", id="view.recompile"),
         Binding(

@@ -23,7 +23,7 @@ from irlens.tui.entries.table import EntryTable
 from irlens.tui.help import Command
 from irlens.tui.screens.base import IrlensScreen, view_bindings
 from irlens.tui.screens.sort_dialog import SORT_COLUMNS, SortDialog
-from irlens.tui.services.context import Context
+from irlens.tui.services.context import VIEWS, Context
 from irlens.tui.services.threads import stream_from_thread
 from irlens.tui.widgets.heading import Heading
 from irlens.tui.widgets.key_bar import KeyBar
@@ -46,9 +46,8 @@ _NEEDS_ROW = frozenset(
         "fold",
         "recompile",
         "compare",
-        "overview",
-        "inspector",
         "copy",
+        *VIEWS,
     )
 )
 

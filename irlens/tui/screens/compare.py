@@ -18,25 +18,23 @@ from irlens.model.text import count, printable_line
 from irlens.tui import changes
 from irlens.tui.code.difference import Difference
 from irlens.tui.drawing import DIM, lines, shortened
-from irlens.tui.screens.base import IrlensScreen, view_bindings
+from irlens.tui.screens.base import view_bindings
+from irlens.tui.screens.diff_actions import YES_OR_NO, DiffActions, diff_bindings
 from irlens.tui.screens.stage_comparison import StageComparison
-from irlens.tui.services.context import Context
-from irlens.tui.widgets.code_view import CodeView
+from irlens.tui.services.context import VIEWS, Context
 from irlens.tui.widgets.diff_view import DiffView
 from irlens.tui.widgets.heading import Heading
 from irlens.tui.widgets.key_bar import KeyBar
 from irlens.tui.widgets.panel import Panel
-from irlens.tui.widgets.prompt import Prompt, SearchPrompt
+from irlens.tui.widgets.prompt import SearchPrompt
 
 #: The first stage to show: the text nearest to the machine that every capture has, or for different
 #: vendors the last stage that they share.
 _FIRST_STAGES = ("ptx", "amdgcn", "ttgir")
-#: Columns from which the sides are shown side by side, and lines from which all differences are
-#: listed, unless the user has chosen.
-_WIDE, _TALL = 150, 32
+#: Lines from which all differences are listed, unless the user has chosen.
+_TALL = 32
 #: Lines of figures where not all differences are listed: the verdict and a few rows of the table.
 _BRIEF = 6
-_YES_OR_NO = {True: "yes", False: "no"}
 #: Bindings that need the code, bindings that choose a stage, and bindings that lead elsewhere.
 _NEEDS_CODE = frozenset(
     f"compare.{name}"
@@ -45,14 +43,12 @@ _NEEDS_CODE = frozenset(
     )
 )  # fmt: skip
 _STAGE_BINDINGS = frozenset({"compare.next_stage", "compare.previous_stage"})
-_ELSEWHERE = frozenset(
-    f"compare.{name}" for name in ("back", "overview", "inspector", "pick", "swap")
-)
+_ELSEWHERE = frozenset(f"compare.{name}" for name in ("back", "pick", "swap", *VIEWS))
 #: Style metadata that names the stage a part of the text leads to.
 _STAGE = "stage"
 
 
-class CompareScreen(IrlensScreen):
+class CompareScreen(DiffActions):
     """The differences between two entries.
 
     Args:
@@ -76,21 +72,15 @@ source locations and addresses are not compared.
 * The number beside a stage counts its differing lines; `=` means none.
 """
     PROMPT_BINDINGS = frozenset({"compare.search", "compare.line"})
+    SPLIT_SETTING = "compare.split"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("s", "cycle(1)", "Stage", id="compare.next_stage"),
         Binding("S", "cycle(-1)", "Previous stage", show=False, id="compare.previous_stage"),
-        Binding("u", "split", "Split", id="compare.split"),
+        *diff_bindings("compare"),
         Binding("d", "details", "Details", show=False, id="compare.details"),
         Binding("x", "swap", "Swap sides", show=False, id="compare.swap"),
         Binding("c", "pick", "Other", id="compare.pick"),
         Binding("enter", "open", "Open", id="compare.open"),
-        Binding("slash", "search", "Search", show=False, id="compare.search"),
-        Binding("n", "find(1)", "Next match", show=False, id="compare.next_match"),
-        Binding("N", "find(-1)", "Previous match", show=False, id="compare.previous_match"),
-        Binding("colon", "line", "Go to line", show=False, id="compare.line"),
-        Binding("y", "copy", "Copy the change", show=False, id="compare.copy"),
-        Binding("e", "external('editor')", "Open in $EDITOR", show=False, id="compare.editor"),
-        Binding("v", "external('pager')", "Open in $PAGER", show=False, id="compare.pager"),
         *view_bindings("compare"),
         Binding("escape,b", "back", "Back", id="compare.back"),
     ]  # fmt: skip
@@ -119,12 +109,12 @@ source locations and addresses are not compared.
     def on_resize(self) -> None:
         """Use the available space, unless the user has chosen a layout."""
         layout, size = self.context.preferences.layout, self.app.size
-        self._set_split(layout.get("compare.split", _YES_OR_NO[size.width >= _WIDE]) == "yes")
-        self._set_detailed(layout.get("compare.details", _YES_OR_NO[size.height >= _TALL]) == "yes")
+        self.fit_split()
+        self._set_detailed(layout.get("compare.details", YES_OR_NO[size.height >= _TALL]) == "yes")
 
     def defers(self, binding: str) -> bool:
         """Return whether a binding needs the code, or the stages, which are still loading."""
-        if binding in _NEEDS_CODE - self.PROMPT_BINDINGS and self._prompt.is_pending([self.diff]):
+        if binding in _NEEDS_CODE - self.PROMPT_BINDINGS and self.prompt.is_pending([self.diff]):
             return True
         if binding in _STAGE_BINDINGS:
             return not self.stages and not self.is_settled
@@ -135,11 +125,6 @@ source locations and addresses are not compared.
         """Return whether a binding shows something else than what is being compared."""
         chooses_stage = bool(self.stages) and binding in _STAGE_BINDINGS
         return chooses_stage or binding in _ELSEWHERE or super().abandons_loading(binding)
-
-    @property
-    def diff(self) -> DiffView:
-        """The code."""
-        return self.query_one(DiffView)
 
     @property
     def stages(self) -> list[str]:
@@ -264,15 +249,10 @@ source locations and addresses are not compared.
             index = self.stages.index(self.stage) if self.stage in self.stages else -1
             self._pick_stage(self.stages[(index + step) % len(self.stages)])
 
-    def action_split(self) -> None:
-        """Switch between side by side and unified."""
-        self._set_split(not self.diff.split)
-        self.context.preferences.layout["compare.split"] = _YES_OR_NO[self.diff.split]
-
     def action_details(self) -> None:
         """List all differences of the figures, or only the most important ones."""
         self._set_detailed(self.has_class("-brief"))
-        detailed = _YES_OR_NO[not self.has_class("-brief")]
+        detailed = YES_OR_NO[not self.has_class("-brief")]
         self.context.preferences.layout["compare.details"] = detailed
 
     def action_swap(self) -> None:
@@ -287,10 +267,6 @@ source locations and addresses are not compared.
     def _compare_with(self, key: str) -> None:
         self.after = key
         self._begin()
-
-    def _set_split(self, split: bool) -> None:
-        if split != self.diff.split:
-            self.diff.set_split(split=split)
 
     def _set_detailed(self, detailed: bool) -> None:
         self.set_class(not detailed, "-brief")
@@ -318,52 +294,7 @@ source locations and addresses are not compared.
         """Return to the screen below."""
         self.context.navigator.close_screen()
 
-    def action_copy(self) -> None:
-        """Copy the change at the cursor as a unified diff."""
-        line, difference = self.diff.current, self.diff.difference
-        if line is not None and difference is not None:
-            self.context.navigator.copy(difference.hunk_text(line.hunk))
-
-    def action_external(self, kind: str) -> None:
-        """Open the stage's differences in the user's editor or pager."""
-        if self.diff.difference is not None:
-            text = self.diff.difference.text
-            self.context.navigator.open_externally(kind, name=f"{self.stage}.diff", text=text)
-
-    # The prompt.
-
     @property
-    def _prompt(self) -> SearchPrompt:
-        return self.query_one(SearchPrompt)
-
-    @property
-    def _search_name(self) -> str:
+    def diff_name(self) -> str:
+        """What the code is called."""
         return f"the differences in {self.stage}"
-
-    def action_search(self) -> None:
-        """Ask for text to search for."""
-        self._prompt.search([self.diff], self._search_name)
-
-    def action_find(self, step: int) -> None:
-        """Go to the next (-1: previous) match."""
-        self._prompt.find([self.diff], self._search_name, step)
-
-    @on(CodeView.Searched)
-    def _on_searched(self, event: CodeView.Searched) -> None:
-        self._prompt.on_searched(event.view)
-        self.context.keys.resume()
-
-    def action_line(self) -> None:
-        """Ask for a line to go to."""
-        self._prompt.open("line of the second side")
-
-    @on(Prompt.Submitted)
-    def _on_line_submitted(self, event: Prompt.Submitted) -> None:
-        self._prompt.close()
-        answer = event.value.strip()
-        numbers = [line.after.number if line.after else 0 for line in self.diff.lines]
-        if not answer.isdecimal():
-            self.notify(f"'{printable_line(answer)}' is not a line number", markup=False)
-        elif numbers:
-            line = int(answer)
-            self.diff.go_to(min(range(len(numbers)), key=lambda row: abs(numbers[row] - line)))

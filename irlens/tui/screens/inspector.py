@@ -9,11 +9,14 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from irlens.model.errors import IrlensError
+from irlens.model.layout import LayoutDrawing
 from irlens.model.listing import Occurrences
 from irlens.model.report import Report
 from irlens.model.source import SourceLocation, short_file
 from irlens.model.text import printable_line
+from irlens.render.view.layout import layout_view
 from irlens.tui.code.gutters import describe_chain, describe_line
+from irlens.tui.code.text import values_of
 from irlens.tui.screens.base import EntryScreen
 from irlens.tui.screens.jumps import Jumps, Position, position_of
 from irlens.tui.services.context import Context, Place
@@ -30,14 +33,14 @@ _NEEDS_TEXT = frozenset(
     f"inspector.{name}"
     for name in (
         "definition", "next_use", "previous_use", "search", "next_match", "previous_match", "line",
-        "copy", "copy_name", "editor", "pager",
+        "copy", "copy_name", "editor", "pager", "layout",
     )
 )  # fmt: skip
 _NEEDS_ANNOTATIONS = frozenset(
     f"inspector.{name}"
     for name in (
         "next_finding", "previous_finding", "peak", "next_loop", "previous_loop", "next_mark",
-        "previous_mark", "partner", "next_place", "previous_place",
+        "previous_mark", "partner", "next_place", "previous_place", "explain", "passes",
     )
 )  # fmt: skip
 _STAGE_BINDINGS = frozenset({"inspector.next_stage", "inspector.previous_stage"})
@@ -51,6 +54,8 @@ class InspectorScreen(EntryScreen):
 Every pane marks the lines that belong to the cursor's line of Python with `▌` and scrolls to them.
 `[` and `]` go to the previous and the next of those places within a pane. `/` searches all panes on
 show, and `n` goes on from pane to pane; `p` finds the register peak, from Python in the stage too.
+On a value of ttgir, `L` draws which lane, register or bank holds each element. `Enter` explains the
+finding of a line, and `P` follows a line of Python through the passes.
 
 The gutter shows, from the left: findings (`✗` error, `▲` warning, `•` note), line numbers, live
 registers as a bar (full where one more would lower the occupancy), pipelined copies, loads and
@@ -97,6 +102,12 @@ Lines of assembly that hold only debug information are hidden; `i` shows them.
         Binding("d", "definition", "Definition", id="inspector.definition"),
         Binding("u", "use(1)", "Uses", id="inspector.next_use"),
         Binding("U", "use(-1)", "Previous use", show=False, id="inspector.previous_use"),
+        Binding("L", "layout", "Layout", id="inspector.layout", show=False,
+                tooltip="Draw who holds each element of the tensor or buffer of ttgir"),
+        Binding("enter", "explain", "Explain the finding", id="inspector.explain", show=False,
+                tooltip="Explain the finding of this line, and why it is there"),
+        Binding("P", "passes", "Passes of the line", id="inspector.passes", show=False,
+                tooltip="Follow this line of Python through the compiler's passes"),
         Binding("ctrl+o,alt+left", "back_in_jumps", "Jump back", show=False,
                 id="inspector.return"),
         Binding("ctrl+n,alt+right", "forward_in_jumps", "Jump forward", show=False,
@@ -294,6 +305,41 @@ Lines of assembly that hold only debug information are hidden; `i` shows them.
                     partial(then, position_of(pane)),
                     group="occurrences",
                 )
+
+    # What the compiler did.
+
+    def action_layout(self) -> None:
+        """Draw the layout of the value under the cursor, or else of the line's first with one."""
+        for pane, document in self.panes.active_document():
+            word = pane.cursor.word
+            names = [word] if word.startswith("%") else values_of(pane.cursor.text)
+            if document.stage != "ttgir":
+                self._warn("layouts are those of values of ttgir: show that stage")
+            elif not names:
+                self._warn("no value on this line")
+            else:
+                draw = partial(self.bench.layout, self.key, names, pane.line)
+                self.run_in_thread(draw, self._show_layout, group="layout")
+
+    def _show_layout(self, drawing: LayoutDrawing) -> None:
+        if self.is_current:
+            self.context.navigator.show_drawing(layout_view(drawing))
+
+    def action_explain(self) -> None:
+        """Explain the finding of the line, and find out why it is there."""
+        for pane, document in self.panes.active_document():
+            findings = document.findings.get(pane.line, ())
+            if findings:
+                self.context.navigator.show_finding(self.key, findings[0])
+            else:
+                self._warn("no finding on this line: press f for the next one")
+
+    def action_passes(self) -> None:
+        """Follow the line of Python at the cursor through the compiler's passes."""
+        if (here := self.panes.here) is not None:
+            self.context.navigator.show_view("passes", self.key, here)
+        else:
+            self._warn("this line comes from no line of Python")
 
     def _warn(self, message: str) -> None:
         # One at a time: notifications cover the line facts.

@@ -51,7 +51,7 @@ One kernel in one configuration. `tab` goes from panel to panel.
 
 * **Time**: the estimate of the launch with its range; what each unit alone would take of it, where
   units work side by side; and the changes that would save the most.
-* **Findings**: `Enter` explains one, `i` shows its code.
+* **Findings**: `Enter` explains one and finds out why it is there, `i` shows its code.
 * **Occupancy**: `limits` marks the limiting resources. `w` goes to this panel, where the arrow
   keys change registers, shared memory and warps, starting with what limits, and the figures
   follow; `[` and `]` go to the next cliff. Warps that the compiler adds to the requested ones
@@ -144,6 +144,10 @@ the changes are summarized on top, and `,` and `.` go through the versions.
                 centre = (top + bottom - self._scroll.size.height) // 2
                 self._scroll.scroll_to(y=min(centre, top), animate=False, immediate=True)
 
+    def on_screen_resume(self) -> None:
+        """Show below a finding why it is there, once that is known."""
+        self.query_one(Findings).redraw()
+
     @property
     def _scroll(self) -> VerticalScroll:
         return self.query_one("#overview", VerticalScroll)
@@ -175,12 +179,7 @@ the changes are summarized on top, and `,` and `.` go through the versions.
         """Explain a finding, or show its code."""
         finding, navigator = event.finding, self.context.navigator
         if event.explain:
-
-            def show(text: str) -> None:
-                if self.is_current:
-                    navigator.show_text(f"{finding.message}\n\n{finding.hint}\n\n{text}")
-
-            self.run_in_thread(lambda: self.bench.explain(finding.code), show)
+            navigator.show_finding(self.key, finding)
         elif finding.source is not None:
             navigator.show_view("inspector", self.key, finding.source)
         elif finding.stage is not None and finding.line is not None:
@@ -206,7 +205,7 @@ the changes are summarized on top, and `,` and `.` go through the versions.
     def _show(self, report: Report) -> None:
         self.query_one(Heading).show(report_title(report), view_tabs(self.VIEW, self))
         self.query_one(WhatIf).show_report(report, partial(self.bench.what_if, self.key))
-        self.query_one(Findings).show_report(report)
+        self.query_one(Findings).show_report(report, partial(self.context.explanation, self.key))
         self.query_one("#verdict", Verdict).show(verdict(report))
         panels = Panels(report)
         self.query_one("#memory", Panel).border_title = panels.memory_title

@@ -15,7 +15,7 @@ from irlens.model.comparison import Comparison
 from irlens.model.errors import CaptureError, IrlensError
 from irlens.model.suggestion import Suggestion
 from irlens.model.text import printable_line
-from irlens.session.workbench import Entry, Workbench
+from irlens.session.workbench import Entry, Inquiry, Workbench
 from irlens.tui.services.threads import run_in_thread
 
 T = TypeVar("T")
@@ -78,8 +78,7 @@ class Compilations:
 
     Attributes:
         running: The compilation that runs.
-        reached: Compiled configurations of a suggestion, and those to compile as far as they are
-            known.
+        inquiry: The suggestion that is being made, if any.
         changed: Published when one starts or ends.
         origins: How entries were compiled, by key.
         pending_changes: The latest changes chosen for an entry, by key: the form starts with them.
@@ -101,7 +100,7 @@ class Compilations:
         self._history: list[str] = []
         self._cancelled = False
         self.running: Compilation | None = None
-        self.reached = (0, 0)
+        self.inquiry: Inquiry | None = None
         self.changed: Signal[None] = Signal(app, "compilations")
         self.origins: dict[str, Origin] = {}
         self.pending_changes: dict[str, dict[str, str]] = {}
@@ -125,14 +124,10 @@ class Compilations:
         if not self._is_free():
             return
         compilation = Compilation(key=key, is_suggestion=True, started=time.monotonic())
-        self.reached = (0, 0)
-
-        def note(done: int, total: int) -> None:
-            self.reached = done, total
-
+        self.inquiry = inquiry = Inquiry()
         self._run(
             compilation,
-            lambda: self._workbench.suggest(key, note),
+            lambda: self._workbench.suggest(key, inquiry),
             lambda suggestion: self._suggested(compilation, suggestion),
         )
 
@@ -145,6 +140,8 @@ class Compilations:
         """Abort the running compilation."""
         if self.running is not None:
             self._cancelled = True
+            if self.inquiry is not None:
+                self.inquiry.cancel()
             self._workbench.cancel()
 
     def history(self, key: str) -> tuple[list[str], int]:
@@ -192,6 +189,8 @@ class Compilations:
 
     def _set_running(self, compilation: Compilation | None) -> None:
         self.running = compilation
+        if compilation is None:
+            self.inquiry = None
         self.changed.publish(None)
 
     def _done(self, compilation: Compilation, entry: Entry, comparison: Comparison | None) -> None:

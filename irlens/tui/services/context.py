@@ -1,21 +1,31 @@
 """The services that a screen receives, and the navigation that the app provides to it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
+import msgspec
 from textual.screen import Screen
 
 from irlens.model.errors import IrlensError
+from irlens.model.report import Finding
 from irlens.model.source import SourceLocation, Span
+from irlens.model.why import Explanations
+from irlens.render.view.nodes import Section
 from irlens.session.workbench import Workbench
 from irlens.tui.services.compilations import Compilations, DeferredResults
 from irlens.tui.services.key_queue import KeyQueue
 from irlens.tui.services.preferences import Preferences
 from irlens.tui.services.save_watcher import SaveWatcher
 
-#: The views of an entry in the order of their keys.
-VIEWS = ("overview", "inspector")
+#: The views of an entry by their keys, and what each shows.
+VIEWS = {
+    "overview": ("1", "Show the figures of the entry"),
+    "inspector": ("2", "Show the code of the entry, stage by stage"),
+    "passes": ("3", "Show what each pass of the compiler changed"),
+    "variants": ("4", "Show what the kernel is compiled for, and what tells variants apart"),
+    "limits": ("5", "Show the smallest sizes at which the kernel breaks"),
+}
 
 #: A position to open: lines of a stage, or a line of Python.
 Place: TypeAlias = Span | SourceLocation
@@ -54,6 +64,12 @@ class Navigator(Protocol):
             key: The entry to compare; it is not offered itself.
             then: Receives the key of the picked entry.
         """
+
+    def show_finding(self, key: str, finding: Finding) -> None:
+        """Explain a finding of an entry, above the current screen."""
+
+    def show_drawing(self, document: Section) -> None:
+        """Show a document of nodes above the current screen."""
 
     def show_text(self, markdown: str) -> None:
         """Show Markdown above the current screen."""
@@ -95,3 +111,12 @@ class Context:
     compilations: Compilations
     deferred: DeferredResults
     save_watcher: SaveWatcher
+    _explanations: dict[tuple[str, bytes], Explanations] = field(default_factory=dict)
+
+    def explanation(self, key: str, finding: Finding) -> Explanations | None:
+        """Return why an entry has a finding, if that was asked before."""
+        return self._explanations.get((key, msgspec.json.encode(finding)))
+
+    def keep_explanation(self, key: str, finding: Finding, explanations: Explanations) -> None:
+        """Remember why an entry has a finding."""
+        self._explanations[key, msgspec.json.encode(finding)] = explanations

@@ -1,30 +1,72 @@
-"""Compilations on a screen: the running one, and the changes that the last one made."""
+"""What runs in the background of a screen, and the changes that the last compilation made."""
 
 import time
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
 
 from textual.content import Content
 from textual.timer import Timer
 from textual.widgets import Static
 
+from irlens.model.errors import IrlensError
+from irlens.model.text import printable_line
+from irlens.session.workbench import Inquiry
 from irlens.tui.drawing import DIM, WARN, lines
 from irlens.tui.services.compilations import Compilations
+from irlens.tui.services.threads import run_in_thread
+
+T = TypeVar("T")
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 #: Seconds between two frames of the spinner.
 _TICK = 0.1
 
 
-class CompileStatus(Static):
-    """One line with the running compilation and its elapsed time; hidden otherwise."""
+class Status(Static):
+    """One line with something that runs and its elapsed time; hidden otherwise."""
 
     DEFAULT_CSS = """
-    CompileStatus { height: 1; padding: 0 1; background: $panel; display: none; }
+    Status { height: 1; padding: 0 1; background: $panel; display: none; }
     """
 
-    def __init__(self, compilations: Compilations) -> None:
+    def __init__(self) -> None:
         super().__init__(markup=False)
-        self._compilations = compilations
         self._timer: Timer | None = None
+
+    def follow(self, *, runs: bool) -> None:
+        """Show the line, and draw it again and again; or hide it."""
+        self.display = runs
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+        if runs:
+            self._timer = self.set_interval(_TICK, self.draw)
+            self.draw()
+
+    def draw(self) -> None:
+        """Draw what runs."""
+
+    def tell(self, does: str, reached: str, started: float, hint: str) -> None:
+        """Draw a line: "⠋ compiling variants  3 of 22  4.1 s  esc cancels"."""
+        elapsed = time.monotonic() - started
+        frame = _SPINNER[int(elapsed / _TICK) % len(_SPINNER)]
+        self.update(
+            Content.assemble(
+                (f"{frame} ", WARN),
+                printable_line(does),
+                printable_line(f"  {reached}") if reached else "",
+                (f"  {elapsed:.1f} s{hint}", DIM),
+            )
+        )
+
+
+class CompileStatus(Status):
+    """The running compilation."""
+
+    def __init__(self, compilations: Compilations) -> None:
+        super().__init__()
+        self._compilations = compilations
 
     def on_mount(self) -> None:
         """Subscribe to compilations."""
@@ -32,30 +74,71 @@ class CompileStatus(Static):
         self._changed()
 
     def _changed(self) -> None:
-        self.display = self._compilations.running is not None
-        if self._timer is not None:
-            self._timer.stop()
-            self._timer = None
-        if self.display:
-            self._timer = self.set_interval(_TICK, self._draw)
-            self._draw()
+        self.follow(runs=self._compilations.running is not None)
 
-    def _draw(self) -> None:
-        compilation = self._compilations.running
+    def draw(self) -> None:
+        """Draw the compilation, and how far a suggestion is."""
+        compilation, inquiry = self._compilations.running, self._compilations.inquiry
         if compilation is not None:
-            elapsed = time.monotonic() - compilation.started
-            frame = _SPINNER[int(elapsed / _TICK) % len(_SPINNER)]
             hint = "  esc cancels" if getattr(self.screen, "may_cancel", False) else ""
-            done, total = self._compilations.reached
-            reached = f"  {done} of {total}" if compilation.is_suggestion and total else ""
-            self.update(
-                Content.assemble(
-                    (f"{frame} compiling ", WARN),
-                    compilation.label,
-                    reached,
-                    (f"  {elapsed:.1f} s{hint}", DIM),
-                )
-            )
+            reached = inquiry.reached if inquiry is not None else ""
+            self.tell(f"compiling {compilation.label}", reached, compilation.started, hint)
+
+
+class InquiryStatus(Status):
+    """A question that a child process answers; the process ends with this widget."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._inquiry: Inquiry | None = None
+        self._does, self._started = "", 0.0
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether the answer is still to come."""
+        return self._inquiry is not None
+
+    def ask(
+        self,
+        does: str,
+        call: Callable[[Inquiry], T],
+        on_answer: Callable[[T], None],
+        on_error: Callable[[IrlensError], None],
+    ) -> None:
+        """Ask a question; one that is being answered is cancelled.
+
+        Args:
+            does: What is done for the answer: "compiling variants".
+            call: Asks in a thread.
+            on_answer: Receives the answer.
+            on_error: Receives the error instead, also that of a cancelled question.
+        """
+        self.cancel()
+        self._inquiry = inquiry = Inquiry()
+        self._does, self._started = does, time.monotonic()
+
+        def end(then: Callable[[T], None] | Callable[[IrlensError], None], result: object) -> None:
+            if self._inquiry is inquiry:
+                self._inquiry = None
+                self.follow(runs=False)
+                then(result)  # type: ignore[arg-type]
+
+        run_in_thread(self, partial(call, inquiry), partial(end, on_answer), partial(end, on_error))
+        self.follow(runs=True)
+
+    def cancel(self) -> None:
+        """Abandon the answer."""
+        if self._inquiry is not None:
+            self._inquiry.cancel()
+
+    def on_unmount(self) -> None:
+        """Abandon the answer that nobody waits for."""
+        self.cancel()
+
+    def draw(self) -> None:
+        """Draw how far the answer is."""
+        if self._inquiry is not None:
+            self.tell(self._does, self._inquiry.reached, self._started, "  esc cancels")
 
 
 class ChangesSince(Static):

@@ -1,6 +1,6 @@
 """The findings of a report; Enter explains one."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
@@ -9,9 +9,19 @@ from textual.message import Message
 
 from irlens.model.report import Finding, Report
 from irlens.model.text import printable_line
+from irlens.model.why import Explanations
 from irlens.render.view.findings import by_effect, findings
 from irlens.render.view.nodes import FindingItem
-from irlens.tui.drawing import DIM, GOOD, SEVERITY_SIGN, SEVERITY_STYLE, flowing, lines
+from irlens.render.view.why import summary
+from irlens.tui.drawing import (
+    DIM,
+    GOOD,
+    SEVERITY_SIGN,
+    SEVERITY_STYLE,
+    contents_of,
+    flowing,
+    lines,
+)
 from irlens.tui.widgets.panel import Panel
 
 
@@ -37,6 +47,7 @@ class Findings(Panel):
         super().__init__("Findings", id="findings")
         self._findings: list[Finding] = []
         self._items: Sequence[FindingItem] = ()
+        self._explanation: Callable[[Finding], Explanations | None] = lambda _: None
         self._cursor = 0
 
     @property
@@ -44,8 +55,15 @@ class Findings(Panel):
         """The finding under the cursor; ``None`` if there are no findings."""
         return self._findings[self._cursor] if self._findings else None
 
-    def show_report(self, report: Report) -> None:
-        """Show a report's findings, the costliest first; the cursor stays on its finding."""
+    def show_report(
+        self, report: Report, explanation: Callable[[Finding], Explanations | None]
+    ) -> None:
+        """Show a report's findings, the costliest first; the cursor stays on its finding.
+
+        Args:
+            explanation: Returns why a finding is there, if that is known.
+        """
+        self._explanation = explanation
         chosen, shown = self.chosen, findings(report)
         self._items = shown.findings if shown is not None else ()
         self._findings = by_effect(report)
@@ -96,4 +114,7 @@ class Findings(Panel):
             for text, style in ((item.message, ""), (item.hint, DIM)):
                 told = Content.styled(printable_line(text), style)
                 rows.append(flowing(Content("   "), [told], "", width))
+            if (known := self._explanation(self._findings[number])) is not None:
+                phrases = contents_of([(run,) for run in summary(known)])
+                rows.append(flowing(Content("   "), phrases, " · ", width))
         return lines(rows)

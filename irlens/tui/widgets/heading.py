@@ -17,6 +17,8 @@ from irlens.tui.services.context import VIEWS
 
 #: Style metadata that names the view a part of the text leads to.
 _VIEW = "view"
+#: Columns from which all views are named.
+_NAMING_ALL = 100
 
 
 class Heading(Horizontal):
@@ -92,13 +94,18 @@ def report_title(report: Report) -> Content:
 
 
 def view_tabs(current: str, screen: Screen[None]) -> Content:
-    """Return the views of an entry with their keys, the current one in bold."""
+    """Return the views of an entry with their keys, the current one in bold.
+
+    In a narrow terminal only that one is named.
+    """
     keys: dict[str | None, str] = {}
     for active in screen.active_bindings.values():
         keys.setdefault(active.binding.id, screen.app.get_key_display(active.binding))
+    is_wide = screen.app.size.width >= _NAMING_ALL
     return Content("  ").join(
         Content.styled(
-            f"{keys.get(f'view.{name}', '')} {name.capitalize()}",
+            f"{keys.get(f'view.{name}', '')}"
+            + (f" {name.capitalize()}" if is_wide or name == current else ""),
             Style(bold=name == current) + Style.from_meta({_VIEW: name}),
         )
         for name in VIEWS

@@ -35,6 +35,10 @@ class Panel(Static, can_focus=True):
             border: round $primary;
             border-title-color: $primary;
         }
+        &.-bare {
+            border: none;
+            padding: 0;
+        }
     }
     """
 
@@ -43,8 +47,14 @@ class Panel(Static, can_focus=True):
         Binding("k,up", "screen.scroll(-1)", "Scroll up", id="panel.up", show=False),
     ]
 
-    def __init__(self, title: str, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(_LOADING, id=id, markup=False)
+    def __init__(
+        self,
+        title: str,
+        *,
+        id: str | None = None,  # noqa: A002
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(_LOADING, id=id, classes=classes, markup=False)
         self.border_title = title
         self._draw: Callable[[int], Content] | None = None
         self._drawn_width = 0

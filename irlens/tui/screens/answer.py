@@ -1,0 +1,159 @@
+"""Base of the views that ask a question about the kernel, and show the answer as text does."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from functools import partial
+from typing import ClassVar
+
+from msgspec.structs import replace
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+
+from irlens.model.errors import IrlensError
+from irlens.model.report import Report
+from irlens.model.text import printable_line
+from irlens.render.view.nodes import Section, Sentence, Settings
+from irlens.session.workbench import Inquiry
+from irlens.tui.drawing import DIM
+from irlens.tui.nodes import page
+from irlens.tui.screens.base import EntryScreen
+from irlens.tui.services.context import Context, Place
+from irlens.tui.widgets.compile_status import InquiryStatus
+from irlens.tui.widgets.heading import Heading, report_title, view_tabs
+from irlens.tui.widgets.key_bar import KeyBar
+from irlens.tui.widgets.panel import Panel
+from irlens.tui.widgets.prompt import Prompt
+
+
+class AnswerScreen(EntryScreen):
+    """A view whose content is the answer to a question.
+
+    Attributes:
+        TITLE: The title of the answer.
+        ASKING: What is done for it: "compiling variants".
+        VARY_HINT: What the prompt asks for.
+        asked: What varies, as written: "n=1..4096".
+    """
+
+    TITLE: ClassVar[str] = ""
+    ASKING: ClassVar[str] = ""
+    VARY_HINT: ClassVar[str] = ""
+    PROMPT_BINDINGS = frozenset({"answer.vary"})
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("a", "vary", "Vary", tooltip="Choose what varies, over which range",
+                id="answer.vary"),
+        Binding("R", "again", "Ask again", id="answer.again", show=False),
+        Binding("g", "scroll_to(0)", "Top", id="answer.top", show=False),
+        Binding("G", "scroll_to(1)", "Bottom", id="answer.bottom", show=False),
+        Binding("ctrl+d,pagedown", "scroll(12)", "Page down", id="answer.page_down", show=False),
+        Binding("ctrl+u,pageup", "scroll(-12)", "Page up", id="answer.page_up", show=False),
+        Binding("y", "copy", "Copy as text", id="answer.copy", show=False),
+        Binding("v", "external('pager')", "Open in $PAGER", id="answer.pager", show=False),
+        Binding("e", "external('editor')", "Open in $EDITOR", id="answer.editor", show=False),
+    ]  # fmt: skip
+
+    def __init__(self, context: Context, key: str, at: Place | None = None) -> None:
+        super().__init__(context, key, at)
+        self.asked: Sequence[str] = ()
+        #: What the prompt offers.
+        self.offered = ""
+
+    def compose(self) -> ComposeResult:
+        """Lay out the answer."""
+        yield Heading()
+        with VerticalScroll(id="answer", can_focus=False):
+            yield Panel(self.TITLE)
+        yield InquiryStatus()
+        yield Prompt()
+        yield KeyBar()
+
+    def on_mount(self) -> None:
+        """Ask the question."""
+        self.query_one(Panel).focus()
+        self.query_one(Heading).show(Content("loading …"), view_tabs(self.VIEW, self))
+        report = partial(self.bench.report, self.key)
+        self.run_in_thread(report, self._on_report, lambda _: None, group="report")
+        self.action_again()
+
+    @abstractmethod
+    def question(self, inquiry: Inquiry) -> Section:
+        """Return the answer; called in a thread."""
+
+    @property
+    def status(self) -> InquiryStatus:
+        """The question that is being answered."""
+        return self.query_one(InquiryStatus)
+
+    def adopt_layout(self, other: EntryScreen) -> None:
+        """Vary what another view of the kind varies."""
+        if isinstance(other, AnswerScreen) and other.VIEW == self.VIEW:
+            self.asked, self.offered = other.asked, other.offered
+
+    def action_again(self) -> None:
+        """Ask the question again, also after it was cancelled."""
+        panel = self.query_one(Panel)
+        varied = printable_line(" ".join(self.asked))
+        panel.border_title = f"{self.TITLE}: {varied}" if varied else self.TITLE
+        panel.show(lambda _: Content.styled(f"{self.ASKING} …", DIM))
+        self.status.ask(self.ASKING, self.question, self._show, self._show_error)
+
+    def action_vary(self) -> None:
+        """Ask what varies."""
+        prompt = self.query_one(Prompt)
+        prompt.open(self.VARY_HINT)
+        prompt.value = " ".join(self.asked) or self.offered
+        prompt.cursor_position = len(prompt.value)
+
+    @on(Prompt.Submitted)
+    def _on_submitted(self, event: Prompt.Submitted) -> None:
+        self.query_one(Prompt).close()
+        self.asked = event.value.split()
+        self.action_again()
+
+    def action_back(self) -> None:
+        """Cancel the question, or return to the list of entries."""
+        if self.status.is_asking:
+            self.status.cancel()
+        else:
+            super().action_back()
+
+    def action_scroll(self, rows: int) -> None:
+        """Scroll by some rows."""
+        self._scroll.scroll_relative(y=rows, animate=False, immediate=True)
+
+    def action_scroll_to(self, share: int) -> None:
+        """Scroll to the top (0) or to the bottom (1)."""
+        row = self._scroll.max_scroll_y * share
+        self._scroll.scroll_to(y=row, animate=False, immediate=True)
+
+    def action_copy(self) -> None:
+        """Copy the answer."""
+        self.context.navigator.copy(str(self.query_one(Panel).content))
+
+    def action_external(self, kind: str) -> None:
+        """Open the answer in the user's editor or pager."""
+        text = str(self.query_one(Panel).content)
+        self.context.navigator.open_externally(kind, name=f"{self.VIEW}.txt", text=text)
+
+    @property
+    def _scroll(self) -> VerticalScroll:
+        return self.query_one("#answer", VerticalScroll)
+
+    def _on_report(self, report: Report) -> None:
+        self.query_one(Heading).show(report_title(report))
+
+    def _show(self, answer: Section) -> None:
+        # The heading names the kernel and its target.
+        children = [each for each in answer.children if not isinstance(each, Settings)]
+        if self.offered and not self.asked:
+            children.append(Sentence(f"a varies it: {self.offered}", "dim"))
+        document = replace(answer, title="", children=tuple(children))
+        self.query_one(Panel).show(partial(page, document))
+        self.action_scroll_to(0)
+
+    def _show_error(self, error: IrlensError) -> None:
+        told = Sentence(f"unknown: {error.joined('; ')}", "unknown")
+        self.query_one(Panel).show(partial(page, Section("", (told,))))

@@ -1,0 +1,96 @@
+"""The dialog of a finding: what it says, why it is there, and what it means."""
+
+from functools import partial
+
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+from textual.content import Content
+
+from irlens.model.errors import IrlensError
+from irlens.model.report import Finding
+from irlens.model.text import printable
+from irlens.model.why import Explanations
+from irlens.render.view.nodes import Node, Section, Sentence, Settings
+from irlens.render.view.why import why_view
+from irlens.tui.nodes import page
+from irlens.tui.screens.dialogs import Reading
+from irlens.tui.services.context import Context
+from irlens.tui.services.threads import run_in_thread
+from irlens.tui.widgets.compile_status import InquiryStatus
+from irlens.tui.widgets.panel import Panel
+
+
+class FindingDialog(Reading):
+    """Explains a finding; why it is there is found out while the dialog is open.
+
+    Args:
+        context: The services.
+        key: The entry.
+    """
+
+    def __init__(self, context: Context, key: str, finding: Finding) -> None:
+        super().__init__()
+        self._services, self._key, self._finding = context, key, finding
+
+    def content(self) -> ComposeResult:
+        """Yield the message, the why and the documentation."""
+        from textual.widgets import Markdown  # its parser takes a while to import
+
+        finding = self._finding
+        yield Markdown(printable(f"{finding.message}\n\n{finding.hint}"), open_links=False)
+        yield InquiryStatus()
+        yield Panel("Why", id="why")
+        yield Markdown("", id="meaning", open_links=False)
+
+    def on_mount(self) -> None:
+        """Ask for the why and the documentation, or show the why if it is known."""
+        finding = self._finding
+        place = f" at {finding.source}" if finding.source is not None else ""
+        self.query_one(VerticalScroll).border_title = Content(f"{finding.code}{place}")
+        bench = self._services.workbench
+        run_in_thread(
+            self, partial(bench.explain, finding.code), self._show_meaning, self._show_error
+        )
+        known = self._services.explanation(self._key, finding)
+        if known is not None:
+            self._show(known)
+        else:
+            self.query_one(Panel).display = False
+            self.query_one(InquiryStatus).ask(
+                "explaining",
+                lambda inquiry: bench.why(self._key, finding, inquiry),
+                self._keep,
+                self._show_error,
+            )
+
+    def _keep(self, explanations: Explanations) -> None:
+        self._services.keep_explanation(self._key, self._finding, explanations)
+        self._show(explanations)
+
+    def _show(self, explanations: Explanations) -> None:
+        self._show_why(_document(explanations, self._finding.message))
+
+    def _show_why(self, document: Section) -> None:
+        panel = self.query_one(Panel)
+        panel.display = True
+        panel.show(partial(page, document))
+
+    def _show_error(self, error: IrlensError) -> None:
+        told = Sentence(f"unknown: {error.joined('; ')}", "unknown")
+        self._show_why(Section("", (told,)))
+
+    def _show_meaning(self, text: str) -> None:
+        from textual.widgets import Markdown
+
+        self.query_one("#meaning", Markdown).update(printable(text))
+
+
+def _document(explanations: Explanations, message: str) -> Section:
+    """Return an explanation without what the dialog shows above it."""
+    children: list[Node] = []
+    for each in why_view(explanations).children:
+        if isinstance(each, Section):
+            children += [c for c in each.children if c != Sentence(message)]
+        elif not isinstance(each, Settings):
+            children.append(each)
+    return Section("", tuple(children))
