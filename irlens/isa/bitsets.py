@@ -3,6 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import overload
 
+#: Bits that the sets of a function may have, to be kept: 4 MB.
+_MOST_BITS = 1 << 25
+
 
 class LazyBitsets(Sequence[int]):
     """Sets with few members each, built on access.
@@ -33,6 +36,12 @@ class LazyBitsets(Sequence[int]):
         for number in self._members[index]:
             bits |= 1 << number
         return bits
+
+
+def bitsets(members: Sequence[tuple[int, ...]], size: int) -> Sequence[int]:
+    """Return sets of numbers below a size, each built once where all of them take little memory."""
+    lazy = LazyBitsets(members)
+    return list(lazy) if len(members) * size <= _MOST_BITS else lazy
 
 
 def members(bits: int) -> Iterator[int]:

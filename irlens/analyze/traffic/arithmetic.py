@@ -58,7 +58,7 @@ def compute(operation: Operation, operands: Sequence[Value]) -> Value | None:
     if function is None:
         return None
     if does == "select" and isinstance(operands[0], Mask):
-        real = reals.chosen(truth(operands[0]), *operands[1:])
+        real = reals.chosen(operands[0], *operands[1:])
         if real is not None:
             return real
     for each in operands:

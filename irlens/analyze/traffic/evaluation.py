@@ -1,6 +1,6 @@
 """Runs the integer and pointer part of a kernel's ttir for many programs and iterations at once."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar, cast
 
@@ -15,6 +15,7 @@ from irlens.analyze.traffic.frames import (
     define,
     define_all,
     placed,
+    result_names,
     scalar,
     truth_values,
 )
@@ -39,6 +40,7 @@ from irlens.isa.mlir import Block, Module, Operation
 from irlens.isa.mlir.global_memory import (
     DATA_REGIONS,
     LOADS,
+    POINTERS,
     SILENT,
     TENSORMAPS,
     TERMINATORS,
@@ -69,6 +71,7 @@ class Evaluation:
         visit: Called for every access that is evaluated.
         stepwise: Loops, by index of their operation, whose iterations are evaluated one by one.
         at_once: Instances of a loop's body that are evaluated at once.
+        data: Operations, by index, that are counted and not evaluated.
 
     Attributes:
         executions: How often each operation is executed, by index.
@@ -84,6 +87,7 @@ class Evaluation:
         visit: Visitor,
         stepwise: frozenset[int],
         at_once: int,
+        data: frozenset[int] = frozenset(),
     ) -> None:
         self.executions: Counter[int] = Counter()
         self.reason = ""
@@ -93,6 +97,7 @@ class Evaluation:
         self._numbers = np.arange(numbers.start, numbers.stop, dtype=np.int64)
         self._at_once = at_once
         self._visit = visit
+        self._data = data
         self._stepwise = stepwise
         self._recording = True
         self._is_visiting = False
@@ -125,9 +130,11 @@ class Evaluation:
         """Run operations of one block and return the operands of the last one."""
         operands: list[Value] = []
         for operation in operations:
-            operands = [frame.read(name) for name in operation.operands]
             if self._recording:
                 self.executions[operation.index] += frame.size
+            if operation.index in self._data:
+                continue
+            operands = [frame.read(name) for name in operation.operands]
             try:
                 self._run(operation, operands, frame)
             except UnknownTrafficError as error:
@@ -402,6 +409,34 @@ def public_function(module: Module) -> Operation:
     return module.kernel
 
 
+def _data_operations(module: Module) -> frozenset[int]:
+    """Return the operations that no address, mask, branch, loop or call depends on, by index."""
+    makers: defaultdict[str, list[Operation]] = defaultdict(list)
+    names: list[str] = []
+    found: set[int] = set()
+    for operation in module.operations:
+        if is_pure(operation.name) or operation.name in DATA_REGIONS:
+            found.add(operation.index)
+            for name in result_names(operation):
+                makers[name].append(operation)
+        else:
+            names += _decisive(operation)
+    while names:
+        for operation in makers.pop(names.pop(), ()):
+            found.discard(operation.index)
+            names += operation.operands
+    return frozenset(found)
+
+
+def _decisive(operation: Operation) -> Sequence[str]:
+    """Return the operands of an operation, without the data that it stores."""
+    at = POINTERS.get(operation.name)
+    if at is None or operation.name in VALUES:
+        return operation.operands
+    places = (at.pointer, at.mask, at.pointer + 1 if at.offsets else None)
+    return [name for number, name in enumerate(operation.operands) if number in places]
+
+
 def _steps(count: int) -> int:
     if count > _MOST_STEPS:
         raise UnknownTrafficError(f"a loop of more than {_MOST_STEPS:,} iterations")
@@ -427,13 +462,13 @@ def run(
     Raises:
         UnknownTrafficError: A branch or a loop's bounds are not known, or too much is to be done.
     """
-    function = public_function(module)
+    function, data = public_function(module), _data_operations(module)
     stepwise: frozenset[int] = frozenset()
     at, step = programs.start, _AT_ONCE
     while at < programs.stop:
         visitor = begin()
         part = range(at, min(at + step, programs.stop))
-        evaluation = Evaluation(module, launch, part, visitor, stepwise, at_once=step)
+        evaluation = Evaluation(module, launch, part, visitor, stepwise, step, data)
         try:
             evaluation.run(function)
         except NotAffineError as error:

@@ -65,10 +65,11 @@ class Counted(msgspec.Struct, frozen=True):
         """Yield the body's instances: positions in ``running``, and iterations."""
         trips = self.trips[running]
         ends = np.cumsum(trips)
+        rows = np.arange(trips.size)
         for begin in range(0, int(ends[-1]), at_once):
-            numbers = np.arange(begin, min(begin + at_once, int(ends[-1])), dtype=np.int64)
-            owner = np.searchsorted(ends, numbers, side="right")
-            yield owner, numbers - (ends - trips)[owner]
+            end = min(begin + at_once, int(ends[-1]))
+            owner = np.repeat(rows, ends.clip(begin, end) - (ends - trips).clip(begin, end))
+            yield owner, np.arange(begin, end, dtype=np.int64) - (ends - trips)[owner]
 
 
 def counted(

@@ -19,6 +19,7 @@ from irlens.analyze.traffic.values import (
     check_size,
     materialize,
     separated,
+    truth,
 )
 from irlens.isa.mlir import Operation
 from irlens.isa.mlir.operations import Deed
@@ -92,11 +93,12 @@ def _compared(operation: Operation, operands: Sequence[Value]) -> Value | None:
     return None if arrays is None or compare is None else Mask((np.asarray(compare(*arrays)),))
 
 
-def chosen(held: Array, left: Value, right: Value) -> Value | None:
+def chosen(condition: Mask, left: Value, right: Value) -> Value | None:
     """Return which of two numbers a condition selects; ``None`` if they are not known."""
     arrays = _arrays((left, right))
     if arrays is None:
         return None
+    held = truth(condition)
     check_size(held, *arrays)
     return Real(np.where(held, *arrays))
 

@@ -137,10 +137,13 @@ class Tally:
             steps = np.diff(starts)
             if (steps == steps[0]).all():
                 self.leap = starts.size, int(steps[0])
-        self.coverage.add(distinct(bases), starts, lengths)
+        places = bases
         if self.waves is not None and self._wave is not None:
-            shifted = bases + programs // self._wave * _WAVE_STRIDE
-            self.waves.add(distinct(shifted), starts, lengths)
+            places = distinct(bases + programs // self._wave * _WAVE_STRIDE)
+            self.waves.add(places, starts, lengths)
+            half = _WAVE_STRIDE // 2
+            places = (places + half) % _WAVE_STRIDE - half
+        self.coverage.add(distinct(places), starts, lengths)
         if self._tensor_bytes is not None:
             self._check_bounds(offsets, bases, programs, self._tensor_bytes)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from irlens.isa.bitsets import LazyBitsets
+from irlens.isa.bitsets import bitsets
 from irlens.isa.dialect import RegisterUse
 from irlens.isa.ptx.classes import classify
 from irlens.isa.ptx.operands import (
@@ -141,9 +141,9 @@ def register_use(function: FunctionBody) -> RegisterUse:
         weights[weight] = weights.get(weight, 0) | 1 << bit
     predicates = weights.pop(0, 0)
     return RegisterUse(
-        reads=LazyBitsets(reads),
-        writes=LazyBitsets(writes),
-        kills=LazyBitsets(kills),
+        reads=bitsets(reads, len(numbers)),
+        writes=bitsets(writes, len(numbers)),
+        kills=bitsets(kills, len(numbers)),
         weights=weights,
         predicates=predicates,
     )
