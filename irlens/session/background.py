@@ -15,8 +15,9 @@ Due: TypeAlias = tuple[Capture, bool | None]
 
 #: Up to this many reports are made in this process: starting a worker takes as long.
 _FEW = 32
-#: Captures per task of a worker: small enough for all workers to end together.
-_BATCH = 8
+#: Captures per task of a worker, whose machine code one run of nvdisasm lists: small enough for all
+#: workers to end together.
+_BATCH, _MOST = 8, 32
 
 
 def preparing(
@@ -41,7 +42,10 @@ def _spread(due: Sequence[Due], make: Callable[[Sequence[Due]], None]) -> None:
     """Call ``make`` in worker processes, one for each processor."""
     from concurrent.futures.process import BrokenProcessPool
 
-    batches = [due[at : at + _BATCH] for at in range(0, len(due), _BATCH)]
+    # A run of nvdisasm is of one architecture.
+    due = sorted(due, key=lambda each: each[0].target.name if each[0].target else "")
+    size = max(_BATCH, min(_MOST, len(due) // (4 * processes.processors())))
+    batches = [due[at : at + size] for at in range(0, len(due), size)]
     if processes.can_fork():
         import irlens.report  # noqa: F401  # once, for all workers
 

@@ -234,7 +234,7 @@ class InteractiveSession(LongQuestions):
         elif isinstance(item, Report):
             entry = listed_entries.entry_of_report(key, item, "")
         else:
-            entry = listed_entries.read_entry(key, item, self._place(item))
+            (entry,) = listed_entries.read_entries([(key, item, self._place(item))])
         return self._grouped(entry, item)
 
     def report(self, key: str, *, sass: bool = False) -> Report:

@@ -4,7 +4,6 @@ import threading
 from collections import defaultdict
 from collections.abc import Generator, Iterator, Sequence
 from functools import lru_cache
-from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -19,7 +18,7 @@ from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError, IrlensError
 from irlens.model.report import Report, Severity
 from irlens.session.entry_index import Indexed, key_of_capture
-from irlens.session.reports import complete_report, recall_complete
+from irlens.session.reports import codes_of, complete_report, recall_complete
 from irlens.session.workbench import Entry, EntryTime, is_early
 
 # The first screen appears before any entry is read, and sooner without these.
@@ -34,8 +33,9 @@ _FEW = 12
 _MAX_WORKERS = 4
 #: Captures in a row without a remembered report, after which none is looked for.
 _MOST_MISSES = 16
-#: Captures per task of a worker: small enough for early results, large enough for low overhead.
-_BATCH = 4
+#: Captures per task of a worker: few at first, for early results, and at most as many, since one
+#: run of nvdisasm lists the machine code of all of them.
+_BATCH, _MOST = 4, 32
 
 
 class Uncompiled(msgspec.Struct, frozen=True):
@@ -160,13 +160,16 @@ def entry_of_report(key: str, report: Report, place: str) -> Entry:
     )
 
 
-def read_entry(key: str, capture: Capture, place: str) -> Entry:
-    """Return the complete entry of a capture, or one that says why it cannot be read."""
-    try:
-        report = complete_report(capture)
-    except IrlensError as error:
-        return Entry(key=key, kernel=capture.kernel, problem=error.message, place=place)
-    return _complete(key, capture, report, place)
+def read_entries(unread: Sequence[Unread]) -> Iterator[Entry]:
+    """Yield the complete entry of each capture, or one that says why it cannot be read."""
+    codes = codes_of([capture for _, capture, _ in unread])
+    for (key, capture, place), code in zip(unread, codes, strict=True):
+        try:
+            report = complete_report(code)
+        except IrlensError as error:
+            yield Entry(key=key, kernel=capture.kernel, problem=error.message, place=place)
+        else:
+            yield _complete(key, capture, report, place)
 
 
 def _complete(key: str, capture: Capture, report: Report, place: str) -> Entry:
@@ -207,7 +210,7 @@ class EntryReader:
             many: Whether more may follow, so that starting the pool pays.
         """
         if len(unread) <= _FEW and not many:
-            yield from starmap(read_entry, unread)
+            yield from read_entries(unread)
             return
         from concurrent.futures import as_completed
         from concurrent.futures.process import BrokenProcessPool
@@ -215,10 +218,9 @@ class EntryReader:
         with self._starting:
             workers = max(1, min(processes.processors() - 1, _MAX_WORKERS))
             pool = self._pool = self._pool or processes.start_pool(workers)
-        batches = [unread[at : at + _BATCH] for at in range(0, len(unread), _BATCH)]
         tasks = []
         try:
-            tasks = [pool.submit(_read_batch, batch) for batch in batches]
+            tasks = [pool.submit(_read_batch, batch) for batch in _batches(unread)]
             for future in as_completed(tasks):
                 yield from future.result()
         except BrokenProcessPool:
@@ -230,7 +232,14 @@ class EntryReader:
 
 
 def _read_batch(batch: Sequence[Unread]) -> list[Entry]:
-    return list(starmap(read_entry, batch))
+    return list(read_entries(batch))
+
+
+def _batches(unread: Sequence[Unread]) -> Iterator[Sequence[Unread]]:
+    size = _BATCH
+    while unread:
+        yield unread[:size]
+        unread, size = unread[size:], min(2 * size, _MOST)
 
 
 class Deduplication:

@@ -1,6 +1,6 @@
 """Reports of captures: recalled, or made and then remembered, many of them on all cores."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -74,6 +74,15 @@ def complete_report(subject: "Capture | CaptureCode") -> "Report":
     """
     report = report_of(subject)
     return report_of(subject, sass=None) if needs_machine_code(report) else report
+
+
+def codes_of(captures: Sequence[Capture]) -> "Iterator[CaptureCode]":
+    """Yield the code of each capture, whose machine code one run of nvdisasm lists."""
+    from irlens.analyze.capture_code import CaptureCode  # a remembered report needs none
+    from irlens.artifacts.code_listings import CodeListings
+
+    listings = CodeListings(captures)
+    return (CaptureCode(capture, listings) for capture in captures)
 
 
 def recall_complete(capture: Capture) -> "Report | None":

@@ -10,7 +10,7 @@ from irlens.artifacts import store
 from irlens.artifacts.load import load
 from irlens.compiler import Request, capture_entries
 from irlens.model.capture import Capture
-from irlens.session.listed_entries import read_entry, recall_entries
+from irlens.session.listed_entries import read_entries, recall_entries
 from irlens.session.reports import recall, report_of
 from irlens.session.scan.entry_rows import REPORT, Wanted, read_rows
 
@@ -35,7 +35,7 @@ def test_lists_and_scans_count_what_inspect_counts(
     (capture,) = load(spilling)
     assert isinstance(capture, Capture)
     monkeypatch.setenv(store.ROOT_VARIABLE, str(tmp_path))
-    entry = read_entry("key", capture, "")
+    (entry,) = read_entries([("key", capture, "")])
     ((_, recalled),) = recall_entries([("key", capture, "")])
     (read,) = read_rows([Wanted(spilling, ("findings", "severities"))])
     (row,) = read.rows
@@ -55,6 +55,6 @@ def test_machine_code_is_read_where_it_matters_alone(
     monkeypatch.setenv(store.ROOT_VARIABLE, str(tmp_path))
     (capture,) = load(Path(__file__).parents[2] / "samples" / "captures" / "softmax-h100")
     assert isinstance(capture, Capture)
-    read_entry("key", capture, "")
+    list(read_entries([("key", capture, "")]))
     assert recall(capture) is not None
     assert recall(capture, sass=True) is None

@@ -12,7 +12,7 @@ import msgspec
 from irlens.artifacts import processes
 from irlens.artifacts.entries import Listing
 from irlens.model.errors import IrlensError
-from irlens.session.scan.entry_rows import REPORT, EntryRows, Wanted, read_rows
+from irlens.session.scan.entry_rows import EntryRows, Wanted, read_rows
 
 if TYPE_CHECKING:
     from irlens.sweeps.worker_pool import WorkerPool
@@ -21,9 +21,10 @@ T = TypeVar("T")
 
 #: As many entries are read in this process first: starting workers takes as long.
 _FEW = 24
-#: Entries that are read together, and tasks per worker that wait or are done.
-_BATCH = 8
-_AHEAD = 4
+#: Entries that are read together: few at first, for early rows, and at most as many.
+_BATCH, _MOST = 8, 32
+#: Tasks per worker that wait or are done.
+_AHEAD = 3
 
 
 class _Batch:
@@ -54,9 +55,14 @@ class Reader(Generic[T]):
     Args:
         jobs: Worker processes; with 1, entries are read in this process.
         cluster: Workers elsewhere, which read all entries instead.
+        together: Whether this process reads several entries at once, too: one run of nvdisasm
+            lists the machine code of all of them.
     """
 
-    def __init__(self, jobs: int, cluster: "WorkerPool | None" = None) -> None:
+    def __init__(
+        self, jobs: int, cluster: "WorkerPool | None" = None, *, together: bool = False
+    ) -> None:
+        self._together = together
         self._jobs = jobs if cluster is None else cluster.width
         self._cluster = cluster
         self._pool: ProcessPoolExecutor | None = None
@@ -82,14 +88,14 @@ class Reader(Generic[T]):
         """Put an entry in line to be read; yield what is ready and first in line."""
         self._number += 1
         here = self._cluster is None and (self._jobs == 1 or self._number <= _FEW)
-        if here and REPORT not in keys:
+        if here and not self._together:
             (rows,) = read_rows([Wanted(directory, tuple(keys), listing)])
             self._queue.append(_Waiting(tag, rows))
         else:
             batch = self._batch = self._batch or _Batch(here=here)
             self._queue.append(_Waiting(tag, batch, len(batch.entries)))
             batch.entries.append(Wanted(directory, tuple(keys)))
-            if len(batch.entries) == _BATCH:
+            if len(batch.entries) >= min(_MOST, max(_BATCH, self._number // (2 * self._jobs))):
                 self._submit()
         yield from self._ready()
 
@@ -100,7 +106,7 @@ class Reader(Generic[T]):
 
     def _ready(self) -> Iterator[tuple[T, EntryRows]]:
         """Yield what is known, or waits for more than the workers need to be busy."""
-        most = self._jobs * _AHEAD * _BATCH
+        most = self._jobs * _AHEAD * _MOST
         while self._queue and (
             isinstance(self._queue[0].rows, EntryRows) or len(self._queue) > most
         ):

@@ -71,7 +71,12 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         """The number of processes to read entries in."""
         if self.jobs is not None:
             return self.jobs
-        return 1 if all(map(is_cheap, self.keys)) else processes.processors()
+        return processes.processors() if self.parses else 1
+
+    @property
+    def parses(self) -> bool:
+        """Whether text has to be parsed, and machine code perhaps to be disassembled."""
+        return not all(map(is_cheap, self.keys))
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -271,7 +276,8 @@ class Scanner:
     def _entries(self, root: Path) -> Generator[tuple[Path, EntryRows], None, None]:
         """Yield the rows of each entry, by path; the index is saved, however it ends."""
         index, complete = ScanIndex(root, Row), False
-        with Reader[_Found](self._request.workers, self._request.cluster) as reader:
+        request = self._request
+        with Reader[_Found](request.workers, request.cluster, together=request.parses) as reader:
             try:
                 for found, read in self._read(root, index, reader):
                     entry = self._merged(found, read)
