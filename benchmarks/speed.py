@@ -252,10 +252,11 @@ def _distinct(folder: Path, number: int, name: str) -> Path:
     if not cache.exists():
         scan.fill(cache, number)
         for entry in cache.iterdir():
-            for path in [*entry.glob("*.ptx"), *entry.glob("*.amdgcn")]:
-                text = path.read_text()
-                path.unlink()  # it may be a link to that of another entry
-                path.write_text(f"{text}\n// {name} {entry.name}\n")
+            for suffix in ("ptx", "amdgcn", "cubin"):
+                for path in entry.glob(f"*.{suffix}"):
+                    content = path.read_bytes()
+                    path.unlink()  # it may be a link to that of another entry
+                    path.write_bytes(content + f"\n// {name} {entry.name}\n".encode())
         time.sleep(scan_index.SETTLED_NS / 1e9 + 0.1)
     return cache
 

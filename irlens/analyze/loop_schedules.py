@@ -124,14 +124,11 @@ def _alone(
 
     def iteration(latency: float) -> float:
         line = replace(timeline, memory=latency)
-        few, more = (
-            line.duration(
-                kernel_loops.instructions,
-                kernel_loops.cfg,
-                Path((Segment(blocks, times),), frozenset()),
-                control,
-            )
-            for times in (_SETTLED, 2 * _SETTLED)
+        few, more = line.durations(
+            kernel_loops.instructions,
+            kernel_loops.cfg,
+            [Path((Segment(blocks, n),), frozenset()) for n in (_SETTLED, 2 * _SETTLED)],
+            control,
         )
         return (more - few) / _SETTLED
 

@@ -206,18 +206,11 @@ def _cta_cycles(
     code: KernelCode, followed: Sequence[Sequence[WarpPath]], timeline: Timeline
 ) -> float:
     """Cycles of a CTA, the mean over the sample: those of its slowest warps."""
-    known: dict[object, float] = {}
-    total = 0.0
-    for cta in followed:
-        slowest = 0.0
-        for each in cta:
-            if each.path not in known:
-                known[each.path] = timeline.duration(
-                    code.section.instructions, code.flow, each.path, code.control
-                )
-            slowest = max(slowest, known[each.path])
-        total += slowest
-    return total / len(followed)
+    paths = list(dict.fromkeys(each.path for cta in followed for each in cta))
+    cycles = timeline.durations(code.section.instructions, code.flow, paths, code.control)
+    of_path = dict(zip(paths, cycles, strict=True))
+    slowest = (max((of_path[each.path] for each in cta), default=0.0) for cta in followed)
+    return sum(slowest) / len(followed)
 
 
 def _uncertain(followed: Sequence[Sequence[WarpPath]], transfers: Transfers) -> str:

@@ -13,7 +13,7 @@ once for each of them.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 import msgspec
@@ -106,30 +106,33 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
     tensor: TensorMemory = TensorMemory()
     repeated: Mapping[SourceLocation, float] = MappingProxyType({})
 
-    def duration(
+    def durations(
         self,
         instructions: Sequence[Instruction],
         flow: Cfg,
-        path: Path,
+        paths: Iterable[Path],
         control: Sequence[Control],
-    ) -> float:
-        """Return the cycles that a CTA takes if all its warps take a path.
+    ) -> list[float]:
+        """Return for each path the cycles that a CTA takes if all its warps take it.
 
         Args:
             control: The control fields of each of the instructions.
         """
-        clock = _Clock(self.timing.port)
         blocks: dict[int, list[_Timed]] = {}
-        for segment in path.segments:
-            for number in segment.blocks:
-                if number not in blocks:
-                    blocks[number] = [
-                        self._timed(index, instructions[index], control[index])
-                        for index in flow.blocks[number].indices
-                    ]
-            code = [each for number in segment.blocks for each in blocks[number]]
-            clock.repeat(code, segment.times)
-        return clock.end()
+        ends = []
+        for path in paths:
+            clock = _Clock(self.timing.port)
+            for segment in path.segments:
+                for number in segment.blocks:
+                    if number not in blocks:
+                        blocks[number] = [
+                            self._timed(index, instructions[index], control[index])
+                            for index in flow.blocks[number].indices
+                        ]
+                code = [each for number in segment.blocks for each in blocks[number]]
+                clock.repeat(code, segment.times)
+            ends.append(clock.end())
+        return ends
 
     def _timed(self, index: int, instruction: Instruction, control: Control) -> _Timed:
         per_scheduler = max(1.0, self.warps / self.partitions)

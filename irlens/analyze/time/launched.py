@@ -246,13 +246,12 @@ def _warp(
     warp: int,
 ) -> tuple[Path, Counter[int]]:
     """Return the longest path of a warp's lanes, and the blocks that any of them runs."""
-    best: Path | None = None
-    counts: Counter[int] = Counter()
-    for lane in (0, _WARP - 1) if machine.varies_by_warp else (0,):
-        path = machine.follow(ThreadInputs(words, _special(program, warp, lane)))
-        own = path.counts()
-        counts |= own
-        if best is None or own.total() > best.counts().total():
-            best = path
-    assert best is not None
+    best = machine.follow(ThreadInputs(words, _special(program, warp, 0)))
+    counts = own = best.counts()
+    if machine.varies_by_warp:
+        last = machine.follow(ThreadInputs(words, _special(program, warp, _WARP - 1)))
+        if last != best:
+            others = last.counts()
+            counts = own | others
+            best = last if others.total() > own.total() else best
     return best, counts

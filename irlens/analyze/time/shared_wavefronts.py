@@ -132,6 +132,7 @@ class _Warp:
         self.steps: dict[int, list[Step]] = {}
         self.lanes: dict[int, _Lane] = {}
         self.found: defaultdict[int, list[Wavefronts]] = defaultdict(list)
+        self.known: dict[object, Wavefronts] = {}
 
     def run(self, path: Path) -> dict[int, Wavefronts]:
         """Return the mean wavefronts of each access."""
@@ -171,7 +172,16 @@ class _Warp:
             if active is None or (active and address is None):
                 return
             addresses.append(address if active else None)
-        self.found[index].append(_wavefronts(instruction, addresses))
+        self.found[index].append(self._served(instruction, addresses))
+
+    def _served(self, instruction: Instruction, addresses: Sequence[int | None]) -> Wavefronts:
+        """Return the wavefronts of an access, computed once for addresses equally far apart."""
+        first = min((each for each in addresses if each is not None), default=0) // _WORD * _WORD
+        apart = tuple([None if each is None else each - first for each in addresses])
+        key = instruction.opcode, instruction.modifiers, apart
+        if key not in self.known:
+            self.known[key] = _wavefronts(instruction, apart)
+        return self.known[key]
 
 
 def mean_wavefronts(weighted: Sequence[tuple[Wavefronts, int]]) -> Wavefronts:

@@ -31,9 +31,8 @@ def duration(code: str, control: list[Control], line: Timeline) -> float:
     text = '.section .text.k,"ax",@progbits\nk:\n' + "\n".join(lines)
     section = sass.parse(text).sections[0]
     flow = sass_cfg.build(section)
-    return line.duration(
-        section.instructions, flow, PathFinder(section, flow).follow(ThreadInputs({}, {})), control
-    )
+    path = PathFinder(section, flow).follow(ThreadInputs({}, {}))
+    return line.durations(section.instructions, flow, [path], control)[0]
 
 
 def stall(cycles: int, wait: int = 0, write: int | None = None) -> Control:
@@ -167,4 +166,5 @@ def test_a_loop_of_products_is_as_slow_as_the_tensor_cores() -> None:
     line = timeline()
     control = [stall(1)] * 7
     busy = 64 * 2 * 4 * 16 * 8 * 16 / (line.multiply_adds * line.timing.warp_products)
-    assert line.duration(section.instructions, flow, path, control) == pytest.approx(busy, rel=0.05)
+    (taken,) = line.durations(section.instructions, flow, [path], control)
+    assert taken == pytest.approx(busy, rel=0.05)

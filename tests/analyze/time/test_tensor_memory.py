@@ -123,7 +123,7 @@ def cycles(code: list[str], barriers: dict[int, int]) -> float:
     )  # fmt: skip
     path = PathFinder(body, flow).follow(ThreadInputs({}, {}))
     control = [Control(1, None, None, 0)] * (len(code) + 1)
-    return line.duration(body.instructions, flow, path, control)
+    return line.durations(body.instructions, flow, [path], control)[0]
 
 
 def test_a_wait_lasts_until_the_products_are_done() -> None:
