@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # they load the compiler layer
     from irlens.compiler.planning import PlannedVariant
     from irlens.model.capture import Capture
     from irlens.model.limits import Limits
-    from irlens.sweeps.limits import Probe
+    from irlens.sweeps.limit_probes import Probe
 
 _RANGE = re.compile(r"(?P<first>\d{1,18})\.\.(?P<last>\d{1,18})")
 
@@ -122,7 +122,7 @@ def _probe(
     from irlens.analyze.breaking_launches import broken
     from irlens.analyze.capture_code import CaptureCode
     from irlens.analyze.traffic.values import UnknownTrafficError
-    from irlens.sweeps.limits import Probe
+    from irlens.sweeps.limit_probes import Probe
 
     code = CaptureCode(capture).ttir
     if code is None:

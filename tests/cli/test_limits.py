@@ -40,6 +40,11 @@ IRLENS_KERNELS = {
         "constexprs": {"BLOCK": "next_power_of_2(n)"},
         "grid": [1],
     },
+    "regions": {
+        "sizes": {"n": 8},
+        "args": {"x": "fp32[n, 4]"},
+        "grid": ["1048576 * n"],
+    },
     "indirect": {
         "sizes": {"n": 8},
         "args": {"x": "fp32[n]", "index": "int32[n]"},
@@ -65,6 +70,11 @@ def wide(x):
 @triton.jit
 def block(x, BLOCK: tl.constexpr):
     tl.store(x + tl.arange(0, BLOCK), 0.0)
+
+@triton.jit
+def regions(x):
+    row = (tl.program_id(0) // 1048576).to(tl.int16)
+    tl.store(x + row * tl.full((), 21, tl.int16) % 4 + tl.arange(0, 4), 0.0)
 
 @triton.jit
 def indirect(x, index):
@@ -123,6 +133,16 @@ def test_a_grid_is_too_large_and_a_gate_fails(kernels: Path) -> None:
     failed = run(*asked, "--at-least", "m=65536")
     assert failed.returncode == 1
     assert "65,536 CTAs in y, and the GPU takes 65,535" in " ".join(failed.stdout.split())
+
+
+def test_what_breaks_just_below_a_launch_that_is_refused_is_found(kernels: Path) -> None:
+    """The powers of two are 1,024, which holds, and 2,048, whose grid is not launched at all."""
+    (size,) = found(f"{kernels}:regions", "--along", "n=1024..2048").sizes
+    right = next(n for n in range(1, 2048) if (n - 1) * 21 > 32_767)
+    limits = {limit.kind: (limit.size, limit.cause.value) for limit in size.limits}
+    assert limits["overflow"] == (right, (right - 1) * 21)
+    assert limits["grid"] == (2048, 2**31)
+    assert size.unknown == ""
 
 
 def test_a_block_becomes_too_large_to_compile(kernels: Path) -> None:

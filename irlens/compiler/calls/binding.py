@@ -173,6 +173,17 @@ def bind(call: Call, settings: dict[str, ConstexprValue]) -> dict[str, Argument]
     }
 
 
+class GridTooLargeError(CaptureError):
+    """A grid has more CTAs in a dimension than any GPU takes."""
+
+    def __init__(self, expression: object, axis: int, extent: int) -> None:
+        super().__init__(
+            f"grid: '{expression}' is {extent}, but a launch has at most {MOST_CTAS:,} CTAs "
+            "in a dimension"
+        )
+        self.axis, self.extent = axis, extent
+
+
 def evaluate_grid(call: Call, settings: dict[str, ConstexprValue]) -> tuple[int, int, int] | None:
     """Return the CTAs in x, y and z.
 
@@ -215,10 +226,7 @@ def evaluate_formula(
         if not isinstance(extent, int) or extent < 1:
             raise CaptureError(f"grid: '{expression}' is {extent}, not a number of CTAs")
         if extent > MOST_CTAS:
-            raise CaptureError(
-                f"grid: '{expression}' is {extent}, but a launch has at most {MOST_CTAS:,} CTAs "
-                "in a dimension"
-            )
+            raise GridTooLargeError(expression, axis, extent)
         extents[axis] = extent
     return extents[0], extents[1], extents[2]
 

@@ -1,0 +1,191 @@
+"""Evaluates launches of single sizes, each once: what breaks in them."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeAlias
+
+import msgspec
+
+from irlens import gpus
+from irlens.compiler import Request, capture, find_kernel
+from irlens.compiler.calls.binding import GridTooLargeError, evaluate_formula
+from irlens.compiler.planning import PlannedVariant
+from irlens.model.capture import MOST_CTAS, Capture
+from irlens.model.config import GridFormula
+from irlens.model.errors import IrlensError
+from irlens.model.limits import Cause, LimitKind
+from irlens.report.inspection import Inspection
+from irlens.sweeps.run import plan_grid
+from irlens.sweeps.tasks import Compiled, decode_answer, encode_task, run_compile
+from irlens.sweeps.worker_pool import Crash, Job, WorkerPool, run_jobs
+
+#: Number of sizes in one planning request.
+TOGETHER = 8
+#: Seconds after which a compilation is abandoned.
+_PATIENCE = 60.0
+
+
+class Probe(msgspec.Struct, frozen=True):
+    """A launch of one size.
+
+    Attributes:
+        causes: What breaks.
+        is_whole: Whether that is so of all programs.
+        unknown: Why it is not known.
+        is_launched: Whether the programs ran; not where it cannot be compiled or launched.
+    """
+
+    causes: dict[LimitKind, Cause] = {}
+    is_whole: bool = True
+    unknown: str = ""
+    is_launched: bool = True
+
+
+def _refused(kind: LimitKind, cause: Cause) -> Probe:
+    return Probe({kind: cause}, is_launched=False)
+
+
+#: Evaluates a launch of a compiled variant, with its grid; in every program, if there are not too
+#: many.
+Evaluate: TypeAlias = Callable[[Capture, PlannedVariant, tuple[int, int, int], bool], Probe]
+
+
+class Prober:
+    """Evaluates launches of several sizes, each once."""
+
+    def __init__(
+        self,
+        request: Request,
+        name: str,
+        pool: WorkerPool,
+        evaluate: Evaluate,
+        progress: Callable[[str, int], None],
+    ) -> None:
+        self._request, self._name, self._pool = request, name, pool
+        self._evaluate, self._progress = evaluate, progress
+        self._compiled: dict[bytes, Probe | Capture] = {}
+        self.probes: dict[int, Probe] = {}
+        self._whole: dict[int, Probe] = {}
+
+    def whole(self, size: int) -> Probe:
+        """Return what breaks in any program of a launch, as far as these are not too many."""
+        if size not in self._whole:
+            self._progress(self._name, size)
+            (planned,) = self._planned([size]).values()
+            if isinstance(planned, PlannedVariant):
+                self._compile([planned])
+                planned = self._evaluated(planned, every=True)
+            self._whole[size] = planned
+        return self._whole[size]
+
+    def probe(self, sizes: Iterable[int]) -> None:
+        """Evaluate launches of sizes that were not evaluated before, of many programs some."""
+        new = [size for size in dict.fromkeys(sizes) if size not in self.probes]
+        for at in range(0, len(new), TOGETHER):
+            some = new[at : at + TOGETHER]
+            planned = self._planned(some)
+            self._compile([each for each in planned.values() if isinstance(each, PlannedVariant)])
+            for size, each in planned.items():
+                self._progress(self._name, size)
+                self.probes[size] = each if isinstance(each, Probe) else self._evaluated(each)
+
+    def _planned(self, sizes: Sequence[int]) -> dict[int, PlannedVariant | Probe]:
+        requests = [
+            msgspec.structs.replace(
+                self._request, args=self._request.args | {self._name: str(size)}
+            )
+            for size in sizes
+        ]
+        try:
+            variants = plan_grid(requests, self._pool).variants
+        except IrlensError as error:
+            if len(sizes) == 1:
+                return {sizes[0]: Probe(unknown=error.message)}
+            return {n: each for size in sizes for n, each in self._planned([size]).items()}
+        return {int(str(each.request.args[self._name])): each for each in variants}
+
+    def _compile(self, planned: Sequence[PlannedVariant]) -> None:
+        missing = {
+            _key(each): each.request
+            for each in planned
+            if _key(each) not in self._compiled and _too_large(each) is None
+        }
+        if not missing:
+            return
+        source, keys = find_kernel(self._request.kernel), list(missing)
+        # Not inspected: to count what a launch of the largest sizes moves takes minutes.
+        jobs = deque(
+            Job(run_compile, encode_task(source, [request]), (index,), _PATIENCE)
+            for index, request in enumerate(missing.values())
+        )
+        for job, answer in run_jobs(self._pool, jobs):
+            key = keys[job.numbers[0]]
+            self._compiled[key] = _failed(answer) or capture(missing[key])[0]
+
+    def _evaluated(self, planned: PlannedVariant, *, every: bool = False) -> Probe:
+        if (too_large := _too_large(planned)) is not None:
+            return too_large
+        compiled = self._compiled[_key(planned)]
+        if isinstance(compiled, Probe):
+            return compiled
+        occupancy = Inspection(compiled).occupancy
+        if occupancy is not None and not occupancy.launchable:
+            exceeded = ", ".join(each.replace("_", " ") for each in occupancy.limited_by)
+            return _refused("fit", Cause(reason=f"a CTA exceeds the GPU's {exceeded}"))
+        try:
+            grid = _grid(planned, occupancy.blocks_per_sm if occupancy is not None else None)
+        except IrlensError as error:
+            return Probe(unknown=error.message)
+        if grid is None:
+            return Probe(unknown="the grid of the launch is not known: --grid")
+        over = _over(grid, compiled)
+        probe = self._evaluate(compiled, planned, grid, every)
+        return msgspec.structs.replace(probe, causes=probe.causes | over)
+
+
+def _failed(answer: bytes | Crash) -> Probe | None:
+    """Return the probe of a variant that did not compile; ``None`` if it did."""
+    if isinstance(answer, Crash):
+        if answer.timed_out:
+            return Probe(unknown=f"the compilation was {answer.reason}")
+        return _refused("compile", Cause(reason=answer.reason))
+    failed = decode_answer(answer, Compiled).failed
+    if failed is None:
+        return None
+    return _refused("compile", Cause(reason=failed.reason.partition("\n")[0]))
+
+
+def _key(planned: PlannedVariant) -> bytes:
+    return msgspec.msgpack.encode((planned.specialization, sorted(planned.options.items())))
+
+
+def _grid(planned: PlannedVariant, blocks_per_sm: int | None) -> tuple[int, int, int] | None:
+    description = find_kernel(planned.request.kernel).description
+    described = description.grid if description is not None else ()
+    formula = GridFormula(planned.request.grid or described, planned.names)
+    return evaluate_formula(formula, blocks_per_sm)
+
+
+def _too_large(planned: PlannedVariant) -> Probe | None:
+    """Return the probe of a launch whose grid no GPU takes, which is not compiled."""
+    try:
+        _grid(planned, blocks_per_sm=1)
+    except GridTooLargeError as error:
+        cause = Cause(word="xyz"[error.axis], value=error.extent, most=MOST_CTAS)
+        return _refused("grid", cause)
+    except IrlensError:
+        pass
+    return None
+
+
+def _over(grid: tuple[int, int, int], compiled: Capture) -> dict[LimitKind, Cause]:
+    """Return the dimension of a grid that has more CTAs than the GPU takes."""
+    target = compiled.target
+    if target is None:
+        return {}
+    threads = (compiled.config.num_warps or 1) * target.warp_size
+    limits = gpus.by_arch(target.arch).arch.most_in_grid(threads)
+    for axis, extent, most in zip("xyz", grid, limits, strict=True):
+        if extent > most:
+            return {"grid": Cause(word=axis, value=extent, most=most)}
+    return {}
