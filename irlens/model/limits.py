@@ -70,6 +70,46 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return ", ".join(parts)
 
 
+class Edit(msgspec.Struct, frozen=True, kw_only=True):
+    """A change of the kernel's file: at a line an expression, before and after."""
+
+    line: int
+    before: str
+    after: str
+
+
+class Fix(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What becomes of an overflow where its operands have 64 bits; compiled and evaluated.
+
+    Attributes:
+        edits: The changes of the kernel's file, in the order in which each proved necessary.
+        size: The smallest size at which something else breaks then; ``None`` if nothing does.
+        kind: What breaks there.
+        last: The largest size that was tried then.
+        unknown: Why more is not known, or why there is no such change.
+    """
+
+    edits: list[Edit]
+    size: int | None = None
+    kind: LimitKind | None = None
+    last: int | None = None
+    unknown: str = ""
+
+    def words(self, file: str) -> str:
+        """Return the edits and what they lead to; empty without any."""
+        edits = "; ".join(f"{file}:{each.line} {each.before} → {each.after}" for each in self.edits)
+        return f"{edits}. Compiled with it: {self._result}." if edits else ""
+
+    @property
+    def _result(self) -> str:
+        if self.kind is not None and self.size is not None:
+            return f"{_WORDS[self.kind]} from {count(self.size)} on"
+        if self.last is None:
+            return f"not enough: {self.unknown}"
+        above = f"; more is unknown: {self.unknown}" if self.unknown else ""
+        return f"nothing breaks up to {count(self.last)}{above}"
+
+
 class Limit(msgspec.Struct, frozen=True, kw_only=True):
     """The smallest size at which something breaks.
 
@@ -79,12 +119,14 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True):
         cause: Where, of the launch of that size.
         is_exact: Whether nothing smaller breaks; else smaller sizes may, in programs of which
             there are too many to evaluate.
+        fix: What becomes of it with wider integers; ``None`` where that was not tried.
     """
 
     kind: LimitKind
     size: int
     cause: Cause
     is_exact: bool = True
+    fix: Fix | None = None
 
     @property
     def breaks(self) -> str:
@@ -111,7 +153,9 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True):
         exceeds = f"the {cause.word}{of}{place} is {count(cause.value)}, beyond int{cause.bits}"
         if cause.word == "conversion":
             return f"{exceeds}: remove the conversion"
-        return f"{exceeds}: .to(tl.int64) on an operand"
+        if self.fix is None or not self.fix.edits:
+            return f"{exceeds}: .to(tl.int64) on an operand"
+        return exceeds
 
 
 class SizeLimits(msgspec.Struct, frozen=True, kw_only=True):

@@ -50,7 +50,7 @@ class Format(NamedTuple):
 #: By the name that ``--format`` takes, which is the module's.
 FORMATS: dict[str, Format] = {
     "csv": Format("csv", (*_WITHOUT_CODE, "ledgers"), streams=("scan",)),
-    "github": Format("annotations", _WITHOUT_CODE),
+    "github": Format("annotations", (*_WITHOUT_CODE, "limits")),
     "html": Format(
         "html", (*_EVERYTHING, "variants", "limits"), with_code=("reports", "comparisons")
     ),
@@ -58,7 +58,7 @@ FORMATS: dict[str, Format] = {
     "jsonl": Format("jsonl", (), streams=("scan",)),
     "markdown": Format("md", (*_EVERYTHING, "suggestion", "variants", "limits")),
     "parquet": Format("parquet", (), streams=("scan",)),
-    "sarif": Format("sarif", _WITHOUT_CODE),
+    "sarif": Format("sarif", (*_WITHOUT_CODE, "limits")),
     "svg": Format("svg", ("reports", "sweep", "scan", "suggestion")),
     "text": Format("txt", (*_EVERYTHING, "suggestion", "variants", "limits")),
 }
@@ -119,7 +119,7 @@ def render(name: str, kind: Kind, subject: Any, options: Options | None = None) 
         name: The format.
         kind: What ``subject`` is.
         subject: A sequence of ``Report``, or ``Comparisons``, ``CodeComparisons``, ``Check``,
-            ``Sweep``, ``Scan``, ``Ledgers``, ``Suggestion``, ``Variants``, ``Passes``,
+            ``Sweep``, ``Scan``, ``Ledgers``, ``Suggestion``, ``Variants``, ``Limits``, ``Passes``,
             ``PassesDiff``, ``Explanations``.
         options: Where the output will be seen.
 

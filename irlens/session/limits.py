@@ -27,6 +27,7 @@ def limits_of(
     sizes: Mapping[str, range | None],
     *,
     jobs: int | None = None,
+    fixes: bool = True,
     progress: Callable[[str, int], None] = lambda name, size: None,
 ) -> "Limits":
     """Return the smallest sizes at which a kernel breaks.
@@ -37,6 +38,7 @@ def limits_of(
         configurations: One configuration.
         sizes: The sizes to vary, each over a range or the default one; all if there are none.
         jobs: Worker processes; as many as there are processors if not given.
+        fixes: Whether to apply the fix of an overflow to a copy of the kernel's file.
         progress: Receives the size's name and the value that is tried.
 
     Raises:
@@ -54,7 +56,7 @@ def limits_of(
             f"{len(requests)} configurations are requested: limits are those of one",
             hint="name one target and one value of each setting",
         )
-    return limits_of_request(session, requests[0], sizes, jobs=jobs, progress=progress)
+    return limits_of_request(session, requests[0], sizes, jobs=jobs, fixes=fixes, progress=progress)
 
 
 def limits_of_request(
@@ -63,6 +65,7 @@ def limits_of_request(
     sizes: Mapping[str, range | None],
     *,
     jobs: int | None = None,
+    fixes: bool = True,
     progress: Callable[[str, int], None] = lambda name, size: None,
 ) -> "Limits":
     """Return the smallest sizes at which one configuration breaks; see ``limits_of``."""
@@ -79,7 +82,7 @@ def limits_of_request(
                 f"{request.kernel} has no size to vary", hint="write --arg n=1024 --along n"
             )
         ranges = {name: DEFAULT_RANGE if each is None else each for name, each in varied.items()}
-        return find_limits(request, ranges, pool, _probe, progress)
+        return find_limits(request, ranges, pool, _probe, progress, fixes=fixes)
     finally:
         pool.stop()
 

@@ -8,8 +8,9 @@ from irlens.compiler import Request, find_kernel
 from irlens.compiler.planning import PlannedVariant
 from irlens.compiler.toolchains.versions import version_of
 from irlens.model.errors import UnknownNameError
-from irlens.model.limits import LIMITS_SCHEMA, Limit, LimitKind, Limits, SizeLimits
+from irlens.model.limits import LIMITS_SCHEMA, Fix, Limit, LimitKind, Limits, SizeLimits
 from irlens.model.text import count
+from irlens.sweeps.limit_fixes import fix_of
 from irlens.sweeps.limit_probes import TOGETHER, Evaluate, Probe, Prober
 from irlens.sweeps.run import plan_grid
 from irlens.sweeps.worker_pool import WorkerPool
@@ -26,6 +27,8 @@ def find_limits(
     pool: WorkerPool,
     evaluate: Evaluate,
     progress: Callable[[str, int], None] = lambda name, size: None,
+    *,
+    fixes: bool = True,
 ) -> Limits:
     """Return the limits of a kernel in each of some sizes.
 
@@ -34,6 +37,7 @@ def find_limits(
         sizes: The sizes, and what each ranges over.
         evaluate: Evaluates a launch of a compiled variant.
         progress: Receives the size's name and value.
+        fixes: Whether to apply the fix of an overflow to a copy of the file.
 
     Raises:
         UnknownNameError: There is no such size.
@@ -47,8 +51,13 @@ def find_limits(
     fixed = msgspec.structs.replace(request, settings=request.settings | first.request.settings)
     found = []
     for name, numbers in sizes.items():
-        prober = Prober(fixed, name, pool, evaluate, progress)
-        found.append(search(prober, name, numbers))
+
+        def prober_of(kernel: str, name: str = name) -> Prober:
+            chosen = msgspec.structs.replace(fixed, kernel=kernel)
+            return Prober(chosen, name, pool, evaluate, progress)
+
+        limits = search(prober_of(fixed.kernel), name, numbers)
+        found.append(_fixed(limits, fixed.kernel, numbers, prober_of) if fixes else limits)
     return Limits(
         schema=LIMITS_SCHEMA,
         kernel=find_kernel(request.kernel).function,
@@ -70,6 +79,31 @@ def _is_size(name: str, value: object, planned: PlannedVariant) -> bool:
     constexprs = {each.name for each in planned.specialization if each.constexpr}
     is_option = name in planned.options or name in constexprs or name == "sm_count"
     return type(value) is int and not is_option
+
+
+def _fixed(
+    found: SizeLimits, kernel: str, numbers: range, prober_of: Callable[[str], Prober]
+) -> SizeLimits:
+    """Return the limits of one size, that of an overflow with its fix."""
+
+    def moved(prober: Prober, size: int) -> Fix:
+        after = search(prober, found.name, range(size, numbers.stop))
+        first = after.limits[0] if after.limits else None
+        return Fix(
+            edits=[],
+            size=first.size if first is not None else None,
+            kind=first.kind if first is not None else None,
+            last=after.last,
+            unknown=after.unknown,
+        )
+
+    limits = [
+        msgspec.structs.replace(each, fix=fix_of(kernel, each, prober_of, moved))
+        if each.kind == "overflow"
+        else each
+        for each in found.limits
+    ]
+    return msgspec.structs.replace(found, limits=limits)
 
 
 def search(prober: Prober, name: str, numbers: range) -> SizeLimits:

@@ -117,6 +117,72 @@ def test_an_offset_overflows_at_the_row_where_brute_force_says(kernels: Path) ->
     assert ".to(tl.int64) on an operand" in " ".join(text.split())
 
 
+def test_the_fix_is_compiled_and_moves_the_limit(kernels: Path) -> None:
+    (size,) = found(f"{kernels}:rows", "--along", "tokens=1..100000").sizes
+    fix = size.limits[0].fix
+    assert fix is not None
+    (edit,) = fix.edits
+    assert (edit.before, edit.after) == ("row", "row.to(tl.int64)")
+    # What is left is the conversion of the program's number to 16 bits.
+    assert (fix.kind, fix.size) == ("overflow", 2**15 + 1)
+    asked = (f"{kernels}:rows", "-t", "h100", "--along", "tokens=1..100000")
+    text = " ".join(run(*asked).stdout.split())
+    assert f"sizes.py:{edit.line} row → row.to(tl.int64). Compiled with it: an offset" in text
+    (result,) = json.loads(run(*asked, "-f", "sarif").stdout)["runs"][0]["results"]
+    assert (result["ruleId"], result["level"]) == ("limit", "warning")
+    place = result["locations"][0]["physicalLocation"]
+    assert (place["artifactLocation"]["uri"], place["region"]["startLine"]) == (
+        "sizes.py", edit.line,
+    )  # fmt: skip
+    assert "row.to(tl.int64)" in result["message"]["text"]
+    assert f"line={edit.line}" in run(*asked, "-f", "github").stdout
+
+
+PACKAGED = """
+import triton
+import triton.language as tl
+from .shared import at
+
+IRLENS_KERNELS = {
+    "copy": {
+        "sizes": {"tokens": 8},
+        "args": {"x": "fp32[tokens, 4096]", "y": "fp32[tokens, 4096]"},
+        "grid": ["tokens"],
+    },
+}
+
+@triton.jit
+def copy(x, y):
+    pid = tl.program_id(0)
+    first = pid * 4096
+    value = tl.load(x + at(first, 0))
+    tl.store(y + at(pid * 4096, 0), value)
+"""
+
+
+def test_a_fix_edits_all_that_it_has_to_in_a_package(tmp_path: Path) -> None:
+    package = tmp_path / "mine"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "shared.py").write_text(
+        "import triton\n\n@triton.jit\ndef at(first, second):\n    return first + second\n"
+    )
+    (package / "served.py").write_text(PACKAGED)
+    before = sorted(each.name for each in package.iterdir() if each.suffix == ".py")
+    (size,) = found(f"{package / 'served.py'}:copy", "--along", "tokens=1..2000000").sizes
+    (limit,) = size.limits
+    # The first element of a row: 2^31 / 4096 rows hold.
+    assert (limit.kind, limit.size) == ("overflow", 2**31 // 4096 + 1)
+    fix = limit.fix
+    assert fix is not None
+    assert [(each.before, each.after) for each in fix.edits] == [
+        ("tl.program_id(0)", "tl.program_id(0).to(tl.int64)")
+    ]
+    assert (fix.kind, fix.last, fix.unknown) == (None, 2_000_000, "")
+    assert sorted(each.name for each in package.iterdir() if each.suffix == ".py") == before
+    assert (package / "served.py").read_text() == PACKAGED
+
+
 def test_the_program_that_has_the_last_row_need_not_be_the_last(kernels: Path) -> None:
     (size,) = found(f"{kernels}:persistent", "--along", "rows=1..20000").sizes
     right = next(n for n in range(1, 20_000) if (n - 1) * 8 > 32_767)

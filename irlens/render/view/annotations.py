@@ -8,6 +8,7 @@ import msgspec
 from irlens.model.check import Check, CheckedKernel
 from irlens.model.comparison import Comparisons, Side
 from irlens.model.label import labels
+from irlens.model.limits import Limits
 from irlens.model.report import SEVERITIES, Finding, Report, Rule, Severity
 from irlens.model.results import Kind
 from irlens.model.source import SourceLocation
@@ -37,7 +38,7 @@ class Annotation(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         rule: Its kind: a finding's code, or "baseline", "budget", "check", "compile",
-            "difference".
+            "difference", "limit".
         level: How bad it is.
         message: One sentence: what is the case.
         hint: What to do; may be empty.
@@ -87,6 +88,8 @@ def annotations(kind: Kind, subject: Any) -> list[Annotation]:
             found = _of_check(subject)
         case "sweep":
             found = _of_sweep(subject)
+        case "limits":
+            found = _of_limits(subject)
         case _:
             found = _of_reports(subject)
     return _merged(found)
@@ -216,6 +219,30 @@ def _of_sweep(sweep: Sweep) -> Iterator[Annotation]:
         yield _of_kernel(finding, sweep.kernel, named, {}, _swept_file(sweep))
 
 
+def _of_limits(limits: Limits) -> Iterator[Annotation]:
+    """Yield the smallest size at which each thing breaks, and why more is not known."""
+    where = f"{limits.kernel} on {limits.target.arch}"
+    for size in limits.sizes:
+        for limit in size.limits:
+            cause = limit.cause
+            place = cause.at or cause.source
+            first = f"{'' if limit.is_exact else 'at most '}{count(limit.size)}"
+            told = (f"{limit.breaks} from {size.name} = {first} on", cause.where, limit.why)
+            fix = limit.fix.words(place.file) if limit.fix is not None and place is not None else ""
+            yield _placed(
+                Annotation(
+                    rule="limit", level="warning", message=": ".join(filter(None, told)), hint=fix,
+                    kernel=limits.kernel, where=(where,),
+                ),
+                place, {},
+            )  # fmt: skip
+        if size.unknown:
+            message = f"more of {size.name} is unknown: {size.unknown}"
+            yield Annotation(
+                rule="limit", level="note", message=message, kernel=limits.kernel, where=(where,)
+            )
+
+
 def _swept_file(sweep: Sweep) -> str | None:
     """The kernel's file, where a loop's place names it."""
     places = (loop.place.rpartition(":")[0] for trial in sweep.trials for loop in trial.pipelines)
@@ -334,6 +361,14 @@ _RULES = {
             "Two compilations of a kernel differ.",
             "The message has the figures that decide whether and how fast the kernel runs; "
             "`irlens diff` has all.",
+        ),
+        _rule(
+            "limit",
+            "warning",
+            "A kernel breaks from a size on.",
+            "An offset or a mask overflows, an access leaves its tensor, or the launch exceeds the "
+            "GPU. `irlens limits` finds the smallest such size; where nothing larger is launched, "
+            "nothing has to be done.",
         ),
         _rule(
             "compile",

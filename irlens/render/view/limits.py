@@ -36,10 +36,19 @@ def _nodes(limits: Limits) -> Iterator[Node]:
     if rows:
         yield Table((Column("from"), Column("breaks"), Column("where")), rows, "limits")
     for size in limits.sizes:
+        yield from _fixes(size)
         if size.unknown:
             yield Sentence(f"More of {size.name} is unknown: {size.unknown}", "unknown")
     if any(not limit.is_exact for size in limits.sizes for limit in size.limits):
         yield Sentence("at most: of many programs some were evaluated, and others may break", "dim")
+
+
+def _fixes(size: SizeLimits) -> Iterator[Sentence]:
+    """Yield what becomes of an overflow with wider integers."""
+    for limit in size.limits:
+        file = limit.cause.at.file if limit.cause.at is not None else ""
+        if limit.fix is not None and (words := limit.fix.words(file)):
+            yield Sentence(words, label="Fix")
 
 
 def _verdict(size: SizeLimits) -> Run:

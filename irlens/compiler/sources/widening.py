@@ -1,0 +1,100 @@
+"""Edits of a kernel's file that compute an integer in 64 bits, as an author would write them."""
+
+import ast
+from collections.abc import Iterator
+
+from irlens.model.limits import Edit
+from irlens.model.source import SourceLocation
+
+_OPERATORS: dict[str, type[ast.operator]] = {
+    "multiplication": ast.Mult, "addition": ast.Add, "subtraction": ast.Sub, "shift": ast.LShift,
+}  # fmt: skip
+_LANGUAGE = "triton.language"
+#: Operands that a method can be called on as they are.
+_PRIMARY = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
+
+
+def widened_versions(text: str, at: SourceLocation, word: str) -> Iterator[tuple[str, Edit]]:
+    """Yield versions of a file in which an operation has an operand of 64 bits, the best first.
+
+    The program's number becomes wide where it is assigned, so that every use of it is.
+
+    Args:
+        at: The operation, as the compiler's debug information has it.
+        word: What it does: "multiplication".
+    """
+    tree = ast.parse(text)
+    operation = _operation(tree, at, word)
+    if operation is None:
+        return
+    language = _language(tree)
+    function = _function(tree, operation)
+    for operand in (operation.left, operation.right):
+        if isinstance(operand, ast.Constant):
+            continue
+        program = _program(function, operand) if isinstance(operand, ast.Name) else None
+        for each in filter(None, (program, operand)):
+            yield _widened(text, each, f"{language}.int64")
+
+
+def _operation(tree: ast.Module, at: SourceLocation, word: str) -> ast.BinOp | None:
+    """Return the operation at a location: of several that begin there the innermost."""
+    kind = _OPERATORS.get(word)
+    found = [
+        node
+        for node in ast.walk(tree)
+        if kind is not None and isinstance(node, ast.BinOp) and isinstance(node.op, kind)
+        and node.lineno == at.line and at.column in (None, node.col_offset + 1)
+    ]  # fmt: skip
+    return found[-1] if found else None  # walked breadth first
+
+
+def _function(tree: ast.Module, operation: ast.BinOp) -> ast.AST:
+    around = [
+        node for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and any(each is operation for each in ast.walk(node))
+    ]  # fmt: skip
+    return around[-1] if around else tree
+
+
+def _program(function: ast.AST, name: ast.Name) -> ast.expr | None:
+    """Return the call of ``program_id`` that a name is assigned, and nothing else is."""
+    values = [
+        node.value if isinstance(node, ast.Assign) else None
+        for node in ast.walk(function)
+        if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.For)
+        and any(
+            isinstance(each, ast.Name) and each.id == name.id and isinstance(each.ctx, ast.Store)
+            for each in ast.walk(node)
+        )
+    ]
+    if len(values) != 1 or not isinstance(values[0], ast.Call):
+        return None
+    called = values[0].func
+    return values[0] if isinstance(called, ast.Attribute) and called.attr == "program_id" else None
+
+
+def _language(tree: ast.Module) -> str:
+    """Return how the file names ``triton.language``."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            package = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
+            for each in node.names:
+                if f"{package}{each.name}" == _LANGUAGE and (each.asname or package):
+                    return each.asname or each.name
+    return _LANGUAGE
+
+
+def _widened(text: str, operand: ast.expr, dtype: str) -> tuple[str, Edit]:
+    """Return a file with an operand of 64 bits, and the edit."""
+    lines = text.splitlines(keepends=True)
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line.encode()))
+    first = starts[operand.lineno - 1] + operand.col_offset
+    last = starts[(operand.end_lineno or operand.lineno) - 1] + (operand.end_col_offset or 0)
+    content = text.encode()
+    before = content[first:last].decode()
+    after = f"{before if isinstance(operand, _PRIMARY) else f'({before})'}.to({dtype})"
+    edited = content[:first] + after.encode() + content[last:]
+    return edited.decode(), Edit(line=operand.lineno, before=before, after=after)

@@ -1,0 +1,87 @@
+"""Applies the fix of an overflow to a copy of the kernel's file, and finds where it then breaks."""
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from irlens.compiler import KernelSource, find_kernel
+from irlens.compiler.sources.widening import widened_versions
+from irlens.model.limits import Cause, Edit, Fix, Limit
+from irlens.sweeps.limit_probes import Probe, Prober
+
+#: Edits of one fix at most: each access may compute its own offset.
+_MOST_EDITS = 8
+#: Versions of an edit that are tried.
+_MOST_VERSIONS = 4
+
+
+def fix_of(
+    kernel: str,
+    limit: Limit,
+    prober_of: Callable[[str], Prober],
+    search: Callable[[Prober, int], Fix],
+) -> Fix:
+    """Return what becomes of an overflow with wider integers.
+
+    Args:
+        prober_of: Returns what evaluates launches of the kernel of another file.
+        search: Finds the next limit, from a size on.
+    """
+    source = find_kernel(kernel)
+    text, edits = source.content.decode(errors="replace"), list[Edit]()
+    cause: Cause | None = limit.cause
+    while cause is not None:
+        if len(edits) == _MOST_EDITS:
+            return Fix(edits=edits, unknown=f"{len(edits)} edits were not enough")
+        if cause.at is None or cause.at.file != source.path.name:
+            where = f"in {cause.at.file}" if cause.at is not None else "unknown"
+            return Fix(edits=edits, unknown=f"the operation is {where}")
+        reason = "no operand of the operation can be edited"
+        versions = widened_versions(text, cause.at, cause.word)
+        for (version, edit), _ in zip(versions, range(_MOST_VERSIONS), strict=False):
+            with _copied(source, version) as copy:
+                prober = prober_of(copy)
+                probe = prober.whole(limit.size)
+                if reason := _refused(probe, cause):
+                    continue
+                text, cause = version, probe.causes.get("overflow")
+                edits.append(edit)
+                if cause is None:
+                    return msgspec.structs.replace(search(prober, limit.size), edits=edits)
+                break
+        else:
+            return Fix(edits=edits, unknown=reason)
+    return Fix(edits=edits)
+
+
+def _refused(probe: Probe, cause: Cause) -> str:
+    """Return why a version is no fix of an operation; empty if it is one."""
+    if probe.unknown:
+        return probe.unknown
+    if "compile" in probe.causes:
+        return probe.causes["compile"].reason
+    overflow = probe.causes.get("overflow")
+    same = overflow is not None and (overflow.at, overflow.word) == (cause.at, cause.word)
+    return "it overflows as before" if same else ""
+
+
+@contextmanager
+def _copied(source: KernelSource, text: str) -> Iterator[str]:
+    """Yield KERNEL of an edited copy of a file, which imports what the file does."""
+    top = source.path.parent
+    while (top / "__init__.py").is_file():
+        top = top.parent
+    with tempfile.TemporaryDirectory(prefix="irlens-") as temporary:
+        folder, original = Path(temporary), top
+        for part in source.path.relative_to(top).parts:
+            for each in original.iterdir():
+                if each.name != part and each.name != "__pycache__":
+                    (folder / each.name).symlink_to(each)
+            folder, original = folder / part, original / part
+            if original != source.path:
+                folder.mkdir()
+        folder.write_text(text)
+        yield f"{folder}:{source.function}"

@@ -1,0 +1,73 @@
+"""Edits of a file that compute an integer in 64 bits."""
+
+import ast
+
+import pytest
+
+from irlens.compiler.sources.widening import widened_versions
+from irlens.model.source import SourceLocation
+
+FILE = """\
+import triton
+import triton.language as tl
+
+@triton.jit
+def kernel(x, n, BLOCK: tl.constexpr):
+    pid = tl.program_id(0)
+    row = pid * BLOCK + 3 * n
+    for start in range(0, n, BLOCK):
+        row += (pid + 1) * BLOCK
+    at = "é", tl.arange(0, BLOCK)[:, None] * n
+    pid2 = 4096 * n * BLOCK
+"""
+
+
+def edits(text: str, word: str, begins: str) -> list[str]:
+    lines = text.splitlines()
+    number, line = next((n, each) for n, each in enumerate(lines, 1) if begins in each)
+    column = len(line[: line.index(begins)].encode()) + 1
+    found = []
+    for version, edit in widened_versions(text, SourceLocation("k.py", number, column), word):
+        changed = [each for each in version.splitlines() if each not in lines]
+        ast.parse(version)
+        assert len(changed) == 1
+        assert edit.after in changed[0]
+        found.append(changed[0].strip())
+    return found
+
+
+@pytest.mark.parametrize(
+    ("word", "begins", "first"),
+    [
+        ("multiplication", "pid * BLOCK", "pid = tl.program_id(0).to(tl.int64)"),
+        ("addition", "pid * BLOCK", "row = (pid * BLOCK).to(tl.int64) + 3 * n"),
+        ("multiplication", "3 * n", "row = pid * BLOCK + 3 * n.to(tl.int64)"),
+        ("multiplication", "(pid + 1)", "row += ((pid + 1).to(tl.int64)) * BLOCK"),
+        (
+            "multiplication",
+            "tl.arange",
+            'at = "é", tl.arange(0, BLOCK)[:, None].to(tl.int64) * n',
+        ),
+        ("multiplication", "4096", "pid2 = 4096 * n.to(tl.int64) * BLOCK"),
+    ],
+)
+def test_the_best_edit_comes_first(word: str, begins: str, first: str) -> None:
+    assert edits(FILE, word, begins)[0] == first
+
+
+def test_a_name_that_is_assigned_twice_is_edited_where_it_is_used() -> None:
+    text = FILE.replace("    row = pid", "    pid = pid % 8\n    row = pid")
+    assert edits(text, "multiplication", "pid * BLOCK")[0] == (
+        "row = pid.to(tl.int64) * BLOCK + 3 * n"
+    )
+
+
+def test_the_language_goes_by_the_name_that_the_file_gives_it() -> None:
+    text = FILE.replace("import triton.language as tl", "from triton import language as lang")
+    text = text.replace("tl.", "lang.")
+    assert edits(text, "multiplication", "pid * BLOCK")[0].endswith(".to(lang.int64)")
+
+
+def test_what_is_no_operation_has_no_edit() -> None:
+    assert not list(widened_versions(FILE, SourceLocation("k.py", 6, 1), "multiplication"))
+    assert not list(widened_versions(FILE, SourceLocation("k.py", 7, 11), "conversion"))
