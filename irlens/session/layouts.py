@@ -43,7 +43,9 @@ def layout_in(capture: Capture, names: Sequence[str], line: int | None = None) -
     if "ttgir" not in capture.stages:
         raise ArtifactError(f"{capture.kernel}: no ttgir in this capture")
     module = mlir.parse(capture.stages["ttgir"].text(), stage="ttgir")
-    for name in names[:-1]:
+    if line is None:
+        return draw_layout(module, names[0], capture.kernel)
+    for name in names:
         with suppress(UnknownNameError):
             return draw_layout(module, name, capture.kernel, line)
-    return draw_layout(module, names[-1], capture.kernel, line)
+    raise IrlensError(f"neither a tensor nor a buffer: {', '.join(names)}")

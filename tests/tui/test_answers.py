@@ -89,7 +89,7 @@ async def test_where_nothing_compiles_it_says_so(bench: "FakeWorkbench") -> None
     async with opened(bench, "spill-h100") as (app, pilot):
         await pilot.press("5")
         await settle(pilot)
-        assert answer_of(app) == "unknown: the kernel's source is unknown; name the source instead"
+        assert answer_of(app) == "the kernel's source is unknown; name the source instead"
 
 
 @pytest.mark.parametrize("view", ["variants", "limits"])

@@ -155,5 +155,5 @@ class AnswerScreen(EntryScreen):
         self.action_scroll_to(0)
 
     def _show_error(self, error: IrlensError) -> None:
-        told = Sentence(f"unknown: {error.joined('; ')}", "unknown")
+        told = Sentence(error.joined("; "), "unknown")
         self.query_one(Panel).show(partial(page, Section("", (told,))))

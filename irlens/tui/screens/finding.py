@@ -1,8 +1,10 @@
 """The dialog of a finding: what it says, why it is there, and what it means."""
 
 from functools import partial
+from typing import ClassVar
 
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 
@@ -10,11 +12,11 @@ from irlens.model.errors import IrlensError
 from irlens.model.report import Finding
 from irlens.model.text import printable
 from irlens.model.why import Explanations
-from irlens.render.view.nodes import Node, Section, Sentence, Settings
-from irlens.render.view.why import why_view
+from irlens.render.view.nodes import Headline, Node, Section, Sentence, Settings
+from irlens.render.view.why import summary, why_view
 from irlens.tui.nodes import page
 from irlens.tui.screens.dialogs import Reading
-from irlens.tui.services.context import Context
+from irlens.tui.services.context import Context, PassPlace
 from irlens.tui.services.threads import run_in_thread
 from irlens.tui.widgets.compile_status import InquiryStatus
 from irlens.tui.widgets.panel import Panel
@@ -28,16 +30,21 @@ class FindingDialog(Reading):
         key: The entry.
     """
 
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("p", "deciding_pass", "Deciding pass", id="finding.pass"),
+    ]
+
     def __init__(self, context: Context, key: str, finding: Finding) -> None:
         super().__init__()
         self._services, self._key, self._finding = context, key, finding
+        #: The pass that decides, once known.
+        self._number: int | None = None
 
     def content(self) -> ComposeResult:
         """Yield the message, the why and the documentation."""
         from textual.widgets import Markdown  # its parser takes a while to import
 
-        finding = self._finding
-        yield Markdown(printable(f"{finding.message}\n\n{finding.hint}"), open_links=False)
+        yield Panel("", id="message", classes="-bare")
         yield InquiryStatus()
         yield Panel("Why", id="why")
         yield Markdown("", id="meaning", open_links=False)
@@ -47,15 +54,15 @@ class FindingDialog(Reading):
         finding = self._finding
         place = f" at {finding.source}" if finding.source is not None else ""
         self.query_one(VerticalScroll).border_title = Content(f"{finding.code}{place}")
+        told = Sentence(finding.message), Sentence(finding.hint, "dim")
+        self.query_one("#message", Panel).show(partial(page, Section("", told)))
         bench = self._services.workbench
-        run_in_thread(
-            self, partial(bench.explain, finding.code), self._show_meaning, self._show_error
-        )
+        run_in_thread(self, partial(bench.explain, finding.code), self._show_meaning, _ignore)
         known = self._services.explanation(self._key, finding)
         if known is not None:
             self._show(known)
         else:
-            self.query_one(Panel).display = False
+            self._why.display = False
             self.query_one(InquiryStatus).ask(
                 "explaining",
                 lambda inquiry: bench.why(self._key, finding, inquiry),
@@ -68,12 +75,29 @@ class FindingDialog(Reading):
         self._show(explanations)
 
     def _show(self, explanations: Explanations) -> None:
+        for each in explanations.explanations:
+            self._number = each.number
+        self.refresh_bindings()
         self._show_why(_document(explanations, self._finding.message))
 
     def _show_why(self, document: Section) -> None:
-        panel = self.query_one(Panel)
-        panel.display = True
-        panel.show(partial(page, document))
+        self._why.display = True
+        self._why.show(partial(page, document))
+
+    @property
+    def _why(self) -> Panel:
+        return self.query_one("#why", Panel)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer the pass where one is known to decide."""
+        return action != "deciding_pass" or self._number is not None
+
+    def action_deciding_pass(self) -> None:
+        """Show what the pass that decides the finding changes."""
+        if self._number is not None and self._finding.source is not None:
+            self.dismiss()
+            place = PassPlace(self._finding.source, self._number)
+            self._services.navigator.show_view("passes", self._key, place)
 
     def _show_error(self, error: IrlensError) -> None:
         told = Sentence(f"unknown: {error.joined('; ')}", "unknown")
@@ -85,9 +109,15 @@ class FindingDialog(Reading):
         self.query_one("#meaning", Markdown).update(printable(text))
 
 
+def _ignore(error: IrlensError) -> None:
+    """What the finding means is shown where it is documented."""
+
+
 def _document(explanations: Explanations, message: str) -> Section:
     """Return an explanation without what the dialog shows above it."""
     children: list[Node] = []
+    if not explanations.explanations:
+        return Section("", (Headline(tuple(summary(explanations))),))
     for each in why_view(explanations).children:
         if isinstance(each, Section):
             children += [c for c in each.children if c != Sentence(message)]

@@ -19,7 +19,7 @@ from irlens.tui.code.gutters import describe_chain, describe_line
 from irlens.tui.code.text import values_of
 from irlens.tui.screens.base import EntryScreen
 from irlens.tui.screens.jumps import Jumps, Position, position_of
-from irlens.tui.services.context import Context, Place
+from irlens.tui.services.context import Context, PassPlace, Place
 from irlens.tui.widgets.code_pane import CodePane
 from irlens.tui.widgets.code_view import CodeView
 from irlens.tui.widgets.entry_panes import EntryContents, EntryPanes
@@ -150,7 +150,8 @@ Lines of assembly that hold only debug information are hidden; `i` shows them.
     def go_to(self, at: Place) -> None:
         """Open a position."""
         self.at = at
-        self.panes.go_to(at)
+        if not isinstance(at, PassPlace):
+            self.panes.go_to(at)
 
     def adopt_layout(self, other: EntryScreen) -> None:
         """Start with the panes of another inspector, at the same line of Python."""
@@ -182,7 +183,8 @@ Lines of assembly that hold only debug information are hidden; `i` shows them.
 
     def _on_contents(self, contents: EntryContents) -> None:
         async def lay_out() -> None:
-            await self.panes.lay_out(contents, self.at)
+            at = None if isinstance(self.at, PassPlace) else self.at
+            await self.panes.lay_out(contents, at)
             self.app.call_later(self._on_laid_out)  # the focus moves as late
 
         self.call_later(lay_out)
@@ -311,8 +313,9 @@ Lines of assembly that hold only debug information are hidden; `i` shows them.
     def action_layout(self) -> None:
         """Draw the layout of the value under the cursor, or else of the line's first with one."""
         for pane, document in self.panes.active_document():
-            word = pane.cursor.word
-            names = [word] if word.startswith("%") else values_of(pane.cursor.text)
+            cursor = pane.cursor
+            is_chosen = cursor.word.startswith("%") and cursor.column != cursor.indent
+            names = [cursor.word] if is_chosen else values_of(cursor.text)
             if document.stage != "ttgir":
                 self._warn("layouts are those of values of ttgir: show that stage")
             elif not names:

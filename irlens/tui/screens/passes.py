@@ -35,7 +35,7 @@ from irlens.tui.nodes import table_parts
 from irlens.tui.screens.base import EntryScreen
 from irlens.tui.screens.dialogs import choice_bindings
 from irlens.tui.screens.diff_actions import DiffActions, diff_bindings
-from irlens.tui.services.context import Context, Place
+from irlens.tui.services.context import Context, PassPlace, Place
 from irlens.tui.widgets.code_pane import CodePane
 from irlens.tui.widgets.compile_status import InquiryStatus
 from irlens.tui.widgets.diff_view import DiffView
@@ -73,6 +73,7 @@ class PassList(OptionList):
         background: $surface;
         background-tint: transparent;
         scrollbar-size-vertical: 1;
+        scrollbar-gutter: stable;
         &:focus { border: round $primary; border-title-color: $primary; }
         & > .option-list--option { padding: 0; }
         & > .option-list--option-disabled { color: $text-muted; }
@@ -126,7 +127,7 @@ last pass.
         super().__init__(context, key, at)
         self.passes: Passes | None = None
         self.followed: FollowedLine | None = None
-        self.number = 0
+        self.number = at.number if isinstance(at, PassPlace) else 0
         self._documents: list[Document] = []
         self._differences: dict[int, Difference] = {}
         #: Whether the passes are known, or there are none.
@@ -213,8 +214,7 @@ last pass.
     def _on_python(self, documents: Sequence[Document]) -> None:
         self._documents = [*documents]
         if documents:
-            at = self.at if isinstance(self.at, SourceLocation) else None
-            self._show_python(at)
+            self._show_python(self._line)
         else:
             self.source.display = False
 
@@ -241,15 +241,15 @@ last pass.
         self.passes = passes
         self._differences.clear()
         self._is_settled = True
-        if isinstance(self.at, SourceLocation):
-            self._follow(self.at)
+        if self._line is not None:
+            self._follow(self._line)
         else:
             self._list_passes()
         self.context.keys.resume()
 
     def _on_error(self, error: IrlensError) -> None:
         self._is_settled = True
-        self.diff.show_note(f"the passes are unknown: {error.joined(chr(10))}")
+        self.diff.show_note(error.joined("\n"))
         self.context.keys.resume()
 
     # The list.
@@ -404,10 +404,19 @@ last pass.
     def go_to(self, at: Place) -> None:
         """Follow a line of Python."""
         super().go_to(at)
-        if isinstance(at, SourceLocation) and self._documents:
-            self._show_python(at)
+        if isinstance(at, PassPlace):
+            self.number = at.number
+        if self._line is not None and self._documents:
+            self._show_python(self._line)
             if self.passes is not None:
-                self._follow(at)
+                self._follow(self._line)
+
+    @property
+    def _line(self) -> SourceLocation | None:
+        """The line of Python to open."""
+        if isinstance(self.at, PassPlace):
+            return self.at.source
+        return self.at if isinstance(self.at, SourceLocation) else None
 
     def action_crossing(self, kind: CrossingKind) -> None:
         """Ask for an operation, and select the pass that brings it first, or removes the last."""

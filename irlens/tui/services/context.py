@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 import msgspec
 from textual.screen import Screen
@@ -27,8 +27,18 @@ VIEWS = {
     "limits": ("5", "Show the smallest sizes at which the kernel breaks"),
 }
 
-#: A position to open: lines of a stage, or a line of Python.
-Place: TypeAlias = Span | SourceLocation
+
+class PassPlace(NamedTuple):
+    """A line of Python, and a pass that changes its operations."""
+
+    source: SourceLocation
+    number: int
+
+
+#: A position in code: lines of a stage, or a line of Python.
+CodePlace: TypeAlias = Span | SourceLocation
+#: A position to open.
+Place: TypeAlias = CodePlace | PassPlace
 
 
 class Navigator(Protocol):

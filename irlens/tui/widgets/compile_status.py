@@ -117,13 +117,23 @@ class InquiryStatus(Status):
         self._inquiry = inquiry = Inquiry()
         self._does, self._started = does, time.monotonic()
 
-        def end(then: Callable[[T], None] | Callable[[IrlensError], None], result: object) -> None:
+        def is_last() -> bool:
             if self._inquiry is inquiry:
                 self._inquiry = None
                 self.follow(runs=False)
-                then(result)  # type: ignore[arg-type]
+                return True
+            return False
 
-        run_in_thread(self, partial(call, inquiry), partial(end, on_answer), partial(end, on_error))
+        def answer(result: T) -> None:
+            if is_last():
+                on_answer(result)
+
+        def fail(error: IrlensError) -> None:
+            if is_last():
+                cancelled = IrlensError("cancelled: press R to ask again")
+                on_error(cancelled if inquiry.is_cancelled else error)
+
+        run_in_thread(self, partial(call, inquiry), answer, fail)
         self.follow(runs=True)
 
     def cancel(self) -> None:

@@ -14,7 +14,7 @@ from irlens.model.source import SourceLocation, Span
 from irlens.model.text import printable
 from irlens.tui.code.document import Document, python_document, stage_document
 from irlens.tui.code.search import Query
-from irlens.tui.services.context import Context, Place
+from irlens.tui.services.context import CodePlace, Context
 from irlens.tui.widgets.code_pane import CodePane
 from irlens.tui.widgets.linked_panes import LinkedPanes
 
@@ -120,7 +120,7 @@ class EntryPanes(LinkedPanes):
         bench, key = self._services.workbench, self._key
         return EntryContents(bench.kernel(key), bench.python(key), bench.stages(key))
 
-    async def lay_out(self, contents: EntryContents, at: Place | None) -> None:
+    async def lay_out(self, contents: EntryContents, at: CodePlace | None) -> None:
         """Create the panes, and open a position."""
         self.contents = contents
         if not contents.names:
@@ -150,7 +150,7 @@ class EntryPanes(LinkedPanes):
         await self.query(Static).remove()
         await self.mount(Static(printable(text), markup=False))
 
-    def go_to(self, at: Place) -> None:
+    def go_to(self, at: CodePlace) -> None:
         """Open a position in the pane that shows it, or else in the active one."""
         name = document_name(at)
         pane = self.pane_for(name)
@@ -253,6 +253,6 @@ class EntryPanes(LinkedPanes):
         return None
 
 
-def document_name(at: Place) -> str:
+def document_name(at: CodePlace) -> str:
     """Return the stage or the Python file that a position is in."""
     return at.stage if isinstance(at, Span) else at.file
