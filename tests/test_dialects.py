@@ -25,15 +25,9 @@ SHAPES = {
 #: Literals that are still to move to ``irlens.isa``, by module. Lower a number with each that
 #: moves; it never grows.
 LEFT = {
-    "analyze/addresses.py": 2,
     "analyze/counterfactuals.py": 8,
-    "analyze/pipelines/amdgcn_loops.py": 1,
-    "analyze/pipelines/annotate/llir.py": 1,
-    "analyze/pipelines/cp_async.py": 1,
     "analyze/pipelines/mbarrier_rings.py": 1,
-    "analyze/pipelines/spill_slots.py": 1,
     "analyze/specialization.py": 1,
-    "analyze/ttgir_loads.py": 2,
     "diff/code/machine_registers.py": 1,
 }
 

@@ -11,7 +11,7 @@ from irlens.analyze.global_accesses import Direction
 from irlens.analyze.mlir_loops import user_line
 from irlens.isa.mlir import Argument, Module, Operation
 from irlens.isa.mlir.global_memory import ATOMICS, LOADS, POINTERS, buffer_values
-from irlens.isa.mlir.operations import Deed
+from irlens.isa.mlir.operations import DIVISIBILITY, Deed
 from irlens.isa.mlir.types import Pointer, Scalar, Tensor, Type
 from irlens.isa.mlir.values import Value as Name
 from irlens.isa.mlir.values import Values
@@ -71,7 +71,7 @@ class Access(msgspec.Struct, frozen=True):
 def divisors(module: Module) -> dict[str, int]:
     """Return the known divisor of each integer or pointer argument of the kernel, 16 or 1."""
     return {
-        argument.name: argument.integer("tt.divisibility") or 1
+        argument.name: argument.integer(DIVISIBILITY) or 1
         for function in module.doing("function")
         for argument in _arguments(function)
         if isinstance(argument.type, Pointer)
@@ -348,7 +348,7 @@ _ARITHMETIC: dict[Deed | None, Callable[[Value, Value], Value]] = {
 
 def _hinted(operation: Operation, value: Value) -> Value:
     """Apply the hints of ``tl.multiple_of`` and the like."""
-    divisor = operation.integers("tt.divisibility")
+    divisor = operation.integers(DIVISIBILITY)
     if divisor:
         value = msgspec.structs.replace(
             value, divisor=max(value.divisor, axis_info.power(min(divisor)))

@@ -18,17 +18,14 @@ from irlens.analyze.mlir_loops import Chain, Loop, find_loops, user_line
 from irlens.analyze.ttgir_buffers import Buffers
 from irlens.analyze.ttgir_refusals import LoopBody, refusal
 from irlens.isa.mlir import Module, Operation
-from irlens.isa.mlir.copies import BULK_COPIES, COPIES, LOADS
+from irlens.isa.mlir.copies import BULK_TO_SHARED, COPIES, LOADS
 from irlens.isa.mlir.encodings import blocked, cta_parts, encoding_of
-from irlens.isa.mlir.products import PRODUCTS
+from irlens.isa.mlir.products import BUFFER_USES, PRODUCTS
 from irlens.isa.mlir.types import Pointer, Tensor, Type
 from irlens.isa.mlir.values import Value, Values
 from irlens.model.memory import LoadState, LoopLoad
 
-_BULK_TO_SHARED = BULK_COPIES | {"amdg.async_tdm_copy_global_to_local"}
-_READS = LOADS | COPIES | _BULK_TO_SHARED
-#: Operations that use the tile in a buffer.
-_USES = PRODUCTS | {"ttg.local_load"}
+_READS = LOADS | COPIES | BULK_TO_SHARED
 _WIDEST_ACCESS = 16  # bytes: 128-bit loads and copies are the widest that one thread issues
 #: No pipeline is as deep as this.
 _MOST_ITERATIONS = 64
@@ -87,7 +84,7 @@ class _Finder:
     def loads(self) -> Iterator[LoopLoad]:
         reads = self._named(_READS)
         ahead, prologues = _prologues(reads)
-        peeled, _ = _prologues(self._named(_USES))
+        peeled, _ = _prologues(self._named(BUFFER_USES))
         for read in reads:
             # The prologue of an inner loop, inside an outer one, is not a read of its own.
             if read.loop is not None and read.operation.index not in prologues:
@@ -254,7 +251,7 @@ def _bytes(module: Module, tile: Tensor) -> int | None:
 def _widest_access(module: Module, read: Operation, tile: Tensor) -> int | None:
     """Return the consecutive bytes of a thread, bounded by layout and known contiguity."""
     bits = tile.element.bits
-    if read.name in _BULK_TO_SHARED or bits is None or bits < 8:
+    if read.name in BULK_TO_SHARED or bits is None or bits < 8:
         return None
     if not tile.shape:
         return bits // 8

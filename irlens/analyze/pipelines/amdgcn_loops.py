@@ -17,6 +17,7 @@ from irlens.analyze import loops
 from irlens.analyze.loops import Loops
 from irlens.analyze.solver import reach
 from irlens.isa.amdgcn import Function, Instruction
+from irlens.isa.amdgcn.function import branches
 from irlens.isa.amdgcn.memory import transfer, writes_lds
 from irlens.isa.amdgcn.records import Label, Operand, Operation
 from irlens.model.source import SourceLocation
@@ -137,7 +138,7 @@ def _step(loops: Loops[Instruction], index: int) -> int | None:
     compared = next((o for o in reversed(operations) if o.mnemonic.startswith("s_cmp_")), None)
     counters = [n for o in compared.operands for n in _scalars(o)] if compared else []
     writes = [o for o in operations if any(n in counters for n in _scalars(*o.operands[:1]))]
-    writes = [o for o in writes if not o.mnemonic.startswith(("s_cmp_", "s_cbranch"))]
+    writes = [o for o in writes if not (o.mnemonic.startswith("s_cmp_") or branches(o.mnemonic))]
     return _constant(writes[0]) if len(writes) == 1 else None
 
 

@@ -24,7 +24,13 @@ from irlens.analyze.pipelines.steady_state import GroupReading, Unreadable, firs
 from irlens.analyze.pipelines.verdicts import IRREDUCIBLE, PtxKernel, with_groups
 from irlens.isa.events import UNBOUNDED, Commit, Copy, Event
 from irlens.isa.ptx import Instruction
-from irlens.isa.ptx.copies import copy_size, cp_async_events, is_bulk_load, is_cp_async
+from irlens.isa.ptx.copies import (
+    copy_size,
+    cp_async_events,
+    is_bulk_load,
+    is_cp_async,
+    signals_copies,
+)
 from irlens.model.report import Pipeline, PipelineKind, Verdict
 from irlens.model.source import user_frame
 
@@ -192,7 +198,7 @@ def _outcome(
     if loops.forest.loops[index].irreducible:
         return Unreadable(IRREDUCIBLE)
     if not commits:
-        tracked = any(i.modifiers[:2] == ("async", "mbarrier") for i in inside)
+        tracked = any(map(signals_copies, inside))
         return Unreadable(MBARRIER if tracked else OUTSIDE_COMMITS)
     steady = flow.settle(loops.forest.loops[index], body)
     if steady is None:

@@ -6,7 +6,7 @@ import msgspec
 
 from irlens.isa.amdgcn import Instruction
 from irlens.isa.amdgcn.classes import classify
-from irlens.isa.amdgcn.memory import access_bytes, is_spill
+from irlens.isa.amdgcn.memory import access_bytes, accesses_spill
 from irlens.isa.amdgcn.registers import FILES
 
 #: Bytes of a register.
@@ -49,8 +49,7 @@ def spill_slots(body: Iterable[Instruction]) -> dict[int, Slots]:
     """
     slots = {}
     for position, instruction in enumerate(body):
-        # LLVM's comment on a spill may stand beside the s_clause in front of several.
-        if is_spill(instruction) and instruction.mnemonic != "s_clause":
+        if accesses_spill(instruction):
             accessed = _slots(instruction)
             if accessed is None:
                 return {}

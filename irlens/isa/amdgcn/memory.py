@@ -145,6 +145,14 @@ def is_spill(instruction: Instruction) -> bool:
     return kind in ("scratch load", "scratch store") or _FOLDED in instruction.text
 
 
+def accesses_spill(instruction: Instruction) -> bool:
+    """Whether it is the access to scratch itself, and not the clause in front of several.
+
+    LLVM's comment on a spill may stand beside the clause.
+    """
+    return is_spill(instruction) and instruction.mnemonic != "s_clause"
+
+
 def reads_lds(instruction: Instruction) -> bool:
     """Whether it loads from LDS."""
     return classify(instruction.operations[0]) == "LDS load"

@@ -54,6 +54,11 @@ class Instruction(msgspec.Struct, frozen=True, gc=False):
     locations: tuple[SourceLocation, ...]
     targets: tuple[str, ...] | None = None
 
+    @property
+    def is_call(self) -> bool:
+        """Whether it calls a function."""
+        return self.opcode == "call"
+
 
 class Label(msgspec.Struct, frozen=True, gc=False):
     """A label.

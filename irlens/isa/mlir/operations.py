@@ -126,6 +126,8 @@ _DEEDS: dict[str, Deed] = {
     "tt.int_to_ptr": "to pointer",
     "tt.print": "print",
 }
+#: The attribute by which a value is known to be a multiple of a number.
+DIVISIBILITY = "tt.divisibility"
 #: Loads of the source: of tensors of pointers, and of tiles.
 LOADS = frozenset(name for name, does in _DEEDS.items() if does in ("load", "load tile"))
 

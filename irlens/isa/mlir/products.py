@@ -23,6 +23,8 @@ _ACCUMULATORS: dict[str, int | None] = {
     "ttng.tc_gen5_mma_scaled": 2,
 }
 PRODUCTS = frozenset(_ACCUMULATORS)
+#: Operations that use the tile in a buffer.
+BUFFER_USES = PRODUCTS | {"ttg.local_load"}
 _SCALED = frozenset({"tt.dot_scaled", "ttng.tc_gen5_mma_scaled"})
 
 #: Names of elements as kernels and instructions spell them.

@@ -34,6 +34,11 @@ def is_cp_async(instruction: Instruction) -> bool:
     )
 
 
+def signals_copies(instruction: Instruction) -> bool:
+    """Whether it has an mbarrier track the copies before it (``cp.async.mbarrier.arrive``)."""
+    return instruction.modifiers[:2] == ("async", "mbarrier")
+
+
 def is_bulk_load(instruction: Instruction) -> bool:
     """Whether it is a bulk copy (TMA) from global to shared memory."""
     modifiers = instruction.modifiers

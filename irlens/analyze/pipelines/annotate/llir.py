@@ -109,7 +109,7 @@ class _LlirAnnotator(Annotator):
             self.add_groups(self._loops.cfg.graph, events, site_of)
 
     def _calls(self, block: int) -> Iterator[llir.Instruction]:
-        return (each for each in self._loops.block(block) if each.opcode == "call")
+        return (each for each in self._loops.block(block) if each.is_call)
 
     def _read(self, calls: PtxCalls, block: int) -> Iterator[ptx.Instruction]:
         """Yield the instructions of PTX that a block's calls stand for."""
