@@ -18,7 +18,7 @@ COPIES = frozenset(
 )
 #: Copies of whole tiles by NVIDIA's TMA; barriers track them.
 BULK_COPIES = frozenset({"ttng.async_tma_copy_global_to_local", "ttng.async_tma_gather"})
-#: Those, and the same of AMD's tensor data mover.
+#: Those, and the copy that AMD's tensor data mover makes alone.
 BULK_TO_SHARED = BULK_COPIES | {"amdg.async_tdm_copy_global_to_local"}
 #: Each is a group of its own.
 BULK_STORES = frozenset(
