@@ -18,14 +18,11 @@ from irlens.model.sweep import Trial
 from irlens.model.terms import describe_missing_time
 
 
-class Candidate(msgspec.Struct, frozen=True, kw_only=True):
-    """What decides the rank of one configuration.
+class EstimatedTime(msgspec.Struct, frozen=True, kw_only=True):
+    """The estimated time of one configuration, with what it is compared by.
 
     Attributes:
-        problem: Equal for configurations whose times compare.
-        launchable: Whether it compiles and fits, as far as is known.
-        measured_us: Its measured time, in microseconds; ``None`` if it was not timed.
-        estimated_us: Its estimated time, in microseconds; ``None`` if unknown.
+        estimated_us: In microseconds; ``None`` if unknown.
         accessed: Distinct bytes that a launch reads; of one that reads none, those that it writes;
             ``None`` if unknown.
         written: Distinct bytes that a launch writes; ``None`` if unknown.
@@ -33,14 +30,25 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
         missing: Why there is no estimated time; empty if there is one, or no reason is known.
     """
 
-    problem: Hashable
-    launchable: bool = True
-    measured_us: float | None = None
     estimated_us: float | None = None
     accessed: float | None = None
     written: float | None = None
     bound: Bound | None = None
     missing: str = ""
+
+
+class Candidate(EstimatedTime, frozen=True, kw_only=True):
+    """What decides the rank of one configuration.
+
+    Attributes:
+        problem: Equal for configurations whose times compare.
+        launchable: Whether it compiles and fits, as far as is known.
+        measured_us: Its measured time, in microseconds; ``None`` if it was not timed.
+    """
+
+    problem: Hashable
+    launchable: bool = True
+    measured_us: float | None = None
 
     @property
     def time_us(self) -> float | None:

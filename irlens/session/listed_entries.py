@@ -19,7 +19,7 @@ from irlens.model.errors import ArtifactError, IrlensError
 from irlens.model.report import Report, Severity
 from irlens.session.entry_index import Indexed, key_of_capture
 from irlens.session.reports import codes_of, complete_report, recall_complete
-from irlens.session.workbench import Entry, EntryTime, is_early
+from irlens.session.workbench import Entry, is_early
 
 # The first screen appears before any entry is read, and sooner without these.
 if TYPE_CHECKING:
@@ -133,7 +133,6 @@ def entry_of_report(key: str, report: Report, place: str) -> Entry:
     findings: dict[Severity, int] = {}
     for finding in report.findings:
         findings[finding.severity] = findings.get(finding.severity, 0) + 1
-    ranked = ranking.of_report(report)
     return Entry(
         key=key,
         kernel=report.kernel,
@@ -149,12 +148,8 @@ def entry_of_report(key: str, report: Report, place: str) -> Entry:
             if pipeline.achieved_stages is not None
         ),
         findings=findings,
-        time=EntryTime(
-            estimated_us=ranked.estimated_us,
-            accessed=ranked.accessed,
-            written=ranked.written,
-            bound=ranked.bound,
-            missing=ranked.missing,
+        time=msgspec.convert(
+            ranking.of_report(report), ranking.EstimatedTime, from_attributes=True
         ),
         place=place,
     )

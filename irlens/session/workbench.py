@@ -10,11 +10,11 @@ from irlens.figures import Figure
 from irlens.model.code import CodeComparison
 from irlens.model.comparison import Comparison, Value
 from irlens.model.config import Config, Target
-from irlens.model.estimate import Bound
 from irlens.model.layout import LayoutDrawing
 from irlens.model.limits import Limits
 from irlens.model.listing import Occurrences, StageListing
 from irlens.model.passes import Crossing, CrossingKind, FollowedLine, Passes
+from irlens.model.ranking import EstimatedTime
 from irlens.model.report import Finding, Occupancy, Report, Severity
 from irlens.model.resources import Resources
 from irlens.model.source import SourceLocation
@@ -37,24 +37,6 @@ class Group(msgspec.Struct, frozen=True):
 
     section: Section
     name: str = ""
-
-
-class EntryTime(msgspec.Struct, frozen=True, kw_only=True):
-    """What an entry's rank among others follows from, as ``model.ranking.Candidate`` has it.
-
-    Attributes:
-        estimated_us: The estimated time, in microseconds; ``None`` if unknown.
-        accessed: Distinct bytes that the launch reads, or else writes; ``None`` if unknown.
-        written: Distinct bytes that it writes; ``None`` if unknown.
-        bound: What binds the time.
-        missing: Why there is no time; empty if there is one, or no launch.
-    """
-
-    estimated_us: float | None = None
-    accessed: float | None = None
-    written: float | None = None
-    bound: Bound | None = None
-    missing: str = ""
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,7 +74,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     figures: dict[str, tuple[Value, ...]] | None = None
     stages: tuple[tuple[int, int | None], ...] | None = None
     findings: dict[Severity, int] | None = None
-    time: EntryTime | None = None
+    time: EstimatedTime | None = None
     problem: str = ""
     place: str = ""
     modified: float | None = None

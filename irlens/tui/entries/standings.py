@@ -3,6 +3,8 @@
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Iterator
 
+import msgspec
+
 from irlens.model.estimate import Standing
 from irlens.model.ranking import Candidate, problem_of, rank
 from irlens.session.workbench import Entry
@@ -62,11 +64,5 @@ class Standings:
 
 def _candidate(entry: Entry) -> Candidate:
     time, occupancy = entry.time, entry.occupancy
-    return Candidate(
-        problem=None,
-        launchable=occupancy is None or occupancy.launchable,
-        estimated_us=None if time is None else time.estimated_us,
-        accessed=None if time is None else time.accessed,
-        written=None if time is None else time.written,
-        bound=None if time is None else time.bound,
-    )
+    known = {} if time is None else msgspec.structs.asdict(time)
+    return Candidate(problem=None, launchable=occupancy is None or occupancy.launchable, **known)

@@ -3,7 +3,8 @@
 from msgspec.structs import replace
 
 from irlens.model.config import Config
-from irlens.session.workbench import Entry, EntryTime, Group, Section
+from irlens.model.ranking import EstimatedTime
+from irlens.session.workbench import Entry, Group, Section
 from irlens.tui.entries.rows import EntryRows
 
 CONFIG = Config(
@@ -22,7 +23,7 @@ def compiled(
         modified=float(number),
         group=Group(section, f"{kernel}.py:{kernel}"),
         findings={},
-        time=EntryTime(estimated_us=time),
+        time=EstimatedTime(estimated_us=time),
     )
 
 

@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from irlens.model.config import Config, Target
 from irlens.model.estimate import RESOLUTION
-from irlens.model.ranking import rank_reports
+from irlens.model.ranking import EstimatedTime, rank_reports
 from irlens.session.listed_entries import entry_of_report
-from irlens.session.workbench import Entry, EntryTime
+from irlens.session.workbench import Entry
 from irlens.tui.entries.rows import EntryRows
 from irlens.tui.entries.standings import Standings
 from tests.tui.conftest import load_report
@@ -29,7 +29,7 @@ def entry(number: int, time: float | None, *, kernel: str = "k", n: int = 64) ->
         target=H100,
         config=replace(CONFIG, num_warps=number, args={"x": "fp32[64]", "n": n}),
         findings={},
-        time=EntryTime(estimated_us=time),
+        time=EstimatedTime(estimated_us=time),
     )
 
 
