@@ -352,6 +352,8 @@ class CaptureCode:
         for name in other._codes.keys() & self._codes.keys():
             if ("cubin" if name == "sass" else name) in same:
                 other._codes[name] = self._codes[name]
+        if "cubin" in same and "listed" in vars(self):
+            vars(other)["listed"] = self.listed
         return other
 
     @property

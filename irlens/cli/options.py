@@ -214,6 +214,12 @@ def kernel_options(command: F) -> F:
     return with_options((*_CONFIG_OPTIONS, _RUN_OPTION), _selection)(command)
 
 
+def kernel_range_options(command: F) -> F:
+    """Add the options of ``kernel_options``; ``--arg`` leaves ranges as they are written."""
+    options = (_RANGE_OPTION if each is _ARG_OPTION else each for each in _CONFIG_OPTIONS)
+    return with_options((*options, _RUN_OPTION), _selection)(command)
+
+
 def _selection(values: Values) -> Values:
     """Return the values with those that select configurations replaced by ``selection``."""
     others = dict(values)

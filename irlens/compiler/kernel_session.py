@@ -70,7 +70,7 @@ class KernelSession(msgspec.Struct, frozen=True):
 
     def _require(self, request: Request, call: Call, settings: Collection[str]) -> None:
         """Raise ``CaptureError`` if a value is missing, see ``require_values``."""
-        kernel = self.kernel
+        kernel, path = self.kernel, self.source.path
         require_values(
             kernel.name,
             kernel.parameters(),
@@ -79,7 +79,7 @@ class KernelSession(msgspec.Struct, frozen=True):
             kernel.source,
             request,
             unconfigured=kernel.unconfigured,
-            how_to_run=how_to_run(self.source.path) if kernel.unconfigured is None else None,
+            how_to_run=lambda: how_to_run(path) if kernel.unconfigured is None else None,
         )
 
     def _description(self, request: Request, known: Collection[str]) -> Description | None:

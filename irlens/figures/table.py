@@ -123,6 +123,7 @@ _OCCUPANCY: Final = (
     ),
     Figure(
         path="occupancy.waves", title="waves", unit="factor", importance="some", amd="rounds",
+        sweep="waves",
         documentation="CTAs of the grid over the CTAs that the whole GPU holds at once.",
     ),
     Figure(

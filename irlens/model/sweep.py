@@ -134,6 +134,8 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
         untimed: Why its estimated time is unknown; empty where it is known, or it does not fit.
         standing: How its time stands among those of the same problem; ``None`` before they are
             compared.
+        variant: How Triton specializes its arguments, where sizes of a sweep differ in that:
+            "n divisible by 16".
     """
 
     label: str
@@ -157,6 +159,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     compute_type: str = ""
     untimed: str = ""
     standing: Standing | None = None
+    variant: str = ""
 
     def figure(self, name: str) -> FigureValue:
         """Return a figure by name; ``None`` if unknown."""
@@ -186,6 +189,23 @@ class Correlation(msgspec.Struct, frozen=True, kw_only=True):
     rho: float | None
 
 
+class SampledSizes(msgspec.Struct, frozen=True, kw_only=True):
+    """Sizes of which some are evaluated, where the time bends.
+
+    Attributes:
+        first: The smallest.
+        last: The largest.
+        number: How many sizes there are to choose from.
+        multiple_of: What divides all of them where others of the range are left out; 1 where none
+            is.
+    """
+
+    first: int
+    last: int
+    number: int
+    multiple_of: int = 1
+
+
 class Sweep(msgspec.Struct, frozen=True, kw_only=True):
     """Every configuration of a grid.
 
@@ -209,6 +229,8 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True):
         ranked_by: The figure that ranks the trials, where one was asked for.
         sorted_by: The sort keys that were asked for; a minus sorts the largest first.
         outranked: Configurations that fit and rank below the requested number, best first.
+        sizes: What ``axis`` ranges over, if only some of its sizes are evaluated. Between two
+            neighbours of one variant the time is near a power of the size.
     """
 
     schema: int
@@ -225,6 +247,7 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True):
     ranked_by: str | None = None
     sorted_by: list[str] = []
     outranked: list[Trial] = []
+    sizes: SampledSizes | None = None
 
     def on(self, target: Target) -> list[Trial]:
         """Return the trials of one target."""

@@ -381,10 +381,24 @@ class Inspection:
     @cached_property
     def time(self) -> TimeEstimate | None:
         """Estimated time of the launch."""
+        return self._find_time(steps=True)
+
+    @cached_property
+    def time_alone(self) -> TimeEstimate | None:
+        """The estimated time without what would change it."""
+        return self._find_time(steps=False)
+
+    def _find_time(self, *, steps: bool) -> TimeEstimate | None:
         if self._launched is None:
             return None
         floor = self.roofline.floor_us if self.roofline else None
-        return find_time(self.launch, self._gpu, floor, self._provenance)
+        return find_time(self.launch, self._gpu, floor, self._provenance, steps=steps)
+
+    @property
+    def why_untimed(self) -> str:
+        """Why the estimated time is unknown."""
+        unknown = self._provenance.unknown
+        return unknown.get("time") or unknown.get("traffic", "")
 
     @cached_property
     def roofline(self) -> Roofline | None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from irlens.analyze.time.counting import CostedLaunch
     from irlens.analyze.time.launched import Arguments
+    from irlens.analyze.time.paths import PathFinder
     from irlens.analyze.traffic import Survey
 
 _WARP = 32
@@ -86,7 +87,12 @@ def find_launch(parsed: Parsed, launched: Launched, provenance: Provenance) -> "
 
 
 def find_time(
-    launch: "CostedLaunch | str", gpu: Gpu | None, floor_us: float | None, provenance: Provenance
+    launch: "CostedLaunch | str",
+    gpu: Gpu | None,
+    floor_us: float | None,
+    provenance: Provenance,
+    *,
+    steps: bool = True,
 ) -> TimeEstimate:
     """Return the estimated time of a launch.
 
@@ -94,13 +100,18 @@ def find_time(
         launch: As ``find_launch`` returns it.
         floor_us: The roofline's floor, in microseconds; ``None`` if unknown.
         provenance: Receives the origin under "time", or why it is unknown.
+        steps: Whether to find what would change it, too.
     """
     if isinstance(launch, str):
         result = TimeEstimate(reason=launch)
     else:
-        from irlens.analyze.time import changes
+        from irlens.analyze.time import changes, combine, counting
 
-        result = changes.estimate_with_steps(launch)
+        result = (
+            changes.estimate_with_steps(launch)
+            if steps
+            else combine.estimate(counting.count(launch), launch.machine.gpu)
+        )
     if result.estimate_us is not None and result.estimate_us < (floor_us or 0.0):
         result = TimeEstimate(reason=_BELOW_FLOOR)
     if result.estimate_us is None:
@@ -147,7 +158,7 @@ def _of_code(
     provenance: Provenance,
 ) -> "CostedLaunch | str":
     from irlens.analyze.mlir_loops import outermost_loops
-    from irlens.analyze.time import counting, paths
+    from irlens.analyze.time import counting
     from irlens.analyze.time import launched as launches
     from irlens.analyze.time.transfers import Wave, transfers
     from irlens.artifacts import cubin as cubins
@@ -164,7 +175,7 @@ def _of_code(
     if len(control) < len(section.instructions):
         return "the cubin's code is not what the disassembler read"
     arguments = arguments_of(parsed.source, capture.config, grid, threads)
-    walker = paths.PathFinder(section, flow)
+    walker = machine_code.once(_path_finder)
     followed = launches.follow(walker, kernels[0], arguments)
     wavefronts = {
         index: each.total
@@ -202,6 +213,14 @@ def _of_code(
         next_steps=occupancy.next_step,
         repeated=_repeated(launched.program),
     )
+
+
+def _path_finder(machine_code: SassCode) -> "PathFinder":
+    """Return what follows the paths of a kernel: all of its launches share it."""
+    from irlens.analyze.time.paths import PathFinder
+
+    assert machine_code.kernel is not None
+    return PathFinder(machine_code.kernel, machine_code.flow)
 
 
 def _repeated(program: "Survey") -> "dict[SourceLocation, float]":

@@ -1,19 +1,23 @@
 """Sweeps: from what the user named to a compiled grid, and to the finished record."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from irlens.artifacts import processes
+from irlens.model.config import number_of
 from irlens.model.errors import IrlensError
 from irlens.model.text import count
 from irlens.session.session import Session
 from irlens.session.subject import Configurations, is_compiled
+from irlens.session.values import read_values, split_values
 
 if TYPE_CHECKING:  # they load the compiler layer
     from irlens.compiler import Request
-    from irlens.model.sweep import Sweep
+    from irlens.model.sweep import SampledSizes, Sweep
     from irlens.sweeps.measuring import Progress
     from irlens.sweeps.run import CompiledGrid
     from irlens.sweeps.selection import Selection
@@ -21,6 +25,11 @@ if TYPE_CHECKING:  # they load the compiler layer
 
 #: Planning more configurations takes minutes.
 _MAX_CONFIGURATIONS = 100_000
+#: Most sizes that a range is reduced to, the number of them in each octave, and what divides them:
+#: Triton compiles other code for other sizes.
+_MAX_SIZES, _OF_OCTAVE, _MULTIPLE = 1000, 64, 16
+#: Sizes of a sweep that are compiled one by one.
+_EACH = 64
 
 
 def requests_of(
@@ -107,3 +116,116 @@ def sweep(
     with grid.journal:
         grid.journal.remove()
     return build_sweep(grid, selection)
+
+
+def varied_size(configurations: Configurations) -> str | None:
+    """Return the size that ranges, as its values are written; ``None`` if none does, or several."""
+    ranging = [name for name, values in configurations.args if any(".." in v for v in values)]
+    return ranging[0] if len(ranging) == 1 else None
+
+
+def samples_sizes(configurations: Configurations) -> bool:
+    """Whether more sizes are asked for than are compiled one by one."""
+    axis = varied_size(configurations)
+    if axis is None:
+        return False
+    return number_of(read_values(dict(configurations.args)[axis])) > _EACH
+
+
+def with_listed_values(configurations: Configurations) -> Configurations:
+    """Return configurations with every range of an argument as its numbers.
+
+    Raises:
+        IrlensError: A range descends or is too long.
+    """
+    args = tuple((name, split_values(",".join(values))) for name, values in configurations.args)
+    return msgspec.structs.replace(configurations, args=args)
+
+
+def sizes_between(values: Sequence[str]) -> "tuple[list[int], SampledSizes]":
+    """Return the sizes to choose from, ascending, of values as they are written.
+
+    Raises:
+        IrlensError: One is not a positive whole number, or there are fewer than two.
+    """
+    from irlens.model.sweep import SampledSizes
+
+    sizes: set[int] = set()
+    multiple = 1
+    for each in read_values(values):
+        if not isinstance(each, range):
+            sizes.add(_size(each))
+        elif each.start < 1:
+            raise IrlensError(f"{each.start} is not a size: it is at least 1")
+        elif len(each) <= _MAX_SIZES:
+            sizes.update(each)
+        else:
+            multiple = math.lcm(_MULTIPLE, each.step)
+            sizes.update(_spread(each, multiple))
+    if len(sizes) < 2:
+        raise IrlensError("a range of sizes holds two or more")
+    found = sorted(sizes)
+    return found, SampledSizes(
+        first=found[0], last=found[-1], number=len(found), multiple_of=multiple
+    )
+
+
+def _spread(numbers: range, multiple: int) -> Iterator[int]:
+    """Yield multiples in a long range, about equally many in each octave."""
+    size = -(-numbers.start // multiple) * multiple
+    while size < numbers.stop:
+        yield size
+        octave = 1 << (size.bit_length() - 1)
+        size += max(octave // _OF_OCTAVE // multiple, 1) * multiple
+
+
+def _size(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise IrlensError(f"'{text}' is not a size: write numbers or a range, such as 256..16384")
+    return int(text)
+
+
+def time_over_sizes(
+    session: Session,
+    kernel: str,
+    configurations: Configurations,
+    *,
+    jobs: int | None = None,
+    progress: "Callable[[int, int], None]" = lambda done, most: None,
+) -> "Sweep":
+    """Return the estimated times of KERNEL over the size that ranges.
+
+    Args:
+        session: Prepares the compiler and the store.
+        kernel: The kernel's source, or its capture.
+        configurations: The configurations, one of whose arguments has several values, or a range
+            as it is written.
+        jobs: Worker processes; as many as there are processors if not given.
+        progress: Receives how many launches are evaluated.
+
+    Raises:
+        IrlensError: KERNEL cannot be compiled, or no size ranges.
+    """
+    from irlens.sweeps import size_times
+    from irlens.sweeps.worker_pool import LocalPool
+
+    lists = [name for name, values in configurations.args if len(values) > 1]
+    axis = varied_size(configurations) or (lists[0] if len(lists) == 1 else None)
+    if axis is None:
+        raise IrlensError("one size ranges at a time: write --arg n=256..16384")
+    sizes, sampled = sizes_between(dict(configurations.args)[axis])
+    args = tuple(
+        (name, tuple(map(str, sizes)) if name == axis else values)
+        for name, values in configurations.args
+    )
+    requests = requests_of(session, kernel, msgspec.structs.replace(configurations, args=args))
+    for triton in dict.fromkeys(request.triton for request in requests):
+        session.require_triton(triton)
+    session.ensure_store()
+    pool = LocalPool(jobs or processes.processors())
+    try:
+        sweep, notes = size_times.time_over_sizes(requests, axis, sampled, pool, progress)
+    finally:
+        pool.stop()
+    session.note_once(notes)
+    return sweep

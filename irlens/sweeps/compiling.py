@@ -8,8 +8,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
-from irlens.compiler import KernelSource, Request
+import msgspec
+
+from irlens.compiler import KernelSource, Request, find_kernel
+from irlens.compiler.calls.binding import evaluate_formula
 from irlens.compiler.planning import PlannedVariant
+from irlens.model.config import GridFormula
 from irlens.model.errors import IrlensError
 from irlens.model.sweep import Outcome
 from irlens.sweeps.journal import Journal
@@ -104,6 +108,50 @@ def stream_requests(
     return _stream(
         source, requests, pool, watch, patience=_PATIENCE, timed=timed, larger=larger or {}
     )
+
+
+def compile_each(
+    source: KernelSource, requests: Mapping[bytes, Request], pool: WorkerPool, timeout: float
+) -> dict[bytes, Result]:
+    """Compile requests into the store, and inspect none; return the results of those that fail."""
+    keys = list(requests)
+    jobs = deque(
+        Job(run_compile, encode_task(source, [request]), (index,), timeout)
+        for index, request in enumerate(requests.values())
+    )
+    answers = {keys[job.numbers[0]]: answer for job, answer in run_jobs(pool, jobs)}
+    failures: dict[bytes, Result] = {}
+    for key, answer in answers.items():
+        failed = (
+            _crashed(answer)
+            if isinstance(answer, Crash)
+            else decode_answer(answer, Compiled).failed
+        )
+        if failed is not None:
+            failures[key] = failed
+    return failures
+
+
+def specialization_key(planned: PlannedVariant) -> bytes:
+    """Return what equals for launches of the same compiled code."""
+    return msgspec.msgpack.encode((planned.specialization, sorted(planned.options.items())))
+
+
+def grid_of(planned: PlannedVariant, blocks_per_sm: int | None) -> tuple[int, int, int] | None:
+    """Return the CTAs of a launch in x, y and z; ``None`` where the grid is unknown.
+
+    Raises:
+        CaptureError: An expression of the grid is invalid, or its value too large.
+    """
+    description = find_kernel(planned.request.kernel).description
+    described = description.grid if description is not None else ()
+    formula = GridFormula(planned.request.grid or described, planned.names)
+    return evaluate_formula(formula, blocks_per_sm)
+
+
+def _crashed(crash: Crash) -> Result:
+    outcome: Outcome = "timed out" if crash.timed_out else "died"
+    return Result(outcome=outcome, reason=crash.reason, hint=crash.last_line)
 
 
 def _stream(
@@ -246,9 +294,7 @@ class _Compilation:
             # Each is inspected alone: one of them, or all together, are too much.
             self.jobs += [self._job(run_inspect, [number]) for number in job.numbers]
         elif isinstance(failure, Crash):
-            outcome: Outcome = "timed out" if failure.timed_out else "died"
-            crashed = Result(outcome=outcome, reason=failure.reason, hint=failure.last_line)
-            self._take_results(job.numbers, [crashed], last=False)
+            self._take_results(job.numbers, [_crashed(failure)], last=False)
         else:
             self.failures.append(failure)
             self._take_results(job.numbers, [from_error(failure)], last=False)

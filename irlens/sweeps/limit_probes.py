@@ -1,6 +1,5 @@
 """Evaluates launches of single sizes, each once: what breaks in them."""
 
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
@@ -8,16 +7,16 @@ import msgspec
 
 from irlens import gpus
 from irlens.compiler import Request, capture, find_kernel
-from irlens.compiler.calls.binding import GridTooLargeError, evaluate_formula
+from irlens.compiler.calls.binding import GridTooLargeError
 from irlens.compiler.planning import PlannedVariant
 from irlens.model.capture import MOST_CTAS, Capture
-from irlens.model.config import GridFormula
 from irlens.model.errors import IrlensError
 from irlens.model.limits import Cause, LimitKind
 from irlens.report.inspection import Inspection
+from irlens.sweeps.compiling import compile_each, grid_of, specialization_key
 from irlens.sweeps.run import plan_grid
-from irlens.sweeps.tasks import Compiled, decode_answer, encode_task, run_compile
-from irlens.sweeps.worker_pool import Crash, Job, WorkerPool, run_jobs
+from irlens.sweeps.tasks import Result
+from irlens.sweeps.worker_pool import WorkerPool
 
 #: Number of sizes in one planning request.
 TOGETHER = 8
@@ -106,26 +105,20 @@ class Prober:
 
     def _compile(self, planned: Sequence[PlannedVariant]) -> None:
         missing = {
-            _key(each): each.request
+            key: each.request
             for each in planned
-            if _key(each) not in self._compiled and _too_large(each) is None
+            if (key := specialization_key(each)) not in self._compiled and _too_large(each) is None
         }
-        if not missing:
-            return
-        source, keys = find_kernel(self._request.kernel), list(missing)
-        # Not inspected: to count what a launch of the largest sizes moves takes minutes.
-        jobs = deque(
-            Job(run_compile, encode_task(source, [request]), (index,), _PATIENCE)
-            for index, request in enumerate(missing.values())
-        )
-        for job, answer in run_jobs(self._pool, jobs):
-            key = keys[job.numbers[0]]
-            self._compiled[key] = _failed(answer) or capture(missing[key])[0]
+        source = find_kernel(self._request.kernel)
+        failures = compile_each(source, missing, self._pool, _PATIENCE)
+        for key, request in missing.items():
+            failed = failures.get(key)
+            self._compiled[key] = capture(request)[0] if failed is None else _failed(failed)
 
     def _evaluated(self, planned: PlannedVariant, *, every: bool = False) -> Probe:
         if (too_large := _too_large(planned)) is not None:
             return too_large
-        compiled = self._compiled[_key(planned)]
+        compiled = self._compiled[specialization_key(planned)]
         if isinstance(compiled, Probe):
             return compiled
         occupancy = Inspection(compiled).occupancy
@@ -133,7 +126,7 @@ class Prober:
             exceeded = ", ".join(each.replace("_", " ") for each in occupancy.limited_by)
             return _refused("fit", Cause(reason=f"a CTA exceeds the GPU's {exceeded}"))
         try:
-            grid = _grid(planned, occupancy.blocks_per_sm if occupancy is not None else None)
+            grid = grid_of(planned, occupancy.blocks_per_sm if occupancy is not None else None)
         except IrlensError as error:
             return Probe(unknown=error.message)
         if grid is None:
@@ -143,33 +136,17 @@ class Prober:
         return msgspec.structs.replace(probe, causes=probe.causes | over)
 
 
-def _failed(answer: bytes | Crash) -> Probe | None:
-    """Return the probe of a variant that did not compile; ``None`` if it did."""
-    if isinstance(answer, Crash):
-        if answer.timed_out:
-            return Probe(unknown=f"the compilation was {answer.reason}")
-        return _refused("compile", Cause(reason=answer.reason))
-    failed = decode_answer(answer, Compiled).failed
-    if failed is None:
-        return None
-    return _refused("compile", Cause(reason=failed.reason.partition("\n")[0]))
-
-
-def _key(planned: PlannedVariant) -> bytes:
-    return msgspec.msgpack.encode((planned.specialization, sorted(planned.options.items())))
-
-
-def _grid(planned: PlannedVariant, blocks_per_sm: int | None) -> tuple[int, int, int] | None:
-    description = find_kernel(planned.request.kernel).description
-    described = description.grid if description is not None else ()
-    formula = GridFormula(planned.request.grid or described, planned.names)
-    return evaluate_formula(formula, blocks_per_sm)
+def _failed(result: Result) -> Probe:
+    """Return the probe of a variant that did not compile."""
+    if result.outcome == "timed out":
+        return Probe(unknown=f"the compilation was {result.reason}")
+    return _refused("compile", Cause(reason=result.reason.partition("\n")[0]))
 
 
 def _too_large(planned: PlannedVariant) -> Probe | None:
     """Return the probe of a launch whose grid no GPU takes, which is not compiled."""
     try:
-        _grid(planned, blocks_per_sm=1)
+        grid_of(planned, blocks_per_sm=1)
     except GridTooLargeError as error:
         cause = Cause(word="xyz"[error.axis], value=error.extent, most=MOST_CTAS)
         return _refused("grid", cause)

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 
 import msgspec
@@ -105,7 +105,7 @@ def compile_grid(
         stack.pop_all()  # it stays open for the caller
     return CompiledGrid(
         kernel=plan.function,
-        trials=_trials(variants, results),
+        trials=trials_of(variants, results),
         excluded=len(plan.variants) - len(variants),
         journal=journal,
         notes=plan.notes,
@@ -169,7 +169,8 @@ def plan_grid(requests: Sequence[Request], pool: WorkerPool) -> Plan:
     return decode_answer(answer, Planned).plan
 
 
-def _trials(variants: Sequence[PlannedVariant], results: dict[int, Result]) -> list[Trial]:
+def trials_of(variants: Sequence[PlannedVariant], results: Mapping[int, Result]) -> list[Trial]:
+    """Return each variant with its result."""
     tritons = _tritons(variants)
     return [
         Trial(

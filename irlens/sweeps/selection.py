@@ -198,7 +198,7 @@ def prune_list(trials: Sequence[Trial], kept: Sequence[Trial]) -> list[dict[str,
         if trial.outcome != "fits" or _key(trial) not in kept_keys
     }
     fitting = {_settings_key(trial): trial.settings for trial in kept}
-    return [_config(settings) for key, settings in fitting.items() if key not in left_out]
+    return [config_of(settings) for key, settings in fitting.items() if key not in left_out]
 
 
 def _key(trial: Trial) -> bytes:
@@ -210,7 +210,8 @@ def _settings_key(trial: Trial) -> bytes:
     return msgspec.msgpack.encode(trial.settings, order="sorted")
 
 
-def _config(settings: dict[str, ConstexprValue]) -> dict[str, object]:
+def config_of(settings: dict[str, ConstexprValue]) -> dict[str, object]:
+    """Return settings as arguments of ``triton.Config``."""
     options = {name: settings[name] for name in LAUNCH_OPTIONS if settings.get(name) is not None}
     kwargs = {name: value for name, value in settings.items() if name not in LAUNCH_OPTIONS}
     return {"kwargs": kwargs, **options}

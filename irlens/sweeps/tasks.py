@@ -301,6 +301,33 @@ def from_report(report: Report) -> Result:
     )
 
 
+def from_launch(launch: Inspection) -> Result:
+    """Return the result of a launch of what compiles, with the figures of launches alone."""
+    occupancy, time = launch.occupancy, launch.time_alone
+    outcome: Outcome = "unknown"
+    reason = ""
+    if occupancy is not None:
+        outcome = "fits" if occupancy.launchable else "does not fit"
+        exceeded = ", ".join(each.replace("_", " ") for each in occupancy.limited_by)
+        reason = "" if occupancy.launchable else f"a CTA exceeds the GPU's {exceeded}"
+    values = {
+        name: figure.read(launch)
+        for name, figure in SWEEP_FIGURES.items()
+        if (figure.of_launch or figure.of_binary) and figure.needs != "time"
+    }
+    times = (time.estimate_us, time.low_us, time.high_us) if time is not None else (None,) * 3
+    values |= dict(zip(("time", "time_low", "time_high"), times, strict=True))
+    return Result(
+        outcome=outcome,
+        reason=reason,
+        figures=msgspec.convert(values, dict[str, FigureValue]),
+        limited_by=occupancy.limited_by if occupancy is not None and occupancy.launchable else [],
+        bound=time.bound if time is not None else None,
+        compute_type=launch.roofline.compute_type if launch.roofline is not None else "",
+        untimed="" if time is not None and time.estimate_us is not None else launch.why_untimed,
+    )
+
+
 def _depth(pipeline: Pipeline) -> Depth:
     return Depth(
         place=str(pipeline.source or pipeline.loop),

@@ -12,7 +12,7 @@ from irlens.cli.options import (
     as_typed,
     complete_kernels,
     complete_stages,
-    kernel_options,
+    kernel_range_options,
     refuse,
     sass_option,
 )
@@ -46,11 +46,13 @@ package.module:kernel, a capture, a Triton cache or one entry of it, a single ar
 (x.ptx, x.cubin, x.ttgir, ...), a JSON report, sweep, scan, comparison or check that irlens
 wrote, or - for an artifact or one of these on stdin.
 
-An option with several comma-separated values selects one configuration for each.
+An option with several comma-separated values selects one configuration for each. A range of
+--arg draws the estimated time over that size instead, and which configuration is best where.
 
 \b
 irlens inspect softmax --num-stages 2,4 --target a100,h100
 irlens inspect softmax --arg n_cols=781
+irlens inspect softmax --arg n_cols=256..16384
 irlens inspect matmul --set BLOCK_SIZE_M=128 --format json
 irlens inspect softmax --stage ptx
 irlens inspect softmax --stage sass --interleave
@@ -102,6 +104,12 @@ class _Settings(msgspec.Struct, frozen=True):
         return frozenset(DETAILS if self.everything else self.details)
 
     @property
+    def draws_sizes(self) -> bool:
+        """Whether a range of sizes is drawn, and not inspected one by one."""
+        others = (self.stage, self.place, self.program, self.layout)
+        return not (any(others) or self.watch or self.interpret or self.why)
+
+    @property
     def wants_sass(self) -> bool | None:
         """Whether to disassemble; ``None`` leaves the choice to the number of captures."""
         return True if self.sass is None and "pressure" in self.shown else self.sass
@@ -109,7 +117,7 @@ class _Settings(msgspec.Struct, frozen=True):
 
 @click.command(help=_HELP)
 @click.argument("kernel", shell_complete=complete_kernels)
-@kernel_options
+@kernel_range_options
 @click.option(
     "--stage",
     metavar="NAME",
@@ -153,6 +161,12 @@ class _Settings(msgspec.Struct, frozen=True):
 @received_as(_Settings)
 def command(settings: _Settings) -> Exit:
     """Inspect one kernel, in one or several configurations."""
+    from irlens.session.grids import varied_size, with_listed_values
+
+    if settings.draws_sizes and varied_size(settings.selection) is not None:
+        return _show_sizes(settings)
+    selection = with_listed_values(settings.selection)
+    settings = msgspec.structs.replace(settings, selection=selection)
     if settings.program is not None or settings.interpret:
         return _show_other(settings)
     if settings.layout is not None:
@@ -191,6 +205,20 @@ def command(settings: _Settings) -> Exit:
         return watch_saves(settings.kernel, selection, show)
     _, write_shown = show([], session.captures(settings.kernel, selection))
     write_shown()
+    return Exit.OK
+
+
+def _show_sizes(settings: _Settings) -> Exit:
+    """Draw the estimated time over the size that ranges."""
+    refuse({f"--{name}": True for name in settings.details}, "has no effect over a range of sizes")
+    check_format(settings.writing.form, "sweep")
+    from irlens.cli import sessions
+    from irlens.session.grids import time_over_sizes
+
+    kernel, selection = settings.kernel, settings.selection
+    with output.progress("evaluating") as show:
+        sweep = time_over_sizes(sessions.session(), kernel, selection, progress=show)
+    write(sweep, "sweep", settings.writing, named=as_typed([kernel], selection))
     return Exit.OK
 
 

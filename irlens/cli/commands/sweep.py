@@ -13,8 +13,8 @@ from irlens.cli.options import (
     as_typed,
     complete_kernels,
     completing,
-    config_options,
     jobs_option,
+    range_options,
     split_names,
 )
 from irlens.cli.output import interruptible, write_json
@@ -31,7 +31,8 @@ from irlens.session.subject import Configurations
 
 if TYPE_CHECKING:  # they load the compiler layer
     from irlens.compiler import Device
-    from irlens.model.sweep import ProviderName, Trial
+    from irlens.model.sweep import ProviderName, Sweep, Trial
+    from irlens.session.session import Session
     from irlens.sweeps.run import CompiledGrid
     from irlens.sweeps.selection import Selection
     from irlens.sweeps.worker_pool import WorkerPool
@@ -60,6 +61,10 @@ times the least local memory, the highest occupancy, the deepest pipeline. Where
 needs no GPU. --top N keeps the first N on each target, sums up why the others lost, and has
 --measure time only these.
 
+More than 64 sizes are not compiled one by one: irlens evaluates those at which the time bends,
+unless --all or an option that needs each is given. --emit FILE.py writes the fastest
+configurations as a list for @triton.autotune, and over a size as a function of it.
+
 --measure launches what fits, checks its results against the kernel's reference, and times it.
 --against times the reference on the same inputs: in PyTorch's eager mode, compiled by
 torch.compile, and the naive form that the kernel's description names. GB/s are the kernel's
@@ -79,6 +84,7 @@ irlens sweep matmul --num-stages 1..5 --filter "occupancy >= 0.25 and local_byte
 irlens sweep matmul --num-stages 2..4 --num-warps 4,8 --rank time --top 8 --measure
 irlens sweep softmax --arg n_cols=256..12672..128 --measure --against eager,compile,naive
 irlens sweep vector_add --arg n_elements=2^12..2^27
+irlens sweep matmul --arg M=256..8192..16 --arg N=M --arg K=M --emit choose.py
 irlens sweep my_kernels.py:attention --num-warps 4,8 --measure --format csv
 """
 #: Table rows on a terminal without --all.
@@ -99,8 +105,16 @@ class _Settings(msgspec.Struct, frozen=True):
     measure: bool
     against: "tuple[ProviderName, ...]"
     prune_list: Path | None
+    emit: Path | None
     everything: bool
     writing: Writing
+
+    @property
+    def wants_each(self) -> bool:
+        """Whether something is asked for that needs every configuration compiled in full."""
+        selects = (*self.where, *self.filters, *self.sort, self.top, self.prune_list)
+        other = self.rank not in (None, "time") or self.cluster is not None
+        return self.measure or self.everything or other or any(selects)
 
 
 def _providers(
@@ -116,7 +130,7 @@ def _providers(
 
 @click.command(help=_HELP)
 @click.argument("kernel", shell_complete=complete_kernels)
-@config_options
+@range_options
 @click.option(
     "--where", metavar="EXPR", multiple=True, help="Compile only matching configurations."
 )
@@ -167,6 +181,12 @@ def _providers(
     metavar="FILE",
     help="Write the configurations that fit on every target, as JSON for triton.Config.",
 )
+@click.option(
+    "--emit",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write the fastest configurations for a program to use (.py), or as a list (.json).",
+)
 @every_row_option
 @writing_options("sweep")
 @received_as(_Settings)
@@ -174,13 +194,37 @@ def command(settings: _Settings) -> Exit:
     """Sweep one kernel."""
     _check(settings)
     from irlens.cli import sessions
-    from irlens.session.grids import compile_sweep, requests_of
+    from irlens.session.grids import samples_sizes, time_over_sizes
+    from irlens.session.size_choice import choice_text, require_choice
+
+    if settings.emit is not None:
+        require_choice(settings.emit)
+        output.require_writable(settings.emit)
+    session, kernel = sessions.session(), settings.kernel
+    if not settings.wants_each and samples_sizes(settings.selection):
+        with output.progress("evaluating") as show:
+            result = time_over_sizes(
+                session, kernel, settings.selection, jobs=settings.jobs, progress=show
+            )
+    else:
+        result = _swept(session, settings)
+    if settings.emit is not None:
+        output.write(choice_text(result, settings.emit), settings.emit)
+    rows = shown_rows(_ROWS, settings.writing, everything=settings.everything)
+    named = as_typed([kernel], settings.selection)
+    write(result, "sweep", settings.writing, rows=rows, named=named)
+    return Exit.OK if any(each.outcome == "fits" for each in result.trials) else Exit.DIFFERENCE
+
+
+def _swept(session: "Session", settings: _Settings) -> "Sweep":
+    """Compile every configuration, and time those that fit if asked to."""
+    from irlens.session.grids import compile_sweep, requests_of, with_listed_values
     from irlens.sweeps.measuring import require_device
     from irlens.sweeps.run import build_sweep
     from irlens.sweeps.selection import Selection
     from irlens.sweeps.selection import prune_list as fitting
 
-    session, kernel = sessions.session(), settings.kernel
+    kernel = settings.kernel
     selection = Selection(
         where=settings.where,
         filters=settings.filters,
@@ -188,7 +232,7 @@ def command(settings: _Settings) -> Exit:
         rank=settings.rank,
         top=settings.top,
     )
-    requests = requests_of(session, kernel, settings.selection)
+    requests = requests_of(session, kernel, with_listed_values(settings.selection))
     device = require_device(requests) if settings.measure else None
     with interruptible("compiling", "done") as update:
         workers, timeout = _workers(settings), settings.timeout
@@ -201,10 +245,7 @@ def command(settings: _Settings) -> Exit:
     result = build_sweep(grid, selection, device.label if device else None)
     if settings.prune_list is not None:
         write_json(fitting(grid.trials, result.trials), settings.prune_list)
-    rows = shown_rows(_ROWS, settings.writing, everything=settings.everything)
-    named = as_typed([kernel], settings.selection)
-    write(result, "sweep", settings.writing, rows=rows, named=named)
-    return Exit.OK if any(each.outcome == "fits" for each in result.trials) else Exit.DIFFERENCE
+    return result
 
 
 def _check(settings: _Settings) -> None:

@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 import msgspec
 
@@ -113,7 +113,7 @@ def require_values(
     request: Request,
     *,
     unconfigured: str | None = None,
-    how_to_run: str | None = None,
+    how_to_run: Callable[[], str | None] = lambda: None,
 ) -> None:
     """Check that every required parameter has a value.
 
@@ -123,7 +123,7 @@ def require_values(
         source: The function's source, for examples.
         request: What the user asks for, for examples.
         unconfigured: Why the file leaves values open, for the hint.
-        how_to_run: How to have the file's own launches, for the hint.
+        how_to_run: Returns how to have the file's own launches, for the hint.
 
     Raises:
         CaptureError: Some have none; the hint lists the options to add.
@@ -148,7 +148,7 @@ def require_values(
         )
         raise CaptureError(
             f"{kernel} needs {number}{', '.join(shown)}",
-            hint="\n".join(filter(None, [how_to_run, f"for example  {line}", unconfigured])),
+            hint="\n".join(filter(None, [how_to_run(), f"for example  {line}", unconfigured])),
         )
 
 

@@ -222,6 +222,7 @@ def _plot(node: nodes.Plot) -> Chart:
                 for (x, y), point in zip(points, each.points, strict=True)
             ]
     drawn.insert(1, stretched(_HEIGHT, *lines))
+    drawn += [_band(node, each) for each in node.bands]
     drawn += [_range(node, each) for each in node.points]
     # The best is drawn last, over the others.
     best_last = sorted(node.points, key=lambda each: (each.measured, each.mark == "fastest"))
@@ -277,6 +278,12 @@ def _range(node: nodes.Plot, each: nodes.Point) -> Markup | None:
     return line(x, _y(node, each.low), x, _y(node, each.high), class_="range")
 
 
+def _band(node: nodes.Plot, each: nodes.Band) -> Markup:
+    start, end = node.x.share(each.start), node.x.share(each.end)
+    drawn = rectangle(share(start), _BOTTOM - 6, share(end - start), 6, class_=f"k-{each.kind}")
+    return tag("g", title(each.name), drawn)
+
+
 def _point(node: nodes.Plot, each: nodes.Point) -> Markup:
     x, y = share(node.x.share(each.x)), _y(node, each.y)
     drawn: list[Content] = [title(each.described)]
@@ -294,6 +301,8 @@ def _keys_of_plot(node: nodes.Plot) -> Iterator[Key]:
     yield from _kinds(node.kinds)
     if node.measured:
         yield "measured", node.measured
+    if node.range:
+        yield "range", node.range
     yield from _marks(node.marks)
 
 

@@ -18,6 +18,7 @@ from irlens.render.view.nodes import (
     HeatMap,
     Line,
     Plot,
+    Point,
     Run,
     Text,
     Tone,
@@ -187,7 +188,7 @@ def draw_plot(plot: Plot, width: int, height: int) -> list[Text]:
             bits[row // 4][column // 2] |= _DOTS[row % 4][column % 2]
             tones[row // 4][column // 2] = _TONES[number % len(_TONES)]
     signs = [[chr(_BLANK + dots) for dots in line] for line in bits]
-    for point in sorted(plot.points, key=lambda each: (each.mark == "fastest", each.measured)):
+    for point in sorted(_apart(plot), key=lambda each: (each.mark == "fastest", each.measured)):
         column = min(round(plot.x.share(point.x) * (cells - 1)), cells - 1)
         row = round((1 - plot.y.share(point.y)) * (height - 1))
         best = point.mark == "fastest"
@@ -199,7 +200,25 @@ def draw_plot(plot: Plot, width: int, height: int) -> list[Text]:
     for at, (line, styles) in enumerate(zip(signs, tones, strict=True)):
         drawn = (Run(sign, tone) for sign, tone in zip(line, styles, strict=True))
         rows.append(text(Run(f"{marks.get(at, ''):>{label - 1}} ", "dim"), *_joined(drawn)))
+    for band in (_bands(plot, cells),) if plot.bands else ():
+        rows.append(text(" " * label, Run(band, "dim")))
     return [*rows, text(" " * label, Run(_x_axis(plot.x, cells), "dim"))]
+
+
+def _apart(plot: Plot) -> list[Point]:
+    """The points that no line goes through."""
+    return [each for each in plot.points if each.measured or not plot.bands]
+
+
+def _bands(plot: Plot, cells: int) -> str:
+    """What holds where, in a row: each band ends in "┤", with its name where there is room."""
+    drawn = ""
+    for band in plot.bands:
+        room = round(plot.x.share(band.end) * cells) - len(drawn)
+        name = band.name if len(drawn) == 0 else band.name.removeprefix("bound by ")
+        name = next((each for each in (name, name.split(" ")[-1]) if len(each) < room), "")
+        drawn += f"{name}{'─' * (room - 1 - len(name))}┤" if room > 0 else ""
+    return drawn
 
 
 def _x_axis(axis: Axis, cells: int) -> str:
@@ -221,7 +240,7 @@ def _plot_key(plot: Plot) -> Text:
         Run(f"{'' if number == 0 else '  '}⠤ {each.name}", _TONES[number % len(_TONES)])
         for number, each in enumerate(plot.lines)
     ]
-    signs = [(_ESTIMATED, "estimated") if any(not p.measured for p in plot.points) else None]
+    signs = [(_ESTIMATED, "estimated") if any(not p.measured for p in _apart(plot)) else None]
     signs += [(_MEASURED, plot.measured) if plot.measured else None]
     signs += [(MARK_SIGNS[mark], name) for mark, name in plot.marks.items()]
     points = "".join(f"  {sign} {name}" for sign, name in filter(None, signs))

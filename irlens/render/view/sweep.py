@@ -7,9 +7,10 @@ from msgspec.structs import replace
 
 from irlens import figures
 from irlens.model.config import ConstexprValue, Target
-from irlens.model.estimate import BOUND_NAMES, RESOLUTION
+from irlens.model.estimate import BOUND_NAMES
 from irlens.model.label import setting_labels
-from irlens.model.ranking import Ranking, of_trial, rank_trials
+from irlens.model.ranking import of_trial, rank_trials
+from irlens.model.size_ranges import choices
 from irlens.model.sweep import OUTCOMES, Correlation, Sweep, Trial
 from irlens.model.terms import depth_in_short, limit_term
 from irlens.model.text import count, percent, plural
@@ -32,6 +33,12 @@ from irlens.render.view.nodes import (
     text,
 )
 from irlens.render.view.roofline_chart import rooflines_of_trials
+from irlens.render.view.size_times import (
+    headline_over_sizes,
+    named_choices,
+    ranges_table,
+    time_plot,
+)
 from irlens.render.view.sizes import size_columns, size_plot
 from irlens.render.view.standings import Listed, headline, time_listed, without_shared
 from irlens.render.view.time_charts import time_chart, timed_trials
@@ -48,6 +55,8 @@ _COUNTED = {
     "timed out": "timed out",
 }
 _TRITON = "Triton"
+#: Values that nobody has to give.
+_DEFAULTS = {"num_ctas": 1}
 _MORE = "; --all shows them"
 #: Targets, or sizes, whose fastest configuration has a command.
 _MOST_COMMANDS = 3
@@ -63,9 +72,7 @@ def _next_steps(sweep: Sweep, subject: str | None) -> Iterator[NextSteps]:
     """Yield how to look at the fastest configuration of each target, or else the first one."""
     if subject is None:
         return
-    ranking = rank_trials(sweep.trials)
-    best = [each.fastest for each in ranking.problems if each.fastest is not None]
-    why, chosen = "the fastest configuration in full", [sweep.trials[index] for index in best]
+    why, chosen = "the fastest configuration in full", _best(sweep)
     if not chosen:
         why = "the first configuration in full"
         chosen = [each for each in sweep.trials[:1] if each.outcome == "fits"]
@@ -73,10 +80,19 @@ def _next_steps(sweep: Sweep, subject: str | None) -> Iterator[NextSteps]:
     for trial in chosen[:_MOST_COMMANDS]:
         named = {"target": trial.target.name, **trial.settings}
         named |= {"triton": trial.triton} if trial.triton is not None else {}
+        named = {name: value for name, value in named.items() if value != _DEFAULTS.get(name)}
         on = f" on {trial.target.full_name}" if len(sweep.targets) > 1 else ""
         commands.append(Command(inspect_command(subject, named, _sizes(trial, sweep)), why + on))
     if commands:
         yield NextSteps(tuple(commands))
+
+
+def _best(sweep: Sweep) -> list[Trial]:
+    """Return the fastest configuration of each problem, or at the largest size."""
+    if sweep.axis is not None and len(sweep.targets) == 1:
+        return [each.trials[-1] for each in choices(sweep.trials, sweep.axis)[-1:]]
+    problems = rank_trials(sweep.trials).problems
+    return [sweep.trials[each.fastest] for each in problems if each.fastest is not None]
 
 
 def _sweep(sweep: Sweep, rows: int | None) -> Iterator[Node]:
@@ -84,9 +100,9 @@ def _sweep(sweep: Sweep, rows: int | None) -> Iterator[Node]:
     given = sweep.trials[0].args if sweep.trials else {}
     if settings := {name: value for name, value in shared.items() if name not in given}:
         yield Settings(tuple(Setting(name, str(value)) for name, value in settings.items()))
-    counted = Run(sweep_verdict([*sweep.trials, *sweep.outranked]))
+    counted = Run(_sampled(sweep) or sweep_verdict([*sweep.trials, *sweep.outranked]))
     yield Headline((*_fastest(sweep), counted, *map(Run, _left_out(sweep))))
-    yield from arguments({name: value for name, value in shared.items() if name in given})
+    yield from arguments({n: v for n, v in shared.items() if n in given}, sweep.axis)
     if sweep.device is not None:
         correlations = tuple(map(text, _correlations(sweep)))
         children = (Sentence(_measured(sweep)), Items(correlations))
@@ -96,10 +112,12 @@ def _sweep(sweep: Sweep, rows: int | None) -> Iterator[Node]:
         yield _target(sweep, target, rows)
 
 
-def arguments(given: Mapping[str, ConstexprValue]) -> Iterator[Settings]:
+def arguments(given: Mapping[str, ConstexprValue], axis: str | None = None) -> Iterator[Settings]:
     """Yield the arguments of a launch, if any."""
     if given:
-        listed = tuple(Setting(name, str(value), "dim") for name, value in given.items())
+        # A size may be another one: N=M.
+        written = {n: f"= {v}" if v in given or v == axis else str(v) for n, v in given.items()}
+        listed = tuple(Setting(name, value, "dim") for name, value in written.items())
         yield Settings(listed, title="arguments", folded=True)
 
 
@@ -115,7 +133,7 @@ def _fastest(sweep: Sweep) -> list[Run]:
         place = [first.target.full_name] if len(sweep.targets) > 1 else []
         problems.append(" ".join([*place, *(f"{n}={v}" for n, v in _sizes(first, sweep).items())]))
     if sweep.axis is not None and len(sweep.targets) == 1:
-        return _over_sizes(trials, ranking, sweep.axis)
+        return headline_over_sizes(trials, sweep.axis) or headline(ranking, [""] * len(trials))
     return headline(ranking, setting_labels([_chosen_settings(each) for each in trials]), problems)
 
 
@@ -124,23 +142,14 @@ def _sizes(trial: Trial, sweep: Sweep) -> dict[str, ConstexprValue]:
     return {name: value for name, value in trial.args.items() if name in apart}
 
 
-def _over_sizes(trials: Sequence[Trial], ranking: Ranking, axis: str) -> list[Run]:
-    """Return which configuration is the fastest, or as fast, at the most sizes."""
-    labels = setting_labels([_chosen_settings(each) for each in trials])
-    marked = Counter(
-        labels[index]
-        for problem in ranking.problems
-        for index in (problem.fastest, *problem.as_fast)
-        if index is not None
-    )
-    if not ranking.is_timed:
-        return headline(ranking, labels)
-    label, times = marked.most_common(1)[0] if marked else ("", 0)
-    if not label:  # nothing but the size varies
-        return []
-    of = plural(len(ranking.problems), f"value of {axis}").replace(f" of {axis}s", f"s of {axis}")
-    within = percent(RESOLUTION)
-    return [Run(f"{label} is the fastest or within {within} at {count(times)} of {of}", "good")]
+def _sampled(sweep: Sweep) -> str:
+    """Return "47 of 385 sizes evaluated" of a sweep that chooses its sizes; else ""."""
+    if sweep.sizes is None or sweep.axis is None:
+        return ""
+    evaluated = len({each.value(sweep.axis) for each in sweep.trials})
+    divisor = sweep.sizes.multiple_of
+    multiples = f", multiples of {divisor}" if divisor > 1 else ""
+    return f"{count(evaluated)} of {count(sweep.sizes.number)} sizes evaluated{multiples}"
 
 
 def _chosen_settings(trial: Trial) -> dict[str, ConstexprValue]:
@@ -153,13 +162,11 @@ def _target(sweep: Sweep, target: Target, rows: int | None) -> Section:
     shown = [trial for trial in trials if _in_table(trial)]
     every = [*trials, *outranked]
     names = _differing(replace(sweep, trials=every))
-    chart = size_plot(sweep, shown) or time_chart(
-        timed_trials(every, lambda each: _values(each, names)), names
-    )
-    children: list[Node] = [] if chart is None else [chart]
-    if shown:
+    children: list[Node] = list(_charts(sweep, target, shown, every, names))
+    if shown and (sweep.sizes is None or not children):
         children += _table(sweep, shown, outranked, rows)
-    children += rooflines_of_trials(every, target.full_name)
+    if sweep.sizes is None:  # a point for each size says nothing new
+        children += rooflines_of_trials(every, target.full_name)
     if outranked and shown:
         children.append(_outranked(sweep, shown[0], outranked))
     for outcome, title in _APART.items():
@@ -167,10 +174,30 @@ def _target(sweep: Sweep, target: Target, rows: int | None) -> Section:
         if apart:
             children.append(_apart(title, apart, sweep, rows))
     aside = [sweep_verdict([*trials, *outranked])] if len(sweep.targets) > 1 else []
-    aside += [_order(sweep, shown)] if len(shown) > 1 else []
+    aside += [_order(sweep, shown)] if len(shown) > 1 and sweep.sizes is None else []
     return Section(
         target.full_name, tuple(children), key="target", wide=True, aside=text("; ".join(aside))
     )
+
+
+def _charts(
+    sweep: Sweep, target: Target, shown: Sequence[Trial], every: Sequence[Trial],
+    names: Sequence[str],
+) -> Iterator[Node]:  # fmt: skip
+    """Yield the times: over sizes, with the rates that were measured, or over the settings."""
+    if sweep.axis is None:
+        chart = time_chart(timed_trials(every, lambda each: _values(each, names)), names)
+        if chart is not None:
+            yield chart
+        return
+    plots = [time_plot(shown, sweep.axis, target.full_name)]
+    plots += [size_plot(sweep, shown)] if sweep.device is not None or plots[0] is None else []
+    yield from (plot for plot in plots if plot is not None)
+    ranges = ranges_table(shown, sweep.axis) if sweep.device is None else None
+    if ranges is not None and (sweep.sizes is not None or len(ranges.rows) < len(shown)):
+        yield ranges
+        if (named := named_choices(shown, sweep.axis)) is not None:
+            yield named
 
 
 def _order(sweep: Sweep, trials: Sequence[Trial]) -> str:

@@ -41,7 +41,7 @@ _MOST_COLUMNS, _MOST_ROWS = 10, 24
 _LEAST_FILLED, _LEAST_CELLS = 0.5, 4
 _SHADES = (RESOLUTION, 0.10, 0.25, 0.50, 1.0)
 _UNFIT = {"does not fit": "too big", "failed": "failed", "died": "died", "timed out": "timed out"}
-_RANGE = "range that holds nine of ten kernels"
+RANGE = "range that holds nine of ten kernels"
 _MARKS: dict[Mark, str] = {
     "fastest": "fastest",
     "as fast": f"as fast, within {percent(RESOLUTION)}",
@@ -209,7 +209,7 @@ def time_bars(ordered: Sequence[Timed], names: Sequence[str], varied: Sequence[i
         axis=axis,
         rows=tuple(_bar(each, varied, unit) for each in shown),
         kinds=tuple(bound_kinds(each.kind for each in shown)),
-        range=_RANGE if any(each.span for each in shown) else "",
+        range=RANGE if any(each.span for each in shown) else "",
         measured=_measured(shown),
         marks=mark_names(each.standing.mark for each in shown),
         numbers=_numbers(ordered, [names[at] for at in varied], varied),
@@ -277,7 +277,7 @@ def _heat_map(
         ),
         steps=_STEPS,
         kinds=tuple(bound_kinds(each.kind for each in shown)),
-        detail=f"measured ({unit.name})" if measured else _RANGE if _spans(shown) else "",
+        detail=f"measured ({unit.name})" if measured else RANGE if _spans(shown) else "",
         marks=mark_names(each.standing.mark for each in shown),
         numbers=_numbers(known, [names[at] for at in varied], varied),
     )

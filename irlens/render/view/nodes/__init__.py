@@ -13,6 +13,7 @@ from irlens.model.report import Report, Severity
 from irlens.render.view.nodes.charts import (
     MARK_SIGNS,
     Axis,
+    Band,
     BarRow,
     Bars,
     Chart,
@@ -69,6 +70,7 @@ __all__ = [
     "SEVERITY_TONES",
     "SIGNS",
     "Axis",
+    "Band",
     "Bar",
     "BarRow",
     "Bars",

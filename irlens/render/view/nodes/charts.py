@@ -214,6 +214,22 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     mark: Mark | None = None
 
 
+class Band(msgspec.Struct, frozen=True):
+    """A stretch of the x axis at which one thing holds.
+
+    Attributes:
+        start: Where it begins.
+        end: Where it ends.
+        kind: Its kind.
+        name: What holds: "bound by DRAM".
+    """
+
+    start: float
+    end: float
+    kind: KindKey
+    name: str
+
+
 class Plot(msgspec.Struct, frozen=True, kw_only=True):
     """Lines and points over two axes.
 
@@ -227,6 +243,9 @@ class Plot(msgspec.Struct, frozen=True, kw_only=True):
         kinds: The legend of the points.
         measured: What the mark of a measured point is; empty where there is none.
         marks: What the signs of marked points mean.
+        range: What the range of a point is; empty where none has one, or it needs no word.
+        bands: What holds where, from left to right. Lines then go through the points that were not
+            measured, so that a medium with little room leaves these out.
         numbers: The same as a table; ``None`` where a table beside it has them.
     """
 
@@ -239,6 +258,8 @@ class Plot(msgspec.Struct, frozen=True, kw_only=True):
     kinds: tuple[Kind, ...] = ()
     measured: str = ""
     marks: dict[Mark, str] = {}
+    range: str = ""
+    bands: tuple[Band, ...] = ()
     numbers: Table | None = None
 
 

@@ -1,0 +1,128 @@
+"""Which configuration to choose at which size, and what binds it there.
+
+Tables, charts and decision functions take both from here.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+
+import msgspec
+
+from irlens.model.config import ConstexprValue
+from irlens.model.estimate import Bound
+from irlens.model.sweep import Trial
+
+#: A bound that holds for less than this ratio of sizes is not told apart from its neighbours'.
+_BRIEF = 1.25
+
+
+class Choice(msgspec.Struct, frozen=True, kw_only=True):
+    """The configuration to choose over a range of sizes.
+
+    Attributes:
+        settings: Its settings; those that follow from the size are those of the first.
+        trials: It at each size, ascending.
+    """
+
+    settings: dict[str, ConstexprValue]
+    trials: tuple[Trial, ...]
+
+
+class BoundRange(msgspec.Struct, frozen=True, kw_only=True):
+    """Sizes at which one bound holds, but for brief exceptions.
+
+    Attributes:
+        bound: The bound; ``None`` where it is unknown.
+        trials: The launches, ascending.
+    """
+
+    bound: Bound | None
+    trials: tuple[Trial, ...]
+
+
+def choices(trials: Sequence[Trial], axis: str) -> list[Choice]:
+    """Return the fewest configurations that are the fastest, or as fast, at each size.
+
+    Args:
+        trials: Those of one target, with their standings.
+        axis: The size.
+    """
+    sizes: dict[int, list[Trial]] = {}
+    for trial in trials:
+        size = trial.value(axis)
+        if size is not None and trial.standing is not None and trial.standing.time_us is not None:
+            sizes.setdefault(size, []).append(trial)
+    found: list[Choice] = []
+    run: list[dict[bytes, Trial]] = []
+    for size in sorted(sizes):
+        here = {_key(each): each for each in sizes[size] if _is_good(each, len(sizes[size]))}
+        if not here:
+            continue
+        if run and not set.intersection(*({*each} for each in [*run, here])):
+            found.append(_chosen(run))
+            run = []
+        run.append(here)
+    return [*found, _chosen(run)] if run else found
+
+
+def _is_good(trial: Trial, alternatives: int) -> bool:
+    return alternatives == 1 or (trial.standing is not None and trial.standing.is_marked)
+
+
+def _chosen(run: Sequence[Mapping[bytes, Trial]]) -> Choice:
+    """Return the configuration that is good at all sizes of a run and takes the least time."""
+    common = set.intersection(*({*each} for each in run))
+
+    def slowdown(key: bytes) -> tuple[float, bytes]:
+        standings = (each[key].standing for each in run)
+        return sum(each.over_fastest or 1.0 for each in standings if each is not None), key
+
+    best = min(common, key=slowdown)
+    trials = tuple(each[best] for each in run)
+    return Choice(settings=trials[0].settings, trials=trials)
+
+
+def bound_ranges(trials: Sequence[Trial], axis: str) -> list[BoundRange]:
+    """Return what binds launches of ascending sizes; brief bounds go with their neighbours."""
+    runs = [list(run) for _, run in groupby(trials, key=lambda each: each.bound)]
+    while len(runs) > 1:
+        at, ratio = min(enumerate(_ratios(runs, axis)), key=lambda each: each[1])
+        if ratio >= _BRIEF:
+            break
+        other = at - 1 if at else 1
+        if 0 < at < len(runs) - 1:  # the longer neighbour takes it
+            before, after = (_ratio(runs, n, axis) for n in (at - 1, at + 1))
+            other = at - 1 if before >= after else at + 1
+        low, high = sorted((at, other))
+        runs[low : high + 1] = [[*runs[low], *runs[high]]]
+    return [BoundRange(bound=_longest(run, axis), trials=tuple(run)) for run in _joined(runs, axis)]
+
+
+def _ratios(runs: Sequence[Sequence[Trial]], axis: str) -> Iterator[float]:
+    return (_ratio(runs, at, axis) for at in range(len(runs)))
+
+
+def _ratio(runs: Sequence[Sequence[Trial]], at: int, axis: str) -> float:
+    """Return the ratio of the size at which a run ends, the next begins, to its first size."""
+    last = runs[at + 1][0] if at + 1 < len(runs) else runs[at][-1]
+    return (last.value(axis) or 1) / max(runs[at][0].value(axis) or 1, 1)
+
+
+def _longest(run: Sequence[Trial], axis: str) -> Bound | None:
+    """Return the bound that holds for the largest ratio of sizes in a run."""
+    ratios: dict[Bound | None, float] = {}
+    pieces = [list(piece) for _, piece in groupby(run, key=lambda each: each.bound)]
+    for at, piece in enumerate(pieces):
+        bound = piece[0].bound
+        ratios[bound] = ratios.get(bound, 1.0) * _ratio(pieces, at, axis)
+    return max(ratios, key=lambda each: ratios[each])
+
+
+def _joined(runs: Sequence[Sequence[Trial]], axis: str) -> Iterator[list[Trial]]:
+    """Yield runs, neighbours of the same bound as one."""
+    for _, group in groupby(runs, key=lambda run: _longest(run, axis)):
+        yield [trial for run in group for trial in run]
+
+
+def _key(trial: Trial) -> bytes:
+    return msgspec.msgpack.encode([trial.triton, trial.settings], order="sorted")
