@@ -27,7 +27,6 @@ SHAPES = {
 LEFT = {
     "analyze/counterfactuals.py": 8,
     "analyze/pipelines/mbarrier_rings.py": 1,
-    "analyze/specialization.py": 1,
     "diff/code/machine_registers.py": 1,
 }
 

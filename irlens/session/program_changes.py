@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from irlens.model.recording import CallChange, KernelChange, KernelTime, ProgramChange, ProgramRun
@@ -12,9 +12,7 @@ from irlens.session.programs import is_recording, program_runs
 _NUMBER = re.compile(r"_\d+$")
 
 
-def program_changes(
-    before: str, after: str, notify: Callable[[str], None] = lambda message: None
-) -> list[ProgramChange]:
+def program_changes(before: str, after: str) -> list[ProgramChange]:
     """Return what changed between the programs of two recordings; nothing of anything else.
 
     Runs on the same GPU are compared, or one run with the other.
@@ -22,7 +20,6 @@ def program_changes(
     Args:
         before: The first, as the user named it.
         after: The second.
-        notify: Receives what is skipped, and why.
 
     Raises:
         ArtifactError: The index of a recording cannot be read.
@@ -30,7 +27,7 @@ def program_changes(
     folders = [Path(name).expanduser() for name in (before, after)]
     if not all(map(is_recording, folders)):
         return []
-    first, second = (program_runs(folder, notify) for folder in folders)
+    first, second = (program_runs(folder, lambda _: None) for folder in folders)
     if len(first) == len(second) == 1:
         return [compare_runs(first[0], second[0])]
     pairs = [(one, other) for one in first for other in second if one.target == other.target]

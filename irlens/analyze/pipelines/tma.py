@@ -29,5 +29,5 @@ def find(kernel: PtxKernel) -> list[Pipeline]:
     for index in chosen:
         copies = sum(map(is_bulk_load, loops.own(index)))
         record = replace(kernel.blank(index, "tma"), copies_per_iteration=copies)
-        pipelines.append(with_ring(record, kernel, index, ring, work="the copies", serial=SERIAL))
+        pipelines.append(with_ring(record, kernel, index, ring, SERIAL))
     return pipelines

@@ -77,23 +77,20 @@ def with_groups(record: Pipeline, reading: GroupReading | RingReading) -> Pipeli
     )
 
 
-def with_ring(
-    record: Pipeline, kernel: PtxKernel, index: int, ring: Ring, *, work: str, serial: str
-) -> Pipeline:
-    """Fill in what the barriers of a loop say.
+def with_ring(record: Pipeline, kernel: PtxKernel, index: int, ring: Ring, serial: str) -> Pipeline:
+    """Fill in what the barriers of a loop's copies say.
 
     Args:
         record: The blank record.
         index: The loop.
         ring: Reads the kernel's barriers.
-        work: What the loop issues on the barriers: "the copies".
         serial: The reason to give where nothing overlaps.
     """
     if kernel.loops.forest.loops[index].irreducible:
         return msgspec.structs.replace(record, reason=IRREDUCIBLE)
     reading = ring.read(index)
     if isinstance(reading, AwaitedOutside):
-        return awaited_outside(kernel.loops, index, record, work, reading)
+        return awaited_outside(kernel.loops, index, record, "the copies", reading)
     if isinstance(reading, Unreadable):
         return msgspec.structs.replace(record, reason=reading.reason)
     verdict, reason = judge(reading.prefetch, record.requested_stages, serial)

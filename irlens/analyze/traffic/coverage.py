@@ -69,9 +69,6 @@ class Coverage(Intervals):
 
     Args:
         grain: Bytes that the starts and lengths of all intervals are usually multiples of.
-
-    Attributes:
-        grain: The same.
     """
 
     def __init__(self, grain: int = 1) -> None:

@@ -1,7 +1,5 @@
 """What lies in a thread's own memory: spilled registers, and arrays under their own name."""
 
-from collections.abc import Iterator
-
 from irlens.model.report import Report
 from irlens.model.resources import LocalArray
 from irlens.model.text import size
@@ -38,8 +36,3 @@ def describe_array(array: LocalArray) -> str:
     more = " and elsewhere" if len(array.sources) > _MOST_LINES else ""
     place = f" at {', '.join(lines)}{more}" if lines else ""
     return f"array{extent} {_ORIGINS[array.origin]}{place}"
-
-
-def describe_arrays(report: Report) -> Iterator[str]:
-    """Yield a phrase for each array."""
-    return map(describe_array, report.local_arrays)

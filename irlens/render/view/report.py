@@ -41,7 +41,7 @@ from irlens.render.view.details import (
 from irlens.render.view.drawings import nearest, place_of
 from irlens.render.view.findings import findings
 from irlens.render.view.launch_time import time_fact
-from irlens.render.view.local_memory import describe_arrays, spills_known
+from irlens.render.view.local_memory import describe_array, spills_known
 from irlens.render.view.memory_traffic import traffic_fact
 from irlens.render.view.nodes import (
     Code,
@@ -235,7 +235,7 @@ def _registers(report: Report, terms: Terms) -> Fact:
         for amount, unit in _spilled(held)
     ]
     lines = [phrases(*first)] if first else []
-    lines += [phrases(Run(each)) for each in describe_arrays(report)]
+    lines += [phrases(Run(describe_array(each))) for each in report.local_arrays]
     if (live := _live(report)) is not None:
         lines.append(live)
     return Fact("Registers", value, tuple(lines), "warn" if spilled else "neutral")
