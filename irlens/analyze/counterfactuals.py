@@ -196,6 +196,7 @@ _MAKERS: Mapping[str, _Maker] = {
     "IRL202": _more_stages,
     "IRL203": _of_load,
     "IRL301": _of_access,
+    "IRL310": _more_warps,
     "IRL401": _of_dot,
     "IRL404": _more_warps,
 }
@@ -204,6 +205,7 @@ OPERATIONS: Mapping[str, tuple[str, ...]] = {
     "IRL202": ("scf.for",),
     "IRL203": tuple(LOADS),
     "IRL301": (*LOADS, "tt.store", "amdg.buffer_store", "amdgpu.buffer_store"),
+    "IRL310": ("ttg.convert_layout",),
     "IRL401": ("tt.dot",),
 }
 #: Findings that the assembler decides, after all passes.

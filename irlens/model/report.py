@@ -10,6 +10,7 @@ import msgspec
 
 from irlens.model.capture import RunResult
 from irlens.model.config import Config, Target
+from irlens.model.conversions import Conversion, SharedAccesses
 from irlens.model.estimate import Cause, TimeEstimate
 from irlens.model.memory import LoopLoad, SharedMemory
 from irlens.model.pressure import Pressure
@@ -398,6 +399,9 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         roofline: Lower bounds of the launch's time; ``None`` where the traffic is or the GPU is
             unknown.
         time: Estimated time of the launch; ``None`` where the traffic is.
+        conversions: Conversions between layouts in the ttgir, the most expensive first.
+        shared_accesses: Accesses to shared memory and shuffles by line, the most expensive first;
+            empty where the time is unknown.
         pressure: Register pressure by stage.
         spills: Instructions that spill registers or reload them; ``None`` where the machine code
             was not read, or they cannot be told from accesses to arrays.
@@ -427,6 +431,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     traffic: Traffic | None = None
     roofline: Roofline | None = None
     time: TimeEstimate | None = None
+    conversions: list[Conversion] = []
+    shared_accesses: list[SharedAccesses] = []
     pressure: Pressure
     spills: list[SpillSite] | None
     local_arrays: list[LocalArray] = []

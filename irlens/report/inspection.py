@@ -32,6 +32,7 @@ from irlens.isa.dialect import instruction_mix
 from irlens.model.capture import BINARY_STAGES, STAGE_ORDER, Capture, RunResult, Stage
 from irlens.model.comparison import Value
 from irlens.model.config import Config, Target
+from irlens.model.conversions import Conversion, SharedAccesses
 from irlens.model.estimate import TimeEstimate
 from irlens.model.memory import LoopLoad, SharedMemory
 from irlens.model.pressure import Pressure, StagePressure
@@ -58,6 +59,7 @@ from irlens.report.launch_figures import (
 from irlens.report.launch_time import Launched, find_launch, find_time
 from irlens.report.missing_facts import missing_facts
 from irlens.report.parsed import Parsed, parse, with_machine_code
+from irlens.report.shared_costs import find_priced, find_shared_accesses
 
 if TYPE_CHECKING:
     from irlens.analyze.time.counting import CostedLaunch
@@ -399,6 +401,20 @@ class Inspection:
         """Why the estimated time is unknown."""
         unknown = self._provenance.unknown
         return unknown.get("time") or unknown.get("traffic", "")
+
+    @cached_property
+    def conversions(self) -> list[Conversion]:
+        """Conversions between layouts, the most expensive first."""
+        ttgir = self._parsed.ttgir
+        if ttgir is None:
+            self._provenance.missing(NO_TTGIR, "conversions")
+            return []
+        return find_priced(ttgir, self.launch, self._provenance)
+
+    @cached_property
+    def shared_accesses(self) -> list[SharedAccesses]:
+        """The accesses of each line to shared memory, the most expensive first."""
+        return find_shared_accesses(self.launch)
 
     @cached_property
     def roofline(self) -> Roofline | None:

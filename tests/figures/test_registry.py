@@ -27,6 +27,8 @@ NOT_FIGURES = {
     r"pressure\.\w+\.(chain|lines|innermost|live|curve)\[\].*": "a figure of one line",
     r"memory\.buffers\[\].*": "a figure of one buffer",
     r"loads\[\]\.shape\[\]": "an element of a shape, whose row is loads[].shape",
+    r"conversions\[\].*": "a figure of one conversion",
+    r"shared_accesses\[\].*": "a figure of one line",
     r"spills\[\]\.bytes": "a figure of one instruction; spills.instructions counts them",
     r"local_arrays\[\]\.bytes": "a figure of one array, in resources.local_bytes",
     r"traffic\.accesses\[\].*": "a figure of one access; the traffic's own figures are their sums",

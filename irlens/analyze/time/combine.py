@@ -45,11 +45,11 @@ def estimate(counts: Counts, gpu: Gpu) -> TimeEstimate:
         return TimeEstimate(reason=f"SMs, bandwidth and clock of {gpu.name} are not known")
     if counts.ctas < 1 or counts.resident < 1:
         return TimeEstimate(reason="the kernel cannot launch")
-    clock = (timing.tensor_clock if counts.tensor_cycles else None) or product.clock
+    clock = clock_of(counts, gpu)
     busiest = ceil(counts.ctas / sms)
     resident = min(counts.resident, busiest)
     sm = _sm_cycles(counts, timing, gpu.arch.partitions)
-    share = busiest / counts.ctas * 1e6 / clock
+    share = sm_share(counts, gpu)
     parts = {name: cycles * share for name, cycles in sm.items()}
     parts["dram"] = counts.dram_bytes / (product.bandwidth * timing.dram_share) * 1e6
     ports = counts.l2_bytes / (timing.port * timing.port_share * sms) * 1e6 / clock
@@ -71,6 +71,19 @@ def estimate(counts: Counts, gpu: Gpu) -> TimeEstimate:
     running = whole - timing.launch * 1e6
     bound = _bound(parts, busy | {"launch": dispatch}, running, crosses=crossing > own)
     return _ranged(whole, parts, timing, bound, counts.uncertain)
+
+
+def clock_of(counts: Counts, gpu: Gpu) -> float:
+    """Return the clock in Hz: tensor cores' power lowers it."""
+    timing, product = gpu.timing, gpu.product
+    own = timing.tensor_clock if timing is not None and counts.tensor_cycles else None
+    return own or (product.clock if product is not None else None) or 0.0
+
+
+def sm_share(counts: Counts, gpu: Gpu) -> float:
+    """Return the microseconds of the busiest SM for each cycle of work of the whole launch."""
+    busiest = ceil(counts.ctas / (gpu.sm_count or 1))
+    return busiest / counts.ctas * 1e6 / clock_of(counts, gpu)
 
 
 def _sm_cycles(counts: Counts, timing: Timing, partitions: int) -> dict[str, float]:

@@ -33,6 +33,7 @@ class KernelCode(msgspec.Struct, frozen=True):
         wavefronts: Of accesses to shared memory by a warp, by index of the instruction; of those
             that are absent, the least that their width needs are taken.
         tensor: Products in tensor memory.
+        removed: Instructions that are taken out, to see what the launch takes without them.
     """
 
     section: Section
@@ -40,6 +41,7 @@ class KernelCode(msgspec.Struct, frozen=True):
     control: Sequence[Control]
     wavefronts: Mapping[int, float]
     tensor: TensorMemory = TensorMemory()
+    removed: frozenset[int] = frozenset()
 
 
 class Placement(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,7 +112,7 @@ def spilled(
         cta_bytes: Local memory of a CTA's threads.
     """
     loaded = stored = 0.0
-    for index, times in _executed(code.flow, followed).items():
+    for index, times in executed(code, followed).items():
         each = code.section.instructions[index]
         if each.opcode in units.LOCAL_LOADS:
             loaded += times * _LANES * units.lane_bytes(each)
@@ -135,7 +137,7 @@ def count(launch: CostedLaunch, latency: float | None = None) -> Counts:
         latency = timing.load_latency(transfers.memory_share, transfers.l1_share)
     totals: defaultdict[units.Unit, float] = defaultdict(float)
     sums: defaultdict[str, float] = defaultdict(float)
-    for index, times in _executed(code.flow, followed).items():
+    for index, times in executed(code, followed).items():
         each = code.section.instructions[index]
         kind = units.unit(each)
         totals[kind] += times * units.issues(each)
@@ -167,6 +169,7 @@ def count(launch: CostedLaunch, latency: float | None = None) -> Counts:
         partitions=machine.gpu.arch.partitions,
         wavefronts=code.wavefronts,
         tensor=code.tensor,
+        removed=code.removed,
         warps=sum(each.of_cta for each in followed[0]),
         request_bytes=transfers.load_sectors * 32 / sums["asked"] if sums["asked"] else 1.0,
         bulk_bytes=transfers.bulk_read_bytes / sums["bulk"] if sums["bulk"] else 0.0,
@@ -192,14 +195,19 @@ def count(launch: CostedLaunch, latency: float | None = None) -> Counts:
     )
 
 
-def _executed(flow: Cfg, followed: Sequence[Sequence[WarpPath]]) -> dict[int, float]:
-    """How many warps execute each instruction, by its index, all times together."""
+def executed(code: KernelCode, followed: Sequence[Sequence[WarpPath]]) -> dict[int, float]:
+    """Return how often warps execute each instruction, by its index, all warps together."""
     blocks: dict[int, float] = {}
     for cta in followed:
         for each in cta:
             for block, times in each.counts.items():
                 blocks[block] = blocks.get(block, 0.0) + times * each.warps
-    return {index: times for block, times in blocks.items() for index in flow.blocks[block].indices}
+    return {
+        index: times
+        for block, times in blocks.items()
+        for index in code.flow.blocks[block].indices
+        if index not in code.removed
+    }
 
 
 def _cta_cycles(

@@ -91,6 +91,7 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
         bulk_bytes: Bytes of one bulk copy.
         wavefronts: Of accesses to shared memory, by index, where they are known.
         tensor: Products in tensor memory.
+        removed: Instructions that are taken out.
         repeated: Part of the sectors of loads that the CTA has loaded before, by their places. The
             L1 has them when nothing is in flight any more.
     """
@@ -104,6 +105,7 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
     bulk_bytes: float = 0.0
     wavefronts: Mapping[int, float] = MappingProxyType({})
     tensor: TensorMemory = TensorMemory()
+    removed: frozenset[int] = frozenset()
     repeated: Mapping[SourceLocation, float] = MappingProxyType({})
 
     def durations(
@@ -128,6 +130,7 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
                         blocks[number] = [
                             self._timed(index, instructions[index], control[index])
                             for index in flow.blocks[number].indices
+                            if index not in self.removed
                         ]
                 code = [each for number in segment.blocks for each in blocks[number]]
                 clock.repeat(code, segment.times)

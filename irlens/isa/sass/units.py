@@ -48,6 +48,19 @@ def loads_shared(instruction: Instruction) -> bool:
     return instruction.opcode == "LDS"
 
 
+#: What an instruction does in shared memory, or with its data path.
+SharedAccess: TypeAlias = Literal["load", "store", "copy", "shuffle"]
+_SHARED_ACCESSES: dict[str, SharedAccess] = {
+    "LDS": "load", "LDSM": "load", "STS": "store", "STSM": "store", "ATOMS": "store",
+    "LDGSTS": "copy", "SHFL": "shuffle",
+}  # fmt: skip
+
+
+def shared_access(instruction: Instruction) -> SharedAccess | None:
+    """Return what an instruction does in shared memory; ``None`` for nothing."""
+    return _SHARED_ACCESSES.get(instruction.opcode)
+
+
 def shuffles(instruction: Instruction) -> bool:
     """Whether lanes exchange registers, which takes the data path of shared memory."""
     return instruction.opcode == "SHFL"

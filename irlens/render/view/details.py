@@ -20,6 +20,7 @@ from irlens.model.terms import (
     describe_waves,
 )
 from irlens.model.text import count, percent, plural, size
+from irlens.render.view.conversions import conversions_section
 from irlens.render.view.drawings import (
     memory_strip,
     nearest,
@@ -70,6 +71,8 @@ def details(report: Report) -> Iterator[Section]:
         yield _spills(report.spills)
     if (traffic := traffic_section(report)) is not None:
         yield traffic
+    if (moved := conversions_section(report)) is not None:
+        yield moved
     if (time := time_section(report)) is not None:
         yield time
     yield from rooflines_of_reports([report], [""])

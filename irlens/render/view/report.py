@@ -28,6 +28,7 @@ from irlens.render.view.configurations import (
     title,
     winner,
 )
+from irlens.render.view.conversions import conversions_fact
 from irlens.render.view.details import (
     all_figures,
     at,
@@ -185,7 +186,7 @@ def facts(report: Report) -> Facts:
         _registers(report, terms),
         *_virtual(report),
         replace(_shared(report, terms), key="memory"),
-        *filter(None, (traffic_fact(report),)),
+        *filter(None, (traffic_fact(report), conversions_fact(report))),
         *product_facts(report),
     )
     return Facts((*own, *_listed(report)))

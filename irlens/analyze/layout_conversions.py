@@ -1,0 +1,206 @@
+"""How a conversion between two layouts moves data: within threads, warps, or through shared memory.
+
+Both layouts are linear maps onto the tensor, so that the conversion is one too: for each register,
+lane and warp of the destination, the place of the source that holds the same element. What of it is
+the identity needs no move. Triton asks in this order (``cvtReordersRegisters``,
+``cvtNeedsWarpShuffle`` and ``cvtNeedsSharedMemory`` in ``lib/Analysis/Utility.cpp``,
+``LinearLayout::invertAndCompose`` in ``lib/Tools/LinearLayout.cpp``): data that stay in their
+thread are renamed; data that stay in their warp are shuffled, unless more than one bit of the
+lane's number comes from a register's, which takes more shuffles than it is worth; all others pass
+through scratch in shared memory.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from math import prod
+from typing import TypeAlias
+
+from irlens.analyze.mlir_loops import find_loops
+from irlens.isa.mlir import Module, Operation
+from irlens.isa.mlir.encoding_maps import Unmapped, linear_map
+from irlens.isa.mlir.encodings import Encoding, encoding_of
+from irlens.isa.mlir.linear_maps import LinearMap
+from irlens.isa.mlir.types import Pointer, Type
+from irlens.isa.mlir.values import Values
+from irlens.model.conversions import Conversion, Way
+from irlens.model.source import SourceLocation, user_frame
+
+#: Kinds of bits, in Triton's order: of a register's, a lane's, a warp's, a CTA's number.
+_REGISTER, _LANE, _WARP, _BLOCK = range(4)
+#: Bits of a lane's number that may come from a register's before shared memory is cheaper.
+_MOST_EXCHANGED = 1
+
+_Bit: TypeAlias = tuple[int, int]
+#: Independent vectors, each with the bits whose moves it is the sum of.
+_Span: TypeAlias = list[tuple[int, frozenset[_Bit]]]
+#: Bits of an address.
+_ADDRESS = 64
+_ACROSS_CTAS = "it moves data between the CTAs of a cluster"
+
+
+def find_conversions(module: Module) -> Iterator[tuple[Operation, Conversion]]:
+    """Yield the conversions of a ttgir, without what they cost.
+
+    Args:
+        module: The ttgir.
+    """
+    users = _users(module)
+    loops = find_loops(module)
+    for operation in module.doing("relayout"):
+        around = [
+            module.operations[index]
+            for index in loops
+            if index < operation.index < module.operations[index].end
+        ]
+        before, after = operation.operand_type, operation.result_type
+        through, reason = _way_of(module, before, after)
+        yield (
+            operation,
+            Conversion(
+                line=operation.span.line,
+                source=user_frame(operation.location),
+                used_by=users.get(operation.index, ""),
+                loop=_line(around[-1]) if around else None,
+                depth=len(around),
+                type="x".join([*map(str, after.shape), str(after.element)]),
+                bytes=_bytes(after),
+                before=module.aliases.get(before.layout, before.layout),
+                after=module.aliases.get(after.layout, after.layout),
+                before_kind=_kind(encoding_of(module, before)),
+                after_kind=_kind(encoding_of(module, after)),
+                through=through,
+                reason=reason,
+            ),
+        )
+
+
+def _kind(encoding: Encoding | None) -> str:
+    """Return a layout in a few words: "blocked 1×8", "slice 1 of nvidia_mma"."""
+    if encoding is None:
+        return "unknown"
+    match encoding.kind:
+        case "blocked":
+            sizes = "×".join(map(str, encoding.lists.get("sizePerThread", ())))
+            order = encoding.lists.get("order", ())
+            along = f" along dimension {order[0]}" if len(order) > 1 else ""
+            return f"blocked {sizes}{along}"
+        case "dot_op":
+            return f"operand {encoding.numbers.get('opIdx')} of {_kind(encoding.parent)}"
+        case "slice":
+            return f"slice {encoding.numbers.get('dim')} of {_kind(encoding.parent)}"
+    return encoding.kind
+
+
+def _users(module: Module) -> dict[int, str]:
+    """Return the name of the first operation that reads what each one defines."""
+    users: dict[int, str] = {}
+    for operation, operands in zip(module.operations, Values(module).operands, strict=True):
+        for value in operands:
+            if value is not None and value.region is None:
+                users.setdefault(value.operation, operation.name)
+    return users
+
+
+def _line(loop: Operation) -> SourceLocation | None:
+    return user_frame(loop.location)
+
+
+def _bytes(kind: Type) -> int | None:
+    bits = _ADDRESS if isinstance(kind.element, Pointer) else kind.element.bits
+    return None if bits is None else prod(kind.shape) * max(bits, 8) // 8
+
+
+def _way_of(module: Module, before: Type, after: Type) -> tuple[Way | None, str]:
+    """Return the way of a conversion, or why it is unknown."""
+    maps = [linear_map(each.layout, each.shape, module.aliases) for each in (before, after)]
+    for each in maps:
+        if isinstance(each, Unmapped):
+            return None, each.reason
+    source, destination = (each for each in maps if isinstance(each, LinearMap))
+    found = way(source, destination)
+    return found, "" if found is not None else _ACROSS_CTAS
+
+
+def way(source: LinearMap, destination: LinearMap) -> Way | None:
+    """Return how a tensor goes from one layout to another; ``None`` if the two do not match.
+
+    Args:
+        source: Its layout before.
+        destination: Its layout after, of the same shape.
+    """
+    if _moved(source, destination, _BLOCK) is None:
+        return None
+    if _moved(source, destination, _REGISTER) is not None:
+        return "registers"
+    exchanged = _moved(source, destination, _LANE)
+    if exchanged is None or exchanged > _MOST_EXCHANGED:
+        return "shared memory"
+    return "shuffles"
+
+
+def _moved(source: LinearMap, destination: LinearMap, last: int) -> int | None:
+    """Return how many bits of lanes' numbers come from registers' if no kind after one moves.
+
+    Each element of the destination must lie in the source at the same numbers of those kinds.
+
+    Args:
+        source: The layout before.
+        destination: The layout after.
+        last: The last kind of bits that may move.
+
+    Returns:
+        ``None`` if other kinds have to move.
+    """
+    held = _reduced(
+        ((kind, bit), _packed(vector, source.shape))
+        for kind, bases in enumerate(source.bases[: last + 1])
+        for bit, vector in enumerate(bases)
+    )
+    exchanged = 0
+    for kind, (before, after) in enumerate(zip(source.bases, destination.bases, strict=True)):
+        for bit, vector in enumerate(after):
+            wanted = _packed(vector, source.shape)
+            if kind > last or before == after:
+                if bit >= len(before):
+                    return None
+                wanted ^= _packed(before[bit], source.shape)
+            place = _solve(held, wanted)
+            if place is None:
+                return None
+            chosen = any(one[0] == _REGISTER for one in place)
+            if kind > last and chosen:  # threads of several warps would take other registers
+                return None
+            exchanged += kind == _LANE and chosen
+    return exchanged
+
+
+def _packed(vector: Sequence[int], shape: Sequence[int]) -> int:
+    """Return the coordinates of an element as the bits of one number."""
+    packed = 0
+    for step, extent in zip(vector, shape, strict=True):
+        packed = packed << extent.bit_length() | step
+    return packed
+
+
+def _reduced(vectors: Iterable[tuple[_Bit, int]]) -> _Span:
+    """Return independent vectors of some, by Gauss's elimination."""
+    span: _Span = []
+    for bit, given in vectors:
+        vector, made_of = _remainder(span, given)
+        if vector:  # others hold the same elements again
+            span.append((vector, made_of ^ {bit}))
+            span.sort(reverse=True)
+    return span
+
+
+def _solve(span: _Span, vector: int) -> frozenset[_Bit] | None:
+    """Return the bits whose moves a vector is the sum of; ``None`` if there are none."""
+    rest, made_of = _remainder(span, vector)
+    return None if rest else made_of
+
+
+def _remainder(span: _Span, vector: int) -> tuple[int, frozenset[_Bit]]:
+    made_of: frozenset[_Bit] = frozenset()
+    for other, parts in span:
+        if vector ^ other < vector:
+            vector, made_of = vector ^ other, made_of ^ parts
+    return vector, made_of

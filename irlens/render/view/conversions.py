@@ -1,0 +1,195 @@
+"""Conversions between layouts and accesses to shared memory as nodes: in short, and each."""
+
+from collections.abc import Iterator, Sequence
+
+from irlens.model.conversions import Conversion, SharedAccesses
+from irlens.model.estimate import RESOLUTION
+from irlens.model.report import Report
+from irlens.model.terms import Terms
+from irlens.model.text import count, plural, size
+from irlens.render.view.drawings import nearest, place_of
+from irlens.render.view.launch_time import bound_name
+from irlens.render.view.memory_traffic import microseconds
+from irlens.render.view.nodes import (
+    Cells,
+    Column,
+    Fact,
+    Node,
+    Phrases,
+    Run,
+    Section,
+    Sentence,
+    phrases,
+    table,
+    text,
+)
+
+KEY = "conversions"
+#: Conversions that the short form lists, and rows of the tables.
+_LISTED, _ROWS = 3, 24
+#: Bank conflicts below this share of the time are left out of the short form.
+_LEAST = 0.01
+
+
+def conversions_fact(report: Report) -> Fact | None:
+    """Return the conversions of loops and the bank conflicts in short; ``None`` without any."""
+    moving = [each for each in report.conversions if each.depth and each.through != "registers"]
+    conflicting = _conflicting(report)
+    if not moving and not conflicting:
+        return None
+    lines: list[Phrases] = [_conversion(each, report) for each in moving[:_LISTED]]
+    if len(moving) > _LISTED:
+        lines.append(phrases(Run(f"{len(moving) - _LISTED} more: --memory", "dim")))
+    lines += [_conflicts(each, report) for each in conflicting[:_LISTED]]
+    value = text(Run(plural(len(moving), "conversion"), "strong"), " between layouts in loops")
+    if not moving:
+        value = text(Run(plural(len(conflicting), "line"), "strong"), " with bank conflicts")
+    elif (hidden := _hidden(report, sum(_us(each) for each in moving), _saved(moving))) is not None:
+        value = text(*value, f": {hidden}")
+    return Fact("Conversions", value, tuple(lines), "neutral", key=KEY)
+
+
+def conversions_section(report: Report) -> Section | None:
+    """Return every conversion and every line's accesses to shared memory; ``None`` without any."""
+    parts = [*_conversions(report), *_accesses(report)]
+    if not parts:
+        return None
+    return Section(
+        title="Layout conversions and shared memory",
+        children=tuple(parts),
+        key=KEY,
+        aside=text("busy: for how long they occupy shared memory, beside what other units do"),
+        detail="memory",
+        wide=True,
+    )
+
+
+def _conversion(each: Conversion, report: Report) -> Phrases:
+    place = nearest(each.source, "ttgir", each.line)
+    runs = "" if each.runs is None else f" × {count(round(each.runs))}"
+    return phrases(
+        Run(str(place), place=place),
+        f"{each.type}{runs}",
+        f"{each.before_kind} → {each.after_kind}",
+        f"through {_way(each, Terms(report))}",
+        *([_price(each)] if each.price is not None else []),
+    )
+
+
+def _way(each: Conversion, terms: Terms) -> str:
+    if each.through is None:
+        return "what is unknown"
+    return terms.shared_memory if each.through == "shared memory" else each.through
+
+
+def _price(each: Conversion) -> str:
+    return "" if each.price is None else microseconds(each.price.us)
+
+
+def _us(each: Conversion) -> float:
+    return each.price.us if each.price is not None else 0.0
+
+
+def _saved(conversions: Sequence[Conversion]) -> float | None:
+    """Return what the launch takes less without the conversions; ``None`` where unknown."""
+    saved = [each.price.saved_us if each.price is not None else None for each in conversions]
+    known = [each for each in saved if each is not None]
+    return sum(known) if len(known) == len(saved) else None
+
+
+def _hidden(report: Report, us: float, saved: float | None) -> str | None:
+    """Return "0.8 µs of shared memory's 3.1 µs, hidden under DRAM"; ``None`` where unknown."""
+    time = report.time
+    if time is None or not time.estimate_us or not us:
+        return None
+    words = f"{microseconds(us)} of shared memory's {microseconds(time.parts.get('shared', 0.0))}"
+    if saved is None or time.bound is None:
+        return words
+    if saved < RESOLUTION * time.estimate_us:
+        return f"{words}, hidden under {bound_name(time.bound)}"
+    return f"{words}; without them about {microseconds(saved)} less"
+
+
+def _conflicting(report: Report) -> list[SharedAccesses]:
+    """Return the lines whose bank conflicts take a share of the time, the most first."""
+    time = report.time
+    if time is None or not time.estimate_us:
+        return []
+    least = _LEAST * time.estimate_us
+    found = [each for each in report.shared_accesses if _conflict_us(each) >= least]
+    return sorted(found, key=lambda each: -_conflict_us(each))
+
+
+def _conflict_us(each: SharedAccesses) -> float:
+    price = each.price
+    return price.us * price.conflicts / price.wavefronts if price.wavefronts else 0.0
+
+
+def _conflicts(each: SharedAccesses, report: Report) -> Phrases:
+    price = each.price
+    hidden = _hidden(report, _conflict_us(each), None)
+    return phrases(
+        _place(each),
+        f"{each.kind} with bank conflicts",
+        f"{price.wavefronts / price.requests:.1f} wavefronts a request,"
+        f" {price.conflicts / price.requests:.1f} of them by conflicts",
+        *([hidden] if hidden is not None else []),
+    )
+
+
+def _place(each: SharedAccesses) -> Run:
+    place = place_of(each.source)
+    return Run(str(place), place=place) if place is not None else Run("no line", "dim")
+
+
+def _conversions(report: Report) -> Iterator[Node]:
+    rows: list[Cells] = []
+    terms = Terms(report)
+    for each in report.conversions[:_ROWS]:
+        place = nearest(each.source, "ttgir", each.line)
+        rows.append([
+            Run(str(place), place=place),
+            Run(each.used_by, "code"),
+            each.type,
+            "" if each.bytes is None else size(each.bytes),
+            f"{each.before_kind} → {each.after_kind}",
+            Run(_way(each, terms), "warn" if each.depth and each.through == "shared memory"
+                else "neutral"),
+            "" if each.runs is None else count(round(each.runs)),
+            str(each.loop) if each.loop is not None else "",
+            _price(each),
+            Run(each.reason, "unknown"),
+        ])  # fmt: skip
+    if rows:
+        columns = (
+            Column("line"), Column("for"), Column("type"), Column("bytes", numbers=True),
+            Column("layouts"), Column("through"), Column("runs", numbers=True), Column("in loop"),
+            Column("busy", numbers=True), Column(),
+        )  # fmt: skip
+        yield table(columns, rows, "layout conversions")
+    if len(report.conversions) > _ROWS:
+        yield Sentence(f"{len(report.conversions) - _ROWS} more in the JSON report", "dim")
+
+
+def _accesses(report: Report) -> Iterator[Node]:
+    rows: list[Cells] = [
+        [
+            _place(each),
+            each.kind,
+            count(each.instructions),
+            count(round(each.runs)),
+            f"{each.price.wavefronts / each.price.requests:.2f}",
+            Run(count(round(each.price.conflicts)), "warn" if each.price.conflicts else "neutral"),
+            microseconds(each.price.us),
+            Run(f"{plural(each.unknown, 'address')} unknown" if each.unknown else "", "unknown"),
+        ]
+        for each in report.shared_accesses[:_ROWS]
+        if each.price.wavefronts
+    ]
+    if rows:
+        columns = (
+            Column("line"), Column("access"), Column("instructions", numbers=True),
+            Column("runs", numbers=True), Column("wavefronts/request", numbers=True),
+            Column("by conflicts", numbers=True), Column("busy", numbers=True), Column(),
+        )  # fmt: skip
+        yield table(columns, rows, "accesses to shared memory")
