@@ -42,7 +42,8 @@ def said(subject: Report) -> str:
 
 def test_what_is_hidden_is_said_to_be() -> None:
     assert said(report([conversion(12, 8.0, 0.4)])) == (
-        "1 conversion between layouts in loops: 8.00 µs of shared memory's 31.0 µs, hidden under DRAM\n"
+        "1 conversion between layouts in loops: 8.00 µs of shared memory's 31.0 µs,"
+        " hidden under DRAM\n"
         "k.py:12 · 64x64xf16 × 32 · blocked 1×8 → nvidia_mma · through shared memory · 8.00 µs"
     )
 
