@@ -116,8 +116,8 @@ def test_the_machine_code_takes_that_way(tmp_path: Path, target: str, product: s
 def _map(register: str, lane: str, warp: str) -> LinearMap:
     """A layout of 4 x 4 elements by four lanes and two warps: "r" and "c" are rows and columns."""
     steps = {"r": (1, 0), "R": (2, 0), "c": (0, 1), "C": (0, 2), "-": (0, 0)}
-    bases = [tuple(steps[each] for each in kind) for kind in (register, lane, warp)]
-    return LinearMap((4, 4), *bases, ())
+    one, two, three = (tuple(steps[each] for each in kind) for kind in (register, lane, warp))
+    return LinearMap((4, 4), one, two, three, ())
 
 
 @pytest.mark.parametrize(
