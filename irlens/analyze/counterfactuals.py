@@ -11,6 +11,7 @@ from irlens.analyze.address_slice import computed_from, loaded_parts
 from irlens.analyze.loops import ONLY
 from irlens.analyze.mlir_loops import requested_stages
 from irlens.isa.mlir import Module, Operation, edits
+from irlens.isa.mlir.copies import STORES
 from irlens.isa.mlir.operations import LOADS
 from irlens.model.config import Config
 from irlens.model.report import Finding
@@ -204,7 +205,7 @@ _MAKERS: Mapping[str, _Maker] = {
 OPERATIONS: Mapping[str, tuple[str, ...]] = {
     "IRL202": ("scf.for",),
     "IRL203": tuple(LOADS),
-    "IRL301": (*LOADS, "tt.store", "amdg.buffer_store", "amdgpu.buffer_store"),
+    "IRL301": (*LOADS, *sorted(STORES)),
     "IRL310": ("ttg.convert_layout",),
     "IRL401": ("tt.dot",),
 }
