@@ -23,7 +23,7 @@ class SharedCosts:
     """The accesses of a launch to shared memory, with what they cost.
 
     Args:
-        launch: The launch.
+        launch: What the prices are of, with its paths and its wavefronts.
     """
 
     def __init__(self, launch: CostedLaunch) -> None:
