@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 _ACCESSES = frozenset({"load", "store", "make_block_ptr", "make_tensor_descriptor"})
+#: Functions by the number of their arguments that are addresses, or bounds of loops.
+_INDICES = {"load": 1, "store": 1, "range": 3, "static_range": 3, "cdiv": 2}
 #: Assignments to follow from an address to its pointer.
 _DEPTH = 12
 
@@ -87,7 +89,7 @@ class Addresses:
         return found - {""}
 
     def _note_access(self, call: ast.Call) -> None:
-        name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+        name = _name(call) if isinstance(call.func, ast.Attribute) else ""
         is_atomic = name.startswith("atomic_")
         address = next(
             (each.value for each in call.keywords if each.arg in ("pointer", "base")),
@@ -171,14 +173,8 @@ class Addresses:
                 loaded = _receiver(call)
                 if loaded is not None:
                     self._mark(loaded, "widened", depth=1)
-            address = call.args[0] if call.args else None
-            if address is not None and _is_method(call, "load", "store"):
-                for name in self.sources(address):
-                    self.pointers[name].names_data = True
-            elif isinstance(call.func, ast.Name) and call.func.id == "range":
-                for bound in call.args:
-                    for name in self.sources(bound):
-                        self.pointers[name].names_data = True
+            for index in call.args[: _INDICES.get(_name(call), 0)]:
+                self._mark(index, "names_data")
 
     def _mark(self, expression: ast.expr, attribute: str, depth: int = 5) -> None:
         for name in self.sources(expression, depth):
@@ -209,6 +205,14 @@ def _receiver(call: ast.Call) -> ast.expr | None:
     """Return ``x`` of ``x.to(...)``."""
     function = call.func
     return function.value if isinstance(function, ast.Attribute) else None
+
+
+def _name(call: ast.Call) -> str:
+    """Return "load" of ``tl.load(...)`` and "range" of ``range(...)``."""
+    function = call.func
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ""
 
 
 def _is_method(call: ast.Call, *names: str) -> bool:

@@ -212,6 +212,23 @@ def test_types_follow_from_what_becomes_of_values() -> None:
     assert (loss["label_smoothing"], loss["CHUNK"]) == ("0.5", "1024")
 
 
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "for i in tl.range(tl.load(b + p), tl.load(b + p + 1)): pass",
+        "for i in tl.static_range(0, first): pass",
+        "for i in range(first): pass",
+        "n = tl.cdiv(first, 4)",
+    ],
+)
+def test_what_bounds_a_loop_is_an_integer(loop: str) -> None:
+    source = f"def f(x, b):\n  p = tl.program_id(0)\n  first = tl.load(b + p)\n  {loop}\n"
+    assert suggested(f"{source}  tl.store(x + p, tl.load(x + p))\n") == {
+        "x": "fp32[1048576]",
+        "b": "int32[1048576]",
+    }
+
+
 def test_values_follow_from_their_uses() -> None:
     source = """def f(x, flag, alpha, n, desc, FLAG: tl.constexpr, BLOCK: tl.constexpr):
         t = x + tl.arange(0, BLOCK)
