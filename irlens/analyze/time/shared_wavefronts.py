@@ -17,11 +17,13 @@ shared memory; it counts those as bank conflicts too.
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import cycle
 
 import msgspec
 
 from irlens.analyze.time.dataflow import DataFlow
 from irlens.analyze.time.paths import Path
+from irlens.isa.bitsets import members
 from irlens.isa.sass import Instruction, Operand, Section, units
 from irlens.isa.sass.operands import (
     WORD,
@@ -130,6 +132,8 @@ class _Warp:
         self.launches = launches
         self.states: list[State] = [[None] * data.local.size for _ in launches]
         self.steps: dict[int, list[Step]] = {}
+        #: Positions of the state that the lanes may differ in, as bits.
+        self.apart = 0
         self.lanes: dict[int, _Lane] = {}
         self.found: defaultdict[int, list[Wavefronts]] = defaultdict(list)
         self.known: dict[object, Wavefronts] = {}
@@ -147,17 +151,31 @@ class _Warp:
             if index in self.operands:
                 self._access(index)
             if index in self.needed:
-                steps = self.steps.get(index)
-                if steps is None:
-                    steps = self.steps[index] = self._steps(index)
-                for step, state in zip(steps, self.states, strict=True):
-                    step(state)
+                self._step(index)
+
+    def _step(self, index: int) -> None:
+        """Run an instruction: once where all lanes have the same operands."""
+        if index not in self.steps:
+            self.steps[index] = self._steps(index)
+        steps, accessed = self.steps[index], self.data.accessed(index)
+        before = accessed.reads | accessed.writes & ~accessed.kills
+        if len(steps) > 1 or before & self.apart:
+            self.apart |= accessed.writes
+            for step, state in zip(cycle(steps), self.states, strict=False):
+                step(state)
+            return
+        self.apart &= ~accessed.writes
+        first, *others = self.states
+        steps[0](first)
+        for at in members(accessed.writes):
+            for state in others:
+                state[at] = first[at]
 
     def _steps(self, index: int) -> list[Step]:
-        """Return what an instruction does to each lane; only special registers tell them apart."""
-        if any(operand.kind == "special" for operand in self.instructions[index].operands):
-            return [self.data.step(index, one) for one in self.launches]
-        return [self.data.step(index, self.launches[0])] * len(self.launches)
+        """Return what an instruction does to each lane, or to any: special registers differ."""
+        special = any(operand.kind == "special" for operand in self.instructions[index].operands)
+        launches = self.launches if special else self.launches[:1]
+        return [self.data.step(index, one) for one in launches]
 
     def _access(self, index: int) -> None:
         instruction = self.instructions[index]

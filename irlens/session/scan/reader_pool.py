@@ -21,21 +21,17 @@ T = TypeVar("T")
 
 #: As many entries are read in this process first: starting workers takes as long.
 _FEW = 24
-#: Entries that are read together: few at first, for early rows, and at most as many.
+#: The fewest and the most entries that are read together. One run of nvdisasm lists the machine
+#: code of all of them, and starts longer than it works.
 _BATCH, _MOST = 8, 32
 #: Tasks per worker that wait or are done.
-_AHEAD = 3
+_AHEAD = 4
 
 
 class _Batch:
-    """Entries that one task reads.
+    """Entries that one task reads."""
 
-    Args:
-        here: Whether this process reads them.
-    """
-
-    def __init__(self, *, here: bool) -> None:
-        self.here = here
+    def __init__(self) -> None:
         self.entries: list[Wanted] = []
         #: Waits for the rows; ``None`` until a worker has the task.
         self.wait: Callable[[], list[EntryRows]] | None = None
@@ -55,15 +51,13 @@ class Reader(Generic[T]):
     Args:
         jobs: Worker processes; with 1, entries are read in this process.
         cluster: Workers elsewhere, which read all entries instead.
-        together: Whether this process reads several entries at once, too: one run of nvdisasm
-            lists the machine code of all of them.
+        parsed: How many entries come if they are parsed; 0 where reading each alone is as fast.
     """
 
-    def __init__(
-        self, jobs: int, cluster: "WorkerPool | None" = None, *, together: bool = False
-    ) -> None:
-        self._together = together
+    def __init__(self, jobs: int, cluster: "WorkerPool | None" = None, parsed: int = 0) -> None:
         self._jobs = jobs if cluster is None else cluster.width
+        self._parsed = parsed
+        self._size = max(_BATCH, min(_MOST, parsed // self._jobs))
         self._cluster = cluster
         self._pool: ProcessPoolExecutor | None = None
         self._number = 0
@@ -88,14 +82,14 @@ class Reader(Generic[T]):
         """Put an entry in line to be read; yield what is ready and first in line."""
         self._number += 1
         here = self._cluster is None and (self._jobs == 1 or self._number <= _FEW)
-        if here and not self._together:
+        if here and not self._parsed:
             (rows,) = read_rows([Wanted(directory, tuple(keys), listing)])
             self._queue.append(_Waiting(tag, rows))
         else:
-            batch = self._batch = self._batch or _Batch(here=here)
+            batch = self._batch = self._batch or _Batch()
             self._queue.append(_Waiting(tag, batch, len(batch.entries)))
             batch.entries.append(Wanted(directory, tuple(keys)))
-            if len(batch.entries) >= min(_MOST, max(_BATCH, self._number // (2 * self._jobs))):
+            if len(batch.entries) == self._size:
                 self._submit()
         yield from self._ready()
 
@@ -106,7 +100,7 @@ class Reader(Generic[T]):
 
     def _ready(self) -> Iterator[tuple[T, EntryRows]]:
         """Yield what is known, or waits for more than the workers need to be busy."""
-        most = self._jobs * _AHEAD * _MOST
+        most = self._jobs * _AHEAD * self._size
         while self._queue and (
             isinstance(self._queue[0].rows, EntryRows) or len(self._queue) > most
         ):
@@ -128,14 +122,15 @@ class Reader(Generic[T]):
         """Have the last batch read, and return the function that waits for its rows."""
         batch, self._batch = self._batch, None
         assert batch is not None
-        if batch.here:
-            rows = read_rows(batch.entries)
-            batch.wait = lambda: rows
-            return batch.wait
         if self._cluster is not None:
             from irlens.session.scan.cluster import submit
 
             batch.wait = submit(self._cluster, batch.entries)
+            return batch.wait
+        few = 0 < self._parsed <= _FEW or len(batch.entries) < self._size
+        if self._jobs == 1 or (self._pool is None and few):
+            rows = read_rows(batch.entries)
+            batch.wait = lambda: rows
             return batch.wait
         if self._pool is None:
             self._pool = processes.start_pool(self._jobs)

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from irlens.artifacts import processes, report_cache
-from irlens.artifacts.entries import Broken
+from irlens.artifacts.entries import Broken, Listing
 from irlens.artifacts.load import find_entries, load
 from irlens.artifacts.scan_index import Row, ScanIndex, has_changed, signature
 from irlens.figures.conditions import Condition
@@ -277,9 +277,11 @@ class Scanner:
         """Yield the rows of each entry, by path; the index is saved, however it ends."""
         index, complete = ScanIndex(root, Row), False
         request = self._request
-        with Reader[_Found](request.workers, request.cluster, together=request.parses) as reader:
+        entries = find_entries(root, links=True)
+        parsed = list(entries) if request.parses else []
+        with Reader[_Found](request.workers, request.cluster, len(parsed)) as reader:
             try:
-                for found, read in self._read(root, index, reader):
+                for found, read in self._read(parsed or entries, index, reader):
                     entry = self._merged(found, read)
                     if found.signature is not None and found.is_read and not entry.broken:
                         index.add(found.name, found.signature, entry.rows)
@@ -289,10 +291,13 @@ class Scanner:
                 index.save(complete=complete)
 
     def _read(
-        self, root: Path, index: ScanIndex[Row], reader: "Reader[_Found]"
+        self,
+        entries: Iterable[tuple[Path, Listing] | Broken],
+        index: ScanIndex[Row],
+        reader: "Reader[_Found]",
     ) -> Iterator[tuple["_Found", EntryRows]]:
         keys = self._request.keys
-        for found in find_entries(root, links=True):
+        for found in entries:
             if isinstance(found, Broken):
                 yield from reader.pass_on(_Found(found.path), EntryRows([], [found]))
                 continue
