@@ -43,8 +43,11 @@ class _Curve:
         self.counts = [0] * len(use.reads)
         self.predicates = 0
         self.peak: _Peak | None = None
+        following, entering = 0, 0
         for index, before, after in live_points(flow, use):
-            entering, resulting = use.weigh(before), use.weigh(after)
+            # Mostly what is live before the next instruction, which came before this one.
+            resulting = entering if after == following else use.weigh(after)
+            following, entering = before, use.weigh(before)
             self.counts[index] = max(entering, resulting)
             if use.predicates:
                 counts = ((live & use.predicates).bit_count() for live in (before, after))

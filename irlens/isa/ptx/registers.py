@@ -7,6 +7,7 @@ destination at all; and ``wgmma`` adds to its destination.
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 import msgspec
 
@@ -149,6 +150,7 @@ def register_use(function: FunctionBody) -> RegisterUse:
     )
 
 
+@lru_cache(maxsize=256)
 def _weight(kind: str) -> int | None:
     """32-bit registers that a virtual register of a type takes."""
     if kind == "pred":

@@ -57,22 +57,32 @@ def operand_uses(instruction: Instruction) -> list[OperandUse] | None:
 
     RZ, URZ, PT and UPT are left out.
     """
-    widths = sass_widths.widths(instruction)
-    if widths is None:
+    named = _named(instruction)
+    if named is None:
         return None
     guard = instruction.guard
     uses = []
     if guard is not None and guard.register.index is not None:
         uses.append(OperandUse(consecutive(guard.register.file, guard.register.index, 1)))
     certain = not uses
-    written = sass_widths.written(instruction)
-    for position, (operand, width) in enumerate(zip(instruction.operands, widths, strict=True)):
-        writes = position in written and operand.kind == "register"
-        for register in operand.registers:
-            if register.index is not None:
-                named = consecutive(register.file, register.index, width.of(operand, register))
-                uses.append(OperandUse(named, not writes, writes, writes and certain))
+    for register, count, writes in named:
+        if register.index is not None:
+            registers = consecutive(register.file, register.index, count)
+            uses.append(OperandUse(registers, not writes, writes, writes and certain))
     return uses
+
+
+def _named(instruction: Instruction) -> list[tuple[Register, int, bool]] | None:
+    """Return the registers of the operands, how many each stands for, and whether it is written."""
+    widths = sass_widths.widths(instruction)
+    if widths is None:
+        return None
+    written = sass_widths.written(instruction)
+    return [
+        (register, width.of(each, register), position in written and each.kind == "register")
+        for position, (each, width) in enumerate(zip(instruction.operands, widths, strict=True))
+        for register in each.registers
+    ]
 
 
 def access(instruction: Instruction) -> Access | None:
@@ -83,16 +93,15 @@ def access(instruction: Instruction) -> Access | None:
     guard = instruction.guard
     if guard is not None and guard.never:
         return Access(0, 0, 0)
-    uses = operand_uses(instruction)
-    if uses is None:
+    named = _named(instruction)
+    if named is None:
         return None
-    reads = writes = 0
-    for use in uses:
-        named = FILES.bits(*use.registers[0], len(use.registers)) if use.registers else 0
-        if use.writes:
-            writes |= named
+    reads, writes = bits(guard.register) if guard is not None else 0, 0
+    for register, count, is_written in named:
+        if is_written:
+            writes |= bits(register, count)
         else:
-            reads |= named
+            reads |= bits(register, count)
     if instruction.opcode in ("P2R", "UP2UR"):
         reads |= _masked_predicates(instruction)
     elif instruction.opcode in ("R2P", "UR2UP"):
