@@ -85,9 +85,7 @@ def compile_sweep(
     from irlens.sweeps.run import compile_grid
 
     try:
-        for triton in dict.fromkeys(request.triton for request in requests):
-            session.require_triton(triton)
-        session.ensure_store()
+        session.prepare(requests)
         grid = compile_grid(requests, workers, selection, progress, timeout=timeout or math.inf)
     finally:
         workers.stop()
@@ -207,7 +205,6 @@ def time_over_sizes(
         IrlensError: KERNEL cannot be compiled, or no size ranges.
     """
     from irlens.sweeps import size_times
-    from irlens.sweeps.worker_pool import LocalPool
 
     lists = [name for name, values in configurations.args if len(values) > 1]
     axis = varied_size(configurations) or (lists[0] if len(lists) == 1 else None)
@@ -219,13 +216,7 @@ def time_over_sizes(
         for name, values in configurations.args
     )
     requests = requests_of(session, kernel, msgspec.structs.replace(configurations, args=args))
-    for triton in dict.fromkeys(request.triton for request in requests):
-        session.require_triton(triton)
-    session.ensure_store()
-    pool = LocalPool(jobs or processes.processors())
-    try:
+    with session.workers(requests, jobs) as pool:
         sweep, notes = size_times.time_over_sizes(requests, axis, sampled, pool, progress)
-    finally:
-        pool.stop()
     session.note_once(notes)
     return sweep

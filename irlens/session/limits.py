@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from irlens.artifacts import processes
 from irlens.model.errors import IrlensError, UnknownNameError
 from irlens.session.grids import require_one_kernel
 from irlens.session.session import Session
@@ -70,12 +69,8 @@ def limits_of_request(
 ) -> "Limits":
     """Return the smallest sizes at which one configuration breaks; see ``limits_of``."""
     from irlens.sweeps.limits import DEFAULT_RANGE, find_limits, sizes_of
-    from irlens.sweeps.worker_pool import LocalPool
 
-    session.require_triton(request.triton)
-    session.ensure_store()
-    pool = LocalPool(jobs or processes.processors())
-    try:
+    with session.workers([request], jobs) as pool:
         varied = dict(sizes) or dict.fromkeys(sizes_of(request, pool))
         if not varied:
             raise IrlensError(
@@ -83,8 +78,6 @@ def limits_of_request(
             )
         ranges = {name: DEFAULT_RANGE if each is None else each for name, each in varied.items()}
         return find_limits(request, ranges, pool, _probe, progress, fixes=fixes)
-    finally:
-        pool.stop()
 
 
 def read_along(texts: Sequence[str]) -> dict[str, range | None]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec.structs import replace
 
-from irlens.artifacts import store
+from irlens.artifacts import processes, store
 from irlens.model.capture import Capture, load_notes
 from irlens.model.errors import CaptureError, IrlensError, UnknownNameError
 from irlens.session.documents import read_stdin, saved_reports
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from irlens.compiler import Device, Request
     from irlens.gpus import Gpu
     from irlens.model.report import Report
+    from irlens.sweeps.worker_pool import WorkerPool
 
 _DEFAULT_TARGET = "h100"
 _MAX_BROKEN_SHOWN = 5
@@ -338,6 +339,35 @@ class Session:
         if environments.needs_install(triton):
             self._announce_install(triton)
         environments.find_interpreter(triton)
+
+    def prepare(self, requests: "Sequence[Request]") -> None:
+        """Prepare the Tritons and the store for the compilation of some requests.
+
+        Raises:
+            IrlensError: A Triton does not exist.
+        """
+        for triton in dict.fromkeys(request.triton for request in requests):
+            self.require_triton(triton)
+        self.ensure_store()
+
+    @contextmanager
+    def workers(self, requests: "Sequence[Request]", jobs: int | None) -> "Iterator[WorkerPool]":
+        """Yield worker processes that can compile some requests.
+
+        Args:
+            jobs: Their number; as many as there are processors if not given.
+
+        Raises:
+            IrlensError: A Triton does not exist.
+        """
+        from irlens.sweeps.worker_pool import LocalPool
+
+        self.prepare(requests)
+        pool = LocalPool(jobs or processes.processors())
+        try:
+            yield pool
+        finally:
+            pool.stop()
 
     def _announce_install(self, triton: str | None) -> None:
         self._notify(f"installing Triton {triton}, once ...")

@@ -4,7 +4,6 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from irlens.artifacts import processes
 from irlens.model.suggestion import Suggestion
 from irlens.session.reports import report_of
 from irlens.session.session import Session
@@ -42,17 +41,10 @@ def suggest_near(
         IrlensError: See ``irlens.sweeps.suggesting.suggest``.
     """
     from irlens.sweeps.suggesting import Limits, suggest
-    from irlens.sweeps.worker_pool import LocalPool
 
-    for triton in dict.fromkeys(request.triton for request in requests):
-        session.require_triton(triton)
-    session.ensure_store()
-    pool = LocalPool(jobs or processes.processors())
-    try:
+    with session.workers(requests, jobs) as pool:
         limits = Limits(most=most, seconds=seconds)
         return suggest(requests, pool, _estimate, limits, progress)
-    finally:
-        pool.stop()
 
 
 def _estimate(request: "Request") -> "TimeEstimate | None":

@@ -8,7 +8,6 @@ import msgspec
 
 from irlens.analyze.machine_code import code_digest
 from irlens.analyze.specialization import Compiled, specialization_of
-from irlens.artifacts import processes
 from irlens.artifacts.load import load
 from irlens.model.capture import Capture
 from irlens.model.config import LAUNCH_OPTIONS, Values
@@ -98,16 +97,9 @@ def variants_of_requests(
         axes: Values of each argument or size that varies.
     """
     from irlens.sweeps.variants import find_variants
-    from irlens.sweeps.worker_pool import LocalPool
 
-    for triton in dict.fromkeys(request.triton for request in requests):
-        session.require_triton(triton)
-    session.ensure_store()
-    pool = LocalPool(jobs or processes.processors())
-    try:
+    with session.workers(requests, jobs) as pool:
         found = find_variants(requests, axes, pool, most=most, seconds=seconds, progress=progress)
-    finally:
-        pool.stop()
     return Variants(schema=VARIANTS_SCHEMA, kernels=found)
 
 
