@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from irlens import capture
 from irlens.model.report import Report
 from irlens.model.scan import Scan
 from tests.running import Ran, irlens
@@ -193,3 +194,40 @@ def test_without_launches_it_says_what_gives_a_time(tmp_path: Path) -> None:
     text = scan(tmp_path / "cache").out
     assert "by path; no time is known: irlens inspect says why" in " ".join(text.split())
     assert "µs" not in text
+
+
+@pytest.fixture(scope="module")
+def entries(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Triton's own cache entries of one kernel: what irlens knows beyond them is taken away."""
+    folder = tmp_path_factory.mktemp("entries")
+    for name, n, warps in (("aligned", 4096, 4), ("odd", 4097, 4), ("wide", 4096, 8)):
+        made = capture("vector_add", "h100", args={"n_elements": n}, num_warps=warps)
+        assert made.directory is not None
+        unknown = shutil.ignore_patterns("irlens.json")
+        shutil.copytree(made.directory, folder / name, ignore=unknown)
+    return folder
+
+
+def test_a_group_says_what_entries_of_one_kernel_differ_by(entries: Path) -> None:
+    ran = scan(entries, "--group", "kernel")
+    text = " ".join(ran.out.split())
+    assert (ran.code, "3 variants" in text) == (0, True)
+    assert "n_elements argument i32 ÷ 16 | i32" in text
+    assert "num_warps option 4 | 8" in text
+
+
+def test_of_two_entries_it_says_why_they_are_two(entries: Path) -> None:
+    text = " ".join(scan("aligned", "odd", "--group", "kernel", cwd=entries).out.split())
+    assert "1 and 2 differ because n_elements is i32, divisible by 16 in 1 and i32 in 2." in text
+    text = " ".join(scan(entries / "aligned", entries / "wide", "--group", "kernel").out.split())
+    assert "1 and 2 differ because num_warps is 4 in 1 and 8 in 2." in text
+
+
+def test_a_group_takes_no_columns() -> None:
+    for options, message in {
+        ("--columns", "registers"): "--columns has no effect with --group",
+        ("-f", "csv"): "csv cannot hold variants",
+        ("-j", "2"): "--jobs has no effect with --group",
+    }.items():
+        ran = scan(CAPTURES, "--group", "kernel", *options)
+        assert (ran.code, ran.out, message in ran.err) == (2, "", True)

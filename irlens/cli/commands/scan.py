@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from irlens.cli import Exit, output
-from irlens.cli.options import split_names
+from irlens.cli.options import refuse, split_names
 from irlens.cli.settings import received_as
 from irlens.cli.writing import (
     Writing,
@@ -23,7 +23,7 @@ from irlens.cli.writing import (
     writing_options,
 )
 from irlens.model.text import count
-from irlens.render import is_streamed, stream
+from irlens.render import check_format, is_streamed, stream
 
 if TYPE_CHECKING:  # running the command loads them
     from irlens.artifacts.entries import Broken
@@ -47,6 +47,10 @@ csv and jsonl write each row as soon as it is known, in the order of the paths u
 with types. The other formats sum up; there, the kernel that is estimated to take longest
 comes first, and of each kernel the fastest configuration, unless --sort is given.
 
+--group kernel lists the captures of each kernel that there are several of instead, and what
+they differ by: an argument that is divisible by 16 in one alone, a constexpr, num_warps. DIRs
+may be two entries of a cache.
+
 An entry that cannot be read is reported on stderr and skipped; a link to a directory is
 not followed. Exits with 0, or with 2 if anything was skipped.
 
@@ -55,6 +59,7 @@ irlens scan ~/.triton/cache
 irlens scan ~/.triton/cache --where "local_bytes > 0" --sort=-local_bytes
 irlens scan ~/.triton/cache -f csv --columns kernel,target,registers,occupancy
 irlens scan ci/before ci/after -o reports.jsonl
+irlens scan ~/.triton/cache --group kernel
 """
 #: Table rows on a terminal without --all.
 _ROWS = 30
@@ -69,6 +74,7 @@ class _Settings(msgspec.Struct, frozen=True):
     jobs: int | None
     cluster: str | None
     everything: bool
+    group: str | None
     writing: Writing
 
 
@@ -119,11 +125,18 @@ def _only_directories(
     metavar="ADDRESS",
     help="Read on a Dask cluster that sees DIRs under the same paths: tcp://scheduler:8786.",
 )
+@click.option(
+    "--group",
+    type=click.Choice(["kernel"]),
+    help="List what the captures of each kernel differ by.",
+)
 @every_row_option
 @writing_options("scan")
 @received_as(_Settings)
 def command(settings: _Settings) -> Exit:
     """Scan directories."""
+    if settings.group is not None:
+        return _grouped(settings)
     form = settings.writing.form
     if settings.cluster is not None and settings.jobs is not None:
         raise click.UsageError("--jobs has no effect with --cluster, which has its own workers")
@@ -134,6 +147,26 @@ def command(settings: _Settings) -> Exit:
     request = _request(settings)
     with _workers(settings.cluster) as pool:
         return _scan(replace(request, cluster=pool), settings)
+
+
+def _grouped(settings: _Settings) -> Exit:
+    """Write what the captures of each kernel differ by."""
+    from irlens.cli import sessions
+    from irlens.session.subject import Configurations
+    from irlens.session.variants import variants_of
+
+    given = {
+        "--where": bool(settings.where), "--sort": bool(settings.sort),
+        "--columns": bool(settings.columns), "--jobs": settings.jobs is not None,
+        "--cluster": settings.cluster is not None,
+    }  # fmt: skip
+    refuse(given, "has no effect with --group")
+    check_format(settings.writing.form, "variants")
+    named = [str(each) if each.is_absolute() else f"./{each}" for each in settings.directories]
+    variants = variants_of(sessions.session(), named, Configurations())
+    rows = shown_rows(_ROWS, settings.writing, everything=settings.everything)
+    write(variants, "variants", settings.writing, rows=rows)
+    return Exit.OK
 
 
 @contextmanager
