@@ -119,11 +119,15 @@ def _planned(
     if not changes:
         return
     varied = [change.applied(request) for change in changes for request in requests]
-    planned = plan_grid(varied, pool).variants
-    if len(planned) != len(varied):  # of an autotuner whose settings depend on arguments
+    keys = [msgspec.json.encode(each, order="sorted") for each in varied]
+    # What differs in a constexpr alone is the same request once it is fixed.
+    distinct = dict(zip(keys, varied, strict=True))
+    planned = plan_grid(list(distinct.values()), pool).variants
+    if len(planned) != len(distinct):  # of an autotuner whose settings depend on arguments
         return
+    planned_of = dict(zip(distinct, planned, strict=True))
     for index, change in enumerate(changes):
-        own = planned[index * len(requests) : (index + 1) * len(requests)]
+        own = [planned_of[key] for key in keys[index * len(requests) : (index + 1) * len(requests)]]
         groups: dict[bytes, list[int]] = {}
         for number, each in enumerate(own):
             groups.setdefault(_key(each), []).append(number)

@@ -323,3 +323,68 @@ def test_bad_input_is_one_line(arguments: list[str], message: str) -> None:
     assert message in ran.stderr
     assert "Traceback" not in ran.stderr
     assert ran.stdout == ""
+
+
+#: Token counts of a mixture of experts follow from routing; two tiles are in use. And metadata of
+#: sliced requests: 32-bit and 8-bit tensors begin at the same token, two block sizes are in use.
+PUBLISHED = """
+import triton
+import triton.language as tl
+
+IRLENS_KERNELS = {
+    "experts": {
+        "sizes": {"EM": 4096, "valid": 2048},
+        "args": {"x": "fp16[EM, 64]", "y": "fp16[EM, 64]", "EM": "EM", "valid": "valid"},
+        "constexprs": {"BLOCK": 16},
+        "grid": ["cdiv(EM, BLOCK)"],
+    },
+    "sliced": {
+        "sizes": {"k": 0},
+        "args": {
+            "requests": "int32[4096]:offset[k]", "is_valid": "int8[4096]:offset[k]",
+            "out": "int32[4096]",
+        },
+        "constexprs": {"BLOCK": 64},
+        "grid": [64],
+    },
+}
+
+@triton.jit
+def experts(x, y, EM, valid, BLOCK: tl.constexpr):
+    rows = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    at = rows[:, None] * 64 + tl.arange(0, 64)[None, :]
+    inside = (rows < EM) & (rows < valid)
+    tl.store(y + at, tl.load(x + at, mask=inside[:, None], other=0.0), mask=inside[:, None])
+
+@triton.jit
+def sliced(requests, is_valid, out, BLOCK: tl.constexpr):
+    token = tl.program_id(0)
+    request, valid = tl.load(requests + token), tl.load(is_valid + token)
+    at = tl.arange(0, BLOCK)
+    tl.store(out + token * BLOCK + at, tl.where(valid != 0, request + at, -1))
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "varied", "count", "left", "names"),
+    [
+        (
+            "experts",
+            ("--arg", "EM=4096,4097", "--arg", "valid=2048,2049", "--set", "BLOCK=16,64"),
+            8, 2, {"EM", "valid"},
+        ),
+        ("sliced", ("--arg", "k=0..1023", "--set", "BLOCK=2,64"), 6, 2, {"requests", "is_valid"}),
+    ],
+)  # fmt: skip
+def test_published_counts_and_the_advice_that_was_taken(
+    tmp_path: Path, name: str, varied: tuple[str, ...], count: int, left: int, names: set[str]
+) -> None:
+    file = tmp_path / "published.py"
+    file.write_text(PUBLISHED)
+    (kernel,) = found(f"{file}:{name}", "-t", "h100", *varied).kernels
+    assert (kernel.number, kernel.bounded) == (count, "")
+    taken = [each for each in kernel.advice if {*each.names} == names and not each.fixed]
+    assert [each.variants for each in taken] == [left]
+    assert taken[0].change in ("do_not_specialize", "do_not_specialize_on_alignment")
+    assert taken[0].reason == "", "compiled, with its price in time"
+    assert taken[0].time_ratio is not None
