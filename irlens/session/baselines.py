@@ -1,6 +1,7 @@
 """Checks: from kernels, a baseline and a project's settings to the finished record."""
 
 import os
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -70,7 +71,7 @@ def run_check(request: CheckRequest, session: Session) -> Checked:
     if baseline is None and not request.update and path != project.root / NAME:
         raise IrlensError(
             f"there is no {os.path.relpath(path)}",
-            hint="create it with `irlens check KERNEL --update`",
+            hint=f"create it with `irlens check {_named(request)} --update`",
         )
     names = KernelNames(project.root)
     if baseline is not None:
@@ -92,6 +93,11 @@ def run_check(request: CheckRequest, session: Session) -> Checked:
         ),
     )
     return Checked(result, written(renewed), path)
+
+
+def _named(request: CheckRequest) -> str:
+    """Return the kernels as arguments of a command; "KERNEL" if there are none."""
+    return shlex.join(request.kernels) or "KERNEL"
 
 
 def _choose(
@@ -125,7 +131,7 @@ def _choose(
     if baseline is None and not has_budgets and not request.update:
         raise IrlensError(
             f"nothing to check against: no {project.baseline.name} and no [tool.irlens.budgets]",
-            hint="create a baseline with `irlens check KERNEL --update`",
+            hint=f"create a baseline with `irlens check {_named(request)} --update`",
         )
     return chosen
 

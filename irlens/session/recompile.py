@@ -211,6 +211,35 @@ def dropped_grid(capture: Capture, request: Request) -> str:
     return ",".join(map(str, (*others, last)))
 
 
+def evident_grid(capture: Capture, request: Request) -> str:
+    """Return the only way in which a capture's grid may follow from what its recompilation changes.
+
+    An extent that is no argument, and is ``cdiv`` of one argument and one changed constexpr alone,
+    evidently follows from these; "" where there are several ways or none.
+    """
+    grid, config = capture.config.grid or (), capture.config
+    numbers = {n: v for n, v in config.args.items() if isinstance(v, int) and v > 1}
+    changed = {
+        n: v
+        for n, v in config.constexprs.items()
+        if type(v) is int and v > 1 and request.settings.get(n) != v
+    }
+    extents: list[str] = []
+    for extent in grid:
+        found = {
+            f"cdiv({size}, {block})": number
+            for size, number in numbers.items()
+            for block, by in changed.items()
+            if extent > 1 and -(-number // by) == extent
+        }
+        # Arguments of one value, such as a stride and a size, are the same way.
+        ways = list(found) if len(set(found.values())) == 1 else []
+        extents.append(str(extent) if extent in numbers.values() or not ways else ways[0])
+    while extents and extents[-1] == "1":
+        extents.pop()
+    return ",".join(extents) if any("cdiv" in each for each in extents) else ""
+
+
 def _grid_formula(capture: Capture) -> tuple[int | str, ...]:
     """Return how a recorded launch's grid follows from the constexprs; empty if unknown."""
     formula = capture.manifest.grid_formula if capture.manifest is not None else None

@@ -1,5 +1,6 @@
 """From what the user named to captures and reports: load or compile, then inspect."""
 
+import shlex
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -300,14 +301,23 @@ class Session:
                 )
 
     def _recompilations(self, kernel: str, configurations: Configurations) -> "Iterator[Request]":
-        from irlens.session.recompile import dropped_grid, is_edited, recompilations
+        from irlens.session.recompile import dropped_grid, evident_grid, is_edited, recompilations
 
         _refuse_report(kernel)
-        for capture, request in recompilations(self._load(kernel), configurations):
+        sources: dict[str, dict[str, None]] = {}
+        found = list(recompilations(self._load(kernel), configurations))
+        for capture, request in found:
+            path, _, function = request.kernel.rpartition(":")
             edited = ", which has changed since" if is_edited(capture, request.kernel) else ""
-            self.note_once([f"compiling from {request.kernel}{edited}"])
+            sources.setdefault(path, {})[f"{function}{edited}"] = None
+        for path, functions in sources.items():
+            self.note_once([f"compiling from {path}:{', '.join(functions)}"])
+        for capture, request in found:
             if grid := dropped_grid(capture, request):
-                self.note_once([f"the grid may follow from what changes: --grid {grid} keeps it"])
+                keeps = f"--grid {grid} keeps it"
+                if formula := evident_grid(capture, request):
+                    keeps = f"--grid {shlex.quote(formula)} if the program computes it so; {keeps}"
+                self.note_once([f"the grid may follow from what changes: {keeps}"])
             yield request
 
     def default_gpu(self, device: "Device | None") -> "Gpu":

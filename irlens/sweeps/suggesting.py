@@ -215,8 +215,7 @@ class _Search:
 
     def same(self, current: Trial) -> list[Trial]:
         """Return the neighbours that solve the same problem."""
-        trials = [trial for _, trial in self.found if _comparable(trial)]
-        return [each for each in trials if _accesses(each) == _accesses(current)]
+        return [trial for changes, trial in self.found if _is_same(current, trial, changes)]
 
     def _trials(
         self, variant: PlannedVariant, requests: Sequence[Request], labels: Sequence[str]
@@ -267,7 +266,7 @@ def _tried(changes: Changes, trial: Trial | None, current: Trial) -> Tried:
     if trial is None:
         return Tried(changes, None)
     after, before = _time(trial), _time(current)
-    same = _comparable(trial) and _accesses(trial) == _accesses(current)
+    same = _is_same(current, trial, changes)
     leaves = trial.outcome == "fits" and not same
     ratio = after / before if after and before and not leaves else None
     spilled = (trial.figure("local_bytes") or 0) > (current.figure("local_bytes") or 0)
@@ -282,8 +281,8 @@ def _suggestion(
     assert before is not None
     found = search.found
     unfit = [trial for _, trial in found if trial.outcome not in ("fits", "unknown")]
-    timed = [each for each in found if _comparable(each[1])]
-    same = [each for each in timed if _accesses(each[1]) == _accesses(current)]
+    timed = [each for each in found if _comparable(current, each[1], each[0])]
+    same = [each for each in timed if _is_same(current, each[1], each[0])]
     ranked = with_standings([current, *(trial for _, trial in same)])
     order = rank_trials(ranked).order
     best = [
@@ -407,5 +406,17 @@ def _accesses(trial: Trial) -> list[float | None]:
     return [trial.figure(name) for name in _SAME]
 
 
-def _comparable(trial: Trial) -> bool:
-    return _time(trial) is not None and None not in _accesses(trial)
+def _comparable(current: Trial, trial: Trial, changes: Changes) -> bool:
+    """Whether a neighbour has a time, and it is known what it accesses beside the current one."""
+    if _time(trial) is None:
+        return False
+    # What depends on data is unknown of both; warps and stages do not change what a CTA accesses.
+    return None not in _accesses(trial) or (
+        changes.keys() <= set(LAUNCH_OPTIONS) and None in _accesses(current)
+    )
+
+
+def _is_same(current: Trial, trial: Trial, changes: Changes) -> bool:
+    """Whether a neighbour solves the same problem, as far as is known."""
+    same = _accesses(trial) == _accesses(current)
+    return same and _comparable(current, trial, changes)

@@ -188,6 +188,23 @@ def test_settings_that_move_together_are_named_once_by_the_scalar() -> None:
     assert "num_warps=16" in _sizes(mixed)[1]
 
 
+def test_what_follows_a_size_is_listed_once() -> None:
+    path = next(each for each in REPORTS if "softmax" in each.stem)
+    report = msgspec.json.decode(path.read_bytes(), type=Report)
+
+    def sized(columns: int) -> Report:
+        args = {"x_ptr": f"fp32[64, {columns}]", "stride": columns, "n_cols": columns}
+        blocks = {"BLOCK": columns, "ROWS": columns // 64}
+        config = msgspec.structs.replace(report.config, args=args, constexprs=blocks)
+        return msgspec.structs.replace(report, config=config)
+
+    page = render("text", "reports", [sized(256), sized(512)], Options(width=120))
+    table = page.partition("# ")[0]
+    assert "follow n_cols: x_ptr, stride, BLOCK" in table
+    assert "fp32[64, 512]" not in table.partition("Next")[0].partition("n_cols=256 ")[0]
+    assert "ROWS" in table, "a block that is not the size keeps its row"
+
+
 def test_sizes_of_one_kernel_are_told_as_a_range() -> None:
     path = next(each for each in REPORTS if "softmax" in each.stem)
     report = msgspec.json.decode(path.read_bytes(), type=Report)

@@ -223,6 +223,22 @@ def test_a_capture_is_compiled_again_from_its_file(scale: Capture) -> None:
     assert larger.config.grid is None, "a capture does not tell how the grid depends on BLOCK"
 
 
+def test_a_grid_that_evidently_follows_is_offered_as_a_formula(scale: Capture) -> None:
+    """1,000 elements in blocks of 128 are 8 CTAs; two ways, or an extent of data, are none."""
+
+    def offered(grid: tuple[int, int, int], **args: int) -> str:
+        config = msgspec.structs.replace(scale.config, grid=grid, args=args)
+        capture = msgspec.structs.replace(scale, config=config)
+        request = request_of(scale, source_of(scale, None) or "", {"BLOCK": "256"})
+        return recompile.evident_grid(capture, request)
+
+    assert offered((8, 1, 1), n=1000) == "cdiv(n, BLOCK)"
+    assert offered((8, 3, 1), n=1000) == "cdiv(n, BLOCK),3"
+    assert offered((8, 1, 1), n=1000, m=1020) == ""
+    assert offered((8, 1, 1), n=1000, rows=8) == ""
+    assert offered((9, 1, 1), n=1000) == ""
+
+
 def with_formula(capture: Capture, *extents: int | str) -> Capture:
     assert capture.manifest is not None
     manifest = msgspec.structs.replace(capture.manifest, grid_formula=GridFormula(extents, {}))

@@ -219,6 +219,10 @@ def test_a_neighbour_that_accesses_other_bytes_is_left(
     current, other = trial(10.0, 1.0), trial(5.0, accessed)
     tried = _tried({"BLOCK": 32}, other, current)
     assert (tried.leaves, tried.ratio) == (leaves, None if leaves else 0.5)
+    # Where data decide what both access, other warps access the same; another block may not.
+    unknown = trial(10.0, None), trial(5.0, None)
+    assert _tried({"num_warps": 2}, *reversed(unknown)).ratio == 0.5
+    assert _tried({"BLOCK": 32}, *reversed(unknown)).ratio is None
 
 
 def test_an_unknown_time_is_an_error(request_: Request) -> None:

@@ -19,9 +19,11 @@ from irlens.render.view.nodes import (
     Command,
     Headline,
     Node,
+    Phrases,
     Run,
     Table,
     Text,
+    phrases,
     plain,
     row,
     text,
@@ -33,6 +35,8 @@ from irlens.render.view.verdict import verdict, verdicts
 #: Configurations that are columns; more are rows.
 _MOST_COLUMNS = 12
 _LETTERS = "ABCDEFGHIJKL"
+#: The longest settings that stand in a headline.
+_LONGEST = 80
 #: Problems whose fastest configuration has a command.
 _MOST_COMMANDS = 3
 _STAGES = "pipelines[].achieved_stages"
@@ -61,7 +65,9 @@ def overview(reports: Sequence[Report]) -> Iterator[Node]:
     one_kernel = len({report.kernel for report in reports}) == 1
     if one_kernel and len(reports) <= _MOST_COLUMNS:
         named = letters(reports)
-        settings = {} if named == names(reports) else differing(reports)
+        settings, following = _independent(reports)
+        settings = {} if len(settings) == 1 or named == names(reports) else settings
+        yield from following
         shared, listed = without_shared(_listed(reports, unit=True), f"all {count(len(reports))}")
         yield from shared
         yield _columns(named, settings, listed)
@@ -78,9 +84,51 @@ def overview(reports: Sequence[Report]) -> Iterator[Node]:
 def letters(reports: Sequence[Report]) -> list[str]:
     """Return what the overview calls each report: a letter, or all that sets it apart if short."""
     one_kernel = len({report.kernel for report in reports}) == 1
-    if one_kernel and len(reports) <= _MOST_COLUMNS and len(differing(reports)) > 1:
-        return list(_LETTERS[: len(reports)])
+    if one_kernel and len(reports) <= _MOST_COLUMNS:
+        settings, _ = _independent(reports)
+        if len(settings) > 1:
+            return list(_LETTERS[: len(reports)])
+        if any(name in reports[0].config.args for name in settings):
+            return [f"{name}={each}" for name, values in settings.items() for each in values]
     return names(reports)
+
+
+def _winners_named(reports: Sequence[Report], ranking: Ranking) -> list[str]:
+    """Return ``letters``, with the settings of what is the fastest if there is room for them."""
+    named, settings = letters(reports), _independent(reports)[0]
+    if len(ranking.problems) > 1 or ranking.problems[0].fastest is None:
+        return named
+    best = ranking.problems[0].fastest
+    words = " ".join(f"{name}={values[best]}" for name, values in settings.items())
+    if named[best] in _LETTERS and len(words) <= _LONGEST:
+        named[best] = f"{named[best]} ({words})"
+    return named
+
+
+def _independent(reports: Sequence[Report]) -> tuple[dict[str, list[str]], list[Phrases]]:
+    """Return the settings that differ for themselves, and which others follow a size.
+
+    Of the arguments that move together one names them, a scalar if there is one. A constexpr that
+    follows keeps its row unless it equals the size.
+    """
+    settings, args = differing(reports), reports[0].config.args
+    alike: dict[tuple[int, ...], list[str]] = {}
+    for name, values in settings.items():
+        alike.setdefault(tuple(map(values.index, values)), []).append(name)
+    following: list[Phrases] = []
+    for group in alike.values():
+        lead = min(group, key=lambda name: _rank(name, args))
+        if not isinstance(args.get(lead), int):
+            continue
+        gone = [
+            name
+            for name in group
+            if name != lead and (name in args or settings[name] == settings[lead])
+        ]
+        if gone:
+            following.append(phrases(text(Run(f"follow {lead}: ", "dim"), ", ".join(gone))))
+        settings = {name: values for name, values in settings.items() if name not in gone}
+    return settings, following
 
 
 def ranked_headline(reports: Sequence[Report]) -> Headline:
@@ -95,20 +143,19 @@ def ranked_headline(reports: Sequence[Report]) -> Headline:
     others = [each for each in verdicts(reports, ranked=True).phrases if each.tone != "good"]
     firsts = [reports[problem.members[0]] for problem in ranking.problems]
     led = [report.kernel for report in firsts] if several_kernels else _sizes(firsts)
-    named = _without_kernel(reports) if several_kernels else letters(reports)
+    named = _without_kernel(reports) if several_kernels else _winners_named(reports, ranking)
     return Headline((*headline(ranking, named, led), *others), verdicts(reports).tone)
 
 
 def _sizes(reports: Sequence[Report]) -> list[str]:
     """Return what sets each problem apart; settings that move together once, by a scalar's name."""
-    settings = differing(reports)
-    args = reports[0].config.args
-    alike: dict[tuple[int, ...], list[str]] = {}
-    for name, values in settings.items():
-        alike.setdefault(tuple(map(values.index, values)), []).append(name)
-    if not settings or any(name not in args for group in alike.values() for name in group[:1]):
+    if len({report.kernel for report in reports}) > 1 or len(reports) < 2:
         return names(reports)
-    kept = [min(group, key=lambda name: _rank(name, args)) for group in alike.values()]
+    settings, _ = _independent(reports)
+    args = reports[0].config.args
+    kept = [name for name in settings if name in args]
+    if not kept or {*settings} - {*kept} - {*reports[0].config.constexprs}:
+        return names(reports)
     return [" ".join(f"{name}={settings[name][n]}" for name in kept) for n in range(len(reports))]
 
 

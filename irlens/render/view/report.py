@@ -90,27 +90,29 @@ def reports_view(reports: Sequence[Report], options: Options) -> Section:
             zip(reports, code, names(reports), strict=True)
         )
     )  # fmt: skip
-    shared = tuple(_shared_settings(reports))
+    settings, given = _shared_settings(reports)
     named = names(reports)
     charts = (*times_of_reports(reports, named), *rooflines_of_reports(reports, named))
-    together = (ranked_headline(reports), *overview(reports), *charts, *parts)
+    # The answer comes before the arguments, which may take many lines.
+    together = (ranked_headline(reports), *given, *overview(reports), *charts, *parts)
     steps = _next_steps(reports, options)
-    return Section(title(reports), (*shared, *together, *steps), key="reports")
+    return Section(title(reports), (*settings, *together, *steps), key="reports")
 
 
-def _shared_settings(reports: Sequence[Report]) -> Iterator[Settings]:
-    """Yield the settings and the arguments that all reports of one kernel share."""
+def _shared_settings(reports: Sequence[Report]) -> tuple[list[Settings], list[Settings]]:
+    """Return the settings and the arguments that all reports of one kernel share."""
     if len({report.kernel for report in reports}) > 1:
-        return
-    for list_settings in (_settings, _arguments):
-        first, *others = map(list_settings, reports)
-        if first is None or None in others:
-            continue
-        shared = tuple(
-            each for each in first.settings if all(o and each in o.settings for o in others)
-        )
-        if shared:
-            yield replace(first, settings=shared)
+        return [], []
+    return _in_all([_settings(each) for each in reports]), _in_all(list(map(_arguments, reports)))
+
+
+def _in_all(listed: Sequence[Settings | None]) -> list[Settings]:
+    """Return what is in all lists of settings, if anything is."""
+    first, *others = listed
+    if first is None:
+        return []
+    shared = tuple(each for each in first.settings if all(o and each in o.settings for o in others))
+    return [replace(first, settings=shared)] if shared else []
 
 
 def report_view(report: Report, options: Options, listing: "Listing | None" = None) -> Section:

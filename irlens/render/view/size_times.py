@@ -48,7 +48,8 @@ def headline_over_sizes(trials: Sequence[Trial], axis: str) -> list[Run]:
     found = choices(trials, axis)
     if not found:
         return []
-    ends = [found[0].trials[0], found[-1].trials[-1]]
+    by_size = {e.value(axis): e for e in (found[0].trials[0], found[-1].trials[-1])}
+    ends = list(by_size.values())
     runs = [Run(f"{axis}={_size(each, axis)}: {_took(each)}", "good") for each in ends]
     names = _names(trials, found)
     if any(names):
@@ -58,6 +59,12 @@ def headline_over_sizes(trials: Sequence[Trial], axis: str) -> list[Run]:
         bounds = bound_ranges(chosen, axis)
         spans = [(_bound(e.bound), e.trials[0], e.trials[-1]) for e in bounds]
         runs.append(Run(f"bound by {_phrase(_numbered(spans, axis))}"))
+    timed = {each.value(axis) for each in chosen}
+    unknown = [each for each in trials if each.value(axis) not in timed]
+    if unknown:
+        number = len({each.value(axis) for each in unknown})
+        reason = next((each.untimed for each in unknown if each.untimed), "")
+        runs.append(Run(f"time of {count(number)} unknown{reason and f': {reason}'}", "unknown"))
     return runs
 
 
@@ -79,7 +86,7 @@ def _numbered(spans: Sequence[tuple[str, Trial, Trial]], axis: str) -> list[tupl
 def _phrase(spans: Sequence[tuple[str, int, int]]) -> str:
     """Return "latency up to 2,048, DRAM from 4,096 on"."""
     if len(spans) == 1:
-        return f"{spans[0][0]} throughout"
+        return f"{spans[0][0]} throughout" if spans[0][1] < spans[0][2] else spans[0][0]
     words = [f"{spans[0][0]} up to {count(spans[0][2])}"]
     last = len(spans) - 1
     for at, (name, first, end) in enumerate(spans[1:_MOST_PHRASES], 1):

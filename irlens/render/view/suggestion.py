@@ -99,7 +99,10 @@ def _verdict(suggestion: Suggestion) -> Iterator[Run]:
     now = current.figure("time")
     if not suggestion.is_better or now is None:
         faster = f"is estimated more than {percent(noise)} faster"
-        if suggestion.stopped not in _CUT:
+        if suggestion.compiled and suggestion.unknown == suggestion.compiled - suggestion.unfit:
+            missing = "what they access, or their time, is unknown"
+            yield Run(f"no neighbour compares: {missing}", "unknown")
+        elif suggestion.stopped not in _CUT:
             yield Run(f"nothing near is better: no neighbour {faster}")
         elif suggestion.compiled:
             yield Run(f"nothing better so far: none of {count(suggestion.compiled)} {faster}")
