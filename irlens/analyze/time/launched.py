@@ -40,6 +40,7 @@ class WarpPath(msgspec.Struct, frozen=True):
         of_cta: Warps of one CTA that take it.
         first: The first of these warps.
         counts: How often each block runs, whichever lanes run it.
+        diverges: Whether its first and last lane part: lanes then have paths of their own.
     """
 
     path: Path
@@ -47,6 +48,7 @@ class WarpPath(msgspec.Struct, frozen=True):
     of_cta: int
     first: int
     counts: Mapping[int, int]
+    diverges: bool = False
 
 
 class Arguments(msgspec.Struct, frozen=True):
@@ -125,13 +127,15 @@ def follow(
         groups = alike or ([[w] for w in range(arguments.warps)] if machine.varies_by_warp
                            else [list(range(arguments.warps))])  # fmt: skip
         found = [(group, *_warp(machine, words, program, group[0])) for group in groups]
-        merged: dict[Path, tuple[list[int], Counter[int]]] = {}
-        for group, path, counts in found:
-            merged.setdefault(path, ([], counts))[0].extend(group)
-        alike = alike or [group for group, _ in merged.values()]
+        merged: dict[Path, tuple[list[int], Counter[int], bool]] = {}
+        for group, path, counts, diverges in found:
+            merged.setdefault(path, ([], counts, diverges))[0].extend(group)
+        alike = alike or [group for group, _, _ in merged.values()]
         followed.append([
-            WarpPath(path, len(group) * ctas / len(programs), len(group), group[0], counts)
-            for path, (group, counts) in merged.items()
+            WarpPath(
+                path, len(group) * ctas / len(programs), len(group), group[0], counts, diverges
+            )
+            for path, (group, counts, diverges) in merged.items()
         ])  # fmt: skip
     return followed
 
@@ -170,10 +174,30 @@ def wavefronts(
     words = constants(kernel, arguments)
     found: dict[int, list[tuple[Wavefronts, int]]] = {}
     for each in cta:
-        of_path = shared_wavefronts(machine.data, each.path, lanes(words, each.first))
+        of_path = _of_lanes(machine, each, lanes(words, each.first))
         for index, one in of_path.items():
             found.setdefault(index, []).append((one, each.of_cta))
     return {index: mean_wavefronts(weighted) for index, weighted in found.items()}
+
+
+def _of_lanes(
+    machine: PathFinder, warp: WarpPath, launches: Sequence[ThreadInputs]
+) -> dict[int, Wavefronts]:
+    """Return the wavefronts of a warp's accesses, each by the lanes that come to it."""
+    if not warp.diverges:
+        return shared_wavefronts(machine.data, warp.path, launches)
+    paths: dict[Path, int] = {}
+    active: dict[int, int] = {}
+    for lane, one in enumerate(launches):
+        path = machine.follow(one)
+        paths[path] = paths.get(path, 0) | 1 << lane
+    for path, mask in paths.items():
+        for block in path.counts():
+            active[block] = active.get(block, 0) | mask
+    found: dict[int, Wavefronts] = {}
+    for path in sorted(paths, key=lambda each: -each.counts().total()):
+        found = shared_wavefronts(machine.data, path, launches, active) | found
+    return found
 
 
 def tensor_memory(
@@ -244,14 +268,16 @@ def _warp(
     words: dict[int, int],
     program: Sequence[int],
     warp: int,
-) -> tuple[Path, Counter[int]]:
-    """Return the longest path of a warp's lanes, and the blocks that any of them runs."""
+) -> tuple[Path, Counter[int], bool]:
+    """Return the longest path of a warp's lanes, the blocks that any runs, and if lanes part."""
     best = machine.follow(ThreadInputs(words, _special(program, warp, 0)))
     counts = own = best.counts()
+    diverges = False
     if machine.varies_by_warp:
         last = machine.follow(ThreadInputs(words, _special(program, warp, _WARP - 1)))
-        if last != best:
+        diverges = last != best
+        if diverges:
             others = last.counts()
             counts = own | others
             best = last if others.total() > own.total() else best
-    return best, counts
+    return best, counts, diverges

@@ -65,13 +65,17 @@ class _Lane(msgspec.Struct, frozen=True):
 
 
 def wavefronts(
-    data: DataFlow, path: Path, launches: Sequence[ThreadInputs]
+    data: DataFlow,
+    path: Path,
+    launches: Sequence[ThreadInputs],
+    active: Mapping[int, int] | None = None,
 ) -> dict[int, Wavefronts]:
     """Return the wavefronts of each access to shared memory that a warp executes.
 
     Args:
         path: The warp's path.
         launches: What each of the warp's 32 lanes can read of the launch.
+        active: The lanes that run each block, as bits; by default all of them.
 
     Returns:
         By index of the instruction; an access without known addresses is absent.
@@ -79,7 +83,7 @@ def wavefronts(
     operands = dict(_shared_operands(data.section))
     if not operands:
         return {}
-    return _Warp(data, operands, launches).run(path)
+    return _Warp(data, operands, launches, active).run(path)
 
 
 def passes(addresses: Iterable[int], size: int) -> int:
@@ -118,7 +122,9 @@ class _Warp:
         data: DataFlow,
         operands: Mapping[int, Operand],
         launches: Sequence[ThreadInputs],
+        active: Mapping[int, int] | None,
     ) -> None:
+        self.active = active
         self.data = data
         self.operands = operands
         self.instructions = data.section.instructions
@@ -149,7 +155,7 @@ class _Warp:
     def _run_block(self, block: int) -> None:
         for index in self.blocks[block]:
             if index in self.operands:
-                self._access(index)
+                self._access(index, -1 if self.active is None else self.active.get(block, 0))
             if index in self.needed:
                 self._step(index)
 
@@ -177,15 +183,15 @@ class _Warp:
         launches = self.launches if special else self.launches[:1]
         return [self.data.step(index, one) for one in launches]
 
-    def _access(self, index: int) -> None:
+    def _access(self, index: int, mask: int) -> None:
         instruction = self.instructions[index]
         lane = self.lanes.get(index)
         if lane is None:
             lane = _Lane(read_address(self.operands[index].text), _active(instruction))
             self.lanes[index] = lane
         addresses: list[int | None] = []
-        for state in self.states:
-            active = lane.active(state)
+        for number, state in enumerate(self.states):
+            active = lane.active(state) if mask >> number & 1 else 0
             address = lane.address(state)
             if active is None or (active and address is None):
                 return
