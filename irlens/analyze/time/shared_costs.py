@@ -1,9 +1,9 @@
 """What accesses to shared memory and shuffles cost a launch: by line, and for any of them.
 
 The wavefronts are those that the lanes' addresses cause (``shared_wavefronts``), as Nsight Compute
-counts them for each instruction. Its counters of a launch have as many where nothing else uses shared memory meanwhile, and more where accesses meet data
-that arrive from the L2, or operands that tensor cores of other CTAs read: when these meet depends
-on time alone.
+counts them for each instruction. Its counters of a launch have as many where nothing else uses
+shared memory meanwhile, and more where accesses meet data that arrive from the L2, or operands that
+tensor cores of other CTAs read: when these meet depends on time alone.
 """
 
 from collections import defaultdict
