@@ -209,6 +209,10 @@ OPERATIONS: Mapping[str, tuple[str, ...]] = {
     "IRL310": ("ttg.convert_layout",),
     "IRL401": ("tt.dot",),
 }
+#: Findings that one pass is known to decide, where a change of the options changes all before it,
+#: too: it loads again in another layout what has fewer elements than the CTA has threads
+#: (``isExpensiveLoadOrStore`` in Triton's ``lib/Dialect/TritonGPU/Transforms/Utility.cpp``).
+DECIDED_BY: Mapping[str, str] = {"IRL310": "TritonGPURemoveLayoutConversions"}
 #: Findings that the assembler decides, after all passes.
 DECIDED_BY_ASSEMBLER = frozenset({"IRL104", "IRL105", "IRL106", "IRL404"})
 

@@ -7,6 +7,7 @@ import msgspec
 
 from irlens.analyze.capture_code import CaptureCode
 from irlens.analyze.counterfactuals import (
+    DECIDED_BY,
     DECIDED_BY_ASSEMBLER,
     OPERATIONS,
     Change,
@@ -171,7 +172,9 @@ class _Laboratory:
             experiments.append(experiment)
             if experiment.gone:
                 cause = change.cause or cause
-                if capture is not None and finding.code not in DECIDED_BY_ASSEMBLER:
+                if finding.code in DECIDED_BY:
+                    name = DECIDED_BY[finding.code]
+                elif capture is not None and finding.code not in DECIDED_BY_ASSEMBLER:
                     name, number = self._deciding(finding, capture)
                 break
         if finding.code in DECIDED_BY_ASSEMBLER:

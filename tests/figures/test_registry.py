@@ -11,9 +11,11 @@ import pytest
 from msgspec import inspect
 
 from irlens import figures
-from irlens.figures import FIGURES, Figure
+from irlens.figures import COLUMNS, FIGURES, Figure
+from irlens.figures.derived import shared_bytes
 from irlens.model.estimate import BOUND_NAMES
 from irlens.model.report import Report
+from irlens.model.resources import Resources
 
 #: Numbers of a report that are no figures, as patterns of their paths, with the reason.
 NOT_FIGURES = {
@@ -253,3 +255,14 @@ def test_a_bound_is_called_the_same_everywhere() -> None:
     for bound, name in BOUND_NAMES.items():
         assert {figure.format(bound), figure.format(bound, "amd"), figure.cell(bound)} == {name}
     assert (figure.format(None), BOUND_NAMES["l2"]) == (figures.UNKNOWN, "L2")
+
+
+def test_tables_show_what_a_cta_takes_of_shared_memory() -> None:
+    """The dynamic part alone is nothing for CUDA's kernels, whose arrays are static."""
+    (column,) = (each for each in COLUMNS if each.short == "shared")
+    resources = Resources(
+        registers=1, shared_dynamic_bytes=16, shared_static_bytes=1024, local_bytes=0, stack_bytes=0
+    )
+    assert resources.shared_bytes == 1040
+    assert column.compute is shared_bytes
+    assert column.of_binary

@@ -134,3 +134,12 @@ def test_a_new_carve_out_keeps_the_row_consistent() -> None:
     assert smaller.arch.shared_per_sm == 102_400
     assert smaller.arch.shared_per_block_optin == 101_376
     assert smaller.product == h200.product
+
+
+def test_grids_are_limited_as_the_vendors_say() -> None:
+    """NVIDIA limits the CTAs of a dimension, HIP its threads, which lie along x."""
+    nvidia, amd = (arch.by_arch(name).arch for name in ("sm_90", "gfx942"))
+    assert nvidia.most_in_grid(1024) == (2**31 - 1, 65_535, 65_535)
+    # A launch has at most 2^31 - 1 CTAs in any dimension.
+    assert amd.most_in_grid(256) == (2**24 - 1, 2**31 - 1, 2**31 - 1)
+    assert amd.most_in_grid(1) == (2**31 - 1, 2**31 - 1, 2**31 - 1)
