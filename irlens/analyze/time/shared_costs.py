@@ -18,6 +18,9 @@ from irlens.isa.sass.timing import ordering
 from irlens.model.conversions import AccessKind, Price, SharedAccesses, Way
 from irlens.model.source import SourceLocation, user_frame
 
+#: Estimates of a launch without some of its instructions; each takes about 10 ms.
+_MOST_TRIED = 8
+
 
 class SharedCosts:
     """The accesses of a launch to shared memory, with what they cost.
@@ -28,6 +31,7 @@ class SharedCosts:
 
     def __init__(self, launch: CostedLaunch) -> None:
         self.launch = launch
+        self._tries = _MOST_TRIED
         self._counts = count(launch)
         self._now = estimate(self._counts, launch.machine.gpu).estimate_us
         self._us = sm_share(self._counts, launch.machine.gpu)
@@ -114,6 +118,9 @@ class SharedCosts:
         )
 
     def _saved(self, indices: Collection[int]) -> float | None:
+        if not self._tries:
+            return None
+        self._tries -= 1
         code = replace(self.launch.code, removed=frozenset(indices))
         changed = count(replace(self.launch, code=code))
         after = estimate(changed, self.launch.machine.gpu).estimate_us
