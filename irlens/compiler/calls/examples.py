@@ -42,9 +42,15 @@ _SCALE_NAME = re.compile(r"scale|amax|absmax|zero|(^|_)s(_ptr)?$", re.IGNORECASE
 _STATISTIC = re.compile(
     r"^(m|l|lse|mean|rstd|var|delta|loss)(_|$)|_(lse|mean|rstd|var|loss)(_|$)", re.IGNORECASE
 )
-_FP8 = re.compile(r"fp8|float8|e4m3", re.IGNORECASE)
+#: What the source says of the type of products' operands.
+_OPERANDS = (
+    (re.compile(r"fp8|float8|e4m3", re.IGNORECASE), "fp8e4nv"),
+    (re.compile(r"zeros\([^\n]*\btl\.int32|out_dtype=tl\.int32"), "int8"),
+)
 #: Extents of example tensors: of one that is all of the problem, of a dimension, of special ones.
 _FLAT, _EXTENT, _HEAD_DIM, _HEADS, _BATCH, _GROUPS = 1 << 20, 1024, 64, 8, 2, 8
+#: Extents of tiles of one, two and more dimensions: larger ones take minutes to compile.
+_TILES = (_EXTENT, 64, 16)
 #: Numbers by the parameter's name.
 _NUMBERS = (
     (_HEAD, _HEAD_DIM),
@@ -163,7 +169,7 @@ class _Example:
         for name in uses.blocks:
             self._pointers.pop(name, None)
         self._has_products = "tl.dot" in source
-        self._is_fp8 = bool(_FP8.search(source))
+        self._operand = next((each for is_in, each in _OPERANDS if is_in.search(source)), "fp16")
         self._compared = _compared_names(tree)
         self._addresses = _address_lists(tree)
         rows = (each for each in self._pointers.values() if each.strides)
@@ -219,7 +225,7 @@ class _Example:
         if _MASK_NAME.search(name):
             return "int8"
         if pointer.multiplied and not _SCALE_NAME.search(name):
-            return "fp8e4nv" if self._is_fp8 else "fp16"
+            return self._operand
         if _STATISTIC.search(name) or _SCALE_NAME.search(name):
             return "fp32"
         widens = any(each.widened for each in self._pointers.values())
@@ -262,7 +268,7 @@ class _Example:
         tiles = [each for each in self._constexprs if each in self._uses.ranges]
         if self._has_products:
             return 64
-        return _EXTENT if len(tiles) < 2 else 64
+        return _TILES[min(len(tiles), len(_TILES)) - 1] if tiles else _EXTENT
 
 
 def _stride_of(name: str, pointer: str, pointers: Iterable[str]) -> bool:

@@ -205,6 +205,10 @@ def test_types_follow_from_what_becomes_of_values() -> None:
     scaled = suggested(SCALED)
     assert [scaled[name] for name in ("a_ptr", "b_ptr")] == ["fp8e4nv[1024,1024]"] * 2
     assert (scaled["a_scale_ptr"], scaled["K"]) == ("fp32[1024]", "1024")
+    integers = SCALED.replace(
+        "tl.zeros((BLOCK_M, BLOCK_N), tl.float32)", "tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.int32)"
+    )
+    assert suggested(integers.replace("fp8", "w8a8"))["a_ptr"] == "int8[1024,1024]"
     loss = suggested(LOSS)
     assert (loss["logits_ptr"], loss["quantized_ptr"]) == ("fp16[1024,1024]", "int8[1024,1024]")
     assert (loss["labels_ptr"], loss["lock_ptr"]) == ("int32[1024]", "int32[1024]")
@@ -245,6 +249,15 @@ def test_values_follow_from_their_uses() -> None:
         "FLAG": "true",
         "BLOCK": "1024",
     }
+
+
+def test_tiles_of_many_dimensions_compile_in_seconds() -> None:
+    names = ("A", "B", "C")
+    for count, extent in ((1, "1024"), (2, "64"), (3, "16")):
+        ranges = " + ".join(f"tl.arange(0, {name})" for name in names[:count])
+        parameters = ", ".join(f"{name}: tl.constexpr" for name in names[:count])
+        found = suggested(f"def f(x, {parameters}):\n  tl.load(x + {ranges})\n")
+        assert [found[name] for name in names[:count]] == [extent] * count
 
 
 @pytest.mark.parametrize(
