@@ -114,7 +114,10 @@ def test_an_offset_overflows_at_the_row_where_brute_force_says(kernels: Path) ->
     )  # fmt: skip
     text = run(f"{kernels}:rows", "-t", "h100", "--along", "tokens=1..100000").stdout
     assert f"tokens: an offset overflows from {right:,} on" in text
-    assert ".to(tl.int64) on an operand" in " ".join(text.split())
+    assert (
+        "row → row.to(tl.int64). Compiled with it: an offset overflows from 32,769 on"
+        in " ".join(text.split())
+    )
 
 
 def test_the_fix_is_compiled_and_moves_the_limit(kernels: Path) -> None:
