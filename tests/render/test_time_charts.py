@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from irlens.model.config import ConstexprValue, Target
 from irlens.model.errors import IrlensError
@@ -194,6 +195,23 @@ def test_a_heat_map_of_characters_leaves_labels_out_before_it_gives_up() -> None
     assert not any("DRAM" in line for line in narrow[1:])
     assert any("★ 41.0" in line for line in narrow)
     assert len(draw_heat_map(found, 12)) == 1
+
+
+def test_a_heat_map_of_many_columns_shows_those_that_fit() -> None:
+    trials = [trial(10.0, num_warps=w, num_stages=s) for w in (4, 8) for s in (1, 2, 3)]
+    found = heat_map(trials, "num_warps", "num_stages")
+    wide = replace(
+        found,
+        columns=tuple(map(str, range(16))),
+        cells=tuple((cells[0],) * 16 for cells in found.cells),
+    )
+    for width in (60, 80):
+        part = [plain(line) for line in draw_heat_map(wide, width)]
+        assert max(map(len, part)) <= width
+        columns = part[1].split()
+        assert 4 <= len(columns) < 16
+        assert columns == list(wide.columns[: len(columns)])
+        assert f"… and {16 - len(columns)} more columns" in part
 
 
 def test_a_page_and_a_picture_show_the_same_and_escape_it() -> None:

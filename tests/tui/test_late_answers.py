@@ -427,7 +427,7 @@ async def test_an_explanation_is_not_shown_on_another_screen(bench: Workbench, l
     async with opened(bench, "spill-h100") as (app, pilot):
         await pilot.press("f", "enter")
         await until(pilot, explained.asked.is_set)
-        await pilot.press("2")
+        await pilot.press("escape", "2")
         explained.go.set()
         await settle(pilot)
         assert isinstance(app.screen, Inspector)

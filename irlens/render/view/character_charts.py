@@ -5,9 +5,10 @@ counts cells; a row may be shorter.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import accumulate, groupby
 
 from irlens.model.estimate import Mark
+from irlens.model.text import plural
 from irlens.render.view.characters import bar, cut
 from irlens.render.view.nodes import (
     MARK_SIGNS,
@@ -35,6 +36,8 @@ _FILLS = ("█", "▓", "░")
 _MEASURED, _ESTIMATED = "◆", "●"
 _LEAST_BAR, _MOST_BAR, _MOST_NAME = 8, 60, 32
 _GAP = 2
+#: Columns of a heat map below which it is not drawn.
+_LEAST_COLUMNS = 4
 #: Tones of a heat map's steps, from the best on.
 _STEP_TONES: tuple[Tone, ...] = ("good", "accent", "neutral", "neutral", "dim", "dim")
 
@@ -131,7 +134,10 @@ def _column(axis: Axis, value: float, cells: int) -> int:
 
 
 def draw_heat_map(node: HeatMap, width: int) -> list[Text]:
-    """Return a heat map as a table of amounts; without labels where there is no room for them."""
+    """Return a heat map as a table of amounts.
+
+    Without labels where there is no room for them, then without the last columns.
+    """
     name = max(len(cut(each, _MOST_NAME)) for each in (*node.rows, node.down))
     for labelled in (True, False):
         grid = [[_cell_words(cell, labelled) for cell in cells] for cells in node.cells]
@@ -141,10 +147,14 @@ def draw_heat_map(node: HeatMap, width: int) -> list[Text]:
         ]
         if name + sum(rooms) + _GAP * len(rooms) <= width:
             break
-    else:
+    ends = accumulate((room + _GAP for room in rooms), initial=name)
+    shown = sum(end <= width for end in ends) - 1
+    left = len(rooms) - shown
+    if left and shown < _LEAST_COLUMNS:
         return [text(Run(cut(node.described, width), "dim"))]
     head = "".join(
-        f"{' ' * _GAP}{each:>{room}}" for each, room in zip(node.columns, rooms, strict=True)
+        f"{' ' * _GAP}{each:>{room}}"
+        for each, room in zip(node.columns[:shown], rooms[:shown], strict=True)
     )
     rows = [
         text(
@@ -158,9 +168,11 @@ def draw_heat_map(node: HeatMap, width: int) -> list[Text]:
     for each, cells, words in zip(node.rows, node.cells, grid, strict=True):
         drawn = [
             Run(f"{' ' * _GAP}{word:>{room}}", _cell_tone(cell))
-            for cell, word, room in zip(cells, words, rooms, strict=True)
+            for cell, word, room in zip(cells[:shown], words[:shown], rooms[:shown], strict=True)
         ]
         rows.append(text(Run(f"{cut(each, _MOST_NAME):>{name}}", "dim"), *drawn))
+    if left:
+        rows.append(text(Run(f"… and {plural(left, 'more column')}", "dim")))
     return [*rows, *(text(Run(line, "dim")) for line in _wrapped(_marks(node.marks), width))]
 
 
