@@ -13,22 +13,22 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 
 from irlens.model.errors import IrlensError
-from irlens.model.report import Report
 from irlens.model.text import printable_line
 from irlens.render.view.nodes import Section, Sentence, Settings
 from irlens.session.workbench import Inquiry
 from irlens.tui.drawing import DIM
 from irlens.tui.nodes import page
 from irlens.tui.screens.base import EntryScreen
+from irlens.tui.screens.panel_actions import PanelActions, panel_bindings
 from irlens.tui.services.context import Context, Place
 from irlens.tui.widgets.compile_status import InquiryStatus
-from irlens.tui.widgets.heading import Heading, report_title, view_tabs
+from irlens.tui.widgets.heading import Heading
 from irlens.tui.widgets.key_bar import KeyBar
 from irlens.tui.widgets.panel import Panel
 from irlens.tui.widgets.prompt import Prompt
 
 
-class AnswerScreen(EntryScreen):
+class AnswerScreen(PanelActions):
     """A view whose content is the answer to a question.
 
     Attributes:
@@ -46,13 +46,7 @@ class AnswerScreen(EntryScreen):
         Binding("a", "vary", "Vary", tooltip="Choose what varies, over which range",
                 id="answer.vary"),
         Binding("R", "again", "Ask again", id="answer.again", show=False),
-        Binding("g", "scroll_to(0)", "Top", id="answer.top", show=False),
-        Binding("G", "scroll_to(1)", "Bottom", id="answer.bottom", show=False),
-        Binding("ctrl+d,pagedown", "scroll(12)", "Page down", id="answer.page_down", show=False),
-        Binding("ctrl+u,pageup", "scroll(-12)", "Page up", id="answer.page_up", show=False),
-        Binding("y", "copy", "Copy as text", id="answer.copy", show=False),
-        Binding("v", "external('pager')", "Open in $PAGER", id="answer.pager", show=False),
-        Binding("e", "external('editor')", "Open in $EDITOR", id="answer.editor", show=False),
+        *panel_bindings("answer"),
     ]  # fmt: skip
 
     def __init__(self, context: Context, key: str, at: Place | None = None) -> None:
@@ -73,9 +67,7 @@ class AnswerScreen(EntryScreen):
     def on_mount(self) -> None:
         """Ask the question."""
         self.query_one(Panel).focus()
-        self.query_one(Heading).show(Content("loading …"), view_tabs(self.VIEW, self))
-        report = partial(self.bench.report, self.key)
-        self.run_in_thread(report, self._on_report, lambda _: None, group="report")
+        self.load_heading()
         self.action_again()
 
     @abstractmethod
@@ -119,31 +111,6 @@ class AnswerScreen(EntryScreen):
             self.status.cancel()
         else:
             super().action_back()
-
-    def action_scroll(self, rows: int) -> None:
-        """Scroll by some rows."""
-        self._scroll.scroll_relative(y=rows, animate=False, immediate=True)
-
-    def action_scroll_to(self, share: int) -> None:
-        """Scroll to the top (0) or to the bottom (1)."""
-        row = self._scroll.max_scroll_y * share
-        self._scroll.scroll_to(y=row, animate=False, immediate=True)
-
-    def action_copy(self) -> None:
-        """Copy the answer."""
-        self.context.navigator.copy(str(self.query_one(Panel).content))
-
-    def action_external(self, kind: str) -> None:
-        """Open the answer in the user's editor or pager."""
-        text = str(self.query_one(Panel).content)
-        self.context.navigator.open_externally(kind, name=f"{self.VIEW}.txt", text=text)
-
-    @property
-    def _scroll(self) -> VerticalScroll:
-        return self.query_one("#answer", VerticalScroll)
-
-    def _on_report(self, report: Report) -> None:
-        self.query_one(Heading).show(report_title(report))
 
     def _show(self, answer: Section) -> None:
         # The heading names the kernel and its target.

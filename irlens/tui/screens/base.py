@@ -1,19 +1,22 @@
 """Base classes of the screens."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import ClassVar, TypeVar
 
 from textual.binding import Binding, BindingType
+from textual.content import Content
 from textual.geometry import Size
 from textual.screen import Screen
 from textual.widgets import Static
 
 from irlens.model.errors import IrlensError
+from irlens.model.report import Report
 from irlens.session.workbench import Workbench
 from irlens.tui.services.context import VIEWS, Context, Place
 from irlens.tui.services.threads import run_in_thread
 from irlens.tui.widgets.compile_status import ChangesSince, CompileStatus
-from irlens.tui.widgets.heading import Heading
+from irlens.tui.widgets.heading import Heading, report_title, view_tabs
 from irlens.tui.widgets.key_bar import KeyBar
 
 T = TypeVar("T")
@@ -196,6 +199,20 @@ class EntryScreen(IrlensScreen):
 
     def adopt_layout(self, other: "EntryScreen") -> None:
         """Start with the layout and the cursor of another entry's view."""
+
+    def load_heading(self) -> None:
+        """Show the views in the heading, then the kernel as well."""
+        self.query_one(Heading).show(Content("loading …"), view_tabs(self.VIEW, self))
+        report = partial(self.bench.report, self.key)
+        self.run_in_thread(report, self.show_heading, self._drop_heading, group="report")
+
+    def _drop_heading(self, _: IrlensError) -> None:
+        """Name no kernel: the view's own content needs the report as well, and shows the error."""
+        self.query_one(Heading).show(Content(""))
+
+    def show_heading(self, report: Report) -> None:
+        """Show the kernel and the views in the heading."""
+        self.query_one(Heading).show(report_title(report), view_tabs(self.VIEW, self))
 
     def abandons_loading(self, binding: str) -> bool:
         """Return whether a binding belongs to every view, and not to the content of this one."""

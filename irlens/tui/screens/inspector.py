@@ -11,7 +11,6 @@ from textual.binding import Binding, BindingType
 from irlens.model.errors import IrlensError
 from irlens.model.layout import LayoutDrawing
 from irlens.model.listing import Occurrences
-from irlens.model.report import Report
 from irlens.model.source import SourceLocation, short_file
 from irlens.model.text import printable_line
 from irlens.render.view.layout import layout_view
@@ -23,7 +22,7 @@ from irlens.tui.services.context import Context, PassPlace, Place
 from irlens.tui.widgets.code_pane import CodePane
 from irlens.tui.widgets.code_view import CodeView
 from irlens.tui.widgets.entry_panes import EntryContents, EntryPanes
-from irlens.tui.widgets.heading import Heading, report_title, view_tabs
+from irlens.tui.widgets.heading import Heading
 from irlens.tui.widgets.key_bar import KeyBar
 from irlens.tui.widgets.line_facts import LineFacts
 from irlens.tui.widgets.prompt import Prompt, SearchPrompt
@@ -144,8 +143,7 @@ Lines of assembly that hold only debug information are hidden; `i` shows them.
             self.panes.read_contents, self._on_contents, self._on_error, group="contents"
         )
         # A large kernel's report takes a while; its text can be shown before.
-        report = partial(self.bench.report, self.key)
-        self.run_in_thread(report, self._on_report, _ignore, group="report")
+        self.load_heading()
 
     def go_to(self, at: Place) -> None:
         """Open a position."""
@@ -192,9 +190,6 @@ Lines of assembly that hold only debug information are hidden; `i` shows them.
     def _on_error(self, error: IrlensError) -> None:
         self.call_later(self.panes.tell, error.joined("\n"))
         self._on_laid_out()
-
-    def _on_report(self, report: Report) -> None:
-        self.query_one(Heading).show(report_title(report), view_tabs(self.VIEW, self))
 
     def _on_laid_out(self) -> None:
         self._is_laid_out = True
@@ -431,7 +426,3 @@ Lines of assembly that hold only debug information are hidden; `i` shows them.
             name = f"kernel.{'py' if document.stage == 'python' else document.stage}"
             text = document.listing.text
             self.context.navigator.open_externally(kind, name=name, text=text, line=pane.line)
-
-
-def _ignore(error: IrlensError) -> None:
-    """The panes need the report as well, and show the error."""

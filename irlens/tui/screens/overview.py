@@ -20,9 +20,10 @@ from irlens.render.view.verdict import verdict
 from irlens.tui.drawing import DIM
 from irlens.tui.panels import Panels
 from irlens.tui.screens.base import EntryScreen
+from irlens.tui.screens.panel_actions import PanelActions, panel_bindings
 from irlens.tui.services.context import Context, Place
 from irlens.tui.widgets.findings import Findings
-from irlens.tui.widgets.heading import Heading, Verdict, report_title, view_tabs
+from irlens.tui.widgets.heading import Heading, Verdict, view_tabs
 from irlens.tui.widgets.key_bar import KeyBar
 from irlens.tui.widgets.panel import Panel
 from irlens.tui.widgets.what_if import WhatIf
@@ -42,7 +43,7 @@ _PANELS: dict[str, Callable[[Panels, int], Content]] = {
 _MIX_LEFT = "-mix-left"
 
 
-class OverviewScreen(EntryScreen):
+class OverviewScreen(PanelActions):
     """The figures of one entry."""
 
     VIEW = "overview"
@@ -69,13 +70,7 @@ the changes are summarized on top, and `,` and `.` go through the versions.
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f", "focus_panel('findings')", "Findings", id="overview.findings"),
         Binding("w", "focus_panel('occupancy')", "What if", id="overview.what_if"),
-        Binding("g", "scroll_to(0)", "Top", id="overview.top", show=False),
-        Binding("G", "scroll_to(1)", "Bottom", id="overview.bottom", show=False),
-        Binding("ctrl+d", "scroll(12)", "Page down", id="overview.page_down", show=False),
-        Binding("ctrl+u", "scroll(-12)", "Page up", id="overview.page_up", show=False),
-        Binding("v", "external('pager')", "Open in $PAGER", id="overview.pager", show=False),
-        Binding("e", "external('editor')", "Open in $EDITOR", id="overview.editor", show=False),
-        Binding("y", "copy", "Copy as text", id="overview.copy", show=False),
+        *panel_bindings("overview"),
     ]
 
     def __init__(self, context: Context, key: str, at: Place | None = None) -> None:
@@ -117,7 +112,7 @@ the changes are summarized on top, and `,` and `.` go through the versions.
         """Show the empty panels, then load the report."""
         title = Content.assemble(printable_line(self.bench.title), ("  loading …", DIM))
         self.query_one(Heading).show(title, view_tabs(self.VIEW, self))
-        self.watch(self._scroll, "virtual_size", self._on_virtual_size, init=False)
+        self.watch(self.scrolled, "virtual_size", self._on_virtual_size, init=False)
         # The heights of the panels are known after layout, which may take several passes.
         self.screen_layout_refresh_signal.subscribe(self, lambda _: self._balance_columns())
         # Draw first: a thread that reads holds the interpreter's lock.
@@ -126,7 +121,7 @@ the changes are summarized on top, and `,` and `.` go through the versions.
     def adopt_layout(self, other: EntryScreen) -> None:
         """Start with the focused panel and the scroll position of another overview."""
         if isinstance(other, OverviewScreen) and isinstance(other.focused, Panel):
-            self._adopted = str(other.focused.id), other._scroll.scroll_y
+            self._adopted = str(other.focused.id), other.scrolled.scroll_y
 
     def defers(self, binding: str) -> bool:
         """Return whether the panels are still empty."""
@@ -140,40 +135,21 @@ the changes are summarized on top, and `,` and `.` go through the versions.
         if scroll_visible and isinstance(widget, Panel) and widget.region:
             # There are no extents while the screen is being removed.
             top, bottom = dict(self._find_extents()).get(widget, (0, 0))
-            if bottom and not self._scroll.can_view_entire(widget):
-                centre = (top + bottom - self._scroll.size.height) // 2
-                self._scroll.scroll_to(y=min(centre, top), animate=False, immediate=True)
+            if bottom and not self.scrolled.can_view_entire(widget):
+                centre = (top + bottom - self.scrolled.size.height) // 2
+                self.scrolled.scroll_to(y=min(centre, top), animate=False, immediate=True)
 
     def on_screen_resume(self) -> None:
         """Show below a finding why it is there, once that is known."""
         self.query_one(Findings).redraw()
 
-    @property
-    def _scroll(self) -> VerticalScroll:
-        return self.query_one("#overview", VerticalScroll)
-
-    def action_scroll(self, rows: int) -> None:
-        """Scroll by some rows."""
-        self._scroll.scroll_relative(y=rows, animate=False, immediate=True)
-
     def action_scroll_to(self, share: int) -> None:
         """Scroll to the top (0) or to the bottom (1)."""
-        self._keep_row(lambda: self._scroll.max_scroll_y * share)
+        self._keep_row(lambda: self.scrolled.max_scroll_y * share)
 
     def action_focus_panel(self, panel: str) -> None:
         """Focus a panel."""
         self.query_one(f"#{panel}").focus()
-
-    def action_external(self, kind: str) -> None:
-        """Open the focused panel in the user's editor or pager."""
-        if isinstance(self.focused, Panel):
-            text = str(self.focused.content)
-            self.context.navigator.open_externally(kind, name="panel.txt", text=text)
-
-    def action_copy(self) -> None:
-        """Copy the focused panel."""
-        if isinstance(self.focused, Panel):
-            self.context.navigator.copy(str(self.focused.content))
 
     def on_findings_chosen(self, event: Findings.Chosen) -> None:
         """Explain a finding, or show its code."""
@@ -203,7 +179,7 @@ the changes are summarized on top, and `,` and `.` go through the versions.
             self.run_in_thread(with_sass, self._show, lambda _: None, group="sass")
 
     def _show(self, report: Report) -> None:
-        self.query_one(Heading).show(report_title(report), view_tabs(self.VIEW, self))
+        self.show_heading(report)
         self.query_one(WhatIf).show_report(report, partial(self.bench.what_if, self.key))
         self.query_one(Findings).show_report(report, partial(self.context.explanation, self.key))
         self.query_one("#verdict", Verdict).show(verdict(report))
@@ -222,13 +198,13 @@ the changes are summarized on top, and `,` and `.` go through the versions.
 
     def _adopted_row(self, name: str, row: float) -> float:
         """Return a row, or the top of a panel if none of the panel is in view there."""
-        row = min(row, self._scroll.max_scroll_y)
+        row = min(row, self.scrolled.max_scroll_y)
         extents = {str(panel.id): extent for panel, extent in self._find_extents()}
         top, bottom = extents.get(name, (row, row + 1))
-        return row if top < row + self._scroll.size.height and bottom > row else top
+        return row if top < row + self.scrolled.size.height and bottom > row else top
 
     def _on_error(self, error: IrlensError) -> None:
-        self._scroll.display = False
+        self.scrolled.display = False
         self.query_one(Heading).show(Content("this entry cannot be shown"))
         problem = self.query_one("#problem", Static)
         problem.update(printable(error.joined("\n")))
@@ -239,17 +215,17 @@ the changes are summarized on top, and `,` and `.` go through the versions.
 
     def _on_virtual_size(self) -> None:
         # During layout the panels may be smaller for a moment.
-        self._kept_row = min(self._kept_row, self._scroll.max_scroll_y)
+        self._kept_row = min(self._kept_row, self.scrolled.max_scroll_y)
         self.call_later(self._keep_position)
 
     def _keep_row(self, find_row: Callable[[], float]) -> None:
         """Scroll to a row, and again when panels have grown, until the user scrolls elsewhere."""
-        self._scroll.scroll_to(y=find_row(), animate=False, immediate=True)
-        self._find_kept_row, self._kept_row = find_row, self._scroll.scroll_y
+        self.scrolled.scroll_to(y=find_row(), animate=False, immediate=True)
+        self._find_kept_row, self._kept_row = find_row, self.scrolled.scroll_y
 
     def _keep_position(self) -> None:
         """Keep the visible panels in place while panels above them grow."""
-        scroll = self._scroll
+        scroll = self.scrolled
         before, self._extents = self._extents, dict(self._find_extents())
         if self._find_kept_row is not None and self._kept_row == scroll.scroll_y:
             self._keep_row(self._find_kept_row)
@@ -266,7 +242,7 @@ the changes are summarized on top, and `,` and `.` go through the versions.
 
     def _find_extents(self) -> Iterator[tuple[Panel, tuple[int, int]]]:
         """Yield each panel with its first and last row in the scrolled content."""
-        scroll = self._scroll
+        scroll = self.scrolled
         for panel in self.query(Panel):
             if panel.display:
                 nodes = takewhile(lambda node: node is not scroll, panel.ancestors_with_self)
@@ -275,7 +251,7 @@ the changes are summarized on top, and `,` and `.` go through the versions.
 
     def _balance_columns(self) -> None:
         """Put the instruction mix into the column in which the longer column is shorter."""
-        if not self._scroll.display:
+        if not self.scrolled.display:
             return  # what is hidden is not laid out again: the heights would never settle
         is_left = self.has_class(_MIX_LEFT)
         mix_height = self._height("mix-left" if is_left else "mix")

@@ -16,7 +16,6 @@ from textual.widgets.option_list import Option
 from irlens.model.code import CodeComparison
 from irlens.model.errors import IrlensError
 from irlens.model.passes import Crossing, CrossingKind, FollowedLine, LineStep, Passes, PassRun
-from irlens.model.report import Report
 from irlens.model.source import SourceLocation
 from irlens.model.text import plural, printable_line
 from irlens.render.view.passes import (
@@ -39,7 +38,7 @@ from irlens.tui.services.context import Context, PassPlace, Place
 from irlens.tui.widgets.code_pane import CodePane
 from irlens.tui.widgets.compile_status import InquiryStatus
 from irlens.tui.widgets.diff_view import DiffView
-from irlens.tui.widgets.heading import Heading, report_title, view_tabs
+from irlens.tui.widgets.heading import Heading
 from irlens.tui.widgets.key_bar import KeyBar
 from irlens.tui.widgets.line_facts import LineFacts
 from irlens.tui.widgets.prompt import SearchPrompt
@@ -149,11 +148,9 @@ last pass.
 
     def on_mount(self) -> None:
         """Load the source, and compile with the passes kept."""
-        self.query_one(Heading).show(Content("loading …"), view_tabs(self.VIEW, self))
+        self.load_heading()
         self.list.border_title = "Passes"
         self.list.focus()
-        report = partial(self.bench.report, self.key)
-        self.run_in_thread(report, self._on_report, lambda _: None, group="report")
         self.run_in_thread(self._read_python, self._on_python, lambda _: None, group="python")
         self.action_again()
 
@@ -200,9 +197,6 @@ last pass.
         return self.query_one(InquiryStatus)
 
     # Loading.
-
-    def _on_report(self, report: Report) -> None:
-        self.query_one(Heading).show(report_title(report))
 
     def _read_python(self) -> Sequence[Document]:
         bench, key = self.bench, self.key
