@@ -59,10 +59,11 @@ from irlens.report.launch_figures import (
 from irlens.report.launch_time import Launched, find_launch, find_time
 from irlens.report.missing_facts import missing_facts
 from irlens.report.parsed import Parsed, parse, with_machine_code
-from irlens.report.shared_costs import find_priced, find_shared_accesses
+from irlens.report.shared_costs import find_priced, find_shared_accesses, find_shared_costs
 
 if TYPE_CHECKING:
     from irlens.analyze.time.counting import CostedLaunch
+    from irlens.analyze.time.shared_costs import SharedCosts
     from irlens.analyze.traffic import Survey
 
 NOT_DISASSEMBLED = "the machine code was not disassembled; --sass does that"
@@ -403,18 +404,22 @@ class Inspection:
         return unknown.get("time") or unknown.get("traffic", "")
 
     @cached_property
+    def _shared_costs(self) -> "SharedCosts | str":
+        return find_shared_costs(self.launch)
+
+    @cached_property
     def conversions(self) -> list[Conversion]:
         """Conversions between layouts, the most expensive first."""
         ttgir = self._parsed.ttgir
         if ttgir is None:
             self._provenance.missing(NO_TTGIR, "conversions")
             return []
-        return find_priced(ttgir, self.launch, self._provenance)
+        return find_priced(ttgir, self._shared_costs, self._provenance)
 
     @cached_property
     def shared_accesses(self) -> list[SharedAccesses]:
         """The accesses of each line to shared memory, the most expensive first."""
-        return find_shared_accesses(self.launch)
+        return find_shared_accesses(self._shared_costs)
 
     @cached_property
     def roofline(self) -> Roofline | None:

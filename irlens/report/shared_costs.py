@@ -26,36 +26,44 @@ _USES_SHARED: frozenset[Deed] = frozenset({
 _NO_ACCESS = "its line has no access to shared memory in the machine code"
 
 
-def find_shared_accesses(launch: "CostedLaunch | str") -> list[SharedAccesses]:
-    """Return the accesses of each line to shared memory, the most expensive first.
+def find_shared_costs(launch: "CostedLaunch | str") -> "SharedCosts | str":
+    """Return what accesses of a launch to shared memory cost, or why that is unknown.
 
     Args:
         launch: As ``launch_time.find_launch`` returns it.
     """
-    return [] if isinstance(launch, str) else _costs(launch).by_line()
+    if isinstance(launch, str):
+        return launch
+    from irlens.analyze.time.shared_costs import SharedCosts
+
+    return SharedCosts(launch)
+
+
+def find_shared_accesses(costs: "SharedCosts | str") -> list[SharedAccesses]:
+    """Return the accesses of each line to shared memory, the most expensive first."""
+    return [] if isinstance(costs, str) else costs.by_line()
 
 
 def find_priced(
-    module: Module, launch: "CostedLaunch | str", provenance: Provenance
+    module: Module, costs: "SharedCosts | str", provenance: Provenance
 ) -> list[Conversion]:
     """Return the conversions of a ttgir, the most expensive first.
 
     Args:
         module: The ttgir.
-        launch: As ``launch_time.find_launch`` returns it.
+        costs: As ``find_shared_costs`` returns it.
         provenance: Receives the origin, under "conversions".
     """
     found = list(find_conversions(module))
     if not found:
         return []
-    if isinstance(launch, str):
+    if isinstance(costs, str):
         provenance.known("ttgir, the linear maps of both layouts", "conversions")
         return _ordered(
-            replace(each, reason=each.reason or launch) if each.through != "registers" else each
+            replace(each, reason=each.reason or costs) if each.through != "registers" else each
             for _, each in found
         )
     provenance.known("ttgir; cubin, the accesses of a conversion's line", "conversions")
-    costs = _costs(launch)
     groups: defaultdict[tuple[SourceLocation, ...], list[Conversion]] = defaultdict(list)
     for operation, each in found:
         groups[operation.location].append(each)
@@ -63,12 +71,6 @@ def find_priced(
     for frames, members in groups.items():
         priced += _priced(module, frames, members, costs)
     return _ordered(priced)
-
-
-def _costs(launch: "CostedLaunch") -> "SharedCosts":
-    from irlens.analyze.time.shared_costs import SharedCosts
-
-    return SharedCosts(launch)
 
 
 def _priced(
