@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 
 import click
 from click.shell_completion import CompletionItem
@@ -286,9 +287,9 @@ def with_example_as_typed(error: IrlensError, arguments: Sequence[str]) -> Irlen
 
 def _completed(arguments: Sequence[str], kernel: str, words: Sequence[str]) -> str:
     """Return the command as typed, completed; empty where it names another kernel."""
-    typed = [kernel if kernel.startswith(f"{word}:") else word for word in arguments]
+    typed = [_with_function(word, kernel) for word in arguments]
     # "diff a.py..b.py" and the like: the kernel is one side of a word.
-    if not any(kernel in word for word in typed):
+    if not any(kernel in word or str(Path.cwd() / word) == kernel for word in typed):
         return ""
     pairs = itertools.pairwise(words)
     missing = [
@@ -298,6 +299,14 @@ def _completed(arguments: Sequence[str], kernel: str, words: Sequence[str]) -> s
     end = typed.index("--") if "--" in typed else len(typed)
     added = [word for pair in missing for word in pair]
     return shlex.join(["irlens", *typed[:end], *added, *typed[end:]])
+
+
+def _with_function(word: str, kernel: str) -> str:
+    """Return a word with the kernel's function, if it names the kernel's file without."""
+    for path in (word, str(Path.cwd() / word)):  # worker processes know files by whole paths
+        if kernel.startswith(f"{path}:"):
+            return word + kernel.removeprefix(path)
+    return word
 
 
 def _is_typed(name: str, arguments: Sequence[str]) -> bool:

@@ -130,7 +130,7 @@ class Prober:
         except IrlensError as error:
             return Probe(unknown=error.message)
         if grid is None:
-            return Probe(unknown="the grid of the launch is not known: --grid")
+            return Probe(unknown=f"the launch has no grid: add --grid, such as --grid {self._name}")
         over = _over(grid, compiled)
         probe = self._evaluate(compiled, planned, grid, every)
         return msgspec.structs.replace(probe, causes=probe.causes | over)

@@ -188,7 +188,9 @@ def _priced(
         if time and now:
             ratios[number] = now / time
     if not ratios:
-        return msgspec.structs.replace(advice, reason="its time is unknown")
+        why = next((each.untimed for each in results.values() if each.untimed), "")
+        reason = f"its time is unknown{': ' if why else ''}{why}"
+        return msgspec.structs.replace(advice, reason=reason)
     worst = max(ratios, key=lambda number: ratios[number])
     launch = found.variants[worst].launch
     return msgspec.structs.replace(advice, time_ratio=ratios[worst], launch=launch)

@@ -1,5 +1,7 @@
 """Lists and ranges of option values."""
 
+from pathlib import Path
+
 import click
 import pytest
 from click.testing import CliRunner
@@ -62,6 +64,15 @@ def test_what_makes_no_sense_is_refused(arguments: list[str], complaint: str) ->
     ran = CliRunner().invoke(probe, arguments)
     assert ran.exit_code == 2
     assert complaint in ran.output
+
+
+def test_an_example_knows_a_relative_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    hint = f"for example  irlens inspect {tmp_path / 'k.py'}:add --arg n=1"
+    for typed in ("k.py", "k.py:add"):
+        error = IrlensError("add needs a value for n", hint=hint)
+        shown = with_example_as_typed(error, ["limits", typed, "-t", "h100"]).hint
+        assert shown == "for example  irlens limits k.py:add -t h100 --arg n=1"
 
 
 @pytest.mark.parametrize(
