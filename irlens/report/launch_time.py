@@ -212,6 +212,12 @@ def _of_code(
         distinct_read_bytes=footprint.read_bytes if footprint is not None else 0.0,
         next_steps=occupancy.next_step,
         repeated=_repeated(launched.program),
+        of_warps=lambda: {
+            index: each.total
+            for index, each in launches.wavefronts(
+                walker, kernels[0], arguments, followed[0], every=True
+            ).items()
+        },
     )
 
 

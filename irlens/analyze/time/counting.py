@@ -1,7 +1,7 @@
 """Counts what a launch asks of each unit, from its warps' paths and its memory traffic."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 import msgspec
@@ -89,6 +89,7 @@ class CostedLaunch(msgspec.Struct, frozen=True, kw_only=True):
         next_steps: What admits one more CTA to an SM.
         repeated: Part of the sectors of loads that their CTA has loaded before, 0..1, by the place
             of the load.
+        of_warps: Returns the wavefronts of the code's accesses as the mean over all warps.
     """
 
     code: KernelCode
@@ -100,6 +101,7 @@ class CostedLaunch(msgspec.Struct, frozen=True, kw_only=True):
     distinct_read_bytes: float
     next_steps: Sequence[NextStep]
     repeated: Mapping[SourceLocation, float] = MappingProxyType({})
+    of_warps: Callable[[], Mapping[int, float]] = dict
 
 
 def spilled(

@@ -159,7 +159,12 @@ def sample(grid: tuple[int, int, int]) -> list[tuple[int, ...]]:
 
 
 def wavefronts(
-    machine: PathFinder, kernel: Kernel, arguments: Arguments, cta: Sequence[WarpPath]
+    machine: PathFinder,
+    kernel: Kernel,
+    arguments: Arguments,
+    cta: Sequence[WarpPath],
+    *,
+    every: bool = False,
 ) -> dict[int, Wavefronts]:
     """Return the wavefronts of accesses to shared memory by a warp, the mean over a CTA's paths.
 
@@ -167,6 +172,8 @@ def wavefronts(
         machine: The kernel's code.
         kernel: Its parameters.
         cta: The paths of its first program.
+        every: Whether to take every warp of a path, and not the first for all of them: a guard may
+            leave an access to one warp.
 
     Returns:
         By index of the instruction; absent where the lanes' addresses depend on data.
@@ -174,9 +181,10 @@ def wavefronts(
     words = constants(kernel, arguments)
     found: dict[int, list[tuple[Wavefronts, int]]] = {}
     for each in cta:
-        of_path = _of_lanes(machine, each, lanes(words, each.first))
-        for index, one in of_path.items():
-            found.setdefault(index, []).append((one, each.of_cta))
+        warps = range(each.first, each.first + (each.of_cta if every else 1))
+        for warp in warps:
+            for index, one in _of_lanes(machine, each, lanes(words, warp)).items():
+                found.setdefault(index, []).append((one, each.of_cta // len(warps)))
     return {index: mean_wavefronts(weighted) for index, weighted in found.items()}
 
 

@@ -32,6 +32,7 @@ class SharedCosts:
     def __init__(self, launch: CostedLaunch) -> None:
         self.launch = launch
         self._tries = _MOST_TRIED
+        self._wavefronts = {**launch.code.wavefronts, **launch.of_warps()}
         self._counts = count(launch)
         self._now = estimate(self._counts, launch.machine.gpu).estimate_us
         self._us = sm_share(self._counts, launch.machine.gpu)
@@ -57,7 +58,7 @@ class SharedCosts:
                 price=self.price(indices),
                 unknown=sum(
                     self._instruction(index).opcode in units.ADDRESSED
-                    and index not in self.launch.code.wavefronts
+                    and index not in self._wavefronts
                     for index in indices
                 ),
             )
@@ -104,7 +105,7 @@ class SharedCosts:
             if units.shared_access(each) is None:
                 continue
             least = units.shared_cycles(each) or 1.0
-            taken = self.launch.code.wavefronts.get(index, least)
+            taken = self._wavefronts.get(index, least)
             requests += times
             wavefronts += times * taken
             conflicts += times * max(0.0, taken - least)
