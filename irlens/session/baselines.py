@@ -1,7 +1,7 @@
 """Checks: from kernels, a baseline and a project's settings to the finished record."""
 
 import os
-import shlex
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -96,8 +96,9 @@ def run_check(request: CheckRequest, session: Session) -> Checked:
 
 
 def _named(request: CheckRequest) -> str:
-    """Return the kernels as arguments of a command; "KERNEL" if there are none."""
-    return shlex.join(request.kernels) or "KERNEL"
+    """Return the kernel as the argument of a command; "KERNEL" where a hint would not show it."""
+    named = [each for each in request.kernels if re.fullmatch(r"[\w./:~-]+[/.:-][\w./:~-]+", each)]
+    return named[0] if len(named) == len(request.kernels) == 1 else "KERNEL"
 
 
 def _choose(

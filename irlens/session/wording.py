@@ -74,7 +74,7 @@ _OPTION = re.compile(rf"(?<![\w-])(?P<name>--[a-z][a-z-]*)(?: (?P<value>{_VALUE}
 _COMMAND = re.compile(
     rf"(?P<quote>`?)irlens (?P<command>{'|'.join(COMMANDS)})\b"
     rf"(?P<rest>(?: (?:{_OPTION.pattern.replace('?P<name>', '').replace('?P<value>', '')}"
-    r"|[A-Z][A-Z]+\b|[\w./~-]*[/.:][\w./:~-]*\w))*)(?P=quote)"
+    r"|[A-Z][A-Z]+\b|\w[\w./~-]*-[\w./:~-]*\w|[\w./~-]*[/.:][\w./:~-]*\w))*)(?P=quote)"
 )
 
 

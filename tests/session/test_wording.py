@@ -85,6 +85,10 @@ def test_the_tables_name_what_exists() -> None:
             "`irlens check KERNEL --update`", 'irlens.check("KERNEL", update=True)',
             "`check` KERNEL update",
         ),
+        (
+            "`irlens check irlens-train --update`", 'irlens.check("irlens-train", update=True)',
+            "`check` irlens-train update",
+        ),
         ("or use `irlens inspect`", "or use irlens.inspect", "or use `inspect`"),
     ],
 )  # fmt: skip
