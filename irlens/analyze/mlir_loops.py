@@ -24,7 +24,7 @@ import msgspec
 
 from irlens.analyze.loops import ONLY, LoopCopy
 from irlens.isa.mlir import Module, Operation
-from irlens.isa.mlir.operations import LOADS
+from irlens.isa.mlir.operations import FLATTENED, LOADS, NUM_STAGES, SPECIALIZED
 from irlens.model.source import SourceLocation, Span, user_frame
 
 Chain: TypeAlias = tuple[SourceLocation, ...]
@@ -96,10 +96,10 @@ def _loop(
         depth=depth,
         parent=None if parent < 0 else parent,
         inner=inner,
-        num_stages=operation.integer("tt.num_stages"),
+        num_stages=operation.integer(NUM_STAGES),
         feeds_dot=operation.does == "for" and not inner and _feeds_dot(module, operation),
-        flatten=operation.flag("tt.flatten"),
-        warp_specialize=operation.flag("tt.warp_specialize"),
+        flatten=operation.flag(FLATTENED),
+        warp_specialize=operation.flag(SPECIALIZED),
     )
 
 

@@ -39,6 +39,7 @@ TRANSPOSED = (
     "the tensor core takes operands of this type only with K contiguous, so that the tile is"
     " transposed as it is copied, element by element, and the smallest asynchronous copy is 4 bytes"
 )
+PRINTS = "the loop prints or asserts, and Triton pipelines no such loop"
 UNKNOWN = "the ttgir does not show why"
 
 
@@ -119,7 +120,9 @@ def refusal(
         return ONE_STAGE
     if not body.has_dot and loop.num_stages is None:
         return NO_DOT
-    return _of_the_load(load, body, stages, widest_access if nvidia else None)
+    reason = _of_the_load(load, body, stages, widest_access if nvidia else None)
+    prints = any(each.does == "print" for each in module.body(module.operations[loop.operation]))
+    return PRINTS if reason == UNKNOWN and prints else reason
 
 
 def _of_the_load(load: Operation, body: LoopBody, stages: int | None, widest: int | None) -> str:

@@ -333,6 +333,24 @@ class InstructionMix(msgspec.Struct, frozen=True, kw_only=True):
     functions_left_out: int = 0
 
 
+class Blame(msgspec.Struct, frozen=True, kw_only=True):
+    """What a finding blames, as far as its rule knows it.
+
+    Attributes:
+        reason: The cause, in the words of the message.
+        kind: The rule's name for the kind of cause; empty if it has a single one.
+        arguments: The kernel's arguments that are blamed.
+        dimension: The dimension of the tile that is blamed; ``None`` if none is.
+        suffices: The number of warps, stages or elements that would do; ``None`` if none is known.
+    """
+
+    reason: str
+    kind: str = ""
+    arguments: list[str] = []
+    dimension: int | None = None
+    suffices: int | None = None
+
+
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """Something worth the author's attention.
 
@@ -346,6 +364,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         source: The line of Python it belongs to.
         cause: What would go with it, as in ``time.steps``, which has what that saves; ``None``
             where no estimate tries it.
+        blame: What it blames; ``None`` where the rule does not say.
     """
 
     code: str
@@ -356,6 +375,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     line: int | None
     source: SourceLocation | None
     cause: Cause | None = None
+    blame: Blame | None = None
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):

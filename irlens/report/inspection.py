@@ -437,6 +437,13 @@ class Inspection:
     @cached_property
     def findings(self) -> list[Finding]:
         """Findings, most severe first."""
+        for code, reason in rules.not_looked_for(self.facts).items():
+            self._provenance.missing(reason, f"findings.{code}")
+        return rules.run(self.facts)
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What the rules look at."""
         parsed, usage = self._parsed, self._demand.usage
         facts = Facts(
             gpu=self._gpu,
@@ -461,10 +468,7 @@ class Inspection:
             contents=self._capture.contents,
         )
         missing = missing_facts(facts, self._provenance.unknown)
-        facts = msgspec.structs.replace(facts, missing=missing)
-        for code, reason in rules.not_looked_for(facts).items():
-            self._provenance.missing(reason, f"findings.{code}")
-        return rules.run(facts)
+        return msgspec.structs.replace(facts, missing=missing)
 
     @cached_property
     def code(self) -> dict[str, str]:

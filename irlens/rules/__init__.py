@@ -9,8 +9,10 @@ A rule is a module of this package, without a leading underscore, that has
 * ``find(facts)``, which yields a ``Match`` for each place it applies to, and none where it lacks
   a fact.
 
-A rule whose finding goes with a change that an estimate of the time tries has ``CAUSE``, too. One
-that could look at a part only has ``unseen(facts)``, which returns why; "" is all.
+A rule that answers a question, too, which no report asks, has ``on_request(facts)``: what it finds
+only where it is asked for by name. A rule whose finding goes with a change that an estimate of the
+time tries has ``CAUSE``, too. One that could look at a part only has ``unseen(facts)``, which
+returns why; "" is all.
 
 The first digit of a code is the family: 1 resources and occupancy, 2 software pipelining,
 3 memory accesses, 4 computation, 5 launch, 6 the capture itself.
@@ -19,14 +21,14 @@ The first digit of a code is the family: 1 resources and occupancy, 2 software p
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Protocol, cast
 
 import msgspec
 
 from irlens.analyze.facts import Facts
-from irlens.model.report import SEVERITIES, Finding, Rule, Severity
+from irlens.model.report import SEVERITIES, Blame, Finding, Rule, Severity
 from irlens.model.source import SourceLocation
 
 
@@ -38,6 +40,7 @@ class Match(msgspec.Struct, frozen=True, kw_only=True):
     stage: str | None = None
     line: int | None = None
     source: SourceLocation | None = None
+    blame: Blame | None = None
 
 
 class RuleModule(Protocol):
@@ -72,6 +75,21 @@ def run(facts: Facts) -> list[Finding]:
     for finding in ranked:
         first.setdefault((finding.code, finding.message, finding.hint, finding.source), finding)
     return list(first.values())
+
+
+def answers(code: str, facts_of: Callable[[], Facts]) -> list[Finding]:
+    """Return what the rule with a code finds only where it is asked for by name.
+
+    Args:
+        code: Its code.
+        facts_of: Gathers the facts, if the rule answers at all.
+    """
+    rule = next(each for each in all_rules() if code == each.CODE)
+    ask: Callable[[Facts], Iterator[Match]] | None = getattr(rule, "on_request", None)
+    if ask is None:
+        return []
+    facts = facts_of()
+    return sorted(_records(rule, facts, ask(facts)), key=_rank)
 
 
 def not_looked_for(facts: Facts) -> dict[str, str]:
@@ -111,7 +129,11 @@ def find_rule(code: str) -> Rule | None:
 
 
 def _findings(rule: RuleModule, facts: Facts) -> Iterator[Finding]:
-    for match in rule.find(facts):
+    yield from _records(rule, facts, rule.find(facts))
+
+
+def _records(rule: RuleModule, facts: Facts, matches: Iterable[Match]) -> Iterator[Finding]:
+    for match in matches:
         stage = match.stage
         if stage == "ttir" and facts.ttir is not None:
             stage = facts.ttir.stage  # the ttgir, of a kernel that has no ttir
@@ -124,6 +146,7 @@ def _findings(rule: RuleModule, facts: Facts) -> Iterator[Finding]:
             line=match.line,
             source=match.source,
             cause=getattr(rule, "CAUSE", None),
+            blame=match.blame,
         )
 
 

@@ -43,7 +43,7 @@ from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.encodings import blocked
 from irlens.isa.mlir.types import MemDesc, Tensor
 from irlens.model.estimate import Cause
-from irlens.model.report import Severity
+from irlens.model.report import Blame, Severity
 from irlens.rules import Match
 
 CODE = "IRL303"
@@ -76,6 +76,9 @@ def find(facts: Facts) -> Iterator[Match]:
             stage=facts.ttgir.stage,
             line=operation.span.line,
             source=source,
+            blame=Blame(
+                reason=f"threads go down the columns of the buffer that it {verb}", kind=verb
+            ),
         )
 
 

@@ -36,7 +36,7 @@ from collections.abc import Iterator
 
 from irlens.analyze.facts import Facts
 from irlens.model.products import MatrixProduct
-from irlens.model.report import Severity
+from irlens.model.report import Blame, Severity
 from irlens.rules import Match
 
 CODE = "IRL405"
@@ -71,6 +71,9 @@ def _finding(facts: Facts, product: MatrixProduct) -> Match:
         stage="ttir",
         line=product.line,
         source=product.source,
+        blame=Blame(
+            reason=f"{product.operands} is computed {product.computed_how}", kind=product.operands
+        ),
     )
 
 

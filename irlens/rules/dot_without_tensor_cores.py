@@ -32,13 +32,20 @@ from irlens.analyze.facts import Facts
 from irlens.analyze.mlir_loops import user_line
 from irlens.isa.mlir import Operation
 from irlens.isa.mlir.products import Product, products
-from irlens.model.report import Severity
+from irlens.model.report import Blame, Severity
 from irlens.rules import Match
 
 CODE = "IRL401"
 NAME = "dot-without-tensor-cores"
 SEVERITY: Severity = "warning"
 NEEDS = ("ttir", "ttgir")
+
+
+_REASONS = {
+    "precision": "matrix instructions do not multiply fp32 at full precision",
+    "tile": "a side of the tile is shorter than 16",
+    "type": "no matrix instruction takes this type",
+}
 
 
 def find(facts: Facts) -> Iterator[Match]:
@@ -55,26 +62,32 @@ def find(facts: Facts) -> Iterator[Match]:
             continue
         reported.add(dot.location)
         source = user_line(dot)
+        kind, hint = _remedy(product, dot, facts)
         yield Match(
             message=(
                 f"the dot at {source} of {product.m} x {product.k} {product.left} by {product.k} x"
                 f" {product.n} {product.right} does not use {facts.words.tensor_core}s"
             ),
-            hint=_hint(product, dot, facts),
+            hint=hint,
             stage=facts.ttgir.stage,
             line=made.span.line,
             source=source,
+            blame=Blame(reason=_REASONS[kind], kind=kind),
         )
 
 
-def _hint(product: Product, dot: Operation, facts: Facts) -> str:
+def _remedy(product: Product, dot: Operation, facts: Facts) -> tuple[str, str]:
+    """Return what the matrix instructions do not take, and a hint."""
     amd = facts.gpu is not None and facts.gpu.arch.vendor == "amd"
     if product.left == "fp32" and "inputPrecision" not in dot.attributes:
         cast = "cast to fp16 or bf16"
-        return cast if amd else f'allow input_precision="tf32" where the GPU has it, or {cast}'
+        return (
+            "precision",
+            cast if amd else f'allow input_precision="tf32" where the GPU has it, or {cast}',
+        )
     if product.left == "fp64":
-        return "use a narrower type, if the precision allows it"
+        return "type", "use a narrower type, if the precision allows it"
     if min(product.m, product.n, product.k) < 16:
-        return "make every side of the tile at least 16"
+        return "tile", "make every side of the tile at least 16"
     unit = facts.words.tensor_core
-    return f"the compiler has no {unit} instruction for this type on this GPU: try another"
+    return "type", f"the compiler has no {unit} instruction for this type on this GPU: try another"

@@ -37,7 +37,7 @@ NVIDIA's copies in groups (`cp.async`), AMD's loads to registers and directly to
 from collections.abc import Iterator
 
 from irlens.analyze.facts import Facts
-from irlens.model.report import Pipeline, Severity
+from irlens.model.report import Blame, Pipeline, Severity
 from irlens.model.text import plural
 from irlens.rules import Match
 
@@ -68,6 +68,7 @@ def find(facts: Facts) -> Iterator[Match]:
             stage=pipeline.stage,
             line=pipeline.line,
             source=pipeline.source,
+            blame=Blame(reason=f"it has {plural(stages, 'stage')}", suffices=stages + 1),
         )
 
 

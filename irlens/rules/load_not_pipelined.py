@@ -29,6 +29,7 @@ for k in range(0, K, BLOCK_K):                 # and num_stages=4 with the launc
   `tl.range(..., num_stages=4)`, which applies to all of its loads.
 * Indirect: load the indices before the loop, or request one stage more.
 * Inside a condition: load unconditionally, under a mask.
+* In a loop that prints or asserts: remove `tl.device_print` and `tl.device_assert`.
 * Transposed on the way: sm_90 multiplies 8-bit types only with K contiguous in both operands.
   Store the matrix that way.
 
@@ -53,12 +54,13 @@ from irlens.analyze.ttgir_refusals import (
     NO_OPERAND,
     NOT_FOR,
     OUTER,
+    PRINTS,
     SCALAR,
     TRANSPOSED,
     UNKNOWN,
 )
 from irlens.model.memory import LoopLoad
-from irlens.model.report import Severity
+from irlens.model.report import Blame, Severity
 from irlens.rules import Match
 
 CODE = "IRL203"
@@ -78,6 +80,7 @@ _HINTS = {
     NO_OPERAND: "load it before the loop, or write tl.range(..., num_stages=N) for all loads",
     INDIRECT: "load the indices before the loop, or request one stage more",
     TRANSPOSED: "store the matrix with K contiguous",
+    PRINTS: "remove tl.device_print and tl.device_assert from the loop",
 }
 _LOADED = (
     "the kernel loads its pointer or a stride from memory: where each is a multiple of 16, say so"
@@ -117,6 +120,7 @@ def find(facts: Facts) -> Iterator[Match]:
             stage=facts.ttgir.stage,
             line=load.line,
             source=load.source,
+            blame=Blame(reason=reason),
         )
 
 

@@ -45,7 +45,7 @@ from irlens.analyze.facts import Facts
 from irlens.analyze.narrow_accesses import narrowed_by_address
 from irlens.analyze.request_runs import Runs
 from irlens.model.estimate import Cause
-from irlens.model.report import Severity
+from irlens.model.report import Blame, Severity
 from irlens.rules import Match
 
 if TYPE_CHECKING:
@@ -79,31 +79,38 @@ def _finding(facts: Facts, cause: "SectorCause", runs: Runs, granule: int) -> Ma
         else f"at {len(starts)} different offsets within a {words.granule}"
     )
     place = f" at {access.source}" if access.source is not None else ""
+    kind, hint = _remedy(cause, len(starts) == 1, granule)
     return Match(
         message=(
             f"the {access.direction}{place} is misaligned: runs of {access.argument} start {where},"
             f" and its {access.requests or 0:,} requests touch {access.sectors or 0:,}"
             f" {words.granule}s of {granule} B where {runs.aligned_sectors:,} would do"
         ),
-        hint=_hint(cause, len(starts) == 1, granule),
+        hint=hint,
         stage="ttir",
         line=access.line,
         source=access.source,
+        blame=Blame(
+            reason=f"runs of {access.argument} start {where}",
+            kind=kind,
+            arguments=[access.argument] if access.argument else [],
+            suffices=granule // cause.element_bytes,
+        ),
     )
 
 
-def _hint(cause: "SectorCause", single: bool, granule: int) -> str:
-    """Return what aligns the runs: it depends on what moves them off the boundaries."""
+def _remedy(cause: "SectorCause", single: bool, granule: int) -> tuple[str, str]:
+    """Return what moves the runs off the boundaries, and what aligns them."""
     if single or len({each for origins in cause.origins for each in origins}) == 1:
         rows = [step for step in cause.steps if step and abs(step) != cause.element_bytes]
         if not any(step % granule for step in rows):
-            return (
+            return "shift", (
                 f"start at a multiple of {granule} B: shift the tile, or pad the tensor in front; a"
                 " neighbour's element, as in a stencil, stays off it"
             )
     elif len(set(cause.origins)) == 1 and len(cause.origins) > 1:
-        return (
+        return "iterations", (
             "each iteration starts elsewhere, as over the taps of a filter: padding does not help;"
             " load a wider aligned tile once, or leave the shared sectors to the L1"
         )
-    return f"pad the row stride to a multiple of {granule} B"
+    return "rows", f"pad the row stride to a multiple of {granule} B"

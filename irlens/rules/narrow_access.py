@@ -60,7 +60,7 @@ from irlens.analyze.addresses import Access, divisors
 from irlens.analyze.facts import Facts
 from irlens.analyze.global_accesses import uncounted
 from irlens.analyze.narrow_accesses import ALIGNMENT, NarrowAccess, narrow_accesses
-from irlens.model.report import Severity
+from irlens.model.report import Blame, Severity
 from irlens.rules import Match
 
 if TYPE_CHECKING:
@@ -105,17 +105,21 @@ def _finding(facts: Facts, candidate: NarrowAccess, cause: "SectorCause | None")
     ]
     shifts = ", and shifts the tile" if _is_shift(facts, candidate, cause) else ""
     many = "are not known to be multiples" if len(blockers) > 1 else "is not known to be a multiple"
+    reason = f"{' and '.join(blockers)} {many} of 16"
     return Match(
         message=(
             f"the {candidate.access.direction} at {candidate.access.source} moves"
             f" {candidate.access.width(candidate.elements)} B per {facts.words.thread} at a time"
             f" and could move {candidate.best.width(candidate.elements)}:"
-            f" {' and '.join(blockers)} {many} of 16{shifts}{_sectors(facts, candidate)}"
+            f" {reason}{shifts}{_sectors(facts, candidate)}"
         ),
         hint=_hint(facts, candidate, cause),
         stage="ttir",
         line=candidate.access.line,
         source=candidate.access.source,
+        blame=Blame(
+            reason=reason, kind="alignment", arguments=[*candidate.address, *candidate.mask]
+        ),
     )
 
 
@@ -187,7 +191,7 @@ def _counted(facts: Facts, cause: "SectorCause") -> Match:
     """Return the finding for an access that no argument makes narrow."""
     access, words = cause.access, facts.words
     held = cause.vector * cause.element_bytes
-    reason, hint = _reason(facts, cause)
+    kind, reason, hint = _reason(facts, cause)
     place = f" at {access.source}" if access.source is not None else ""
     return Match(
         message=(
@@ -200,21 +204,22 @@ def _counted(facts: Facts, cause: "SectorCause") -> Match:
         stage="ttir",
         line=access.line,
         source=access.source,
+        blame=Blame(reason=reason, kind=kind, suffices=cause.vector),
     )
 
 
-def _reason(facts: Facts, cause: "SectorCause") -> tuple[str, str]:
-    """Return why an access is narrow, and a hint."""
+def _reason(facts: Facts, cause: "SectorCause") -> tuple[str, str, str]:
+    """Return the kind of reason why an access is narrow, the reason, and a hint."""
     held, size = cause.vector * cause.element_bytes, cause.element_bytes
     if cause.starts - {0}:
         if len(cause.starts) > 1:
             where = f"at different offsets within {held} B"
-            return f"they start {where}", "pad the rows to a multiple of 16 elements"
+            return "starts", f"they start {where}", "pad the rows to a multiple of 16 elements"
         (start,) = cause.starts
         elements = start // size if 2 * start <= held else -((held - start) // size)
         off = f"{abs(elements)} element{'s' if abs(elements) != 1 else ''}"
         where = f"{off} {'past' if elements > 0 else 'before'} a multiple of {held} B"
-        return f"they are shifted, and start {where}", _one_each(cause, facts)
+        return "shift", f"they are shifted, and start {where}", _one_each(cause, facts)
     known = _known(facts, cause.access.line)
     elements_each = max(1, cause.elements // cause.threads)
     if not cause.uniform_mask or (
@@ -222,9 +227,10 @@ def _reason(facts: Facts, cause: "SectorCause") -> tuple[str, str]:
     ):
         bounds = f"let the mask begin and end at multiples of {cause.vector} elements"
         changes = "may change" if cause.uniform_mask else "changes"
-        return f"the mask {changes} within them", f"{bounds}, or {_one_each(cause, facts)}"
+        return "mask", f"the mask {changes} within them", f"{bounds}, or {_one_each(cause, facts)}"
     told = f"tl.max_contiguous(tl.multiple_of(offsets, {cause.vector}), {cause.vector})"
     return (
+        "unseen",
         "the compiler cannot see that they are contiguous and aligned, as in this launch",
         f"if that is always so, tell the compiler: {told}; else {_one_each(cause, facts)}",
     )

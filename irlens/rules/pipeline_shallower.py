@@ -38,6 +38,9 @@ Compare the wait with the number of groups that are committed before the loop. F
 Triton pipelined, look at its loads: IRL203 names those that are not pipelined. If the achieved
 depth is enough, request that one: it may need less shared memory.
 
+A load at the end of the body whose result the next iteration uses is pipelined by hand, by one
+iteration, and the compiler leaves it so. Move it to the iteration that uses it.
+
 On AMD it is LLVM that places loads and waits. Its scheduler may move a load after the products, to
 save registers, and on RDNA the fence of a barrier waits for every load before it. Tiles, numbers of
 warps, sizes of matrix instructions (`matrix_instr_nonkdim`) and versions of Triton differ in this:
@@ -50,8 +53,10 @@ NVIDIA and AMD.
 
 from collections.abc import Iterator, Sequence
 
+from irlens.analyze.carried_loads import carried_loads
 from irlens.analyze.facts import Facts
-from irlens.model.report import Pipeline, PipelineLoad, Severity
+from irlens.analyze.mlir_loops import user_line
+from irlens.model.report import Blame, Pipeline, PipelineLoad, Severity
 from irlens.model.terms import describe_loads
 from irlens.rules import Match
 
@@ -64,11 +69,15 @@ NEEDS = ("pipelines",)
 def find(facts: Facts) -> Iterator[Match]:
     """Yield a finding for each loop of which any load runs less far ahead than requested."""
     for pipeline in facts.pipelines:
+        carried = ""
         exposed = [load for load in pipeline.loads if load.is_exposed]
         if pipeline.verdict == "shallower":
-            message, hint = _shallower(pipeline)
+            kind, (message, hint) = "shallower", _shallower(pipeline)
+            if carried := _carried(facts, pipeline):
+                kind, message = "carried", f"{message}: {carried}"
+                hint = "load it in the iteration that uses it, and leave it to the compiler"
         elif len(exposed) < len(pipeline.loads) and exposed and _asked(pipeline):
-            message, hint = _exposed(pipeline, exposed)
+            kind, (message, hint) = "exposed", _exposed(pipeline, exposed)
         else:
             continue
         yield Match(
@@ -77,7 +86,23 @@ def find(facts: Facts) -> Iterator[Match]:
             stage=pipeline.stage,
             line=pipeline.line,
             source=pipeline.source,
+            blame=Blame(reason=carried or message, kind=kind, suffices=pipeline.requested_stages),
         )
+
+
+def _carried(facts: Facts, pipeline: Pipeline) -> str:
+    """Return which load the loop carries to its next iteration; empty if it carries none."""
+    module, source = facts.ttir, pipeline.source
+    if module is None or source is None:
+        return ""
+    loops = (each for each in module.doing("for") if user_line(each) == source)
+    loads = [load for loop in loops for load, _ in carried_loads(module, loop)]
+    if not loads:
+        return ""
+    return (
+        f"the load at {user_line(loads[0])} is for the next iteration, and the compiler pipelines"
+        " those that the same iteration uses"
+    )
 
 
 def _asked(pipeline: Pipeline) -> bool:

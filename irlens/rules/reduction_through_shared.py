@@ -26,12 +26,13 @@ NVIDIA and AMD, with warps of 32 or 64 threads as the GPU has them.
 """
 
 from collections.abc import Iterator
+from math import prod
 
 from irlens.analyze.facts import Facts
 from irlens.analyze.mlir_loops import user_line
 from irlens.isa.mlir import Module, Operation
-from irlens.isa.mlir.encodings import blocked
-from irlens.model.report import Severity
+from irlens.isa.mlir.encodings import Blocked, blocked
+from irlens.model.report import Blame, Severity
 from irlens.model.text import plural
 from irlens.rules import Match
 
@@ -53,7 +54,7 @@ def find(facts: Facts) -> Iterator[Match]:
         spread = _spread(facts.ttgir, reduce)
         if source is None or source in reported or spread is None:
             continue
-        elements, warps = spread
+        elements, warps, enough = spread
         if _is_exchange(reduce, elements):
             continue
         reported.add(source)
@@ -67,6 +68,10 @@ def find(facts: Facts) -> Iterator[Match]:
             stage=facts.ttgir.stage,
             line=reduce.span.line,
             source=source,
+            blame=Blame(
+                reason=f"{elements} elements are spread over {plural(warps, words.warp)}",
+                suffices=enough,
+            ),
         )
 
 
@@ -79,8 +84,11 @@ def _is_exchange(reduce: Operation, elements: int) -> bool:
     return elements == 2 and all(frame.file != frames[-1].file for frame in frames[:3])
 
 
-def _spread(module: Module, reduce: Operation) -> tuple[int, int] | None:
-    """Return the length of the reduced axis and its warps, if one warp would be enough."""
+def _spread(module: Module, reduce: Operation) -> tuple[int, int, int] | None:
+    """Return the length of the reduced axis, its warps and enough for the tile.
+
+    ``None`` if one warp would not hold the axis.
+    """
     tensor = reduce.operand_type
     layout, bits, along = blocked(module, tensor), tensor.element.bits, reduce.integer("axis")
     if layout is None or bits is None or along is None:
@@ -88,7 +96,16 @@ def _spread(module: Module, reduce: Operation) -> tuple[int, int] | None:
     if not 0 <= along < len(tensor.shape):
         return None
     elements = tensor.shape[along]
-    per_warp = layout.size_per_thread[along] * layout.threads_per_warp[along]
-    warps = min(layout.warps_per_cta[along], elements // per_warp)
+    warps = min(layout.warps_per_cta[along], elements // _held_by_warp(layout, along))
     fits = elements * bits <= layout.warp_size * _WIDEST_ACCESS * 8
-    return (elements, warps) if warps > 1 and fits else None
+    enough = prod(
+        min(layout.warps_per_cta[n], max(1, extent // _held_by_warp(layout, n)))
+        for n, extent in enumerate(tensor.shape)
+        if n != along
+    )
+    return (elements, warps, enough) if warps > 1 and fits else None
+
+
+def _held_by_warp(layout: Blocked, dimension: int) -> int:
+    """Return how many elements along a dimension a warp holds, before the layout repeats."""
+    return layout.size_per_thread[dimension] * layout.threads_per_warp[dimension]

@@ -42,7 +42,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from irlens.analyze.facts import Facts
-from irlens.model.report import Severity
+from irlens.model.report import Blame, Severity
 from irlens.rules import Match
 
 if TYPE_CHECKING:
@@ -79,6 +79,7 @@ def _finding(facts: Facts, cause: "SectorCause") -> Match:
         stage="ttir",
         line=access.line,
         source=access.source,
+        blame=Blame(reason=complaint, kind=cause.kind, suffices=_enough_warps(facts, cause)),
     )
 
 
@@ -91,17 +92,24 @@ def _warps(facts: Facts, cause: "SectorCause") -> tuple[str, str]:
             f"give each program more work, or fewer {warp}s (num_warps)",
         )
     if cause.elements < cause.threads:
-        full = cause.elements * cause.element_bytes // (facts.granule or 1)
-        fewer = max(1, min(cause.warps // cause.copies, full))
         return (
             f"takes the same elements {repeated}: the tile has {cause.elements} elements for"
             f" {cause.threads} {thread}s",
-            f"num_warps {fewer}, or a tile of {cause.threads} elements or more",
+            f"num_warps {_enough_warps(facts, cause)}, or a tile of {cause.threads} elements or"
+            " more",
         )
     return (
         f"takes the same elements {repeated}, whose layout repeats them",
         f"fewer {warp}s (num_warps), or a tile that is wider along this dimension",
     )
+
+
+def _enough_warps(facts: Facts, cause: "SectorCause") -> int | None:
+    """Return how many warps have a thread for each element and fill their sectors."""
+    if cause.kind != "warps":
+        return None
+    full = cause.elements * cause.element_bytes // (facts.granule or 1)
+    return max(1, min(cause.warps // cause.copies, full))
 
 
 def _lanes(facts: Facts, cause: "SectorCause") -> tuple[str, str]:

@@ -44,7 +44,7 @@ from collections.abc import Iterable, Iterator
 from irlens.analyze.facts import Facts
 from irlens.isa.ptx import Function, Instruction
 from irlens.isa.ptx.registers import access
-from irlens.model.report import Severity
+from irlens.model.report import Blame, Severity
 from irlens.model.source import user_frame
 from irlens.rules import Match
 
@@ -61,28 +61,36 @@ def find(facts: Facts) -> Iterator[Match]:
     products = [i for i in facts.ptx.instructions if i.name.startswith("wgmma.mma_async")]
     source = user_frame(products[0].locations)
     place = source or f"ptx:{products[0].line}"
+    kind, reason, hint = _remedy(facts, facts.ptx, products)
     yield Match(
         message=(
             f"ptxas serialized the matrix products (wgmma), first at {place}: it waits for each"
             " before it issues the next"
         ),
-        hint=_hint(facts, facts.ptx, products),
+        hint=hint,
         stage="ptx",
         line=products[0].line,
         source=source,
+        blame=Blame(reason=reason, kind=kind),
     )
 
 
-def _hint(facts: Facts, kernel: Function, products: Iterable[Instruction]) -> str:
+def _remedy(
+    facts: Facts, kernel: Function, products: Iterable[Instruction]
+) -> tuple[str, str, str]:
+    """Return the kind of cause that the kernel shows, the cause, and a hint."""
     if any(instruction.opcode == "call" for instruction in kernel.instructions):
-        return "remove tl.device_print, and functions that are not inlined, from the kernel"
+        hint = "remove tl.device_print, and functions that are not inlined, from the kernel"
+        return "call", "the kernel calls functions", hint
     accumulators, registers = _accumulators(products), facts.resources.registers
     if registers is not None and accumulators >= registers:
-        return (
-            f"raise num_warps or make the tile smaller: the accumulators are {accumulators}"
-            f" registers per thread, of {registers}"
-        )
-    return "make the bounds of the loop constexprs, or try another Triton: ptxas -v prints why"
+        need = f"the accumulators are {accumulators} registers per thread, of {registers}"
+        return "registers", need, f"raise num_warps or make the tile smaller: {need}"
+    return (
+        "",
+        "ptxas says why",
+        "make the bounds of the loop constexprs, or try another Triton: ptxas -v prints why",
+    )
 
 
 def _accumulators(products: Iterable[Instruction]) -> int:

@@ -49,7 +49,7 @@ from irlens.analyze.addresses import Access, divisors
 from irlens.analyze.facts import Facts
 from irlens.analyze.warp_tiles import WarpTile, blocked_layouts, touched_granules, warp_tile
 from irlens.model.estimate import Cause
-from irlens.model.report import Severity
+from irlens.model.report import Blame, Severity
 from irlens.model.source import SourceLocation
 from irlens.rules import Match
 
@@ -112,6 +112,26 @@ def find(facts: Facts) -> Iterator[Match]:
             yield _match(reasons, cause.access.direction, cause.access.source, stage, line)
 
 
+class _Complaint(NamedTuple):
+    """What is wrong with an access.
+
+    Attributes:
+        kind: "apart", "rows" of a few elements, "short" requests, "held" for threads that hold more
+            than they move at a time, "untold" for a stride of 1 that the compiler does not know,
+            "indirect" for loaded addresses.
+        words: The complaint.
+        hint: What to do.
+        dimension: The dimension of the tile that neighbours go along; ``None`` if unknown.
+        argument: The stride that is to blame; empty for none.
+    """
+
+    kind: str
+    words: str
+    hint: str
+    dimension: int | None = None
+    argument: str = ""
+
+
 class _Held(NamedTuple):
     """What one warp holds of a tensor in a blocked layout, if its steps are even."""
 
@@ -129,20 +149,25 @@ def _accesses(facts: Facts) -> Iterator[tuple[Access, _Held | None]]:
 
 
 def _match(
-    reasons: tuple[str, str],
+    complaint: _Complaint,
     direction: str,
     source: SourceLocation | None,
     stage: str,
     line: int,
 ) -> Match:
-    complaint, hint = reasons
     place = f" at {source}" if source is not None else ""
     return Match(
-        message=f"the {direction}{place} is not coalesced: {complaint}",
-        hint=hint,
+        message=f"the {direction}{place} is not coalesced: {complaint.words}",
+        hint=complaint.hint,
         stage=stage,
         line=line,
         source=source,
+        blame=Blame(
+            reason=complaint.words,
+            kind=complaint.kind,
+            arguments=[complaint.argument] if complaint.argument else [],
+            dimension=complaint.dimension,
+        ),
     )
 
 
@@ -151,25 +176,28 @@ def _counted(
     cause: "SectorCause",
     access: Access | None = None,
     tile: WarpTile | None = None,
-) -> tuple[str, str] | None:
-    """Return what is wrong with an access whose requests are known, and a hint."""
+) -> _Complaint | None:
+    """Return what is wrong with an access whose requests are known."""
     if cause.kind not in ("apart", "short"):
         return None
     words, counted = facts.words, cause.access
     if cause.kind == "short":
-        complaint, hint = _short(facts, cause)
+        complaint = _short(facts, cause)
     else:
-        complaint, hint = _apart(facts, access, tile, cause)
+        complaint = _apart(facts, access, tile, cause)
     touches = f"its {counted.requests:,} requests touch {counted.sectors:,} {words.granule}s"
-    return f"{complaint}, and {touches} of {facts.granule} B where {cause.ideal:,} would do", hint
+    counts = f"{touches} of {facts.granule} B where {cause.ideal:,} would do"
+    return complaint._replace(words=f"{complaint.words}, and {counts}")
 
 
-def _short(facts: Facts, cause: "SectorCause") -> tuple[str, str]:
+def _short(facts: Facts, cause: "SectorCause") -> _Complaint:
     words = facts.words
     complaint = f"a request has {cause.request_bytes} B, less than a {words.granule}"
     if cause.elements >= 2 * cause.threads:
-        return complaint, "let the compiler know the alignment: strides as tl.constexpr, or hints"
-    return (
+        hint = "let the compiler know the alignment: strides as tl.constexpr, or hints"
+        return _Complaint("short", complaint, hint)
+    return _Complaint(
+        "short",
         complaint,
         f"give each {words.thread} more neighbours: a larger tile, or fewer {words.warp}s",
     )
@@ -177,8 +205,8 @@ def _short(facts: Facts, cause: "SectorCause") -> tuple[str, str]:
 
 def _apart(
     facts: Facts, access: Access | None, tile: WarpTile | None, cause: "SectorCause"
-) -> tuple[str, str]:
-    """Return how far apart the elements of a warp are, and a hint."""
+) -> _Complaint:
+    """Return how far apart the elements of a warp are."""
     untold = _other_order(access, cause) if access is not None else None
     if untold is not None:
         return untold
@@ -195,13 +223,15 @@ def _apart(
             each for each in facts.ttir.operations if each.span.line == cause.access.line
         )
         if any(each.name == "tt.load" for each in computed_from(facts.ttir, operation, 1)):
-            return "its addresses are loaded from memory and lie apart", _SORT
+            words = "its addresses are loaded from memory and lie apart"
+            return _Complaint("indirect", words, _SORT)
     if cause.run > 1.5:
-        return f"its neighbours lie side by side in rows of {cause.run:.3g} on average", _ROWS
-    return f"the addresses of a {facts.words.warp} are far apart", _APART
+        words = f"its neighbours lie side by side in rows of {cause.run:.3g} on average"
+        return _Complaint("apart", words, _ROWS)
+    return _Complaint("apart", f"the addresses of a {facts.words.warp} are far apart", _APART)
 
 
-def _other_order(access: Access, cause: "SectorCause") -> tuple[str, str] | None:
+def _other_order(access: Access, cause: "SectorCause") -> _Complaint | None:
     """Return that the tile is contiguous along another dimension than threads go along."""
     along = cause.lanes_along
     shape = access.pointer.shape
@@ -215,16 +245,19 @@ def _other_order(access: Access, cause: "SectorCause") -> tuple[str, str] | None
             continue  # short rows, which each warp holds completely
         symbol = access.pointer.axes[dimension].symbol
         name = f"{symbol.removeprefix('%')} is 1" if symbol is not None else "it is contiguous"
-        return (
+        return _Complaint(
+            "untold",
             f"threads go along dimension {along} of the tile, whose elements are"
             f" {abs(step) // cause.element_bytes:,} apart, and dimension {dimension} is contiguous",
             f"let the compiler know that {name}: as a tl.constexpr, or without do_not_specialize",
+            dimension,
+            symbol.removeprefix("%") if symbol is not None else "",
         )
     return None
 
 
-def _estimated(facts: Facts, access: Access, tile: WarpTile) -> tuple[str, str] | None:
-    """Return what is wrong with a warp's tile, and a hint; ``None`` if nothing is known to be."""
+def _estimated(facts: Facts, access: Access, tile: WarpTile) -> _Complaint | None:
+    """Return what is wrong with a warp's tile; ``None`` if nothing is known to be."""
     steps = tile.steps(facts)
     known = _known(steps)
     if known is not None:
@@ -235,38 +268,38 @@ def _estimated(facts: Facts, access: Access, tile: WarpTile) -> tuple[str, str] 
     name = symbol.removeprefix("%")
     if facts.config.args and name not in facts.config.args:
         return None  # part of an argument, such as the stride 1 of a host's descriptor
-    return f"neighbours in the tile are {name} elements apart, which is not known to be 1", _APART
+    words = f"neighbours in the tile are {name} elements apart, which is not known to be 1"
+    return _Complaint("untold", words, _APART, argument=name)
 
 
-def _touches(
-    facts: Facts, access: Access, tile: WarpTile, steps: list[int]
-) -> tuple[str, str] | None:
+def _touches(facts: Facts, access: Access, tile: WarpTile, steps: list[int]) -> _Complaint | None:
     """Count the sectors of a warp's tile, and complain if there are too many."""
     granule, words = facts.granule, facts.words
     if granule is None or not _is_scattered(tile, steps, granule):
         return None
     touched, needed = touched_granules(tile, steps, granule)
-    apart, hint = _distance(tile, steps, access.direction)
+    complaint = _distance(tile, steps, access.direction)
     touches = f"a {words.warp} touches {touched} {words.granule}s of {granule} B"
-    return f"{apart}, and {touches} where {needed} would do", hint
+    return complaint._replace(words=f"{complaint.words}, and {touches} where {needed} would do")
 
 
-def _long_runs(tile: WarpTile, steps: list[int], cause: "SectorCause") -> tuple[str, str] | None:
+def _long_runs(tile: WarpTile, steps: list[int], cause: "SectorCause") -> _Complaint | None:
     """Return that each thread holds more neighbours than one access moves."""
     size, lanes = tile.element_bytes, cause.threads // cause.warps
     held = tile.extents[0] * size // lanes
     if len(steps) != 1 or abs(steps[0]) != size or held <= cause.vector * size:
         return None
     moved = cause.vector * size
-    return (
+    return _Complaint(
+        "held",
         f"each thread holds {held:,} consecutive bytes and moves {moved} of them per request, so"
         f" that a request leaves gaps of {held - moved} B",
         _WIDE,
     )
 
 
-def _distance(tile: WarpTile, steps: list[int], direction: str) -> tuple[str, str]:
-    """Return what is how far apart, and a hint.
+def _distance(tile: WarpTile, steps: list[int], direction: str) -> _Complaint:
+    """Return what is how far apart.
 
     Neighbours may be contiguous, but too few of them: then their rows are apart.
     """
@@ -275,13 +308,14 @@ def _distance(tile: WarpTile, steps: list[int], direction: str) -> tuple[str, st
         if abs(step) == size * row:
             row *= extent
         elif step and row > 1:
-            return (
+            return _Complaint(
+                "rows",
                 f"rows of the tile are {row} elements long and {abs(step) // size:,} apart",
                 _SHORT,
             )
     apart = abs(steps[0]) // size
     hint = _INTERLEAVED.get(direction, _APART).format(apart) if apart in _CLOSE else _APART
-    return f"neighbours in the tile are {apart:,} elements apart", hint
+    return _Complaint("apart", f"neighbours in the tile are {apart:,} elements apart", hint)
 
 
 def _is_scattered(tile: WarpTile, steps: list[int], granule: int) -> bool:

@@ -5,15 +5,16 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from irlens import rules
 from irlens.analyze.capture_code import CaptureCode
 from irlens.analyze.counterfactuals import (
     DECIDED_BY,
     DECIDED_BY_ASSEMBLER,
-    OPERATIONS,
+    LOOP_FINDINGS,
     Change,
     Symptom,
-    cause_of,
     changes_for,
+    operations_of,
 )
 from irlens.artifacts import pass_dumps
 from irlens.diff.code.stage import side_of
@@ -21,8 +22,9 @@ from irlens.diff.passes import States
 from irlens.diff.passes.lines import deciding, follow
 from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError, IrlensError, UnknownNameError
-from irlens.model.report import Finding, Report
+from irlens.model.report import Finding
 from irlens.model.why import WHY_SCHEMA, Experiment, Explanation, Explanations, Proof
+from irlens.report.inspection import Inspection
 from irlens.session.passes import single_request
 from irlens.session.reports import complete_report
 from irlens.session.session import Session
@@ -50,7 +52,7 @@ def why(
         UnknownNameError: It has no finding of a code.
     """
     request = single_request(kernel, configurations, session)
-    return _explained(request, session, lambda report: _selected(report, codes))
+    return _explained(request, session, lambda laboratory: laboratory.selected(codes))
 
 
 def why_finding(
@@ -71,7 +73,8 @@ def why_finding(
         IrlensError: It cannot be compiled, or no longer has the finding.
     """
 
-    def select(report: Report) -> list[Finding]:
+    def select(laboratory: _Laboratory) -> list[Finding]:
+        report = laboratory.report
         same = [each for each in report.findings if _is_same(each, finding)]
         if not same:
             place = f" at {finding.source}" if finding.source is not None else ""
@@ -87,14 +90,14 @@ def why_finding(
 def _explained(
     request: "Request",
     session: Session,
-    select: Callable[[Report], list[Finding]],
+    select: "Callable[[_Laboratory], list[Finding]]",
     progress: Callable[[str], None] = lambda _: None,
 ) -> Explanations:
     request = msgspec.structs.replace(request, passes=True)
     progress("compiling")
     capture = _one(session, request)
     laboratory = _Laboratory(session, request, capture, progress)
-    findings = select(laboratory.report)
+    findings = select(laboratory)
     explained = [laboratory.explain(each) for each in findings]
     return Explanations(
         schema=WHY_SCHEMA,
@@ -113,23 +116,17 @@ def _one(session: Session, request: "Request") -> Capture:
     return captures[0]
 
 
-def _selected(report: Report, codes: tuple[str, ...]) -> list[Finding]:
-    from irlens.rules import all_rules
-
-    names = {rule.NAME: rule.CODE for rule in all_rules()}
+def _codes_of(named: tuple[str, ...]) -> set[str]:
+    """Return the codes of findings that are named by code or name."""
+    names = {rule.NAME: rule.CODE for rule in rules.all_rules()}
     known = set(names.values())
     wanted = set()
-    for code in codes:
+    for code in named:
         found = names.get(code, code.upper())
         if found not in known:
             raise UnknownNameError("finding", code, known | set(names))
         wanted.add(found)
-    if missing := sorted(wanted - {each.code for each in report.findings}):
-        raise IrlensError(
-            f"{report.kernel} has no finding {missing[0]}",
-            hint=f"it has: {', '.join(sorted({f.code for f in report.findings})) or 'none'}",
-        )
-    return [each for each in report.findings if not wanted or each.code in wanted]
+    return wanted
 
 
 class _Laboratory:
@@ -152,20 +149,48 @@ class _Laboratory:
         self.report = complete_report(capture)
         dumps = pass_dumps.of_capture(capture)
         self._states = None if dumps is None or not dumps.passes else States(capture, dumps)
-        code = CaptureCode(capture).ttir
+        code = CaptureCode(capture).source
         if code is None:
-            raise ArtifactError(f"{capture.kernel}: no ttir in this capture")
+            raise ArtifactError(f"{capture.kernel}: no ttir and no ttgir in this capture")
         self._module = code.named
+
+    def selected(self, codes: tuple[str, ...]) -> list[Finding]:
+        """Return the findings of some codes or names; all of the report if there are none.
+
+        Raises:
+            IrlensError: There is no finding of a code.
+            UnknownNameError: There is no such code.
+        """
+        report, wanted = self.report, _codes_of(codes)
+        found = [each for each in report.findings if not wanted or each.code in wanted]
+        for code in sorted(wanted):
+            found += self._answers(self._capture, code)
+        if missing := sorted(wanted - {each.code for each in found}):
+            raise IrlensError(
+                f"{report.kernel} has no finding {missing[0]}",
+                hint=f"it has: {', '.join(sorted({f.code for f in report.findings})) or 'none'}",
+            )
+        return found
+
+    def _answers(self, capture: Capture, code: str) -> list[Finding]:
+        return rules.answers(code, lambda: Inspection(capture).facts)
 
     def explain(self, finding: Finding) -> Explanation | None:
         """Return the explanation of a finding; ``None`` if irlens has neither cause nor test."""
         report = self.report
-        changes = changes_for(Symptom(finding, self._module, report.config, report.findings))
+        symptom = Symptom(
+            finding,
+            self._module,
+            report.config,
+            report.findings,
+            is_amd=not self._is_nvidia(),
+        )
+        changes = changes_for(symptom)
         said = self._said(finding)
-        if not changes and finding.code not in DECIDED_BY_ASSEMBLER:
+        if not (changes or finding.blame or finding.code in DECIDED_BY_ASSEMBLER):
             return None
         experiments: list[Experiment] = []
-        name, number, cause = "", None, cause_of(finding)
+        name, number, cause = "", None, symptom.blame.reason
         operations: list[str] = []
         for change in changes:
             experiment, capture = self._try(finding, change)
@@ -175,7 +200,7 @@ class _Laboratory:
                 if finding.code in DECIDED_BY:
                     name = DECIDED_BY[finding.code]
                 elif capture is not None and finding.code not in DECIDED_BY_ASSEMBLER:
-                    name, number = self._deciding(finding, capture)
+                    name, number = self._deciding(finding, capture, change)
                 break
         if finding.code in DECIDED_BY_ASSEMBLER:
             name = "ptxas" if self._is_nvidia() else "LLVM"
@@ -216,7 +241,8 @@ class _Laboratory:
                 change=change.words, gone=None, is_cause=change.is_cause, error=error.message
             )
             return failed, None
-        same = [each for each in report.findings if _is_same(each, finding)]
+        found = [*report.findings, *self._answers(capture, finding.code)]
+        same = [each for each in found if _is_same(each, finding)]
         times = [each.time.estimate_us if each.time else None for each in (self.report, report)]
         if change.settings.get("target"):  # another GPU's time is no effect of the change
             times = [None, None]
@@ -237,11 +263,21 @@ class _Laboratory:
         changed = request_of(self._capture, self._request.kernel, change.settings)
         return msgspec.structs.replace(changed, passes=True)
 
-    def _deciding(self, finding: Finding, other: Capture) -> tuple[str, int | None]:
+    def _deciding(self, finding: Finding, other: Capture, change: Change) -> tuple[str, int | None]:
         dumps = pass_dumps.of_capture(other)
         if self._states is None or finding.source is None or dumps is None or not dumps.passes:
             return "", None
-        return deciding(self._states, States(other, dumps), finding.source)
+        names = () if finding.code in LOOP_FINDINGS else operations_of(finding.code)
+        name, number = deciding(
+            self._states,
+            States(other, dumps),
+            finding.source,
+            names,
+            layouts="num_warps" not in change.settings,  # all layouts follow it
+        )
+        if "target" in change.settings and "GPU" not in name:
+            return "", None  # another GPU has other passes from the beginning
+        return name, number
 
     def _operations(self, finding: Finding, number: int | None) -> list[str]:
         """Return the line's operations that the finding is about, before a pass, or in ttgir."""
@@ -250,7 +286,7 @@ class _Laboratory:
         last = number or max(self._states.numbers_of("ttgir"), default=len(self._states))
         steps = follow(self._states, finding.source, until=last - 1).steps
         lines = steps[-1].text if steps else []
-        names = OPERATIONS.get(finding.code, ())
+        names = operations_of(finding.code)
         return [line for line in lines if any(f"{name} " in line for name in names)] or lines
 
 

@@ -2,43 +2,68 @@
 
 import pytest
 
-from irlens.analyze.counterfactuals import Symptom, changes_for
+from irlens.analyze.counterfactuals import Change, Symptom, changes_for
 from irlens.isa.mlir import parse
 from irlens.model.config import Config
-from irlens.model.report import Finding
+from irlens.model.report import Blame, Finding
 
 TTIR = """module {
   tt.func public @k(%a: i32, %time: i32, %n_cols: i32, %x: !tt.ptr<f32>) {
+    %0 = tt.splat %x : !tt.ptr<f32> -> tensor<16x!tt.ptr<f32>>
+    %1 = tt.load %0 : tensor<16x!tt.ptr<f32>>
     tt.return
   }
 }
 """
+LOAD = 4
+
+
+def _changes(code: str, blame: Blame | None, **constexprs: int) -> list[Change]:
+    finding = Finding(
+        code=code,
+        severity="warning",
+        message="a (address) and n_cols (mask) are not known to be multiples of 16",
+        hint="",
+        stage="ttir",
+        line=LOAD,
+        source=None,
+        blame=blame,
+    )
+    config = Config(
+        num_warps=4, num_stages=3, num_ctas=1, maxnreg=None, constexprs=dict(constexprs), args={}
+    )
+    return changes_for(Symptom(finding, parse(TTIR, stage="ttir"), config))
 
 
 @pytest.mark.parametrize(
-    ("blamed", "words"),
+    ("arguments", "words"),
     [
-        ("n_cols=781 (mask) is not known to be a multiple", "n_cols known to be a multiple of 16"),
-        ("a (address) is not known to be a multiple", "a known to be a multiple of 16"),
-        (
-            "time=-3 (address) and n_cols (mask) are not known to be multiples",
-            "time and n_cols known to be multiples of 16",
-        ),
+        (["n_cols"], "n_cols known to be a multiple of 16"),
+        (["a"], "a known to be a multiple of 16"),
+        (["time", "n_cols"], "time and n_cols known to be multiples of 16"),
     ],
 )
-def test_words_of_the_sentence_are_no_arguments(blamed: str, words: str) -> None:
-    """Arguments may be called a, at or time, as the sentence of the finding has it."""
-    message = f"the load at k.py:3 moves 4 B per thread at a time and could move 16: {blamed} of 16"
-    finding = Finding(
-        code="IRL301",
-        severity="warning",
-        message=message,
-        hint="",
-        stage=None,
-        line=None,
-        source=None,
-    )
-    config = Config(num_warps=4, num_stages=3, num_ctas=1, maxnreg=None, constexprs={}, args={})
-    (change,) = changes_for(Symptom(finding, parse(TTIR, stage="ttir"), config))
+def test_the_blamed_arguments_alone_are_changed(arguments: list[str], words: str) -> None:
+    """Whatever the words of the message are."""
+    (change,) = _changes("IRL301", Blame(reason="", kind="alignment", arguments=arguments))
     assert change.words == words
-    assert change.ttir.count("tt.divisibility = 16") == words.count(" and ") + 1
+    assert change.ttir.count("tt.divisibility = 16") == len(arguments)
+
+
+def test_a_message_without_a_blame_changes_nothing() -> None:
+    assert _changes("IRL301", None) == []
+
+
+def test_equal_constexprs_do_not_tell_which_is_the_dimension() -> None:
+    """One of them may only happen to remove the finding."""
+    rows = Blame(reason="", kind="rows")
+    assert all(each.is_cause for each in _changes("IRL302", rows, WIDTH=16))
+    equal = _changes("IRL302", rows, WIDTH=16, HEIGHT=16, OTHER=64)
+    assert {each.words.partition("=")[0] for each in equal} == {"WIDTH", "HEIGHT"}
+    assert not any(each.is_cause for each in equal)
+
+
+def test_a_stride_becomes_a_constant_in_the_kernel_alone() -> None:
+    (change,) = _changes("IRL302", Blame(reason="", kind="untold", arguments=["n_cols"]))
+    assert "%n_cols: i32" in change.ttir
+    assert change.ttir.count("arith.constant 1 : i32") == 1

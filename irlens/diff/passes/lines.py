@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 
 from irlens.diff.code.patience import common
@@ -53,10 +53,11 @@ class LineFollower:
 
     Args:
         location: The line of Python.
+        names: The operations to look at; all of the line if empty.
     """
 
-    def __init__(self, location: SourceLocation) -> None:
-        self._location = location
+    def __init__(self, location: SourceLocation, names: Collection[str] = ()) -> None:
+        self._location, self._names = location, frozenset(names)
         self._text = ""
         self._found: list[str] | None = None
 
@@ -69,7 +70,11 @@ class LineFollower:
             except ArtifactError:
                 self._found = None
                 return None
-            operations = [each for each in module.operations if _is_of(each, self._location)]
+            operations = [
+                each
+                for each in module.operations
+                if (not self._names or each.name in self._names) and _is_of(each, self._location)
+            ]
             written = _meaning(_written(module, operations))
             self._found = [_ALIAS.sub(partial(_expanded, module), each) for each in written]
         return self._found
@@ -79,24 +84,40 @@ def _expanded(module: Module, alias: re.Match[str]) -> str:
     return module.aliases.get(alias.group(), alias.group())
 
 
-def deciding(before: States, after: States, location: SourceLocation) -> tuple[str, int | None]:
+def deciding(
+    before: States,
+    after: States,
+    location: SourceLocation,
+    names: Collection[str] = (),
+    *,
+    layouts: bool = True,
+) -> tuple[str, int | None]:
     """Return the first pass after which a line of Python differs between two compilations.
 
     Layouts count only where the line is the same in both before the passes.
+
+    Args:
+        before: One compilation.
+        after: The other one.
+        location: The line.
+        names: The operations to look at; all of the line if empty.
+        layouts: Whether layouts count.
 
     Returns:
         The pass and its number in the first compilation; ``None`` for a pass that only the second
             runs. The name is empty where the line does not differ as far as it can be read, or
             already does before the passes that both ran.
     """
-    sides = LineFollower(location), LineFollower(location)
-    names = [[each.name for each in side.dumps.passes] for side in (before, after)]
-    pairs = common(*names)
+    sides = LineFollower(location, names), LineFollower(location, names)
+    ran = [[each.name for each in side.dumps.passes] for side in (before, after)]
+    pairs = common(*ran)
     if not pairs:
         return "", None
     starts = before.before(pairs[0][0] + 1), after.before(pairs[0][1] + 1)
     known = sides[0].at(starts[0]), sides[1].at(starts[1])
-    is_exact = known[0] == known[1]
+    is_exact = layouts and known[0] == known[1]
+    if names and known[0] != known[1]:
+        return deciding(before, after, location, layouts=layouts)
     if not is_exact and _named(known[0]) != _named(known[1]):
         return "", None
     reached = pairs[0][1]
@@ -110,9 +131,17 @@ def deciding(before: States, after: States, location: SourceLocation) -> tuple[s
         if (now[0] != now[1]) if is_exact else (_named(now[0]) != _named(now[1])):
             alone = range(reached + 1, j + 1)  # passes that only the second runs
             first = next((n for n in alone if sides[1].at(after.after(n) or "") != known[1]), 0)
-            return (names[1][first - 1], None) if first else (names[0][i], i + 1)
+            return (ran[1][first - 1], None) if first else (ran[0][i], i + 1)
+        if names and known[0] and not now[0] and _is_lowered_otherwise(texts, location):
+            return ran[0][i], i + 1
         known, reached = now, j + 1
     return "", None
+
+
+def _is_lowered_otherwise(texts: Sequence[str | None], location: SourceLocation) -> bool:
+    """Whether a line whose operations are gone has become other operations on two sides."""
+    one, other = (_named(LineFollower(location).at(text or "")) for text in texts)
+    return one != other
 
 
 def _named(written: Sequence[str] | None) -> Counter[str]:

@@ -1,10 +1,11 @@
-"""Edits of a ttir's text: an attribute of an argument, a loop or an operation."""
+"""Edits of a ttir's text: an attribute, an operand, a constant, a type, an operation's place."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 
+from irlens.isa.mlir.operations import NUM_STAGES, Deed
 from irlens.isa.mlir.tree import Module, Operation
-from irlens.isa.mlir.types import Pointer, Scalar
+from irlens.isa.mlir.types import Pointer, Scalar, Tensor
 
 _ARGUMENT = re.compile(
     r"(?P<head>%(?P<name>[\w$.-]+): (?:!?[\w.]+(?:<(?:[^<>]|<[^<>]*>)*>)?))"
@@ -13,6 +14,8 @@ _ARGUMENT = re.compile(
 _CLOSING = re.compile(r"(?P<head> *\})(?: \{(?P<attributes>[^{}]*)\})?(?P<rest>(?: loc\(.*)?)")
 _INTEGERS = frozenset(map(Scalar, ("i8", "i16", "i32", "i64")))
 _DIVISIBLE_RESULT = "tt.divisibility = dense<16> : tensor<1xi32>"
+#: The name of a value that an edit adds.
+_OWN = "irlens_constant"
 _PRECISION = re.compile(r"(?<=inputPrecision = )\w+")
 
 
@@ -32,7 +35,8 @@ def with_divisible(module: Module, names: Collection[str]) -> str:
     def edited(match: re.Match[str]) -> str:
         if match["name"] not in names or "tt.divisibility" in (match["attributes"] or ""):
             return match.group()
-        return f"{match['head']} {{{_joined(match['attributes'], 'tt.divisibility', '16 : i32')}}}"
+        attributes = _joined(match["attributes"], "tt.divisibility", "tt.divisibility = 16 : i32")
+        return f"{match['head']} {{{attributes}}}"
 
     lines[at] = _ARGUMENT.sub(edited, lines[at])
     return "\n".join(lines)
@@ -45,12 +49,7 @@ def with_divisible_results(module: Module, operations: Collection[Operation]) ->
         module: The ttir.
         operations: Operations of one line; those that have attributes stay as they are.
     """
-    lines = module.text.split("\n")
-    for each in operations:
-        at = each.span.line - 1
-        if "{" not in lines[at]:
-            lines[at] = lines[at].replace(" : ", f" {{{_DIVISIBLE_RESULT}}} : ", 1)
-    return "\n".join(lines)
+    return with_hints(module, [(each, _DIVISIBLE_RESULT) for each in operations])
 
 
 def not_divisible(module: Module) -> list[str]:
@@ -66,21 +65,29 @@ def not_divisible(module: Module) -> list[str]:
     ]
 
 
-def with_attribute(module: Module, loop: Operation, name: str, value: str) -> str:
-    """Return the text with an attribute of a loop, in place of one of the same name.
+def with_stages(module: Module, loop: Operation, stages: int) -> str:
+    """Return the text with a number of stages of a loop, in place of its own."""
+    return _with_loop(module, loop, NUM_STAGES, f"{NUM_STAGES} = {stages} : i32")
 
-    Args:
-        module: The ttir.
-        loop: An operation whose region closes on a line of its own.
-        name: "tt.num_stages".
-        value: "3 : i32"; empty for a unit attribute.
-    """
+
+def with_flag(module: Module, loop: Operation, flag: str) -> str:
+    """Return the text with a flag of a loop, of ``operations``."""
+    return _with_loop(module, loop, flag, flag)
+
+
+def without_flag(module: Module, loop: Operation, flag: str) -> str:
+    """Return the text without a flag of a loop."""
+    return _with_loop(module, loop, flag, "")
+
+
+def _with_loop(module: Module, loop: Operation, name: str, written: str) -> str:
+    """Return the text with an attribute of a loop, whose region closes on a line of its own."""
     lines = module.text.split("\n")
     at = loop.span.end_line - 1
     match = _CLOSING.fullmatch(lines[at])
     if match is not None:
-        attributes = _joined(match["attributes"], name, value)
-        lines[at] = f"{match['head']} {{{attributes}}}{match['rest']}"
+        attributes = _joined(match["attributes"], name, written)
+        lines[at] = f"{match['head']}{f' {{{attributes}}}' if attributes else ''}{match['rest']}"
     return "\n".join(lines)
 
 
@@ -95,7 +102,161 @@ def with_precision(module: Module, dot: Operation, precision: str) -> str:
     return "\n".join(lines)
 
 
-def _joined(attributes: str | None, name: str, value: str) -> str:
-    kept = [each.strip() for each in (attributes or "").split(",") if each.strip()]
-    kept = [each for each in kept if each.split(" ")[0] != name]
-    return ", ".join([*kept, f"{name} = {value}" if value else name])
+def contiguity(address: Operation, elements: int) -> str:
+    """Return the hint of ``tl.max_contiguous`` and ``tl.multiple_of`` for pointers.
+
+    Args:
+        address: The operation that computes the pointers.
+        elements: How many neighbours are contiguous, from a multiple of 16 bytes on.
+    """
+    return f"{_hint(address, 'contiguity', elements)}, {_hint(address, 'divisibility', 16)}"
+
+
+def constancy(mask: Operation, elements: int) -> str:
+    """Return the hint that a number of neighbours share a mask value."""
+    return _hint(mask, "constancy", elements)
+
+
+def _hint(operation: Operation, name: str, value: int) -> str:
+    """Return a hint about the last dimension of a result."""
+    kind = operation.result_type
+    rank = len(kind.shape) if isinstance(kind, Tensor) else 1
+    values = [1] * (rank - 1) + [value] if rank > 1 else value
+    return f"tt.{name} = dense<{values}> : tensor<{rank}xi32>"
+
+
+def with_hints(module: Module, hints: Iterable[tuple[Operation, str]]) -> str:
+    """Return the text with hints for operations of one line; those with attributes stay."""
+    lines = module.text.split("\n")
+    for operation, hint in hints:
+        at = operation.span.line - 1
+        if "{" not in lines[at]:
+            lines[at] = lines[at].replace(" : ", f" {{{hint}}} : ", 1)
+    return "\n".join(lines)
+
+
+def integer_of(operation: Operation) -> int | None:
+    """Return the integer that an operation defines, for a tensor that of all elements."""
+    if operation.does != "constant":
+        return None
+    return int(operation.literal) if re.fullmatch(r"-?\d+", operation.literal) else None
+
+
+def with_constant(module: Module, name: str, value: int) -> str:
+    """Return the text with a constant in place of an integer argument of the kernel."""
+    kernel = module.kernel
+    argument = (
+        next((p for p in kernel.parameters if p.name == f"%{name}"), None) if kernel else None
+    )
+    if kernel is None or argument is None or argument.type not in _INTEGERS:
+        return module.text
+    lines = module.text.split("\n")
+    first, last = kernel.span.line, kernel.span.end_line
+    used = re.compile(rf"%{re.escape(name)}(?![\w$.-])")
+    for at in range(first, last):
+        lines[at] = used.sub(f"%{_OWN}", lines[at])
+    lines.insert(first, f"    %{_OWN} = arith.constant {value} : {argument.type}")
+    return "\n".join(lines)
+
+
+def with_operand(module: Module, operation: Operation, number: int, value: int) -> str:
+    """Return the text with a constant in place of one operand of an operation.
+
+    Args:
+        module: The ttir.
+        operation: An operation on one line, whose operands are integers.
+        number: Which operand.
+        value: The constant, for a tensor that of all elements.
+    """
+    types = operation.operand_types
+    kind = types[number] if number < len(types) else operation.result_type
+    literal = f"dense<{value}>" if isinstance(kind, Tensor) else str(value)
+    lines = module.text.split("\n")
+    at = operation.span.line - 1
+    head, equals, rest = lines[at].partition(" = ")
+    found = list(re.finditer(r"%[\w$.#-]+", rest))
+    if not equals or number >= len(found):
+        return module.text
+    start, stop = found[number].span()
+    lines[at] = f"{head} = {rest[:start]}%{_OWN}{rest[stop:]}"
+    lines.insert(at, f"%{_OWN} = arith.constant {literal} : {kind}")
+    return "\n".join(lines)
+
+
+def can_be_range(load: Operation) -> bool:
+    """Whether a load of indices could be ``tl.arange``: 32-bit integers along one dimension."""
+    kind = load.result_type
+    return isinstance(kind, Tensor) and len(kind.shape) == 1 and str(kind.element) == "i32"
+
+
+def with_ranges(module: Module, loads: Collection[Operation]) -> str:
+    """Return the text with ``tl.arange`` in place of loads of indices, see ``can_be_range``."""
+    lines = module.text.split("\n")
+    for each in loads:
+        at = each.span.line - 1
+        head, kind = lines[at].partition(" = ")[0], each.result_type
+        if isinstance(kind, Tensor):
+            extent = f"end = {kind.shape[0]} : i32, start = 0 : i32"
+            lines[at] = f"{head} = tt.make_range {{{extent}}} : {kind}"
+    return "\n".join(lines)
+
+
+def moved_before(module: Module, operations: Collection[Operation], other: Operation) -> str:
+    """Return the text with operations of one line each before another operation."""
+    lines = module.text.split("\n")
+    moved = [lines[each.span.line - 1] for each in operations]
+    for each in operations:
+        lines[each.span.line - 1] = ""
+    at = other.span.line - 1
+    return "\n".join([*lines[:at], *moved, *lines[at:]])
+
+
+def used_at_once(
+    module: Module, loop: Operation, operations: Sequence[Operation], carried: str
+) -> str:
+    """Return the text in which an iteration uses what it computes for the next one.
+
+    Args:
+        module: The ttir.
+        loop: The loop.
+        operations: What computes the value, on one line each, the value itself last.
+        carried: The value of the iteration before, "%x_1".
+    """
+    lines = module.text.split("\n")
+    rows = [each.span.line - 1 for each in operations]
+    ((result, _),) = operations[-1].results
+    used = re.compile(rf"{re.escape(carried)}(?![\w$.-])")
+    for at in range(loop.span.line, loop.span.end_line):
+        if at not in rows:
+            lines[at] = used.sub(result, lines[at])
+    moved = [lines[row] for row in rows]
+    for row in rows:
+        lines[row] = ""
+    return "\n".join([*lines[: loop.span.line], *moved, *lines[loop.span.line :]])
+
+
+def without(module: Module, *deeds: Deed) -> str:
+    """Return the text without operations that do one of these, without results and on one line."""
+    gone = {each.span.line for each in module.doing(*deeds)}
+    lines = module.text.split("\n")
+    return "\n".join(line for at, line in enumerate(lines, 1) if at not in gone)
+
+
+def with_word(module: Module, operation: Operation, known: str, other: str) -> str:
+    """Return the text with another keyword in the first line of an operation."""
+    lines = module.text.split("\n")
+    at = operation.span.line - 1
+    lines[at] = re.sub(rf"\b{known}\b", other, lines[at])
+    return "\n".join(lines)
+
+
+def with_type(module: Module, known: str, other: str) -> str:
+    """Return the text with one element type in place of another, "f8E4M3FN"."""
+    return re.sub(rf"(?<=[x<]){known}(?![A-Za-z0-9])", other, module.text)
+
+
+def _joined(attributes: str | None, name: str, written: str) -> str:
+    """Return attributes with another one in place of that of a name; none if it is empty."""
+    each_one = [each.strip() for each in (attributes or "").split(",")]
+    kept = [each for each in each_one if each and each.split(" ")[0] != name]
+    return ", ".join([*kept, *([written] if written else [])])

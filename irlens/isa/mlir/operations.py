@@ -25,6 +25,8 @@ Deed: TypeAlias = Literal[
     "create descriptor", "to pointer", "print",
 ]  # fmt: skip
 
+#: Attributes of loops.
+NUM_STAGES, FLATTENED, SPECIALIZED = "tt.num_stages", "tt.flatten", "tt.warp_specialize"
 _DEEDS: dict[str, Deed] = {
     "tt.func": "function",
     "tt.call": "call",
@@ -125,13 +127,21 @@ _DEEDS: dict[str, Deed] = {
     "ttng.tensormap_create": "create descriptor",
     "tt.int_to_ptr": "to pointer",
     "tt.print": "print",
+    "tt.assert": "print",
 }
 #: The attribute by which a value is known to be a multiple of a number.
 DIVISIBILITY = "tt.divisibility"
 #: Loads of the source: of tensors of pointers, and of tiles.
-LOADS = frozenset(name for name, does in _DEEDS.items() if does in ("load", "load tile"))
+
+
+def names_of(*deeds: Deed) -> frozenset[str]:
+    """Return the names of the operations that do one of these."""
+    return frozenset(name for name, does in _DEEDS.items() if does in deeds)
 
 
 def deed(name: str) -> Deed | None:
     """Return what an operation does, by its name; ``None`` for all others."""
     return _DEEDS.get(name)
+
+
+LOADS = names_of("load", "load tile")

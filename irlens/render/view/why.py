@@ -23,7 +23,7 @@ _TONES: dict[str, Tone] = {
 }  # fmt: skip
 _VERDICTS = {
     "proved": "proved: the finding goes with its cause",
-    "relieved": "cause not found: the finding goes with more warps, which leave its cause alone",
+    "relieved": "cause not found: the finding goes with a change that leaves its cause alone",
     "refuted": "not proved: the finding stays whatever was tried",
     "untested": "likely, not tested: no experiment exists for this cause",
 }
@@ -114,7 +114,7 @@ def _tried(experiment: Experiment) -> Run:
     if not experiment.gone:
         return Run(f"{change}: the finding stays{_effect(experiment)}", "warn")
     if not experiment.is_cause:
-        return Run(f"{change}: the finding goes with more warps{_effect(experiment)}")
+        return Run(f"{change}: the finding goes, whatever its cause{_effect(experiment)}")
     return Run(f"{change}: the finding is gone{_effect(experiment)}", "good")
 
 

@@ -1,0 +1,100 @@
+"""What to change, and nothing else, so that a finding goes if its explanation is right."""
+
+from collections.abc import Mapping
+
+from irlens.analyze.counterfactuals.accesses import (
+    ACCESSES,
+    of_conflict,
+    of_fence,
+    of_misaligned,
+    of_narrow,
+    of_repeated,
+    of_uncoalesced,
+)
+from irlens.analyze.counterfactuals.change import Change, Maker, Symptom, enough_warps
+from irlens.analyze.counterfactuals.loads import (
+    more_stages,
+    of_load,
+    of_one_kind_of_warp,
+    of_pointers,
+    of_shallow_loop,
+    stages_of_its_own,
+)
+from irlens.analyze.counterfactuals.products import (
+    DOTS,
+    of_converted,
+    of_dot,
+    of_padding,
+    of_serialized,
+)
+from irlens.analyze.counterfactuals.registers import of_registers
+from irlens.isa.mlir.operations import Deed, names_of
+
+__all__ = [
+    "DECIDED_BY_ASSEMBLER",
+    "LOOP_FINDINGS",
+    "OPERATIONS",
+    "Change",
+    "Symptom",
+    "changes_for",
+]
+
+_MAKERS: Mapping[str, Maker] = {
+    "IRL104": of_registers,
+    "IRL105": of_registers,
+    "IRL106": of_registers,
+    "IRL201": of_shallow_loop,
+    "IRL202": more_stages,
+    "IRL203": of_load,
+    "IRL204": stages_of_its_own,
+    "IRL205": of_one_kind_of_warp,
+    "IRL301": of_narrow,
+    "IRL302": of_uncoalesced,
+    "IRL303": of_conflict,
+    "IRL307": of_misaligned,
+    "IRL308": of_fence,
+    "IRL309": of_repeated,
+    "IRL311": of_pointers,
+    "IRL401": of_dot,
+    "IRL402": of_padding,
+    "IRL403": enough_warps,
+    "IRL404": of_serialized,
+    "IRL405": of_converted,
+}
+_LOADS: tuple[Deed, ...] = ("load", "load tile")
+_DEEDS: Mapping[str, tuple[Deed, ...]] = {
+    "IRL201": ("for",),
+    "IRL202": ("for",),
+    "IRL203": _LOADS,
+    "IRL204": ("for",),
+    "IRL205": ("for",),
+    "IRL301": ACCESSES,
+    "IRL302": ACCESSES,
+    "IRL303": ("load shared", "store shared", "allocate shared"),
+    "IRL307": ACCESSES,
+    "IRL308": ("atomic",),
+    "IRL309": ACCESSES,
+    "IRL311": _LOADS,
+    "IRL401": DOTS,
+    "IRL402": DOTS,
+    "IRL403": ("reduce",),
+    "IRL405": DOTS,
+}
+#: Findings about what all operations of a loop's line become.
+LOOP_FINDINGS = frozenset({"IRL201", "IRL202", "IRL204", "IRL205", "IRL303", "IRL311"})
+#: Findings that the assembler decides, after all passes.
+DECIDED_BY_ASSEMBLER = frozenset({"IRL104", "IRL105", "IRL106", "IRL404"})
+
+
+def operations_of(code: str) -> frozenset[str]:
+    """Return the names of the operations that findings of a code are about; empty if unknown."""
+    return names_of(*_DEEDS.get(code, ()))
+
+
+def changes_for(symptom: Symptom) -> list[Change]:
+    """Return the changes to try against a finding, the most telling first."""
+    maker = _MAKERS.get(symptom.finding.code)
+    found = list(maker(symptom)) if maker is not None else []
+    if symptom.module.stage != "ttir":  # Gluon's layouts are in its ttgir
+        return [each for each in found if each.settings]
+    return [each for each in found if each.settings or each.ttir != symptom.module.text]

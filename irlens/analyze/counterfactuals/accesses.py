@@ -1,0 +1,192 @@
+"""Changes against accesses that are narrow, uncoalesced, misaligned or repeated."""
+
+from collections.abc import Iterator
+
+from irlens.analyze.address_slice import argument_roles, computed_from
+from irlens.analyze.counterfactuals.change import (
+    Change,
+    Symptom,
+    enough_warps,
+    known_multiples,
+    larger_tile,
+    line_of,
+    more_warps,
+)
+from irlens.isa.mlir import Module, Operation, edits
+from irlens.isa.mlir.operations import Deed
+from irlens.isa.mlir.types import Pointer, Tensor
+from irlens.isa.mlir.values import Values
+
+#: Operations that findings about accesses are about.
+ACCESSES: tuple[Deed, ...] = ("load", "load tile", "store", "store tile")
+#: Bytes of a row that no access splits: a cache line.
+_LINE = 128
+_MOST_THREADS = 1024
+_DIVISIONS = ("divide", "divide unsigned")
+
+
+def of_narrow(symptom: Symptom) -> Iterator[Change]:
+    """Yield what lets a thread move all that it holds side by side: alignment that is known."""
+    blame, module = symptom.blame, symptom.module
+    if blame.kind == "alignment":
+        named = [each for each in edits.not_divisible(module) if each in blame.arguments]
+        if named:
+            yield Change(known_multiples(named), ttir=edits.with_divisible(module, named))
+        return
+    access = symptom.operation(*ACCESSES)
+    if access is None or blame.suffices is None:
+        return
+    address, mask = _producers(module, access)
+    aligned = [(address, edits.contiguity(address, blame.suffices))] if address else []
+    equal = [(mask, edits.constancy(mask, blame.suffices))] if mask else []
+    if blame.kind == "mask":
+        mask_words = f"the mask known to be equal for {blame.suffices} neighbours"
+        yield Change(mask_words, ttir=edits.with_hints(module, equal))
+        return
+    words = f"the addresses known to be contiguous and aligned by {blame.suffices}"
+    yield Change(words, ttir=edits.with_hints(module, aligned))
+    if equal:
+        text = edits.with_hints(module, [*aligned, *equal])
+        yield Change(f"{words}, and the mask equal for as many", ttir=text)
+
+
+def _producers(module: Module, access: Operation) -> tuple[Operation | None, Operation | None]:
+    """Return the operations that compute the address and the mask of an access."""
+    operands = Values(module).operands[access.index]
+    found = [module.operations[each.operation] if each else None for each in operands]
+    masks = found[1:] if access.does == "load" else found[2:]
+    return (found[0] if found else None), (masks[0] if masks else None)
+
+
+def of_uncoalesced(symptom: Symptom) -> Iterator[Change]:
+    """Yield what brings the elements of a warp together, by what takes them apart."""
+    blame, module = symptom.blame, symptom.module
+    access = symptom.operation(*ACCESSES)
+    if access is None:
+        return
+    match blame.kind:
+        case "untold":
+            for name in blame.arguments:
+                yield Change(f"{name} known to be 1", ttir=edits.with_constant(module, name, 1))
+        case "held":
+            yield from more_warps(symptom)
+        case "rows":
+            yield from larger_tile(symptom, access, _elements_of_line(access))
+        case "short":
+            yield from _fewer_warps(symptom)
+        case "indirect":
+            yield from _in_order(module, access)
+        case _:
+            yield from _side_by_side(symptom, access)
+
+
+def _elements_of_line(access: Operation) -> int:
+    """Return how many elements fill a cache line."""
+    tensor = next((each for each in access.types if isinstance(each, Tensor)), None)
+    element = tensor.element if tensor is not None else None
+    target = element.pointee if isinstance(element, Pointer) else element
+    bits = getattr(target, "bits", None)
+    return _LINE * 8 // bits if bits else _LINE
+
+
+def _fewer_warps(symptom: Symptom) -> Iterator[Change]:
+    warps = symptom.config.num_warps or 1
+    while warps > 1:
+        warps //= 2
+        yield Change(f"num_warps={warps}", {"num_warps": str(warps)})
+
+
+def _in_order(module: Module, access: Operation) -> Iterator[Change]:
+    """Yield consecutive indices in place of those that are loaded."""
+    loads = [each for each in computed_from(module, access, 1) if each.does == "load"]
+    ranges = [each for each in loads if edits.can_be_range(each)]
+    if ranges:
+        at = sorted({line.line for each in ranges if (line := line_of(each)) is not None})
+        text = edits.with_ranges(module, ranges)
+        lines = ", ".join(map(str, at))
+        yield Change(f"consecutive indices in place of those loaded at line {lines}", ttir=text)
+
+
+def _side_by_side(symptom: Symptom, access: Operation) -> Iterator[Change]:
+    """Yield a step of 1 in place of one that takes neighbours apart: an argument or a constant."""
+    module = symptom.module
+    roles = argument_roles(module, access)
+    for name in [each for each, parts in roles.items() if "stride" in parts]:
+        if symptom.config.args.get(name) not in (None, 1):
+            yield Change(f"{name}=1", ttir=edits.with_constant(module, name, 1))
+    for operation, number, value in _constant_operands(module, access, "multiply"):
+        if value > 1:
+            text = edits.with_operand(module, operation, number, 1)
+            yield Change(f"a step of 1 element in place of {value:,}{_at(operation)}", ttir=text)
+
+
+def _at(operation: Operation) -> str:
+    line = line_of(operation)
+    return f" at line {line.line}" if line is not None else ""
+
+
+def _constant_operands(
+    module: Module, access: Operation, *deeds: str
+) -> Iterator[tuple[Operation, int, int]]:
+    """Yield the operations of an address with a constant operand, its number and its value."""
+    values = Values(module)
+    for each in computed_from(module, access, 1):
+        if each.does not in deeds:
+            continue
+        for number, source in enumerate(values.operands[each.index]):
+            if source is None or source.region is not None:
+                continue
+            value = edits.integer_of(module.operations[source.operation])
+            if value is not None:
+                yield each, number, value
+
+
+def of_misaligned(symptom: Symptom) -> Iterator[Change]:
+    """Yield what starts the runs at a boundary: strides and shifts that are multiples."""
+    blame, module = symptom.blame, symptom.module
+    access, step = symptom.operation(*ACCESSES), blame.suffices
+    if access is None or not step:
+        return
+    role = "stride" if blame.kind == "rows" else "shift"
+    for name, parts in argument_roles(module, access).items():
+        value = symptom.config.args.get(name)
+        if role in parts and isinstance(value, int) and value % step:
+            padded = -(-value // step) * step
+            yield Change(f"{name}={padded} in place of {value}", {name: str(padded)})
+    deeds = ("multiply",) if role == "stride" else ("add", "subtract", "offset")
+    for operation, number, value in _constant_operands(module, access, *deeds):
+        if value % step:
+            aligned = -(-value // step) * step if role == "stride" else 0
+            text = edits.with_operand(module, operation, number, aligned)
+            yield Change(f"{aligned:,} in place of {value:,}{_at(operation)}", ttir=text)
+
+
+def of_repeated(symptom: Symptom) -> Iterator[Change]:
+    """Yield as many warps as have elements of their own, or addresses that all differ."""
+    kind, access = symptom.blame.kind, symptom.operation(*ACCESSES)
+    if kind == "warps":
+        yield from enough_warps(symptom)
+    elif kind == "lanes" and access is not None:
+        yield from larger_tile(symptom, access, _MOST_THREADS)
+        yield from _fewer_warps(symptom)
+    elif access is not None:
+        for operation, number, value in _constant_operands(symptom.module, access, *_DIVISIONS):
+            text = edits.with_operand(symptom.module, operation, number, 1)
+            yield Change(f"1 in place of the divisor {value:,}{_at(operation)}", ttir=text)
+
+
+def of_fence(symptom: Symptom) -> Iterator[Change]:
+    """Yield a relaxed atomic, which needs no fence."""
+    atomic = symptom.operation("atomic")
+    if atomic is not None:
+        text = edits.with_word(symptom.module, atomic, "acq_rel", "relaxed")
+        yield Change('sem="relaxed" for the atomic', ttir=text)
+
+
+def of_conflict(symptom: Symptom) -> Iterator[Change]:
+    """Yield the loop without a pipeline, whose buffer keeps the order of the load."""
+    module, access = symptom.module, symptom.operation(*ACCESSES, "transpose", "multiply matrices")
+    loop = symptom.enclosing(access, "for")
+    if loop is not None:
+        text = edits.with_stages(module, loop, 1)
+        yield Change("num_stages=1 on the loop, which needs no buffer", ttir=text)

@@ -1,0 +1,132 @@
+"""A change of a compilation, what it is made of, and the parts that all makers share."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+import msgspec
+
+from irlens.isa.mlir import Module, Operation
+from irlens.isa.mlir.operations import Deed
+from irlens.isa.mlir.types import Tensor
+from irlens.model.config import Config
+from irlens.model.report import Blame, Finding
+from irlens.model.source import SourceLocation, user_frame
+
+MOST_WARPS = 32
+#: How often a constexpr is doubled.
+_MOST_DOUBLINGS = 3
+
+
+class Change(msgspec.Struct, frozen=True):
+    """One change of a compilation.
+
+    Attributes:
+        words: What is changed.
+        settings: Options by name, as written on the command line.
+        ttir: The kernel's ttir with the change in it; empty if that stays.
+        is_cause: Whether it changes what is blamed; one that may only relieve it proves nothing.
+        cause: What it blames instead of the finding's own reason; empty for that.
+    """
+
+    words: str
+    settings: Mapping[str, str] = {}
+    ttir: str = ""
+    is_cause: bool = True
+    cause: str = ""
+
+
+class Symptom(msgspec.Struct, frozen=True):
+    """A finding with what its changes are made of.
+
+    Attributes:
+        finding: The finding.
+        module: The kernel's ttir.
+        config: Its configuration.
+        others: All findings of the kernel.
+        is_amd: Whether the GPU is AMD's.
+    """
+
+    finding: Finding
+    module: Module
+    config: Config
+    others: Sequence[Finding] = ()
+    is_amd: bool = False
+
+    @property
+    def blame(self) -> Blame:
+        """What the finding blames; its message where the rule does not say."""
+        return self.finding.blame or Blame(reason=self.finding.message)
+
+    def operation(self, *deeds: Deed) -> Operation | None:
+        """Return the first operation of the finding's line of Python that does one of these."""
+        source, module = self.finding.source, self.module
+        if self.finding.stage == module.stage:
+            at = (each for each in module.doing(*deeds) if each.span.line == self.finding.line)
+            if (found := next(at, None)) is not None:
+                return found
+        if source is None:
+            return None
+        place = (source.file, source.line)
+        frames = ((each, line_of(each)) for each in module.doing(*deeds))
+        return next((each for each, at in frames if at and (at.file, at.line) == place), None)
+
+    def enclosing(self, operation: Operation | None, deed: Deed) -> Operation | None:
+        """Return the innermost operation around another one that does this."""
+        while operation is not None and operation.parent is not None:
+            operation = self.module.operations[operation.parent]
+            if operation.does == deed:
+                return operation
+        return None
+
+
+Maker: TypeAlias = Callable[[Symptom], Iterator[Change]]
+
+
+def line_of(operation: Operation) -> SourceLocation | None:
+    """Return the line of the user's Python that an operation stands for."""
+    return user_frame(operation.location)
+
+
+def more_warps(symptom: Symptom) -> Iterator[Change]:
+    """Yield more warps, each with fewer elements of the same tile."""
+    warps = symptom.config.num_warps
+    while warps is not None and warps < MOST_WARPS:
+        warps *= 2
+        yield Change(f"num_warps={warps}", {"num_warps": str(warps)})
+
+
+def enough_warps(symptom: Symptom) -> Iterator[Change]:
+    """Yield the number of warps that would do."""
+    warps = symptom.blame.suffices
+    if warps is not None and warps != symptom.config.num_warps:
+        yield Change(f"num_warps={warps}", {"num_warps": str(warps)})
+
+
+def larger_tile(symptom: Symptom, operation: Operation, enough: int) -> Iterator[Change]:
+    """Yield larger values of a constexpr that is a short dimension of an operation's tensors.
+
+    Where several constexprs are equal, nothing tells which is the dimension: that the finding goes
+    with one of them proves nothing.
+
+    Args:
+        symptom: The finding.
+        operation: What works on the tile.
+        enough: Number of elements from which a dimension is not short.
+    """
+    tensor = next((each for each in operation.types if isinstance(each, Tensor)), None)
+    short = {extent for extent in tensor.shape if 1 < extent < enough} if tensor else set()
+    sizes = {
+        name: value
+        for name, value in symptom.config.constexprs.items()
+        if isinstance(value, int) and value in short
+    }
+    for name, value in sizes.items():
+        for doubling in range(1, _MOST_DOUBLINGS + 1):
+            larger = value << doubling
+            yield Change(f"{name}={larger}", {name: str(larger)}, is_cause=len(sizes) == 1)
+
+
+def known_multiples(names: Sequence[str]) -> str:
+    """Return that arguments are known to be multiples of 16."""
+    known = "known to be a multiple" if len(names) == 1 else "known to be multiples"
+    return f"{' and '.join(names)} {known} of 16"

@@ -1,0 +1,151 @@
+"""Changes against loads that are not pipelined, and loops that do not run ahead."""
+
+from collections.abc import Iterator
+
+from irlens.analyze import ttgir_refusals as refusals
+from irlens.analyze.address_slice import computed_from, loaded_parts
+from irlens.analyze.carried_loads import carried_loads, inside
+from irlens.analyze.counterfactuals.change import (
+    Change,
+    Symptom,
+    enough_warps,
+    known_multiples,
+    larger_tile,
+    line_of,
+)
+from irlens.analyze.loops import ONLY
+from irlens.analyze.mlir_loops import requested_stages
+from irlens.isa.mlir import Module, Operation, edits
+from irlens.isa.mlir.operations import FLATTENED, SPECIALIZED
+
+#: Stages to ask for where a loop has none.
+_STAGES = 3
+_MOST_THREADS = 1024
+_ANSWERED_BY_STAGES = frozenset(
+    {
+        refusals.ONE_STAGE, refusals.NO_DOT, refusals.NO_OPERAND, refusals.INDIRECT,
+    }
+)  # fmt: skip
+
+
+def of_load(symptom: Symptom) -> Iterator[Change]:
+    """Yield the changes for a load that is not pipelined, by the reason that the finding gives."""
+    reason, module = symptom.blame.reason, symptom.module
+    load = symptom.operation("load", "load tile")
+    loop = symptom.enclosing(load, "for")
+    if reason == refusals.NO_CP_ASYNC:
+        yield Change("compiled for sm_80, which has asynchronous copies", {"target": "sm_80"})
+    elif reason == refusals.NARROW:
+        yield from _loaded_divisible(module, load)
+        yield from _all_divisible(module)
+        if load is not None:
+            yield from larger_tile(symptom, load, _MOST_THREADS)
+    elif reason == refusals.CONDITIONAL and load is not None:
+        yield from _unconditional(symptom, load)
+    elif reason == refusals.PRINTS:
+        text = edits.without(module, "print")
+        yield Change("without tl.device_print and tl.device_assert", ttir=text)
+    elif reason == refusals.TRANSPOSED:
+        for narrow in ("f8E4M3FN", "f8E5M2"):
+            text = edits.with_type(module, narrow, "f16")
+            yield Change(f"f16 in place of {narrow}, which wgmma takes in either order", ttir=text)
+    elif loop is not None and reason == refusals.OUTER:
+        text = edits.with_flag(module, loop, FLATTENED)
+        yield Change("flatten=True on the loop", ttir=text)
+    elif loop is not None and reason == refusals.SWITCHED_OFF:
+        text = edits.without_flag(module, loop, SPECIALIZED)
+        yield Change("without warp_specialize=True on the loop", ttir=text)
+    elif loop is not None and reason in _ANSWERED_BY_STAGES:
+        asked = requested_stages(module, symptom.config.num_stages)(loop.location, ONLY) or 1
+        more = max(asked + (reason == refusals.INDIRECT), _STAGES)
+        text = edits.with_stages(module, loop, more)
+        yield Change(f"num_stages={more} on the loop itself (tl.range)", ttir=text)
+
+
+def _all_divisible(module: Module) -> Iterator[Change]:
+    names = edits.not_divisible(module)
+    if names:
+        yield Change(known_multiples(names), ttir=edits.with_divisible(module, names))
+
+
+def _loaded_divisible(module: Module, load: Operation | None) -> Iterator[Change]:
+    """Yield the change that declares pointers and strides from memory multiples of 16."""
+    loaded = loaded_parts(module, load) if load is not None else []
+    lines = sorted({at.line for each in loaded if (at := line_of(each)) is not None})
+    if load is None or not lines:
+        return
+    pointers = [each for each in computed_from(module, load, 1) if each.does == "to pointer"]
+    text = edits.with_divisible_results(module, [*loaded, *pointers])
+    at_lines = f"line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines))}"
+    yield Change(f"what is loaded at {at_lines} known to be multiples of 16", ttir=text)
+
+
+def _unconditional(symptom: Symptom, load: Operation) -> Iterator[Change]:
+    """Yield the load before the condition that it stands in."""
+    branch = symptom.enclosing(load, "if")
+    if branch is None or load.parent != branch.index:
+        return
+    moved = inside(symptom.module, load, branch)
+    if moved is not None:
+        text = edits.moved_before(symptom.module, moved, branch)
+        yield Change("the load before the condition, for all iterations", ttir=text)
+
+
+def stages_of_its_own(symptom: Symptom) -> Iterator[Change]:
+    """Yield stages for a loop that has none of its own."""
+    loop = symptom.operation("for")
+    if loop is not None:
+        text = edits.with_stages(symptom.module, loop, _STAGES)
+        yield Change(f"num_stages={_STAGES} on the loop itself (tl.range)", ttir=text)
+
+
+def of_one_kind_of_warp(symptom: Symptom) -> Iterator[Change]:
+    """Yield what warp specialization lacks."""
+    kind, loop = symptom.blame.kind, symptom.operation("for")
+    if kind == "not asked" and loop is not None:
+        text = edits.with_flag(symptom.module, loop, SPECIALIZED)
+        yield Change("warp_specialize=True on the loop", ttir=text)
+    elif kind == "warps":
+        yield from enough_warps(symptom)
+    elif kind == "stages":
+        yield Change(f"num_stages={_STAGES}", {"num_stages": str(_STAGES)})
+    elif kind == "target":
+        for target in ("sm_90", "sm_100"):
+            yield Change(f"compiled for {target}", {"target": target})
+
+
+def of_pointers(symptom: Symptom) -> Iterator[Change]:
+    """Yield a GPU with TMA for a descriptor; pointers cannot be made into one."""
+    if symptom.blame.kind == "target":
+        yield Change("compiled for sm_90, which has TMA", {"target": "sm_90"})
+
+
+def more_stages(symptom: Symptom) -> Iterator[Change]:
+    """Yield one stage more for the loop of a wait that drains its pipeline."""
+    module, loop = symptom.module, symptom.operation("for")
+    if loop is not None:
+        asked = requested_stages(module, symptom.config.num_stages)(loop.location, ONLY) or 1
+        text = edits.with_stages(module, loop, asked + 1)
+        yield Change(f"num_stages={asked + 1} on the loop", ttir=text)
+
+
+def of_shallow_loop(symptom: Symptom) -> Iterator[Change]:
+    """Yield carried loads in the iteration that uses them; on AMD, what LLVM schedules otherwise."""
+    loop, module = symptom.operation("for"), symptom.module
+    if symptom.blame.kind == "carried" and loop is not None:
+        for load, value in carried_loads(module, loop):
+            moved = inside(module, load, loop)
+            if moved is not None:
+                text = edits.used_at_once(module, loop, moved, value)
+                at = line_of(load)
+                where = f" at line {at.line}" if at is not None else ""
+                yield Change(f"the load{where} in the iteration that uses it", ttir=text)
+    if symptom.blame.kind != "exposed":
+        return
+    for size in (16, 32):
+        name = "matrix_instr_nonkdim"
+        yield Change(f"{name}={size}", {name: str(size)}, is_cause=False)
+    warps = symptom.config.num_warps or 4
+    for other in (warps * 2, warps // 2):
+        if other:
+            yield Change(f"num_warps={other}", {"num_warps": str(other)}, is_cause=False)

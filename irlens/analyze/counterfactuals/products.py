@@ -1,0 +1,65 @@
+"""Changes against products that are slower than the matrix cores allow."""
+
+from collections.abc import Iterator
+
+from irlens.analyze.counterfactuals.change import Change, Symptom, larger_tile, more_warps
+from irlens.isa.mlir import edits
+from irlens.isa.mlir.operations import Deed
+
+DOTS: tuple[Deed, ...] = ("multiply matrices", "multiply scaled matrices")
+#: Rows of the smallest asynchronous product of Hopper, and of tcgen05 on Blackwell.
+_ROWS = 64
+#: Types that matrix cores do not take, and the ones of the same size that they do.
+_OTHER_TYPES = (("f8E4M3FN", "f8E4M3FNUZ"), ("f8E5M2", "f8E5M2FNUZ"))
+
+
+def of_dot(symptom: Symptom) -> Iterator[Change]:
+    """Yield what the tensor cores take in place of a dot that does not use them."""
+    dot = symptom.operation("multiply matrices")
+    if dot is None:
+        return
+    if str(dot.operand_types[0].element) == "f32":
+        text = edits.with_precision(symptom.module, dot, "tf32")
+        yield Change('input_precision="tf32" for the dot', ttir=text)
+    elif symptom.blame.kind == "tile":
+        yield from larger_tile(symptom, dot, 16)
+
+
+def of_padding(symptom: Symptom) -> Iterator[Change]:
+    """Yield a tile as large as the matrix instruction."""
+    dot = symptom.operation(*DOTS)
+    if dot is not None:
+        yield from larger_tile(symptom, dot, _ROWS)
+
+
+def of_converted(symptom: Symptom) -> Iterator[Change]:
+    """Yield operands of a type that the matrix cores multiply, or a tile that they take."""
+    dot, module = symptom.operation(*DOTS), symptom.module
+    if dot is None:
+        return
+    if symptom.is_amd:
+        for known, other in _OTHER_TYPES:
+            text = edits.with_type(module, known, other)
+            if text != module.text:
+                yield Change(f"operands of {other} in place of {known}", ttir=text)
+        return
+    warps = symptom.config.num_warps
+    if warps is not None and warps < 4:
+        yield Change("num_warps=4, one warp group", {"num_warps": "4"})
+    yield from larger_tile(symptom, dot, _ROWS)
+
+
+def of_serialized(symptom: Symptom) -> Iterator[Change]:
+    """Yield the change of what ptxas names: calls, accumulators, or a loop's bounds."""
+    module = symptom.module
+    if symptom.blame.kind == "call":
+        text = edits.without(module, "print")
+        yield Change("without tl.device_print and tl.device_assert", ttir=text)
+    elif symptom.blame.kind == "registers":
+        yield from more_warps(symptom)
+    else:
+        for name, value in symptom.config.args.items():
+            if isinstance(value, int):
+                text = edits.with_constant(module, name, value)
+                yield Change(f"{name}={value} as a constexpr", ttir=text)
+        yield from more_warps(symptom)

@@ -1,0 +1,121 @@
+"""Warp specialization was requested for a loop, and its warps all do the same.
+
+## What it means
+
+`tl.range(..., warp_specialize=True)` asks the compiler to give the loop's loads to warps of their
+own, which run ahead while others multiply. It does so where its conditions hold, and says nothing
+where they do not: no warps are added, and all of them load and multiply. On GPUs without it, and in
+loops without a product on Hopper, the request also switches software pipelining off.
+
+Triton's conditions, as of 3.6 and 3.9:
+
+* Hopper (sm_90): `num_warps=4`, at least two stages, and a dot in the loop. A dot whose operands
+  come through pointers fails to compile.
+* Blackwell (sm_100, sm_103): a dot in the loop, and operands that tensor descriptors load (TMA).
+* Other GPUs of NVIDIA, and AMD's: never.
+
+Asked for by name, `irlens explain KERNEL IRL205` also answers for loops with a dot that request
+none.
+
+## Example
+
+```python
+for k in tl.range(0, K, BLOCK_K, warp_specialize=True):    # and num_warps=8, on sm_90
+    acc = tl.dot(a_desc.load([m, k]), b_desc.load([k, n]), acc)
+```
+
+## What to do
+
+* Compile for four warps on Hopper: the compiler adds those of its partitions.
+* Load operands with tensor descriptors.
+* Where the conditions cannot hold, remove `warp_specialize=True`: the loop is pipelined then.
+
+## Targets
+
+NVIDIA and AMD.
+"""
+
+from collections.abc import Iterator
+
+from irlens.analyze.facts import Facts
+from irlens.analyze.mlir_loops import user_line
+from irlens.isa.mlir import Module, Operation
+from irlens.isa.mlir.products import PRODUCTS
+from irlens.model.report import Blame, Severity
+from irlens.rules import Match
+
+CODE = "IRL205"
+NAME = "not-warp-specialized"
+SEVERITY: Severity = "warning"
+NEEDS = ("ttir", "ttgir")
+
+_ASKED = "tt.warp_specialize"
+#: The only number of warps that Hopper's pass takes.
+_WARPS = 4
+_STAGES = 2
+_HINTS = {
+    "target": "remove warp_specialize=True, which switches pipelining off on some GPUs",
+    "no dot": "remove warp_specialize=True, and request stages with num_stages",
+    "warps": f"compile with num_warps={_WARPS}",
+    "stages": f"compile with num_stages={_STAGES} or more",
+    "pointers": "load the operands with tensor descriptors",
+    "not asked": "write the loop as tl.range(..., warp_specialize=True)",
+    "": "irlens passes shows what the passes of warp specialization leave",
+}
+
+
+def find(facts: Facts) -> Iterator[Match]:
+    """Yield a finding for each loop that requested warp specialization in vain."""
+    yield from _matches(facts, asked=True)
+
+
+def on_request(facts: Facts) -> Iterator[Match]:
+    """Yield also the loops with a product that requested none."""
+    yield from _matches(facts, asked=False)
+
+
+def _matches(facts: Facts, *, asked: bool) -> Iterator[Match]:
+    if facts.ttir is None or facts.ttgir is None:
+        return
+    if any(facts.ttgir.named("ttg.warp_specialize")):
+        return
+    for loop in facts.ttir.named("scf.for"):
+        has_dot = any(each.name in PRODUCTS for each in facts.ttir.body(loop))
+        if loop.flag(_ASKED) != asked or not (asked or has_dot):
+            continue
+        kind, reason = _reason(facts, facts.ttir, loop) if asked else ("not asked", _NOT_ASKED)
+        source = user_line(loop)
+        place = source or f"ttir:{loop.span.line}"
+        requests = "requests warp specialization and has none" if asked else "has one kind of warp"
+        yield Match(
+            message=f"the loop at {place} {requests}: {reason}",
+            hint=_HINTS[kind],
+            stage="ttir",
+            line=loop.span.line,
+            source=source,
+            blame=Blame(reason=reason, kind=kind, suffices={"warps": _WARPS}.get(kind)),
+        )
+
+
+_NOT_ASKED = "warp_specialize=True is not requested for it"
+
+
+def _reason(facts: Facts, module: Module, loop: Operation) -> tuple[str, str]:
+    """Return the condition of the compiler that does not hold, by kind, and in words."""
+    arch = facts.gpu.arch if facts.gpu is not None else None
+    if arch is None:
+        return "", "the target is unknown"
+    nvidia, capability = arch.vendor == "nvidia", arch.name.removeprefix("sm_")
+    if not nvidia or capability[:-1] not in ("9", "10"):
+        return "target", f"Triton specializes no warps on {arch.name}"
+    body = module.body(loop)
+    if not any(each.name in PRODUCTS for each in body):
+        return "no dot", "no dot is in the loop"
+    if capability[:-1] == "9":
+        if facts.config.num_warps != _WARPS:
+            return "warps", f"Hopper's pass takes num_warps={_WARPS}, not {facts.config.num_warps}"
+        if facts.config.num_stages is not None and facts.config.num_stages < _STAGES:
+            return "stages", f"it takes {_STAGES} stages or more"
+    if not any(each.name.startswith("tt.descriptor_") for each in body):
+        return "pointers", "its loads go through pointers, not tensor descriptors (TMA)"
+    return "", "the IR does not show why"
