@@ -81,7 +81,6 @@ def answers(code: str, facts_of: Callable[[], Facts]) -> list[Finding]:
     """Return what the rule with a code finds only where it is asked for by name.
 
     Args:
-        code: Its code.
         facts_of: Gathers the facts, if the rule answers at all.
     """
     rule = next(each for each in all_rules() if code == each.CODE)

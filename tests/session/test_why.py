@@ -20,6 +20,9 @@ from irlens.session.why import why
 ROOT = Path(__file__).parents[2]
 FINDINGS = str(ROOT / "tests/data/findings")
 RAGGED = {"n_cols": "781", "input_row_stride": "781", "output_row_stride": "781"}
+COLUMN = {"row_stride": "1", "column_stride": "4096"}
+ROW = {"row_stride": "4096", "column_stride": "1"}
+PRINTS = {"PRINT": "True"}
 IEEE = {"PRECISION": "'ieee'"}
 BY_DOT = {"STAGES": "None", "num_stages": "3"}
 WIDE_TILE = {
@@ -27,6 +30,10 @@ WIDE_TILE = {
     "num_warps": "4", "num_stages": "3",
 }  # fmt: skip
 MULTIPLES = "known to be multiples of 16"
+SECTORS, USERS = f"{FINDINGS}/sectors.py", f"{FINDINGS}/users.py"
+WARPS = f"{FINDINGS}/warp_specialized.py:ws_matmul"
+E4M3 = {"a_ptr": "fp8e4nv[M, K]", "b_ptr": "fp8e4nv[K, N]"}
+LLVM, AMD = "ConvertTritonGPUToLLVM", "ConvertTritonAMDGPUToLLVM"
 
 #: Kernel, target, settings, arguments, finding, line's code, pass, what was changed.
 TABLE = [
@@ -52,6 +59,89 @@ TABLE = [
     (f"{FINDINGS}/dots.py:dots", "sm_90", IEEE, {}, "IRL401", "tl.dot(",
      "TritonGPUAccelerateMatmul", "tf32"),
     ("matmul", "sm_90", WIDE_TILE, {}, "IRL404", "tl.dot(", "ptxas", "num_warps=8"),
+    (f"{SECTORS}:every_other", "sm_90", {}, {}, "IRL302", "tl.load(", LLVM, "a step of 1 element"),
+    (f"{SECTORS}:untold_columns", "gfx942", {}, {}, "IRL302", "tl.load(", "TritonGPUCoalesce",
+     "sm known to be 1"),
+    (f"{SECTORS}:channels_last", "sm_100", {}, {}, "IRL302", "tl.load(", LLVM, "C=1"),
+    (f"{FINDINGS}/columns.py:columns", "sm_80", {}, COLUMN, "IRL302", "tl.load(", LLVM,
+     "column_stride=1"),
+    (f"{FINDINGS}/columns.py:strip", "sm_90", {}, {}, "IRL302", "tl.load(", LLVM, "WIDTH=8"),
+    (f"{USERS}:transposed_copy", "sm_80", {}, {}, "IRL302", "tl.load(", LLVM, "n=1"),
+    (f"{FINDINGS}/transpose.py:transpose", "sm_90", {}, {}, "IRL303", "tl.load(",
+     "TritonGPUAssignLatencies", "num_stages=1"),
+    (f"{FINDINGS}/misaligned.py:rows", "sm_90", {}, {}, "IRL307", "tl.load(", "", "stride=1024"),
+    (f"{FINDINGS}/misaligned.py:shifted", "sm_80", {}, {}, "IRL307", "tl.load(", LLVM,
+     "0 in place of 1"),
+    (f"{USERS}:split_k", "sm_80", {}, {}, "IRL308", "tl.atomic_add", LLVM, "relaxed"),
+    (f"{SECTORS}:few_elements", "sm_90", {}, {}, "IRL309", "tl.load(", LLVM, "num_warps=2"),
+    (f"{SECTORS}:few_elements", "gfx942", {}, {}, "IRL309", "tl.load(", "", "num_warps=1"),
+    (f"{SECTORS}:spread", "sm_90", {}, {}, "IRL309", "tl.load(",
+     "TritonGPURemoveLayoutConversions", "M=128"),
+    (f"{SECTORS}:upsample", "sm_90", {}, {}, "IRL309", "tl.load(", LLVM, "divisor 2"),
+    (f"{USERS}:embedding_bag", "gfx942", {}, {}, "IRL309", "ids +", "", "num_warps=1"),
+    (f"{FINDINGS}/short_rows.py:short_rows", "sm_90", {}, {}, "IRL403", "tl.sum(", LLVM,
+     "num_warps=1"),
+    (f"{FINDINGS}/short_rows.py:short_rows", "gfx950", {}, {}, "IRL403", "tl.sum(", AMD,
+     "num_warps=1"),
+    (f"{USERS}:embedding_bag", "sm_80", {"D": "256"}, {}, "IRL403", "tl.sum(", LLVM, "num_warps=2"),
+    (f"{FINDINGS}/dots.py:dots", "sm_90", {"M": "16"}, E4M3, "IRL405", "tl.dot(",
+     "TritonGPUAccelerateMatmul", "M=64"),
+    (f"{USERS}:fp8_matmul", "gfx942", {}, {}, "IRL405", "tl.dot(", AMD, "f8E4M3FNUZ"),
+    (f"{USERS}:fp8_matmul", "sm_90", {"num_warps": "2"}, {}, "IRL405", "tl.dot(",
+     "TritonGPUAccelerateMatmul", "num_warps=4"),
+    (f"{USERS}:fp8_matmul", "sm_90", {}, {}, "IRL203", "tl.load(b", "TritonGPUAssignLatencies",
+     "f16 in place of f8E4M3FN"),
+    (f"{SECTORS}:halves", "sm_90", {}, {}, "IRL301", "tl.load(", LLVM, "contiguous and aligned"),
+    (f"{SECTORS}:constant_bound", "sm_80", {}, {}, "IRL301", "tl.load(", LLVM, "the mask known"),
+    (f"{SECTORS}:stencil", "sm_90", {}, {}, "IRL301", "i - 1", LLVM, "and the mask equal"),
+    (f"{SECTORS}:wrapped", "gfx942", {}, {}, "IRL301", "tl.load(",
+     "TritonAMDGPUConvertToBufferOps", "cols known"),
+    (f"{USERS}:masked_softmax", "gfx950", {}, {}, "IRL301", "tl.load(keep", "TritonGPUCoalesce",
+     MULTIPLES),
+    (f"{USERS}:causal_sum", "sm_90", {}, {}, "IRL203", "tl.load(x", "TritonGPUAssignLatencies",
+     "before the condition"),
+    (f"{USERS}:causal_sum", "gfx942", {}, {}, "IRL203", "tl.load(x", "TritonAMDGPUScheduleLoops",
+     "before the condition"),
+    (f"{USERS}:row_norm", "sm_100", {}, {}, "IRL204", "in range(", "TritonGPUPipeline",
+     "on the loop itself"),
+    (f"{USERS}:persistent", "sm_90", PRINTS, {}, "IRL203", "tl.load(", "TritonGPUScheduleLoops",
+     "without tl.device_print"),
+    (f"{USERS}:persistent", "gfx942", PRINTS, {}, "IRL203", "tl.load(",
+     "TritonAMDGPUScheduleLoops", "without tl.device_print"),
+    (f"{USERS}:persistent", "sm_90", PRINTS, {}, "IRL404", "tl.dot(", "ptxas",
+     "without tl.device_print"),
+    (f"{FINDINGS}/warp_specialized.py:ws_sum", "sm_90", {}, {}, "IRL203", "tl.load(",
+     "TritonGPUAssignLatencies", "without warp_specialize"),
+    (WARPS, "sm_90", {"num_warps": "8"}, {}, "IRL205", "tl.range(", "NVGPUWarpSpecialization",
+     "num_warps=4"),
+    (WARPS, "sm_90", {"num_stages": "1"}, {}, "IRL205", "tl.range(", "NVGPUWarpSpecialization",
+     "num_stages="),
+    (WARPS, "sm_100", {"WS": "False"}, {}, "IRL205", "tl.range(", "TritonGPUPartitionScheduling",
+     "warp_specialize=True"),
+]  # fmt: skip
+
+#: What was changed by hand, in the source or the launch, so that the finding is gone.
+BY_HAND = [
+    (f"{SECTORS}:pairs", "sm_90", {}, {}, "IRL302"),
+    (f"{SECTORS}:told_columns", "gfx942", {}, {}, "IRL302"),
+    (f"{SECTORS}:channels_last", "sm_100", {}, {"C": "1"}, "IRL302"),
+    (f"{FINDINGS}/columns.py:columns", "sm_80", {}, ROW, "IRL302"),
+    (f"{FINDINGS}/columns.py:strip", "sm_90", {"WIDTH": "8"}, {}, "IRL302"),
+    (f"{FINDINGS}/transpose.py:transpose", "sm_90", {"STAGES": "1"}, {}, "IRL303"),
+    (f"{FINDINGS}/misaligned.py:rows", "sm_90", {}, {"stride": "1024"}, "IRL307"),
+    (f"{SECTORS}:few_elements", "sm_90", {"num_warps": "2"}, {}, "IRL309"),
+    (f"{SECTORS}:doubled", "sm_90", {}, {}, "IRL309"),
+    (f"{FINDINGS}/short_rows.py:short_rows", "gfx950", {"num_warps": "1"}, {}, "IRL403"),
+    (f"{FINDINGS}/dots.py:dots", "sm_90", {"M": "64"}, E4M3, "IRL405"),
+    (f"{USERS}:fp8_matmul", "gfx942", {}, {"a": "fp8e4b8[M, K]", "b": "fp8e4b8[K, N]"}, "IRL405"),
+    (f"{USERS}:fp8_matmul", "sm_90", {}, {"a": "fp16[M, K]", "b": "fp16[K, N]"}, "IRL203"),
+    (f"{SECTORS}:hinted_halves", "sm_90", {}, {}, "IRL301"),
+    (f"{SECTORS}:constant_bound", "sm_80", {"N": "1024"}, {}, "IRL301"),
+    (f"{USERS}:masked_softmax", "gfx950", {}, {"stride": "1008", "cols": "1008"}, "IRL301"),
+    (f"{USERS}:persistent", "sm_90", {"PRINT": "False"}, {}, "IRL203"),
+    (f"{USERS}:persistent", "sm_90", {"PRINT": "False"}, {}, "IRL404"),
+    (WARPS, "sm_90", {}, {}, "IRL205"),
+    (WARPS, "sm_100", {}, {}, "IRL205"),
 ]  # fmt: skip
 
 
@@ -66,6 +156,7 @@ def _explained(
     return why(kernel, configurations, Session(), (code,)).explanations
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kernel", "target", "settings", "args", "code", "line", "decided_by", "change"),
     TABLE,
@@ -86,7 +177,21 @@ def test_the_table(
     if decided_by == "TritonGPUAccelerateMatmul" and target == "sm_90":
         assert any("MMA version 3 acceleration not applied" in each for each in found[0].said)
     if code == "IRL404":
-        assert any("insufficient register resources" in each for each in found[0].said)
+        words = "C7510" if settings == PRINTS else "insufficient register resources"
+        assert any(words in each for each in found[0].said)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kernel", "target", "settings", "args", "code"),
+    BY_HAND,
+    ids=[f"{row[0].rpartition(':')[2]}-{row[1]}-{row[4]}" for row in BY_HAND],
+)
+def test_what_is_changed_by_hand_goes(
+    kernel: str, target: str, settings: dict[str, str], args: dict[str, str], code: str
+) -> None:
+    with pytest.raises(IrlensError, match=f"has no finding {code}"):
+        _explained(kernel, target, settings, args, code)
 
 
 def _code(kernel: str, explanation: Explanation) -> str:

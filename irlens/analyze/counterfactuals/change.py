@@ -113,17 +113,19 @@ def larger_tile(symptom: Symptom, operation: Operation, enough: int) -> Iterator
         operation: What works on the tile.
         enough: Number of elements from which a dimension is not short.
     """
-    tensor = next((each for each in operation.types if isinstance(each, Tensor)), None)
+    kinds = (operation.result_type, *operation.types)  # a product's result has its M and N
+    tensor = next((each for each in kinds if isinstance(each, Tensor)), None)
     short = {extent for extent in tensor.shape if 1 < extent < enough} if tensor else set()
     sizes = {
         name: value
         for name, value in symptom.config.constexprs.items()
         if isinstance(value, int) and value in short
     }
+    values = list(sizes.values())
     for name, value in sizes.items():
         for doubling in range(1, _MOST_DOUBLINGS + 1):
             larger = value << doubling
-            yield Change(f"{name}={larger}", {name: str(larger)}, is_cause=len(sizes) == 1)
+            yield Change(f"{name}={larger}", {name: str(larger)}, is_cause=values.count(value) == 1)
 
 
 def known_multiples(names: Sequence[str]) -> str:

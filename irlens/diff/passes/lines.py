@@ -15,6 +15,8 @@ from irlens.model.source import SourceLocation
 
 _VALUE = re.compile(r"%[\w$.-]+(?:#\d+)?")
 _ALIAS = re.compile(r"#\w+")
+#: What the pipeliner's passes note at an operation before they move it.
+_SCHEDULE = re.compile(r"\btt[._]latency\b|\bloop\.stage\b")
 _OPERATION = re.compile(r"(?:^|= )\"?([a-z]\w*(?:\.\w+)+)")
 
 
@@ -145,9 +147,11 @@ def _is_lowered_otherwise(texts: Sequence[str | None], location: SourceLocation)
 
 
 def _named(written: Sequence[str] | None) -> Counter[str]:
-    """Return the names of operations as written."""
+    """Return the names of operations as written, and the attributes that schedule them."""
     found = (_OPERATION.search(each) for each in written or ())
-    return Counter(each[1] for each in found if each is not None)
+    names = Counter(each[1] for each in found if each is not None)
+    names.update(name for each in written or () for name in _SCHEDULE.findall(each))
+    return names
 
 
 def lines_with_code(states: States, file: str) -> list[int]:

@@ -135,8 +135,9 @@ DIVISIBILITY = "tt.divisibility"
 
 
 def names_of(*deeds: Deed) -> frozenset[str]:
-    """Return the names of the operations that do one of these."""
-    return frozenset(name for name, does in _DEEDS.items() if does in deeds)
+    """Return the names of the operations that do one of these, AMD's of buffers among them."""
+    buffers = {f"{amd}.buffer_{each}" for amd in ("amdg", "amdgpu") for each in deeds}
+    return frozenset(name for name, does in _DEEDS.items() if does in deeds) | buffers
 
 
 def deed(name: str) -> Deed | None:
@@ -144,4 +145,4 @@ def deed(name: str) -> Deed | None:
     return _DEEDS.get(name)
 
 
-LOADS = names_of("load", "load tile")
+LOADS = frozenset(name for name, does in _DEEDS.items() if does in ("load", "load tile"))
