@@ -32,9 +32,8 @@ def inside(module: Module, operation: Operation, region: Operation) -> list[Oper
 
     def before(index: int) -> Iterator[int]:
         for value in values.operands[index]:
-            if value is not None and value.region is None:
-                if region.index < value.operation < region.end:
-                    yield value.operation
+            if value is not None and region.index < value.operation < region.end:
+                yield value.operation
 
     indices = sorted({operation.index, *reach(before(operation.index), before)})
     found = [module.operations[index] for index in indices]

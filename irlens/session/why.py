@@ -267,11 +267,13 @@ class _Laboratory:
         dumps = pass_dumps.of_capture(other)
         if self._states is None or finding.source is None or dumps is None or not dumps.passes:
             return "", None
-        names = () if finding.code in LOOP_FINDINGS else operations_of(finding.code)
+        names = operations_of("IRL203" if change.at else finding.code)
+        if finding.code in LOOP_FINDINGS and change.at is None:
+            names = frozenset()
         name, number = deciding(
             self._states,
             States(other, dumps),
-            finding.source,
+            change.at or finding.source,
             names,
             layouts="num_warps" not in change.settings,  # all layouts follow it
         )

@@ -112,6 +112,8 @@ TABLE = [
      "without tl.device_print"),
     (f"{FINDINGS}/warp_specialized.py:ws_sum", "sm_90", {}, {}, "IRL203", "tl.load(",
      "TritonGPUAssignLatencies", "without warp_specialize"),
+    (f"{USERS}:moved_line", "sm_80", {}, {}, "IRL201", "in range(", "TritonGPUAssignLatencies",
+     "in the iteration that uses it"),
     (WARPS, "sm_90", {"num_warps": "8"}, {}, "IRL205", "tl.range(", "NVGPUWarpSpecialization",
      "num_warps=4"),
     (WARPS, "sm_90", {"num_stages": "1"}, {}, "IRL205", "tl.range(", "NVGPUWarpSpecialization",
@@ -140,6 +142,7 @@ BY_HAND = [
     (f"{USERS}:masked_softmax", "gfx950", {}, {"stride": "1008", "cols": "1008"}, "IRL301"),
     (f"{USERS}:persistent", "sm_90", {"PRINT": "False"}, {}, "IRL203"),
     (f"{USERS}:persistent", "sm_90", {"PRINT": "False"}, {}, "IRL404"),
+    (f"{USERS}:moved_line", "sm_80", {"EARLY": "True"}, {}, "IRL201"),
     (WARPS, "sm_90", {}, {}, "IRL205"),
     (WARPS, "sm_100", {}, {}, "IRL205"),
 ]  # fmt: skip

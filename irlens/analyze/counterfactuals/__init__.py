@@ -11,7 +11,13 @@ from irlens.analyze.counterfactuals.accesses import (
     of_repeated,
     of_uncoalesced,
 )
-from irlens.analyze.counterfactuals.change import Change, Maker, Symptom, enough_warps
+from irlens.analyze.counterfactuals.change import (
+    Change,
+    Maker,
+    Symptom,
+    enough_warps,
+    more_warps,
+)
 from irlens.analyze.counterfactuals.loads import (
     more_stages,
     of_load,
@@ -54,6 +60,7 @@ _MAKERS: Mapping[str, Maker] = {
     "IRL307": of_misaligned,
     "IRL308": of_fence,
     "IRL309": of_repeated,
+    "IRL310": more_warps,
     "IRL311": of_pointers,
     "IRL401": of_dot,
     "IRL402": of_padding,
@@ -74,6 +81,7 @@ _DEEDS: Mapping[str, tuple[Deed, ...]] = {
     "IRL307": ACCESSES,
     "IRL308": ("atomic",),
     "IRL309": ACCESSES,
+    "IRL310": ("relayout",),
     "IRL311": _LOADS,
     "IRL401": DOTS,
     "IRL402": DOTS,

@@ -26,6 +26,8 @@ class Change(msgspec.Struct, frozen=True):
         ttir: The kernel's ttir with the change in it; empty if that stays.
         is_cause: Whether it changes what is blamed; one that may only relieve it proves nothing.
         cause: What it blames instead of the finding's own reason; empty for that.
+        at: The line of Python whose loads the deciding pass treats differently; ``None`` for the
+            finding's own line.
     """
 
     words: str
@@ -33,6 +35,7 @@ class Change(msgspec.Struct, frozen=True):
     ttir: str = ""
     is_cause: bool = True
     cause: str = ""
+    at: SourceLocation | None = None
 
 
 class Symptom(msgspec.Struct, frozen=True):

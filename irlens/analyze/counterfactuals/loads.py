@@ -130,7 +130,7 @@ def more_stages(symptom: Symptom) -> Iterator[Change]:
 
 
 def of_shallow_loop(symptom: Symptom) -> Iterator[Change]:
-    """Yield carried loads in the iteration that uses them; on AMD, what LLVM schedules otherwise."""
+    """Yield carried loads where they are used; on AMD, what LLVM schedules otherwise."""
     loop, module = symptom.operation("for"), symptom.module
     if symptom.blame.kind == "carried" and loop is not None:
         for load, value in carried_loads(module, loop):
@@ -139,7 +139,7 @@ def of_shallow_loop(symptom: Symptom) -> Iterator[Change]:
                 text = edits.used_at_once(module, loop, moved, value)
                 at = line_of(load)
                 where = f" at line {at.line}" if at is not None else ""
-                yield Change(f"the load{where} in the iteration that uses it", ttir=text)
+                yield Change(f"the load{where} in the iteration that uses it", ttir=text, at=at)
     if symptom.blame.kind != "exposed":
         return
     for size in (16, 32):

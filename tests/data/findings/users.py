@@ -94,6 +94,13 @@ IRLENS_KERNELS = {
         "options": {"num_warps": 4, "num_stages": 3},
         "grid": [132],
     },
+    "moved_line": {
+        "sizes": {"M": 1024, "N": 1024, "K": 4096},
+        "args": {"a": "fp16[M, K]", "b": "fp16[K, N]", "c": "fp16[M, N]", "N": "N", "K": "K"},
+        "constexprs": {"BM": 64, "BN": 128, "BK": 64, "EARLY": False},
+        "options": {"num_warps": 4, "num_stages": 4},
+        "grid": ["M // BM", "N // BN"],
+    },
 }  # fmt: skip
 
 
@@ -251,3 +258,21 @@ def persistent(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.cons
             if PRINT:
                 tl.device_print("start", start)
         tl.store(c + m[:, None] * N + n[None, :], acc.to(tl.float16))
+
+
+@triton.jit
+def moved_line(a, b, c, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, EARLY: tl.constexpr):
+    """Load of the next iteration issued by hand, carried."""
+    m = tl.program_id(0) * BM + tl.arange(0, BM)
+    n = tl.program_id(1) * BN + tl.arange(0, BN)
+    k = tl.arange(0, BK)
+    acc = tl.zeros([BM, BN], tl.float32)
+    x = tl.load(a + m[:, None] * K + k[None, :])
+    for start in range(0, K, BK):
+        w = tl.load(b + (start + k)[:, None] * N + n[None, :])
+        if EARLY:
+            x = tl.load(a + m[:, None] * K + (start + k)[None, :])
+        acc = tl.dot(x, w, acc)
+        if not EARLY:
+            x = tl.load(a + m[:, None] * K + (start + BK + k)[None, :], mask=start + BK < K)
+    tl.store(c + m[:, None] * N + n[None, :], acc.to(tl.float16))
