@@ -3,6 +3,7 @@
 import pytest
 
 from irlens.isa.mlir import Module, edits, parse
+from irlens.isa.mlir.operations import FLATTENED
 
 TEXT = """\
 #loc = loc("k.py":1:1)
@@ -60,12 +61,16 @@ def test_arguments_become_divisible() -> None:
 def test_a_loop_gets_an_attribute(loop: int) -> None:
     module = _read()
     chosen = [*module.named("scf.for")][loop]
-    edited = edits.with_attribute(module, chosen, "tt.num_stages", "4 : i32")
+    edited = edits.with_stages(module, chosen, 4)
     assert len(_changed(edited)) == 1
     again = [*_read(edited).named("scf.for")]
     assert again[loop].attributes["tt.num_stages"] == "4 : i32"
     assert again[1 - loop].attributes == [*module.named("scf.for")][1 - loop].attributes
     assert ("tt.flatten" in again[loop].attributes) is (loop == 1)
+    flat = edits.with_flag(module, chosen, FLATTENED)
+    assert [*_read(flat).named("scf.for")][loop].flag("tt.flatten")
+    bare = edits.without_flag(_read(flat), [*_read(flat).named("scf.for")][loop], FLATTENED)
+    assert "tt.flatten" not in [*_read(bare).named("scf.for")][loop].attributes
 
 
 @pytest.mark.parametrize("dot", [0, 1])

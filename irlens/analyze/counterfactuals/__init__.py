@@ -37,6 +37,7 @@ from irlens.analyze.counterfactuals.registers import of_registers
 from irlens.isa.mlir.operations import Deed, names_of
 
 __all__ = [
+    "DECIDED_BY",
     "DECIDED_BY_ASSEMBLER",
     "LOOP_FINDINGS",
     "OPERATIONS",
