@@ -167,6 +167,7 @@ class SizeLimits(msgspec.Struct, frozen=True, kw_only=True):
         last: The largest: nothing else breaks up to there, if ``unknown`` is empty.
         limits: The limits, the smallest first.
         unknown: Why more is not known.
+        sampled: Whether some sizes have programs that were not evaluated and may break.
     """
 
     name: str
@@ -174,6 +175,7 @@ class SizeLimits(msgspec.Struct, frozen=True, kw_only=True):
     last: int
     limits: list[Limit]
     unknown: str = ""
+    sampled: bool = False
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):

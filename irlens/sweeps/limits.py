@@ -129,6 +129,7 @@ def search(prober: Prober, name: str, numbers: range) -> SizeLimits:
         last=known[-1] if known else first,
         limits=sorted(limits, key=lambda each: each.size),
         unknown=unknown,
+        sampled=not all(prober.probes[each].is_whole for each in known),
     )
 
 

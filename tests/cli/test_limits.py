@@ -228,6 +228,15 @@ def test_sizes_that_no_launch_reaches_are_not_tried() -> None:
     assert size.last == 32_768
 
 
+def test_programs_that_were_not_evaluated_are_no_proof(kernels: Path) -> None:
+    asked = (f"{kernels}:regions", "-t", "h100", "--along", "n=512..1024")
+    assert found(*asked[:1], *asked[3:]).sizes[0].sampled
+    text = run(*asked).stdout
+    assert "? n: nothing found up to 1,024" in text
+    assert "of many programs some were evaluated, and others may break" in text
+    assert not found(f"{kernels}:rows", "--along", "tokens=1..100").sizes[0].sampled
+
+
 def test_what_cannot_be_known_is_said(kernels: Path) -> None:
     (size,) = found(f"{kernels}:indirect", "--along", "n=1..64").sizes
     assert size.limits == []

@@ -122,3 +122,4 @@ def test_a_published_boundary_is_found_and_the_fixed_form_is_clean(
     assert (limit.fix.kind, limit.fix.unknown) == (None, "")
     fixed = limits(tmp_path, text, along, WIDE, **args)
     assert (fixed.limits, fixed.last) == ([], int(along.partition("..")[2]))
+    assert fixed.sampled == (text in (CHUNKS, TILES)), "of programs numbered by divisions some"

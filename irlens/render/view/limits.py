@@ -29,7 +29,7 @@ def _nodes(limits: Limits) -> Iterator[Node]:
     known = {"target": limits.target.full_name, "Triton": limits.triton_version}
     yield Settings(tuple(Setting(name, value) for name, value in known.items()))
     is_bad = any(each.limits for each in limits.sizes)
-    unknown = any(each.unknown for each in limits.sizes)
+    unknown = any(each.unknown or each.sampled for each in limits.sizes)
     tone: Tone = "bad" if is_bad else "unknown" if unknown else "good"
     yield Headline(tuple(map(_verdict, limits.sizes)), tone)
     rows = tuple(_row(size, each) for size in limits.sizes for each in size.limits)
@@ -39,8 +39,12 @@ def _nodes(limits: Limits) -> Iterator[Node]:
         yield from _fixes(size)
         if size.unknown:
             yield Sentence(f"More of {size.name} is unknown: {size.unknown}", "unknown")
-    if any(not limit.is_exact for size in limits.sizes for limit in size.limits):
-        yield Sentence("at most: of many programs some were evaluated, and others may break", "dim")
+    inexact = any(not limit.is_exact for size in limits.sizes for limit in size.limits)
+    if inexact or any(size.sampled and not size.limits for size in limits.sizes):
+        most = "at most: " if inexact else ""
+        yield Sentence(
+            f"{most}of many programs some were evaluated, and others may break", "unknown"
+        )
 
 
 def _fixes(size: SizeLimits) -> Iterator[Sentence]:
@@ -59,6 +63,8 @@ def _verdict(size: SizeLimits) -> Run:
         return Run(f"{size.name}: {least.breaks} from {most}{count(least.size)} on", "bad")
     if size.unknown:
         return Run(f"{size.name}: unknown", "unknown")
+    if size.sampled:
+        return Run(f"{size.name}: nothing found up to {count(size.last)}", "unknown")
     return Run(f"{size.name}: nothing breaks up to {count(size.last)}", "good")
 
 
