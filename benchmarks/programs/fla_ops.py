@@ -8,10 +8,11 @@ from fla import modules, ops
 from fla.modules.l2norm import l2norm
 from fla.modules.token_shift import token_shift
 from fla.ops.rwkv7.channel_mixing import channel_mixing_rwkv7
-from operator_runs import run
+from operator_runs import run, size
 from torch.nn import functional
 
-BATCH, LENGTH, HEADS, SIZE = 2, 256, 4, 64
+BATCH, LENGTH = size("BATCH", 2), size("LENGTH", 256)
+HEADS, SIZE = size("HEADS", 4), size("SIZE", 64)
 HEAD = (BATCH, LENGTH, HEADS)
 WIDTH = HEADS * SIZE
 

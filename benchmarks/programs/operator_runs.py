@@ -1,5 +1,6 @@
 """Runs a library's operators one by one, forward and backward, for the drivers in ``programs``."""
 
+import os
 import sys
 import traceback
 from collections.abc import Callable, Mapping
@@ -7,6 +8,11 @@ from typing import Any
 
 import torch
 from torch.utils._pytree import tree_leaves
+
+
+def size(name: str, default: int) -> int:
+    """Return a size, which a variable of the environment may set."""
+    return int(os.environ.get(f"OPERATOR_{name}", default))
 
 
 def run(operators: Mapping[str, Callable[[], Any]]) -> None:
