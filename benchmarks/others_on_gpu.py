@@ -136,14 +136,16 @@ class Watch:
     def launch(self, launcher: Any, run: Any, args: tuple[Any, ...]) -> None:
         """Run a launch; time or profile it if it is new."""
         if self.busy or self.mode == "compile":
-            return run()
+            run()
+            return
         src, metadata = launcher.watched
         grid, given = list(args[:3]), args[9:]
         key = hashlib.sha256(
             json.dumps([metadata.hash, grid, [_signature(each) for each in given]]).encode()
         ).hexdigest()[:20]
         if self.mode == "profile":
-            return self._profile(key, run)
+            self._profile(key, run)
+            return
         if key in self.last_us:
             run()
         else:
@@ -158,14 +160,14 @@ class Watch:
             self.last_us[key] = row["us"]
             self.rows.append(row)
         self.recent = self.last_us[key]
-        return None
 
     def _profile(self, key: str, run: Any) -> None:
         import torch
 
         assert self.chosen is not None
         if key not in self.chosen:
-            return run()
+            run()
+            return
         self.chosen.discard(key)
         self.profiled.append(key)
         torch.cuda.synchronize()
@@ -173,7 +175,6 @@ class Watch:
         run()
         torch.cuda.synchronize()
         torch.cuda.cudart().cudaProfilerStop()
-        return None
 
     def _timed(self, run: Any) -> dict[str, Any]:
         import torch
@@ -311,7 +312,7 @@ def operators(file: str, sizes: dict[str, str]) -> dict[str, Any]:
     import operator_runs
 
     found: dict[str, Any] = {}
-    operator_runs.run = found.update
+    setattr(operator_runs, "run", found.update)  # noqa: B010  # what the programs call
     os.environ.update({f"OPERATOR_{name}": value for name, value in sizes.items()})
     runpy.run_path(str(PROGRAMS / f"{file}.py"), run_name=file)
     return found
@@ -557,7 +558,8 @@ print(json.dumps({"gpu": torch.cuda.get_device_name(), "torch": torch.__version_
     if done.returncode:
         print(done.stderr[-2000:])
         return {}
-    return json.loads(done.stdout.splitlines()[-1])
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
 
 
 def profile(options: argparse.Namespace) -> None:

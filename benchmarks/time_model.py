@@ -17,8 +17,8 @@ rank is in parentheses where this holds for more than half of the pairs of a pro
 is the share of all other pairs of a kind that the estimates order as the times do.
 
 It then prints the same of ``kinds.json``, kinds that no constant is fitted to, and of what an H100
-took for the configurations of ``spaces.json`` and ``kinds.json``, with the constants of irlens. The
-fit itself is ``irlens.analyze.time.fitting``.
+took for the configurations of ``spaces.json`` and ``kinds.json`` and for other people's kernels,
+with the constants of irlens. The fit itself is ``irlens.analyze.time.fitting``.
 """
 
 import json
@@ -44,6 +44,8 @@ LAUNCHES, SPACES = _DATA / "time.json", _DATA / "spaces.json"
 OTHERS = _DATA / "kinds.json"
 #: What the configurations of ``SPACES`` and ``OTHERS`` take on an H100.
 H100_TIMES = _DATA.parent / "h100" / "times.json"
+#: Launches of other people's kernels on an H100, which ``others_on_gpu.py`` timed.
+LIBRARIES = _DATA.parent / "h100" / "others.json"
 #: Share of a time within which two times do not tell which configuration is the faster. The medians
 #: of 12 launches (``splitk`` of ``kinds.json``) that were timed again on another day differ by up
 #: to 1.5 %, and half of the launches of ``launches.json.xz`` have deciles 1.2 % from their median.
@@ -215,6 +217,8 @@ def main() -> int:
     print("\n".join(_show(by_kind(others, found))))
     print("\nan H100, which no constant is fitted to:")
     print("\n".join(_show(by_kind(on_h100(), gpus.find("h100")))))
+    print("\nother people's kernels on an H100:")
+    print("\n".join(_show(by_kind(load(LIBRARIES), gpus.find("h100")))))
     return 0
 
 

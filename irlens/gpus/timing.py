@@ -125,8 +125,8 @@ _SCHEDULE = "measured with dependent instructions by the papers below, rounded: 
 
 #: The row of the GPU that the constants were fitted on.
 H200 = Timing(
-    memory=854.0,
-    l2=435.0,
+    memory=865.0,
+    l2=481.0,
     l1=35.0,
     shared=30.0,
     special=24.0,
@@ -148,10 +148,10 @@ H200 = Timing(
     warp_products=0.625,
     tensor_clock=1.755e9,
     cta=160.0,
-    launch=5.3e-6,
+    launch=3.55e-6,
     dram_share=0.847,
-    port_share=0.715,
-    contention=0.474,
+    port_share=0.714,
+    contention=0.454,
     exponent=4.74,
     low=0.78,
     high=1.35,
@@ -173,8 +173,9 @@ H200 = Timing(
         "tests/data/h200/time: median",
         "cta": "launches of 262,144 CTAs in tests/data/h200/time: 160 µs whatever they do",
         **dict.fromkeys(
-            ("memory", "l2", "launch", "dram_share", "port_share", "contention", "exponent"), _FIT
+            ("memory", "l2", "dram_share", "port_share", "contention", "exponent"), _FIT
         ),
+        "launch": "benchmarks/others_on_gpu.py: an empty kernel takes an H100 3.4 to 3.8 µs",
         "ratio_error": "benchmarks/time_model.py: pairs of configurations of one problem, of kinds "
         "of kernels that the constants were not fitted to",
     },
@@ -183,7 +184,7 @@ H200 = Timing(
 #: The H100 has as many SMs and as much L2, and other memory. The constants hold on it as they are.
 H100 = replace(
     H200,
-    ratio_error=0.21,
+    ratio_error=0.22,
     crossing=1.88e12,
     l2_input=1.37e11,
     sources=H200.sources

@@ -1,7 +1,7 @@
 """What is known about one capture, each part computed on demand; all of them are its report."""
 
 from collections.abc import Iterable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -359,19 +359,23 @@ class Inspection:
 
     @cached_property
     def _launched(self) -> Launched | None:
+        return self._surveyed(ascending=False)
+
+    def _surveyed(self, *, ascending: bool) -> Launched | None:
         launch = self._survey
         assuming = launch is not None and bool(launch.traffic.reason)
+        assumed = partial(
+            survey, self._parsed, self._machine, assuming=assuming, ascending=ascending
+        )
         if assuming:  # a time may rest on what a count of bytes must not
-            launch = survey(self._parsed, self._machine, assuming=True)
-        program = launch and survey(self._parsed, self._machine, first=1, assuming=assuming)
+            launch = assumed()
+        program = launch and assumed(first=1)
         if launch is None or program is None:
             return None  # "traffic" has the reason
         return Launched(
             gpu=self._gpu, occupancy=self.occupancy, demand=self._demand, launch=launch,
             program=program,
-            in_groups=lambda ctas: survey(
-                self._parsed, self._machine, wave=ctas, assuming=assuming
-            ),
+            in_groups=lambda ctas: assumed(wave=ctas),
         )  # fmt: skip
 
     @cached_property
@@ -395,7 +399,19 @@ class Inspection:
         if self._launched is None:
             return None
         floor = self.roofline.floor_us if self.roofline else None
-        return find_time(self.launch, self._gpu, floor, self._provenance, steps=steps)
+        near = None
+        if self._launched.launch.scattered and (ascending := self._surveyed(ascending=True)):
+            near = find_launch(self._parsed, ascending, self._provenance)
+        may_return = self._launched.launch.may_return
+        return find_time(
+            self.launch,
+            self._gpu,
+            floor,
+            self._provenance,
+            near=near,
+            may_return=may_return,
+            steps=steps,
+        )
 
     @property
     def why_untimed(self) -> str:

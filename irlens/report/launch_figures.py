@@ -119,6 +119,7 @@ def survey(
     first: int | None = None,
     wave: int | None = None,
     assuming: bool = False,
+    ascending: bool = False,
 ) -> "Survey | None":
     """Return what a launch moves; ``None`` where there is no launch.
 
@@ -127,6 +128,7 @@ def survey(
         first: How many programs run, if not all.
         wave: How many neighbouring CTAs share what they read, if not those of a wave.
         assuming: Whether data are taken to be as for most programs, for an estimate of the time.
+        ascending: Whether integers that addresses depend on ascend then, rather than be random.
 
     Raises:
         ArtifactError: A file with a tensor's contents is gone or unreadable.
@@ -158,6 +160,7 @@ def survey(
             products=matrix_products(source, parsed.ttgir, assembly, machine.gpu),
             first=first,
             assuming=assuming,
+            ascending=ascending,
         )
     except UnknownTrafficError as error:
         return traffic.Survey(Traffic(reason=str(error)))

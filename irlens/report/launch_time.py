@@ -1,6 +1,7 @@
 """How long a launch is estimated to take, and what that is estimated from."""
 
-from typing import TYPE_CHECKING
+from math import sqrt
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from irlens.analyze.traffic import Survey
 
 _WARP = 32
+_ANY_ORDER = "between neighbouring and random addresses"
 _BELOW_FLOOR = "the estimate is below the roofline floor: the machine code was not understood"
 
 
@@ -93,6 +95,8 @@ def find_time(
     provenance: Provenance,
     *,
     steps: bool = True,
+    near: "CostedLaunch | str | None" = None,
+    may_return: bool = False,
 ) -> TimeEstimate:
     """Return the estimated time of a launch.
 
@@ -101,17 +105,26 @@ def find_time(
         floor_us: The roofline's floor, in microseconds; ``None`` if unknown.
         provenance: Receives the origin under "time", or why it is unknown.
         steps: Whether to find what would change it, too.
+        near: The launch if the addresses that depend on data are neighbours, where ``launch`` has
+            random ones; ``None`` if none do.
+        may_return: Whether data decide if programs return early.
     """
     if isinstance(launch, str):
         result = TimeEstimate(reason=launch)
     else:
         from irlens.analyze.time import changes, combine, counting
 
-        result = (
-            changes.estimate_with_steps(launch)
-            if steps
-            else combine.estimate(counting.count(launch), launch.machine.gpu)
-        )
+        def estimated(one: "CostedLaunch") -> TimeEstimate:
+            if steps:
+                return changes.estimate_with_steps(one)
+            return combine.estimate(counting.count(one), one.machine.gpu)
+
+        result = estimated(launch)
+        if near is not None and not isinstance(near, str):
+            result = _between(result, estimated(near))
+        if may_return and result.low_us is not None and result.estimate_us is not None:
+            least = result.parts["launch"] * result.low_us / result.estimate_us
+            result = msgspec.structs.replace(result, low_us=min(result.low_us, least))
     if result.estimate_us is not None and result.estimate_us < (floor_us or 0.0):
         result = TimeEstimate(reason=_BELOW_FLOOR)
     if result.estimate_us is None:
@@ -120,6 +133,19 @@ def find_time(
         origin = "cubin, the schedule of its instructions on the warps' paths; traffic; rates of "
         provenance.known(f"{origin}{gpu.name if gpu else 'the GPU'}", "time")
     return result
+
+
+def _between(far: TimeEstimate, near: TimeEstimate) -> TimeEstimate:
+    """Return the time of a launch whose addresses are anything from random to neighbours."""
+    if None in (far.estimate_us, near.estimate_us):
+        return far
+    one, other = cast(float, far.estimate_us), cast(float, near.estimate_us)
+    ranges = [each for t in (far, near) for each in (t.low_us, t.high_us) if each is not None]
+    middle = sqrt(one * other)
+    return msgspec.structs.replace(
+        far, estimate_us=middle, low_us=min(ranges), high_us=max(ranges), steps=[],
+        reason="; ".join(filter(None, (far.reason, _ANY_ORDER))),
+    )  # fmt: skip
 
 
 def arguments_of(
@@ -207,7 +233,7 @@ def _of_code(
         followed=followed,
         moved=moved,
         machine=machine,
-        ctas=ctas,
+        grid=grid,
         ideal_sectors=None if loads is None or stores is None else (loads, stores),
         distinct_read_bytes=footprint.read_bytes if footprint is not None else 0.0,
         next_steps=occupancy.next_step,

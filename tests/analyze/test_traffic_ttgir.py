@@ -100,7 +100,14 @@ def test_the_verdict_says_what_it_could_not_look_at() -> None:
     headline = verdict(report)
     assert headline.tone != "good"
     reason = "line 10: the traffic depends on data that is loaded here"
-    assert f"no time estimate: {reason}" in _told(headline)
+    assert f"memory traffic unknown: {reason}" in _told(headline)
+    assert report.time is not None
+    assert reason in report.time.reason
+    assert "between neighbouring and random addresses" in report.time.reason
+    assert report.time.low_us is not None
+    assert report.time.high_us is not None
+    assert report.time.high_us / report.time.low_us > 2
+    assert report.time.steps == []
 
 
 def _told(headline: Headline) -> str:

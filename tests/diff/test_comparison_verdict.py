@@ -62,7 +62,7 @@ def test_time_decides_and_figures_explain_it(softmax: Report) -> None:
     assert pair.verdict.despite == ["pipelines[].achieved_stages"]
     found = verdict(pair)
     assert [each.text for each in found.phrases[:2]] == [
-        "30 % less time: 100 µs → 70.0 µs (0.53 to 0.93 ×), bound by latency",
+        "30 % less time: 100 µs → 70.0 µs (0.52 to 0.94 ×), bound by latency",
         "latency 90.0 µs → 55.0 µs: blocks per SM 1 → 2, despite stages achieved 3 → 2",
     ]
     assert found.tone == "better"

@@ -25,6 +25,11 @@ _PIPE = ("l1", "shared")
 #: Part of the L2 that holds what is written last, when a launch has ended: of 67 MB that kernels
 #: write, an H100's memory has taken 48 to 50 then, and of 524 MB 504.
 _DIRTY = 0.37
+#: Part of the CTAs' own time for which a unit is busy, from where on they are in each other's way.
+_CROWDED = 0.3
+#: Microseconds in which the way to memory fills and drains, where the waits of a CTA have no such
+#: time: what launches of 12 µs and more take beyond an empty kernel and their busiest unit.
+_FILLING = 1.6
 #: Widens the range where counts are not exact.
 _UNCERTAIN = 1.25
 
@@ -51,22 +56,27 @@ def estimate(counts: Counts, gpu: Gpu) -> TimeEstimate:
     sm = _sm_cycles(counts, timing, gpu.arch.partitions)
     share = sm_share(counts, gpu)
     parts = {name: cycles * share for name, cycles in sm.items()}
-    parts["dram"] = counts.dram_bytes / (product.bandwidth * timing.dram_share) * 1e6
+    kept = min(counts.written_bytes, _DIRTY * (product.l2_bytes or 0))
+    moved = counts.dram_bytes - kept + _evicted(counts, product.l2_bytes)
+    parts["dram"] = moved / (product.bandwidth * timing.dram_share) * 1e6
     ports = counts.l2_bytes / (timing.port * timing.port_share * sms) * 1e6 / clock
     crossing = counts.crossed_bytes / timing.crossing * 1e6 if timing.crossing else 0.0
     entering = counts.input_cycles / timing.l2_input * 1e6 if timing.l2_input else 0.0
     parts["l2"] = max(ports, crossing, entering)
-    contention = 1 + timing.contention * (1 - 1 / resident)
-    parts["latency"] = busiest / resident * counts.cta_cycles * contention / clock * 1e6
+    rounds = busiest / resident * counts.cta_cycles / clock * 1e6
+    crowded = min(1.0, max(parts.values()) / (_CROWDED * rounds)) if rounds else 1.0
+    contention = 1 + timing.contention * (1 - 1 / resident) * crowded
+    parts["latency"] = rounds * contention * counts.imbalance
     dispatch = busiest * timing.cta / product.clock * 1e6
     busy = {name: time for name, time in parts.items() if name not in _PIPE}
     busy["pipe"] = _pipe_cycles(counts, timing) * share
     # What crosses the L2 goes to memory or comes from it: both are one unit to all others.
     busy["l2"], busy["dram"] = max(ports, entering), max(parts["dram"], crossing)
     of_sm = {*sm, "pipe"}
-    whole = timing.launch * 1e6 + _norm(busy, dispatch, resident, timing.exponent, of_sm)
+    side_by_side = _norm(busy, dispatch, resident, timing.exponent, of_sm)
+    filling = _filling(counts.cta_cycles / clock * 1e6, side_by_side)
+    whole = timing.launch * 1e6 + side_by_side + filling
     parts["launch"] = timing.launch * 1e6 + dispatch
-    kept = min(counts.written_bytes, _DIRTY * (product.l2_bytes or 0))
     own = (counts.dram_bytes - kept) / product.bandwidth * 1e6
     running = whole - timing.launch * 1e6
     bound = _bound(parts, busy | {"launch": dispatch}, running, crosses=crossing > own)
@@ -84,6 +94,16 @@ def sm_share(counts: Counts, gpu: Gpu) -> float:
     """Return the microseconds of the busiest SM for each cycle of work of the whole launch."""
     busiest = ceil(counts.ctas / (gpu.sm_count or 1))
     return busiest / counts.ctas * 1e6 / clock_of(counts, gpu)
+
+
+def _filling(cta: float, whole: float) -> float:
+    """Microseconds in which the way to memory fills and drains, beyond the waits of a CTA."""
+    return _FILLING * max(0.0, 1 - (cta / whole) ** 3) if whole else 0.0
+
+
+def _evicted(counts: Counts, l2: int | None) -> float:
+    """Bytes written before the launch that leave the L2 for what the launch brings there."""
+    return _DIRTY * min(l2 or 0, counts.dram_bytes)
 
 
 def _sm_cycles(counts: Counts, timing: Timing, partitions: int) -> dict[str, float]:

@@ -2,14 +2,16 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from math import prod
 from types import MappingProxyType
 
 import msgspec
 
 from irlens.analyze.cfg import Cfg
 from irlens.analyze.time.counts import Counts
+from irlens.analyze.time.cta_schedule import imbalance
 from irlens.analyze.time.cta_timeline import Timeline, tensor_cycles
-from irlens.analyze.time.launched import WarpPath
+from irlens.analyze.time.launched import WarpPath, sample
 from irlens.analyze.time.tensor_memory import TensorMemory
 from irlens.analyze.time.transfers import Caches, Spilled, Transfers
 from irlens.gpus import Gpu
@@ -82,7 +84,7 @@ class CostedLaunch(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         followed: The paths of a sample of its CTAs.
         moved: What it moves.
-        ctas: CTAs of its grid.
+        grid: Its CTAs in x, y and z.
         ideal_sectors: The fewest sectors that hold what its loads, and what its stores access;
             ``None`` if unknown.
         distinct_read_bytes: Bytes that it reads, each counted once.
@@ -96,12 +98,17 @@ class CostedLaunch(msgspec.Struct, frozen=True, kw_only=True):
     followed: Sequence[Sequence[WarpPath]]
     moved: Transfers
     machine: Placement
-    ctas: int
+    grid: tuple[int, int, int]
     ideal_sectors: tuple[int, int] | None
     distinct_read_bytes: float
     next_steps: Sequence[NextStep]
     repeated: Mapping[SourceLocation, float] = MappingProxyType({})
     of_warps: Callable[[], Mapping[int, float]] = dict
+
+    @property
+    def ctas(self) -> int:
+        """CTAs of its grid."""
+        return prod(self.grid)
 
 
 def spilled(
@@ -177,10 +184,13 @@ def count(launch: CostedLaunch, latency: float | None = None) -> Counts:
         bulk_bytes=transfers.bulk_read_bytes / sums["bulk"] if sums["bulk"] else 0.0,
         repeated=launch.repeated,
     )
+    cycles = _cta_cycles(code, followed, timeline)
+    sms = machine.gpu.sm_count or 1
     return Counts(
         ctas=launch.ctas,
         resident=machine.resident,
-        cta_cycles=_cta_cycles(code, followed, timeline),
+        cta_cycles=sum(cycles) / len(cycles),
+        imbalance=imbalance(launch.grid, sample(launch.grid), cycles, sms, machine.resident),
         instructions=sums["instructions"],
         units=dict(totals),
         tensor_cycles=sums["tensor"],
@@ -214,13 +224,12 @@ def executed(code: KernelCode, followed: Sequence[Sequence[WarpPath]]) -> dict[i
 
 def _cta_cycles(
     code: KernelCode, followed: Sequence[Sequence[WarpPath]], timeline: Timeline
-) -> float:
-    """Cycles of a CTA, the mean over the sample: those of its slowest warps."""
+) -> list[float]:
+    """Cycles of each CTA of the sample: those of its slowest warps."""
     paths = list(dict.fromkeys(each.path for cta in followed for each in cta))
     cycles = timeline.durations(code.section.instructions, code.flow, paths, code.control)
     of_path = dict(zip(paths, cycles, strict=True))
-    slowest = (max((of_path[each.path] for each in cta), default=0.0) for cta in followed)
-    return sum(slowest) / len(followed)
+    return [max((of_path[each.path] for each in cta), default=0.0) for cta in followed]
 
 
 def _uncertain(followed: Sequence[Sequence[WarpPath]], transfers: Transfers) -> str:

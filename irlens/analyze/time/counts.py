@@ -27,6 +27,7 @@ class _LaunchCounts(msgspec.Struct, frozen=True, kw_only=True):
         crossed_bytes: Bytes that pass between the two halves of the L2.
         written_bytes: Those of ``dram_bytes`` that are written.
         input_cycles: Cycles for which requests occupy the inputs of the L2's slices.
+        imbalance: Time of its CTAs over that of equal ones with the same mean, at least 1.
     """
 
     ctas: int
@@ -43,6 +44,7 @@ class _LaunchCounts(msgspec.Struct, frozen=True, kw_only=True):
     crossed_bytes: float = 0.0
     written_bytes: float = 0.0
     input_cycles: float = 0.0
+    imbalance: float = 1.0
 
 
 #: The attributes of ``Counts`` that no fitted constant changes.

@@ -1,14 +1,14 @@
 """Fits the constants of a GPU's timing to launches that it timed.
 
-Seven constants describe how units share a busy GPU, and no document has them: the latencies of L2
+Six constants describe how units share a busy GPU, and no document has them: the latencies of L2
 and memory under load, the parts of their bandwidths that kernels reach, what CTAs on one SM add to
-each other, the launch, and the exponent of the norm. The fit is a coordinate search that minimizes
-the mean of |ln(estimate / time)|, each kind of kernel weighted by the square root of its launches.
-Every constant is bounded by physics.
+each other, and the exponent of the norm. An empty kernel says what a launch takes. The fit is a
+coordinate search that minimizes the mean of |ln(estimate / time)|, each kind of kernel weighted by
+the square root of its launches. Every constant is bounded by physics.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 from math import exp, hypot, log
 from statistics import median, quantiles
@@ -33,12 +33,17 @@ FITTED = {
     "exponent": (2.0, 10.0),
 }
 
+#: Those that stay as they are: an empty kernel says what a launch takes; others do not.
+HELD = frozenset({"launch"})
+
 #: Latencies of global memory, in cycles, for which a CTA's cycles are counted.
 _LATENCIES = (35.0, 300.0, 700.0, 1100.0)
 #: The first step of the search and the last, in the logarithm of a constant.
 _FIRST_STEP, _LAST_STEP = 0.1, 0.004
 #: Widens a range that comes from the launches that the constants were fitted to.
 _MARGIN = 1.1
+#: Counts below this are kept with digits after the point.
+_SMALL = 100.0
 #: Keeps the loss smooth where an estimate is right.
 _SMOOTH = 0.01
 
@@ -79,7 +84,9 @@ def timed(
 def _rounded(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _rounded(each) for name, each in value.items()}
-    return round(value) if isinstance(value, float) else value
+    if isinstance(value, float):
+        return round(value, 3) if value < _SMALL else round(value)
+    return value
 
 
 def with_timing(gpu: Gpu, values: Mapping[str, float]) -> Gpu:
@@ -110,12 +117,15 @@ def predict(launches: Sequence[TimedLaunch], gpu: Gpu) -> list[float]:
     return found
 
 
-def fit(launches: Sequence[TimedLaunch], gpu: Gpu) -> dict[str, float]:
+def fit(
+    launches: Sequence[TimedLaunch], gpu: Gpu, held: Collection[str] = HELD
+) -> dict[str, float]:
     """Return the constants that fit launches best.
 
     Args:
         launches: At least one.
         gpu: What they ran on; the search begins at its constants.
+        held: Constants that stay as they are.
 
     Raises:
         ValueError: See ``predict``.
@@ -124,9 +134,9 @@ def fit(launches: Sequence[TimedLaunch], gpu: Gpu) -> dict[str, float]:
     weights = [kinds[launch.kind] ** -0.5 for launch in launches]
     values = {name: _bounded(name, getattr(gpu.timing, name, 0.0)) for name in FITTED}
     best = _loss(launches, with_timing(gpu, values), weights)
-    steps = dict.fromkeys(FITTED, _FIRST_STEP)
+    steps = {name: _FIRST_STEP for name in FITTED if name not in held}
     while max(steps.values()) > _LAST_STEP:
-        for name in FITTED:
+        for name in steps:
             for factor in (exp(steps[name]), exp(-steps[name])):
                 tried = values | {name: _bounded(name, values[name] * factor)}
                 if tried["memory"] < tried["l2"] or tried == values:

@@ -83,6 +83,8 @@ class PathFinder:
             )
         }
         self.ends = [self._end(number) for number in range(len(flow.blocks))]
+        # A failed assertion calls what it finds in a register, and nothing comes after it.
+        self._traps |= set(range(len(flow.blocks))) - self._leading_out()
         self._regions: dict[int, Region | None] = {}
         self._constants: Mapping[int, int] = {}
         self._runs: dict[Key, Run] = {}
@@ -139,6 +141,15 @@ class PathFinder:
                 for one, negated in registers
             ),
         )
+
+    def _leading_out(self) -> set[int]:
+        """Return the blocks from which a thread can end or return."""
+        before: dict[int, list[int]] = {}
+        for block, following in enumerate(self.flow.successors):
+            for each in following:
+                before.setdefault(each, []).append(block)
+        ends = [n for n, end in enumerate(self.ends) if end.effect in ("exits", "returns")]
+        return set(reach(ends, lambda number: before.get(number, [])))
 
     def follow(self, launch: ThreadInputs) -> Path:
         """Return the path of one warp, that of its first lane.
@@ -322,12 +333,12 @@ class _Walk:
         if target is not None and following is not None and self._retries(block, target):
             self.skipped.add(block)
             return following
+        if target in self.machine._traps and following is not None:
+            return following
         if target is None or following is None or target <= block:
             raise UnknownPathError(_data_dependent(last))
         if forest.innermost[target] != forest.innermost[following]:
             raise UnknownPathError(_data_dependent(last))
-        if target in self.machine._traps:
-            return following
         self.skipped.add(block)
         if not self.machine._headers.isdisjoint(range(following, target)):
             # Most of the work may be in the loop: most programs go the longer way.

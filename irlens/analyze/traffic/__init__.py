@@ -76,6 +76,8 @@ class Survey(msgspec.Struct, frozen=True):
             the text has accessed, 0..1; empty for more than one program, and where the footprint
             is unknown.
         assumed: What was assumed of data; empty if nothing.
+        scattered: Whether addresses were.
+        may_return: Whether data decide if programs return early.
         store_lines: Lines of the L2 that its stores touch; 0 where their requests are unknown.
     """
 
@@ -84,6 +86,8 @@ class Survey(msgspec.Struct, frozen=True):
     runs: tuple[Runs | None, ...] = ()
     repeated: tuple[float, ...] = ()
     assumed: str = ""
+    scattered: bool = False
+    may_return: bool = False
     store_lines: int = 0
 
 
@@ -128,12 +132,13 @@ def survey(
     products: Mapping[int, MatrixProduct] | None = None,
     first: int | None = None,
     assuming: bool = False,
+    ascending: bool = False,
 ) -> Survey:
     """Count the same as ``count``, and the footprint in granules of a size in bytes, if given.
 
     What depends on data may be assumed, as ``Launch`` says.
     """
-    launch = Launch(arguments, grid, contents or {}, assuming)
+    launch = Launch(arguments, grid, contents or {}, assuming, ascending)
     try:
         with suppress(TooManyIntervalsError):
             return _counted(module, launch, issued, wave, first, granules, Strides(), products)
@@ -180,15 +185,21 @@ def _counted(
     tallies = begin()
     executed: Counter[int] = Counter()
     reason = assumed = ""
+    scattered = may_return = False
     for some, evaluation in run(module, launch, range(programs), begin):
         tallies.update(some)
         executed.update(evaluation.executions)
         reason = reason or evaluation.reason
         assumed = assumed or evaluation.assumed
+        scattered |= evaluation.scattered
+        may_return |= evaluation.may_return
     traffic = tallies.traffic(count_flops(module, executed, products), reason)
     footprint = None if reason or granules is None else tallies.footprint(granules)
     repeated = tallies.repeated(granules.sector) if footprint and granules and first == 1 else ()
-    return Survey(traffic, footprint, tallies.runs(), repeated, assumed, tallies.store_lines())
+    return Survey(
+        traffic, footprint, tallies.runs(), repeated, assumed, scattered, may_return,
+        tallies.store_lines(),
+    )  # fmt: skip
 
 
 class _Tallies:

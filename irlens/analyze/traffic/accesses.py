@@ -36,6 +36,9 @@ from irlens.isa.mlir.types import TensorDesc, Type
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+#: Bits of random integers, and a factor that scatters places over all 64 bits (Knuth's).
+_RANDOM_BITS, _GOLDEN = 20, 0x9E3779B97F4A7C15
+
 ALL = frozenset({*POINTERS, *TILES, *ROWS})
 
 
@@ -145,10 +148,50 @@ def _through_pointers(
     return Reference(place, mask, shape, size)
 
 
+def pointer_of(operation: Operation) -> int | None:
+    """Return which operand of an access is its pointer; ``None`` for descriptors."""
+    at = POINTERS.get(operation.name)
+    return None if at is None or at.offsets else at.pointer
+
+
 def other(operation: Operation, operands: Sequence[Value]) -> Value | None:
     """Return what a load yields for elements that are masked off; ``None`` if it does not say."""
     mask = POINTERS[operation.name].mask if operation.name in VALUES else None
     return operands[mask + 1] if mask is not None and len(operands) > mask + 1 else None
+
+
+def stand_in(access: Reference, *, ascending: bool) -> Integer:
+    """Return integers that may stand for those that a load yields: random, or ascending ones.
+
+    Tiles at different places differ by one random number, so that they are alike for the caches
+    and need not be counted one by one.
+    """
+    terms = access.pointer.offset.terms.values()
+    places = [term // access.element_bytes for term in terms]
+    if ascending:
+        return integer(*places)
+    shift = np.uint64(64 - _RANDOM_BITS)
+    mixed = [(each.astype(np.uint64) * np.uint64(_GOLDEN)) >> shift for each in places]
+    return integer(*(each.astype(np.int64) for each in mixed))
+
+
+def inside(pointer: Pointer, size: int | None, element_bytes: int) -> Pointer:
+    """Return a pointer whose offsets are taken modulo the size of its tensor, in bytes.
+
+    Each term keeps its granularity: what is a multiple of a row's bytes stays one.
+    """
+    terms: list[tuple[Array, int]] = []
+    for term in pointer.offset.terms.values():
+        grain = max(int(np.gcd.reduce(np.abs(term), axis=None)), element_bytes)
+        low, high = int(term.min()), int(term.max())
+        fits = size is None or (low >= 0 and high < size)
+        terms.append((term, 1 if fits else grain))
+    parts = sum(grain > 1 for _, grain in terms)
+    found = [
+        term if grain == 1 else term // grain % max(1, (size or 0) // grain // parts) * grain
+        for term, grain in terms
+    ]
+    return Pointer(pointer.argument, integer(*found))
 
 
 def loaded(access: Reference, contents: "NDArray[Any] | None", masked: Value | None) -> Value:

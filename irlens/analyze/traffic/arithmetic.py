@@ -20,6 +20,8 @@ from irlens.analyze.traffic.values import (
     check_size,
     constant,
     integer,
+    known,
+    likened,
     mapped,
     materialize,
     merged,
@@ -61,10 +63,14 @@ def compute(operation: Operation, operands: Sequence[Value]) -> Value | None:
         real = reals.chosen(operands[0], *operands[1:])
         if real is not None:
             return real
-    for each in operands:
-        if isinstance(each, Unknown):
-            return each
-    return function(operation, operands)
+    unknown = next((each for each in operands if isinstance(each, Unknown)), None)
+    if unknown is None:
+        return function(operation, operands)
+    standing = [known(each) for each in operands]
+    if any(isinstance(each, Unknown) for each in standing):
+        return Unknown(unknown.reason)
+    result = compute(operation, standing)
+    return None if result is None else likened(unknown.reason, result)
 
 
 def _number(operation: Operation, name: str) -> int:

@@ -33,6 +33,7 @@ from irlens.analyze.traffic.values import (
     constant,
     integer,
     is_zero,
+    known,
     merged,
     taken,
 )
@@ -47,6 +48,7 @@ from irlens.isa.mlir.global_memory import (
     VALUES,
     is_pure,
 )
+from irlens.isa.mlir.types import Scalar
 
 #: What evaluating an operation raises that lacks operands, attributes or regions, or has those of
 #: another one: Triton's own parser would refuse it.
@@ -77,6 +79,8 @@ class Evaluation:
         executions: How often each operation is executed, by index.
         reason: Why an access was not evaluated: the first such reason.
         assumed: What was assumed: the first thing that depends on data; empty if nothing.
+        scattered: Whether addresses that depend on data were assumed.
+        may_return: Whether data decide if programs return early.
     """
 
     def __init__(
@@ -92,6 +96,7 @@ class Evaluation:
         self.executions: Counter[int] = Counter()
         self.reason = ""
         self.assumed = ""
+        self.scattered = self.may_return = False
         self._module = module
         self._launch = launch
         self._numbers = np.arange(numbers.start, numbers.stop, dtype=np.int64)
@@ -101,6 +106,10 @@ class Evaluation:
         self._stepwise = stepwise
         self._recording = True
         self._is_visiting = False
+        self._sizes = {
+            argument.name.removeprefix("%"): launch.tensor_bytes(argument)
+            for argument in public_function(module).parameters
+        }
 
     def run(self, function: Operation) -> None:
         """Run a kernel's function.
@@ -120,7 +129,12 @@ class Evaluation:
         blocks = function.regions[0].blocks
         if len(blocks) == 1:
             return self.block(blocks[0], frame)
-        return Branches(self.block, self._module, blocks, frame, self._decided).run()
+        return Branches(self.block, self._module, blocks, frame, self._stays).run()
+
+    def _stays(self, condition: Value, size: int, likely: bool) -> Array:
+        """Return the condition of a branch that an early return makes, as ``_decided`` does."""
+        self.may_return |= isinstance(condition, Unknown)
+        return self._decided(condition, size, likely)
 
     def block(self, block: Block, frame: Frame) -> list[Value]:
         """Run a block and return the operands of its last operation."""
@@ -215,7 +229,7 @@ class Evaluation:
         reference = accesses.reference(operation, operands)
         if isinstance(reference, Unknown) and assuming:
             self.assumed = self.assumed or str(placed(operation, reference.reason))
-            reference = accesses.reference(operation, operands, assuming=True)
+            reference = self._likely(operation, operands)
         if isinstance(reference, Unknown):
             if self._recording and not (assuming and accesses.is_of_one_element(operation)):
                 reason = str(placed(operation, reference.reason))
@@ -227,7 +241,25 @@ class Evaluation:
                 self._visit(operation, reference, programs)
                 self._is_visiting = False
             read = self._loaded(operation, operands, reference)
-        return Unknown(str(placed(operation, read.reason))) if isinstance(read, Unknown) else read
+        if not isinstance(read, Unknown):
+            return read
+        return Unknown(str(placed(operation, read.reason)), read.like)
+
+    def _likely(
+        self, operation: Operation, operands: Sequence[Value]
+    ) -> accesses.Reference | Unknown:
+        """Return how an operation may access memory, as an estimate assumes."""
+        at = accesses.pointer_of(operation)
+        place = None if at is None else known(operands[at])
+        if at is None or place is operands[at] or not isinstance(place, Pointer):
+            return accesses.reference(operation, operands, assuming=True)
+        self.scattered = True
+        size = operation.operand_type.element.pointee
+        pointer = accesses.inside(
+            place, self._sizes.get(place.argument), (size.bytes if size else None) or 1
+        )
+        standing = [*operands[:at], pointer, *operands[at + 1 :]]
+        return accesses.reference(operation, standing, assuming=True)
 
     def _loaded(
         self, operation: Operation, operands: Sequence[Value], reference: accesses.Reference
@@ -241,7 +273,13 @@ class Evaluation:
             contents = None
         if operation.name not in VALUES:
             return Unknown("the traffic depends on data that is loaded here")
-        return accesses.loaded(reference, contents, accesses.other(operation, operands))
+        value = accesses.loaded(reference, contents, accesses.other(operation, operands))
+        kind = operation.operand_type.element.pointee
+        if not isinstance(value, Unknown) or not self._launch.assuming or contents is not None:
+            return value
+        if not isinstance(kind, Scalar) or not kind.is_integer or kind.bits == 1:
+            return value
+        return Unknown(value.reason, accesses.stand_in(reference, ascending=self._launch.ascending))
 
     def _for(self, operation: Operation, operands: list[Value], frame: Frame) -> None:
         bounds = [scalar(each) for each in operands[:3]]

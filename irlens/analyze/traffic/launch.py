@@ -36,14 +36,16 @@ class Launch(msgspec.Struct, frozen=True):
         grid: Programs in x, y and z.
         contents: What tensors of integers hold, by argument.
         assuming: Whether what depends on other data is assumed, as an estimate may: masks let all
-            elements pass, the longer side of a branch runs, and a single element whose address is
-            data is not worth counting.
+            elements pass, the longer side of a branch runs, integers that addresses depend on are
+            random, and a single element whose address is data is not worth counting.
+        ascending: Whether these integers are their own places instead: neighbours of neighbours.
     """
 
     arguments: Mapping[str, Any]
     grid: tuple[int, int, int]
     contents: "Mapping[str, NDArray[Any]]" = {}
     assuming: bool = False
+    ascending: bool = False
 
     def value(self, argument: Argument) -> Value:
         """Return the value of an argument of the kernel's function."""

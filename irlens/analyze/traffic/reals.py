@@ -34,7 +34,7 @@ _MOST = float(1 << 62)
 class Literal(Unknown, frozen=True):
     """A constant, which only the operations of this module know."""
 
-    number: float
+    number: float = 0.0
 
 
 def literal(operation: Operation) -> Literal | None:
@@ -45,7 +45,7 @@ def literal(operation: Operation) -> Literal | None:
         number = float(operation.literal)
     except ValueError:
         return None
-    return Literal(f"line {operation.span.line}: arith.constant is not evaluated", number)
+    return Literal(f"line {operation.span.line}: arith.constant is not evaluated", number=number)
 
 
 def _from_integer(operation: Operation, operands: Sequence[Value]) -> Value | None:

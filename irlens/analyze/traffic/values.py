@@ -30,9 +30,25 @@ class TooLargeError(Exception):
 
 
 class Unknown(msgspec.Struct, frozen=True):
-    """A value that is not known, with the reason."""
+    """A value that is not known, with the reason.
+
+    Attributes:
+        reason: Why.
+        like: A value that may stand for it in an address, for an estimate; ``None`` if none may.
+    """
 
     reason: str
+    like: "Value | None" = None
+
+
+def known(value: "Value") -> "Value":
+    """Return what stands for a value that is not known, if there is such a value."""
+    return value.like if isinstance(value, Unknown) and value.like is not None else value
+
+
+def likened(reason: str, value: "Value") -> "Unknown":
+    """Return an unknown value for which another stands, if that is known itself."""
+    return value if isinstance(value, Unknown) else Unknown(reason, value)
 
 
 class Integer(msgspec.Struct, frozen=True):
@@ -296,6 +312,8 @@ def mapped(value: Value, function: Callable[[Array], Array]) -> Value:
         return Mask(tuple(_mapped_factor(each, function) for each in value.factors))
     if isinstance(value, Descriptor):
         return _mapped_descriptor(value, function)
+    if isinstance(value, Unknown) and value.like is not None:
+        return Unknown(value.reason, mapped(value.like, function))
     if isinstance(value, BlockPointer):
         offsets = tuple(_mapped_integer(each, function) for each in value.offsets)
         return BlockPointer(_mapped_descriptor(value.descriptor, function), offsets)
@@ -350,7 +368,10 @@ def merged(size: int, parts: Sequence[tuple[Array, Value]]) -> Value:
         return parts[0][1]
     for _, value in parts:
         if isinstance(value, Unknown):
-            return value
+            standing = [(at, known(each)) for at, each in parts]
+            if any(isinstance(each, Unknown) for _, each in standing):
+                return Unknown(value.reason)
+            return likened(value.reason, merged(size, standing))
     rows = [each for each, _ in parts]
     integers = [value for _, value in parts if isinstance(value, Integer)]
     if len(integers) == len(parts):

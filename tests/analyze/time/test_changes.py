@@ -112,7 +112,7 @@ def test_a_grid_is_even_where_each_sm_gets_as_many_ctas(
     step = steps(estimate_with_steps(known))["grid"]
     assert (known.ctas + step.change) % sms == 0
     for ctas in (7 * sms, sms, sms - 1):
-        assert "grid" not in steps(estimate_with_steps(replace(known, ctas=ctas)))
+        assert "grid" not in steps(estimate_with_steps(replace(known, grid=(ctas, 1, 1))))
 
 
 def test_code_that_spills_gets_no_fewer_registers(

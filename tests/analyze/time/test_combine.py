@@ -32,6 +32,7 @@ ADD = Counts(
     sectors=12_582_912,
     l2_bytes=402_653_184,
     dram_bytes=402_653_184,
+    written_bytes=134_217_728,
 )
 TIMED = [gpu for gpu in gpus.gpus() if estimate(ADD, gpu).estimate_us is not None]
 assert len(TIMED) > 10

@@ -118,3 +118,24 @@ def test_an_h100_that_no_constant_is_fitted_to() -> None:
     pairs = [pair for each in scores.values() for pair in each.pairs]
     inside = [abs(a - b) <= gpu.timing.ratio_error * (1 + abs(a)) for a, b in pairs]
     assert sum(inside) / len(inside) >= 0.9
+
+
+def test_other_peoples_kernels_on_an_h100_that_no_constant_is_fitted_to() -> None:
+    """Liger, flash-linear-attention, Inductor and kernels written by hand."""
+    model = benchmark()
+    gpu = gpus.find("h100")
+    rows = model.load(model.LIBRARIES)
+    assert len(rows) == 391
+    score = model.score(rows, model.predict(rows, gpu))
+    assert score.error < 0.10
+    assert score.p90 < 0.26
+    assert abs(score.bias) < 0.02
+    assert geometric_mean(score.first) < 1.02
+    assert sum(score.in_order) / len(score.in_order) > 0.89
+    timing = gpu.timing
+    assert timing is not None
+    inside = sum(timing.low <= ratio <= timing.high for ratio in score.ratios)
+    assert inside / len(rows) >= 0.92
+    short = [row for row in rows if row.us < 6]
+    assert len(short) == 44
+    assert model.score(short, model.predict(short, gpu)).error < 0.10
