@@ -112,7 +112,7 @@ def _limit(budget: LaunchBudget, kernel: _Kernel, session: Session) -> _Result:
         return _Result("broken", ": ".join(filter(None, told)), limit.size, source)
     if size.unknown or size.last < budget.number:
         return _Result("unknown", size.unknown or f"nothing above {count(size.last)} was tried")
-    return _Result("held")
+    return _Result("held", "of many programs some were evaluated" if size.sampled else "")
 
 
 def _variants(budget: LaunchBudget, kernel: _Kernel, session: Session) -> _Result:
