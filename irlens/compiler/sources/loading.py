@@ -165,9 +165,9 @@ def _executed(
     stack.enter_context(
         sliced_imports(lambda other, path: other.startswith(package) or _is_local(path))
     )
-    module = sys.modules[name] = sliced_module(name, source.path, source.content)
-    module.__package__ = name.rpartition(".")[0]
     with _described_errors(source):
+        module = sys.modules[name] = sliced_module(name, source.path, source.content)
+        module.__package__ = name.rpartition(".")[0]
         getattr(module, source.function)
     return module, absent, stopped
 

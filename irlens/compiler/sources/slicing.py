@@ -8,36 +8,19 @@ executes the statements that a name needs, in their order, when the name is aske
 import __future__
 
 import ast
-import builtins
 import importlib.util
-import symtable
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from itertools import chain
 from pathlib import Path
 from types import ModuleType
 
-import msgspec
-
+from irlens.compiler.sources.statements import Statement, statements
 from irlens.model.errors import CaptureError, IrlensError
-
-
-class _Statement(msgspec.Struct, frozen=True):
-    """A statement of a module; an import of several names is several.
-
-    Attributes:
-        code: It.
-        binds: The names that it defines, or whose objects it changes.
-        reads: The global names that it reads, within its functions too.
-    """
-
-    code: ast.stmt
-    binds: frozenset[str]
-    reads: frozenset[str]
 
 
 def sliced_module(name: str, path: Path, content: bytes) -> ModuleType:
@@ -65,8 +48,10 @@ class _Slices:
         self._names = vars(module)
         self._file = str(module.__file__)
         tree = ast.parse(importlib.util.decode_source(content), self._file)
-        self._statements = [*_statements(tree)]
-        self._executed: set[int] = set()
+        self._statements = statements(tree)
+        self._executed: set[tuple[int, str]] = set()
+        self._sought: set[str] = set()
+        self._lists_public_names = any("__all__" in each.binds for each in self._statements)
         postponed = any(
             isinstance(each, ast.ImportFrom)
             and each.module == "__future__"
@@ -82,19 +67,29 @@ class _Slices:
             AttributeError: The file does not define it.
             CaptureError: The file raised an exception.
         """
-        if name == "__all__":  # of `from module import *`
+        if name == "__all__" and not self._lists_public_names:
             bound = chain.from_iterable(each.binds for each in self._statements)
             return sorted({each for each in bound if not each.startswith("_")})
-        if name.startswith("__"):
+        if name.startswith("__") and name != "__all__":
             raise AttributeError(name)
-        for number in self._needed(name):
-            if number not in self._executed:
-                self._executed.add(number)
-                self._execute(self._statements[number].code)
+        for step in self._needed(name):
+            if step not in self._executed:
+                self._check_order(step[0])
+                self._executed.add(step)
+                self._execute(_importing(self._statements[step[0]].code, step[1]))
         try:
             return self._names[name]
         except KeyError:
             raise AttributeError(f"{self._file} does not define {name}") from None
+
+    def _check_order(self, number: int) -> None:
+        """Refuse to evaluate names that a later statement has changed by now."""
+        statement = self._statements[number]
+        for later in {n for n, _ in self._executed if n > number}:
+            other = self._statements[later]
+            if changed := statement.evaluates & (other.binds | other.changes):
+                names, place = ", ".join(sorted(changed)), f"{self._file}:{statement.code.lineno}"
+                raise CaptureError(f"{place}: line {other.code.lineno} has changed {names} already")
 
     def _execute(self, code: ast.stmt) -> None:
         tree = ast.fix_missing_locations(ast.Module([code], []))
@@ -120,28 +115,54 @@ class _Slices:
         own = [frame.lineno for frame in frames if frame.filename == self._file]
         return (own[-1] if own else None) or code.lineno
 
-    def _needed(self, name: str) -> list[int]:
-        """Return the numbers of the statements that a name needs, in the file's order."""
-        pending, names, needed = [name], {name}, set[int]()
+    def _needed(self, name: str) -> list[tuple[int, str]]:
+        """Return the numbers of the statements that a name needs, in the file's order.
+
+        Each with the name to import where the statement is ``from module import *``.
+        """
+        pending, names, needed = [name], {name}, set[tuple[int, str]]()
         while pending:
             wanted = pending.pop()
-            binding = [n for n, each in enumerate(self._statements) if wanted in each.binds]
-            if not binding and not hasattr(builtins, wanted) and wanted not in self._names:
-                self._take_from_star(wanted)
+            binding = [n for n, each in enumerate(self._statements) if each.decides(wanted)]
             for number in binding:
-                needed.add(number)
+                needed.add((number, ""))
                 more = self._statements[number].reads - names
                 names |= more
                 pending += more
+            defining = (n for n in binding if wanted in self._statements[n].binds)
+            needed |= self._starred(wanted, next(defining, 0))
         return sorted(needed)
 
-    def _take_from_star(self, name: str) -> None:
-        """Import a name that only a ``from module import *`` can define."""
-        for each in self._statements:
-            if isinstance(each.code, ast.ImportFrom) and each.code.names[0].name == "*":
-                one = ast.ImportFrom(each.code.module, [ast.alias(name)], each.code.level)
-                with suppress(ImportError):
-                    self._execute(ast.copy_location(one, each.code))
+    def _starred(self, name: str, first: int) -> set[tuple[int, str]]:
+        """Return from which ``from module import *`` below a number a name comes."""
+        if name in self._sought:  # modules that import each other's names
+            return set()
+        self._sought.add(name)
+        stars = {n for n, each in enumerate(self._statements) if each.is_star and n >= first}
+        found = {(n, name) for n in stars if self._exports(self._statements[n], name)}
+        self._sought.remove(name)
+        return found
+
+    def _exports(self, star: Statement, name: str) -> bool:
+        assert isinstance(star.code, ast.ImportFrom)
+        package = str(self._names.get("__package__") or "")
+        try:
+            origin = "." * star.code.level + (star.code.module or "")
+            module = importlib.import_module(origin, package)
+        except ImportError:
+            return False
+        slices = getattr(vars(module).get("__getattr__"), "__self__", None)
+        is_whole = not isinstance(slices, _Slices) or slices._lists_public_names
+        public = getattr(module, "__all__", None) if is_whole else None
+        is_public = not name.startswith("_") if public is None else name in public
+        return is_public and hasattr(module, name)
+
+
+def _importing(code: ast.stmt, name: str) -> ast.stmt:
+    """Return a statement, with the one name that is to be imported, if any, for ``*``."""
+    if not name or not isinstance(code, ast.ImportFrom):
+        return code
+    return ast.copy_location(ast.ImportFrom(code.module, [ast.alias(name)], code.level), code)
 
 
 @contextmanager
@@ -180,69 +201,3 @@ class _SlicingLoader(Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         """Do nothing: a sliced module executes what is asked for."""
-
-
-def _statements(tree: ast.Module) -> Iterator[_Statement]:
-    """Yield a module's statements; those of ``if __name__ == "__main__"`` do not count."""
-    imported: set[str] = set()
-    for node in tree.body:
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            for alias in node.names:
-                one = type(node)(**{**dict(ast.iter_fields(node)), "names": [alias]})
-                bound = (alias.asname or alias.name).partition(".")[0]
-                imported.add(bound)
-                yield _Statement(ast.copy_location(one, node), frozenset({bound}), frozenset())
-        elif not _is_main(node):
-            yield _described(node, imported)
-
-
-def _described(node: ast.stmt, imported: set[str]) -> _Statement:
-    """Return what a statement binds and reads; ``imported`` are the names of modules."""
-    table = symtable.symtable(ast.unparse(node), "", "exec")
-    symbols = table.get_symbols()
-    binds = {each.get_name() for each in symbols if each.is_assigned() or each.is_imported()}
-    reads = {each.get_name() for each in symbols if each.is_referenced()} | set(_globals(table))
-    changed = set(_changed(node))
-    return _Statement(
-        node,
-        # A call of an imported module's function (`torch.manual_seed(0)`) defines nothing.
-        frozenset(binds | (changed if _is_assignment(node) else changed - imported)),
-        frozenset(reads - binds),
-    )
-
-
-def _is_assignment(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign)
-
-
-def _changed(node: ast.stmt) -> Iterator[str]:
-    """Yield the names of the objects that a statement changes: ``x.append(1)``, ``x[0] = 1``."""
-    match node:
-        case ast.Expr(ast.Call(func=ast.Attribute() as target)):
-            yield from _root(target)
-        case ast.Assign(targets=targets):
-            yield from chain.from_iterable(map(_root, targets))
-        case ast.AugAssign(target=target) | ast.AnnAssign(target=target):
-            yield from _root(target)
-        case ast.For() | ast.While() | ast.If() | ast.With() | ast.Try():
-            for child in ast.iter_child_nodes(node):
-                if isinstance(child, ast.stmt):
-                    yield from _changed(child)
-
-
-def _root(target: ast.expr) -> Iterator[str]:
-    while isinstance(target, ast.Attribute | ast.Subscript):
-        target = target.value
-    if isinstance(target, ast.Name):
-        yield target.id
-
-
-def _globals(table: symtable.SymbolTable) -> Iterator[str]:
-    """Yield the global names that the functions and classes of a module read."""
-    for child in table.get_children():
-        yield from (symbol.get_name() for symbol in child.get_symbols() if symbol.is_global())
-        yield from _globals(child)
-
-
-def _is_main(node: ast.stmt) -> bool:
-    return isinstance(node, ast.If) and "__name__" in ast.unparse(node.test)

@@ -1,14 +1,16 @@
 """What is executed of files that fail: what the kernel needs, and nothing else."""
 
+import importlib
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import msgspec
 import pytest
 
 from irlens.compiler import Request, capture_entries
-from irlens.compiler.sources.slicing import sliced_module
+from irlens.compiler.sources.slicing import sliced_imports, sliced_module
 from irlens.model.capture import Manifest
 from irlens.model.config import Target
 from irlens.model.errors import CaptureError
@@ -52,6 +54,80 @@ def test_a_name_is_what_it_is_where_the_rest_runs(text: str, expected: int) -> N
     assert sliced(text, "VALUE") == expected
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        # Functions of the file change what the kernel reads.
+        "L = []\ndef register(l): l.append(42)\nregister(L)\nVALUE = L",
+        "L = []\ndef fill(): L.append(42)\nfill()\nVALUE = L",
+        "L = []\nfill = lambda: L.append(42)\nfill()\nVALUE = L",
+        "L = []\n(lambda: L.append(42))()\nVALUE = L",
+        "B = 1\ndef init():\n  global B\n  B = 42\ninit()\nVALUE = B",
+        "B = 1\ndef a():\n  global B\n  B = 42\ndef b(): a()\n_ = b()\nVALUE = B",
+        "class T: b = 1\ndef tune(t): t.b = 42\nt = T()\ntune(t)\nVALUE = t.b",
+        "class T: b = 1\ndef tune(all):\n  for t in all: t.b = 42\ntune([T])\nVALUE = T.b",
+        "L = []\nclass T:\n  def __init__(self): L.append(42)\nT()\nVALUE = L",
+        "L = []\nclass T:\n  def __init_subclass__(s): L.append(1)\nclass A(T): pass\nVALUE = L",
+        "L = []\ndef reg(f): L.append(f())\n@reg\ndef a(): return 42\nVALUE = L",
+        "D = {}\ndef reg(n):\n  def w(f): D[n] = f()\n  return w\n@reg(1)\ndef a(): 42\nVALUE = D",
+        "class R:\n  l = []\n  def add(self, f): self.l.append(f())\nR = R()\n@R.add\n"
+        "def a(): return 42\nVALUE = R.l",
+        "import heapq\nL = []\nheapq.heappush(L, 42)\nVALUE = L",
+        # By other names.
+        "L = []\nM = L\nM.append(42)\nVALUE = L",
+        "L = []\nM = L\nM += [42]\nVALUE = L",
+        "L = [[], []]\nfor n, each in enumerate(L): each.append(n)\nVALUE = L",
+        # Anywhere in a statement.
+        "L = [1, 2]\n_ = L.pop()\nVALUE = L",
+        "L = []\n[L.append(n) for n in range(3)]\nVALUE = L",
+        "L = []\nTrue and L.append(42)\nVALUE = L",
+        "L = []\ntry: 1 / 0\nexcept ZeroDivisionError: L.append(42)\nVALUE = L",
+        "L = []\nmatch 1:\n  case 1: L.append(42)\nVALUE = L",
+        "L = []\nclass A: L.append(42)\nVALUE = L",
+        "L = []\ndef f(x=L.append(42)): pass\nVALUE = L",
+        "class C: a = b = 1\nC.a, C.b = 2, 3\nVALUE = C.a, C.b",
+        "class C: a = 1\nsetattr(C, 'a', 42)\nVALUE = C.a",
+        "I = iter([1, 2])\nA = next(I)\nVALUE = next(I)",
+        "X = 1\nif 1:\n  X = X + 1\n  VALUE = X",
+        # The module's own names.
+        "B = 1\nglobals()['B'] = 42\nVALUE = B",
+        "B = 1\nvars().update(B=42)\nVALUE = B",
+        "for n in 'AB': globals()[n] = 42\nVALUE = A",
+        "B = 42\nVALUE = globals().get('B', 1)",
+        "B = 1\nexec('B = 42')\nVALUE = B",
+        "import sys\nB = 1\nsetattr(sys.modules[__name__], 'B', 42)\nVALUE = B",
+        "B = 1\nif __name__ != '__main__': B = 42\nVALUE = B",
+        "if __name__ == '__main__': B = 1\nelse: B = 42\nVALUE = B",
+        "pi = 3\nfrom math import *\nVALUE = pi",
+        "from math import *\npow = 3\nVALUE = pow",
+        "from math import *\nVALUE = pow(2, 2)",
+        "json = 42\nfrom json import *\nVALUE = json",
+        # What the compiler reads.
+        "import os\nos.environ['OF_A_TEST'] = 'x'\nVALUE = __import__('os').getenv('OF_A_TEST')",
+        "from os import environ as e\ne.setdefault('OF_A_TEST', 'x')\n"
+        "from os import getenv\nVALUE = getenv('OF_A_TEST')",
+        "import os\ndef setup(): os.environ['OF_A_TEST'] = 'x'\nsetup()\n"
+        "VALUE = os.getenv('OF_A_TEST')",
+    ],
+)
+def test_a_slice_agrees_with_the_whole_file(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OF_A_TEST", raising=False)
+    whole = ModuleType("sliced_of_a_test")
+    monkeypatch.setitem(sys.modules, whole.__name__, whole)
+    exec(text, vars(whole))
+    monkeypatch.delenv("OF_A_TEST", raising=False)
+    slices = sliced_module(whole.__name__, Path("file.py"), text.encode())
+    monkeypatch.setitem(sys.modules, whole.__name__, slices)
+    assert slices.VALUE == whole.VALUE
+
+
+def test_a_name_that_was_changed_meanwhile_is_refused() -> None:
+    module = sliced_module("m", Path("file.py"), b"X = 1\nA = X\nX = 2\ndef f(): return X\n")
+    assert module.X == module.f() == 2
+    with pytest.raises(CaptureError, match=r"^file\.py:2: line 3 has changed X already$"):
+        _ = module.A
+
+
 def test_a_statement_is_executed_once() -> None:
     module = sliced_module("m", Path("file.py"), b"L = []\nL.append(1)\nA = L\nB = L\n")
     assert module.A is module.B
@@ -63,6 +139,20 @@ def test_what_fails_is_an_error_where_it_is_needed() -> None:
         sliced("X = 1 / 0\ndef f(): return X\nVALUE = f", "VALUE")
     with pytest.raises(AttributeError, match="does not define VALUE"):
         sliced("OTHER = 42", "VALUE")
+
+
+def test_what_star_imports_take(
+    write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    star = "from b_of_a_test import *\n"
+    write("from a_of_a_test import *\n_P = B = L = 2\n__all__ = ['B', '_P']\n", "b_of_a_test.py")
+    path = write(f"_P = B = L = 1\n{star}VALUE = _P, B, L\n", "a_of_a_test.py")
+    monkeypatch.syspath_prepend(str(path.parent))
+    with sliced_imports(lambda name, _: name.endswith("_of_a_test")):
+        assert importlib.import_module("a_of_a_test").VALUE == (2, 2, 1)
+        assert not hasattr(importlib.import_module("a_of_a_test"), "ABSENT")
+    for name in ("a_of_a_test", "b_of_a_test"):
+        monkeypatch.delitem(sys.modules, name)
 
 
 @pytest.fixture
