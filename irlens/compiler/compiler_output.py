@@ -198,3 +198,16 @@ def environment(settings: Mapping[str, str], without: Iterable[str]) -> Iterator
             os.environ.pop(name, None)
             if value is not None:
                 os.environ[name] = value
+
+
+@contextmanager
+def restored_environment() -> Iterator[None]:
+    """Undo what a context, such as a user's file, does to this process's environment."""
+    before = dict(os.environ)
+    try:
+        yield
+    finally:
+        # Not clear() and update(): other threads read it meanwhile.
+        for name in os.environ.keys() - before.keys():
+            del os.environ[name]
+        os.environ.update({n: v for n, v in before.items() if os.environ.get(n) != v})

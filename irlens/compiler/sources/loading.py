@@ -16,6 +16,7 @@ from types import ModuleType
 
 import msgspec
 
+from irlens.compiler.compiler_output import restored_environment
 from irlens.compiler.sources.absent_imports import remedy, stand_ins_for_absent_modules
 from irlens.compiler.sources.description import KernelSource
 from irlens.compiler.sources.inductor import module_of
@@ -90,7 +91,8 @@ def loaded(source: KernelSource, arch: str | None = None) -> Iterator[Loaded]:
 
     The file can import from its folder, as if it were run as a script, and from the package that
     contains it. Afterwards the module and its local imports are removed from ``sys.modules``, so
-    that the next capture sees the files on disk. Output of the file goes to stderr.
+    that the next capture sees the files on disk, and the environment is as it was. Output of the
+    file goes to stderr.
 
     Args:
         arch: The active GPU's: packages that were imported for another one are imported again.
@@ -108,6 +110,7 @@ def loaded(source: KernelSource, arch: str | None = None) -> Iterator[Loaded]:
     _cache_lines(source)
     try:
         with ExitStack() as stack:
+            stack.enter_context(restored_environment())
             stack.enter_context(redirect_stdout(sys.stderr))
             module, absent, stopped = _executed(source, name, stack)
             imported = set(sys.modules) - set(modules)

@@ -2,7 +2,6 @@
 
 import importlib
 import inspect
-import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ import triton
 from triton.compiler import ASTSource
 
 from irlens import gpus
+from irlens.compiler.compiler_output import restored_environment
 from irlens.compiler.sources.absent_imports import remedy
 from irlens.compiler.sources.inductor import GeneratedKernel
 from irlens.compiler.triton_compat.jit import Kernel, Values
@@ -227,12 +227,11 @@ def _as_on_device(kind: str) -> Iterator[None]:
     """
     import torch
 
-    before, available, hip = dict(os.environ), torch.cuda.is_available, torch.version.hip
+    available, hip = torch.cuda.is_available, torch.version.hip
     torch.cuda.is_available = lambda: True
     torch.version.hip = (hip or "6.4") if kind == "hip" else None
     try:
-        yield
+        with restored_environment():
+            yield
     finally:
         torch.cuda.is_available, torch.version.hip = available, hip
-        os.environ.clear()
-        os.environ.update(before)

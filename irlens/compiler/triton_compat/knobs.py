@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -24,14 +24,20 @@ _HAS_KNOBS = find_spec("triton.knobs") is not None
 
 @contextmanager
 def compiling_into(directory: Path) -> Iterator[None]:
-    """Make Triton compile into a directory, whatever the user's settings."""
+    """Make Triton compile into a directory, whatever the user's settings.
+
+    Afterwards, knobs that the user's file has set are as they were.
+    """
     if not _HAS_KNOBS:
         with environment({_CACHE: str(directory)}, without=_OF_ENVIRONMENT):
             yield
         return
     from triton import knobs
 
-    with knobs.cache.scope(), knobs.compilation.scope(), knobs.runtime.scope():
+    with ExitStack() as stack:
+        for group in vars(knobs).values():
+            if isinstance(group, knobs.base_knobs):
+                stack.enter_context(group.scope())
         knobs.cache.dir = str(directory)
         knobs.cache.manager_class = None
         knobs.cache.remote_manager_class = None

@@ -204,3 +204,26 @@ def test_an_error_shows_the_line_that_was_compiled(
     with pytest.raises(CaptureError, match=f"{path.name}:{line}:") as raised:
         capture_entries(request(path, sm_90))
     assert (raised.value.hint or "").startswith("    tl.store(x_ptr, VALUE)")
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "import os\nos.environ['TRITON_F32_DEFAULT'] = 'ieee'",
+        "from triton import knobs\nknobs.language.fp32_default = 'ieee'",
+    ],
+)
+def test_what_a_file_sets_ends_with_it(
+    setting: str, write: Callable[..., Path], sm_90: Target
+) -> None:
+    kernel = """
+@triton.jit
+def k(x_ptr):
+    x = tl.zeros((16, 16), tl.float32) + tl.load(x_ptr)
+    tl.store(x_ptr, tl.sum(tl.dot(x, x)))
+"""
+    texts = []
+    for text in (f"{setting}\n{kernel}", kernel):
+        asked = Request(kernel=f"{write(text)}:k", target=sm_90, args={"x_ptr": "fp32[1]"})
+        texts.append((capture_entries(asked)[0] / "k.ttir").read_text())
+    assert ["inputPrecision = tf32" in text for text in texts] == [False, True]
