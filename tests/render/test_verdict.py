@@ -178,7 +178,7 @@ NO_GRID = "the grid is unknown: --grid gives it"
 @pytest.mark.parametrize(
     ("changed", "words", "tone"),
     [
-        ({"traffic": None, "unknown": {"traffic": NO_GRID}}, NO_GRID, "neutral"),
+        ({"traffic": None, "unknown": {"traffic": NO_GRID}}, NO_GRID, "unknown"),
         ({"unknown": {"time": "a branch depends on data"}}, "a branch depends on data", "unknown"),
         ({"target": Target(vendor="nvidia", arch="sm_90", warp_size=32)}, "-t names one",
          "unknown"),
@@ -190,13 +190,21 @@ NO_GRID = "the grid is unknown: --grid gives it"
 def test_what_gives_a_time_is_said_where_there_is_none(
     changed: dict[str, Any], words: str, tone: str
 ) -> None:
-    """Nobody asked for the time of a launch that has no grid: that alone is no question mark."""
+    """Whoever gives arguments asks for the time of their launch: without one there is no ✓."""
     grid = None if changed.get("traffic", True) is None else SOFTMAX.config.grid
     subject = replace(SOFTMAX, time=None, config=replace(SOFTMAX.config, grid=grid), **changed)
     first = verdict(subject).phrases[0]
     assert first.text.startswith("no time estimate: ")
     assert words in first.text
     assert first.tone == tone
+
+
+def test_the_time_of_a_launch_that_nobody_described_is_no_question() -> None:
+    config = replace(SOFTMAX.config, grid=None, args={})
+    unknown = {"traffic": NO_GRID}
+    first = verdict(replace(SOFTMAX, time=None, config=config, traffic=None, unknown=unknown))
+    assert first.phrases[0].text.startswith("no time estimate: ")
+    assert first.phrases[0].tone == "neutral"
 
 
 def test_a_kernel_that_cannot_launch_misses_no_time() -> None:

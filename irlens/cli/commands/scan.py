@@ -45,7 +45,7 @@ values never match.
 csv and jsonl write each row as soon as it is known, in the order of the paths unless
 --sort is given; jsonl without --columns writes full reports. parquet has the rows of csv,
 with types. The other formats sum up; there, the kernel that is estimated to take longest
-comes first, and of each kernel the fastest configuration, unless --sort is given.
+comes first, and within a kernel the fastest configuration, unless --sort is given.
 
 --group kernel lists the captures of each kernel that there are several of instead, and what
 they differ by: an argument that is divisible by 16 in one alone, a constexpr, num_warps. DIRs

@@ -212,7 +212,12 @@ def _configuration(each: KernelTime) -> str:
         return ""
     led = f"{each.configuration}: " if each.configuration else ""
     if each.choice == "estimated":
-        return f"{led}the fastest of {count(each.configurations)} by estimate"
+        several = (
+            f", where most of the time goes; each is the mean of {count(each.variants)} variants"
+            if each.variants > 1
+            else ""
+        )
+        return f"{led}the fastest of {count(each.configurations)} by estimate{several}"
     return f"{led}the first of {count(each.configurations)}, whose times are unknown"
 
 

@@ -166,7 +166,7 @@ def _order_of_ranks(rows: Sequence[ScanRow]) -> str:
     of = "launches take" if any(each.launches for each in rows) else "launch takes"
     longest = f"the kernel whose {of} longest first"
     if any(_mark(each) == "fastest" for each in rows):
-        return f"{longest}, and of each kernel the fastest configuration"
+        return f"{longest}, and within a kernel the fastest configuration"
     return longest
 
 

@@ -98,7 +98,7 @@ def _time(report: Report) -> Iterator[Run]:
         yield Run(words)
     elif missing := describe_missing_time(report):
         # Nobody asked for the time of a launch that nobody described.
-        tone: Tone = "unknown" if report.config.args and report.config.grid else "neutral"
+        tone: Tone = "unknown" if report.config.args else "neutral"
         yield Run(f"no time estimate: {missing}", tone)
 
 
