@@ -8,7 +8,7 @@ from irlens.model.estimate import TimeEstimate
 from irlens.model.report import Report
 from irlens.model.source import SourceLocation
 from irlens.render.view.conversions import conversions_fact, conversions_section
-from irlens.render.view.nodes import plain
+from irlens.render.view.nodes import Table, plain
 from tests.tui.conftest import load_report
 
 
@@ -89,3 +89,16 @@ def test_conflicts_that_take_a_share_of_the_time_are_listed() -> None:
         "k.py:9 · store with bank conflicts · 8.0 wavefronts a request, 7.0 of them by conflicts"
         " · 7.00 µs of shared memory's 31.0 µs"
     )
+
+
+def test_what_not_every_warp_runs_is_not_rounded_to_nothing() -> None:
+    """A quarter of the warps: 0 runs, or 0.77 wavefronts of one request, exist nowhere."""
+    barrier = SharedAccesses(
+        source=SourceLocation("k.py", 9), kind="store", runs=0.25, instructions=10,
+        price=Price(requests=100, wavefronts=77, conflicts=0, us=0.1),
+    )  # fmt: skip
+    section = conversions_section(report([], [barrier]))
+    assert section is not None
+    (table,) = (each for each in section.children if isinstance(each, Table))
+    cells = [cell for cell in table.rows[0].cells[3:5] if isinstance(cell, tuple)]
+    assert [plain(cell) for cell in cells] == ["<1", "<1"]

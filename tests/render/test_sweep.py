@@ -8,6 +8,7 @@ import pytest
 
 from irlens.model.config import ConstexprValue, Target
 from irlens.model.estimate import Bound
+from irlens.model.ranking import with_standings
 from irlens.model.sweep import (
     SWEEP_SCHEMA,
     Correlation,
@@ -295,6 +296,26 @@ def test_measured_sizes_have_rates_and_a_plot() -> None:
     assert {each["naive reason"] for each in rows} == {"out of memory"}
     again = msgspec.json.decode(render("json", "sweep", found, Options()), type=Sweep)
     assert again == found
+
+
+def test_letters_of_measured_sizes_are_spelled_out() -> None:
+    """The headline has letters where settings are long, and what they are follows it."""
+    found = sizes(512, 1024)
+    long = [f"very_long_name_of_a_setting_{n}" for n in range(2)]
+    slow = Timing(median_ms=9.0, fast_ms=9.0, slow_ms=9.0)
+    trials = [
+        msgspec.structs.replace(
+            each, settings=dict.fromkeys(long, number), timing=each.timing if number == at else slow
+        )
+        for at, each in enumerate(found.trials)
+        for number in range(2)
+    ]
+    found = msgspec.structs.replace(found, trials=with_standings(trials))
+    shown = text(found, Options(width=200)).splitlines()
+    headline = next(n for n, line in enumerate(shown) if "fastest: A up to 512" in line)
+    chart = next(n for n, line in enumerate(shown) if "⠤ kernel" in line)
+    legend = [line.strip() for line in shown[headline:chart] if line.strip()[:2] in ("A:", "B:")]
+    assert legend == [f"{x}: {long[0]}={n} {long[1]}={n}" for n, x in enumerate("AB")]
 
 
 def test_what_computes_longer_than_it_loads_is_drawn_in_operations() -> None:

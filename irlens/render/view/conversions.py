@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from irlens.model.conversions import Conversion, SharedAccesses
+from irlens.model.conversions import Conversion, Price, SharedAccesses
 from irlens.model.estimate import RESOLUTION
 from irlens.model.report import Report
 from irlens.model.terms import Terms
@@ -155,7 +155,7 @@ def _conversions(report: Report) -> Iterator[Node]:
             f"{each.before_kind} → {each.after_kind}",
             Run(_way(each, terms), "warn" if each.depth and each.through == "shared memory"
                 else "neutral"),
-            "" if each.runs is None else count(round(each.runs)),
+            "" if each.runs is None else _runs(each.runs),
             str(each.loop) if each.loop is not None else "",
             _price(each),
             Run(each.reason, "unknown"),
@@ -171,14 +171,25 @@ def _conversions(report: Report) -> Iterator[Node]:
         yield Sentence(f"{len(report.conversions) - _ROWS} more in the JSON report", "dim")
 
 
+def _runs(mean: float) -> str:
+    """Return how often a warp runs something: "<1" where not every warp does."""
+    return "<1" if 0 < mean < 0.95 else count(round(mean))
+
+
+def _per_request(price: Price) -> str:
+    """Return wavefronts per request: "<1" where lanes of some requests are all inactive."""
+    mean = price.wavefronts / price.requests
+    return "<1" if mean < 0.995 else f"{mean:.2f}"
+
+
 def _accesses(report: Report) -> Iterator[Node]:
     rows: list[Cells] = [
         [
             _place(each),
             each.kind,
             count(each.instructions),
-            count(round(each.runs)),
-            f"{each.price.wavefronts / each.price.requests:.2f}",
+            _runs(each.runs),
+            _per_request(each.price),
             Run(count(round(each.price.conflicts)), "warn" if each.price.conflicts else "neutral"),
             microseconds(each.price.us),
             Run(f"{plural(each.unknown, 'address')} unknown" if each.unknown else "", "unknown"),

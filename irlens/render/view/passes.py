@@ -136,11 +136,12 @@ def pass_facts(run: PassRun) -> list[str]:
 
 def operations(came: Counts, went: Counts) -> str:
     """Return what came and went, the most telling first: "+4 ttg.async_wait, −1 tt.load"."""
-    signed = [(name, f"+{count(number)} {name}") for name, number in came.items()]
-    signed += [(name, f"−{count(number)} {name}") for name, number in went.items()]
+    signed = [(name, number, f"+{count(number)} {name}") for name, number in came.items()]
+    signed += [(name, number, f"−{count(number)} {name}") for name, number in went.items()]
     if not signed:
         return "the same operations, with other operands, types or attributes"
-    telling = [words for _, words in sorted(signed, key=lambda each: _is_common(each[0]))]
+    signed.sort(key=lambda each: (_is_common(each[0]), -each[1]))
+    telling = [words for _, _, words in signed]
     most = len(telling) if len(telling) <= _MOST_KINDS else _MOST_KINDS - 1
     left = [f"{len(telling) - most} more kinds"] if most < len(telling) else []
     return ", ".join([*telling[:most], *left])

@@ -73,6 +73,8 @@ def _next_steps(sweep: Sweep, subject: str | None) -> Iterator[NextSteps]:
     if subject is None:
         return
     why, chosen = "the fastest configuration in full", _best(sweep)
+    if chosen and len({repr(_chosen_settings(each)) for each in sweep.trials}) == 1:
+        why = "this size in full" if sweep.axis is not None else "the configuration in full"
     if not chosen:
         why = "the first configuration in full"
         chosen = [each for each in sweep.trials[:1] if each.outcome == "fits"]
@@ -190,14 +192,14 @@ def _charts(
         if chart is not None:
             yield chart
         return
+    if (named := named_choices(shown, sweep.axis)) is not None:  # letters, as in the headline
+        yield named
     plots = [time_plot(shown, sweep.axis, target.full_name)]
     plots += [size_plot(sweep, shown)] if sweep.device is not None or plots[0] is None else []
     yield from (plot for plot in plots if plot is not None)
     ranges = ranges_table(shown, sweep.axis) if sweep.device is None else None
     if ranges is not None and (sweep.sizes is not None or len(ranges.rows) < len(shown)):
         yield ranges
-        if (named := named_choices(shown, sweep.axis)) is not None:
-            yield named
 
 
 def _order(sweep: Sweep, trials: Sequence[Trial]) -> str:
