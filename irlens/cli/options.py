@@ -289,7 +289,7 @@ def _completed(arguments: Sequence[str], kernel: str, words: Sequence[str]) -> s
     """Return the command as typed, completed; empty where it names another kernel."""
     typed = [_with_function(word, kernel) for word in arguments]
     # "diff a.py..b.py" and the like: the kernel is one side of a word.
-    if not any(kernel in word or str(Path.cwd() / word) == kernel for word in typed):
+    if not any(kernel in word or _file_of(word) == kernel for word in typed):
         return ""
     pairs = itertools.pairwise(words)
     missing = [
@@ -299,6 +299,13 @@ def _completed(arguments: Sequence[str], kernel: str, words: Sequence[str]) -> s
     end = typed.index("--") if "--" in typed else len(typed)
     added = [word for pair in missing for word in pair]
     return shlex.join(["irlens", *typed[:end], *added, *typed[end:]])
+
+
+def _file_of(word: str) -> str:
+    """Return "/here/ops/gelu.py:f" for "ops/gelu.py:f", and for "ops.gelu:f" of that file."""
+    module, colon, function = word.partition(":")
+    path = f"{module.replace('.', '/')}.py"
+    return str(Path.cwd() / (path + colon + function if Path(path).is_file() else word))
 
 
 def _with_function(word: str, kernel: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from irlens.model.errors import IrlensError, UnknownNameError
 from irlens.session.grids import require_one_kernel
 from irlens.session.session import Session
-from irlens.session.subject import Configurations, is_compiled
+from irlens.session.subject import Configurations
 
 if TYPE_CHECKING:  # they load the compiler layer
     from irlens.compiler import Request
@@ -34,7 +34,7 @@ def limits_of(
 
     Args:
         session: Prepares the compiler and the store.
-        kernel: The kernel's source.
+        kernel: The kernel's source, or a capture whose source is known.
         configurations: One configuration.
         sizes: The sizes to vary, each over a range or the default one; all if there are none.
         jobs: Worker processes; as many as there are processors if not given.
@@ -42,13 +42,9 @@ def limits_of(
         progress: Receives the size's name and the value that is tried.
 
     Raises:
-        IrlensError: KERNEL is compiled, has several configurations, or lacks a size.
+        IrlensError: The source of a capture is unknown, or KERNEL has several configurations or
+            lacks a size.
     """
-    if is_compiled(kernel):
-        raise IrlensError(
-            f"{kernel} is compiled for one launch: other sizes need its source",
-            hint="name the kernel's source",
-        )
     requests = list(session.requests(kernel, configurations))
     require_one_kernel(kernel, requests)
     if len(requests) != 1:

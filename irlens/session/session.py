@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 _DEFAULT_TARGET = "h100"
 _MAX_BROKEN_SHOWN = 5
+#: What a recompiled capture does not see of a program that was edited.
+_EDITED = ", which has changed since; the launch is as recorded"
 #: Warnings of one compilation.
 _MAX_WARNINGS = 5
 
@@ -308,7 +310,7 @@ class Session:
         found = list(recompilations(self._load(kernel), configurations))
         for capture, request in found:
             path, _, function = request.kernel.rpartition(":")
-            edited = ", which has changed since" if is_edited(capture, request.kernel) else ""
+            edited = _EDITED if is_edited(capture, request.kernel) else ""
             sources.setdefault(path, {})[f"{function}{edited}"] = None
         for path, functions in sources.items():
             self.note_once([f"compiling from {path}:{', '.join(functions)}"])

@@ -12,6 +12,7 @@ import pytest
 from irlens.model.limits import Limits
 from irlens.render.json import schema
 
+LAYER_NORM = Path(__file__).parents[2] / "samples" / "captures" / "layer_norm-b200-3.6"
 KERNELS = """
 import triton
 import triton.language as tl
@@ -247,6 +248,17 @@ def test_what_cannot_be_known_is_said(kernels: Path) -> None:
     assert run(f"{kernels}:indirect", "-t", "h100", "--at-least", "n=2").returncode == 1
 
 
+def test_a_capture_whose_source_is_known_has_limits() -> None:
+    """The sizes of its launch are those that the source is compiled with again."""
+    capture = LAYER_NORM.parent / "softmax-h100"
+    ran = run(str(capture), "--along", "n_rows", "--format", "json")
+    assert ran.returncode in (0, 1), ran.stderr
+    assert "compiling from" in ran.stderr
+    limits = msgspec.json.decode(ran.stdout, type=Limits)
+    assert limits.kernel == "softmax_kernel"
+    assert [each.name for each in limits.sizes] == ["n_rows"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -254,7 +266,7 @@ def test_what_cannot_be_known_is_said(kernels: Path) -> None:
         (["vector_add", "--along", "n_elements=9..3"], "not an ascending range"),
         (["vector_add", "--at-least", "n_elements=many"], "is not NAME=NUMBER"),
         (["vector_add", "-t", "h100,h200"], "2 configurations are requested"),
-        ([str(Path(__file__).parents[2] / "samples" / "captures" / "softmax-h100")], "its source"),
+        ([str(LAYER_NORM / "layer_norm_kernel.ptx")], "its source is unknown"),
     ],
 )
 def test_bad_input_is_refused(arguments: list[str], message: str) -> None:

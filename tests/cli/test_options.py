@@ -75,6 +75,17 @@ def test_an_example_knows_a_relative_path(tmp_path: Path, monkeypatch: pytest.Mo
         assert shown == "for example  irlens limits k.py:add -t h100 --arg n=1"
 
 
+def test_an_example_knows_a_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Worker processes name the file by its whole path, and one value of a range."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ops").mkdir()
+    (tmp_path / "ops" / "k.py").touch()
+    hint = f"for example  irlens inspect {tmp_path / 'ops' / 'k.py'}:add --arg n=16 --set B=4"
+    typed = ["inspect", "ops.k:add", "-t", "h100", "--arg", "n=1..64"]
+    shown = with_example_as_typed(IrlensError("add needs a value for B", hint=hint), typed).hint
+    assert shown == "for example  irlens inspect ops.k:add -t h100 --arg n=1..64 --set B=4"
+
+
 @pytest.mark.parametrize(
     ("typed", "shown"),
     [

@@ -286,7 +286,7 @@ def test_an_edited_file_is_said_to_be_so(scale: Capture) -> None:
     (again,) = session.captures(
         str(scale.directory), Configurations(settings=(("BLOCK", ("64",)),))
     )
-    assert told[0].endswith("scale.py:scale, which has changed since")
+    assert told[0].endswith("scale.py:scale, which has changed since; the launch is as recorded")
     assert "arith.addf" in again.stages["ttir"].text()
 
 

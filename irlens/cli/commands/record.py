@@ -2,7 +2,6 @@
 
 import ast
 import os
-import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -110,6 +109,7 @@ class _Settings(msgspec.Struct, frozen=True):
 @received_as(_Settings)
 def command(settings: _Settings) -> Exit:
     """Record one program."""
+    from irlens.compiler.sources.running import default_recording
     from irlens.programs import Options, Program, record
 
     name, arguments, is_module = settings.program, settings.arguments, settings.is_module
@@ -117,7 +117,7 @@ def command(settings: _Settings) -> Exit:
         raise IrlensError("--triton and --python exclude each other")
     if not is_module and not Path(name).is_file():
         raise IrlensError(f"{name} is not a file", hint="name a Python script, or -m and a module")
-    directory = settings.destination or Path(f"irlens-{_short_name(name)}")
+    directory = settings.destination or default_recording(name)
     _check_destination(directory, force=settings.force)
     gpus, is_fake = _gpus(settings.target)
     if (misplaced := _misplaced_target(arguments)) is not None:
@@ -352,9 +352,3 @@ def _unknown_numbers(counts: "Sequence[Deviations]", *, assumes: bool) -> Iterat
         yield f"{plural(finite, 'check')} for NaN or infinity assumed to pass"
     if assumed := sum(each.assumed for each in counts):
         yield f"{plural(assumed, 'tensor')} of kernels assumed to hold the number of --assume"
-
-
-def _short_name(program: str) -> str:
-    """Return a program's name for a directory: "train" for "scripts/train.py"."""
-    name = Path(program).name.removesuffix(".py")
-    return re.sub(r"[^\w.-]", "_", name)

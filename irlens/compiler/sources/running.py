@@ -6,6 +6,8 @@ import re
 import shlex
 from pathlib import Path
 
+from irlens.model.recording import PROGRAM_NAME
+
 _TEST = re.compile(r"test|Test")
 
 
@@ -21,10 +23,23 @@ def how_to_run(path: Path) -> str | None:
         return None
     name = shlex.quote(_short(path))
     if _is_program(tree):
+        recording = default_recording(str(path))
+        if (recording / PROGRAM_NAME).is_file():
+            return f"its launches are recorded: name {shlex.quote(str(recording))} as KERNEL"
         return f"it runs something: capture its own launches with  irlens record {name}"
     if defines_tests(tree):
         return f"it defines tests: capture what they launch with  irlens record -m pytest {name}"
     return None
+
+
+def default_recording(program: str) -> Path:
+    """Return the directory that a program's recording has by default, in the current one.
+
+    Args:
+        program: Its path or the name of its module: "irlens-train" for "scripts/train.py".
+    """
+    name = Path(program).name.removesuffix(".py")
+    return Path("irlens-" + re.sub(r"[^\w.-]", "_", name))
 
 
 def defines_tests(tree: ast.Module) -> bool:

@@ -7,6 +7,7 @@ import pytest
 from irlens.compiler.sources.description import find_kernel, read_kernels
 from irlens.compiler.sources.running import how_to_run
 from irlens.model.errors import CaptureError
+from irlens.model.recording import PROGRAM_NAME
 
 KERNEL = """
 import triton
@@ -42,6 +43,20 @@ def test_what_runs_by_itself_is_recorded(
     path.write_text(KERNEL + rest)
     said = how_to_run(path)
     assert said is None if expected is None else said is not None and said.endswith(f"  {expected}")
+
+
+def test_a_recorded_program_names_its_recording(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To record it again would not help: only the recording knows the launches."""
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "my file.py"
+    path.write_text(KERNEL + "main()\n")
+    recording = tmp_path / "irlens-my_file"
+    recording.mkdir()
+    assert "irlens record" in (how_to_run(path) or "")
+    (recording / PROGRAM_NAME).write_text("{}")
+    assert how_to_run(path) == "its launches are recorded: name irlens-my_file as KERNEL"
 
 
 def test_a_name_is_quoted_for_the_shell(tmp_path: Path) -> None:
