@@ -28,6 +28,7 @@ _MAX_CONFIGURATIONS = 100_000
 #: Most sizes that a range is reduced to, the number of them in each octave, and what divides them:
 #: Triton compiles other code for other sizes.
 _MAX_SIZES, _OF_OCTAVE, _MULTIPLE = 1000, 64, 16
+_LARGEST = 10**18
 #: Sizes of a sweep that are compiled one by one.
 _EACH = 64
 
@@ -155,6 +156,8 @@ def sizes_between(values: Sequence[str]) -> "tuple[list[int], SampledSizes]":
             sizes.add(_size(each))
         elif each.start < 1:
             raise IrlensError(f"{each.start} is not a size: it is at least 1")
+        elif each.stop > _LARGEST:
+            raise IrlensError("a size has at most 18 digits")
         elif len(each) <= _MAX_SIZES:
             sizes.update(each)
         else:
@@ -178,6 +181,8 @@ def _spread(numbers: range, multiple: int) -> Iterator[int]:
 
 
 def _size(text: str) -> int:
+    if len(text) >= len(str(_LARGEST)):
+        raise IrlensError("a size has at most 18 digits")
     if not text.isascii() or not text.isdigit() or int(text) < 1:
         raise IrlensError(f"'{text}' is not a size: write numbers or a range, such as 256..16384")
     return int(text)

@@ -119,7 +119,10 @@ def test_a_long_range_is_reduced_to_multiples_in_each_octave() -> None:
     assert {1 << power for power in range(4, 18)} <= {*sizes}
 
 
-@pytest.mark.parametrize("written", ["0..16", "7", "2..x", "16..4", "n..3"])
+@pytest.mark.parametrize(
+    "written",
+    ["0..16", "7", "2..x", "16..4", "n..3", "1..1" + "0" * 18, "1.." + "9" * 90, "3," + "9" * 5000],
+)
 def test_what_is_no_range_of_sizes_is_refused(written: str) -> None:
     with pytest.raises(IrlensError):
-        sizes_between([written])
+        sizes_between(written.split(","))
