@@ -103,6 +103,29 @@ def draw_layout(module: Module, value: str, kernel: str, line: int | None = None
     )
 
 
+def namesakes(module: Module, value: str) -> dict[str, str]:
+    """Return the values that MLIR numbers after one of their name: "64x64xf16" by "%a_30".
+
+    Only the first of each type.
+
+    Args:
+        module: A ttgir.
+        value: Its name: "a", of which MLIR calls later values "%a_1" or "%a_30".
+    """
+    name = f"%{value.removeprefix('%')}"
+    later = re.compile(rf"{re.escape(name)}_\d+")
+    found = _values(module, None)
+    first = {
+        str(kind): each for each, (_, kind) in reversed(found.items()) if later.fullmatch(each)
+    }
+    if name in found:
+        first.pop(str(found[name][1]), None)
+    shapes = {each: found[each][1] for each in found if each in first.values()}
+    return {
+        each: "x".join([*map(str, kind.shape), str(kind.element)]) for each, kind in shapes.items()
+    }
+
+
 def _values(module: Module, line: int | None) -> dict[str, tuple[Operation, Type]]:
     """Return the values with a layout, with what defines them.
 

@@ -3,13 +3,16 @@
 from collections.abc import Sequence
 from contextlib import suppress
 
-from irlens.analyze.layout_drawing import draw_layout
+from irlens.analyze.layout_drawing import draw_layout, namesakes
 from irlens.isa import mlir
 from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError, IrlensError, UnknownNameError
 from irlens.model.layout import LayoutDrawing
 from irlens.session.session import Session
 from irlens.session.subject import Configurations
+
+#: Further values of a name that a note lists.
+_MOST_NAMES = 6
 
 
 def layout_of(
@@ -27,7 +30,13 @@ def layout_of(
             f"{kernel} is {len(captures)} captures: a layout is drawn of one",
             hint="name one capture, or select one configuration: --set NAME=VALUE",
         )
-    return layout_in(captures[0], [value])
+    drawing = layout_in(captures[0], [value])
+    module = mlir.parse(captures[0].stages["ttgir"].text(), stage="ttgir")
+    if others := namesakes(module, value):
+        shown = [f"{name} ({shape})" for name, shape in others.items()][:_MOST_NAMES]
+        shown += ["…"] if len(others) > _MOST_NAMES else []
+        session.note_once([f"{drawing.value} is the first of its name; also {', '.join(shown)}"])
+    return drawing
 
 
 def layout_in(capture: Capture, names: Sequence[str], line: int | None = None) -> LayoutDrawing:

@@ -5,7 +5,7 @@ from functools import cache
 import pytest
 
 from irlens import gpus
-from irlens.analyze.layout_drawing import draw_layout
+from irlens.analyze.layout_drawing import draw_layout, namesakes
 from irlens.compiler import Request, capture
 from irlens.isa.mlir import Module, parse
 from irlens.isa.mlir.encoding_maps import linear_map
@@ -149,3 +149,23 @@ def test_a_rotating_layout_moves_its_phase_on_with_every_block() -> None:
             moved = column ^ row % 4 ^ row // 4 % 4
             assert cell.owner is not None
             assert cell.owner.offset == 4 * (16 * row + moved)
+
+
+def test_values_of_a_name_are_told_apart() -> None:
+    """MLIR names the mask of a load after the load: who asks for "a" learns of the others."""
+    read = parse(
+        """#l = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [1], order = [0]}>
+module attributes {"ttg.num-warps" = 1 : i32, ttg.target = "cuda:90"} {
+  tt.func @f() {
+    %a = arith.constant dense<true> : tensor<32xi1, #l>
+    %a_0 = arith.constant dense<false> : tensor<32xi1, #l>
+    %a_1 = arith.constant dense<0.0> : tensor<32xf16, #l>
+    %a_2 = arith.addf %a_1, %a_1 : tensor<32xf16, #l>
+    tt.return
+  }
+}
+""",  # noqa: E501
+        stage="ttgir",
+    )
+    assert namesakes(read, "a") == {"%a_1": "32xf16"}
+    assert namesakes(read, "a_2") == {}
