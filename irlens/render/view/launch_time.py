@@ -145,8 +145,8 @@ def _changes(report: Report, time: TimeEstimate, whole: float) -> Iterator[Node]
         steps = tuple(text(describe_step(step, whole, terms)) for step in time.steps)
         yield Items(steps, label="What would change it")
     elif time.bound is not None:
-        none = "no change of one cause that irlens can estimate saves more than"
-        yield Sentence(f"{none} {percent(RESOLUTION)}: bound by {bound_name(time.bound)}", "dim")
+        none = f"no single change that irlens can estimate saves more than {percent(RESOLUTION)}"
+        yield Sentence(f"{none}: bound by {_bound(time, time.bound)}", "dim")
 
 
 def describe_step(step: TimeStep, whole: float, terms: Terms) -> str:
@@ -193,12 +193,13 @@ def _largest_first(parts: dict[str, float]) -> list[tuple[str, float]]:
 
 
 def _parts(time: TimeEstimate, whole: float) -> Iterator[Node]:
+    binding = ("l2", "dram") if _is_linked(time) else (time.bound,)
     rows: list[Cells] = [
         [
             BOUND_NAMES.get(name, name),
             microseconds(part),
             _share(part / whole),
-            Bar(min(part / whole, 1.0), "warn" if name == time.bound else "neutral"),
+            Bar(min(part / whole, 1.0), "warn" if name in binding else "neutral"),
             Run(_MEANINGS.get(name, ""), "dim"),
         ]
         for name, part in _largest_first(time.parts)
