@@ -121,6 +121,11 @@ def test_a_slice_agrees_with_the_whole_file(text: str, monkeypatch: pytest.Monke
     assert slices.VALUE == whole.VALUE
 
 
+def test_an_import_may_come_twice() -> None:
+    module = sliced_module("m", Path("file.py"), b"import os\nA = os.sep\nimport os\nB = os.sep\n")
+    assert (module.B, module.A) == ("/", "/")
+
+
 def test_a_name_that_was_changed_meanwhile_is_refused() -> None:
     module = sliced_module("m", Path("file.py"), b"X = 1\nA = X\nX = 2\ndef f(): return X\n")
     assert module.X == module.f() == 2
