@@ -6,12 +6,15 @@ from itertools import product
 from math import prod
 from typing import TypeAlias
 
+from msgspec.structs import replace
+
 from irlens import gpus
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.encoding_maps import Unmapped, linear_map
 from irlens.isa.mlir.linear_maps import LinearMap, UnmappedError
 from irlens.isa.mlir.memory_maps import MemoryMap, buffer_rank, memory_map
-from irlens.isa.mlir.types import MemDesc, Type
+from irlens.isa.mlir.operations import LOADS
+from irlens.isa.mlir.types import MemDesc, Tensor, Type
 from irlens.model.errors import IrlensError, UnknownNameError
 from irlens.model.layout import LAYOUT_SCHEMA, LayoutCell, LayoutDrawing, Owner
 from irlens.model.source import user_frame
@@ -136,7 +139,7 @@ def _values(module: Module, line: int | None) -> dict[str, tuple[Operation, Type
     for operation in module.operations:
         if line is not None and operation.span.line > line:
             break
-        types = operation.result_types or operation.operand_types[-1:]
+        types = operation.result_types or _implied(operation)
         names = [name for name, number in operation.results if number == 1]
         if len(names) == len(operation.results) and len(types) in (1, len(names)):
             for at, name in enumerate(names):
@@ -151,6 +154,19 @@ def _values(module: Module, line: int | None) -> dict[str, tuple[Operation, Type
                     if kind_of is not None and kind_of.layout and kind_of.shape and is_new:
                         found[name] = operation, kind_of
     return found
+
+
+def _implied(operation: Operation) -> tuple[Type, ...]:
+    """Return the type of a result that is not printed: of a load its pointers' is."""
+    kinds = operation.operand_types[-1:]
+    if operation.name not in LOADS:
+        return kinds
+    return tuple(
+        replace(kind, element=kind.element.pointee)
+        if isinstance(kind, Tensor) and kind.element.pointee is not None
+        else kind
+        for kind in kinds
+    )
 
 
 def _banks(module: Module) -> int | None:

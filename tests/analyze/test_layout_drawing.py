@@ -169,3 +169,21 @@ module attributes {"ttg.num-warps" = 1 : i32, ttg.target = "cuda:90"} {
     )
     assert namesakes(read, "a") == {"%a_1": "32xf16"}
     assert namesakes(read, "a_2") == {}
+
+
+def test_a_load_has_the_type_of_its_elements() -> None:
+    """MLIR prints the type of the pointers alone."""
+    read = parse(
+        """#l = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [1], order = [0]}>
+module attributes {"ttg.num-warps" = 1 : i32, ttg.target = "cuda:90"} {
+  tt.func @f(%p: tensor<32x!tt.ptr<f16>, #l>, %c: tensor<32xi1, #l>) {
+    %x = tt.load %p : tensor<32x!tt.ptr<f16>, #l>
+    %q = arith.select %c, %p, %p : tensor<32xi1, #l>, tensor<32x!tt.ptr<f16>, #l>
+    tt.return
+  }
+}
+""",  # noqa: E501
+        stage="ttgir",
+    )
+    assert draw_layout(read, "x", "f").type == "tensor<32xf16, #l>"
+    assert draw_layout(read, "q", "f").type == "tensor<32x!tt.ptr<f16>, #l>"
