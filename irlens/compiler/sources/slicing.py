@@ -85,11 +85,13 @@ class _Slices:
     def _check_order(self, number: int) -> None:
         """Refuse to evaluate names that a later statement has changed by now."""
         statement = self._statements[number]
-        before = {ast.unparse(each.code) for each in self._statements[:number]}
+        before = {ast.unparse(s.code) for s in self._statements[:number] if _imports(s.code)}
         for later in {n for n, _ in self._executed if n > number}:
             other = self._statements[later]
             changed = statement.evaluates & (other.binds | other.changes)
-            if changed and ast.unparse(other.code) not in before:  # `import os` may come twice
+            if ast.unparse(other.code) in before:
+                continue  # `import os` may come twice
+            if changed:
                 names, place = ", ".join(sorted(changed)), f"{self._file}:{statement.code.lineno}"
                 raise CaptureError(f"{place}: line {other.code.lineno} has changed {names} already")
 
@@ -203,3 +205,7 @@ class _SlicingLoader(Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         """Do nothing: a sliced module executes what is asked for."""
+
+
+def _imports(code: ast.stmt) -> bool:
+    return isinstance(code, ast.Import | ast.ImportFrom)

@@ -133,6 +133,13 @@ def test_a_name_that_was_changed_meanwhile_is_refused() -> None:
         _ = module.A
 
 
+def test_an_equal_statement_changes_a_name_again() -> None:
+    module = sliced_module("m", Path("file.py"), b"L = []\nL.append(1)\nA = len(L)\nL.append(1)\n")
+    assert module.L == [1, 1]
+    with pytest.raises(CaptureError, match="line 4 has changed L already"):
+        _ = module.A
+
+
 def test_a_statement_is_executed_once() -> None:
     module = sliced_module("m", Path("file.py"), b"L = []\nL.append(1)\nA = L\nB = L\n")
     assert module.A is module.B
