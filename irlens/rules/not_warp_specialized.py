@@ -7,12 +7,14 @@ own, which run ahead while others multiply. It does so where its conditions hold
 where they do not: no warps are added, and all of them load and multiply. On GPUs without it, and in
 loops without a product on Hopper, the request also switches software pipelining off.
 
-Triton's conditions, as of 3.6 and 3.9:
+Triton's conditions, checked with 3.6.0, 3.7.1, 3.8.0 and 3.9.0:
 
-* Hopper (sm_90): `num_warps=4`, at least two stages, and a dot in the loop. A dot whose operands
-  come through pointers fails to compile.
-* Blackwell (sm_100, sm_103): a dot in the loop, and operands that tensor descriptors load (TMA).
-* Other GPUs of NVIDIA, and AMD's: never.
+* Hopper (sm_90): `num_warps=4`, a dot in the loop and, since 3.7, at least two stages. A dot whose
+  operands come through pointers fails to compile.
+* Blackwell (sm_100 to sm_120): a dot in the loop, and operands that tensor descriptors load (TMA).
+  Up to 3.7, sm_100 also specializes loops that load through pointers; what does not meet the
+  conditions otherwise fails to compile.
+* Older GPUs of NVIDIA, and AMD's: never.
 
 Asked for by name, `irlens explain KERNEL IRL205` also answers for loops with a dot that request
 none.
@@ -50,6 +52,8 @@ SEVERITY: Severity = "warning"
 NEEDS = ("ttir", "ttgir")
 
 _ASKED = "tt.warp_specialize"
+#: The first compute capability with warp specialization.
+_HOPPER = 90
 #: The only number of warps that Hopper's pass takes.
 _WARPS = 4
 _STAGES = 2
@@ -105,13 +109,12 @@ def _reason(facts: Facts, module: Module, loop: Operation) -> tuple[str, str]:
     arch = facts.gpu.arch if facts.gpu is not None else None
     if arch is None:
         return "", "the target is unknown"
-    nvidia, capability = arch.vendor == "nvidia", arch.name.removeprefix("sm_")
-    if not nvidia or capability[:-1] not in ("9", "10"):
+    if arch.vendor != "nvidia" or (capability := int(arch.name.removeprefix("sm_"))) < _HOPPER:
         return "target", f"Triton specializes no warps on {arch.name}"
     body = module.body(loop)
     if not any(each.name in PRODUCTS for each in body):
         return "no dot", "no dot is in the loop"
-    if capability[:-1] == "9":
+    if capability == _HOPPER:
         if facts.config.num_warps != _WARPS:
             return "warps", f"Hopper's pass takes num_warps={_WARPS}, not {facts.config.num_warps}"
         if facts.config.num_stages is not None and facts.config.num_stages < _STAGES:

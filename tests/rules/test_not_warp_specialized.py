@@ -12,7 +12,12 @@ from irlens.rules import not_warp_specialized
 Look = Callable[..., list[Finding]]
 CODE = "IRL205"
 KERNEL = "warp_specialized.py:ws_matmul"
+POINTERS = "go through pointers, not tensor descriptors (TMA)"
 
+SINCE_37 = pytest.mark.skipif(triton.__version__ < "3.7", reason="Triton 3.6 takes one stage")
+SINCE_38 = pytest.mark.skipif(
+    triton.__version__ < "3.8", reason="Triton 3.7 specializes the loop or fails to compile it"
+)
 pytestmark = pytest.mark.skipif(triton.__version__ < "3.6", reason="its conditions are unknown")
 
 
@@ -20,8 +25,9 @@ pytestmark = pytest.mark.skipif(triton.__version__ < "3.6", reason="its conditio
     ("target", "settings", "reason"),
     [
         ("sm_90", {"num_warps": 8}, "Hopper's pass takes num_warps=4, not 8"),
-        ("sm_90", {"num_stages": 1}, "it takes 2 stages or more"),
-        ("sm_100", {"TMA": False}, "go through pointers, not tensor descriptors (TMA)"),
+        pytest.param("sm_90", {"num_stages": 1}, "it takes 2 stages or more", marks=SINCE_37),
+        pytest.param("sm_100", {"TMA": False}, POINTERS, marks=SINCE_38),
+        pytest.param("sm_120", {"TMA": False}, POINTERS, marks=SINCE_38),
         ("sm_80", {}, "Triton specializes no warps on sm_80"),
         ("gfx942", {"TMA": False}, "Triton specializes no warps on gfx942"),
     ],
@@ -35,12 +41,15 @@ def test_shows_the_condition_that_does_not_hold(
     assert finding.blame.reason.endswith(reason)
 
 
-def test_shows_a_loop_without_a_product(look: Look) -> None:
-    (finding,) = look(CODE, "warp_specialized.py:ws_sum", "sm_90")
+@pytest.mark.parametrize(
+    "target", ["sm_90", *(pytest.param(f"sm_{each}", marks=SINCE_38) for each in (100, 120))]
+)
+def test_shows_a_loop_without_a_product(target: str, look: Look) -> None:
+    (finding,) = look(CODE, "warp_specialized.py:ws_sum", target)
     assert finding.message.endswith("no dot is in the loop")
 
 
-@pytest.mark.parametrize("target", ["sm_90", "sm_100"])
+@pytest.mark.parametrize("target", ["sm_90", "sm_100", "sm_120"])
 def test_silent_where_warps_are_specialized(target: str, look: Look) -> None:
     assert look(CODE, KERNEL, target) == []
 

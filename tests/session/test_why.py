@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import triton
 
 from irlens.analyze import counterfactuals
 from irlens.analyze.counterfactuals import Change, Symptom
@@ -116,8 +117,11 @@ TABLE = [
      "in the iteration that uses it"),
     (WARPS, "sm_90", {"num_warps": "8"}, {}, "IRL205", "tl.range(", "NVGPUWarpSpecialization",
      "num_warps=4"),
-    (WARPS, "sm_90", {"num_stages": "1"}, {}, "IRL205", "tl.range(", "NVGPUWarpSpecialization",
-     "num_stages="),
+    pytest.param(
+        WARPS, "sm_90", {"num_stages": "1"}, {}, "IRL205", "tl.range(", "NVGPUWarpSpecialization",
+        "num_stages=",
+        marks=pytest.mark.skipif(triton.__version__ < "3.7", reason="3.6 takes one stage"),
+    ),
     (WARPS, "sm_100", {"WS": "False"}, {}, "IRL205", "tl.range(", "TritonGPUPartitionScheduling",
      "warp_specialize=True"),
 ]  # fmt: skip
