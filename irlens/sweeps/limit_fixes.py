@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from irlens.compiler import KernelSource, find_kernel
-from irlens.compiler.sources.widening import widened_versions
+from irlens.compiler.sources.widening import operation_start, widened_versions
 from irlens.model.limits import Cause, Edit, Fix, Limit
 from irlens.sweeps.limit_probes import Probe, Prober
 
@@ -45,7 +45,7 @@ def fix_of(
             with _copied(source, version) as copy:
                 prober = prober_of(copy)
                 probe = prober.whole(limit.size)
-                if reason := _refused(probe, cause):
+                if reason := _refused(probe, cause, text, version):
                     continue
                 text, cause = version, probe.causes.get("overflow")
                 edits.append(edit)
@@ -57,14 +57,19 @@ def fix_of(
     return Fix(edits=edits)
 
 
-def _refused(probe: Probe, cause: Cause) -> str:
-    """Return why a version is no fix of an operation; empty if it is one."""
+def _refused(probe: Probe, cause: Cause, text: str, version: str) -> str:
+    """Return why a version of a file is no fix of an operation; empty if it is one."""
     if probe.unknown:
         return probe.unknown
     if "compile" in probe.causes:
         return probe.causes["compile"].reason
     overflow = probe.causes.get("overflow")
-    same = overflow is not None and (overflow.at, overflow.word) == (cause.at, cause.word)
+    if overflow is None or cause.at is None or overflow.at is None:
+        return ""
+    if (overflow.at.file, overflow.word) != (cause.at.file, cause.word):
+        return ""
+    start = operation_start(text, cause.at, cause.word)
+    same = start == operation_start(version, overflow.at, cause.word)
     return "it overflows as before" if same else ""
 
 

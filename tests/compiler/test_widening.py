@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from irlens.compiler.sources.widening import widened_versions
+from irlens.compiler.sources.widening import operation_start, widened_versions
 from irlens.model.source import SourceLocation
 
 FILE = """\
@@ -66,6 +66,34 @@ def test_the_language_goes_by_the_name_that_the_file_gives_it() -> None:
     text = FILE.replace("import triton.language as tl", "from triton import language as lang")
     text = text.replace("tl.", "lang.")
     assert edits(text, "multiplication", "pid * BLOCK")[0].endswith(".to(lang.int64)")
+
+
+@pytest.mark.parametrize(
+    ("word", "line", "column", "first"),
+    [
+        ("multiplication", 7, 16, "pid = tl.program_id(0).to(tl.int64)"),
+        ("addition", 7, 24, "row = (pid * BLOCK).to(tl.int64) + 3 * n"),
+        ("multiplication", 7, 28, "row = pid * BLOCK + 3 * n.to(tl.int64)"),
+        ("multiplication", 9, 27, "row += ((pid + 1).to(tl.int64)) * BLOCK"),
+        ("multiplication", 11, 18, "pid2 = 4096 * n.to(tl.int64) * BLOCK"),
+        ("multiplication", 11, 22, "pid2 = (4096 * n).to(tl.int64) * BLOCK"),
+    ],
+)
+def test_triton_3_6_places_an_operation_at_its_right_operand(
+    word: str, line: int, column: int, first: str
+) -> None:
+    before, place = FILE.splitlines(), SourceLocation("k.py", line, column)
+    version, _ = next(widened_versions(FILE, place, word))
+    assert [each.strip() for each in version.splitlines() if each not in before] == [first]
+
+
+def test_an_operation_begins_where_it_did_after_an_edit_of_its_operand() -> None:
+    for before, after in ((11, 11), (16, 29)):
+        version = FILE.replace("row = pid * BLOCK", "row = pid.to(tl.int64) * BLOCK")
+        start = operation_start(FILE, SourceLocation("k.py", 7, before), "multiplication")
+        assert start == (7, 10)
+        edited = SourceLocation("k.py", 7, after)
+        assert operation_start(version, edited, "multiplication") == start
 
 
 def test_what_is_no_operation_has_no_edit() -> None:

@@ -37,6 +37,12 @@ def widened_versions(text: str, at: SourceLocation, word: str) -> Iterator[tuple
             yield _widened(text, each, f"{language}.int64")
 
 
+def operation_start(text: str, at: SourceLocation, word: str) -> tuple[int, int] | None:
+    """Return the line and column where an operation begins: edits of its operands keep both."""
+    operation = _operation(ast.parse(text), at, word)
+    return (operation.lineno, operation.col_offset) if operation is not None else None
+
+
 def _operation(tree: ast.Module, at: SourceLocation, word: str) -> ast.BinOp | None:
     """Return the operation at a location: of several that begin there the innermost."""
     kind = _OPERATORS.get(word)
@@ -44,9 +50,19 @@ def _operation(tree: ast.Module, at: SourceLocation, word: str) -> ast.BinOp | N
         node
         for node in ast.walk(tree)
         if kind is not None and isinstance(node, ast.BinOp) and isinstance(node.op, kind)
-        and node.lineno == at.line and at.column in (None, node.col_offset + 1)
+        and any((at.line, at.column or column) == (line, column) for line, column in _places(node))
     ]  # fmt: skip
     return found[-1] if found else None  # walked breadth first
+
+
+def _places(operation: ast.BinOp) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return where versions of Triton place an operation; no two operations share a place.
+
+    Triton 3.9: the column of its first character, counted from 1. Triton 3.6: the place of its
+    right operand, the column counted from 0.
+    """
+    right = operation.right
+    return (operation.lineno, operation.col_offset + 1), (right.lineno, right.col_offset)
 
 
 def _function(tree: ast.Module, operation: ast.BinOp) -> ast.AST:
