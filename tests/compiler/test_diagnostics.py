@@ -177,24 +177,25 @@ def test_omitted_assembly_is_an_error(
         assert "allocate output register for constraint 'f'" in done.stderr
 
 
-def test_an_exception_in_a_file_has_its_line(write: Callable[..., Path]) -> None:
+def test_an_exception_in_what_a_kernel_needs_has_its_line(write: Callable[..., Path]) -> None:
     path = write("""
         def check():
             raise ValueError("no such option")
-        check()
+        OPTION = check()
         @triton.jit
         def k(x_ptr):
-            tl.store(x_ptr, 0)
+            tl.store(x_ptr, OPTION)
     """)
-    with pytest.raises(CaptureError) as raised:
-        capture_entries(Request(kernel=str(path), target=SM_90))
-    assert raised.value.message == f"{path}:5: ValueError: no such option"
-    path.write_text("import triton.no_such_module\n" + path.read_text())
-    with pytest.raises(CaptureError, match=r":1: ModuleNotFoundError: No module named"):
-        capture_entries(Request(kernel=str(path), target=SM_90))
-    path.write_text(path.read_text().replace("import triton.no", "raise SystemExit(3) #"))
-    with pytest.raises(CaptureError, match=r":1: SystemExit: 3"):
-        capture_entries(Request(kernel=str(path), target=SM_90))
+    text = path.read_text()
+    for statement, message in (
+        ("OPTION = check()", "5: ValueError: no such option"),
+        ("from triton.no_such_module import OPTION", "6: ModuleNotFoundError: No module named"),
+        ("OPTION = exit(3)", "6: SystemExit: 3"),
+    ):
+        path.write_text(text.replace("OPTION = check()", statement))
+        with pytest.raises(CaptureError) as raised:
+            capture_entries(Request(kernel=str(path), target=SM_90))
+        assert raised.value.message.startswith(f"{path}:{message}")
 
 
 def test_a_run_without_a_gpu_is_an_error(tmp_path: Path) -> None:

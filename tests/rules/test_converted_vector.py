@@ -22,7 +22,7 @@ def in_loop(facts: Facts) -> int:
 
 
 @pytest.mark.parametrize("target", ["a100", "h100", "b200"])
-def test_a_row_of_scales_is_converted_until_there_are_more_threads(
+def test_shows_a_row_of_scales_until_there_are_more_threads(
     look: Look, facts_of: Callable[..., Facts], target: str
 ) -> None:
     (finding,) = look(CODE, "scaled_product.py", target)
@@ -39,9 +39,7 @@ def test_a_row_of_scales_is_converted_until_there_are_more_threads(
         assert in_loop(facts_of("scaled_product.py", target, **remedy)) == 0
 
 
-def test_what_is_computed_from_a_row_is_converted_too(
-    look: Look, facts_of: Callable[..., Facts]
-) -> None:
+def test_shows_what_is_computed_from_a_row_too(look: Look, facts_of: Callable[..., Facts]) -> None:
     (finding,) = look(CODE, "scaled_product.py", EXPONENTS=True)
     assert "scaled_product.py:33 loads" in finding.message
     assert look(CODE, "scaled_product.py", EXPONENTS=True, num_warps=8) == []

@@ -324,12 +324,12 @@ class TestAnotherInterpreter:
         assert errors[0] == errors[1]
 
     def test_a_missing_module_is_reported(self, sm_90: Target, write: Callable[..., Path]) -> None:
-        kernel = "@triton.jit\ndef k():\n    pass\n"
-        path = str(write(f"import triton.no_such_module\n{kernel}"))
+        kernel = "@triton.jit\ndef k():\n    ONE\n"
+        path = str(write(f"from triton.no_such_module import ONE\n{kernel}"))
         with pytest.raises(CaptureError, match="No module named") as raised:
             capture_entries(Request(kernel=path, target=sm_90, triton=sys.executable))
         assert (raised.value.hint or "").endswith(f"for {sys.executable}, too")
-        path = str(write(f"import no_such_module\nTWO = no_such_module.ONE * 2\n{kernel}"))
+        path = str(write(f"import no_such_module\nONE = no_such_module.ONE * 2\n{kernel}"))
         with pytest.raises(CaptureError, match=r"needs no_such_module\.ONE") as raised:
             capture_entries(Request(kernel=path, target=sm_90, triton=sys.executable))
         assert f"install no_such_module for {sys.executable}" in (raised.value.hint or "")
