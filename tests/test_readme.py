@@ -43,6 +43,8 @@ def test_the_output_shown_is_what_irlens_prints(
     is_older = Version(triton_version()) < max(map(Version, NAMED))
     if is_older and re.search(r"^passes |--passes|--layout|^explain \w+ IRL", arguments):
         pytest.skip("the page shows the passes and values of another Triton")
+    if is_older and arguments == "suggest softmax --target h200":
+        pytest.skip("a neighbour is 3.1 % faster with Triton 3.6: beyond the margin of 3 %")
     if arguments.startswith("traffic "):
         pytest.importorskip("torch", reason="the references are PyTorch's")
         own = outputs.run(arguments, ROOT)  # a program has a process of its own
