@@ -92,6 +92,7 @@ def derived(document: Json) -> Iterator[float]:
         yield from of_roofline(one)
         yield from over_sizes(one)
         yield from of_changed_time(one)
+        yield from of_shared_memory(one)
         match one:
             case {"classes": dict() as classes, "total": int() as total, "unknown": dict() as rest}:
                 yield from mix(classes, rest, total)
@@ -171,6 +172,14 @@ def of_changed_time(one: dict[str, Json]) -> Iterator[float]:
                     yield from three_digits(part[side] or 0)
         case {"estimate_us": float() as estimate, "bound": _}:
             yield from three_digits(estimate)
+
+
+def of_shared_memory(one: dict[str, Json]) -> Iterator[float]:
+    """Yield wavefronts per request, and how long accesses and conversions are busy."""
+    match one:
+        case {"requests": float() as requests, "wavefronts": float() as wavefronts, "us": busy}:
+            yield wavefronts / requests if requests else 0
+            yield from three_digits(busy or 0)
 
 
 def of_trials(trials: Sequence[Json]) -> Iterator[float]:
@@ -271,7 +280,7 @@ def without_drawings(lines: Sequence[str]) -> Iterator[str]:
     """Yield the lines of a text but for charts of dots, and what stands below their axes."""
     drawing = False
     for line in lines:
-        dots = any("\u2801" <= each <= "\u28ff" for each in line[2:])
+        dots = any("\u2800" <= each <= "\u28ff" for each in line[2:])  # \u2800 has none of its dots
         drawing = (drawing and bool(line.strip())) or (dots and "  ⠤ " not in line)
         if not drawing:
             yield line
@@ -289,7 +298,7 @@ def agrees(shown: str, known: Sequence[float]) -> bool:
     for value in known:
         for figure in (value, -value, 100 * value, -100 * value):
             if decimals == 0:
-                if figure == number or (digits >= 3 and f"{figure:.4g}" == text):
+                if abs(figure - number) < 1e-9 or (digits >= 3 and f"{figure:.4g}" == text):
                     return True
             elif abs(figure - number) <= places:
                 return True
