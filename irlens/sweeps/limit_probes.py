@@ -1,5 +1,6 @@
 """Evaluates launches of single sizes, each once: what breaks in them."""
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
@@ -20,7 +21,7 @@ from irlens.sweeps.worker_pool import WorkerPool
 
 #: Number of sizes in one planning request.
 TOGETHER = 8
-#: Seconds after which a compilation is abandoned.
+#: Seconds after which a compilation is abandoned, on a machine that does nothing else.
 _PATIENCE = 60.0
 
 
@@ -38,6 +39,11 @@ class Probe(msgspec.Struct, frozen=True):
     is_whole: bool = True
     unknown: str = ""
     is_launched: bool = True
+
+
+def _patience() -> float:
+    """Return the seconds after which a compilation is abandoned at the machine's present load."""
+    return _PATIENCE * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 def _refused(kind: LimitKind, cause: Cause) -> Probe:
@@ -110,7 +116,7 @@ class Prober:
             if (key := specialization_key(each)) not in self._compiled and _too_large(each) is None
         }
         source = find_kernel(self._request.kernel)
-        failures = compile_each(source, missing, self._pool, _PATIENCE)
+        failures = compile_each(source, missing, self._pool, _patience())
         for key, request in missing.items():
             failed = failures.get(key)
             self._compiled[key] = capture(request)[0] if failed is None else _failed(failed)
