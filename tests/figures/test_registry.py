@@ -31,6 +31,7 @@ NOT_FIGURES = {
     r"loads\[\]\.shape\[\]": "an element of a shape, whose row is loads[].shape",
     r"conversions\[\].*": "a figure of one conversion",
     r"shared_accesses\[\].*": "a figure of one line",
+    r"findings\[\]\.blame\..*": "what a finding blames, not how much",
     r"spills\[\]\.bytes": "a figure of one instruction; spills.instructions counts them",
     r"local_arrays\[\]\.bytes": "a figure of one array, in resources.local_bytes",
     r"traffic\.accesses\[\].*": "a figure of one access; the traffic's own figures are their sums",
