@@ -96,7 +96,8 @@ def test_a_tuning_times_the_first_configurations_alone(
         warnings.simplefilter("error")
         kept = tune(kernels(KERNEL))
     assert len(kept) == 2
-    assert not {size for size, _ in kept} & {128, 16384}  # many CTAs; few with many registers
+    # Many short CTAs take longest: on an H100 9.2 and 10.5 µs, the others 8.4 to 9.0.
+    assert 128 not in {size for size, _ in kept}
 
 
 def test_a_function_of_the_user_goes_first(kernels: Callable[[str], ModuleType]) -> None:

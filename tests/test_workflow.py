@@ -107,7 +107,14 @@ def test_the_files_that_the_page_names_are_there() -> None:
 
 
 def test_the_budgets_of_the_page_are_budgets(tmp_path: Path) -> None:
-    (table,) = re.findall(r"```toml\n(.*?)```", PAGE.read_text(), re.S)
-    lines = (line.strip() for line in table.splitlines())
-    (tmp_path / "pyproject.toml").write_text("\n".join(lines))
-    assert len(project.find(tmp_path).budgets) == 6
+    found = []
+    for table in re.findall(r"```toml\n(.*?)```", PAGE.read_text(), re.S):
+        lines = (line.strip() for line in table.splitlines())
+        (tmp_path / "pyproject.toml").write_text("\n".join(lines))
+        found.append(project.find(tmp_path))
+    of_figures, of_launches = found
+    assert len(of_figures.budgets) == 6
+    assert [each.text for each in of_launches.launch_budgets] == [
+        "variants <= 3", "limits.tokens > 1000000",
+    ]  # fmt: skip
+    assert len(of_launches.launches) == 1

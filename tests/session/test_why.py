@@ -75,7 +75,7 @@ TABLE = [
      "0 in place of 1"),
     (f"{USERS}:split_k", "sm_80", {}, {}, "IRL308", "tl.atomic_add", LLVM, "relaxed"),
     (f"{SECTORS}:few_elements", "sm_90", {}, {}, "IRL309", "tl.load(", LLVM, "num_warps=2"),
-    (f"{SECTORS}:few_elements", "gfx942", {}, {}, "IRL309", "tl.load(", "", "num_warps=1"),
+    (f"{SECTORS}:few_elements", "gfx942", {}, {}, "IRL309", "tl.load(", AMD, "num_warps=1"),
     (f"{SECTORS}:spread", "sm_90", {}, {}, "IRL309", "tl.load(",
      "TritonGPURemoveLayoutConversions", "M=128"),
     (f"{SECTORS}:upsample", "sm_90", {}, {}, "IRL309", "tl.load(", LLVM, "divisor 2"),
