@@ -91,9 +91,10 @@ _DEEDS: Mapping[str, tuple[Deed, ...]] = {
 }
 #: Findings about what all operations of a loop's line become.
 LOOP_FINDINGS = frozenset({"IRL201", "IRL202", "IRL204", "IRL205", "IRL303", "IRL311"})
-#: Findings that one pass is known to decide, where a change of the options changes all before it,
-#: too: it loads again in another layout what has fewer elements than the CTA has threads
-#: (``isExpensiveLoadOrStore`` in Triton's ``lib/Dialect/TritonGPU/Transforms/Utility.cpp``).
+#: Findings that one pass decides by its source. Comparing dumps cannot tell: a change of num_warps
+#: changes the layouts before that pass, too. It loads tensors of fewer elements than the CTA has
+#: threads again instead of converting them (``isExpensiveLoadOrStore`` in Triton's
+#: ``lib/Dialect/TritonGPU/Transforms/Utility.cpp``).
 DECIDED_BY: Mapping[str, str] = {"IRL310": "TritonGPURemoveLayoutConversions"}
 #: Findings that the assembler decides, after all passes.
 DECIDED_BY_ASSEMBLER = frozenset({"IRL104", "IRL105", "IRL106", "IRL404"})

@@ -184,7 +184,7 @@ def of_fence(symptom: Symptom) -> Iterator[Change]:
 
 
 def of_conflict(symptom: Symptom) -> Iterator[Change]:
-    """Yield the loop without a pipeline, whose buffer keeps the order of the load."""
+    """Yield the loop without pipelining: a pipeline's buffer keeps the order of the load."""
     module, access = symptom.module, symptom.operation(*ACCESSES, "transpose", "multiply matrices")
     loop = symptom.enclosing(access, "for")
     if loop is not None:

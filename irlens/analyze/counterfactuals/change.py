@@ -39,7 +39,7 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class Symptom(msgspec.Struct, frozen=True):
-    """A finding with what its changes are made of.
+    """A finding, and the compilation that its experiments change.
 
     Attributes:
         finding: The finding.

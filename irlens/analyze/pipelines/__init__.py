@@ -79,7 +79,7 @@ def settle(
 
 
 def _unknown_loops(expansion: Expansion[CallingFunction[Instruction]], flow: Cfg) -> dict[int, str]:
-    """Return what is not known of loops that run a call which is not followed, by their line."""
+    """Return why loops that contain an unfollowed call are unknown, by the line of the loop."""
     if not expansion.unfollowed:
         return {}
     forest = find_loops(flow.successors)

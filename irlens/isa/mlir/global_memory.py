@@ -136,7 +136,7 @@ def buffer_values(operation: Operation) -> tuple[tuple[int, ...], Type | None]:
 
 #: Operations with a region that accesses no memory and computes data.
 DATA_REGIONS = frozenset({"tt.reduce", "tt.scan", "tt.map_elementwise"})
-#: Dialects without side effects, and other operations of this kind.
+#: Dialects and operations without side effects.
 _PURE_DIALECTS = ("arith.", "math.")
 _PURE = frozenset(
     {

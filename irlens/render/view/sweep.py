@@ -186,7 +186,7 @@ def _charts(
     sweep: Sweep, target: Target, shown: Sequence[Trial], every: Sequence[Trial],
     names: Sequence[str],
 ) -> Iterator[Node]:  # fmt: skip
-    """Yield the times: over sizes, with the rates that were measured, or over the settings."""
+    """Yield charts of the times: over the sizes, with measured rates, or else over the settings."""
     if sweep.axis is None:
         chart = time_chart(timed_trials(every, lambda each: _values(each, names)), names)
         if chart is not None:

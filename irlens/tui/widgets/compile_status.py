@@ -142,11 +142,11 @@ class InquiryStatus(Status):
             self._inquiry.cancel()
 
     def on_unmount(self) -> None:
-        """Abandon the answer that nobody waits for."""
+        """Abandon the answer: the screen that asked is gone."""
         self.cancel()
 
     def draw(self) -> None:
-        """Draw how far the answer is."""
+        """Show the progress and how to cancel."""
         if self._inquiry is not None:
             self.tell(self._does, self._inquiry.reached, self._started, "  esc cancels")
 
