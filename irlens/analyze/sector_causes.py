@@ -79,6 +79,7 @@ class SectorCause(msgspec.Struct, frozen=True):
         run: Elements of the tile that lie side by side before the address jumps, on average.
         lanes_along: The dimension that neighbouring threads go along; ``None`` for a scalar.
         vector: Elements of a thread that lie side by side, up to 16 bytes.
+        held_bytes: Bytes of a thread that lie side by side.
         starts: Bytes past a multiple of ``vector`` elements at which they start.
         uniform_mask: Whether these elements share a mask value.
         origins: Bytes past a boundary between sectors at which the tiles start, by program and
@@ -101,6 +102,7 @@ class SectorCause(msgspec.Struct, frozen=True):
     run: float
     lanes_along: int | None
     vector: int
+    held_bytes: int
     starts: frozenset[int]
     uniform_mask: bool
     origins: tuple[tuple[int, ...], ...]
@@ -248,6 +250,7 @@ def _cause(access: Access, issued: WarpAccess, tiles: list[_Tile], granule: int)
         run=_run(tiles[0].offsets, issued.element_bytes),
         lanes_along=along,
         vector=worst.vector,
+        held_bytes=worst.held * issued.element_bytes,
         starts=frozenset().union(*(each.starts for each in counts)),
         uniform_mask=all(each.uniform_mask for each in counts),
         origins=_origins(tiles, granule),
@@ -320,19 +323,24 @@ class _Losses:
             )
             for each in (self._places, mask)
         )
-        self.vector, self.starts, self.uniform_mask = 1, frozenset[int](), True
+        self.held, self.vector, self.starts, self.uniform_mask = 1, 1, frozenset[int](), True
         vector = 2
-        while vector * size <= _WIDEST and vector <= places.shape[-1]:
+        while vector <= places.shape[-1]:
             groups = places.reshape(-1, places.shape[-1] // vector, vector)
             masks = held.reshape(groups.shape)
-            both = masks[..., 1:] & masks[..., :-1]
-            if not both.any() or (np.diff(groups, axis=-1) != size)[both].mean() > 0.05:
+            # The halves are known to be contiguous.
+            left, right = groups[..., vector // 2 - 1], groups[..., vector // 2]
+            both = masks[..., vector // 2 - 1] & masks[..., vector // 2]
+            if not both.any() or (right - left != size)[both].mean() > 0.05:
                 break
-            self.vector = vector
-            starts = groups[..., 0][masks.any(axis=-1)] % (vector * size)
+            self.held = vector
+            vector *= 2
+            if self.held * size > _WIDEST:
+                continue
+            self.vector = self.held
+            starts = groups[..., 0][masks.any(axis=-1)] % (self.held * size)
             self.starts = frozenset(np.unique(starts).tolist())
             self.uniform_mask = bool((masks.all(axis=-1) == masks.any(axis=-1)).all())
-            vector *= 2
 
     def kind(self) -> Kind:
         """Return the cause of most of the surplus."""

@@ -210,6 +210,9 @@ def _apart(
     untold = _other_order(access, cause) if access is not None else None
     if untold is not None:
         return untold
+    held = _held(cause)
+    if held is not None:
+        return held
     steps = _known(tile.steps(facts)) if tile is not None else None
     if tile is None or steps is None:
         pairs = [pair for pair in zip(cause.steps, cause.extents, strict=True) if pair[1] > 1]
@@ -217,7 +220,7 @@ def _apart(
         tile = WarpTile(tuple(extent for _, extent in pairs), (), cause.element_bytes)
         steps = _known([step for step, _ in pairs])
     if steps:
-        return _long_runs(tile, steps, cause) or _distance(tile, steps, cause.access.direction)
+        return _distance(tile, steps, cause.access.direction)
     if facts.ttir is not None:
         operation = next(
             each for each in facts.ttir.operations if each.span.line == cause.access.line
@@ -283,13 +286,11 @@ def _touches(facts: Facts, access: Access, tile: WarpTile, steps: list[int]) -> 
     return complaint._replace(words=f"{complaint.words}, and {touches} where {needed} would do")
 
 
-def _long_runs(tile: WarpTile, steps: list[int], cause: "SectorCause") -> _Complaint | None:
+def _held(cause: "SectorCause") -> _Complaint | None:
     """Return that each thread holds more neighbours than one access moves."""
-    size, lanes = tile.element_bytes, cause.threads // cause.warps
-    held = tile.extents[0] * size // lanes
-    if len(steps) != 1 or abs(steps[0]) != size or held <= cause.vector * size:
+    held, moved = cause.held_bytes, cause.vector * cause.element_bytes
+    if held <= moved:
         return None
-    moved = cause.vector * size
     return _Complaint(
         "held",
         f"each thread holds {held:,} consecutive bytes and moves {moved} of them per request, so"

@@ -107,6 +107,17 @@ def test_shows_threads_that_hold_more_than_they_move(look: Look) -> None:
     assert look(CODE, "masked_row.py", num_warps=8) == [], "as the hint says"
 
 
+def test_shows_threads_that_hold_more_than_they_move_of_each_row(look: Look) -> None:
+    """A row of 64 elements is 128 B, four whole sectors: that rows are apart costs nothing."""
+    (finding,) = look(CODE, "sectors.py:mixed_types")
+    assert (
+        "each thread holds 32 consecutive bytes and moves 16 of them per request, so that a"
+        " request leaves gaps of 16 B"
+    ) in finding.message
+    assert finding.hint.startswith("raise num_warps")
+    assert look(CODE, "sectors.py:mixed_types", num_warps=16) == [], "as the hint says"
+
+
 def test_shows_every_other_element(look: Look) -> None:
     """Half of what a warp touches is not accessed, and each of 8 elements takes a request."""
     (finding,) = look(CODE, "columns.py:columns", args={"row_stride": 4096, "column_stride": 2})

@@ -40,6 +40,13 @@ IRLENS_KERNELS = {
         "constexprs": {"STEP": 2, "BLOCK": 1024},
         "grid": ["n // BLOCK"],
     },
+    "mixed_types": {
+        "sizes": {"rows": 64, "columns": 4096},
+        "args": {"x": "fp16[rows, columns]", "w": "i8[rows, columns]", "y": "fp16[rows, columns]"},
+        "constexprs": {"C": 4096, "B": 64},
+        "grid": ["columns // B"],
+        "options": {"num_warps": 4},
+    },
     "channels_last": {
         "sizes": {"pixels": 4096, "C": 48},
         "args": {"x": "bf16[pixels, C]", "y": "bf16[C, pixels]", "pixels": "pixels", "C": "C"},
@@ -461,3 +468,10 @@ def indirect(x, at, y, BLOCK: tl.constexpr):
     """Copy what the indices name."""
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.store(y + i, tl.load(x + tl.load(at + i)))
+
+
+@triton.jit
+def mixed_types(x, w, y, C: tl.constexpr, B: tl.constexpr):
+    columns = tl.program_id(0) * B + tl.arange(0, B)
+    at = tl.arange(0, B)[:, None] * C + columns[None, :]
+    tl.store(y + at, tl.load(x + at) * tl.load(w + at))
