@@ -10,7 +10,7 @@ def test_shows_a_last_wave_that_is_nearly_empty(look: Look) -> None:
     # 16 CTAs on each of 132 SMs are 2,112 at once.
     (finding,) = look(CODE, "tile_sum.py", args={"PROGRAMS": 2112 + 211})
     assert finding.message == (
-        "1.10 waves: the last one fills 10.0 % of the GPU, and 45.0 % of the launch is lost to it"
+        "1.10 waves: the last one fills 10.0 % of the GPU, and 45.0 % of the 2 waves stay empty"
     )
 
 
