@@ -93,7 +93,6 @@ def prune(
         failure of any kind keeps all and warns once: tuning then takes as long as without irlens.
 
         Args:
-            configs: The autotuner's configurations.
             named_args: The positional arguments of the call by name.
             **kwargs: Its keyword arguments, with the grid.
         """

@@ -33,7 +33,6 @@ class Access(msgspec.Struct, frozen=True):
         location: Innermost frame first.
         source: The user's line of Python.
         line: 1-based line in the ttir, or the ttgir.
-        element_bytes: Bytes of one element.
         pointer: Addresses in bytes.
         mask: ``None`` without one.
     """

@@ -52,7 +52,6 @@ class Value(msgspec.Struct, frozen=True):
 
     Attributes:
         shape: Elements along each axis; empty for a scalar.
-        axes: One for each.
         divisor: A power of two that divides the value wherever runs of all axes begin.
         constant: The value, where it is one known number.
         symbol: Argument and factor, where it is a multiple of an argument.
@@ -197,8 +196,6 @@ def compare(predicate: str, a: Value, b: Value) -> Value:
 
     Args:
         predicate: ``arith.cmpi``'s: "slt", "uge", "eq", ...
-        a: Left.
-        b: Right.
     """
     if predicate[1:] in ("gt", "le") and a.uniform:
         a, b, predicate = b, a, "slt"

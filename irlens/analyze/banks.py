@@ -68,8 +68,6 @@ def passes(registers: Blocked, shared: Swizzled, shape: tuple[int, ...], size: i
 
     Args:
         registers: The layout that a matrix is read into, or written from.
-        shared: Its layout in shared memory.
-        shape: Shape of the matrix.
         size: Bytes of an element.
     """
     held = registers.size_per_thread

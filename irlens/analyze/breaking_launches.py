@@ -78,7 +78,6 @@ def broken(
 
     Args:
         module: The kernel's ttir.
-        arguments: The launch's arguments by name.
         grid: Programs in x, y and z.
         every: Whether to evaluate all programs, unless they are too many.
 

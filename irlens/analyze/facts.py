@@ -44,7 +44,6 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         serialized: Whether ptxas serialized the matrix products of ``wgmma``.
         runs: The runs of bytes of each access of the traffic, in its order; ``None`` where its
             requests are unknown.
-        roofline: Lower bounds of its time.
         contradictions: Why parts of the capture were put aside.
         products: Matrix products, and the types that they are computed in.
         missing: Why a fact that rules need is unknown, by its name: a field's, or "assembly",

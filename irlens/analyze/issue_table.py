@@ -110,7 +110,6 @@ def _widths(accesses: Sequence[_Elements | str], widths: list[int | str]) -> lis
     many for each as its bytes take.
 
     Args:
-        accesses: What each of them accesses.
         widths: Those of the instructions; a name where it is unknown.
     """
     nameless = next((each for each in widths if isinstance(each, str)), None)
@@ -263,7 +262,6 @@ class IssueTable:
         """Return how an access of the ttir is issued, or why that is unknown.
 
         Args:
-            operation: The access.
             alone: Whether the ttir has no other one with its location.
 
         Returns:

@@ -124,7 +124,6 @@ def way(source: LinearMap, destination: LinearMap) -> Way | None:
     """Return how a tensor goes from one layout to another; ``None`` if the two do not match.
 
     Args:
-        source: Its layout before.
         destination: Its layout after, of the same shape.
     """
     if _moved(source, destination, _BLOCK) is None:
@@ -143,8 +142,6 @@ def _moved(source: LinearMap, destination: LinearMap, last: int) -> int | None:
     Each element of the destination must lie in the source at the same numbers of those kinds.
 
     Args:
-        source: The layout before.
-        destination: The layout after.
         last: The last kind of bits that may move.
 
     Returns:

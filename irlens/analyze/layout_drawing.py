@@ -41,7 +41,6 @@ def draw_layout(module: Module, value: str, kernel: str, line: int | None = None
     Args:
         module: A ttgir.
         value: Its name, "%row" or "row".
-        kernel: The kernel's name.
         line: A line that names it: functions may have values of the same name. By default the
             first of the name.
 

@@ -100,7 +100,6 @@ def last_writers(
         graph: The blocks that can follow each block.
         writes: For each instruction the set it writes, or may write.
         kills: For each instruction the set it overwrites whenever it is reached.
-        live: The registers.
         at: The instruction where they are live.
         leaving_it: Whether they are live after it, its own results among them, and not before it.
 

@@ -126,7 +126,6 @@ def requested_for(loops: dict[int, Loop], index: int, default: int | None) -> in
 
     Args:
         loops: All loops of the module.
-        index: One of them.
         default: The kernel-wide ``num_stages``.
     """
     loop = loops[index]

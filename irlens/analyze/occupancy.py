@@ -88,7 +88,6 @@ def compute(
 
     Args:
         gpu: Where it runs; waves are known only if the product is.
-        usage: What one CTA needs.
         grid_ctas: CTAs of the launch, all clusters together; ``None`` if unknown.
         changes: Whether to compute what a change would do, which takes most of the time.
         curves: Whether to compute the curves among that, which no rule reads.

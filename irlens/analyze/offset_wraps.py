@@ -72,7 +72,6 @@ def find_wrap(
 
     Args:
         module: The kernel's ttir.
-        arguments: The launch's arguments by name.
         grid: Programs in x, y and z.
         line: The access's line in the ttir.
         outside: Where it leaves the tensor.

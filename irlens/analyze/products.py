@@ -39,7 +39,6 @@ def matrix_products(
     Args:
         source: The ttir, or the ttgir of a kernel without one.
         assembly: The kernel in the stage that has its instructions.
-        gpu: The GPU, for its rates.
     """
     found = list(products(source))
     if not found:

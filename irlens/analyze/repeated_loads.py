@@ -33,7 +33,6 @@ class RepeatedLoad(msgspec.Struct, frozen=True):
             reads the same bytes in every iteration.
         argument: What they read from.
         bytes: Bytes that they read, each counted once.
-        times: How often they are read.
     """
 
     operations: tuple[int, ...]

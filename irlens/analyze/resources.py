@@ -292,7 +292,6 @@ def find_occupancy(
     Args:
         capture: Its grid gives the number of waves.
         gpu: The GPU it was compiled for.
-        demand: What it needs.
         provenance: Receives the origin, or why something is missing.
         changes: Whether to compute what a change would do, which takes most of the time.
         curves: Whether to compute the curves among that.

@@ -66,9 +66,6 @@ class SectorCause(msgspec.Struct, frozen=True):
 
     Attributes:
         ideal: The fewest sectors that would do.
-        elements: Elements of the tile.
-        threads: Threads of the CTA.
-        warps: Warps of the CTA.
         copies: Warps that access the same elements; 1 where none do.
         lane_copies: Lanes of a warp that access the same element; 1 where none do.
         repeats: How often an address occurs in the tile, on average.

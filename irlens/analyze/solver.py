@@ -83,7 +83,6 @@ def reach(start: Iterable[N], following: Callable[[N], Iterable[N]]) -> dict[N, 
     """Return what can be reached from somewhere, the start included, in the order it is found.
 
     Args:
-        start: Where to begin.
         following: Returns what is next to one of them.
     """
     reached = dict.fromkeys(start)

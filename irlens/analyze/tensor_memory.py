@@ -40,7 +40,6 @@ def with_tensor_memory(
     """Add the tensor memory that a CTA takes; nothing on a GPU that has none.
 
     Args:
-        resources: The resources known so far.
         capture: Its metadata says what Triton allocates.
         function: The kernel in the PTX, if the capture has it.
         gpu: The GPU it was compiled for; ``None`` where that is unknown.

@@ -27,9 +27,6 @@ _NONE: frozenset[int] = frozenset()
 class Buffers:
     """The ``ttg.local_alloc`` operations of a module.
 
-    Args:
-        module: A ttgir.
-
     Attributes:
         ranges: First and last operation (by index) between which each allocation is needed.
         users: The operations that read a descriptor of each.

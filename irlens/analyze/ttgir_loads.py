@@ -37,7 +37,6 @@ def find(module: Module, num_stages: int | None) -> tuple[LoopLoad, ...]:
     """Describe every read of global memory in a loop, in the order of the text.
 
     Args:
-        module: A ttgir.
         num_stages: The kernel-wide number of stages; ``None`` if unknown.
     """
     return tuple(_Finder(module, num_stages).loads())
@@ -267,11 +266,7 @@ def _widest_access(module: Module, read: Operation, tile: Tensor) -> int | None:
 
 
 class _CarriedValues:
-    """Follows results of loads that a loop carries from iteration to iteration.
-
-    Args:
-        module: A ttgir.
-    """
+    """Follows results of loads that a loop carries from iteration to iteration."""
 
     def __init__(self, module: Module, values: Values) -> None:
         self._module = module

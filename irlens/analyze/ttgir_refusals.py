@@ -47,7 +47,6 @@ class LoopBody(msgspec.Struct, frozen=True):
     """How the loads of a loop are used; all operations are those directly in its body.
 
     Attributes:
-        has_dot: Whether there is a dot.
         to_dot: Operations that an operand A or B of such a dot depends on, or may depend on
             through shared memory.
         to_load: Operations that the address or mask of a load depends on.
@@ -97,7 +96,6 @@ def refusal(
     """Return why a load was not pipelined.
 
     Args:
-        module: A ttgir.
         load: A load in a loop that does not run ahead of its use.
         loop: The innermost loop around it.
         body: How the loop's loads are used.

@@ -22,7 +22,6 @@ class WarpTile(msgspec.Struct, frozen=True):
 
     Attributes:
         extents: Elements along each axis that has several, the fastest of the layout first.
-        axes: These axes.
     """
 
     extents: tuple[int, ...]

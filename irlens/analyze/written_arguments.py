@@ -20,7 +20,6 @@ def written_arguments(text: str, stage: str) -> frozenset[int] | None:
 
     Args:
         text: The kernel's ttir or ttgir.
-        stage: Which of them.
 
     Returns:
         Positions among the arguments of the kernel's function; ``None`` if they are unknown.

@@ -30,7 +30,6 @@ class Assembled(msgspec.Struct, frozen=True):
     """A cubin that was made here.
 
     Attributes:
-        cubin: The file.
         by: What made it: "ptxas 12.9".
     """
 

@@ -72,7 +72,6 @@ def changed_options(
     Args:
         metadata: Triton's metadata; of a name that is neither an option nor a variable, nothing is
             returned.
-        defaults: The compiler's defaults.
         digests: Whether files that options name are those that were compiled with, so that their
             content becomes part of the value: "b.ptx@3fdba35f".
     """
@@ -94,7 +93,6 @@ def release_defaults(version: str | None, backend: str, arch: int | str) -> dict
     The options that irlens cannot derive, such as the dtypes that a target supports, are left out.
 
     Args:
-        version: Triton's version.
         backend: "cuda" or "hip".
         arch: 90, or "gfx942".
     """

@@ -118,7 +118,6 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
         max_registers: The assembler's register limit, 255 if there was none.
         cluster: CTAs per cluster in x, y, z (``.reqnctapercluster``).
         parameter_bytes: Size of all parameters.
-        parameters: The parameters, in order.
         toolkit: Version of the CUDA toolkit, "12.8".
         attributes: Every attribute of the kernel's own section, in the file's order.
         doubts: Why figures are ``None`` that the file contradicts, by field.

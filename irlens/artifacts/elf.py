@@ -64,7 +64,6 @@ class Segment(msgspec.Struct, frozen=True):
     """A part of the file that is loaded; sizes and offsets in bytes.
 
     Attributes:
-        address: Where it is loaded.
         file_size: Bytes in the file.
         memory_size: Bytes in memory, those that the file does not hold included.
     """
@@ -84,7 +83,6 @@ class Symbol(msgspec.Struct, frozen=True):
     """An entry of a symbol table.
 
     Attributes:
-        index: Its index in the table.
         kind: ``STT_*``, such as ``STT_FUNC``.
         other: ``st_other``, with the vendor's bits.
         section: Index of the section that defines it.

@@ -96,7 +96,6 @@ def identify(content: bytes, stage: str | None = None) -> Identity | None:
     """Identify an artifact.
 
     Args:
-        content: The artifact.
         stage: Its stage, if known; otherwise the content decides.
 
     Returns:

@@ -52,7 +52,6 @@ def signature(directory: Path, listing: Listing) -> bytes | None:
 
     Args:
         directory: The entry, a directory or a trace.
-        listing: Its files.
     """
     named = [f"{name}.{stage}" for name, stages in listing.artifacts.items() for stage in stages]
     named += listing.files
@@ -91,7 +90,6 @@ class ScanIndex(Generic[T]):
     """What is known of the entries below a directory; nothing if there is no valid index.
 
     Args:
-        root: The directory.
         record: What is kept of each capture: ``Row``, or a record.
     """
 

@@ -107,7 +107,6 @@ def run(
     """Run a tool without a shell and with an empty standard input. It ends with this process.
 
     Args:
-        tool: The executable.
         directory: Its working directory; irlens's own by default.
         input_bytes: Size of what it reads, which decides how long it may take.
 

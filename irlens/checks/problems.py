@@ -25,7 +25,6 @@ def find_problems(
     Args:
         pairing: Entries of the baseline and the reports of today.
         gone: Entries that their recipe no longer makes.
-        results: The outcome of each recipe.
         requirements: What they are checked against.
     """
     problems = [*_missing(pairing, gone, results, requirements)]

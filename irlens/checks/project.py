@@ -79,7 +79,6 @@ class Requirements(msgspec.Struct, frozen=True, kw_only=True):
         baseline: The checked-in figures; ``None`` without a baseline.
         baseline_file: The baseline's file, relative to the project.
         project_file: The file with the budgets, relative to the project.
-        budgets: The project's budgets on figures.
         launch_budgets: Those on what launches need.
         whole_project: Whether everything that the project names is checked, so that an entry or
             a budget without a kernel is out of date.
@@ -102,7 +101,6 @@ class Project(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         root: The folder of ``pyproject.toml``, or the current one without it.
-        baseline: The baseline's file.
         kernels: KERNELs to check in addition to the entries of the baseline.
         targets: GPUs to compile them for; empty: the default.
         strict: Whether every movement fails.

@@ -243,7 +243,6 @@ def refuse(given: Mapping[str, bool], reason: str) -> None:
     """Raise ``UsageError`` for an option that is given although it cannot be used.
 
     Args:
-        given: Whether each option is given.
         reason: The message after the option's name.
     """
     for option, is_given in given.items():

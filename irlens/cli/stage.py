@@ -28,7 +28,6 @@ def show(
     escaped, and a terminal gets colours.
 
     Args:
-        name: The stage.
         destination: A file, ``None`` for stdout.
         paged: Whether to use a pager for long output.
         interleave: Whether to insert the Python source as comments.

@@ -131,7 +131,6 @@ def write(
     """Write a command's result, and return it.
 
     Args:
-        subject: The result.
         writing: How and where to write it.
         details: Sections to show in full.
         rows: Maximum number of table rows.

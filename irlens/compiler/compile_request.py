@@ -208,7 +208,6 @@ class _Variant(msgspec.Struct, frozen=True):
         constexprs: Value of every constexpr parameter.
         options: Its other compile options, see ``Config.options``.
         files: SHA-256 of every file that its settings name, by path.
-        args: Every run-time argument.
         grid: CTAs in x, y and z, if known.
         formula: How the grid follows from the occupancy, if it does.
         run: Result of the launch, if it was launched.

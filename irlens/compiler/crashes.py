@@ -81,7 +81,6 @@ def died(kernel: str, code: int, printed: str) -> CaptureError:
     """Return the error of a compiler whose process ended by itself.
 
     Args:
-        kernel: The kernel that it compiled.
         code: The process's exit code; negative is a signal.
         printed: The end of its output; may be empty.
     """

@@ -66,9 +66,6 @@ def explain(error: Exception, kernel: str, file: Loaded, printed: str) -> Irlens
 
     Args:
         error: Exception of a compilation or launch.
-        kernel: The kernel's name.
-        file: The kernel's file.
-        printed: Output of the compiler.
     """
     if isinstance(error, IrlensError):
         return error

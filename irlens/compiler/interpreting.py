@@ -31,7 +31,6 @@ class Interpretation(msgspec.Struct, frozen=True, tag="done"):
     """What came of interpreting a kernel.
 
     Attributes:
-        kernel: The kernel function's name.
         grid: Programs in x, y and z.
         sizes: Sizes and constexprs that it ran with, by name.
         outputs: The tensors that it writes.

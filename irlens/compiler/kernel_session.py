@@ -31,7 +31,6 @@ class KernelSession(msgspec.Struct, frozen=True):
     """A loaded kernel.
 
     Attributes:
-        file: The executed file.
         kernel: The jit function with its autotuners and heuristics.
         printed: Returns the compiler's output so far.
     """

@@ -31,8 +31,6 @@ class Device(msgspec.Struct, frozen=True):
     """A GPU in this machine.
 
     Attributes:
-        target: The target to compile for.
-        sm_count: SMs (AMD: compute units).
         name: The product's name from its driver, or ``None`` if it has none.
         uuid: Unique identifier of this GPU; ``None`` if its driver reports none.
     """
@@ -150,9 +148,7 @@ def nvidia_function(
 
     Args:
         handle: The ``CUfunction``.
-        threads: Threads per CTA.
         shared: Dynamic shared memory per CTA, bytes.
-        library: The driver.
     """
     cuda, function = ctypes.CDLL(library), ctypes.c_void_p(handle)
 

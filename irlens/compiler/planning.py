@@ -45,7 +45,6 @@ class Plan(msgspec.Struct, frozen=True):
     """The variants to compile.
 
     Attributes:
-        function: The kernel function's name.
         variants: Distinct variants in the order of the requests.
         dependencies: SHA-256 of the kernel's file, of each local import and of each file that an
             option or an argument names, by path.

@@ -23,7 +23,6 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         kernel: The kernel's spec, see ``description.find_kernel``.
-        target: The GPU to compile for.
         sm_count: SMs (AMD: compute units) of the GPU, for grids that depend on it.
         settings: Constexprs and compile options (num_warps, num_stages, ...) by name. They
             override the description and every ``@triton.autotune`` configuration. A dtype is

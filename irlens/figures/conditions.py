@@ -47,7 +47,6 @@ class Condition(msgspec.Struct, frozen=True):
     """A condition over figures.
 
     Attributes:
-        text: The condition as written.
         figures: The figures it uses, in the order of their first use.
         baselines: Those whose values in the baseline it uses.
         tree: Its syntax tree, each name replaced by its key in ``holds``.
@@ -138,7 +137,6 @@ class _Names(NamedTuple):
         """Return a tree with keys instead of names.
 
         Args:
-            node: The tree.
             compared: The figure that the comparison around it is about, if it names only one.
         """
         column = node.col_offset + self.indent + 1

@@ -169,7 +169,6 @@ class Product(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         name: The name irlens uses: "h100", "mi300x".
         title: The vendor's name for it.
-        arch: Name of its architecture.
         units: SMs (NVIDIA) or compute units (AMD) of one device, as the vendor counts them;
             ``None`` if unknown.
         bandwidth: Peak memory bandwidth, bytes per second; ``None`` if unknown.

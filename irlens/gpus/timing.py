@@ -225,11 +225,6 @@ def timing_of(product: str, arch: str, rates: Rates | None) -> Timing | None:
     A GPU that was not measured is taken to be like the H200, with floating-point units as fast as
     its own architecture's, and single warps' products at the full rate where there are no others.
     Its range is wider, above all where its architecture is another.
-
-    Args:
-        product: The product's name.
-        arch: Its architecture.
-        rates: The architecture's operations per clock.
     """
     if product in _MEASURED or arch not in _RELATIVES or rates is None:
         return _MEASURED.get(product)

@@ -111,7 +111,6 @@ class OperandUse(NamedTuple):
 
     Attributes:
         registers: In order, by file and number.
-        reads: Whether they are read.
         writes: Whether they are written, after all operands are read.
         kills: Whether the write leaves nothing of their previous values.
     """

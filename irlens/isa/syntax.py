@@ -51,7 +51,6 @@ class Scope(msgspec.Struct, frozen=True):
     """A function or a loop.
 
     Attributes:
-        kind: Function or loop.
         name: The function's symbol, or the loop as the stage calls it: "scf.for", a label.
         first: Its first line, from 1.
         last: Its last line.

@@ -56,7 +56,6 @@ class Server:
     """Answers calls, several at a time.
 
     Args:
-        compiles: Whether tools may compile.
         folders: The folders that tools may read; those that the client names if empty, or else the
             working directory.
         time_limit: Seconds after which a call is stopped.

@@ -92,7 +92,6 @@ class Tools:
 
     Args:
         compiles: Whether they may compile, which loads the Python file of a kernel.
-        roots: What they may read.
         skip: Items of the answer that the agent has had.
     """
 
@@ -475,10 +474,6 @@ class Tools:
         """Return the configurations that are asked for; nothing is ever launched.
 
         Args:
-            kernel: KERNEL.
-            targets: GPUs.
-            settings: Constexprs and compile options.
-            args: Arguments and sizes.
             grid: CTAs in x, y and z.
             completes: Whether options may complete the launch of something compiled.
 

@@ -64,7 +64,6 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         name: A script's path, or a module's name.
-        is_module: Whether it is a module's.
     """
 
     name: str
@@ -82,7 +81,6 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         sm_count: Its SMs (AMD: compute units), if known.
         gpu_name: Its name as its driver reports it.
         pythonpath: The user's own ``PYTHONPATH``.
-        options: Options of the recording.
     """
 
     program: Program
@@ -111,13 +109,7 @@ class ProcessReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReportAtExit:
-    """Writes a ``ProcessReport`` when a process ends, and when its forks end.
-
-    Args:
-        deviations: The process's deviations.
-        tally: The process's counts.
-        folder: The job's folder.
-    """
+    """Writes a ``ProcessReport`` when a process ends, and when its forks end."""
 
     def __init__(self, deviations: Deviations, tally: Tally, folder: Path) -> None:
         self._deviations = deviations

@@ -86,7 +86,6 @@ def record_references(
     """Return the name and the operations of each kernel's reference.
 
     Args:
-        requests: The kernels.
         function: A function of their file to run in place of the references.
         gpu: The GPU to fake.
 

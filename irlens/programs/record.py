@@ -206,7 +206,6 @@ def run_job(
 
     Args:
         job: How to run it.
-        python: The interpreter.
         paths: The folders that it imports from.
         progress: Called about twice a second.
         stdout: Where it prints; ``None`` for this process's stdout.
@@ -324,9 +323,7 @@ def write_captures(folder: Path, build: Path, target: Target) -> dict[str, str]:
     """Make a capture of each cache entry of a run.
 
     Args:
-        folder: The run's folder.
         build: The folder for the captures, each in a directory of its own.
-        target: The GPU of the run.
 
     Returns:
         The name of each capture's directory, by that of the cache entry.

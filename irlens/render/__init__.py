@@ -116,7 +116,6 @@ def render(name: str, kind: Kind, subject: Any, options: Options | None = None) 
     """Return a result in a format, ending in a newline.
 
     Args:
-        name: The format.
         kind: What ``subject`` is.
         subject: A sequence of ``Report``, or ``Comparisons``, ``CodeComparisons``, ``Check``,
             ``Sweep``, ``Scan``, ``Ledgers``, ``Suggestion``, ``Variants``, ``Limits``, ``Passes``,
@@ -151,7 +150,6 @@ def stream(
     """Return the output of a format that streams, in pieces.
 
     Args:
-        name: The format.
         titles: What each record has.
         records: The records, taken one at a time.
 

@@ -93,7 +93,6 @@ def find_roofline(
     """Return the roofline of a launch; ``None`` where its bytes or the GPU are unknown.
 
     Args:
-        gpu: The GPU, for its peaks.
         provenance: Receives the origin under "roofline", or why figures are unknown.
     """
     if traffic is None or gpu is None:

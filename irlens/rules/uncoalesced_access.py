@@ -119,8 +119,6 @@ class _Complaint(NamedTuple):
         kind: "apart", "rows" of a few elements, "short" requests, "held" for threads that hold more
             than they move at a time, "untold" for a stride of 1 that the compiler does not know,
             "indirect" for loaded addresses.
-        words: The complaint.
-        hint: What to do.
         dimension: The dimension of the tile that neighbours go along; ``None`` if unknown.
         argument: The stride that is to blame; empty for none.
     """

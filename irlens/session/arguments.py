@@ -108,7 +108,6 @@ def requested_arguments(
     """Return the sizes and arguments of a request.
 
     Args:
-        capture: The capture to recompile.
         derivation: How its arguments derive from sizes.
         changes: Changed values by name, as written.
     """

@@ -29,7 +29,6 @@ def preparing(
     machine code of few captures is disassembled while it runs.
 
     Args:
-        due: The captures.
         make: Makes and caches reports. What fails is left to who needs the report.
     """
     if len(due) > _FEW and store.can_write(REPORTS.folder):

@@ -56,7 +56,6 @@ class Compiler(Child):
         """Compile a kernel into the store.
 
         Args:
-            request: The kernel and its configuration.
             cancels: ``self.cancels`` at the time of the user's request: a later cancellation
                 counts even if it came before the child was started. Now, if not given.
 
@@ -137,7 +136,6 @@ class Compilations:
         """Compile a kernel, and return its captures by key, at least one.
 
         Args:
-            request: The kernel and its configuration.
             cancels: See ``Compiler.compile``.
 
         Raises:

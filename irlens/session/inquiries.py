@@ -79,9 +79,7 @@ class Inquirer:
         """Return the answer to a question; see ``Question``.
 
         Args:
-            kind: What is asked for.
             request: The compilation that it is about.
-            answer: The type of the answer.
             inquiry: Learns how far the child is, and cancels it.
             finding: See ``Question``.
             ranges: See ``Question``.

@@ -53,10 +53,8 @@ def with_launch_verdicts(
     They are of the first report of each kernel and target. What cannot be known fails.
 
     Args:
-        made: The result.
         project: The budgets, and the launches to count variants of.
         options: The Triton to compile with.
-        session: Compiles what the verdicts need.
     """
     verdicts: dict[int, list[BudgetVerdict]] = {}
     seen: set[tuple[object, ...]] = set()

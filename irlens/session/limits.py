@@ -35,7 +35,6 @@ def limits_of(
     Args:
         session: Prepares the compiler and the store.
         kernel: The kernel's source, or a capture whose source is known.
-        configurations: One configuration.
         sizes: The sizes to vary, each over a range or the default one; all if there are none.
         jobs: Worker processes; as many as there are processors if not given.
         fixes: Whether to apply the fix of an overflow to a copy of the kernel's file.

@@ -52,7 +52,6 @@ def key_of(item: Item, index: int) -> str:
     """Return the key of an entry.
 
     Args:
-        item: What the entry stands for.
         index: Index in the listing, for items without a name of their own.
     """
     if isinstance(item, Broken):
@@ -201,7 +200,6 @@ class EntryReader:
         Closing the iterator drops the tasks that have not begun.
 
         Args:
-            unread: The captures.
             many: Whether more may follow, so that starting the pool pays.
         """
         if len(unread) <= _FEW and not many:

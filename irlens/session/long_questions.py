@@ -130,7 +130,6 @@ class LongQuestions(ABC):
         """Return the request that compiles an entry again.
 
         Args:
-            key: The entry.
             derives: Whether constexprs follow from the arguments, where the kernel's description
                 says how, instead of staying as they are.
         """

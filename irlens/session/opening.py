@@ -34,11 +34,7 @@ _Found: TypeAlias = tuple[str, str] | Broken
 
 
 class Opening:
-    """The user's own work in a folder, and what irlens has of it.
-
-    Args:
-        folder: The current folder.
-    """
+    """The user's own work in a folder, and what irlens has of it."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -321,7 +321,6 @@ def recompilations(
     Captures that differ in nothing but what the options change are requested once.
 
     Args:
-        captures: The captures to compile again.
         configurations: What changes; everything else stays as it was.
 
     Raises:

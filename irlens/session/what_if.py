@@ -18,7 +18,6 @@ class Demand:
 
     Args:
         gpu: The GPU that it was compiled for.
-        usage: Its resource usage.
         num_warps: Warps per CTA that it was compiled for.
     """
 

@@ -64,7 +64,6 @@ def why_finding(
     """Explain one finding of a compilation, and test the explanation.
 
     Args:
-        request: The compilation.
         session: Compiles it, and what is tried.
         finding: The finding, of a report of the compilation.
         progress: Receives what is tried.

@@ -48,7 +48,6 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         key: Unique key of the entry.
-        kernel: The kernel's name.
         target: The GPU that it was compiled for, if known.
         triton_version: The compiler's version, if known.
         config: The configuration; ``None`` for a kernel that is not compiled yet.
@@ -123,7 +122,6 @@ class Inquiry:
 
     Attributes:
         reached: How far its answer is, in words: "3 of 22"; "" at first.
-        is_cancelled: Whether it was cancelled.
     """
 
     def __init__(self) -> None:
@@ -262,7 +260,6 @@ class Workbench(Protocol):
         """Return the variants that launches of an entry need, or those in the listing.
 
         Args:
-            key: The entry.
             ranges: Values of arguments: "n=1..131072". Without any, the entry's launch.
             inquiry: See ``suggest``.
 
@@ -273,7 +270,6 @@ class Workbench(Protocol):
         """Return the smallest sizes at which an entry breaks.
 
         Args:
-            key: The entry.
             sizes: The sizes to vary, over a range, "n=1..4096", or the default one, "n"; all of
                 them if there are none.
             inquiry: See ``suggest``.

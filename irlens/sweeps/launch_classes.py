@@ -46,7 +46,6 @@ class Launches(msgspec.Struct, frozen=True):
 
     Attributes:
         chosen: Values of the arguments that vary, for each.
-        number: Number of all launches.
         bounded: Why others may need further variants; empty if none does.
     """
 
@@ -72,7 +71,6 @@ def launches_of(
         axes: Values of each argument or size that varies.
         description: How to call the kernel.
         settings: Constexprs that are set, so that no formula gives them.
-        parameters: The kernel's run-time parameters.
         decided: Settings that functions of the kernel's file choose, which may look at arguments.
         sizes_matter: Whether the compiler looks at the sizes of tensors, as AMD's does.
 

@@ -168,7 +168,6 @@ def _bisected(prober: Prober, kind: LimitKind, low: int, high: int) -> tuple[Lim
     """Return the smallest size above ``low`` that breaks, and why it is unknown.
 
     Args:
-        prober: Evaluates launches.
         kind: What breaks.
         low: A size that does not, or one below the first.
         high: A size that does.

@@ -43,7 +43,6 @@ class CompiledGrid(msgspec.Struct, frozen=True):
     """The results of a sweep, before filtering and sorting.
 
     Attributes:
-        kernel: The kernel function's name.
         trials: Every result, in the requested order.
         excluded: Number of configurations that ``where`` excludes.
         journal: The open journal, for times to be added. The caller closes it, and removes it
@@ -116,7 +115,6 @@ def build_sweep(grid: CompiledGrid, selection: Selection, device: str | None = N
     """Return the filtered and sorted sweep.
 
     Args:
-        grid: The results.
         selection: Filters and sort keys.
         device: The GPU that the trials were timed on, if they were.
     """

@@ -63,9 +63,7 @@ def time_over_sizes(
 
     Args:
         requests: Every configuration at every size.
-        axis: The size.
         sizes: What it ranges over.
-        pool: Compiles.
         progress: Receives how many launches are evaluated.
 
     Raises:
@@ -181,7 +179,6 @@ class _Series:
     """Sizes whose arguments Triton specializes in the same way, ascending.
 
     Attributes:
-        sizes: The sizes.
         numbers: The launches of each size, one for each configuration.
         evaluated: The indexes of the sizes that were evaluated.
         most: How many may be.

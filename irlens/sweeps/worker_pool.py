@@ -181,9 +181,6 @@ class LocalPool:
 
     Each worker is an executor of its own, so that one that crashes or is killed loses its own
     task alone.
-
-    Args:
-        jobs: Number of worker processes.
     """
 
     shares_store = True

@@ -49,7 +49,6 @@ class IrlensApp(App[None]):
     """irlens in a terminal.
 
     Args:
-        workbench: Answers every question about captures.
         entry: Key of the entry to open; ``None`` lists all entries.
         state: The file that keeps the user's preferences; ``None`` keeps none.
         keymap: The user's keys by binding id.

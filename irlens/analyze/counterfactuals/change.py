@@ -21,7 +21,6 @@ class Change(msgspec.Struct, frozen=True):
     """One change of a compilation.
 
     Attributes:
-        words: What is changed.
         settings: Options by name, as written on the command line.
         ttir: The kernel's ttir with the change in it; empty if that stays.
         is_cause: Whether it changes what is blamed; one that may only relieve it proves nothing.
@@ -42,11 +41,8 @@ class Symptom(msgspec.Struct, frozen=True):
     """A finding, and the compilation that its experiments change.
 
     Attributes:
-        finding: The finding.
         module: The kernel's ttir.
-        config: Its configuration.
         others: All findings of the kernel.
-        is_amd: Whether the GPU is AMD's.
     """
 
     finding: Finding
@@ -112,7 +108,6 @@ def larger_tile(symptom: Symptom, operation: Operation, enough: int) -> Iterator
     with one of them proves nothing.
 
     Args:
-        symptom: The finding.
         operation: What works on the tile.
         enough: Number of elements from which a dimension is not short.
     """

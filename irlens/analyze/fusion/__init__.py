@@ -25,7 +25,6 @@ def ledger_of(
     """Return the ledger of a program.
 
     Args:
-        program: Its operations.
         row_limit: Elements of a row that one CTA is assumed to keep on chip.
     """
     flow = flow_of(program)

@@ -63,7 +63,6 @@ def find_pipelines(
     Args:
         threads_per_cta: Turns bytes per lane into bytes per workgroup; ``None`` leaves these
             open.
-        requested: Number of stages requested.
         of_source: What the source's loops load, to count once what lanes share.
         lds_stays: Whether every iteration reads all that it stores to LDS itself; ``False`` if
             unknown.
@@ -88,7 +87,6 @@ class TracedLoad(msgspec.Struct, frozen=True):
 
     Attributes:
         header: 1-based line of its loop's header.
-        kind: Its mechanism.
         line: 1-based line of the load.
         wait: 1-based line of the wait that retires it; ``None`` if unknown.
     """
@@ -319,7 +317,6 @@ def _scalar_note(trace: LoopTrace, of_source: Mapping[Place, SourceLoad]) -> str
     A wave loads them once, for itself, and its lanes nothing.
 
     Args:
-        trace: The iteration.
         of_source: What an iteration of the source loads; empty where iterations differ.
     """
     scalar = dict.fromkeys(place_in_kernel(each) for each in trace.body if is_scalar_load(each))

@@ -99,7 +99,6 @@ def unroll_factor(loops: Loops[Instruction], rests: frozenset[int], index: int) 
 
     Args:
         rests: Those of them that run left-over iterations.
-        index: One of them.
     """
     place = loops.locations(index)
     alike = loops.alike(index)

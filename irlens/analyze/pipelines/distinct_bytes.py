@@ -164,7 +164,6 @@ def share(
     instead, so that an iteration is several of the source.
 
     Args:
-        reads: The loop's.
         threads: Of a CTA.
         copies: Source iterations per iteration of the loop.
         of_source: What one source iteration loads.

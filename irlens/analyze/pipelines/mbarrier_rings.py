@@ -348,7 +348,6 @@ def awaited_outside(
     """Fill in what is known of a loop whose work is awaited outside of it.
 
     Args:
-        index: The loop.
         record: The blank record.
         work: What it issues: "the copies".
         reading: The waits and the ring.

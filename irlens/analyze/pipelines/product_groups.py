@@ -96,7 +96,6 @@ class ProductGroups:
 
         Args:
             loop: The loop; an inner one counts as if it ran once.
-            body: Its blocks.
             at: Offsets of the commits.
         """
         fewest, most = dict[int, int](), dict[int, int]()

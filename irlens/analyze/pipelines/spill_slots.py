@@ -18,7 +18,6 @@ class Slots(msgspec.Struct, frozen=True):
     """A store to scratch, or a load from it, at a constant address.
 
     Attributes:
-        stores: Whether it stores.
         registers: By the address of each four bytes the register, as a set of one.
     """
 

@@ -25,7 +25,6 @@ class PtxKernel(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """A kernel in PTX, as the mechanisms of NVIDIA's GPUs take it.
 
     Attributes:
-        requested: Number of stages requested.
         threads_per_cta: Turns bytes per thread into bytes per CTA; ``None`` leaves these open.
         serialized: Whether ptxas waits for each product of ``wgmma`` at once, whatever the PTX
             says; ``None`` if unknown.
@@ -82,8 +81,6 @@ def with_ring(record: Pipeline, kernel: PtxKernel, index: int, ring: Ring, seria
 
     Args:
         record: The blank record.
-        index: The loop.
-        ring: Reads the kernel's barriers.
         serial: The reason to give where nothing overlaps.
     """
     if kernel.loops.forest.loops[index].irreducible:
@@ -112,7 +109,6 @@ def judge(prefetch: int, requested: int | None, serial: str) -> tuple[Verdict, s
 
     Args:
         prefetch: In iterations.
-        requested: Number of stages requested.
         serial: The reason where the distance is 0.
     """
     achieved = prefetch + 1

@@ -111,7 +111,6 @@ def _starts(
     ``lib/Conversion/TritonGPUToLLVM/AllocateWarpGroups.cpp``).
 
     Args:
-        partitions: Warps of each partition.
         extra: Warps beyond the default ones.
         places: How many times the kernel specializes its warps.
     """
@@ -148,7 +147,6 @@ class _Dispatch:
 
     Args:
         at: The instruction that reads the number.
-        header: The loop's.
         barrier: The number of the barrier at which the warps wait.
     """
 

@@ -83,7 +83,6 @@ class CostedLaunch(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         followed: The paths of a sample of its CTAs.
-        moved: What it moves.
         grid: Its CTAs in x, y and z.
         ideal_sectors: The fewest sectors that hold what its loads, and what its stores access;
             ``None`` if unknown.

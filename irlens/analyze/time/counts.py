@@ -13,7 +13,6 @@ class _LaunchCounts(msgspec.Struct, frozen=True, kw_only=True):
     """Counts of one launch that no latency changes, all CTAs together where nothing else is said.
 
     Attributes:
-        ctas: CTAs of the grid.
         resident: CTAs that an SM holds at once.
         instructions: Instructions that warps issue.
         units: Those of them that occupy each unit.

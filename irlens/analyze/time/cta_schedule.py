@@ -31,7 +31,6 @@ def imbalance(
         grid: CTAs in x, y and z.
         programs: A sample of them.
         durations: How long each of these takes.
-        sms: SMs of the GPU.
         resident: CTAs that an SM holds at once.
     """
     ctas = prod(grid)

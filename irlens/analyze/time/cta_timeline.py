@@ -86,7 +86,6 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
         memory: Cycles from a load to its data, by where the data are.
         multiply_adds: Of 16 bits that the tensor cores of an SM do in a cycle.
         partitions: Sub-partitions of an SM, which share a CTA's warps.
-        warps: Warps of the CTA.
         request_bytes: Bytes that a load of one warp takes from the L2, for each byte it asks for.
         bulk_bytes: Bytes of one bulk copy.
         wavefronts: Of accesses to shared memory, by index, where they are known.

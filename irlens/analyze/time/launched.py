@@ -58,7 +58,6 @@ class Arguments(msgspec.Struct, frozen=True):
         names: Names of the kernel's parameters, in order, as the ttir has them.
         values: Numbers by name; what is not a number is taken to be a pointer.
         grid: CTAs in x, y and z.
-        warps: Warps of a CTA.
     """
 
     names: tuple[str, ...]
@@ -111,7 +110,6 @@ def follow(
     """Return the paths of a sample of CTAs, each path with the warps that take it.
 
     Args:
-        machine: Follows them.
         programs: Those to follow; a sample of the grid if none is given.
 
     Raises:
@@ -170,7 +168,6 @@ def wavefronts(
 
     Args:
         machine: The kernel's code.
-        kernel: Its parameters.
         cta: The paths of its first program.
         every: Whether to take every warp of a path, and not the first for all of them: a guard may
             leave an access to one warp.
@@ -218,7 +215,6 @@ def tensor_memory(
 
     Args:
         machine: The kernel's code.
-        kernel: Its parameters.
         followed: The paths of a sample of its CTAs.
 
     Raises:

@@ -48,7 +48,6 @@ class Region(msgspec.Struct, frozen=True):
     """A loop as what a path through it depends on.
 
     Attributes:
-        body: Its blocks.
         inputs: The positions of the state that it reads.
         writes: What the instructions of each block write that branches depend on, as bits.
         replaces: The same without what a guard may leave as it was.
@@ -88,7 +87,6 @@ class Entered(msgspec.Struct):
     """A loop that is being run.
 
     Attributes:
-        region: The loop.
         key: Its header and the state where it was entered.
         count: How many blocks had run before.
         segments: What ran before.
@@ -108,7 +106,6 @@ def find_region(
     """Return a loop; ``None`` where paths through it depend on more than the state.
 
     Args:
-        body: Its blocks.
         header: The one that it is entered at.
         slice_: What branches depend on.
         ends: How each block of the kernel ends.

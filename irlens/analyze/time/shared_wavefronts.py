@@ -73,7 +73,6 @@ def wavefronts(
     """Return the wavefronts of each access to shared memory that a warp executes.
 
     Args:
-        path: The warp's path.
         launches: What each of the warp's 32 lanes can read of the launch.
         active: The lanes that run each block, as bits; by default all of them.
 

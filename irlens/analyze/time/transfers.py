@@ -40,7 +40,6 @@ class Wave(msgspec.Struct, frozen=True):
     """How the CTAs of a launch follow each other.
 
     Attributes:
-        ctas: All of them.
         waves: The same over those that the GPU holds at once.
         resident: CTAs that an SM holds at once.
         looping: Whether they run loops, so that those of a wave go through their data together.
@@ -59,7 +58,6 @@ class Spilled(msgspec.Struct, frozen=True):
         read_bytes: Bytes that all threads load.
         written_bytes: Bytes that they store.
         resident_bytes: Local memory of the threads that an SM holds.
-        sms: SMs of the GPU.
     """
 
     read_bytes: float
@@ -278,7 +276,6 @@ def _from_memory_again(
         program: The first of them, which stands for all.
         held: Bytes that the CTAs of a wave read.
         wave: How CTAs follow each other.
-        caches: The L2.
     """
     traffic = program.traffic
     if not traffic.read_bytes or traffic.distinct_read_bytes is None:

@@ -75,7 +75,6 @@ def reference(
     """Return how an operation accesses memory, or why that is unknown.
 
     Args:
-        operation: The access.
         assuming: Whether a mask that is not known is taken to let all elements pass.
     """
     name = operation.name
@@ -198,7 +197,6 @@ def loaded(access: Reference, contents: "NDArray[Any] | None", masked: Value | N
     """Return what a load yields, if the contents of its tensor are given.
 
     Args:
-        access: How it accesses memory.
         contents: What its tensor holds; ``None`` if that is not given.
         masked: Its value for elements that are masked off. Without one any value will do, since
             the program must not use it: 0.

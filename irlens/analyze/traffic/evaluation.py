@@ -68,7 +68,6 @@ class Evaluation:
 
     Args:
         module: The kernel's ttir.
-        launch: Its arguments and the grid.
         numbers: Numbers of the programs, x fastest.
         visit: Called for every access that is evaluated.
         stepwise: Loops, by index of their operation, whose iterations are evaluated one by one.

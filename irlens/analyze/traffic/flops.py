@@ -25,7 +25,6 @@ class Flops(msgspec.Struct, frozen=True):
     """Floating-point operations by the type that they are computed in.
 
     Attributes:
-        total: All.
         tensor: Those of products that tensor cores compute.
         multiplied: What the tensor cores multiply for them, where a product takes several.
     """

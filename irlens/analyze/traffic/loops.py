@@ -37,7 +37,6 @@ class Counted(msgspec.Struct, frozen=True):
     """An ``scf.for``.
 
     Attributes:
-        operation: The loop.
         low: First value of the induction variable, of each instance or of all.
         step: What it grows by.
         trips: Iterations of each instance.
@@ -142,7 +141,6 @@ class Steps:
         """Define the body's arguments.
 
         Args:
-            frame: The body's.
             owner: Row of each of its instances; ``None`` if they are the same.
             iteration: Iteration of each; ``None`` for the first.
         """

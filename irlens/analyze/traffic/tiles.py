@@ -47,7 +47,6 @@ class Tiles(msgspec.Struct, frozen=True):
     Attributes:
         bases: Base address of each, bytes from the argument's.
         kinds: Which pattern each has.
-        programs: The program of each.
     """
 
     bases: Array

@@ -33,7 +33,6 @@ class Unknown(msgspec.Struct, frozen=True):
     """A value that is not known, with the reason.
 
     Attributes:
-        reason: Why.
         like: A value that may stand for it in an address, for an estimate; ``None`` if none may.
     """
 
@@ -357,7 +356,6 @@ def merged(size: int, parts: Sequence[tuple[Array, Value]]) -> Value:
     """Return the value that has for each part's instances the part's value.
 
     Args:
-        size: Number of instances.
         parts: Rows and the values of these instances; together they are all instances.
 
     Raises:

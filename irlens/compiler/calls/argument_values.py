@@ -37,8 +37,6 @@ class Tensor(msgspec.Struct, frozen=True):
     """A contiguous tensor argument.
 
     Attributes:
-        dtype: Its element type.
-        shape: Its extents.
         offset: Elements of its storage before it.
     """
 
@@ -60,7 +58,6 @@ class Descriptor(msgspec.Struct, frozen=True):
     """A tensor passed as a ``TensorDescriptor`` made on the host.
 
     Attributes:
-        tensor: The whole tensor.
         block: Extents of one load or store: numbers, or expressions that may depend on an
             autotuner's configuration.
         layout: Layout of the block in shared memory, in Gluon's syntax; ``None`` leaves the

@@ -118,7 +118,6 @@ def require_values(
     """Check that every required parameter has a value.
 
     Args:
-        kernel: The kernel's name.
         settings: The names of constexprs and options that have values.
         source: The function's source, for examples.
         request: What the user asks for, for examples.

@@ -146,9 +146,6 @@ def example_options(
 class _Example:
     """Example values of one kernel.
 
-    Args:
-        runtime: Its run-time parameters.
-
     Attributes:
         derived: Parameters that are strides of the tensors.
     """

@@ -18,7 +18,6 @@ class Pointer(msgspec.Struct):
     Attributes:
         strides: Parameters that its address multiplies with, in the order of the source.
         contiguous: Whether the address has a term that no parameter multiplies.
-        loaded: Whether it is loaded from.
         stored: The types that what is stored to it is converted to; "" for none.
         widened: Whether what is loaded from it is converted to fp32.
         multiplied: Whether what is loaded from it is an operand of ``tl.dot``.

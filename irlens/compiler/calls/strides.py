@@ -34,7 +34,6 @@ def strides_of(names: Sequence[str], args: Mapping[str, Argument]) -> dict[str, 
 
     Args:
         names: The run-time parameters in order.
-        args: The arguments that are known.
     """
     tensors = {name: value for name, value in args.items() if isinstance(value, Tensor)}
     tensors |= {n: value.tensor for n, value in args.items() if isinstance(value, Descriptor)}

@@ -24,7 +24,6 @@ def install_attention(capability: tuple[int, int], *, is_amd: bool, deviations: 
     """Make attention on "cuda" use a GPU's kernels, for the whole process.
 
     Args:
-        capability: The GPU's compute capability.
         is_amd: Whether the vendor is AMD, whose GPUs all have both kernels for both half types.
         deviations: Records the choice.
     """

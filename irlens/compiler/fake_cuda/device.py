@@ -67,9 +67,6 @@ def overload_of(name: str) -> Any:
 def register_device(*, is_amd: bool) -> bool:
     """Make "cuda" a device, for the whole process.
 
-    Args:
-        is_amd: Whether the vendor is AMD.
-
     Returns:
         Whether it is one now: the tables of this PyTorch may be elsewhere.
     """

@@ -56,7 +56,6 @@ class FakeOperators(TorchDispatchMode):  # type: ignore[misc]  # mypy does not f
 
     Args:
         mode: The mode of fake tensors, for the program's kernels.
-        values: The values of fake tensors.
     """
 
     supports_higher_order_operators = True

@@ -71,9 +71,7 @@ class Operator(msgspec.Struct):
     """A recorded operator.
 
     Attributes:
-        function: The overload.
         args: Its arguments, with an ``Input`` for each fake tensor.
-        kwargs: Likewise.
         number: Its position among the recorded operators, and the seed of its random numbers.
         flops: Its floating-point operations, if PyTorch counts them.
         written: The inputs that it writes to, with the version of their memory afterwards.

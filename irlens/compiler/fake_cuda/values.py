@@ -151,9 +151,6 @@ class Values:
     def read(self, tensor: torch.Tensor, what: str) -> torch.Tensor:
         """Return a fake tensor's values on the CPU.
 
-        Args:
-            what: What asks for them.
-
         Raises:
             NoValueError: They are unknown, or take too much memory or time.
         """

@@ -125,8 +125,6 @@ def folded_axes(function: Any, arguments: dict[str, Any], shape: Sequence[int]) 
     """Return the axes of the first operand that a reduction or a normalization folds.
 
     Args:
-        function: The operator.
-        arguments: Its arguments by name.
         shape: The first operand's shape.
     """
     if "normalized_shape" in arguments:

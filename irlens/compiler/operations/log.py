@@ -174,12 +174,7 @@ class OperationLog:
         )
 
     def launch(self, launch: Launch, name: str, arguments: dict[str, Any]) -> None:
-        """Record a launch of a Triton kernel.
-
-        Args:
-            name: The kernel's name.
-            arguments: The values of its arguments.
-        """
+        """Record a launch of a Triton kernel."""
         if self.is_paused:
             return
         with torch._C.DisableTorchFunction():
@@ -242,7 +237,6 @@ class OperationLog:
         Args:
             names: Tensors that have a name.
             outputs: Tensors that a function returned; ``None`` for a program.
-            first: Index of the first operator.
         """
         tensors = {name: each for name, each in (names or {}).items() if torch.is_tensor(each)}
         return RecordedProgram(

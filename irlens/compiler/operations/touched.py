@@ -51,8 +51,6 @@ def touched_reads(
     """Return what an operator reads of arguments that it does not read whole, by their identity.
 
     Args:
-        function: The operator.
-        arguments: Its arguments by name.
         region: Returns the region of a tensor.
 
     Returns:

@@ -78,7 +78,6 @@ class KernelSource(msgspec.Struct, frozen=True):
 
     Attributes:
         path: The file, absolute.
-        function: The kernel function's name.
         description: How to call it, or ``None`` if the file does not describe it.
         content: The bytes of the file when it was read.
         generated: What TorchInductor says of it, if it generated the kernel.

@@ -114,7 +114,6 @@ class Calls:
 
         Args:
             kernel: Its name in the wrapper.
-            parameters: Its run-time parameters.
             inductor: Its ``inductor_meta``.
         """
         call, values = self._runs.get(kernel, (None, {}))

@@ -141,7 +141,6 @@ def _executed(
     executed alone.
 
     Args:
-        source: The file.
         name: The module's name in ``sys.modules``.
         stack: Ends the conditions in which the module works.
 

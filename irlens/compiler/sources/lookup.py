@@ -156,7 +156,6 @@ def _kernels_setting(path: Path, _time: int, _size: int) -> str | None:
     Args:
         path: The ``pyproject.toml``.
         _time: When it was last changed, in nanoseconds.
-        _size: Its size in bytes.
     """
     content = path.read_bytes()
     if b"irlens" not in content:

@@ -12,11 +12,7 @@ _TEST = re.compile(r"test|Test")
 
 
 def how_to_run(path: Path) -> str | None:
-    """Return a line that records what a file launches by itself; ``None`` if it runs nothing.
-
-    Args:
-        path: The file.
-    """
+    """Return a line that records what a file launches by itself; ``None`` if it runs nothing."""
     try:
         tree = ast.parse(path.read_bytes())
     except (OSError, SyntaxError, ValueError, RecursionError):

@@ -29,7 +29,6 @@ class Statement(msgspec.Struct, frozen=True):
     """A statement of a module; an import of several names is several.
 
     Attributes:
-        code: It.
         binds: The names that it defines.
         reads: The global names that it reads, within its functions too.
         evaluates: Those that it reads when it is executed.

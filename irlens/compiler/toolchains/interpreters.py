@@ -69,7 +69,6 @@ class Interpreter(msgspec.Struct, frozen=True):
     """A Python interpreter with a Triton that irlens can compile with.
 
     Attributes:
-        path: The executable.
         triton: Identity of its Triton, see ``versions.triton_identity``.
         packages: Modules that it imports from this environment: their files by name.
         lock: Lock file to share while it works, see ``locks.share``; ``None`` for a user's own.

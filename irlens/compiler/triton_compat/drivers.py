@@ -66,7 +66,6 @@ class CompileOnlyDriver(DriverBase):  # type: ignore[misc]  # mypy does not foll
     """A driver that answers the queries of the compiler, and no others.
 
     Args:
-        target: The active GPU.
         real: The previously active driver, or ``None``.
     """
 

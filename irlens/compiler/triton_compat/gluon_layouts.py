@@ -38,7 +38,6 @@ def make_descriptor(tensor: Any, element: str, block: Sequence[int], layout: str
     """Return Gluon's descriptor of a tensor.
 
     Args:
-        tensor: The tensor, or a placeholder.
         element: Its dtype's name in ``triton.language``.
         block: Extents of one copy.
         layout: Layout of the block in shared memory; ``None`` means ``default_layout``.

@@ -121,7 +121,6 @@ def trace_grid(
 
     Args:
         grid: What the program launched with: a function of the values of a configuration.
-        bound: These values.
         constexprs: The names among them that configurations vary.
         extents: The grid that the function returned for them, which the expressions repeat.
     """

@@ -37,7 +37,6 @@ def specialized(kernel: Kernel, generated: GeneratedKernel, target: Target | Non
     Without PyTorch, the kernels that its heuristics choose configurations for have none.
 
     Args:
-        kernel: The jit function.
         generated: What its decorator says.
         target: The GPU to choose for; ``None`` for the one that the decorator names.
     """
@@ -58,9 +57,7 @@ def compile_specialized(kernel: Kernel, args: Values, settings: Values) -> Any:
     """Compile a kernel for its types instead of values; return Triton's ``CompiledKernel``.
 
     Args:
-        kernel: The kernel, with a specialization.
         args: Values of run-time arguments, where they are known.
-        settings: Its constexprs and options.
 
     Raises:
         CaptureError: A value contradicts the types.

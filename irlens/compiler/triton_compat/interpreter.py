@@ -33,7 +33,6 @@ class Interpreted:
 
     Attributes:
         config: What the first configuration of each autotuner sets.
-        parameters: The function's parameters in order.
 
     Raises:
         CaptureError: The module has no jit function of that name.
@@ -68,8 +67,6 @@ class Interpreted:
 
         Args:
             grid: Programs in x, y and z.
-            args: Tensors and other run-time arguments.
-            arguments: Their descriptions.
             settings: Constexprs; options have no effect here.
         """
         constexprs = {p.name for p in self.parameters if p.constexpr}

@@ -34,7 +34,6 @@ class Kernel(msgspec.Struct, frozen=True):
 
     Attributes:
         wrappers: From the outermost to the innermost.
-        function: The jit function.
         specialization: What the arguments are compiled for; ``None`` derives it from their values,
             as Triton does at a call.
         unconfigured: Why a generated kernel's configurations are unknown, if they are.
@@ -109,7 +108,6 @@ class TuningError(Exception):
 
     Attributes:
         file: The file of the line that raised it; empty if unknown.
-        line: Its number.
     """
 
     def __init__(self, what: str, error: Exception) -> None:

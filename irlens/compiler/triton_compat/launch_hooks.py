@@ -99,8 +99,6 @@ class _LaunchWatch:
         Args:
             handle: The compiled variant.
             function: The jit function; ``None`` if another process has compiled it.
-            args: Its arguments.
-            grid: CTAs in each dimension.
         """
         self.count(handle, args, grid)
         self._pass_on(handle, function, constexprs, args, grid)
@@ -226,7 +224,6 @@ def _hook_inductor(heuristics: ModuleType, watch: _LaunchWatch) -> None:
 
     Args:
         heuristics: ``torch._inductor.runtime.triton_heuristics``.
-        watch: Receives the launches.
     """
     result = getattr(heuristics, "CompileResult", None)
     generate = getattr(result, "_gen_launcher_code", None)

@@ -226,8 +226,6 @@ def shift_to_best_fit(
     that they define.
 
     Args:
-        before: Statements of the first side.
-        after: Statements of the second side.
         pairs: In the order of both.
         values: The values that correspond by these pairs.
         by_use: Returns the values that correspond by their readers alone; called if needed.

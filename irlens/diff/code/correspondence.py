@@ -24,9 +24,6 @@ class Correspondence:
     """One value of the first side for one of the second.
 
     Args:
-        before: Statements of the first side.
-        after: Statements of the second side.
-        pairs: The paired statements.
         certain: Values that correspond whatever the votes.
         compares_lost: Whether a register whose value only one side knows counts as different. If
             only one side has a call, it does not.

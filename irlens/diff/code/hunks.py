@@ -28,8 +28,6 @@ class Rows:
     """Makes rows of the statements of two sides.
 
     Args:
-        before: Statements of the first side.
-        after: Statements of the second side.
         values: Which value of the one is which of the other.
     """
 
@@ -101,8 +99,6 @@ def hunks(
     """Yield the rows that changed, in hunks.
 
     Args:
-        rows: All rows.
-        maker: The ``Rows`` that made them.
         heading: Returns a hunk's heading by its first changed row.
         context: Number of unchanged rows to show before and after changed ones.
     """

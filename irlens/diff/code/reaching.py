@@ -58,7 +58,6 @@ class Written(NamedTuple):
     """A value: what an instruction writes to a register.
 
     Attributes:
-        line: The instruction's line.
         operand: Index of the operand; hidden ones count on.
         part: Index of the register in the operand.
     """
@@ -120,7 +119,6 @@ class _Numbering:
     """Numbers values, so that a set of them is the bits of an integer.
 
     Attributes:
-        values: By number.
         written: The bit of each value that an instruction writes.
         of: For each register all values that it ever holds.
         entry: The values of all registers at the beginning of the function.
@@ -243,7 +241,6 @@ def trace_blocks(
     Args:
         blocks: For each basic block the indices of its instructions; the first is the entry.
         successors: For each block those that can follow it.
-        steps: The instructions.
     """
     numbering = _Numbering(function, steps)
     walked = []

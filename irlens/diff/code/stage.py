@@ -34,7 +34,6 @@ class ComparedStage(msgspec.Struct, frozen=True):
     """A stage as it is compared.
 
     Attributes:
-        code: Its statements and functions.
         loops: Its loops, outer ones first.
     """
 

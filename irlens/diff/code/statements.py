@@ -35,7 +35,6 @@ class Name(msgspec.Struct, frozen=True, gc=False):
     Attributes:
         value: Its value, equal wherever this value is named on one side of the comparison;
             ``None`` if unknown.
-        columns: Its columns in the line.
         defines: Whether the statement defines the value.
     """
 
@@ -199,9 +198,7 @@ def _register_names(words: Sequence[Word], values: Values | None, function: str)
     """Yield a name for each machine register of each operand.
 
     Args:
-        words: The operands in the text.
         values: The values of the operands, hidden ones last; ``None`` if unknown.
-        function: The function around the instruction.
     """
     if values is None:
         for word in words:

@@ -43,11 +43,7 @@ _FOLDER = re.compile(r"(?<![\w.])/(?:[^/\s:\"]+/)*(?=[^/\s:\"]+:\d+:)")
 
 
 class States:
-    """The IR before and after each pass of a compilation.
-
-    Args:
-        dumps: What the compiler printed.
-    """
+    """The IR before and after each pass of a compilation."""
 
     def __init__(self, capture: Capture, dumps: Dumps) -> None:
         self.capture = capture
@@ -128,7 +124,6 @@ def describe_passes(states: States, *, changes: bool = False) -> Passes:
     """Return every pass with what it changed.
 
     Args:
-        states: The compilation.
         changes: Whether to list the lines that each replaces.
     """
     return Passes(
@@ -220,7 +215,6 @@ def crossing(states: States, operation: str, kind: CrossingKind) -> Crossing:
     """Return the pass that brings an operation first, or removes the last one.
 
     Args:
-        states: The compilation.
         operation: Its name, "ttg.async_copy_global_to_local", or the end of it.
 
     Raises:

@@ -31,8 +31,6 @@ def first_difference(before: States, after: States, *, context: int = 3) -> Pass
     Passes are matched by name, in order; their options may differ. IR is compared by meaning.
 
     Args:
-        before: The first compilation.
-        after: The second.
         context: Lines around a change.
     """
     compare = _Comparer(before, after, context)

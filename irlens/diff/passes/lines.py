@@ -24,8 +24,6 @@ def follow(states: States, location: SourceLocation, *, until: int | None = None
     """Return what each pass made of a line of Python, as far as the IR can be read.
 
     Args:
-        states: The compilation.
-        location: The line.
         until: The last pass to look at; all by default.
     """
     steps: list[LineStep] = []
@@ -54,7 +52,6 @@ class LineFollower:
     """Finds a line's operations in the IR between passes, each text read once.
 
     Args:
-        location: The line of Python.
         names: The operations to look at; all of the line if empty.
     """
 
@@ -99,11 +96,7 @@ def deciding(
     Layouts count only where the line is the same in both before the passes.
 
     Args:
-        before: One compilation.
-        after: The other one.
-        location: The line.
         names: The operations to look at; all of the line if empty.
-        layouts: Whether layouts count.
 
     Returns:
         The pass and its number in the first compilation; ``None`` for a pass that only the second

@@ -165,7 +165,6 @@ def with_operand(module: Module, operation: Operation, number: int, value: int) 
     Args:
         module: The ttir.
         operation: An operation on one line, whose operands are integers.
-        number: Which operand.
         value: The constant, for a tensor that of all elements.
     """
     types = operation.operand_types

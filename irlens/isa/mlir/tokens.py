@@ -54,7 +54,6 @@ class Tokens:
     """The tokens of one text, closed by an empty token at its end.
 
     Args:
-        text: The text to cut.
         stage: Its name, for errors.
 
     Attributes:

@@ -97,7 +97,6 @@ class Pointer(Type, frozen=True):
     """``!tt.ptr<f16>``.
 
     Attributes:
-        pointee: What it points to.
         space: The address space, where it is written.
     """
 

@@ -63,9 +63,6 @@ class Evaluator:
     """Evaluates integer instructions as far as their operands are known.
 
     Names that different ``{ }`` scopes declare again are not evaluated.
-
-    Args:
-        function: The function of the instructions.
     """
 
     def __init__(self, function: Function) -> None:

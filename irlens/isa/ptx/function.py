@@ -46,7 +46,6 @@ class LocalArray(msgspec.Struct, frozen=True):
     """A variable in local memory, of which LLVM makes one for all arrays of a function.
 
     Attributes:
-        function: The function that declares it.
         bytes: Per thread.
         align: In bytes.
     """

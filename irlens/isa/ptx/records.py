@@ -169,7 +169,6 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     Attributes:
         kind: "entry" or "func".
-        name: The function.
         linkage: "visible", "extern", "weak" or ``None``.
         returns: Return parameters of a ``.func``.
         limits: Performance-tuning directives and their numbers: {"reqntid": (256,)}.

@@ -63,7 +63,6 @@ class Declared(msgspec.Struct, frozen=True, gc=False):
 
     Attributes:
         name: As written.
-        group: Its declaration.
     """
 
     name: str

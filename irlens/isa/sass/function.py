@@ -74,7 +74,6 @@ class Sass(msgspec.Struct, frozen=True):
     """A disassembly.
 
     Attributes:
-        sections: The code sections.
         unknown: Lines in code sections that are not understood, by 1-based line number.
     """
 

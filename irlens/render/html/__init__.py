@@ -74,7 +74,6 @@ def _document(title: str, *content: Content, scripts: Sequence[str] = ()) -> str
 
     Args:
         title: Title of the browser's window.
-        content: The body.
         scripts: Files of this package that add convenience; the page reads without them.
     """
     style = _asset(*_STYLES)

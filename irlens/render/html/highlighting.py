@@ -37,7 +37,6 @@ def coloured(text: str, stage: str) -> list[Markup]:
     """Return the lines of a text; a line break at its end ends the last one.
 
     Args:
-        text: Any text.
         stage: What it is, as ``lexer_for`` has it: "ptx", "python".
     """
     shown = printable(text).removesuffix("\n")

@@ -45,7 +45,6 @@ class _Writer:
     """Writes the nodes of one report or comparison, whose places may be on the page.
 
     Args:
-        tree: The report's section.
         prefix: What the ids of this report begin with; there may be several on a page.
         packed: Takes the stages of a page whose code is large.
     """

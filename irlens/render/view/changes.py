@@ -39,7 +39,6 @@ class Change(NamedTuple):
         after: The same.
         change: With sign and unit; "~" where it did not change, "within 3 %" where that may be
             noise, empty where it is no number.
-        weight: How much it matters.
         changed: Whether the sides differ by more than the figure's tolerance.
         tone: Whether that is better or worse for the kernel.
     """
@@ -74,8 +73,6 @@ def change_of(
     """Return a figure on both sides, in the terms of the sides' vendor.
 
     Args:
-        delta: The figure.
-        sides: Whose it is.
         scope: The record that its path starts from.
         suffix: Appended to its title.
         direction: Whether it changed for the better; by default, by the figure alone.

@@ -133,8 +133,6 @@ def time_plot(trials: Sequence[Trial], axis: str, device: str) -> Plot | None:
 
     Args:
         trials: Those of one target that fit, with their standings.
-        axis: The size.
-        device: What the times are of.
     """
     found = choices(trials, axis)
     chosen = sorted((e for c in found for e in c.trials), key=lambda each: each.value(axis) or 0)

@@ -162,7 +162,6 @@ def time_listed(
     """Return the columns of time: measured, estimated, the mark, what binds it; none without one.
 
     Args:
-        candidates: What is ranked.
         narrow: Whether there is no room for an estimate beside a measured time.
     """
     if all(each.time_us is None for each in standings):

@@ -42,7 +42,6 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         roots: Directories, and traces of tritonparse.
-        columns: The columns to show.
         where: Conditions that a row has to meet.
         sort: Columns to sort by, each descending or not; where empty, by rank where the rows are
             ranked, otherwise by path.
@@ -99,7 +98,6 @@ class _Found(msgspec.Struct, frozen=True):
         name: Its name in the index.
         signature: Its signature there; ``None`` if it must not be indexed.
         known: What the index has of its captures, if something is missing.
-        is_read: Whether it is read.
     """
 
     directory: Path

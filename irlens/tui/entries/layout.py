@@ -70,7 +70,6 @@ def arrange(needs: ColumnNeeds, room: int, panned: int = 0) -> Columns:
     """Return the columns that fit.
 
     Args:
-        needs: What the columns need.
         room: Cells.
         panned: Number of columns to pan out of view; fewer if nothing more comes into view.
     """
@@ -129,7 +128,6 @@ class RowStyle:
     """The styles of one kind of row, with the words of the filter highlighted.
 
     Args:
-        line: Style of the whole row.
         match: Style of a highlighted word.
         colours: The theme's colours by name ("warning").
     """

@@ -32,7 +32,6 @@ class AnswerScreen(PanelActions):
     """A view whose content is the answer to a question.
 
     Attributes:
-        TITLE: The title of the answer.
         ASKING: What is done for it: "compiling variants".
         VARY_HINT: What the prompt asks for.
         asked: What varies, as written: "n=1..4096".

@@ -23,12 +23,7 @@ from irlens.tui.widgets.panel import Panel
 
 
 class FindingDialog(Reading):
-    """Explains a finding; why it is there is found out while the dialog is open.
-
-    Args:
-        context: The services.
-        key: The entry.
-    """
+    """Explains a finding; why it is there is found out while the dialog is open."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("p", "deciding_pass", "Deciding pass", id="finding.pass"),

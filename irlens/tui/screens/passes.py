@@ -84,7 +84,6 @@ class PassesScreen(DiffActions, EntryScreen):
     """The passes beside the source, and the change of the selected one.
 
     Attributes:
-        passes: The passes, once known.
         followed: The line of Python that the list is filtered to; ``None`` for all passes.
         number: The selected pass; 0 for none.
     """

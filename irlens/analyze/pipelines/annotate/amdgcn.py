@@ -53,7 +53,6 @@ def _add_lds_copies(annotator: Annotator, apart: bool, loops: Loops[Instruction]
     """Add the copies between global memory and LDS, by their lines.
 
     Args:
-        annotator: Takes them.
         apart: Whether stores have a counter of their own.
     """
     blocks = [loops.block(number) for number in range(len(loops.cfg.blocks))]

@@ -35,7 +35,6 @@ def annotate(module: Module, pipelines: Sequence[Pipeline]) -> list[PipelineAnno
     """Return the annotations of a ttgir, in ascending order.
 
     Args:
-        module: The ttgir.
         pipelines: The report's; a loop here is the one with the same ``for``.
     """
     asynchronous = [each for each in module.operations if each.name in KINDS]
@@ -205,7 +204,6 @@ class _StructuredFlow:
             stands in a block of its own that nothing leads to.
 
     Args:
-        module: The ttgir.
         by_operation: Events by the operation's index.
     """
 

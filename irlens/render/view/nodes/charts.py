@@ -23,8 +23,6 @@ class Axis(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         title: What the numbers are, with their unit: "estimated time (µs)".
-        start: The number at its beginning.
-        end: The number at its end.
         ticks: Numbers that are marked, with their labels.
         log: Whether equal ratios are equally far apart; ``start`` is then positive.
     """
@@ -181,7 +179,6 @@ class Line(msgspec.Struct, frozen=True):
     """A line of a plot through points (x, y), ascending in x.
 
     Attributes:
-        name: What it is.
         points: At least one.
         ceiling: Whether nothing can be above it.
     """
@@ -195,8 +192,6 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     """A point of a plot.
 
     Attributes:
-        x: Where it is.
-        y: Where it is.
         described: All about it in a phrase, for a reader who points at it.
         low: Where the range of y begins; ``None`` where there is none.
         high: Where the range ends.
@@ -218,9 +213,6 @@ class Band(msgspec.Struct, frozen=True):
     """A stretch of the x axis at which one thing holds.
 
     Attributes:
-        start: Where it begins.
-        end: Where it ends.
-        kind: Its kind.
         name: What holds: "bound by DRAM".
     """
 
