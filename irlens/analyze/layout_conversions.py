@@ -22,7 +22,7 @@ from irlens.isa.mlir.linear_maps import LinearMap
 from irlens.isa.mlir.types import Pointer, Type
 from irlens.isa.mlir.values import Values
 from irlens.model.conversions import Conversion, Way
-from irlens.model.source import SourceLocation, user_frame
+from irlens.model.source import user_frame
 
 #: Kinds of bits, in Triton's order: of a register's, a lane's, a warp's, a CTA's number.
 _REGISTER, _LANE, _WARP, _BLOCK = range(4)
@@ -59,7 +59,7 @@ def find_conversions(module: Module) -> Iterator[tuple[Operation, Conversion]]:
                 line=operation.span.line,
                 source=user_frame(operation.location),
                 used_by=users.get(operation.index, ""),
-                loop=_line(around[-1]) if around else None,
+                loop=user_frame(around[-1].location) if around else None,
                 depth=len(around),
                 type="x".join([*map(str, after.shape), str(after.element)]),
                 bytes=_bytes(after),
@@ -98,10 +98,6 @@ def _users(module: Module) -> dict[int, str]:
             if value is not None and value.region is None:
                 users.setdefault(value.operation, operation.name)
     return users
-
-
-def _line(loop: Operation) -> SourceLocation | None:
-    return user_frame(loop.location)
 
 
 def _bytes(kind: Type) -> int | None:

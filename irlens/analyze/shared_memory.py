@@ -20,16 +20,9 @@ from irlens.model.memory import BufferPurpose, ScratchUse, SharedBuffer, SharedM
 
 # Operations for which getScratchValueSize (lib/Analysis/Allocation.cpp) may reserve memory.
 _SCRATCH: tuple[Deed, ...] = (
-    "reduce",
-    "scan",
-    "histogram",
-    "gather",
-    "atomic",
-    "call",
-    "relayout",
-    "partition",
+    "reduce", "scan", "histogram", "gather", "atomic", "call", "relayout", "partition",
     "create descriptor",
-)
+)  # fmt: skip
 
 UNKNOWN_TOTAL = "the metadata does not say how much shared memory the kernel gets"
 UNKNOWN_SIZE = "the size of a buffer's layout is not known exactly"

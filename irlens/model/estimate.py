@@ -6,18 +6,8 @@ import msgspec
 
 #: What a launch's time may be bound by: a unit that is busy, what is waited for, or its overhead.
 Bound: TypeAlias = Literal[
-    "dram",
-    "l2",
-    "l1",
-    "shared",
-    "tensor",
-    "fma",
-    "alu",
-    "xu",
-    "issue",
-    "latency",
-    "launch",
-]
+    "dram", "l2", "l1", "shared", "tensor", "fma", "alu", "xu", "issue", "latency", "launch",
+]  # fmt: skip
 
 #: What people call them.
 BOUND_NAMES: Final = {

@@ -251,7 +251,7 @@ class Document:
 
     def folded(self, summary: str, text: str) -> None:
         """Add plain text in a fold, its line breaks kept."""
-        escaped = [_entities(line) for line in text.rstrip("\n").split("\n")]
+        escaped = [html.escape(line, quote=False) for line in text.rstrip("\n").split("\n")]
         title = _references(_shortened(summary))
         head = [f"<details><summary><code>{title}</code></summary>", "", "<pre>"]
         self._add_lines(escaped, "line", head=head, tail=["</pre>", "</details>"])
@@ -319,7 +319,3 @@ class Document:
 
 def _row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
-
-
-def _entities(line: str) -> str:
-    return html.escape(line, quote=False)

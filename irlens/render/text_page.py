@@ -13,32 +13,10 @@ _ANSI: dict[Tone, str] = {
 }  # fmt: skip
 _NARROWEST, _WIDEST_PROSE = 40, 120
 #: What a line does not begin with: units after a number, and marks of a judgement.
-_UNITS = frozenset(
-    [
-        "%",
-        "×",
-        "B",
-        "KB",
-        "MB",
-        "GB",
-        "TB",
-        "KiB",
-        "MiB",
-        "GiB",
-        "ns",
-        "µs",
-        "ms",
-        "s",
-        "GB/s",
-        "TB/s",
-        "FLOP",
-        "FLOP/B",
-        "TFLOP/s",
-        "MHz",
-        "GHz",
-        "CTAs",
-    ]
-)
+_UNITS = frozenset({
+    "%", "×", "B", "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "ns", "µs", "ms", "s",
+    "GB/s", "TB/s", "FLOP", "FLOP/B", "TFLOP/s", "MHz", "GHz", "CTAs",
+})  # fmt: skip
 _MARKS = frozenset(["✓", "✗", "▲"])
 #: Code that is cut keeps at least so much.
 LEAST_CODE = 20

@@ -140,71 +140,45 @@ def main() -> None:
             stream.flush()  # fails once the parent is gone: the workers are then stopped
 
         try:
-            answer = _ANSWERS[question.kind](
-                question, request, Session(), lambda words: write(Reached(words))
-            )
+            answer = _answer(question, request, Session(), lambda words: write(Reached(words)))
             write(Answered(msgspec.Raw(msgspec.json.encode(answer))))
         except IrlensError as error:
             write(Refused(error.message, error.hint))
 
 
-_Answer: TypeAlias = "Callable[[Question, Request, Session, Callable[[str], None]], object]"
-
-
-def _suggest(
-    _: Question, request: "Request", session: Session, progress: Callable[[str], None]
-) -> object:
-    from irlens.session.suggest import suggest_near
-
-    return suggest_near(
-        [request], session, progress=lambda each: progress(f"{each.done} of {each.total}")
-    )
-
-
-def _why(
+def _answer(
     question: Question, request: "Request", session: Session, progress: Callable[[str], None]
 ) -> object:
-    from irlens.session.why import why_finding
+    match question.kind:
+        case "suggest":
+            from irlens.session.suggest import suggest_near
 
-    assert question.finding is not None
-    return why_finding(request, session, question.finding, progress)
+            return suggest_near(
+                [request], session, progress=lambda each: progress(f"{each.done} of {each.total}")
+            )
+        case "why":
+            from irlens.session.why import why_finding
 
+            assert question.finding is not None
+            return why_finding(request, session, question.finding, progress)
+        case "variants":
+            from irlens.session.values import read_ranges
+            from irlens.session.variants import variants_of_requests
 
-def _variants(
-    question: Question, request: "Request", session: Session, progress: Callable[[str], None]
-) -> object:
-    from irlens.session.values import read_ranges
-    from irlens.session.variants import variants_of_requests
+            return variants_of_requests(
+                session, [request], read_ranges(question.ranges),
+                progress=lambda done, total: progress(f"{done} of {total}"),
+            )  # fmt: skip
+        case "limits":
+            from irlens.session.limits import limits_of_request, read_along
 
-    return variants_of_requests(
-        session, [request], read_ranges(question.ranges),
-        progress=lambda done, total: progress(f"{done} of {total}"),
-    )  # fmt: skip
-
-
-def _limits(
-    question: Question, request: "Request", session: Session, progress: Callable[[str], None]
-) -> object:
-    from irlens.session.limits import limits_of_request, read_along
-
-    return limits_of_request(
-        session, request, read_along(question.ranges),
-        progress=lambda name, size: progress(f"{name} = {size:,}"),
-    )  # fmt: skip
-
-
-def _passes(_: Question, request: "Request", session: Session, __: Callable[[str], None]) -> object:
-    captures = session.compile(msgspec.structs.replace(request, passes=True))
-    return [str(each.directory) for each in captures]
-
-
-_ANSWERS: "dict[Kind, _Answer]" = {
-    "suggest": _suggest,
-    "why": _why,
-    "variants": _variants,
-    "limits": _limits,
-    "passes": _passes,
-}
+            return limits_of_request(
+                session, request, read_along(question.ranges),
+                progress=lambda name, size: progress(f"{name} = {size:,}"),
+            )  # fmt: skip
+        case "passes":
+            captures = session.compile(msgspec.structs.replace(request, passes=True))
+            return [str(each.directory) for each in captures]
 
 
 if __name__ == "__main__":

@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import msgspec
 
 from irlens.compiler import Description, Request, find_kernel
-from irlens.compiler.planning import PlannedVariant
 from irlens.compiler.sources.index_names import index_names
 from irlens.model.config import ConstexprValue
 from irlens.model.variants import Advice, KernelVariants, Relaxation, Split, Variant
-from irlens.sweeps.compiling import stream_requests
+from irlens.sweeps.compiling import specialization_key, stream_requests
 from irlens.sweeps.run import plan_grid
 from irlens.sweeps.tasks import Result
 from irlens.sweeps.worker_pool import WorkerPool
@@ -130,14 +129,10 @@ def _planned(
         own = [planned_of[key] for key in keys[index * len(requests) : (index + 1) * len(requests)]]
         groups: dict[bytes, list[int]] = {}
         for number, each in enumerate(own):
-            groups.setdefault(_key(each), []).append(number)
+            groups.setdefault(specialization_key(each), []).append(number)
         if len(groups) < len(requests):
             chosen = _longest(found.variants, groups)
             yield _Tried(change, len(groups), {n: own[n].request for n in chosen})
-
-
-def _key(planned: PlannedVariant) -> bytes:
-    return msgspec.msgpack.encode((planned.specialization, sorted(planned.options.items())))
 
 
 def _longest(variants: Sequence[Variant], groups: Mapping[bytes, list[int]]) -> list[int]:

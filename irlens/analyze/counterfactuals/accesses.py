@@ -9,9 +9,9 @@ from irlens.analyze.counterfactuals.change import (
     enough_warps,
     known_multiples,
     larger_tile,
-    line_of,
     more_warps,
 )
+from irlens.analyze.mlir_loops import user_line
 from irlens.isa.mlir import Module, Operation, edits
 from irlens.isa.mlir.operations import Deed
 from irlens.isa.mlir.types import Pointer, Tensor
@@ -101,7 +101,7 @@ def _in_order(module: Module, access: Operation) -> Iterator[Change]:
     loads = [each for each in computed_from(module, access, 1) if each.does == "load"]
     ranges = [each for each in loads if edits.can_be_range(each)]
     if ranges:
-        at = sorted({line.line for each in ranges if (line := line_of(each)) is not None})
+        at = sorted({line.line for each in ranges if (line := user_line(each)) is not None})
         text = edits.with_ranges(module, ranges)
         lines = ", ".join(map(str, at))
         yield Change(f"consecutive indices in place of those loaded at line {lines}", ttir=text)
@@ -121,7 +121,7 @@ def _side_by_side(symptom: Symptom, access: Operation) -> Iterator[Change]:
 
 
 def _at(operation: Operation) -> str:
-    line = line_of(operation)
+    line = user_line(operation)
     return f" at line {line.line}" if line is not None else ""
 
 

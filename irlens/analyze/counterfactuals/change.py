@@ -5,12 +5,13 @@ from typing import TypeAlias
 
 import msgspec
 
+from irlens.analyze.mlir_loops import user_line
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.operations import Deed
 from irlens.isa.mlir.types import Tensor
 from irlens.model.config import Config
 from irlens.model.report import Blame, Finding
-from irlens.model.source import SourceLocation, user_frame
+from irlens.model.source import SourceLocation
 
 MOST_WARPS = 32
 #: How often a constexpr is doubled.
@@ -66,7 +67,7 @@ class Symptom(msgspec.Struct, frozen=True):
         if source is None:
             return None
         place = (source.file, source.line)
-        frames = ((each, line_of(each)) for each in module.doing(*deeds))
+        frames = ((each, user_line(each)) for each in module.doing(*deeds))
         return next((each for each, at in frames if at and (at.file, at.line) == place), None)
 
     def enclosing(self, operation: Operation | None, deed: Deed) -> Operation | None:
@@ -79,11 +80,6 @@ class Symptom(msgspec.Struct, frozen=True):
 
 
 Maker: TypeAlias = Callable[[Symptom], Iterator[Change]]
-
-
-def line_of(operation: Operation) -> SourceLocation | None:
-    """Return the line of the user's Python that an operation stands for."""
-    return user_frame(operation.location)
 
 
 def more_warps(symptom: Symptom) -> Iterator[Change]:

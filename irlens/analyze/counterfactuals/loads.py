@@ -11,10 +11,9 @@ from irlens.analyze.counterfactuals.change import (
     enough_warps,
     known_multiples,
     larger_tile,
-    line_of,
 )
 from irlens.analyze.loops import ONLY
-from irlens.analyze.mlir_loops import requested_stages
+from irlens.analyze.mlir_loops import requested_stages, user_line
 from irlens.isa.mlir import Module, Operation, edits
 from irlens.isa.mlir.operations import FLATTENED, SPECIALIZED
 
@@ -71,7 +70,7 @@ def _all_divisible(module: Module) -> Iterator[Change]:
 def _loaded_divisible(module: Module, load: Operation | None) -> Iterator[Change]:
     """Yield the change that declares pointers and strides from memory multiples of 16."""
     loaded = loaded_parts(module, load) if load is not None else []
-    lines = sorted({at.line for each in loaded if (at := line_of(each)) is not None})
+    lines = sorted({at.line for each in loaded if (at := user_line(each)) is not None})
     if load is None or not lines:
         return
     pointers = [each for each in computed_from(module, load, 1) if each.does == "to pointer"]
@@ -137,7 +136,7 @@ def of_shallow_loop(symptom: Symptom) -> Iterator[Change]:
             moved = inside(module, load, loop)
             if moved is not None:
                 text = edits.used_at_once(module, loop, moved, value)
-                at = line_of(load)
+                at = user_line(load)
                 where = f" at line {at.line}" if at is not None else ""
                 yield Change(f"the load{where} in the iteration that uses it", ttir=text, at=at)
     if symptom.blame.kind != "exposed":

@@ -15,7 +15,7 @@ from irlens.analyze.cfg import Cfg
 from irlens.analyze.graph import find_loops
 from irlens.analyze.solver import reach
 from irlens.isa.mlir import Module, Operation
-from irlens.isa.ptx import Function, Immediate, Instruction, Operand, Register, Symbol, effects
+from irlens.isa.ptx import Function, Immediate, Instruction, Register, Symbol, effects
 from irlens.isa.ptx.evaluation import Evaluator, Values
 from irlens.model.resources import WarpGroup
 
@@ -247,10 +247,6 @@ class _Dispatch:
                 begun = begun or effects.barrier(instruction) == self._barrier
                 if begun and effects.sets_registers(instruction):
                     count = instruction.operands[-1]
-                    return _integer(count)
+                    value = count.value if isinstance(count, Immediate) else None
+                    return value if isinstance(value, int) else None
         return None
-
-
-def _integer(operand: Operand) -> int | None:
-    value = operand.value if isinstance(operand, Immediate) else None
-    return value if isinstance(value, int) else None

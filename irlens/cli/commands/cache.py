@@ -4,7 +4,7 @@ import re
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
@@ -12,6 +12,7 @@ import msgspec
 from irlens.cli import Exit, output
 from irlens.cli.formats import ListFormat, list_format_option
 from irlens.cli.output import table, write_json
+from irlens.cli.settings import F
 from irlens.model.text import count, plural, rounded_size
 
 if TYPE_CHECKING:  # help needs none of it
@@ -41,6 +42,16 @@ irlens cache clean --older-than 8w --dry-run
 """
 _SECONDS = {"h": 3600, "d": 24 * 3600, "w": 7 * 24 * 3600}
 _UNITS = {"day": _SECONDS["d"], "hour": _SECONDS["h"]}
+_KINDS = {
+    "environments": "installed versions of Triton",
+    "captures": "compiled kernels",
+    "reports": "reports",
+    "pages": "what reports were printed as",
+    "disassembly": "disassembled machine code",
+    "sweeps": "progress and times of interrupted sweeps",
+    "revisions": "Python files of git revisions",
+    "scans": "indexes of scanned directories",
+}
 #: The kind whose items are listed one by one.
 _ITEMIZED = "environments"
 
@@ -54,19 +65,6 @@ class _Removal(msgspec.Struct, frozen=True):
     in_use: int
 
 
-class _KindOptions(TypedDict):
-    """The options that name a kind."""
-
-    environments: bool
-    captures: bool
-    reports: bool
-    pages: bool
-    disassembly: bool
-    sweeps: bool
-    revisions: bool
-    scans: bool
-
-
 def _age(_ctx: click.Context, _option: click.Parameter, text: str | None) -> int:
     """Return an age in seconds."""
     if text is None:
@@ -75,6 +73,13 @@ def _age(_ctx: click.Context, _option: click.Parameter, text: str | None) -> int
     if match is None:
         raise click.BadParameter(f"'{text}' is not an age: write 12h, 30d or 8w")
     return int(match[1]) * _SECONDS[match[2]]
+
+
+def _kind_options(command: F) -> F:
+    """Add a flag for each kind."""
+    for kind, content in reversed(_KINDS.items()):
+        command = click.option(f"--{kind}", is_flag=True, help=f"Remove {content}.")(command)
+    return command
 
 
 _FORMAT = list_format_option("Select the output format.")
@@ -106,14 +111,7 @@ def command(ctx: click.Context, form: ListFormat) -> Exit:
 
 
 @command.command(help=_CLEAN_HELP, short_help="Remove everything, or some kinds.")
-@click.option("--environments", is_flag=True, help="Remove installed versions of Triton.")
-@click.option("--captures", is_flag=True, help="Remove compiled kernels.")
-@click.option("--reports", is_flag=True, help="Remove reports.")
-@click.option("--pages", is_flag=True, help="Remove what reports were printed as.")
-@click.option("--disassembly", is_flag=True, help="Remove disassembled machine code.")
-@click.option("--sweeps", is_flag=True, help="Remove progress and times of interrupted sweeps.")
-@click.option("--revisions", is_flag=True, help="Remove Python files of git revisions.")
-@click.option("--scans", is_flag=True, help="Remove indexes of scanned directories.")
+@_kind_options
 @click.option(
     "--older-than",
     "age",
@@ -123,11 +121,11 @@ def command(ctx: click.Context, form: ListFormat) -> Exit:
 )
 @click.option("--dry-run", is_flag=True, help="List what would be removed, but remove nothing.")
 @_FORMAT
-def clean(age: int, dry_run: bool, form: ListFormat, **options: Unpack[_KindOptions]) -> Exit:
+def clean(age: int, dry_run: bool, form: ListFormat, **kinds: bool) -> Exit:
     """Remove items from the cache."""
     from irlens.artifacts import store
 
-    named = {name for name, value in options.items() if value}
+    named = {name for name, is_named in kinds.items() if is_named}
     before = time.time() - age if age else None
     removals = [
         _remove(kind, before, dry_run=dry_run)

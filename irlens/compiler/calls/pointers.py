@@ -88,7 +88,7 @@ class Addresses:
         return found - {""}
 
     def _note_access(self, call: ast.Call) -> None:
-        name = _name(call) if isinstance(call.func, ast.Attribute) else ""
+        name = called_name(call) if isinstance(call.func, ast.Attribute) else ""
         is_atomic = name.startswith("atomic_")
         address = next(
             (each.value for each in call.keywords if each.arg in ("pointer", "base")),
@@ -172,7 +172,7 @@ class Addresses:
                 loaded = _receiver(call)
                 if loaded is not None:
                     self._mark(loaded, "widened", depth=1)
-            for index in call.args[: _INDICES.get(_name(call), 0)]:
+            for index in call.args[: _INDICES.get(called_name(call), 0)]:
                 self._mark(index, "names_data")
 
     def _mark(self, expression: ast.expr, attribute: str, depth: int = 5) -> None:
@@ -206,7 +206,7 @@ def _receiver(call: ast.Call) -> ast.expr | None:
     return function.value if isinstance(function, ast.Attribute) else None
 
 
-def _name(call: ast.Call) -> str:
+def called_name(call: ast.Call) -> str:
     """Return "load" of ``tl.load(...)`` and "range" of ``range(...)``."""
     function = call.func
     if isinstance(function, ast.Attribute):

@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from irlens.compiler.calls.pointers import called_name
 from irlens.compiler.sources.description import KernelSource
 
 #: Functions whose first argument is an address, and those whose others are sizes and strides, too.
@@ -50,19 +51,11 @@ def _indexed(node: ast.AST) -> Iterator[ast.expr]:
             if any(isinstance(each, _ORDERS) for each in ops):
                 yield from (left, *comparators)
         case ast.Call(args=args, keywords=keywords):
-            name = _called(node)
+            name = called_name(node)
             if name in _RANGES or _SHAPED.fullmatch(name):
                 yield from (*args, *(each.value for each in keywords))
             elif _ACCESSES.fullmatch(name):
                 yield from args[:1]
-
-
-def _called(call: ast.Call) -> str:
-    """Return the name of a function or a method: "load" of ``tl.load``."""
-    function = call.func
-    if isinstance(function, ast.Attribute):
-        return function.attr
-    return function.id if isinstance(function, ast.Name) else ""
 
 
 def _names(expression: ast.expr) -> Iterator[str]:
@@ -71,9 +64,9 @@ def _names(expression: ast.expr) -> Iterator[str]:
         case ast.Name(id=name):
             yield name
         case ast.Call(args=args):
-            if _called(expression) == "to" and isinstance(expression.func, ast.Attribute):
+            if called_name(expression) == "to" and isinstance(expression.func, ast.Attribute):
                 yield from _names(expression.func.value)
-            elif _called(expression) in _OF_SIZES:
+            elif called_name(expression) in _OF_SIZES:
                 yield from (name for each in args for name in _names(each))
         case _:
             for child in ast.iter_child_nodes(expression):

@@ -221,7 +221,10 @@ class _Outline:
     def add(self, statement: Statement) -> None:
         match statement:
             case Comment(comment=comment):
-                self._comment(comment)
+                if comment in ("Kernel info:", "Function info:"):
+                    self._figures = self.info[self._latest]
+                elif self._figures is not None and (match := _INFO.fullmatch(comment)):
+                    self._figures[match[1]] = int(match[2])
             case Label(name=name):
                 self._label(name)
             case Directive():
@@ -237,12 +240,6 @@ class _Outline:
             self._latest = name
         elif name.startswith(".Lfunc_end"):
             self._body = None
-
-    def _comment(self, comment: str) -> None:
-        if comment in ("Kernel info:", "Function info:"):
-            self._figures = self.info[self._latest]
-        elif self._figures is not None and (match := _INFO.fullmatch(comment)):
-            self._figures[match[1]] = int(match[2])
 
     def _directive(self, directive: Directive) -> None:
         name, arguments = directive.name, directive.arguments

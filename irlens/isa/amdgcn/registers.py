@@ -38,21 +38,10 @@ VECTOR = FILES.masks["v"] | FILES.masks["a"]
 SCALAR = FILES.masks["s"] | FILES.masks["vcc"]
 
 #: Classes of instructions that write no register.
-_NO_DESTINATION = frozenset(
-    (
-        "LDS store",
-        "LDS to global",
-        "barrier",
-        "buffer store",
-        "cache control",
-        "flat store",
-        "global store",
-        "global to LDS",
-        "scalar store",
-        "scratch store",
-        "wait",
-    )
-)
+_NO_DESTINATION = frozenset({
+    "LDS store", "LDS to global", "barrier", "buffer store", "cache control", "flat store",
+    "global store", "global to LDS", "scalar store", "scratch store", "wait",
+})  # fmt: skip
 _ATOMIC = frozenset({"buffer atomic", "flat atomic", "global atomic"})
 #: A memory atomic returns the old value with: before gfx940, gfx940 to gfx950, from gfx12 on.
 _RETURNS = re.compile(r"glc|sc0|th:TH_ATOMIC_(?:\w+_)?RETURN\w*")

@@ -20,41 +20,25 @@ Unit: TypeAlias = Literal[
     "valu", "transcendental", "salu", "vmem", "lds", "smem", "matrix", "branch", "other"
 ]
 
-_UNITS: dict[str, Unit] = {
-    "scalar arithmetic": "salu",
-    "scalar move": "salu",
-    "execution mask": "salu",
-    "scalar load": "smem",
-    "scalar store": "smem",
-    "vector floating point": "valu",
-    "vector integer": "valu",
-    "matrix core": "matrix",
-    "dot product": "valu",
-    "accumulation register move": "valu",
-    "compare & select": "valu",
-    "conversion": "valu",
-    "special function": "transcendental",
-    "logic & shift": "valu",
-    "move": "valu",
-    "cross-lane": "valu",
-    "LDS load": "lds",
-    "LDS store": "lds",
-    "LDS atomic": "lds",
-    "global to LDS": "vmem",
-    "LDS to global": "vmem",
-    "image": "vmem",
-    "buffer load": "vmem",
-    "buffer store": "vmem",
-    "buffer atomic": "vmem",
-    "global load": "vmem",
-    "global store": "vmem",
-    "global atomic": "vmem",
-    "flat load": "vmem",
-    "flat store": "vmem",
-    "flat atomic": "vmem",
-    "scratch load": "vmem",
-    "scratch store": "vmem",
-}
+#: The classes of instructions that each unit executes.
+_CLASSES: dict[Unit, tuple[str, ...]] = {
+    "salu": ("scalar arithmetic", "scalar move", "execution mask"),
+    "smem": ("scalar load", "scalar store"),
+    "valu": (
+        "vector floating point", "vector integer", "dot product", "accumulation register move",
+        "compare & select", "conversion", "logic & shift", "move", "cross-lane",
+    ),
+    "matrix": ("matrix core",),
+    "transcendental": ("special function",),
+    "lds": ("LDS load", "LDS store", "LDS atomic"),
+    "vmem": (
+        "global to LDS", "LDS to global", "image",
+        *(f"{space} {access}" for space in ("buffer", "global", "flat")
+          for access in ("load", "store", "atomic")),
+        "scratch load", "scratch store",
+    ),
+}  # fmt: skip
+_UNITS = {kind: unit for unit, kinds in _CLASSES.items() for kind in kinds}
 _CONTROL = ("s_branch", "s_cbranch_", "s_setpc", "s_set_pc", "s_swappc", "s_swap_pc", "s_call")
 
 #: Cycles of a wave of 64 lanes on ALUs of 16 (AMD, ROCm Compute Profiler, "Pipeline descriptions").

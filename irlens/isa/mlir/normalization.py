@@ -134,13 +134,9 @@ def _names(arguments: tuple[Argument, ...], given: Mapping[str, object]) -> list
     }
     for candidates in (passed, without_ones):
         fits = len(candidates) == len(arguments) and all(
-            _is_tensor(value) == isinstance(argument.type, Pointer)
+            (isinstance(value, str) and "[" in value) == isinstance(argument.type, Pointer)
             for argument, value in zip(arguments, candidates.values(), strict=True)
         )
         if fits:
             return list(candidates)
     return None
-
-
-def _is_tensor(value: object) -> bool:
-    return isinstance(value, str) and "[" in value

@@ -50,11 +50,6 @@ def parse(text: str) -> PtxModule:
     return _Parser(text).module()
 
 
-def _ends_in_asm(comments: str) -> bool:
-    """Whether the code after LLVM's comments on inline assembly is inside such a block."""
-    return comments.rfind("begin inline asm") > comments.rfind("end inline asm")
-
-
 class _Body:
     """A function while it is being read."""
 
@@ -141,7 +136,7 @@ class _Parser:
         for kind, before, start, end in self.tokens:
             trivia, own = text[before:start], text[start:end]
             if "inline asm" in trivia:
-                self.inline_asm = _ends_in_asm(trivia)
+                self.inline_asm = trivia.rfind("begin inline asm") > trivia.rfind("end inline asm")
             line = self.line + trivia.count("\n")
             self.line = line + own.count("\n")
             extent = (trivia, own, start, line, self.line)

@@ -28,20 +28,9 @@ from irlens.isa.ptx.records import FunctionBody, Instruction, RegisterGroup, Unk
 
 #: Instructions whose first operand is read though it may be a register: a barrier's or a
 #: branch table's number, a time, a stack pointer. Those with an address there need no naming.
-_NO_DESTINATION = frozenset(
-    (
-        "bra",
-        "brx",
-        "cp",
-        "exit",
-        "nanosleep",
-        "pmevent",
-        "ret",
-        "setmaxnreg",
-        "stackrestore",
-        "trap",
-    )
-)
+_NO_DESTINATION = frozenset({
+    "bra", "brx", "cp", "exit", "nanosleep", "pmevent", "ret", "setmaxnreg", "stackrestore", "trap",
+})  # fmt: skip
 
 _TYPE = re.compile(r"(?:v([248])\.)?(?:[bsuf]|bf)(8|16|32|64|128)(x2)?")
 
