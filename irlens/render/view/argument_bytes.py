@@ -5,23 +5,14 @@ from collections.abc import Iterator, Sequence
 from irlens.model.report import Report
 from irlens.model.text import percent, short_size
 from irlens.model.traffic import Access, Traffic
+from irlens.render.view import nodes
 from irlens.render.view.axes import Unit, byte_unit, linear
-from irlens.render.view.nodes import (
-    BarRow,
-    Bars,
-    Cells,
-    Column,
-    Kind,
-    KindKey,
-    Part,
-    Table,
-    table,
-)
+from irlens.render.view.nodes import Cells, Column, table
 
 KEY = "arguments"
 #: Bytes of a sector, NVIDIA's; AMD's lines differ between architectures.
 _SECTOR = 32
-_NAMES: dict[KindKey, str] = {
+_NAMES: dict[nodes.KindKey, str] = {
     "distinct": "read, each byte once",
     "written": "written, each byte once",
     "again": "the same bytes again",
@@ -29,7 +20,7 @@ _NAMES: dict[KindKey, str] = {
 }
 
 
-def argument_bars(report: Report) -> Bars | None:
+def argument_bars(report: Report) -> nodes.Bars | None:
     """Return a bar for what each argument's memory moves; ``None`` where that is unknown."""
     traffic = report.traffic
     if traffic is None or not traffic.arguments:
@@ -41,18 +32,18 @@ def argument_bars(report: Report) -> Bars | None:
     most = max(row.amount for row in rows)
     unit = byte_unit(most)
     occur = {part.kind for row in rows for part in row.parts if part.amount}
-    return Bars(
+    return nodes.Bars(
         key=KEY,
         described="bytes that the launch requests through each argument",
         names="",
         axis=linear(f"bytes ({unit.name})", most, unit),
         rows=rows,
-        kinds=tuple(Kind(key, name) for key, name in _NAMES.items() if key in occur),
+        kinds=tuple(nodes.Kind(key, name) for key, name in _NAMES.items() if key in occur),
         numbers=_numbers(traffic),
     )
 
 
-def _rows(traffic: Traffic, *, sectors: bool) -> Iterator[BarRow]:
+def _rows(traffic: Traffic, *, sectors: bool) -> Iterator[nodes.BarRow]:
     for each in traffic.arguments:
         loads = [a for a in _of(traffic, each.argument) if a.direction != "store"]
         stores = [a for a in _of(traffic, each.argument) if a.direction != "load"]
@@ -79,26 +70,27 @@ def _beside(accesses: Sequence[Access]) -> int:
     return max(whole - sum(each.bytes for each in accesses), 0)
 
 
-def _row(argument: str, verb: str, amount: int, distinct: int, beside: int) -> BarRow:
-    once: KindKey = "distinct" if verb == "read" else "written"
+def _row(argument: str, verb: str, amount: int, distinct: int, beside: int) -> nodes.BarRow:
+    once: nodes.KindKey = "distinct" if verb == "read" else "written"
     times = (
         f"{Unit('', 1).number(amount / distinct)} ×" if distinct and amount != distinct else "once"
     )
     phrases = [f"{argument}: {verb} {short_size(amount)}", f"distinct {short_size(distinct)}"]
     if beside:
         phrases.append(f"{percent(round(beside / amount, 3))} more in sectors")
-    return BarRow(
+    return nodes.BarRow(
         name=f"{argument} {verb}",
         described=", ".join(phrases),
         parts=(
-            Part(distinct, once), Part(max(amount - distinct, 0), "again"), Part(beside, "beside")
+            nodes.Part(distinct, once), nodes.Part(max(amount - distinct, 0), "again"),
+            nodes.Part(beside, "beside"),
         ),
         words=short_size(amount),
         label=times,
     )  # fmt: skip
 
 
-def _numbers(traffic: Traffic) -> Table:
+def _numbers(traffic: Traffic) -> nodes.Table:
     columns = (
         Column("argument"), *(Column(title, numbers=True) for title in (
             "read", "distinct read", "written", "distinct written",

@@ -9,23 +9,9 @@ from itertools import accumulate, groupby
 
 from irlens.model.estimate import Mark
 from irlens.model.text import plural
+from irlens.render.view import nodes
 from irlens.render.view.characters import bar, cut
-from irlens.render.view.nodes import (
-    MARK_SIGNS,
-    Axis,
-    BarRow,
-    Bars,
-    HeatCell,
-    HeatMap,
-    Line,
-    Plot,
-    Point,
-    Run,
-    Text,
-    Tone,
-    plain,
-    text,
-)
+from irlens.render.view.nodes import Run, Text, Tone, plain, text
 
 #: Bits of a cell's two by four dots: by row, left and right (Unicode 15, Braille Patterns).
 _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
@@ -42,7 +28,7 @@ _LEAST_COLUMNS = 4
 _STEP_TONES: tuple[Tone, ...] = ("good", "accent", "neutral", "neutral", "dim", "dim")
 
 
-def draw_bars(bars: Bars, width: int) -> list[Text]:
+def draw_bars(bars: nodes.Bars, width: int) -> list[Text]:
     """Return a row for each bar under the chart's title, and the legend of what needs one."""
     name = max(min(max(len(row.name) for row in bars.rows), _MOST_NAME, width // 3), 4)
     amount = max(len(row.words) for row in bars.rows)
@@ -64,18 +50,18 @@ def draw_bars(bars: Bars, width: int) -> list[Text]:
     return [*rows, *(text(Run(line, "dim")) for line in _wrapped(_legend(bars, fills), width))]
 
 
-def _headline(bars: Bars) -> str:
+def _headline(bars: nodes.Bars) -> str:
     return f"{bars.axis.title} by {bars.names}" if bars.names else bars.axis.title
 
 
-def _fills(bars: Bars) -> dict[str, str]:
+def _fills(bars: nodes.Bars) -> dict[str, str]:
     """The fill of each kind of part; bars of one part have a label instead, and one fill."""
     if all(len(row.parts) <= 1 for row in bars.rows):
         return {}
     return {kind.key: _FILLS[at % len(_FILLS)] for at, kind in enumerate(bars.kinds)}
 
 
-def _legend(bars: Bars, fills: dict[str, str]) -> Iterator[str]:
+def _legend(bars: nodes.Bars, fills: dict[str, str]) -> Iterator[str]:
     for kind in bars.kinds:
         if kind.key in fills:
             yield f"{fills[kind.key]} {kind.name}"
@@ -88,11 +74,11 @@ def _legend(bars: Bars, fills: dict[str, str]) -> Iterator[str]:
 
 def _marks(marks: Mapping[Mark, str]) -> Iterator[str]:
     for mark, name in marks.items():
-        yield f"{MARK_SIGNS[mark]} {name}"
+        yield f"{nodes.MARK_SIGNS[mark]} {name}"
 
 
 def _sign(mark: Mark | None) -> str:
-    return "" if mark is None else MARK_SIGNS[mark]
+    return "" if mark is None else nodes.MARK_SIGNS[mark]
 
 
 def _wrapped(entries: Iterator[str], width: int) -> Iterator[str]:
@@ -107,7 +93,9 @@ def _wrapped(entries: Iterator[str], width: int) -> Iterator[str]:
         yield line
 
 
-def _bar_runs(row: BarRow, axis: Axis, cells: int, fills: dict[str, str]) -> Sequence[Run]:
+def _bar_runs(
+    row: nodes.BarRow, axis: nodes.Axis, cells: int, fills: dict[str, str]
+) -> Sequence[Run]:
     """A bar of ``cells`` cells: its parts, its range after its end, and what was measured."""
     if fills:
         drawn, before = "", 0.0
@@ -129,11 +117,11 @@ def _bar_runs(row: BarRow, axis: Axis, cells: int, fills: dict[str, str]) -> Seq
     return _joined(Run(sign, tone) for sign, tone in marked)
 
 
-def _column(axis: Axis, value: float, cells: int) -> int:
+def _column(axis: nodes.Axis, value: float, cells: int) -> int:
     return min(round(axis.share(value) * cells), cells - 1)
 
 
-def draw_heat_map(node: HeatMap, width: int) -> list[Text]:
+def draw_heat_map(node: nodes.HeatMap, width: int) -> list[Text]:
     """Return a heat map as a table of amounts.
 
     Without labels where there is no room for them, then without the last columns.
@@ -176,20 +164,20 @@ def draw_heat_map(node: HeatMap, width: int) -> list[Text]:
     return [*rows, *(text(Run(line, "dim")) for line in _wrapped(_marks(node.marks), width))]
 
 
-def _cell_words(cell: HeatCell | None, labelled: bool) -> str:
+def _cell_words(cell: nodes.HeatCell | None, labelled: bool) -> str:
     if cell is None:
         return ""
     words = f"{_sign(cell.mark)} {cell.words}".lstrip()
     return f"{words} {cell.label}" if labelled and cell.label else words
 
 
-def _cell_tone(cell: HeatCell | None) -> Tone:
+def _cell_tone(cell: nodes.HeatCell | None) -> Tone:
     if cell is None or cell.step is None:
         return "dim"
     return _STEP_TONES[min(cell.step, len(_STEP_TONES) - 1)]
 
 
-def draw_plot(plot: Plot, width: int, height: int) -> list[Text]:
+def draw_plot(plot: nodes.Plot, width: int, height: int) -> list[Text]:
     """Return a plot: ``height`` lines between its key and its axis, points in front of lines."""
     label = max(4, *(len(words) for _, words in plot.y.ticks)) + 1
     cells = max(width - label, 8)
@@ -217,12 +205,12 @@ def draw_plot(plot: Plot, width: int, height: int) -> list[Text]:
     return [*rows, text(" " * label, Run(_x_axis(plot.x, cells), "dim"))]
 
 
-def _apart(plot: Plot) -> list[Point]:
+def _apart(plot: nodes.Plot) -> list[nodes.Point]:
     """The points that no line goes through."""
     return [each for each in plot.points if each.measured or not plot.bands]
 
 
-def _bands(plot: Plot, cells: int) -> str:
+def _bands(plot: nodes.Plot, cells: int) -> str:
     """What holds where, in a row: each band ends in "┤", with its name where there is room."""
     drawn = ""
     for band in plot.bands:
@@ -233,7 +221,7 @@ def _bands(plot: Plot, cells: int) -> str:
     return drawn
 
 
-def _x_axis(axis: Axis, cells: int) -> str:
+def _x_axis(axis: nodes.Axis, cells: int) -> str:
     """The first and the last tick where they are, and the axis's title between them."""
     places = [
         (round(axis.share(value) * (cells - 1)), words)
@@ -246,7 +234,7 @@ def _x_axis(axis: Axis, cells: int) -> str:
     return f"{before}{middle}{last if first != last else ''}"
 
 
-def _plot_key(plot: Plot) -> Text:
+def _plot_key(plot: nodes.Plot) -> Text:
     """The lines' names in their tones, the signs of the points, and what goes up."""
     names = [
         Run(f"{'' if number == 0 else '  '}⠤ {each.name}", _TONES[number % len(_TONES)])
@@ -254,12 +242,12 @@ def _plot_key(plot: Plot) -> Text:
     ]
     signs = [(_ESTIMATED, "estimated") if any(not p.measured for p in _apart(plot)) else None]
     signs += [(_MEASURED, plot.measured) if plot.measured else None]
-    signs += [(MARK_SIGNS[mark], name) for mark, name in plot.marks.items()]
+    signs += [(nodes.MARK_SIGNS[mark], name) for mark, name in plot.marks.items()]
     points = "".join(f"  {sign} {name}" for sign, name in filter(None, signs))
     return text(*names, Run(f"{points}  ({plot.y.title})", "dim"))
 
 
-def _dots(plot: Plot, line: Line, columns: int, rows: int) -> Iterator[tuple[int, int]]:
+def _dots(plot: nodes.Plot, line: nodes.Line, columns: int, rows: int) -> Iterator[tuple[int, int]]:
     """Yield the dots of a line, from the left and from above."""
     points = [
         (plot.x.share(x) * (columns - 1), (1 - plot.y.share(y)) * (rows - 1))

@@ -7,16 +7,8 @@ counts cells; a row may be shorter.
 from collections.abc import Sequence
 
 from irlens.model.text import count, plural
-from irlens.render.view.nodes import (
-    Curve,
-    Run,
-    Segment,
-    Staircase,
-    Strip,
-    Text,
-    Timeline,
-    text,
-)
+from irlens.render.view import nodes
+from irlens.render.view.nodes import Run, Text, text
 
 #: Fill a cell from the left and from below, by eighths.
 EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -45,7 +37,7 @@ def columns(eighths: Sequence[int], height: int) -> list[str]:
     ]
 
 
-def draw_timeline(timeline: Timeline, width: int) -> list[Text]:
+def draw_timeline(timeline: nodes.Timeline, width: int) -> list[Text]:
     """Return a timeline; nothing where ``width`` has no room for it."""
     before = _LABEL if timeline.start < 0 else 0
     cell = min((width - _LABEL - before) // timeline.iterations, _MOST_CELL)
@@ -108,7 +100,7 @@ def _phase(name: str, width: int, *, rule: bool) -> str:
     return drawn.ljust(room, "─" if rule else " ")[:room].ljust(width)
 
 
-def draw_staircase(stairs: Staircase, width: int, height: int) -> list[Text]:
+def draw_staircase(stairs: nodes.Staircase, width: int, height: int) -> list[Text]:
     """Return a staircase of ``height`` lines between its title and the mark under it."""
     cells = max(width - 4, 8)
     first = stairs.steps[0][0]
@@ -143,7 +135,7 @@ def _mark(amount: str, here: int, cells: int) -> Text:
     return text(Run(f"{before.rjust(column)}▲", "accent"))
 
 
-def draw_curve(curve: Curve, width: int, height: int) -> list[Text]:
+def draw_curve(curve: nodes.Curve, width: int, height: int) -> list[Text]:
     """Return a curve as columns of ``height`` lines, its peak marked."""
     label = max(len(count(curve.peak)), 4) + 1
     points = curve.thinned(max(width - label, 8))
@@ -172,7 +164,7 @@ def draw_curve(curve: Curve, width: int, height: int) -> list[Text]:
     return [*rows, text(" " * (label + at), Run("▲", "warn"), Run(f" {over}", "dim"))]
 
 
-def draw_strip(strip: Strip, width: int) -> list[Text]:
+def draw_strip(strip: nodes.Strip, width: int) -> list[Text]:
     """Return a strip to scale, then a row for each segment with its fill as the key."""
     fills = _fills(strip.segments)
     rows = []
@@ -186,7 +178,7 @@ def draw_strip(strip: Strip, width: int) -> list[Text]:
     return rows
 
 
-def _fills(segments: Sequence[Segment]) -> list[str]:
+def _fills(segments: Sequence[nodes.Segment]) -> list[str]:
     """The sign of each segment; blank for one that takes no room."""
     signs = []
     drawn = 0

@@ -10,6 +10,7 @@ from irlens.model.check import (
     Update,
 )
 from irlens.model.text import count, plural
+from irlens.render.view import nodes
 from irlens.render.view.changes import describe, not_compared
 from irlens.render.view.check_lines import MovedLine, is_news, moved_lines
 from irlens.render.view.check_verdicts import (
@@ -21,27 +22,7 @@ from irlens.render.view.check_verdicts import (
     verdicts,
 )
 from irlens.render.view.comparison_verdict import counted
-from irlens.render.view.nodes import (
-    Cells,
-    Column,
-    Command,
-    Facts,
-    FindingItem,
-    Findings,
-    Headline,
-    Items,
-    NextSteps,
-    Node,
-    Place,
-    Run,
-    Section,
-    Sentence,
-    Table,
-    Tone,
-    row,
-    table,
-    text,
-)
+from irlens.render.view.nodes import Cells, Column, Node, Run, Tone, row, table, text
 
 #: What stands before a row, so that colour is never the only sign.
 _MARKS: dict[Level, str] = {"error": "✗", "warning": "!", "note": "·", "good": "+"}
@@ -69,9 +50,9 @@ _PASSED_SHOWN = 20
 _EXPLAINED = 2
 
 
-def check_view(check: Check) -> Section:
+def check_view(check: Check) -> nodes.Section:
     """Return a check: what fails or changed in each kernel, and in a line each what passed."""
-    return Section("", tuple(_check(check)), key="check")
+    return nodes.Section("", tuple(_check(check)), key="check")
 
 
 def _check(check: Check) -> Iterator[Node]:
@@ -79,16 +60,16 @@ def _check(check: Check) -> Iterator[Node]:
     tone = _OUTCOME_TONES[check.outcome]
     every = [each for _, all_of_it in found for each in all_of_it]
     moved = [each for each in found if is_news(each[1])]
-    yield Headline(
+    yield nodes.Headline(
         (Run(check_verdict(check), tone), *_causes(every), *_compared(check, moved)), tone
     )
     if check.update is not None:
-        yield Sentence(f"wrote {check.baseline}: {_updated(check.update)}")
+        yield nodes.Sentence(f"wrote {check.baseline}: {_updated(check.update)}")
     if lines := moved_lines(moved):
         yield _moved(lines)
     yield from (_kernel(kernel, all_of_it) for kernel, all_of_it in found if all_of_it)
     if every:
-        yield Sentence(_legend(every), "dim", "Legend")
+        yield nodes.Sentence(_legend(every), "dim", "Legend")
     quiet = [kernel for kernel, all_of_it in found if not all_of_it]
     if check.problems:
         yield _problems(check)
@@ -98,21 +79,23 @@ def _check(check: Check) -> Iterator[Node]:
             for kernel in quiet
         )
         columns = (Column(), Column(), Column())
-        passed = Table(columns, rows, "passed", shown=_PASSED_SHOWN, noun="passed configuration")
+        passed = nodes.Table(
+            columns, rows, "passed", shown=_PASSED_SHOWN, noun="passed configuration"
+        )
         title = f"Passed: {plural(len(quiet), 'configuration')}"
-        yield Section(title, (passed,), key="passed", wide=True, folded=True)
+        yield nodes.Section(title, (passed,), key="passed", wide=True, folded=True)
     compared = (kernel.comparison for kernel in check.kernels if kernel.comparison is not None)
     left_out = dict.fromkeys(each for comparison in compared for each in not_compared(comparison))
     if left_out:
-        yield Facts(tuple(left_out))
+        yield nodes.Facts(tuple(left_out))
     if check.unchecked:
         left = f"{plural(len(check.unchecked), 'configuration')} of the baseline"
-        yield Sentence(f"not requested: {left}", "dim")
-        sides = Items(tuple(text(describe(side)) for side in check.unchecked))
-        yield Section("In the baseline, not requested", (sides,), key="unchecked",
-                      detail="unchecked", folded=True)  # fmt: skip
+        yield nodes.Sentence(f"not requested: {left}", "dim")
+        sides = nodes.Items(tuple(text(describe(side)) for side in check.unchecked))
+        yield nodes.Section("In the baseline, not requested", (sides,), key="unchecked",
+                            detail="unchecked", folded=True)  # fmt: skip
     if steps := _next_steps(check):
-        yield NextSteps(steps)
+        yield nodes.NextSteps(steps)
 
 
 def _compared(check: Check, moved: Sequence[tuple[CheckedKernel, list[Verdict]]]) -> Iterator[Run]:
@@ -122,9 +105,9 @@ def _compared(check: Check, moved: Sequence[tuple[CheckedKernel, list[Verdict]]]
     yield from counted([one.comparison for one, _ in moved if one.comparison is not None])
 
 
-def _moved(lines: Sequence[MovedLine]) -> Items:
+def _moved(lines: Sequence[MovedLine]) -> nodes.Items:
     """A line for each kernel that moved, what fails first."""
-    return Items(tuple(tuple(_told(each)) for each in lines))
+    return nodes.Items(tuple(tuple(_told(each)) for each in lines))
 
 
 def _told(line: MovedLine) -> Iterator[Run]:
@@ -140,23 +123,23 @@ def _told(line: MovedLine) -> Iterator[Run]:
         yield Run(str(line.places[0]), place=line.places[0])
 
 
-def _kernel(kernel: CheckedKernel, found: list[Verdict]) -> Section:
+def _kernel(kernel: CheckedKernel, found: list[Verdict]) -> nodes.Section:
     columns = (
         Column(), Column(), Column("baseline", numbers=True), Column("now", numbers=True),
         Column(numbers=True), Column("since"), Column("where"), Column(code=True),
     )  # fmt: skip
-    seen: set[Place | None] = set()
+    seen: set[nodes.Place | None] = set()
     rows = []
     for each in found:
         code = "" if each.place in seen else kernel.code.get(str(each.place), "")
         seen.add(each.place)
         rows.append(row(*_cells(each), Run(code, "code"), note=each.why))
-    children: list[Node] = [Table(columns, tuple(rows), describe(kernel.side))]
+    children: list[Node] = [nodes.Table(columns, tuple(rows), describe(kernel.side))]
     if kernel.budgets:
         children.append(_budgets(kernel))
     outcome = Run(kernel.outcome, _OUTCOME_TONES[kernel.outcome])
     budgets = _budgets_counted(kernel)
-    return Section(
+    return nodes.Section(
         describe(kernel.side), tuple(children), key="kernel",
         aside=text(outcome, f" · {budgets}" if budgets else ""), full=True, wide=True,
     )  # fmt: skip
@@ -178,7 +161,7 @@ def _cells(verdict: Verdict) -> Cells:
     ]
 
 
-def _budgets(kernel: CheckedKernel) -> Section:
+def _budgets(kernel: CheckedKernel) -> nodes.Section:
     rows: list[Cells] = [
         [
             Run(each.state, _BUDGET_TONES[each.state]),
@@ -190,23 +173,23 @@ def _budgets(kernel: CheckedKernel) -> Section:
         for each in kernel.budgets
     ]
     columns = (Column(), Column("budget"), Column("of"), Column("defined in"), Column())
-    return Section(
+    return nodes.Section(
         "all budgets", (table(columns, rows, "budgets"),), key="budgets", detail="budgets",
         folded=True,
     )  # fmt: skip
 
 
-def _problems(check: Check) -> Findings:
+def _problems(check: Check) -> nodes.Findings:
     items = []
     for problem in check.problems:
-        place = Place(problem.file, problem.line) if problem.file else None
+        place = nodes.Place(problem.file, problem.line) if problem.file else None
         items.append(
-            FindingItem(
+            nodes.FindingItem(
                 severity=problem_severity(problem), code=problem.kind, place=place, line="",
                 message=problem.message, hint=problem.hint,
             )
         )  # fmt: skip
-    return Findings(tuple(items), text(plural(len(items), "problem")), title="Problems")
+    return nodes.Findings(tuple(items), text(plural(len(items), "problem")), title="Problems")
 
 
 def _causes(found: Sequence[Verdict]) -> Iterator[Run]:
@@ -274,17 +257,19 @@ def _passed(kernel: CheckedKernel, check: Check) -> str:
     return ", ".join(filter(None, (known, _budgets_counted(kernel)))) or "no baseline or budget"
 
 
-def _next_steps(check: Check) -> tuple[Command, ...]:
+def _next_steps(check: Check) -> tuple[nodes.Command, ...]:
     """Return what to do next, first about the baseline."""
     steps = []
     movements = [one for kernel in check.kernels for one in kernel.movements]
     if check.update is None and any(one.fails for one in movements):
-        steps.append(Command("irlens check --update", "if the change is intended"))
+        steps.append(nodes.Command("irlens check --update", "if the change is intended"))
     elif check.update is None and any(one.judgement == "better" for one in movements):
-        steps.append(Command("irlens check --update", "to keep the improvements"))
+        steps.append(nodes.Command("irlens check --update", "to keep the improvements"))
     found = [finding for kernel in check.kernels for finding in kernel.findings]
     for code in list(dict.fromkeys(finding.code for finding in found))[:_EXPLAINED]:
-        steps.append(Command(f"irlens explain {code}", "what the finding means, and what to do"))
+        steps.append(
+            nodes.Command(f"irlens explain {code}", "what the finding means, and what to do")
+        )
     return tuple(steps)
 
 

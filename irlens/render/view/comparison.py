@@ -14,6 +14,7 @@ from irlens.model.comparison import (
 from irlens.model.pressure import PRESSURE_STAGES
 from irlens.model.text import count, plural
 from irlens.render.options import Options
+from irlens.render.view import nodes
 from irlens.render.view.changes import (
     Change,
     about_registers,
@@ -38,28 +39,7 @@ from irlens.render.view.comparison_verdict import summary, verdict
 from irlens.render.view.drawings import place_of
 from irlens.render.view.findings import delta_items
 from irlens.render.view.launch_time import predicted_time
-from irlens.render.view.nodes import (
-    Cells,
-    CodeDiff,
-    Column,
-    Command,
-    Fact,
-    Facts,
-    Findings,
-    Headline,
-    Items,
-    NextSteps,
-    Node,
-    Row,
-    Run,
-    Section,
-    Table,
-    Text,
-    phrases,
-    row,
-    table,
-    text,
-)
+from irlens.render.view.nodes import Cells, Column, Node, Run, Text, phrases, row, table, text
 from irlens.render.view.overlays import overlays
 from irlens.render.view.program import change_view
 from irlens.render.view.sides import lettered, sides_tables
@@ -67,7 +47,7 @@ from irlens.render.view.sides import lettered, sides_tables
 _CLASSES_SHOWN, _LINES_SHOWN = 8, 12
 
 
-def comparisons_view(comparisons: Comparisons, options: Options) -> Section:
+def comparisons_view(comparisons: Comparisons, options: Options) -> nodes.Section:
     """Return one comparison, or several with a table of them first.
 
     Args:
@@ -86,12 +66,12 @@ def comparisons_view(comparisons: Comparisons, options: Options) -> Section:
     elif pairs:
         children.append(_overview(pairs))
     children += [
-        Items(tuple(text(describe(side)) for side in missing), label=what)
+        nodes.Items(tuple(text(describe(side)) for side in missing), label=what)
         for what, missing in alone
     ]
     inner = replace(options, subject=None, code=())
     children += [
-        Section(
+        nodes.Section(
             full_title(pair),
             (pair_view(pair, replace(inner, sides=options.sides[index : index + 1])),),
             key=f"p{index}",
@@ -106,15 +86,15 @@ def comparisons_view(comparisons: Comparisons, options: Options) -> Section:
     if against_first:
         one_target = len({pair.before.target for pair in pairs}) == 1
         kernel = title(pairs[0]) if one_target else pairs[0].before.kernel
-    return Section(kernel, tuple(children), key="comparisons")
+    return nodes.Section(kernel, tuple(children), key="comparisons")
 
 
-def pair_view(pair: Comparison, options: Options) -> Section:
+def pair_view(pair: Comparison, options: Options) -> nodes.Section:
     """Return one comparison: of the changes only the decisive ones are unfolded."""
     (named,), letters = lettered([pair])
     between = text(Run(sides(named), "strong"))
     children = (verdict(pair), *letters, *_pair(named, options))
-    return Section(title(pair), children, key="comparison", aside=between)
+    return nodes.Section(title(pair), children, key="comparison", aside=between)
 
 
 def _pair(pair: Comparison, options: Options) -> Iterator[Node]:
@@ -122,15 +102,15 @@ def _pair(pair: Comparison, options: Options) -> Iterator[Node]:
     if pair.different:
         yield changes_table(pair)
         if alone := one_sided(pair):
-            yield Items(tuple(text(Run(each, "strong")) for each in alone))
+            yield nodes.Items(tuple(text(Run(each, "strong")) for each in alone))
         if registers := about_registers(pair):
-            yield Facts((Fact("Registers", text(registers)),))
+            yield nodes.Facts((nodes.Fact("Registers", text(registers)),))
         if time := predicted_time(pair.time_ratio):
-            yield Facts((time,))
+            yield nodes.Facts((time,))
         if neither := not_judged(pair):
-            yield Facts(neither)
+            yield nodes.Facts(neither)
         if pair.regain:
-            yield Items(tuple(map(text, pair.regain)), label="To regain occupancy")
+            yield nodes.Items(tuple(map(text, pair.regain)), label="To regain occupancy")
         yield from _minor(pair)
         yield from _loads(pair)
         if pair.findings:
@@ -139,20 +119,22 @@ def _pair(pair: Comparison, options: Options) -> Iterator[Node]:
         if options.sides:
             yield from overlays(*options.sides[0], (pair.before.label, pair.after.label))
         if pair.lines:
-            yield Section("Lines of Python", (_lines(pair),), key="lines", full=True, wide=True)
+            yield nodes.Section(
+                "Lines of Python", (_lines(pair),), key="lines", full=True, wide=True
+            )
     if options.code:
         first = next((each for each in options.code if each.different), None)
         diffs = tuple(
-            CodeDiff(each.stage, code_summary(each), each, folded=each is not first)
+            nodes.CodeDiff(each.stage, code_summary(each), each, folded=each is not first)
             for each in options.code
         )
-        yield Section("Code", diffs, key="code", detail="code")
+        yield nodes.Section("Code", diffs, key="code", detail="code")
     if left_out := not_compared(pair):
-        yield Facts(left_out)
+        yield nodes.Facts(left_out)
     yield from _next_steps([pair], options)
 
 
-def _next_steps(pairs: Sequence[Comparison], options: Options) -> Iterator[NextSteps]:
+def _next_steps(pairs: Sequence[Comparison], options: Options) -> Iterator[nodes.NextSteps]:
     """Yield what explains the changes: the code, and what a new finding means."""
     if options.subject is None or not any(pair.different for pair in pairs):
         return
@@ -162,18 +144,18 @@ def _next_steps(pairs: Sequence[Comparison], options: Options) -> Iterator[NextS
     }
     assembly = "amdgcn" if arch == {"amd"} else "ptx"
     commands = [
-        Command(f"irlens diff {named} --stage ttgir,{assembly}", "what changed in the code")
+        nodes.Command(f"irlens diff {named} --stage ttgir,{assembly}", "what changed in the code")
     ]
     new = [each.after for pair in pairs for each in pair.findings if finding_state(each) == "new"]
     codes = dict.fromkeys(finding.code for finding in new if finding is not None)
     commands += [
-        Command(f"irlens explain {code}", "what the new finding means, and what to do")
+        nodes.Command(f"irlens explain {code}", "what the new finding means, and what to do")
         for code in list(codes)[:1]
     ]
-    yield NextSteps(tuple(commands))
+    yield nodes.NextSteps(tuple(commands))
 
 
-def changes_table(pair: Comparison) -> Table:
+def changes_table(pair: Comparison) -> nodes.Table:
     """Return the figures that matter on both sides, and how far they changed."""
     columns = (
         Column(),
@@ -191,7 +173,7 @@ def changes_table(pair: Comparison) -> Table:
         )
         for each in main_changes(pair)
     )
-    return Table(columns, rows, name="what changed")
+    return nodes.Table(columns, rows, name="what changed")
 
 
 def _minor(pair: Comparison) -> Iterator[Node]:
@@ -200,23 +182,28 @@ def _minor(pair: Comparison) -> Iterator[Node]:
     if not minor:
         return
     arrows = [Run(each.arrow, "dim") for each in minor]
-    yield Facts((Fact("Also", text(arrows[0]), (phrases(*arrows[1:]),), stands_for="minor"),))
+    yield nodes.Facts(
+        (nodes.Fact("Also", text(arrows[0]), (phrases(*arrows[1:]),), stands_for="minor"),)
+    )
     rows: list[Cells] = [
         [each.name, each.before, each.after, signed_change(each)] for each in minor
     ]
     columns = (Column(), Column("before", numbers=True), Column("after", numbers=True),
                Column(numbers=True))  # fmt: skip
-    yield Section(f"{plural(len(minor), 'minor figure')}", (table(columns, rows, "minor figures"),),
-                  key="minor", detail="minor", folded=True)  # fmt: skip
+    figures = table(columns, rows, "minor figures")
+    title = plural(len(minor), "minor figure")
+    yield nodes.Section(title, (figures,), key="minor", detail="minor", folded=True)
 
 
 def _loads(pair: Comparison) -> Iterator[Node]:
     loads = [(place, [_arrow(each) for each in of_load]) for place, of_load in load_changes(pair)]
     if not loads:
         return
-    yield Facts(
+    yield nodes.Facts(
         tuple(
-            Fact("" if index else "Loads", text(place), (phrases(*arrows),), stands_for="loads")
+            nodes.Fact(
+                "" if index else "Loads", text(place), (phrases(*arrows),), stands_for="loads"
+            )
             for index, (place, arrows) in enumerate(loads)
         )
     )
@@ -225,7 +212,7 @@ def _loads(pair: Comparison) -> Iterator[Node]:
         for place, arrows in loads
     ]
     moved = table((Column(), Column()), rows, "loads")
-    yield Section("Loads", (moved,), key="loads", detail="loads")
+    yield nodes.Section("Loads", (moved,), key="loads", detail="loads")
 
 
 def _arrow(change: Change) -> Run:
@@ -233,19 +220,19 @@ def _arrow(change: Change) -> Run:
     return Run(f"{change.arrow} {change.sign}".strip(), change.tone)
 
 
-def _findings(pair: Comparison) -> Findings:
+def _findings(pair: Comparison) -> nodes.Findings:
     items = [item for each in pair.findings for item in delta_items(each, pair.code)]
     states = [finding_state(each) for each in pair.findings]
     counted = ", ".join(
         f"{states.count(state)} {state}" for state in ("new", "gone", "changed") if state in states
     )
-    return Findings(tuple(items), text(counted))
+    return nodes.Findings(tuple(items), text(counted))
 
 
 def _mixes(pair: Comparison) -> Iterator[Node]:
     """Instruction mixes: in a line each, or in full where there is room."""
     if pair.mix:
-        yield Facts(tuple(map(_mix_fact, pair.mix)))
+        yield nodes.Facts(tuple(map(_mix_fact, pair.mix)))
     for mix in pair.mix:
         total = change_of(mix.total)
         columns = (Column("class"), Column("before", numbers=True), Column("after", numbers=True),
@@ -254,7 +241,7 @@ def _mixes(pair: Comparison) -> Iterator[Node]:
             [each.name, each.before, each.after, each.change]
             for each in map(change_of, mix.classes)
         ]
-        yield Section(
+        yield nodes.Section(
             title=f"Instructions in {mix.stage}",
             children=(table(columns, rows, f"instructions in {mix.stage}"),),
             key="mix",
@@ -263,17 +250,17 @@ def _mixes(pair: Comparison) -> Iterator[Node]:
         )
 
 
-def _mix_fact(mix: MixDelta) -> Fact:
+def _mix_fact(mix: MixDelta) -> nodes.Fact:
     total = change_of(mix.total)
     classes = [change_of(each) for each in mix.classes]
     shown = [f"{each.name} {each.change}" for each in classes[:_CLASSES_SHOWN]]
     if len(classes) > _CLASSES_SHOWN:
         shown.append(f"and {count(len(classes) - _CLASSES_SHOWN)} more")
     value = f"{mix.stage} {total.before} → {total.after} instructions ({total.change})"
-    return Fact("Mix", text(value), (phrases(*shown),) if shown else (), stands_for="mix")
+    return nodes.Fact("Mix", text(value), (phrases(*shown),) if shown else (), stands_for="mix")
 
 
-def _lines(pair: Comparison) -> Table:
+def _lines(pair: Comparison) -> nodes.Table:
     columns = (
         Column("line"), Column("in"), Column("instructions", numbers=True), Column(numbers=True),
         Column("live", numbers=True), Column(numbers=True), Column(code=True),
@@ -283,10 +270,12 @@ def _lines(pair: Comparison) -> Table:
     speaking = next((stage for stage in PRESSURE_STAGES if stage in stages), "")
     shown = [each for each in pair.lines if each.stage == speaking]
     rows = tuple(_line(each, pair.code) for each in shown)
-    return Table(columns, rows, "lines of Python that changed", shown=_LINES_SHOWN, noun="line")
+    return nodes.Table(
+        columns, rows, "lines of Python that changed", shown=_LINES_SHOWN, noun="line"
+    )
 
 
-def _line(line: LineDelta, code: dict[str, str]) -> Row:
+def _line(line: LineDelta, code: dict[str, str]) -> nodes.Row:
     instructions, peak = change_of(line.instructions), change_of(line.peak)
     return row(
         Run(str(line.source), place=place_of(line.source)),
@@ -299,7 +288,7 @@ def _line(line: LineDelta, code: dict[str, str]) -> Row:
     )
 
 
-def _overview(pairs: Sequence[Comparison]) -> Table:
+def _overview(pairs: Sequence[Comparison]) -> nodes.Table:
     rows = tuple(
         row(
             full_title(pair),
@@ -309,10 +298,10 @@ def _overview(pairs: Sequence[Comparison]) -> Table:
         )
         for index, pair in enumerate(pairs)
     )
-    return Table((Column("kernel"), Column("what changed")), rows, name="comparisons")
+    return nodes.Table((Column("kernel"), Column("what changed")), rows, name="comparisons")
 
 
-def _in_a_line(verdict: Headline) -> Text:
+def _in_a_line(verdict: nodes.Headline) -> Text:
     """A verdict in a cell, with its sign."""
     first, *others = verdict.phrases
     rest = (run for phrase in others for run in (Run(" · "), phrase))
@@ -324,7 +313,7 @@ def _code_title(comparison: CodeComparison) -> str:
     return " ".join(filter(None, (title(comparison), sides(comparison))))
 
 
-def codes_view(comparisons: CodeComparisons) -> Section:
+def codes_view(comparisons: CodeComparisons) -> nodes.Section:
     """Return stages of captures, held against each other."""
     pairs = comparisons.pairs
     titles = dict.fromkeys(map(_code_title, pairs))
@@ -332,9 +321,9 @@ def codes_view(comparisons: CodeComparisons) -> Section:
     differing = sum(pair.different for pair in pairs)
     headline = f"{count(differing)} of {count(len(pairs))} differ"
     children: list[Node] = [
-        Headline((Run(code_summary(pairs[0]) if len(pairs) == 1 else headline),)),
+        nodes.Headline((Run(code_summary(pairs[0]) if len(pairs) == 1 else headline),)),
         *(
-            CodeDiff(
+            nodes.CodeDiff(
                 pair.stage if one else f"{_code_title(pair)}: {pair.stage}",
                 code_summary(pair),
                 pair,
@@ -347,5 +336,5 @@ def codes_view(comparisons: CodeComparisons) -> Section:
     missing += [f"removed: {describe(side)}" for side in comparisons.removed]
     missing += [f"added: {describe(side)}" for side in comparisons.added]
     if missing:
-        children.append(Items(tuple(map(text, missing))))
-    return Section(next(iter(titles)) if one else "code", tuple(children), key="codes")
+        children.append(nodes.Items(tuple(map(text, missing))))
+    return nodes.Section(next(iter(titles)) if one else "code", tuple(children), key="codes")

@@ -10,24 +10,10 @@ from irlens.model.ranking import Problem, Ranking, rank_reports
 from irlens.model.report import Pipeline, Report
 from irlens.model.terms import Terms, depth_in_short, describe_depth
 from irlens.model.text import count, plural
+from irlens.render.view import nodes
 from irlens.render.view.commands import inspect_command
 from irlens.render.view.findings import merged, severities_in_words
-from irlens.render.view.nodes import (
-    SIGNS,
-    Cells,
-    Column,
-    Command,
-    Headline,
-    Node,
-    Phrases,
-    Run,
-    Table,
-    Text,
-    phrases,
-    plain,
-    row,
-    text,
-)
+from irlens.render.view.nodes import Cells, Column, Node, Run, Text, phrases, plain, row, text
 from irlens.render.view.pipelines import pipeline_depth
 from irlens.render.view.standings import Listed, headline, time_listed, without_shared
 from irlens.render.view.verdict import verdict, verdicts
@@ -105,7 +91,7 @@ def _winners_named(reports: Sequence[Report], ranking: Ranking) -> list[str]:
     return named
 
 
-def _independent(reports: Sequence[Report]) -> tuple[dict[str, list[str]], list[Phrases]]:
+def _independent(reports: Sequence[Report]) -> tuple[dict[str, list[str]], list[nodes.Phrases]]:
     """Return the settings that differ for themselves, and which others follow a size.
 
     Of the arguments that move together one names them, a scalar if there is one. A constexpr that
@@ -115,7 +101,7 @@ def _independent(reports: Sequence[Report]) -> tuple[dict[str, list[str]], list[
     alike: dict[tuple[int, ...], list[str]] = {}
     for name, values in settings.items():
         alike.setdefault(tuple(map(values.index, values)), []).append(name)
-    following: list[Phrases] = []
+    following: list[nodes.Phrases] = []
     for group in alike.values():
         lead = min(group, key=lambda name: _rank(name, args))
         if not isinstance(args.get(lead), int):
@@ -131,7 +117,7 @@ def _independent(reports: Sequence[Report]) -> tuple[dict[str, list[str]], list[
     return settings, following
 
 
-def ranked_headline(reports: Sequence[Report]) -> Headline:
+def ranked_headline(reports: Sequence[Report]) -> nodes.Headline:
     """Return which configuration is the fastest, and what else is the matter with any of them."""
     ranking = rank_reports(reports)
     several_kernels = len({report.kernel for report in reports}) > 1
@@ -144,7 +130,7 @@ def ranked_headline(reports: Sequence[Report]) -> Headline:
     firsts = [reports[problem.members[0]] for problem in ranking.problems]
     led = [report.kernel for report in firsts] if several_kernels else _sizes(firsts)
     named = _without_kernel(reports) if several_kernels else _winners_named(reports, ranking)
-    return Headline((*headline(ranking, named, led), *others), verdicts(reports).tone)
+    return nodes.Headline((*headline(ranking, named, led), *others), verdicts(reports).tone)
 
 
 def _sizes(reports: Sequence[Report]) -> list[str]:
@@ -174,7 +160,7 @@ def _without_kernel(reports: Sequence[Report]) -> list[str]:
     return [label.removeprefix(report.kernel).strip() for label, report in named]
 
 
-def winner(reports: Sequence[Report], subject: str) -> Iterator[Command]:
+def winner(reports: Sequence[Report], subject: str) -> Iterator[nodes.Command]:
     """Yield the command that inspects the fastest configuration, where there is one."""
     if len({report.kernel for report in reports}) > 1:
         return
@@ -191,7 +177,7 @@ def winner(reports: Sequence[Report], subject: str) -> Iterator[Command]:
         chosen = {name: value for name, value in values.items() if value not in ("", "default")}
         given = {name: value for name, value in args.items() if f"{name}=" in subject}
         line = inspect_command(subject, chosen, given)
-        yield Command(line, "the fastest configuration in full")
+        yield nodes.Command(line, "the fastest configuration in full")
 
 
 def _listed(reports: Sequence[Report], *, unit: bool) -> list[Listed]:
@@ -199,7 +185,7 @@ def _listed(reports: Sequence[Report], *, unit: bool) -> list[Listed]:
     ranking = rank_reports(reports)
     listed = time_listed(ranking.candidates, ranking.standings)
     tones = [verdict(report).tone for report in reports]
-    signs = [Run(SIGNS.get(tone, "·"), tone) for tone in tones]
+    signs = [Run(nodes.SIGNS.get(tone, "·"), tone) for tone in tones]
     listed.append(Listed(Column("verdict"), signs, ""))
     for figure in figures.COLUMNS:
         if unit and figure.path == _STAGES:
@@ -229,22 +215,24 @@ def _said(title: str, cells: Sequence[str | Run | Text]) -> Listed:
     return Listed(Column(title), cells, f"no {title}" if said == "none" else f"{title} {said}")
 
 
-def _rows(named: Sequence[str], listed: Sequence[Listed]) -> Table:
+def _rows(named: Sequence[str], listed: Sequence[Listed]) -> nodes.Table:
     """A row for each report: the figures that differ."""
     cells = zip(named, *(each.cells for each in listed), strict=True)
     rows = tuple(row(*each, anchor=f"r{index}") for index, each in enumerate(cells))
-    return Table((Column(), *(each.column for each in listed)), rows, name="reports", noun="report")
+    return nodes.Table(
+        (Column(), *(each.column for each in listed)), rows, name="reports", noun="report"
+    )
 
 
 def _columns(
     named: Sequence[str], settings: dict[str, list[str]], listed: Sequence[Listed]
-) -> Table:
+) -> nodes.Table:
     """A column for each configuration: its settings, and the figures that differ."""
     rows: list[Cells] = [[Run(name, "dim"), *values] for name, values in settings.items()]
     rows += [[each.column.title, *each.cells] for each in listed]
     heads = (Column(), *(Column(name, numbers=True) for name in named))
     body = tuple(row(*cells) for cells in rows)
-    return Table(heads, body, name="configurations", noun="figure", splits=True)
+    return nodes.Table(heads, body, name="configurations", noun="figure", splits=True)
 
 
 def _figure(figure: figures.Figure, report: Report, *, unit: bool = False) -> str | Run:

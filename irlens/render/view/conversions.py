@@ -7,22 +7,11 @@ from irlens.model.estimate import RESOLUTION
 from irlens.model.report import Report
 from irlens.model.terms import Terms
 from irlens.model.text import count, plural, size
+from irlens.render.view import nodes
 from irlens.render.view.drawings import nearest, place_of
 from irlens.render.view.launch_time import bound_name
 from irlens.render.view.memory_traffic import microseconds
-from irlens.render.view.nodes import (
-    Cells,
-    Column,
-    Fact,
-    Node,
-    Phrases,
-    Run,
-    Section,
-    Sentence,
-    phrases,
-    table,
-    text,
-)
+from irlens.render.view.nodes import Cells, Column, Node, Run, phrases, table, text
 
 KEY = "conversions"
 #: Conversions that the short form lists, and rows of the tables.
@@ -31,13 +20,13 @@ _LISTED, _ROWS = 3, 24
 _LEAST = 0.01
 
 
-def conversions_fact(report: Report) -> Fact | None:
+def conversions_fact(report: Report) -> nodes.Fact | None:
     """Return the conversions of loops and the bank conflicts in short; ``None`` without any."""
     moving = [each for each in report.conversions if each.depth and each.through != "registers"]
     conflicting = _conflicting(report)
     if not moving and not conflicting:
         return None
-    lines: list[Phrases] = [_conversion(each, report) for each in moving[:_LISTED]]
+    lines: list[nodes.Phrases] = [_conversion(each, report) for each in moving[:_LISTED]]
     if len(moving) > _LISTED:
         lines.append(phrases(Run(f"{len(moving) - _LISTED} more: --memory", "dim")))
     lines += [_conflicts(each, report) for each in conflicting[:_LISTED]]
@@ -46,15 +35,15 @@ def conversions_fact(report: Report) -> Fact | None:
         value = text(Run(plural(len(conflicting), "line"), "strong"), " with bank conflicts")
     elif (hidden := _hidden(report, sum(_us(each) for each in moving), _saved(moving))) is not None:
         value = text(*value, f": {hidden}")
-    return Fact("Conversions", value, tuple(lines), "neutral", key=KEY)
+    return nodes.Fact("Conversions", value, tuple(lines), "neutral", key=KEY)
 
 
-def conversions_section(report: Report) -> Section | None:
+def conversions_section(report: Report) -> nodes.Section | None:
     """Return every conversion and every line's accesses to shared memory; ``None`` without any."""
     parts = [*_conversions(report), *_accesses(report)]
     if not parts:
         return None
-    return Section(
+    return nodes.Section(
         title="Layout conversions and shared memory",
         children=tuple(parts),
         key=KEY,
@@ -64,7 +53,7 @@ def conversions_section(report: Report) -> Section | None:
     )
 
 
-def _conversion(each: Conversion, report: Report) -> Phrases:
+def _conversion(each: Conversion, report: Report) -> nodes.Phrases:
     place = nearest(each.source, "ttgir", each.line)
     runs = "" if each.runs is None else f" × {count(round(each.runs))}"
     return phrases(
@@ -125,7 +114,7 @@ def _conflict_us(each: SharedAccesses) -> float:
     return price.us * price.conflicts / price.wavefronts if price.wavefronts else 0.0
 
 
-def _conflicts(each: SharedAccesses, report: Report) -> Phrases:
+def _conflicts(each: SharedAccesses, report: Report) -> nodes.Phrases:
     price = each.price
     hidden = _hidden(report, _conflict_us(each), None)
     return phrases(
@@ -168,7 +157,7 @@ def _conversions(report: Report) -> Iterator[Node]:
         )  # fmt: skip
         yield table(columns, rows, "layout conversions")
     if len(report.conversions) > _ROWS:
-        yield Sentence(f"{len(report.conversions) - _ROWS} more in the JSON report", "dim")
+        yield nodes.Sentence(f"{len(report.conversions) - _ROWS} more in the JSON report", "dim")
 
 
 def _runs(mean: float) -> str:

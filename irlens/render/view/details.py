@@ -20,6 +20,7 @@ from irlens.model.terms import (
     describe_waves,
 )
 from irlens.model.text import count, percent, plural, size
+from irlens.render.view import nodes
 from irlens.render.view.conversions import conversions_section
 from irlens.render.view.drawings import (
     memory_strip,
@@ -30,24 +31,7 @@ from irlens.render.view.drawings import (
 )
 from irlens.render.view.launch_time import time_section
 from irlens.render.view.memory_traffic import traffic_section, traffic_stage
-from irlens.render.view.nodes import (
-    Bar,
-    Cells,
-    Column,
-    Fact,
-    Items,
-    Node,
-    Place,
-    Run,
-    Section,
-    Sentence,
-    Table,
-    Text,
-    Tone,
-    phrases,
-    table,
-    text,
-)
+from irlens.render.view.nodes import Cells, Column, Node, Run, Text, Tone, phrases, table, text
 from irlens.render.view.pipelines import loads_section, pipeline_section
 from irlens.render.view.roofline_chart import rooflines_of_reports
 
@@ -56,7 +40,7 @@ _MOST_PRODUCTS = 6
 _NUMBER = Column(numbers=True)
 
 
-def details(report: Report) -> Iterator[Section]:
+def details(report: Report) -> Iterator[nodes.Section]:
     """Yield every part of a report in full, the most asked for first."""
     terms = Terms(report)
     if report.occupancy is not None:
@@ -89,7 +73,7 @@ def limits(occupancy: Occupancy, terms: Terms) -> list[tuple[LimitName, int]]:
     return sorted(((n, limit) for n, limit in known if limit is not None), key=lambda one: one[1])
 
 
-def _occupancy(report: Report, occupancy: Occupancy, terms: Terms) -> Section:
+def _occupancy(report: Report, occupancy: Occupancy, terms: Terms) -> nodes.Section:
     """What limits it, what would change it, and how many CTAs fit with more or less."""
     allowed = limits(occupancy, terms)
     least = min((limit for _, limit in allowed), default=0)
@@ -100,18 +84,18 @@ def _occupancy(report: Report, occupancy: Occupancy, terms: Terms) -> Section:
         note = Run("limits", tone) if limiting else ""
         # How much of what it allows is taken: all of it where it limits.
         taken = least / limit if limit else 1.0
-        rows.append([terms.resource(name), count(limit), Bar(taken, tone), note])
+        rows.append([terms.resource(name), count(limit), nodes.Bar(taken, tone), note])
     columns = (Column("allowed by"), Column(f"{terms.block}s", numbers=True), Column(), Column())
     children: list[Node] = [table(columns, rows, "limits of occupancy")]
     if occupancy.next_step:
         steps = tuple(text(terms.step(step, occupancy)) for step in occupancy.next_step)
-        children.append(Items(steps, label="What would change it"))
+        children.append(nodes.Items(steps, label="What would change it"))
     if waves := describe_waves(report):
         children.append(phrases(*(Run(each, "dim") for each in waves)))
     children += [
         staircase(curve, terms, blocks=occupancy.blocks_per_sm) for curve in occupancy.curves
     ]
-    return Section(
+    return nodes.Section(
         title="Occupancy",
         children=tuple(children),
         key="occupancy",
@@ -121,11 +105,11 @@ def _occupancy(report: Report, occupancy: Occupancy, terms: Terms) -> Section:
     )
 
 
-def _pressure(stage: str, pressure: StagePressure, report: Report) -> Section:
+def _pressure(stage: str, pressure: StagePressure, report: Report) -> nodes.Section:
     counted = f"live 32-bit registers per {Terms(report).thread}"
     if stage == "ptx":
         counted = "virtual registers, before ptxas allocates: not comparable with those above"
-    return Section(
+    return nodes.Section(
         title=f"Register pressure in {stage}",
         children=tuple(_pressure_parts(stage, pressure, report)),
         key="pressure",
@@ -136,7 +120,7 @@ def _pressure(stage: str, pressure: StagePressure, report: Report) -> Section:
 
 def _pressure_parts(stage: str, pressure: StagePressure, report: Report) -> Iterator[Node]:
     if pressure.peak is None:
-        yield Sentence(f"{stage} unknown: {pressure.reason}", "unknown")
+        yield nodes.Sentence(f"{stage} unknown: {pressure.reason}", "unknown")
         return
     if (curve := pressure_curve(stage, pressure, report)) is not None:
         yield curve
@@ -146,17 +130,19 @@ def _pressure_parts(stage: str, pressure: StagePressure, report: Report) -> Iter
         plural(predicates, "predicate") if predicates else "",
     )
     if pressure.lines:
-        yield Section("by line of Python", (_by_line(pressure, report),), "lines", folded=True)
+        yield nodes.Section(
+            "by line of Python", (_by_line(pressure, report),), "lines", folded=True
+        )
     if pressure.live:
-        yield Section("what is live at the peak", (_live(pressure),), "live", folded=True)
+        yield nodes.Section("what is live at the peak", (_live(pressure),), "live", folded=True)
 
 
-def at(place: Place | None) -> tuple[Run, ...]:
+def at(place: nodes.Place | None) -> tuple[Run, ...]:
     """Return " at softmax.py:48"; nothing for no place."""
     return () if place is None else (Run(" at "), Run(str(place), place=place))
 
 
-def _by_line(pressure: StagePressure, report: Report) -> Table:
+def _by_line(pressure: StagePressure, report: Report) -> nodes.Table:
     most = max(each.peak for each in pressure.lines)
     columns = (
         Column("line"), Column("instructions", numbers=True), Column("live", numbers=True),
@@ -169,29 +155,29 @@ def _by_line(pressure: StagePressure, report: Report) -> Table:
             Run(str(line.source), place=place_of(line.source)),
             count(line.instructions),
             Run(count(line.peak), tone),
-            Bar(line.peak / max(most, 1), tone),
+            nodes.Bar(line.peak / max(most, 1), tone),
             Run(report.code.get(str(line.source), ""), "code"),
         ])  # fmt: skip
     return table(columns, rows, "pressure by line")
 
 
-def _live(pressure: StagePressure) -> Table:
+def _live(pressure: StagePressure) -> nodes.Table:
     most = max(group.registers for group in pressure.live)
     columns = (Column("computed by"), Column("registers", numbers=True), Column())
     rows: list[Cells] = [
         [
             Run(str(group.source or "no source"), place=place_of(group.source)),
             count(group.registers),
-            Bar(group.registers / max(most, 1)),
+            nodes.Bar(group.registers / max(most, 1)),
         ]
         for group in pressure.live
     ]
     return table(columns, rows, "live at the peak")
 
 
-def _spills(sites: list[SpillSite]) -> Section:
+def _spills(sites: list[SpillSite]) -> nodes.Section:
     """Spills and reloads by line of Python, the deepest loops first."""
-    groups: dict[tuple[int, Place, str, str], list[SpillSite]] = {}
+    groups: dict[tuple[int, nodes.Place, str, str], list[SpillSite]] = {}
     for site in sites:
         place = nearest(site.source, site.stage, site.line)
         rank = 1 if site.loop_depth is None else -site.loop_depth
@@ -210,7 +196,7 @@ def _spills(sites: list[SpillSite]) -> Section:
             _around(depth),
         ])  # fmt: skip
     columns = (Column("line"), Column(), _NUMBER, Column("of"), Column())
-    return Section(
+    return nodes.Section(
         title="Spills",
         children=(table(columns, rows, "spills by line"),),
         key="spills",
@@ -225,14 +211,14 @@ def _around(depth: int | None) -> str | Run:
     return f"in {plural(depth, 'loop')}" if depth else "outside of loops"
 
 
-def _memory(report: Report, terms: Terms) -> Section | None:
+def _memory(report: Report, terms: Terms) -> nodes.Section | None:
     memory = report.memory
     title = "LDS" if terms.shared == "LDS" else "Shared memory"
     if memory is None or memory.total_bytes is None:
         reason = memory.reason if memory else report.unknown.get("memory", "")
-        unknown = Sentence(f"unknown: {reason}".removesuffix(": "), "unknown")
-        return Section(title, (unknown,), key="memory", detail="memory")
-    return Section(
+        unknown = nodes.Sentence(f"unknown: {reason}".removesuffix(": "), "unknown")
+        return nodes.Section(title, (unknown,), key="memory", detail="memory")
+    return nodes.Section(
         title=title,
         children=tuple(_memory_parts(memory)),
         key="memory",
@@ -252,21 +238,21 @@ def _memory_parts(memory: SharedMemory) -> Iterator[Node]:
             text(Run(operation, "code"), *at(place), f" ({number} times)" if number > 1 else "")
             for (operation, place), number in uses.items()
         )
-        yield Items(items, label="Scratch may belong to")
+        yield nodes.Items(items, label="Scratch may belong to")
     if memory.reason:
-        yield Sentence(memory.reason, "dim")
+        yield nodes.Sentence(memory.reason, "dim")
 
 
-def _mix(mix: InstructionMix) -> Section:
+def _mix(mix: InstructionMix) -> nodes.Section:
     most = max([1, *mix.classes.values(), *mix.unknown.values()])
     rows: list[Cells] = []
     for name, number, unknown in by_class(mix):
         tone: Tone = "warn" if unknown else "neutral"
         share = percent(number / max(mix.total, 1))
         label: Text = text(name, Run(" unknown opcode", "warn")) if unknown else text(name)
-        rows.append([label, count(number), share, Bar(number / most, tone)])
+        rows.append([label, count(number), share, nodes.Bar(number / most, tone)])
     columns = (Column("class"), _NUMBER, _NUMBER, Column())
-    return Section(
+    return nodes.Section(
         title=f"Instructions in {mix.stage}",
         children=(table(columns, rows, f"instruction mix of {mix.stage}"),),
         key="mix",
@@ -295,7 +281,7 @@ def by_class(mix: InstructionMix) -> list[tuple[str, int, bool]]:
     ]
 
 
-def all_figures(report: Report) -> Section:
+def all_figures(report: Report) -> nodes.Section:
     """Return every figure of the registry that the report knows."""
     from irlens import figures  # a report that does not list them does not need the registry
 
@@ -308,13 +294,13 @@ def all_figures(report: Report) -> Section:
             title = figure.title_for(vendor, multiprocessor)
             rows.append([figure.path, figure.format(value, vendor), Run(title, "dim")])
     columns = (Column("figure"), Column("value", numbers=True), Column())
-    return Section(
+    return nodes.Section(
         "All figures", (table(columns, rows, "all figures"),), key="all", detail="figures",
         folded=True, wide=True,
     )  # fmt: skip
 
 
-def sources(report: Report) -> Section:
+def sources(report: Report) -> nodes.Section:
     """Return the artifacts, where figures were read, and why others are unknown."""
     ordered = sorted(report.stages.items(), key=lambda item: stage_rank(item[0]))
     sizes: list[Cells] = [
@@ -332,13 +318,13 @@ def sources(report: Report) -> Section:
         if reasons:
             rows: list[Cells] = [[Run(path, "code"), why] for path, why in sorted(reasons.items())]
             children.append(table((Column("figure"), Column(title)), rows, title))
-    return Section(
+    return nodes.Section(
         "Artifacts and sources", tuple(children), key="sources", detail="sources", folded=True,
         wide=True,
     )  # fmt: skip
 
 
-def product_facts(report: Report) -> Iterator[Fact]:
+def product_facts(report: Report) -> Iterator[nodes.Fact]:
     """Yield a fact for each product, those at one place and alike once."""
     alike: dict[object, MatrixProduct] = {}
     for product in report.products:
@@ -347,10 +333,10 @@ def product_facts(report: Report) -> Iterator[Fact]:
     listed = list(alike.values())
     yield from (_product_fact(product, report) for product in listed[:_MOST_PRODUCTS])
     if (rest := len(listed) - _MOST_PRODUCTS) > 0:
-        yield Fact("", text(Run(f"and {plural(rest, 'product')} more", "dim")))
+        yield nodes.Fact("", text(Run(f"and {plural(rest, 'product')} more", "dim")))
 
 
-def _product_fact(product: MatrixProduct, report: Report) -> Fact:
+def _product_fact(product: MatrixProduct, report: Report) -> nodes.Fact:
     terms = Terms(report)
     tone: Tone = "neutral"
     if product.computed is None:
@@ -373,6 +359,6 @@ def _product_fact(product: MatrixProduct, report: Report) -> Fact:
         slower,
     )
     reason = phrases(Run(product.reason, "dim"))
-    return Fact(
+    return nodes.Fact(
         "Product", text(Run(value, tone)), tuple(e for e in (first, reason) if e.items), tone
     )

@@ -8,30 +8,21 @@ from irlens.model.report import OccupancyCurve, Report
 from irlens.model.source import SourceLocation
 from irlens.model.terms import VendorTerms, describe_buffer
 from irlens.model.text import count, plural, size
-from irlens.render.view.nodes import (
-    Column,
-    Curve,
-    Place,
-    Run,
-    Segment,
-    Staircase,
-    Strip,
-    table,
-    text,
-)
+from irlens.render.view import nodes
+from irlens.render.view.nodes import Column, Run, table, text
 
 
-def place_of(source: SourceLocation | None) -> Place | None:
+def place_of(source: SourceLocation | None) -> nodes.Place | None:
     """Return a place in Python; ``None`` for none."""
-    return None if source is None else Place(source.file, source.line)
+    return None if source is None else nodes.Place(source.file, source.line)
 
 
-def nearest(source: SourceLocation | None, stage: str, line: int) -> Place:
+def nearest(source: SourceLocation | None, stage: str, line: int) -> nodes.Place:
     """Return the place in Python, or the stage's where that is unknown."""
-    return place_of(source) or Place(stage, line, in_stage=True)
+    return place_of(source) or nodes.Place(stage, line, in_stage=True)
 
 
-def pressure_curve(stage: str, pressure: StagePressure, report: Report) -> Curve | None:
+def pressure_curve(stage: str, pressure: StagePressure, report: Report) -> nodes.Curve | None:
     """Return live registers over a stage's instructions; ``None`` where there is no curve.
 
     The registers allocated are a level to compare with, but not for PTX's virtual ones.
@@ -39,7 +30,7 @@ def pressure_curve(stage: str, pressure: StagePressure, report: Report) -> Curve
     if not pressure.curve or not pressure.peak:
         return None
     allocated = report.resources.registers if stage != "ptx" else None
-    return Curve(
+    return nodes.Curve(
         described=f"live registers over the {plural(len(pressure.curve), 'instruction')} of "
         f"{stage}, at most {pressure.peak}",
         values=pressure.curve,
@@ -86,7 +77,7 @@ def full_heat(peak: int | None, budget: RegisterBudget | None) -> int:
 
 def staircase(
     curve: OccupancyCurve, terms: VendorTerms, at: int | None = None, blocks: int | None = None
-) -> Staircase:
+) -> nodes.Staircase:
     """Return the CTAs that fit over the amount of one resource.
 
     Args:
@@ -103,7 +94,7 @@ def staircase(
     def amount(value: int) -> str:
         return size(value) if binary else plural(value, "register")
 
-    return Staircase(
+    return nodes.Staircase(
         title=f"{terms.block}s/{terms.sm} over {terms.unit(curve.unit)}",
         resource=resource,
         unit=terms.unit(curve.unit),
@@ -121,17 +112,17 @@ def staircase(
     )
 
 
-def memory_strip(memory: SharedMemory) -> Strip | None:
+def memory_strip(memory: SharedMemory) -> nodes.Strip | None:
     """Return what shared memory is made of; ``None`` where its size is unknown or zero."""
     if not memory.total_bytes:
         return None
     segments = [_segment(buffer) for buffer in memory.buffers]
     if memory.remainder_bytes:
         name = f"{size(memory.remainder_bytes)} scratch and gaps"
-        segments.append(Segment(name, memory.remainder_bytes, "scratch"))
+        segments.append(nodes.Segment(name, memory.remainder_bytes, "scratch"))
     known = memory.peak_bytes is not None
     buffers = f": {size(memory.peak_bytes)} in buffers at the peak" if memory.peak_bytes else ""
-    return Strip(
+    return nodes.Strip(
         described=f"{size(memory.total_bytes)} of shared memory{buffers}",
         total=memory.total_bytes,
         segments=tuple(segments),
@@ -139,15 +130,15 @@ def memory_strip(memory: SharedMemory) -> Strip | None:
     )
 
 
-def _segment(buffer: SharedBuffer) -> Segment:
-    return Segment(
+def _segment(buffer: SharedBuffer) -> nodes.Segment:
+    return nodes.Segment(
         name=describe_buffer(buffer).rpartition(" at ")[0],
         amount=(buffer.bytes or 0) if buffer.at_peak else 0,
         kind="barrier" if buffer.purpose == "barrier" else "buffer",
         place=nearest(buffer.source, "ttgir", buffer.line),
         copies=max(buffer.copies, 1),
         alive=text(
-            Run(f"ttgir:{buffer.line}", place=Place("ttgir", buffer.line, in_stage=True)),
+            Run(f"ttgir:{buffer.line}", place=nodes.Place("ttgir", buffer.line, in_stage=True)),
             f" to {buffer.last_line}",
         ),
         note="" if buffer.at_peak else "not alive at the peak",

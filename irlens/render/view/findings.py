@@ -8,18 +8,10 @@ from msgspec.structs import replace
 from irlens.model.comparison import FindingDelta
 from irlens.model.report import SEVERITIES, Finding, Report, Severity
 from irlens.model.text import count, plural
+from irlens.render.view import nodes
 from irlens.render.view.changes import finding_state
 from irlens.render.view.drawings import place_of
-from irlens.render.view.nodes import (
-    SEVERITY_TONES,
-    FindingItem,
-    Findings,
-    Place,
-    Run,
-    Text,
-    Tone,
-    text,
-)
+from irlens.render.view.nodes import Run, Text, Tone, text
 
 #: Reports that a merged finding names.
 _NAMED = 4
@@ -28,17 +20,17 @@ _LONGEST_NAMES = 80
 _STATE_TONES: dict[str, Tone] = {"new": "warn", "gone": "good", "was": "dim", "now": "warn"}
 
 
-def findings(report: Report) -> Findings | None:
+def findings(report: Report) -> nodes.Findings | None:
     """Return the findings, the costliest first; ``None`` where there are none."""
     if not report.findings:
         return None
-    return Findings(
+    return nodes.Findings(
         tuple(_with_effect(each, report) for each in by_effect(report)),
         severities_in_words(report),
     )
 
 
-def _with_effect(finding: Finding, report: Report) -> FindingItem:
+def _with_effect(finding: Finding, report: Report) -> nodes.FindingItem:
     item, less = finding_item(finding, report.code), saved(report, finding)
     if not less or report.time is None or not report.time.estimate_us:
         return item
@@ -75,19 +67,19 @@ def _counted(numbers: Mapping[Severity, int]) -> Text:
     for severity, number in numbers.items():
         runs += [
             Run(", " if runs else ""),
-            Run(plural(number, severity), SEVERITY_TONES[severity]),
+            Run(plural(number, severity), nodes.SEVERITY_TONES[severity]),
         ]
     return text(*runs)
 
 
 def finding_item(
     finding: Finding, code: dict[str, str], state: str = "", state_tone: Tone = "neutral"
-) -> FindingItem:
+) -> nodes.FindingItem:
     """Return a finding; its line of code is looked up in ``code`` by "file:line"."""
     place = place_of(finding.source)
     if place is None and finding.stage and finding.line:
-        place = Place(finding.stage, finding.line, in_stage=True)
-    return FindingItem(
+        place = nodes.Place(finding.stage, finding.line, in_stage=True)
+    return nodes.FindingItem(
         severity=finding.severity,
         code=finding.code,
         place=place,
@@ -99,13 +91,13 @@ def finding_item(
     )
 
 
-def severities(found: Iterable[Finding | FindingItem]) -> dict[Severity, int]:
+def severities(found: Iterable[Finding | nodes.FindingItem]) -> dict[Severity, int]:
     """Return the findings by severity, the most severe first; severities without any are absent."""
     numbers = Counter(finding.severity for finding in found)
     return {each: numbers[each] for each in SEVERITIES if numbers[each]}
 
 
-def merged(reports: Sequence[Report], names: Sequence[str]) -> Findings | None:
+def merged(reports: Sequence[Report], names: Sequence[str]) -> nodes.Findings | None:
     """Return the findings of several reports, each code and place once; ``None`` without any.
 
     The words and figures are those of the first report that has the finding.
@@ -122,11 +114,12 @@ def merged(reports: Sequence[Report], names: Sequence[str]) -> Findings | None:
     if len(set(names)) == len(names) > 1:
         shorter[_listed(names)] = f"all {count(len(names))}"
     items = [replace(item, where=shorter.get(item.where, item.where)) for item in merge(found)]
-    return Findings(tuple(items), _counted(severities(items))) if items else None
+    return nodes.Findings(tuple(items), _counted(severities(items))) if items else None
 
 
 def _shorter(
-    reports: Sequence[Report], found: Sequence[tuple[str, FindingItem, tuple[str, str, object]]]
+    reports: Sequence[Report],
+    found: Sequence[tuple[str, nodes.FindingItem, tuple[str, str, object]]],
 ) -> dict[str, str]:
     """Return what to write in the place of long lists of names: how many of a kernel there are."""
     totals = Counter(report.kernel for report in reports)
@@ -145,13 +138,13 @@ def _shorter(
     return shorter
 
 
-def merge(found: Iterable[tuple[str, FindingItem, Hashable]]) -> list[FindingItem]:
+def merge(found: Iterable[tuple[str, nodes.FindingItem, Hashable]]) -> list[nodes.FindingItem]:
     """Merge findings of the same key, the most severe first, and say where each is.
 
     Args:
         found: Where each is, the finding, and what tells it from the others.
     """
-    alike: dict[Hashable, tuple[FindingItem, list[str]]] = {}
+    alike: dict[Hashable, tuple[nodes.FindingItem, list[str]]] = {}
     for name, item, key in found:
         alike.setdefault(key, (item, []))[1].append(name)
     items = [replace(item, where=_listed(names)) for item, names in alike.values()]
@@ -165,7 +158,7 @@ def _listed(names: Sequence[str]) -> str:
     return f"{', '.join(once[:_NAMED])}{more}"
 
 
-def delta_items(delta: FindingDelta, code: dict[str, str]) -> Iterator[FindingItem]:
+def delta_items(delta: FindingDelta, code: dict[str, str]) -> Iterator[nodes.FindingItem]:
     """Yield a finding that is new, gone or changed: of the last what it was and what it is."""
     state = finding_state(delta)
     names = ("was", "now") if state == "changed" else (state, state)

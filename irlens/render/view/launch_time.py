@@ -7,21 +7,9 @@ from irlens.model.estimate import BOUND_NAMES, RESOLUTION, TimeEstimate, TimeSte
 from irlens.model.report import Report
 from irlens.model.terms import Terms
 from irlens.model.text import count, percent
+from irlens.render.view import nodes
 from irlens.render.view.memory_traffic import microseconds
-from irlens.render.view.nodes import (
-    Bar,
-    Cells,
-    Column,
-    Fact,
-    Items,
-    Node,
-    Run,
-    Section,
-    Sentence,
-    phrases,
-    table,
-    text,
-)
+from irlens.render.view.nodes import Cells, Column, Node, Run, phrases, table, text
 
 KEY = "time"
 _MEANINGS = {
@@ -74,7 +62,7 @@ def bound_name(bound: str) -> str:
     return "the launch" if bound == "launch" else BOUND_NAMES.get(bound, bound)
 
 
-def time_fact(report: Report) -> Fact | None:
+def time_fact(report: Report) -> nodes.Fact | None:
     """Return the estimated time in short; ``None`` where it is unknown."""
     time = report.time
     if time is None or not time.estimate_us:
@@ -85,10 +73,10 @@ def time_fact(report: Report) -> Fact | None:
         lines.append(phrases(Run(describe_step(step, time.estimate_us, Terms(report)), "dim")))
     if time.reason:
         lines.append(phrases(Run(time.reason, "dim")))
-    return Fact("Time", whole, tuple(lines), "neutral", key=KEY)
+    return nodes.Fact("Time", whole, tuple(lines), "neutral", key=KEY)
 
 
-def predicted_time(time: TimeRatio | None) -> Fact | None:
+def predicted_time(time: TimeRatio | None) -> nodes.Fact | None:
     """Return the parts of both sides' times that matter; ``None`` where the times are unknown."""
     if time is None or not time.parts:
         return None
@@ -100,7 +88,7 @@ def predicted_time(time: TimeRatio | None) -> Fact | None:
         if max(before, after) >= least
     ]
     whole = text("by unit alone: ", Run(shown[0], "strong"))
-    return Fact("Time", whole, (phrases(*shown[1:]),) if shown[1:] else (), key=KEY)
+    return nodes.Fact("Time", whole, (phrases(*shown[1:]),) if shown[1:] else (), key=KEY)
 
 
 def _moved(before: float, after: float) -> str:
@@ -109,12 +97,12 @@ def _moved(before: float, after: float) -> str:
     return microseconds(after) if same else f"{microseconds(before)} → {microseconds(after)}"
 
 
-def time_section(report: Report) -> Section | None:
+def time_section(report: Report) -> nodes.Section | None:
     """Return what each unit alone would take; ``None`` where the time is unknown."""
     time = report.time
     if time is None or not time.estimate_us:
         return None
-    return Section(
+    return nodes.Section(
         title="Time",
         children=(
             *_parts(time, time.estimate_us),
@@ -131,7 +119,7 @@ def time_section(report: Report) -> Section | None:
 def _link(time: TimeEstimate) -> Iterator[Node]:
     """Yield why the L2 binds where memory has more to move."""
     if _is_linked(time):
-        yield Sentence(
+        yield nodes.Sentence(
             "more bytes pass between the L2's halves than to memory while the launch runs:"
             " what it writes last stays in the L2",
             "dim",
@@ -143,10 +131,10 @@ def _changes(report: Report, time: TimeEstimate, whole: float) -> Iterator[Node]
     if time.steps:
         terms = Terms(report)
         steps = tuple(text(describe_step(step, whole, terms)) for step in time.steps)
-        yield Items(steps, label="What would change it")
+        yield nodes.Items(steps, label="What would change it")
     elif time.bound is not None:
         none = f"no single change that irlens can estimate saves more than {percent(RESOLUTION)}"
-        yield Sentence(f"{none}: bound by {_bound(time, time.bound)}", "dim")
+        yield nodes.Sentence(f"{none}: bound by {_bound(time, time.bound)}", "dim")
 
 
 def describe_step(step: TimeStep, whole: float, terms: Terms) -> str:
@@ -199,7 +187,7 @@ def _parts(time: TimeEstimate, whole: float) -> Iterator[Node]:
             BOUND_NAMES.get(name, name),
             microseconds(part),
             _share(part / whole),
-            Bar(min(part / whole, 1.0), "warn" if name in binding else "neutral"),
+            nodes.Bar(min(part / whole, 1.0), "warn" if name in binding else "neutral"),
             Run(_MEANINGS.get(name, ""), "dim"),
         ]
         for name, part in _largest_first(time.parts)
@@ -211,4 +199,4 @@ def _parts(time: TimeEstimate, whole: float) -> Iterator[Node]:
     )  # fmt: skip
     yield table(columns, rows, "time by unit")
     if time.reason:
-        yield Sentence(time.reason, "unknown")
+        yield nodes.Sentence(time.reason, "unknown")

@@ -2,20 +2,8 @@
 
 from irlens.model.layout import LayoutCell, LayoutDrawing, Owner
 from irlens.model.text import count
-from irlens.render.view.nodes import (
-    Column,
-    Fact,
-    Facts,
-    HeatCell,
-    HeatMap,
-    Node,
-    Run,
-    Section,
-    Sentence,
-    Table,
-    row,
-    text,
-)
+from irlens.render.view import nodes
+from irlens.render.view.nodes import Column, Node, Run, row, text
 
 #: Shades of a map.
 _SHADES = 4
@@ -27,20 +15,20 @@ _AMOUNTS = {
 _GROUPS = {"registers": "warp", "shared memory": "bank", "tensor memory": "row"}
 
 
-def layout_view(drawing: LayoutDrawing) -> Section:
+def layout_view(drawing: LayoutDrawing) -> nodes.Section:
     """Return the drawing of a layout."""
     place = f", at {drawing.source}" if drawing.source is not None else ""
-    nodes: list[Node] = [
-        Sentence(f"{drawing.type} in {drawing.memory}{place}"),
-        Sentence(drawing.sentence),
-        Facts((
-            Fact("Operation", text(Run(drawing.operation))),
-            Fact("Layout", text(Run(drawing.layout))),
+    children: list[Node] = [
+        nodes.Sentence(f"{drawing.type} in {drawing.memory}{place}"),
+        nodes.Sentence(drawing.sentence),
+        nodes.Facts((
+            nodes.Fact("Operation", text(Run(drawing.operation))),
+            nodes.Fact("Layout", text(Run(drawing.layout))),
         )),
         _map(drawing),
-        Sentence(_drawn(drawing), "dim"),
+        nodes.Sentence(_drawn(drawing), "dim"),
     ]  # fmt: skip
-    return Section(f"{drawing.kernel}: {drawing.value}", tuple(nodes), key="layout")
+    return nodes.Section(f"{drawing.kernel}: {drawing.value}", tuple(children), key="layout")
 
 
 def _drawn(drawing: LayoutDrawing) -> str:
@@ -59,7 +47,7 @@ def _drawn(drawing: LayoutDrawing) -> str:
     return "; ".join(parts) or "all of it"
 
 
-def _map(drawing: LayoutDrawing) -> HeatMap:
+def _map(drawing: LayoutDrawing) -> nodes.HeatMap:
     columns = tuple(str(cell.element[-1]) for cell in drawing.cells[0])
     if len(drawing.shape) == 1:
         columns = tuple(f"+{each}" for each in columns)
@@ -75,7 +63,7 @@ def _map(drawing: LayoutDrawing) -> HeatMap:
     )
     if noun == "bank" and drawing.groups == 1:  # the number of banks is unknown
         (amount, unit), steps = ("offset in bytes", "+"), ("shared memory",)
-    return HeatMap(
+    return nodes.HeatMap(
         key="layout",
         described=f"the {drawing.memory} that hold {drawing.value}"
         if drawing.memory == "registers"
@@ -97,14 +85,14 @@ def _map(drawing: LayoutDrawing) -> HeatMap:
     )
 
 
-def _cell(cell: LayoutCell, memory: str, size: int) -> HeatCell:
+def _cell(cell: LayoutCell, memory: str, size: int) -> nodes.HeatCell:
     element = ", ".join(map(str, cell.element))
     if cell.owner is None:
-        return HeatCell(described=f"element [{element}]: another CTA", words="–")
+        return nodes.HeatCell(described=f"element [{element}]: another CTA", words="–")
     group = {"registers": cell.owner.warp, "shared memory": cell.owner.bank}.get(
         memory, cell.owner.row
     )
-    return HeatCell(
+    return nodes.HeatCell(
         described=f"element [{element}]: {_owner(cell.owner)}",
         words=_short(cell.owner),
         step=(group or 0) // size,
@@ -128,7 +116,7 @@ def _short(owner: Owner) -> str:
     return f"r{owner.row} c{owner.column}"
 
 
-def _numbers(drawing: LayoutDrawing) -> Table:
+def _numbers(drawing: LayoutDrawing) -> nodes.Table:
     rows = tuple(
         row(
             ", ".join(map(str, cell.element)),
@@ -137,4 +125,4 @@ def _numbers(drawing: LayoutDrawing) -> Table:
         for cells in drawing.cells
         for cell in cells
     )
-    return Table((Column("element"), Column("place")), rows, name="owners", noun="cell")
+    return nodes.Table((Column("element"), Column("place")), rows, name="owners", noun="cell")

@@ -6,22 +6,8 @@ from irlens import figures
 from irlens.model.ledger import FusionGroup, Ledger, LedgerOperation, Ledgers, Moved
 from irlens.model.text import count, plural, rounded_size
 from irlens.render.options import Options
-from irlens.render.view.nodes import (
-    Bar,
-    Cells,
-    Column,
-    Headline,
-    Items,
-    Node,
-    Row,
-    Run,
-    Section,
-    Sentence,
-    Table,
-    row,
-    table,
-    text,
-)
+from irlens.render.view import nodes
+from irlens.render.view.nodes import Cells, Column, Node, Run, row, table, text
 
 _MORE = "; --all shows them"
 _KINDS = {
@@ -34,7 +20,7 @@ _KINDS = {
 _LEAST_FACTOR = 1.005
 
 
-def ledgers_view(document: Ledgers, options: Options) -> Section:
+def ledgers_view(document: Ledgers, options: Options) -> nodes.Section:
     """Return ledgers; ``options`` limit the rows of their tables."""
     children: list[Node] = []
     compiled = {each.name: each for each in document.ledgers if each.kind == "compiled"}
@@ -42,22 +28,24 @@ def ledgers_view(document: Ledgers, options: Options) -> Section:
         after = compiled.get(ledger.name) if ledger.kind == "eager" else None
         children.append(_ledger(ledger, after, options.rows))
     if document.notes:
-        children.append(Section("Notes", (Items(tuple(map(text, document.notes))),), key="notes"))
-    return Section(document.subject, tuple(children), key="ledgers")
+        children.append(
+            nodes.Section("Notes", (nodes.Items(tuple(map(text, document.notes))),), key="notes")
+        )
+    return nodes.Section(document.subject, tuple(children), key="ledgers")
 
 
-def _ledger(ledger: Ledger, compiled: Ledger | None, rows: int | None) -> Section:
+def _ledger(ledger: Ledger, compiled: Ledger | None, rows: int | None) -> nodes.Section:
     """Return a ledger, with the sums of what a compiler made of the same function."""
     verdict = tuple(map(Run, ledger_verdict(ledger, compiled)))
-    children: list[Node] = [Headline(verdict), _sums(ledger, compiled)]
+    children: list[Node] = [nodes.Headline(verdict), _sums(ledger, compiled)]
     if ledger.operations:
         children.append(_operations(ledger, rows))
     if any(len(group.operations) > 1 for group in ledger.groups):
         children.append(_groups(ledger, rows))
-    children += [Sentence(each, "dim", "At most") for each in ledger.at_most]
-    children += [Sentence(each, "unknown", "Unknown") for each in ledger.unknown]
+    children += [nodes.Sentence(each, "dim", "At most") for each in ledger.at_most]
+    children += [nodes.Sentence(each, "unknown", "Unknown") for each in ledger.unknown]
     aside = text(_KINDS[ledger.kind])
-    return Section(ledger.name, tuple(children), key="ledger", aside=aside, wide=True)
+    return nodes.Section(ledger.name, tuple(children), key="ledger", aside=aside, wide=True)
 
 
 def ledger_verdict(ledger: Ledger, compiled: Ledger | None = None) -> Iterator[str]:
@@ -102,7 +90,7 @@ def _factor(more: Moved, less: Moved) -> float | None:
     return more.total / less.total
 
 
-def _sums(ledger: Ledger, compiled: Ledger | None) -> Table:
+def _sums(ledger: Ledger, compiled: Ledger | None) -> nodes.Table:
     columns = (
         Column(""),
         Column("kernels", numbers=True),
@@ -126,12 +114,12 @@ def _sums(ledger: Ledger, compiled: Ledger | None) -> Table:
             _exact(moved.read_bytes),
             _exact(moved.written_bytes),
             figures.UNKNOWN if share is None else f"{share * 100:.1f} %",
-            "" if share is None else Bar(share),
+            "" if share is None else nodes.Bar(share),
         ])  # fmt: skip
     return table(columns, rows, "bytes moved")
 
 
-def _operations(ledger: Ledger, shown: int | None) -> Table:
+def _operations(ledger: Ledger, shown: int | None) -> nodes.Table:
     columns = (
         Column("#", numbers=True),
         Column("operation"),
@@ -142,10 +130,10 @@ def _operations(ledger: Ledger, shown: int | None) -> Table:
         Column("why"),
     )
     rows = tuple(_operation(each) for each in ledger.operations)
-    return Table(columns, rows, "operations", shown=shown, noun="operation", more=_MORE)
+    return nodes.Table(columns, rows, "operations", shown=shown, noun="operation", more=_MORE)
 
 
-def _operation(operation: LedgerOperation) -> Row:
+def _operation(operation: LedgerOperation) -> nodes.Row:
     moves = operation.kind != "view"
     most = "≤ " if operation.at_most else ""
     return row(
@@ -160,7 +148,7 @@ def _operation(operation: LedgerOperation) -> Row:
     )
 
 
-def _groups(ledger: Ledger, shown: int | None) -> Section:
+def _groups(ledger: Ledger, shown: int | None) -> nodes.Section:
     columns = (
         Column("group", numbers=True),
         Column("operations"),
@@ -169,16 +157,16 @@ def _groups(ledger: Ledger, shown: int | None) -> Section:
         Column("saved", numbers=True),
     )
     rows = tuple(_group(group) for group in ledger.groups)
-    groups = Table(columns, rows, "groups", shown=shown, noun="group", more=_MORE)
-    limit = Sentence(
+    groups = nodes.Table(columns, rows, "groups", shown=shown, noun="group", more=_MORE)
+    limit = nodes.Sentence(
         f"A row stays on chip up to {count(ledger.row_limit)} elements, half of the 65,536 "
         "registers that a CTA can have (--row-limit).",
         "dim",
     )
-    return Section("Groups", (groups, limit), key="groups")
+    return nodes.Section("Groups", (groups, limit), key="groups")
 
 
-def _group(group: FusionGroup) -> Row:
+def _group(group: FusionGroup) -> nodes.Row:
     parts = (group.read_bytes, group.written_bytes)
     separate = (group.separate_read_bytes, group.separate_written_bytes)
     saved = None

@@ -8,23 +8,10 @@ from irlens.model.report import Report
 from irlens.model.terms import Terms
 from irlens.model.text import count, magnitude, short_size
 from irlens.model.traffic import Access, Roofline, Traffic
+from irlens.render.view import nodes
 from irlens.render.view.argument_bytes import argument_bars
 from irlens.render.view.drawings import nearest
-from irlens.render.view.nodes import (
-    Column,
-    Fact,
-    Node,
-    Phrases,
-    Run,
-    Section,
-    Sentence,
-    Table,
-    Text,
-    Tone,
-    phrases,
-    row,
-    text,
-)
+from irlens.render.view.nodes import Column, Node, Run, Text, Tone, phrases, row, text
 
 KEY = "traffic"
 #: From this ratio of touched to needed sectors on, accesses are worth a look.
@@ -32,29 +19,29 @@ MANY_SECTORS = 1.5
 _UNKNOWN = Run("unknown", "unknown")
 
 
-def traffic_fact(report: Report) -> Fact | None:
+def traffic_fact(report: Report) -> nodes.Fact | None:
     """Return what the launch moves in short; ``None`` where there is no launch."""
     traffic = report.traffic
     if traffic is None:
         return None
     if traffic.read_bytes is None or traffic.written_bytes is None:
         why = phrases(Run(traffic.reason, "dim"))
-        return Fact("Memory", text(_UNKNOWN), (why,) if why.items else (), "unknown", key=KEY)
+        return nodes.Fact("Memory", text(_UNKNOWN), (why,) if why.items else (), "unknown", key=KEY)
     terms = Terms(report)
     read = _moved("reads", traffic.read_bytes, traffic.distinct_read_bytes, always=True)
     written = _moved("writes", traffic.written_bytes, traffic.distinct_written_bytes)
     first = phrases(written, _sectors_in_short(traffic, terms), _intensity(report.roofline))
     lines = (first, *_floor(report), *_outside(traffic))
     tone: Tone = "warn" if (sector_ratio(traffic) or 0) >= MANY_SECTORS else "neutral"
-    return Fact("Memory", read, tuple(line for line in lines if line.items), tone, key=KEY)
+    return nodes.Fact("Memory", read, tuple(line for line in lines if line.items), tone, key=KEY)
 
 
-def traffic_section(report: Report) -> Section | None:
+def traffic_section(report: Report) -> nodes.Section | None:
     """Return every access, what it moves and how well; ``None`` where there is no launch."""
     traffic = report.traffic
     if traffic is None:
         return None
-    return Section(
+    return nodes.Section(
         title="Global memory",
         children=tuple(_parts(traffic, report)),
         key=KEY,
@@ -213,7 +200,7 @@ def _intensity(roofline: Roofline | None) -> str:
     return f"{_three_digits(roofline.flops_per_byte)} FLOP/B"
 
 
-def _floor(report: Report) -> Iterator[Phrases]:
+def _floor(report: Report) -> Iterator[nodes.Phrases]:
     """Yield the floor of the roofline, or what is known of it."""
     roofline, target = report.roofline, report.target
     if roofline is None or target is None:
@@ -230,7 +217,7 @@ def _floor(report: Report) -> Iterator[Phrases]:
         yield phrases(*(f"{each} at least" for each in known), Run(roofline.reason or "", "dim"))
 
 
-def _outside(traffic: Traffic) -> Iterator[Phrases]:
+def _outside(traffic: Traffic) -> Iterator[nodes.Phrases]:
     lanes = sum(each.out_of_bounds.lanes for each in traffic.accesses if each.out_of_bounds)
     if lanes:
         yield phrases(Run(f"{count(lanes)} lanes outside of their tensor", "bad"))
@@ -238,11 +225,11 @@ def _outside(traffic: Traffic) -> Iterator[Phrases]:
 
 def _parts(traffic: Traffic, report: Report) -> Iterator[Node]:
     if traffic.reason:
-        yield Sentence(f"unknown: {traffic.reason}", "unknown")
+        yield nodes.Sentence(f"unknown: {traffic.reason}", "unknown")
     if traffic.accesses:
         yield _by_access(traffic, report)
     if (bars := argument_bars(report)) is not None:
-        yield Section("by argument", (bars,), key="scale")
+        yield nodes.Section("by argument", (bars,), key="scale")
     yield from _floor(report)
     if traffic.wave_read_bytes is not None and traffic.read_bytes:
         wave = Terms(report).wave
@@ -252,7 +239,7 @@ def _parts(traffic: Traffic, report: Report) -> Iterator[Node]:
     yield from _operations(traffic, Terms(report))
 
 
-def _by_access(traffic: Traffic, report: Report) -> Table:
+def _by_access(traffic: Traffic, report: Report) -> nodes.Table:
     terms = Terms(report)
     granules = f"{terms.granule}s"
     columns = (
@@ -273,7 +260,7 @@ def _by_access(traffic: Traffic, report: Report) -> Table:
         )
         for access in traffic.accesses
     )
-    return Table(columns, rows, "accesses to global memory", noun="access", splits=True)
+    return nodes.Table(columns, rows, "accesses to global memory", noun="access", splits=True)
 
 
 def _name(access: Access, stage: str) -> Text:
@@ -282,7 +269,7 @@ def _name(access: Access, stage: str) -> Text:
     return text(Run(str(place), place=place), f" {access.label} ", Run(access.argument, "code"))
 
 
-def _operations(traffic: Traffic, terms: Terms) -> Iterator[Phrases]:
+def _operations(traffic: Traffic, terms: Terms) -> Iterator[nodes.Phrases]:
     """Yield the floating-point operations by type, those of tensor cores apart."""
     if not traffic.flops:
         return

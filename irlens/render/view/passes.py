@@ -13,23 +13,9 @@ from irlens.model.passes import (
     PassRun,
 )
 from irlens.model.text import count, plural, rounded_size
+from irlens.render.view import nodes
 from irlens.render.view.code import code_summary
-from irlens.render.view.nodes import (
-    CodeDiff,
-    Column,
-    Headline,
-    Items,
-    Node,
-    Row,
-    Run,
-    Section,
-    Sentence,
-    Setting,
-    Settings,
-    Table,
-    row,
-    text,
-)
+from irlens.render.view.nodes import Column, Node, Run, row, text
 
 #: Kinds of operations that a row names; a lowering to LLVM brings dozens.
 _MOST_KINDS = 6
@@ -40,26 +26,26 @@ _MOST_LINES = 24
 _MOST_PLACES = 3
 
 
-def passes_view(passes: Passes) -> Section:
+def passes_view(passes: Passes) -> nodes.Section:
     """Return what was asked of the passes of a compilation; where nothing was, all that changed."""
-    return Section(passes.compiled.kernel, tuple(_nodes(passes)), key="passes")
+    return nodes.Section(passes.compiled.kernel, tuple(_nodes(passes)), key="passes")
 
 
 def _nodes(passes: Passes) -> Iterator[Node]:
     yield compiled_settings(passes.compiled)
     runs = {run.number: run for run in passes.runs}
     if passes.crossings:
-        yield Items(tuple(text(Run(crossing_words(each, runs))) for each in passes.crossings))
+        yield nodes.Items(tuple(text(Run(crossing_words(each, runs))) for each in passes.crossings))
     for each in passes.shown:
         run = runs[each.number]
-        yield CodeDiff(pass_title(run), code_summary(each.code), each.code, folded=False)
+        yield nodes.CodeDiff(pass_title(run), code_summary(each.code), each.code, folded=False)
     if passes.followed is not None:
         yield _line_section(passes.followed, runs)
     if not (passes.crossings or passes.shown or passes.followed):
         yield from _overview(passes)
 
 
-def compiled_settings(side: Side) -> Settings:
+def compiled_settings(side: Side) -> nodes.Settings:
     """Return what tells a compilation from others of its kernel."""
     config = side.config
     known = {
@@ -69,20 +55,20 @@ def compiled_settings(side: Side) -> Settings:
         **config.constexprs,
         "Triton": side.triton_version,
     }
-    return Settings(
-        tuple(Setting(name, str(value)) for name, value in known.items() if value is not None)
+    return nodes.Settings(
+        tuple(nodes.Setting(name, str(value)) for name, value in known.items() if value is not None)
     )
 
 
 def _overview(passes: Passes) -> Iterator[Node]:
     runs = passes.runs
     printed = Run(f"the compiler printed {rounded_size(passes.bytes)}")
-    yield Headline((*map(Run, passes_verdict(passes)), printed))
+    yield nodes.Headline((*map(Run, passes_verdict(passes)), printed))
     yield changing_passes([run for run in runs if run.changed])
-    yield Sentence(_left_out(runs), "dim")
+    yield nodes.Sentence(_left_out(runs), "dim")
     if passes.remarks:
         said_too = tuple(text(Run(line)) for line in passes.remarks)
-        yield Section("The compiler said", (Items(said_too),), key="remarks")
+        yield nodes.Section("The compiler said", (nodes.Items(said_too),), key="remarks")
 
 
 def passes_verdict(passes: Passes) -> list[str]:
@@ -99,7 +85,7 @@ def pass_title(run: PassRun) -> str:
     return f"{run.number} {run.name}" + (f" {{{run.options}}}" if run.options else "")
 
 
-def changing_passes(runs: Sequence[PassRun], *, brief: bool = False) -> Table:
+def changing_passes(runs: Sequence[PassRun], *, brief: bool = False) -> nodes.Table:
     """Return a table of passes; a brief one leaves the stage and the lines out."""
     columns = (
         Column("#", numbers=True),
@@ -112,7 +98,7 @@ def changing_passes(runs: Sequence[PassRun], *, brief: bool = False) -> Table:
     rows = tuple(
         row(*(_cells(run)[at] for at in kept), note=operations(run.came, run.went)) for run in runs
     )
-    return Table(tuple(columns[at] for at in kept), rows, name="passes", noun="pass")
+    return nodes.Table(tuple(columns[at] for at in kept), rows, name="passes", noun="pass")
 
 
 def _cells(run: PassRun) -> tuple[str, ...]:
@@ -186,9 +172,9 @@ def crossing_words(crossing: Crossing, runs: dict[int, PassRun]) -> str:
     return f"pass {run.number}, {run.name} ({run.stage}), {did} {name}"
 
 
-def _line_section(followed: FollowedLine, runs: dict[int, PassRun]) -> Section:
+def _line_section(followed: FollowedLine, runs: dict[int, PassRun]) -> nodes.Section:
     """Return a line of Python with its operations after each pass that changed them."""
-    rows: list[Row] = []
+    rows: list[nodes.Row] = []
     for step in followed.steps:
         name = "before the first pass" if not step.number else runs[step.number].name
         lines: Sequence[str] = step.text
@@ -200,24 +186,26 @@ def _line_section(followed: FollowedLine, runs: dict[int, PassRun]) -> Section:
         rows.append(row(number, name, lines[0]))
         rows += [row("", "", line) for line in lines[1:]]
     columns = (Column("#", numbers=True), Column("pass"), Column("operations", code=True))
-    nodes: list[Node] = [Table(columns, tuple(rows), name="line", noun="step")]
+    children: list[Node] = [nodes.Table(columns, tuple(rows), name="line", noun="step")]
     if followed.until + 1 < len(runs):
         after = f"the IR after pass {followed.until} could not be read: not followed further"
-        nodes.append(Sentence(after, "warn"))
-    return Section(f"{followed.source}  {followed.code}", tuple(nodes), key="line", wide=True)
+        children.append(nodes.Sentence(after, "warn"))
+    return nodes.Section(
+        f"{followed.source}  {followed.code}", tuple(children), key="line", wide=True
+    )
 
 
-def passes_diff_view(diff: PassesDiff) -> Section:
+def passes_diff_view(diff: PassesDiff) -> nodes.Section:
     """Return two compilations: the first pass after which they differ, and where it grows."""
-    return Section(diff.after.kernel, tuple(_diff_nodes(diff)), key="passes-diff")
+    return nodes.Section(diff.after.kernel, tuple(_diff_nodes(diff)), key="passes-diff")
 
 
 def _diff_nodes(diff: PassesDiff) -> Iterator[Node]:
     names = (diff.before.label, diff.after.label)
-    yield Sentence(f"{names[0]} against {names[1]}")
-    yield Headline(tuple(_diff_verdict(diff)))
+    yield nodes.Sentence(f"{names[0]} against {names[1]}")
+    yield nodes.Headline(tuple(_diff_verdict(diff)))
     if diff.lines:
-        yield Table(
+        yield nodes.Table(
             (Column("line"), Column("lines that differ there", numbers=True), Column(code=True)),
             tuple(row(str(each.source), count(each.differing), each.code) for each in diff.lines),
             name="lines",
@@ -232,14 +220,16 @@ def _diff_nodes(diff: PassesDiff) -> Iterator[Node]:
             Column("lines that differ", numbers=True),
             Column("change", numbers=True),
         )
-        yield Table(columns, tuple(map(_diff_row, growing)), name="passes", noun="pass")
+        yield nodes.Table(columns, tuple(map(_diff_row, growing)), name="passes", noun="pass")
     for label, alone in zip(names, (diff.only_before, diff.only_after), strict=True):
         if alone:
-            yield Sentence(f"only {label} runs, and they change something: {', '.join(alone)}")
+            yield nodes.Sentence(
+                f"only {label} runs, and they change something: {', '.join(alone)}"
+            )
     yield from _after_passes(diff)
     if diff.code is not None and diff.first is not None:
         at = next(each for each in diff.passes if each.after_number == diff.first)
-        yield CodeDiff(f"after {at.name}", code_summary(diff.code), diff.code, folded=False)
+        yield nodes.CodeDiff(f"after {at.name}", code_summary(diff.code), diff.code, folded=False)
 
 
 _STAGES = {"llir": "LLVM's optimizer", "ptx": "LLVM's code generator",
@@ -256,7 +246,7 @@ def _after_passes(diff: PassesDiff) -> Iterator[Node]:
         rows.append(row(each.stage, _STAGES[each.stage], count(each.differing), note=note))
     if rows:
         columns = (Column("then"), Column("made by"), Column("lines that differ", numbers=True))
-        yield Table(columns, tuple(rows), name="stages", noun="stage")
+        yield nodes.Table(columns, tuple(rows), name="stages", noun="stage")
 
 
 def _diff_verdict(diff: PassesDiff) -> Iterator[Run]:
@@ -285,7 +275,7 @@ def _registers(diff: PassesDiff) -> Iterator[Run]:
         yield Run(f"registers {before} → {after}" if before != after else f"registers {before}")
 
 
-def _diff_row(each: PassDifference) -> Row:
+def _diff_row(each: PassDifference) -> nodes.Row:
     change = f"{each.grown:+,}".replace("-", "−")
     numbers = str(each.before_number), str(each.after_number)
     return row(each.name, *numbers, count(each.differing), change)

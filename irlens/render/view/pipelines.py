@@ -14,22 +14,9 @@ from irlens.model.terms import (
     describe_way,
 )
 from irlens.model.text import count, plural, size
+from irlens.render.view import nodes
 from irlens.render.view.drawings import nearest
-from irlens.render.view.nodes import (
-    Cells,
-    Column,
-    Node,
-    Place,
-    Run,
-    Section,
-    Sentence,
-    Table,
-    Text,
-    Tone,
-    phrases,
-    table,
-    text,
-)
+from irlens.render.view.nodes import Cells, Column, Node, Run, Text, Tone, phrases, table, text
 from irlens.render.view.timeline import timeline
 
 
@@ -73,7 +60,7 @@ def mechanism(pipeline: Pipeline, report: Report) -> Text:
     return text(f"{kind} of ", Run(str(place), place=place), within)
 
 
-def pipeline_section(pipeline: Pipeline, report: Report, terms: Terms) -> Section:
+def pipeline_section(pipeline: Pipeline, report: Report, terms: Terms) -> nodes.Section:
     """Return a pipeline with its timeline and every figure of it."""
     place = nearest(pipeline.source, pipeline.stage, pipeline.line)
     code = report.code.get(pipeline.product or pipeline.place, "")
@@ -84,11 +71,11 @@ def pipeline_section(pipeline: Pipeline, report: Report, terms: Terms) -> Sectio
         ),
         timeline(pipeline),
         phrases(*(Run(each, "dim") for each in notes)) if any(notes) else None,
-        Sentence(pipeline.reason, "dim") if pipeline.reason else None,
+        nodes.Sentence(pipeline.reason, "dim") if pipeline.reason else None,
         _loads(pipeline) if pipeline.loads else None,
-        Section("all figures", (_figures(pipeline),), key="figures", folded=True),
+        nodes.Section("all figures", (_figures(pipeline),), key="figures", folded=True),
     ]
-    return Section(
+    return nodes.Section(
         title="Pipeline",
         children=tuple(child for child in children if child is not None),
         key="pipelines",
@@ -97,7 +84,7 @@ def pipeline_section(pipeline: Pipeline, report: Report, terms: Terms) -> Sectio
     )
 
 
-def _loads(pipeline: Pipeline) -> Table:
+def _loads(pipeline: Pipeline) -> nodes.Table:
     """Return how far each load of an AMD loop runs ahead."""
     columns = (
         Column(f"loads ({pipeline.stage})"), Column("B/lane", numbers=True),
@@ -107,7 +94,7 @@ def _loads(pipeline: Pipeline) -> Table:
 
 
 def _in_stage(stage: str, line: int) -> Run:
-    place = Place(stage, line, in_stage=True)
+    place = nodes.Place(stage, line, in_stage=True)
     return Run(str(line), place=place)
 
 
@@ -135,8 +122,8 @@ _NOT_FIGURES = frozenset(
 _OF_SOME = frozenset({"warp_group", "stages_at_most", "product_line", "outstanding_at_end"})
 
 
-def _figures(pipeline: Pipeline) -> Table:
-    place = Place(pipeline.stage, pipeline.line, in_stage=True)
+def _figures(pipeline: Pipeline) -> nodes.Table:
+    place = nodes.Place(pipeline.stage, pipeline.line, in_stage=True)
     rows: list[Cells] = [["read in", Run(str(place), place=place)]]
     for name in pipeline.__struct_fields__:
         value = getattr(pipeline, name)
@@ -148,12 +135,12 @@ def _figures(pipeline: Pipeline) -> Table:
     return table((Column(), Column(numbers=True)), rows, "figures of the pipeline")
 
 
-def loads_section(report: Report) -> Section:
+def loads_section(report: Report) -> nodes.Section:
     """Return how each load in a loop gets its data."""
     columns = (
         Column("load"), Column("tile"), Column(), Column("per iteration", numbers=True), Column(),
     )  # fmt: skip
-    return Section(
+    return nodes.Section(
         title="Loads in loops",
         children=(
             table(

@@ -14,22 +14,9 @@ from irlens.model.recording import (
 )
 from irlens.model.text import count, percent, plural, rounded_size
 from irlens.render.options import Options
+from irlens.render.view import nodes
 from irlens.render.view.memory_traffic import microseconds
-from irlens.render.view.nodes import (
-    SEVERITY_TONES,
-    Cells,
-    Column,
-    Headline,
-    Items,
-    Node,
-    Run,
-    Section,
-    Sentence,
-    Table,
-    Tone,
-    row,
-    text,
-)
+from irlens.render.view.nodes import Cells, Column, Node, Run, Tone, row, text
 from irlens.render.view.program_chart import program_bars
 from irlens.render.view.roofline_chart import rooflines_of_program
 
@@ -43,36 +30,40 @@ _MULTIPLE = 2.0
 _MOST_OPERATIONS = 3
 
 
-def program_view(runs: Sequence[ProgramRun], options: Options) -> Section:
+def program_view(runs: Sequence[ProgramRun], options: Options) -> nodes.Section:
     """Return the runs of a program; ``options`` limit the rows of their tables."""
     sections = tuple(run_view(run, options) for run in runs)
-    return Section(runs[0].program if runs else "Program", sections, key="program")
+    return nodes.Section(runs[0].program if runs else "Program", sections, key="program")
 
 
-def run_view(run: ProgramRun, options: Options) -> Section:
+def run_view(run: ProgramRun, options: Options) -> nodes.Section:
     """Return what a program runs on one GPU."""
-    children: list[Node] = [Headline(tuple(_verdict(run)))]
+    children: list[Node] = [nodes.Headline(tuple(_verdict(run)))]
     children += program_bars(run, kernel_name)
     if run.kernels:
         children.append(_kernels(run, options.rows))
     children += rooflines_of_program(run, kernel_name)
     if any(each.partial for each in run.kernels):
         children.append(
-            Sentence("launched in many sizes: rare ones count as the most frequent", "dim", "*")
+            nodes.Sentence(
+                "launched in many sizes: rare ones count as the most frequent", "dim", "*"
+            )
         )
     if any(each.choice for each in run.kernels):
-        children.append(Sentence(_UNTIMED, "dim", "Autotuned"))
+        children.append(nodes.Sentence(_UNTIMED, "dim", "Autotuned"))
     unknown = [f"{kernel_name(each)}: {each.reason}" for each in run.kernels if each.reason]
-    children += [Sentence(each, "unknown", "Unknown") for each in unknown]
+    children += [nodes.Sentence(each, "unknown", "Unknown") for each in unknown]
     if run.library:
         children.append(_library(run.library, options.rows))
     if run.others:
         calls = plural(run.others, "call")
         children.append(
-            Sentence(f"{calls} of PyTorch's own kernels, whose time is unknown", "dim", "Beside")
+            nodes.Sentence(
+                f"{calls} of PyTorch's own kernels, whose time is unknown", "dim", "Beside"
+            )
         )
     aside = text(run.target.full_name)
-    return Section("Program", tuple(children), key="program-run", aside=aside, wide=True)
+    return nodes.Section("Program", tuple(children), key="program-run", aside=aside, wide=True)
 
 
 def _verdict(run: ProgramRun) -> Iterator[Run]:
@@ -108,7 +99,7 @@ def _library_time(library: Sequence[LibraryTime]) -> Run:
     return Run(f"{plural(calls, 'library call')} {takes} at least {microseconds(least)} more")
 
 
-def change_view(change: ProgramChange, options: Options) -> Section:
+def change_view(change: ProgramChange, options: Options) -> nodes.Section:
     """Return what a program gains and loses between two recordings."""
     heads = (
         Column("kernel"),
@@ -119,15 +110,17 @@ def change_view(change: ProgramChange, options: Options) -> Section:
     )
     rows = tuple(row(*_change(each)) for each in change.kernels)
     children: list[Node] = [
-        Headline(tuple(_change_verdict(change))),
-        Table(heads, rows, "kernels", shown=options.rows, noun="kernel", more="; --all shows them"),
+        nodes.Headline(tuple(_change_verdict(change))),
+        nodes.Table(
+            heads, rows, "kernels", shown=options.rows, noun="kernel", more="; --all shows them"
+        ),
     ]
     if change.library:
-        calls = Items(tuple(text(_call_change(each)) for each in change.library))
-        children.append(Section("Library calls, time unknown", (calls,), key="library"))
+        calls = nodes.Items(tuple(text(_call_change(each)) for each in change.library))
+        children.append(nodes.Section("Library calls, time unknown", (calls,), key="library"))
     targets = [change.before.full_name, change.after.full_name]
     aside = text(" → ".join(dict.fromkeys(targets)))
-    return Section("Program", tuple(children), key="program-change", aside=aside, wide=True)
+    return nodes.Section("Program", tuple(children), key="program-change", aside=aside, wide=True)
 
 
 def _change_verdict(change: ProgramChange) -> Iterator[Run]:
@@ -191,7 +184,7 @@ def kernel_name(kernel: KernelTime | KernelChange) -> str:
     return f"{' + '.join(shown)}{more}"
 
 
-def _kernels(run: ProgramRun, shown: int | None) -> Table:
+def _kernels(run: ProgramRun, shown: int | None) -> nodes.Table:
     heads = (
         Column("kernel"),
         Column("from"),
@@ -203,7 +196,9 @@ def _kernels(run: ProgramRun, shown: int | None) -> Table:
         Column("worst"),
     )
     rows = tuple(row(*_kernel(each), note=_configuration(each)) for each in run.kernels)
-    return Table(heads, rows, "kernels", shown=shown, sortable=True, noun="kernel", more=_MORE)
+    return nodes.Table(
+        heads, rows, "kernels", shown=shown, sortable=True, noun="kernel", more=_MORE
+    )
 
 
 def _configuration(each: KernelTime) -> str:
@@ -232,13 +227,13 @@ def _kernel(each: KernelTime) -> Cells:
         _time(each.total_us),
         figures.UNKNOWN if each.share is None else percent(each.share),
         "" if each.bound is None else BOUND_NAMES.get(each.bound, each.bound),
-        Run(each.finding, SEVERITY_TONES[each.severity])
+        Run(each.finding, nodes.SEVERITY_TONES[each.severity])
         if each.finding and each.severity
         else finding,
     ]
 
 
-def _library(calls: Sequence[LibraryTime], shown: int | None) -> Section:
+def _library(calls: Sequence[LibraryTime], shown: int | None) -> nodes.Section:
     heads = (
         Column("operator"),
         Column("operands"),
@@ -249,13 +244,13 @@ def _library(calls: Sequence[LibraryTime], shown: int | None) -> Section:
         Column("floor", numbers=True),
     )
     rows = tuple(row(*_call(each)) for each in calls)
-    calls_table = Table(heads, rows, "library", shown=shown, noun="call", more=_MORE)
-    note = Sentence(
+    calls_table = nodes.Table(heads, rows, "library", shown=shown, noun="call", more=_MORE)
+    note = nodes.Sentence(
         "cuBLAS, cuDNN and attention choose their kernels on the GPU: the floor is what one call's "
         "bytes and operations take at peak rates.",
         "dim",
     )
-    return Section("Library calls", (calls_table, note), key="library")
+    return nodes.Section("Library calls", (calls_table, note), key="library")
 
 
 def _call(each: LibraryTime) -> Cells:

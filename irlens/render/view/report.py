@@ -21,6 +21,7 @@ from irlens.model.terms import (
 )
 from irlens.model.text import count, percent, plural, size
 from irlens.render.options import Options
+from irlens.render.view import nodes
 from irlens.render.view.configurations import (
     names,
     overview,
@@ -44,22 +45,7 @@ from irlens.render.view.findings import findings
 from irlens.render.view.launch_time import time_fact
 from irlens.render.view.local_memory import describe_array, spills_known
 from irlens.render.view.memory_traffic import traffic_fact
-from irlens.render.view.nodes import (
-    Code,
-    Fact,
-    Facts,
-    NextSteps,
-    Node,
-    Phrases,
-    Run,
-    Section,
-    Setting,
-    Settings,
-    Text,
-    Tone,
-    phrases,
-    text,
-)
+from irlens.render.view.nodes import Node, Run, Text, Tone, phrases, text
 from irlens.render.view.pipelines import mechanism, pipeline_depth, pipeline_tone
 from irlens.render.view.roofline_chart import rooflines_of_reports
 from irlens.render.view.time_charts import times_of_reports
@@ -72,7 +58,7 @@ _CLASSES_SHOWN = 6
 _UNKNOWN = Run("unknown", "unknown")
 
 
-def reports_view(reports: Sequence[Report], options: Options) -> Section:
+def reports_view(reports: Sequence[Report], options: Options) -> nodes.Section:
     """Return one report, or several with a table of them first.
 
     Args:
@@ -84,8 +70,8 @@ def reports_view(reports: Sequence[Report], options: Options) -> Section:
         return report_view(reports[0], options, code[0])
     inner = replace(options, subject=None)
     parts = tuple(
-        Section(name, (report_view(report, inner, listing),), key=f"r{index}", folded=True,
-                detail="each")
+        nodes.Section(name, (report_view(report, inner, listing),), key=f"r{index}", folded=True,
+                      detail="each")
         for index, (report, listing, name) in enumerate(
             zip(reports, code, names(reports), strict=True)
         )
@@ -96,17 +82,19 @@ def reports_view(reports: Sequence[Report], options: Options) -> Section:
     # The answer comes before the arguments, which may take many lines.
     together = (ranked_headline(reports), *given, *overview(reports), *charts, *parts)
     steps = _next_steps(reports, options)
-    return Section(title(reports), (*settings, *together, *steps), key="reports")
+    return nodes.Section(title(reports), (*settings, *together, *steps), key="reports")
 
 
-def _shared_settings(reports: Sequence[Report]) -> tuple[list[Settings], list[Settings]]:
+def _shared_settings(
+    reports: Sequence[Report],
+) -> tuple[list[nodes.Settings], list[nodes.Settings]]:
     """Return the settings and the arguments that all reports of one kernel share."""
     if len({report.kernel for report in reports}) > 1:
         return [], []
     return _in_all([_settings(each) for each in reports]), _in_all(list(map(_arguments, reports)))
 
 
-def _in_all(listed: Sequence[Settings | None]) -> list[Settings]:
+def _in_all(listed: Sequence[nodes.Settings | None]) -> list[nodes.Settings]:
     """Return what is in all lists of settings, if anything is."""
     first, *others = listed
     if first is None:
@@ -115,7 +103,9 @@ def _in_all(listed: Sequence[Settings | None]) -> list[Settings]:
     return [replace(first, settings=shared)] if shared else []
 
 
-def report_view(report: Report, options: Options, listing: "Listing | None" = None) -> Section:
+def report_view(
+    report: Report, options: Options, listing: "Listing | None" = None
+) -> nodes.Section:
     """Return one report; ``listing`` is its code, where a medium shows it."""
     children: list[Node | None] = [
         _settings(report),
@@ -127,28 +117,28 @@ def report_view(report: Report, options: Options, listing: "Listing | None" = No
         _run(report),
         *details(report),
         all_figures(report) if "figures" in options.details else None,
-        Code(report, listing) if listing is not None else None,
+        nodes.Code(report, listing) if listing is not None else None,
         _origins(report),
         sources(report),
         *_next_steps([report], options),
     ]
-    return Section(
+    return nodes.Section(
         title=report.kernel,
         children=tuple(child for child in children if child is not None),
         key="report",
     )
 
 
-def _next_steps(reports: Sequence[Report], options: Options) -> list[NextSteps]:
+def _next_steps(reports: Sequence[Report], options: Options) -> list[nodes.NextSteps]:
     if options.subject is None:
         return []
     steps = next_steps(reports, options.subject, options.details)
     if len(reports) > 1:
-        steps = NextSteps((*winner(reports, options.subject), *steps.commands))
+        steps = nodes.NextSteps((*winner(reports, options.subject), *steps.commands))
     return [steps]
 
 
-def _settings(report: Report) -> Settings:
+def _settings(report: Report) -> nodes.Settings:
     """The target, the options and constexprs, each once, and the compiler."""
     config, target = report.config, report.target
     chosen: list[tuple[str, object]] = []
@@ -165,21 +155,21 @@ def _settings(report: Report) -> Settings:
         for name, value in config.constexprs.items()
         if getattr(config, name, None) != value
     ]
-    settings = [Setting(name, str(value)) for name, value in chosen]
+    settings = [nodes.Setting(name, str(value)) for name, value in chosen]
     if report.triton_version:
-        settings.append(Setting("Triton", report.triton_version, "dim"))
-    return Settings(tuple(settings), title="compiled with")
+        settings.append(nodes.Setting("Triton", report.triton_version, "dim"))
+    return nodes.Settings(tuple(settings), title="compiled with")
 
 
-def _arguments(report: Report) -> Settings | None:
+def _arguments(report: Report) -> nodes.Settings | None:
     config = report.config
-    arguments = [Setting(name, str(value), "dim") for name, value in config.args.items()]
+    arguments = [nodes.Setting(name, str(value), "dim") for name, value in config.args.items()]
     if config.grid:
-        arguments.append(Setting("grid", " × ".join(map(count, config.grid)), "dim"))
-    return Settings(tuple(arguments), title="arguments", folded=True) if arguments else None
+        arguments.append(nodes.Setting("grid", " × ".join(map(count, config.grid)), "dim"))
+    return nodes.Settings(tuple(arguments), title="arguments", folded=True) if arguments else None
 
 
-def facts(report: Report) -> Facts:
+def facts(report: Report) -> nodes.Facts:
     """Return what the kernel takes and what that leaves room for."""
     terms = Terms(report)
     own = (
@@ -191,14 +181,14 @@ def facts(report: Report) -> Facts:
         *filter(None, (traffic_fact(report), conversions_fact(report))),
         *product_facts(report),
     )
-    return Facts((*own, *_listed(report)))
+    return nodes.Facts((*own, *_listed(report)))
 
 
-def _occupancy(report: Report, terms: Terms) -> Fact:
+def _occupancy(report: Report, terms: Terms) -> nodes.Fact:
     occupancy = report.occupancy
     if occupancy is None:
         return _unknown("Occupancy", report.unknown.get("occupancy", ""))
-    lines: list[Phrases] = []
+    lines: list[nodes.Phrases] = []
     if occupancy.launchable:
         limiters = ", ".join(terms.resource(name) for name in occupancy.limited_by)
         lines.append(
@@ -221,11 +211,11 @@ def _occupancy(report: Report, terms: Terms) -> Fact:
     if waves := describe_waves(report):
         lines.append(phrases(*waves, stands_for="occupancy"))
     if occupancy.launchable:
-        return Fact("Occupancy", _strong(percent(occupancy.theoretical)), tuple(lines))
-    return Fact("Occupancy", text(Run("cannot launch", "bad")), tuple(lines), "bad")
+        return nodes.Fact("Occupancy", _strong(percent(occupancy.theoretical)), tuple(lines))
+    return nodes.Fact("Occupancy", text(Run("cannot launch", "bad")), tuple(lines), "bad")
 
 
-def _registers(report: Report, terms: Terms) -> Fact:
+def _registers(report: Report, terms: Terms) -> nodes.Fact:
     held = report.resources
     if held.registers is None:
         return _unknown("Registers", report.unknown.get("resources.registers", ""))
@@ -241,7 +231,7 @@ def _registers(report: Report, terms: Terms) -> Fact:
     lines += [phrases(Run(describe_array(each))) for each in report.local_arrays]
     if (live := _live(report)) is not None:
         lines.append(live)
-    return Fact("Registers", value, tuple(lines), "warn" if spilled else "neutral")
+    return nodes.Fact("Registers", value, tuple(lines), "warn" if spilled else "neutral")
 
 
 def _register_kinds(held: Resources, terms: Terms) -> Iterator[Run]:
@@ -263,7 +253,7 @@ def _spilled(held: Resources) -> Iterator[tuple[int, str]]:
     yield from ((amount, unit) for amount, unit in known if amount is not None)
 
 
-def _live(report: Report) -> Phrases | None:
+def _live(report: Report) -> nodes.Phrases | None:
     """The most registers that hold a value at once in the machine code, or why that is unknown."""
     known = report.pressure.live
     if known is None:
@@ -272,21 +262,21 @@ def _live(report: Report) -> Phrases | None:
     return _peak(known[1], report, f"at most {count(known[1].peak or 0)} live")
 
 
-def _peak(pressure: StagePressure, report: Report, words: str) -> Phrases:
+def _peak(pressure: StagePressure, report: Report, words: str) -> nodes.Phrases:
     code = report.code.get(str(pressure.source), "") if pressure.source else ""
     return phrases(text(words, *at(place_of(pressure.source))), Run(code, "code"))
 
 
-def _virtual(report: Report) -> Iterator[Fact]:
+def _virtual(report: Report) -> Iterator[nodes.Fact]:
     """Yield PTX's virtual registers where a capture has nothing nearer to the machine."""
     ptx = report.pressure.ptx
     if ptx is None or ptx.peak is None or report.resources.registers is not None:
         return
     value = text(Run(count(ptx.peak), "strong"), " virtual registers")
-    yield Fact("In PTX", value, (_peak(ptx, report, "live at once"),))
+    yield nodes.Fact("In PTX", value, (_peak(ptx, report, "live at once"),))
 
 
-def _shared(report: Report, terms: Terms) -> Fact:
+def _shared(report: Report, terms: Terms) -> nodes.Fact:
     held, memory = report.resources, report.memory
     title, short = ("LDS", "") if terms.shared == "LDS" else ("Shared memory", "Shared")
     if held.shared_dynamic_bytes is None:
@@ -304,10 +294,10 @@ def _shared(report: Report, terms: Terms) -> Fact:
         signed = (f"{'+' if number else '='} {part}" for number, part in enumerate(alive))
         lines.append(phrases(*signed, stands_for="memory", separator=" "))
     value = text(Run(size(held.shared_dynamic_bytes), "strong"), f" per {terms.cta}")
-    return Fact(title, value, tuple(line for line in lines if line.items), short=short)
+    return nodes.Fact(title, value, tuple(line for line in lines if line.items), short=short)
 
 
-def _listed(report: Report) -> Iterator[Fact]:
+def _listed(report: Report) -> Iterator[nodes.Fact]:
     """Yield the figures that are listed as they are."""
     vendor = report.target.vendor if report.target is not None else None
     for figure, values, reason in figures.facts(report):
@@ -318,17 +308,17 @@ def _listed(report: Report) -> Iterator[Fact]:
             yield _unknown(title, reason, short)
         else:
             rest = (phrases(*values[1:]),) if values[1:] else ()
-            yield Fact(title, _strong(values[0]), rest, short=short)
+            yield nodes.Fact(title, _strong(values[0]), rest, short=short)
 
 
-def pipeline_facts(report: Report) -> Facts | None:
+def pipeline_facts(report: Report) -> nodes.Facts | None:
     """Return the pipelines' facts; ``None`` where there are no pipelines."""
     terms = Terms(report)
     known = tuple(_pipeline(pipeline, report, terms) for pipeline in report.pipelines)
-    return Facts(known) if known else None
+    return nodes.Facts(known) if known else None
 
 
-def _pipeline(pipeline: Pipeline, report: Report, terms: Terms) -> Fact:
+def _pipeline(pipeline: Pipeline, report: Report, terms: Terms) -> nodes.Fact:
     """How deep the pipeline is, how far it runs ahead, what it moves, and why no deeper."""
     place = nearest(pipeline.source, pipeline.stage, pipeline.line)
     code = report.code.get(pipeline.product or pipeline.place, "")
@@ -339,7 +329,7 @@ def _pipeline(pipeline: Pipeline, report: Report, terms: Terms) -> Fact:
                 stands_for="pipelines"),
         phrases(Run(pipeline.reason, "dim"), stands_for="pipelines"),
     ]  # fmt: skip
-    return Fact(
+    return nodes.Fact(
         title="Pipeline",
         value=text(pipeline_depth(pipeline)),
         lines=tuple(line for line in lines if line.items),
@@ -347,7 +337,7 @@ def _pipeline(pipeline: Pipeline, report: Report, terms: Terms) -> Fact:
     )
 
 
-def _run(report: Report) -> Facts | None:
+def _run(report: Report) -> nodes.Facts | None:
     """Whether a launch gave the right result, and what the driver says."""
     run = report.run
     if run is None:
@@ -364,10 +354,12 @@ def _run(report: Report) -> Facts | None:
         phrases(*(["driver reports", *driver] if driver else [])),
     ]
     value = text(Run(describe_run(run), verdict))
-    return Facts((Fact("Run", value, tuple(each for each in lines if each.items), verdict),))
+    return nodes.Facts(
+        (nodes.Fact("Run", value, tuple(each for each in lines if each.items), verdict),)
+    )
 
 
-def _origins(report: Report) -> Facts:
+def _origins(report: Report) -> nodes.Facts:
     """The mix in short, the artifacts and what is unknown, for media that show no more of them."""
     known = [_mix(mix) for mix in report.mix]
     ordered = sorted(report.stages.items(), key=lambda item: stage_rank(item[0]))
@@ -376,21 +368,23 @@ def _origins(report: Report) -> Facts:
             f"{name} {size(each.bytes) if each.lines is None else plural(each.lines, 'line')}"
             for name, each in ordered
         ]
-        known.append(Fact("Stages", text(stages[0]), (phrases(*stages[1:]),), stands_for="sources"))
+        known.append(
+            nodes.Fact("Stages", text(stages[0]), (phrases(*stages[1:]),), stands_for="sources")
+        )
     if note := report.sources.get("stages"):
-        known.append(Fact("Read from", text(note), stands_for="sources"))
+        known.append(nodes.Fact("Read from", text(note), stands_for="sources"))
     reasons: dict[str, list[str]] = {}
     for path, reason in sorted(report.unknown.items()):
         reasons.setdefault(reason, []).append(path.rsplit(".", 1)[-1].replace("_", " "))
     known += [
-        Fact("" if index else "Unknown", text(Run(", ".join(names), "unknown")),
-             (phrases(Run(reason, "unknown")),), stands_for="sources")
+        nodes.Fact("" if index else "Unknown", text(Run(", ".join(names), "unknown")),
+                   (phrases(Run(reason, "unknown")),), stands_for="sources")
         for index, (reason, names) in enumerate(reasons.items())
     ]  # fmt: skip
-    return Facts(tuple(known))
+    return nodes.Facts(tuple(known))
 
 
-def _mix(mix: InstructionMix) -> Fact:
+def _mix(mix: InstructionMix) -> nodes.Fact:
     classes = [(name, number) for name, number, unknown in by_class(mix) if not unknown]
     shares = [Run(f"{name} {count(number)}") for name, number in classes[:_CLASSES_SHOWN]]
     if rest := sum(number for _, number in classes[_CLASSES_SHOWN:]):
@@ -400,12 +394,12 @@ def _mix(mix: InstructionMix) -> Fact:
     if left_out := bodies_left_out(mix):
         shares.append(Run(left_out, "warn"))
     value = text(f"{mix.stage} {plural(mix.total, 'instruction')}")
-    return Fact("Mix", value, (phrases(*shares),) if shares else (), stands_for="mix")
+    return nodes.Fact("Mix", value, (phrases(*shares),) if shares else (), stands_for="mix")
 
 
-def _unknown(title: str, reason: str, short: str = "") -> Fact:
+def _unknown(title: str, reason: str, short: str = "") -> nodes.Fact:
     lines = (phrases(Run(reason, "dim")),) if reason else ()
-    return Fact(title, text(_UNKNOWN), lines, "unknown", short=short)
+    return nodes.Fact(title, text(_UNKNOWN), lines, "unknown", short=short)
 
 
 def _strong(value: str) -> Text:

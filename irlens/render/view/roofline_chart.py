@@ -16,18 +16,9 @@ from irlens.model.report import Report
 from irlens.model.sweep import Trial
 from irlens.model.text import percent, plural
 from irlens.model.traffic import Roofline
+from irlens.render.view import nodes
 from irlens.render.view.axes import logarithmic
-from irlens.render.view.nodes import (
-    Cells,
-    Column,
-    Line,
-    Plot,
-    Point,
-    Section,
-    Table,
-    table,
-    text,
-)
+from irlens.render.view.nodes import Cells, Column, table, text
 from irlens.render.view.time_charts import bound_kinds, mark_names
 
 KEY = "roofline"
@@ -161,7 +152,9 @@ def _has_place(value: object) -> bool:
     return isinstance(value, int | float) and 1 / _MOST < value < _MOST
 
 
-def rooflines_of_reports(reports: Sequence[Report], names: Sequence[str]) -> Iterator[Section]:
+def rooflines_of_reports(
+    reports: Sequence[Report], names: Sequence[str]
+) -> Iterator[nodes.Section]:
     """Yield a roofline for each target, with every launch that has a place on it."""
     standings = rank_reports(reports).standings
     by_target: dict[str, list[Spot]] = {}
@@ -173,7 +166,7 @@ def rooflines_of_reports(reports: Sequence[Report], names: Sequence[str]) -> Ite
         yield _section(spots, target)
 
 
-def rooflines_of_trials(trials: Sequence[Trial], target: str) -> Iterator[Section]:
+def rooflines_of_trials(trials: Sequence[Trial], target: str) -> Iterator[nodes.Section]:
     """Yield the roofline of one target's trials, if any has a place on it."""
     standings = rank_trials(trials).standings
     found = (
@@ -186,22 +179,22 @@ def rooflines_of_trials(trials: Sequence[Trial], target: str) -> Iterator[Sectio
 
 def rooflines_of_program(
     run: ProgramRun, name_of: Callable[[KernelTime], str]
-) -> Iterator[Section]:
+) -> Iterator[nodes.Section]:
     """Yield the roofline of a program's kernels, if any has a place on it."""
     found = (spot_of_kernel(each, name_of(each)) for each in run.kernels)
     if spots := [spot for spot in found if spot is not None]:
         yield _section(spots, run.target.full_name, "kernel")
 
 
-def _section(spots: Sequence[Spot], target: str, noun: str = "configuration") -> Section:
+def _section(spots: Sequence[Spot], target: str, noun: str = "configuration") -> nodes.Section:
     plot = roofline_plot(spots, target, noun)
     aside = "operations per second over operations per byte of DRAM, each byte counted once"
     if len(spots) == 1:
         aside = plot.points[-1].described
-    return Section("Roofline", (plot,), key=KEY, aside=text(aside), detail="time", wide=True)
+    return nodes.Section("Roofline", (plot,), key=KEY, aside=text(aside), detail="time", wide=True)
 
 
-def roofline_plot(spots: Sequence[Spot], target: str, noun: str = "configuration") -> Plot:
+def roofline_plot(spots: Sequence[Spot], target: str, noun: str = "configuration") -> nodes.Plot:
     """Return the roofline of some launches, at least one, each of which is a ``noun``."""
     bandwidth = max(each.bytes_per_us for each in spots)
     peaks = _peaks(spots)
@@ -213,7 +206,7 @@ def roofline_plot(spots: Sequence[Spot], target: str, noun: str = "configuration
     y = logarithmic("TFLOP/s", min(rates), max(highest * 1e6, *rates), _TFLOP)
     estimated = [each for each in spots if each.estimated_us is not None]
     measured = [each for each in spots if each.measured_us is not None]
-    return Plot(
+    return nodes.Plot(
         key=KEY,
         described=f"roofline of {plural(len(spots), noun)} on {target}",
         x=x,
@@ -245,23 +238,23 @@ def _rates(spot: Spot) -> Iterator[float]:
 
 def _ceilings(
     bandwidth: float, peaks: dict[str, float], left: float, right: float, bottom: float
-) -> Iterator[Line]:
+) -> Iterator[nodes.Line]:
     """Yield the bandwidth's slope up to the highest peak, and each peak from there on."""
     first = max(left, bottom / bandwidth)
     highest = max(peaks.values()) * 1e6
     slope = ((first, first * bandwidth), (highest / bandwidth, highest))
-    yield Line(f"DRAM {_rounded(bandwidth / 1e12)} TB/s", slope, ceiling=True)
+    yield nodes.Line(f"DRAM {_rounded(bandwidth / 1e12)} TB/s", slope, ceiling=True)
     for kind, per_us in peaks.items():
         peak = per_us * 1e6
         name = f"{kind or 'compute'} {_rounded(peak / _TFLOP)} TFLOP/s"
-        yield Line(name, ((peak / bandwidth, peak), (right, peak)), ceiling=True)
+        yield nodes.Line(name, ((peak / bandwidth, peak), (right, peak)), ceiling=True)
 
 
-def _points(estimated: Sequence[Spot], measured: Sequence[Spot]) -> Iterator[Point]:
+def _points(estimated: Sequence[Spot], measured: Sequence[Spot]) -> Iterator[nodes.Point]:
     for each in estimated:
         assert each.estimated_us is not None
         ranged = each.low_us and each.high_us
-        yield Point(
+        yield nodes.Point(
             x=each.flops_per_byte,
             y=each.flops / each.estimated_us * 1e6,
             described=_described(each, each.estimated_us, "estimated"),
@@ -272,7 +265,7 @@ def _points(estimated: Sequence[Spot], measured: Sequence[Spot]) -> Iterator[Poi
         )
     for each in measured:
         assert each.measured_us is not None
-        yield Point(
+        yield nodes.Point(
             x=each.flops_per_byte,
             y=each.flops / each.measured_us * 1e6,
             described=_described(each, each.measured_us, "measured"),
@@ -288,7 +281,7 @@ def _described(spot: Spot, us: float, how: str) -> str:
     return f"{named}{_rate(spot, us)} TFLOP/s {how}, {_share(spot, us)} of the roof{bound}"
 
 
-def _numbers(spots: Sequence[Spot], noun: str) -> Table:
+def _numbers(spots: Sequence[Spot], noun: str) -> nodes.Table:
     timed = any(each.measured_us for each in spots)
     columns = [
         Column(noun), Column("FLOP/B", numbers=True),

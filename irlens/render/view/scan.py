@@ -13,26 +13,9 @@ from irlens.model.report import SEVERITIES, Severity
 from irlens.model.scan import Scan, ScanRow, ScanSummary, ScanValue
 from irlens.model.text import count, percent, plural
 from irlens.render.options import Options
+from irlens.render.view import nodes
 from irlens.render.view.memory_traffic import microseconds
-from irlens.render.view.nodes import (
-    SEVERITY_TONES,
-    Bar,
-    Cells,
-    Column,
-    Command,
-    Headline,
-    Items,
-    NextSteps,
-    Node,
-    Run,
-    Section,
-    Sentence,
-    Table,
-    Tone,
-    row,
-    table,
-    text,
-)
+from irlens.render.view.nodes import Cells, Column, Node, Run, Tone, row, table, text
 from irlens.render.view.program import run_view
 from irlens.render.view.standings import Listed, headline, time_listed, without_shared
 
@@ -45,32 +28,34 @@ _MOST_GROUPS = 10
 _WORDS = frozenset({"path", "kernel", "target", "triton", "findings", "sha256"})
 
 
-def scan_view(scan: Scan, options: Options) -> Section:
+def scan_view(scan: Scan, options: Options) -> nodes.Section:
     """Return a scan; ``options`` limit the rows of its table."""
     summary = scan.summary
     children: list[Node] = [run_view(run, options) for run in scan.programs]
     if fastest := _fastest(scan.rows):
-        children.append(Headline(tuple(fastest)))
-    children.append(Headline(tuple(map(Run, _totals(summary)))))
+        children.append(nodes.Headline(tuple(fastest)))
+    children.append(nodes.Headline(tuple(map(Run, _totals(summary)))))
     if scan.rows:
         children += _table(scan, options.rows)
     children += _occupancy(summary)
     children += _findings(summary)
     children += _duplicates(summary)
     if options.subject is not None and (commands := tuple(_next_steps(scan))):
-        children.append(NextSteps(commands))
-    return Section("Scan", tuple(children), key="scan")
+        children.append(nodes.NextSteps(commands))
+    return nodes.Section("Scan", tuple(children), key="scan")
 
 
-def _next_steps(scan: Scan) -> Iterator[Command]:
+def _next_steps(scan: Scan) -> Iterator[nodes.Command]:
     """Yield the commands that inspect the fastest configuration and the worst capture."""
     if won := next((each for each in scan.rows if _mark(each) == "fastest"), None):
         several = len({each.problem for each in scan.rows}) > 1
         of = f" of {won.kernel}" if several else ""
-        yield Command(f"irlens inspect {shlex.quote(won.path)}", f"the fastest configuration{of}")
+        yield nodes.Command(
+            f"irlens inspect {shlex.quote(won.path)}", f"the fastest configuration{of}"
+        )
     if scan.summary.worst:
         first = scan.summary.worst[0].path
-        yield Command(
+        yield nodes.Command(
             f"irlens inspect {shlex.quote(first)}", "the capture with the most severe findings"
         )
 
@@ -129,7 +114,7 @@ def _totals(summary: ScanSummary) -> Iterator[str]:
 
 def _table(scan: Scan, shown: int | None) -> Iterator[Node]:
     """Yield what the rows are sorted by, what is missing of their times, and the rows."""
-    yield Sentence(_order(scan), "dim")
+    yield nodes.Sentence(_order(scan), "dim")
     rows, labels = scan.rows, [Run(each.label, _tone(each)) for each in scan.rows]
     listed = [each for name in scan.columns for each in _listed(rows, name)]
     if not any(each.text for each in labels) and listed:  # the first column names the rows
@@ -141,7 +126,9 @@ def _table(scan: Scan, shown: int | None) -> Iterator[Node]:
     cells = zip(*(each.cells for each in listed), strict=True)
     body = tuple(row(*each) for each in cells)
     heads = tuple(each.column for each in listed)
-    yield Table(heads, body, "captures", shown=shown, sortable=True, noun="capture", more=_MORE)
+    yield nodes.Table(
+        heads, body, "captures", shown=shown, sortable=True, noun="capture", more=_MORE
+    )
 
 
 def _order(scan: Scan) -> str:
@@ -219,7 +206,7 @@ def _microseconds(value: object) -> str:
     return microseconds(value) if isinstance(value, int | float) else figures.UNKNOWN
 
 
-def _occupancy(summary: ScanSummary) -> Iterator[Section]:
+def _occupancy(summary: ScanSummary) -> Iterator[nodes.Section]:
     """Yield the distribution of the occupancy, a row for each tenth that occurs."""
     known = [
         (f"{percent(each.above)} to {percent(each.up_to)}", each.captures)
@@ -236,18 +223,20 @@ def _occupancy(summary: ScanSummary) -> Iterator[Section]:
     if not known:
         return
     most = max(number for _, number in known)
-    rows: list[Cells] = [[label, count(number), Bar(number / most)] for label, number in known]
+    rows: list[Cells] = [
+        [label, count(number), nodes.Bar(number / most)] for label, number in known
+    ]
     heads = (Column("occupancy"), Column("captures", numbers=True), Column())
-    yield Section("Occupancy", (table(heads, rows, "occupancy"),), key="occupancy")
+    yield nodes.Section("Occupancy", (table(heads, rows, "occupancy"),), key="occupancy")
 
 
-def _findings(summary: ScanSummary) -> Iterator[Section]:
+def _findings(summary: ScanSummary) -> Iterator[nodes.Section]:
     """Yield the findings by code, and the captures with the most severe ones."""
     if not summary.findings:
         return
     rows: list[Cells] = [
         [
-            Run(each.code, SEVERITY_TONES[each.severity]),
+            Run(each.code, nodes.SEVERITY_TONES[each.severity]),
             each.severity,
             count(each.findings),
             count(each.captures),
@@ -265,14 +254,14 @@ def _findings(summary: ScanSummary) -> Iterator[Section]:
     ]
     columns = (Column("most severe first"), Column("findings"), Column("path"))
     children = (table(heads, rows, "findings"), table(columns, worst, "most severe"))
-    yield Section("Findings", children, key="findings")
+    yield nodes.Section("Findings", children, key="findings")
 
 
 def _severities(often: dict[Severity, int]) -> str:
     return ", ".join(plural(often[each], each) for each in SEVERITIES if often.get(each))
 
 
-def _duplicates(summary: ScanSummary) -> Iterator[Section]:
+def _duplicates(summary: ScanSummary) -> Iterator[nodes.Section]:
     groups = summary.duplicates
     if not groups:
         return
@@ -288,7 +277,7 @@ def _duplicates(summary: ScanSummary) -> Iterator[Section]:
     if len(groups) > _MOST_GROUPS:
         items.append(text(Run(f"… and {plural(len(groups) - _MOST_GROUPS, 'more group')}", "dim")))
     title = f"Duplicates: {plural(spare, 'capture')} equal to another, byte by byte"
-    yield Section(title, (Items(tuple(items)),), key="duplicates", folded=True)
+    yield nodes.Section(title, (nodes.Items(tuple(items)),), key="duplicates", folded=True)
 
 
 def _some(paths: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from irlens import figures
 from irlens.model.comparison import Comparison
 from irlens.model.text import plural
+from irlens.render.view import nodes
 from irlens.render.view.changes import (
     Change,
     changes,
@@ -20,21 +21,7 @@ from irlens.render.view.changes import (
 )
 from irlens.render.view.comparison_verdict import in_short, verdict
 from irlens.render.view.findings import delta_items, merge
-from irlens.render.view.nodes import (
-    SIGNS,
-    Column,
-    Fact,
-    Facts,
-    Findings,
-    Node,
-    Row,
-    Run,
-    Section,
-    Table,
-    Text,
-    row,
-    text,
-)
+from irlens.render.view.nodes import Column, Node, Run, Text, row, text
 
 _TIME = "time.estimate_us"
 
@@ -45,7 +32,7 @@ def sides_tables(pairs: Sequence[Comparison]) -> Iterator[Node]:
     for pair in pairs:
         groups.setdefault(_arch(pair), []).append(pair)
     for name, group in groups.items():
-        together = Table(
+        together = nodes.Table(
             columns=(
                 Column(),
                 Column(group[0].before.label, numbers=True),
@@ -60,7 +47,7 @@ def sides_tables(pairs: Sequence[Comparison]) -> Iterator[Node]:
             yield together
             yield from found
         else:
-            yield Section(name, (together, *found), key="target", wide=True)
+            yield nodes.Section(name, (together, *found), key="target", wide=True)
 
 
 def _arch(pair: Comparison) -> str:
@@ -68,7 +55,7 @@ def _arch(pair: Comparison) -> str:
     return "" if target is None else target.arch
 
 
-def _sides(pairs: Sequence[Comparison]) -> Iterator[Row]:
+def _sides(pairs: Sequence[Comparison]) -> Iterator[nodes.Row]:
     """Yield a row for each figure: its first value, then the others and how far they changed."""
     known = [{change.name: change for change in changes(pair)} for pair in pairs]
     main = [change for pair in pairs for change in main_changes(pair)]
@@ -104,7 +91,7 @@ def _absent(change: Change, pair: Comparison, known: Collection[str]) -> Text:
 
 def _overall(pair: Comparison) -> Text:
     tone = verdict(pair).tone
-    sign = SIGNS.get(tone, "")
+    sign = nodes.SIGNS.get(tone, "")
     return text(Run(f"{in_short(pair)} {sign}".strip(), tone))
 
 
@@ -120,7 +107,7 @@ def _after(change: Change) -> Text:
     return text(Run(f"{change.after} ", change.tone), *changed)
 
 
-def _changed_findings(pairs: Sequence[Comparison]) -> list[Findings]:
+def _changed_findings(pairs: Sequence[Comparison]) -> list[nodes.Findings]:
     items = merge(
         (pair.after.label, item, (item.state, item.code, item.place, item.message))
         for pair in pairs
@@ -128,14 +115,14 @@ def _changed_findings(pairs: Sequence[Comparison]) -> list[Findings]:
         for item in delta_items(each, pair.code)
         if item.state != "was"
     )
-    return [Findings(tuple(items), text(plural(len(items), "change")))] if items else []
+    return [nodes.Findings(tuple(items), text(plural(len(items), "change")))] if items else []
 
 
 #: A longer label makes its column wider than the values under it.
 _LONGEST = 20
 
 
-def lettered(pairs: Sequence[Comparison]) -> tuple[list[Comparison], list[Facts]]:
+def lettered(pairs: Sequence[Comparison]) -> tuple[list[Comparison], list[nodes.Facts]]:
     """Return the comparisons with sides A, B, …, and what the letters stand for.
 
     Labels that are short enough stay, and need no explanation.
@@ -153,7 +140,7 @@ def lettered(pairs: Sequence[Comparison]) -> tuple[list[Comparison], list[Facts]
         )
         for pair in pairs
     ]
-    return named, [Facts(tuple(Fact(letters[label], text(label)) for label in labels))]
+    return named, [nodes.Facts(tuple(nodes.Fact(letters[label], text(label)) for label in labels))]
 
 
 def _letters() -> Iterator[str]:

@@ -15,22 +15,10 @@ from irlens.model.ranking import of_trial
 from irlens.model.size_ranges import Choice, bound_ranges, choices
 from irlens.model.sweep import Trial
 from irlens.model.text import count, plural
+from irlens.render.view import nodes
 from irlens.render.view.axes import Unit, linear, logarithmic, size_axis, time_unit
 from irlens.render.view.memory_traffic import microseconds
-from irlens.render.view.nodes import (
-    Axis,
-    Band,
-    Cells,
-    Column,
-    Items,
-    Line,
-    Plot,
-    Point,
-    Run,
-    Table,
-    table,
-    text,
-)
+from irlens.render.view.nodes import Cells, Column, Run, table, text
 from irlens.render.view.standings import bound_name
 from irlens.render.view.time_charts import RANGE, bound_kinds
 
@@ -119,16 +107,16 @@ def _labels(trials: Sequence[Trial]) -> dict[str, str]:
     return dict(zip(settings, setting_labels(list(settings.values())), strict=True))
 
 
-def named_choices(trials: Sequence[Trial], axis: str) -> Items | None:
+def named_choices(trials: Sequence[Trial], axis: str) -> nodes.Items | None:
     """Return which configurations the letters are; ``None`` where there are none."""
     found, labels = choices(trials, axis), _labels(trials)
     written = [labels[repr(each.settings)] for each in found]
     named = dict(zip(_names(trials, found), written, strict=True))
     lines = [text(f"{name}: {label}") for name, label in named.items() if name != label]
-    return Items(tuple(lines)) if lines else None
+    return nodes.Items(tuple(lines)) if lines else None
 
 
-def time_plot(trials: Sequence[Trial], axis: str, device: str) -> Plot | None:
+def time_plot(trials: Sequence[Trial], axis: str, device: str) -> nodes.Plot | None:
     """Return the time over a size; ``None`` where fewer than two sizes have one.
 
     Args:
@@ -145,7 +133,7 @@ def time_plot(trials: Sequence[Trial], axis: str, device: str) -> Plot | None:
     heights += [y for e in points for y in (e.y, e.low, e.high) if y]
     sizes = [each.value(axis) or 0 for each in chosen]
     unit = time_unit(sqrt(max(heights) * min(heights)))
-    return Plot(
+    return nodes.Plot(
         key=KEY,
         described=f"{'estimated' if estimated else 'measured'} time over {axis} on {device}",
         x=size_axis(axis, sizes, log=sizes[0] > 0 and sizes[-1] / sizes[0] >= _WIDE),
@@ -160,14 +148,14 @@ def time_plot(trials: Sequence[Trial], axis: str, device: str) -> Plot | None:
     )  # fmt: skip
 
 
-def _y_axis(heights: Sequence[float], unit: Unit, title: str) -> Axis:
+def _y_axis(heights: Sequence[float], unit: Unit, title: str) -> nodes.Axis:
     title = f"{title} ({unit.name})"
     if max(heights) / min(heights) >= _WIDE:
         return logarithmic(title, min(heights), max(heights), unit.factor)
     return linear(title, max(heights), unit)
 
 
-def _lines(trials: Sequence[Trial], found: Sequence[Choice], axis: str) -> Iterator[Line]:
+def _lines(trials: Sequence[Trial], found: Sequence[Choice], axis: str) -> Iterator[nodes.Line]:
     """Yield a line for each configuration that is the best somewhere, for each variant."""
     names = _names(trials, found)
     named = {repr(each.settings): name for each, name in zip(found, names, strict=True)}
@@ -180,45 +168,45 @@ def _lines(trials: Sequence[Trial], found: Sequence[Choice], axis: str) -> Itera
     longest = sorted(groups, key=lambda each: -len(groups[each]))[:_MOST_LINES]
     for variant, name in longest:
         words = ", ".join(filter(None, (name, variant))) or "estimated"
-        yield Line(words, tuple(sorted(groups[variant, name])))
+        yield nodes.Line(words, tuple(sorted(groups[variant, name])))
 
 
-def _floor(chosen: Sequence[Trial], axis: str) -> Iterator[Line]:
+def _floor(chosen: Sequence[Trial], axis: str) -> Iterator[nodes.Line]:
     points = [(each.value(axis) or 0, each.figure("floor_us")) for each in chosen]
     known = tuple((float(size), float(us)) for size, us in points if us)
     if known:
-        yield Line("roofline floor", known)
+        yield nodes.Line("roofline floor", known)
 
 
-def _points(trial: Trial, axis: str) -> Iterator[Point]:
+def _points(trial: Trial, axis: str) -> Iterator[nodes.Point]:
     size, time = float(trial.value(axis) or 0), trial.figure("time")
     measured = of_trial(trial).measured_us
     if time is not None:
         low, high = trial.figure("time_low"), trial.figure("time_high")
         span = f" ({microseconds(low)} to {microseconds(high)})" if low and high else ""
-        yield Point(
+        yield nodes.Point(
             x=size, y=float(time), kind=trial.bound or "plain", low=low, high=high,
             described=f"{axis}={_size(trial, axis)}: about {microseconds(time)}{span}, "
             f"bound by {_bound(trial.bound)}",
         )  # fmt: skip
     if measured is not None:
         words = f"{axis}={_size(trial, axis)}: {microseconds(measured)}, measured"
-        yield Point(x=size, y=measured, described=words, measured=True)
+        yield nodes.Point(x=size, y=measured, described=words, measured=True)
 
 
-def _bands(chosen: Sequence[Trial], axis: str) -> Iterator[Band]:
+def _bands(chosen: Sequence[Trial], axis: str) -> Iterator[nodes.Band]:
     found = bound_ranges(chosen, axis)
     starts = [float(each.trials[0].value(axis) or 0) for each in found]
     ends = [*starts[1:], float(found[-1].trials[-1].value(axis) or 0)]
     for each, start, end in zip(found, starts, ends, strict=True):
-        yield Band(start, end, each.bound or "plain", f"bound by {_bound(each.bound)}")
+        yield nodes.Band(start, end, each.bound or "plain", f"bound by {_bound(each.bound)}")
 
 
 def _size(trial: Trial, axis: str) -> str:
     return count(trial.value(axis) or 0)
 
 
-def _numbers(trials: Sequence[Trial], chosen: Sequence[Trial], axis: str) -> Table:
+def _numbers(trials: Sequence[Trial], chosen: Sequence[Trial], axis: str) -> nodes.Table:
     """Return the best configuration at each size."""
     labels = _labels(trials)
     listed: list[tuple[Column, list[str]]] = [
@@ -252,7 +240,7 @@ def _waves(trial: Trial) -> str:
     return figures.UNKNOWN if waves is None else f"{waves:,.2f}"
 
 
-def ranges_table(trials: Sequence[Trial], axis: str) -> Table | None:
+def ranges_table(trials: Sequence[Trial], axis: str) -> nodes.Table | None:
     """Return a row for each range of sizes with one best configuration and bound."""
     found = choices(trials, axis)
     names = _names(trials, found)

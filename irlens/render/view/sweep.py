@@ -15,23 +15,9 @@ from irlens.model.sweep import OUTCOMES, Correlation, Sweep, Trial
 from irlens.model.terms import depth_in_short, limit_term
 from irlens.model.text import count, percent, plural
 from irlens.render.options import Options
+from irlens.render.view import nodes
 from irlens.render.view.commands import inspect_command
-from irlens.render.view.nodes import (
-    Column,
-    Command,
-    Headline,
-    Items,
-    NextSteps,
-    Node,
-    Run,
-    Section,
-    Sentence,
-    Setting,
-    Settings,
-    Table,
-    row,
-    text,
-)
+from irlens.render.view.nodes import Column, Node, Run, row, text
 from irlens.render.view.roofline_chart import rooflines_of_trials
 from irlens.render.view.size_times import (
     headline_over_sizes,
@@ -62,13 +48,13 @@ _MORE = "; --all shows them"
 _MOST_COMMANDS = 3
 
 
-def sweep_view(sweep: Sweep, options: Options) -> Section:
+def sweep_view(sweep: Sweep, options: Options) -> nodes.Section:
     """Return a sweep; ``options`` limit the rows of its tables and name its kernel."""
     children = (*_sweep(sweep, options.rows), *_next_steps(sweep, options.subject))
-    return Section(sweep.kernel, children, key="sweep")
+    return nodes.Section(sweep.kernel, children, key="sweep")
 
 
-def _next_steps(sweep: Sweep, subject: str | None) -> Iterator[NextSteps]:
+def _next_steps(sweep: Sweep, subject: str | None) -> Iterator[nodes.NextSteps]:
     """Yield how to look at the fastest configuration of each target, or else the first one."""
     if subject is None:
         return
@@ -84,9 +70,11 @@ def _next_steps(sweep: Sweep, subject: str | None) -> Iterator[NextSteps]:
         named |= {"triton": trial.triton} if trial.triton is not None else {}
         named = {name: value for name, value in named.items() if value != _DEFAULTS.get(name)}
         on = f" on {trial.target.full_name}" if len(sweep.targets) > 1 else ""
-        commands.append(Command(inspect_command(subject, named, _sizes(trial, sweep)), why + on))
+        commands.append(
+            nodes.Command(inspect_command(subject, named, _sizes(trial, sweep)), why + on)
+        )
     if commands:
-        yield NextSteps(tuple(commands))
+        yield nodes.NextSteps(tuple(commands))
 
 
 def _best(sweep: Sweep) -> list[Trial]:
@@ -101,26 +89,30 @@ def _sweep(sweep: Sweep, rows: int | None) -> Iterator[Node]:
     shared = _common(sweep)
     given = sweep.trials[0].args if sweep.trials else {}
     if settings := {name: value for name, value in shared.items() if name not in given}:
-        yield Settings(tuple(Setting(name, str(value)) for name, value in settings.items()))
+        yield nodes.Settings(
+            tuple(nodes.Setting(name, str(value)) for name, value in settings.items())
+        )
     counted = Run(_sampled(sweep) or sweep_verdict([*sweep.trials, *sweep.outranked]))
-    yield Headline((*_fastest(sweep), counted, *map(Run, _left_out(sweep))))
+    yield nodes.Headline((*_fastest(sweep), counted, *map(Run, _left_out(sweep))))
     yield from arguments({n: v for n, v in shared.items() if n in given}, sweep.axis)
     if sweep.device is not None:
         correlations = tuple(map(text, _correlations(sweep)))
-        children = (Sentence(_measured(sweep)), Items(correlations))
+        children = (nodes.Sentence(_measured(sweep)), nodes.Items(correlations))
         if sweep.axis is None:
-            yield Section("Times", children, key="times", wide=True)
+            yield nodes.Section("Times", children, key="times", wide=True)
     for target in sweep.targets:
         yield _target(sweep, target, rows)
 
 
-def arguments(given: Mapping[str, ConstexprValue], axis: str | None = None) -> Iterator[Settings]:
+def arguments(
+    given: Mapping[str, ConstexprValue], axis: str | None = None
+) -> Iterator[nodes.Settings]:
     """Yield the arguments of a launch, if any."""
     if given:
         # A size may be another one: N=M.
         written = {n: f"= {v}" if v in given or v == axis else str(v) for n, v in given.items()}
-        listed = tuple(Setting(name, value, "dim") for name, value in written.items())
-        yield Settings(listed, title="arguments", folded=True)
+        listed = tuple(nodes.Setting(name, value, "dim") for name, value in written.items())
+        yield nodes.Settings(listed, title="arguments", folded=True)
 
 
 def _fastest(sweep: Sweep) -> list[Run]:
@@ -158,7 +150,7 @@ def _chosen_settings(trial: Trial) -> dict[str, ConstexprValue]:
     return {name: value for name, value in _chosen(trial).items() if name not in trial.args}
 
 
-def _target(sweep: Sweep, target: Target, rows: int | None) -> Section:
+def _target(sweep: Sweep, target: Target, rows: int | None) -> nodes.Section:
     trials = sweep.on(target)
     outranked = [trial for trial in sweep.outranked if trial.target == target]
     shown = [trial for trial in trials if _in_table(trial)]
@@ -177,7 +169,7 @@ def _target(sweep: Sweep, target: Target, rows: int | None) -> Section:
             children.append(_apart(title, apart, sweep, rows))
     aside = [sweep_verdict([*trials, *outranked])] if len(sweep.targets) > 1 else []
     aside += [_order(sweep, shown)] if len(shown) > 1 and sweep.sizes is None else []
-    return Section(
+    return nodes.Section(
         target.full_name, tuple(children), key="target", wide=True, aside=text("; ".join(aside))
     )
 
@@ -245,7 +237,7 @@ def _table(
     yield from shared
     cells = zip(*(each.cells for each in listed), strict=True)
     rows = (row(*each, note=trial.reason) for each, trial in zip(cells, trials, strict=True))
-    yield Table(
+    yield nodes.Table(
         tuple(each.column for each in listed), tuple(rows), "configurations", shown=shown,
         sortable=True, noun="configuration", more=_MORE,
     )  # fmt: skip
@@ -272,7 +264,7 @@ def _figures(trials: Sequence[Trial]) -> Iterator[Listed]:
             yield Listed(Column(figure.heading, numbers=True), cells, said)
 
 
-def _outranked(sweep: Sweep, first: Trial, trials: Sequence[Trial]) -> Section:
+def _outranked(sweep: Sweep, first: Trial, trials: Sequence[Trial]) -> nodes.Section:
     """What ranks below the rows: by what binds the time, and how much slower than the first."""
     figure = sweep.ranked_by or ("" if sweep.sorted_by else "time")
     best = first.figure(figure)
@@ -297,7 +289,7 @@ def _outranked(sweep: Sweep, first: Trial, trials: Sequence[Trial]) -> Section:
             described += f": {low if low == high else f'{low} to {high}'} × the first"
         lines.append(text(described))
     title = f"Outranked: {plural(len(trials), 'configuration')}"
-    return Section(title, (Items(tuple(lines)),), key="outranked")
+    return nodes.Section(title, (nodes.Items(tuple(lines)),), key="outranked")
 
 
 def _figure(figure: figures.Figure, trial: Trial) -> str:
@@ -319,13 +311,13 @@ def _limits(trial: Trial) -> str:
     return ", ".join(each.removesuffix(" memory") for each in words) or figures.UNKNOWN
 
 
-def _apart(title: str, trials: Sequence[Trial], sweep: Sweep, rows: int | None) -> Section:
+def _apart(title: str, trials: Sequence[Trial], sweep: Sweep, rows: int | None) -> nodes.Section:
     """Trials that are no row of the table, those together that share a reason."""
     groups: dict[tuple[str, str], list[Trial]] = {}
     for trial in trials[:rows]:
         groups.setdefault((trial.reason, trial.hint), []).append(trial)
     children: list[Node] = [
-        Items(
+        nodes.Items(
             tuple(map(text, _described(group, sweep))),
             label=reason,
             tone="warn",
@@ -336,9 +328,9 @@ def _apart(title: str, trials: Sequence[Trial], sweep: Sweep, rows: int | None) 
     ]
     if rows is not None and len(trials) > rows:
         left = plural(len(trials) - rows, "more configuration")
-        children.append(Sentence(f"… and {left}{_MORE}", "dim"))
+        children.append(nodes.Sentence(f"… and {left}{_MORE}", "dim"))
     counted = f"{title}: {plural(len(trials), 'configuration')}"
-    return Section(counted, tuple(children), key="apart", folded=True)
+    return nodes.Section(counted, tuple(children), key="apart", folded=True)
 
 
 def _described(group: Sequence[Trial], sweep: Sweep) -> list[str]:

@@ -15,23 +15,10 @@ from irlens.model.ranking import Candidate, rank_reports, rank_trials
 from irlens.model.report import Report
 from irlens.model.sweep import Trial
 from irlens.model.text import percent, plural
+from irlens.render.view import nodes
 from irlens.render.view.axes import Unit, linear, time_unit
 from irlens.render.view.memory_traffic import microseconds
-from irlens.render.view.nodes import (
-    BarRow,
-    Bars,
-    Cells,
-    Column,
-    HeatCell,
-    HeatMap,
-    Kind,
-    KindKey,
-    Part,
-    Section,
-    Table,
-    table,
-    text,
-)
+from irlens.render.view.nodes import Cells, Column, table, text
 
 KEY = "time"
 #: A heat map is drawn instead of more bars than these, or of a grid of two settings.
@@ -84,7 +71,7 @@ class Timed(msgspec.Struct, frozen=True, kw_only=True):
         return self.standing.time_us
 
     @property
-    def kind(self) -> KindKey:
+    def kind(self) -> nodes.KindKey:
         """What binds it."""
         return self.candidate.bound or "plain"
 
@@ -133,7 +120,7 @@ def timed_reports(
     ]
 
 
-def times_of_reports(reports: Sequence[Report], names: Sequence[str]) -> Iterator[Section]:
+def times_of_reports(reports: Sequence[Report], names: Sequence[str]) -> Iterator[nodes.Section]:
     """Yield the times of a kernel's configurations, a chart for each target."""
     if len({report.kernel for report in reports}) > 1:
         return
@@ -146,10 +133,12 @@ def times_of_reports(reports: Sequence[Report], names: Sequence[str]) -> Iterato
         chart = time_chart(found, list(settings))
         if chart is not None:
             aside = text(target.full_name) if len(targets) > 1 else ()
-            yield Section("Times", (chart,), key="times", aside=aside, detail="time", wide=True)
+            yield nodes.Section(
+                "Times", (chart,), key="times", aside=aside, detail="time", wide=True
+            )
 
 
-def times_of_neighbours(trials: Sequence[Trial], names: Sequence[str]) -> Iterator[Bars]:
+def times_of_neighbours(trials: Sequence[Trial], names: Sequence[str]) -> Iterator[nodes.Bars]:
     """Yield a bar for each named configuration, in their order, if two have a time."""
     found = [
         msgspec.structs.replace(each, values=(name,))
@@ -165,7 +154,7 @@ def _span(low: float | None, high: float | None) -> tuple[float, float] | None:
     return None if low is None or high is None else (low, high)
 
 
-def time_chart(found: Sequence[Timed], names: Sequence[str]) -> Bars | HeatMap | None:
+def time_chart(found: Sequence[Timed], names: Sequence[str]) -> nodes.Bars | nodes.HeatMap | None:
     """Return a chart of the times of one target; ``None`` for fewer than two times.
 
     Args:
@@ -188,7 +177,7 @@ def time_chart(found: Sequence[Timed], names: Sequence[str]) -> Bars | HeatMap |
     return time_bars(ordered, names, varied)
 
 
-def time_bars(ordered: Sequence[Timed], names: Sequence[str], varied: Sequence[int]) -> Bars:
+def time_bars(ordered: Sequence[Timed], names: Sequence[str], varied: Sequence[int]) -> nodes.Bars:
     """Return a bar for each configuration whose time is known.
 
     Args:
@@ -202,7 +191,7 @@ def time_bars(ordered: Sequence[Timed], names: Sequence[str], varied: Sequence[i
     heads = [names[at] for at in varied if names[at]]
     left = f", the fastest {len(shown)}" if len(shown) < len(ordered) else ""
     over = f" over {', '.join(heads)}" if heads else ""
-    return Bars(
+    return nodes.Bars(
         key=KEY,
         described=f"{_what(shown)} of {plural(len(ordered), 'configuration')}{over}{left}",
         names=", ".join(heads),
@@ -217,13 +206,13 @@ def time_bars(ordered: Sequence[Timed], names: Sequence[str], varied: Sequence[i
     )
 
 
-def _bar(each: Timed, varied: Sequence[int], unit: Unit) -> BarRow:
+def _bar(each: Timed, varied: Sequence[int], unit: Unit) -> nodes.BarRow:
     amount = each.estimate if each.estimate is not None else each.us or 0.0
     low, high = each.span or (None, None)
-    return BarRow(
+    return nodes.BarRow(
         name=", ".join(each.values[at] for at in varied),
         described=_described(each),
-        parts=(Part(amount, each.kind),),
+        parts=(nodes.Part(amount, each.kind),),
         words=f"{unit.number(amount)} {unit.name}",
         label="reads less" if each.standing.partial else each.bound,
         low=low,
@@ -236,7 +225,7 @@ def _bar(each: Timed, varied: Sequence[int], unit: Unit) -> BarRow:
 def _heat_map(
     found: Sequence[Timed], known: Sequence[Timed], names: Sequence[str],
     varied: Sequence[int],
-) -> HeatMap | None:  # fmt: skip
+) -> nodes.HeatMap | None:  # fmt: skip
     """Return the fastest time for each pair of values of two settings.
 
     Of more than two settings they are those that change the least time most. ``None`` where most
@@ -262,7 +251,7 @@ def _heat_map(
     others = [names[at] for at in varied if at not in (down, across)]
     fastest_of = f", the fastest over {', '.join(others)}" if others else ""
     measured = any(each.measured is not None for each in shown)
-    return HeatMap(
+    return nodes.HeatMap(
         key=KEY,
         described=f"{_what(shown)} over {names[down]} and {names[across]}{fastest_of}",
         amount=_what(shown),
@@ -283,11 +272,11 @@ def _heat_map(
     )
 
 
-def _cell(each: Timed | None, unit: Unit) -> HeatCell | None:
+def _cell(each: Timed | None, unit: Unit) -> nodes.HeatCell | None:
     if each is None:
         return None
     if each.us is None:
-        return HeatCell(described=_described(each), words=each.unfit or figures.UNKNOWN)
+        return nodes.HeatCell(described=_described(each), words=each.unfit or figures.UNKNOWN)
     slower = each.standing.over_fastest
     detail = ""
     if each.standing.partial:
@@ -296,7 +285,7 @@ def _cell(each: Timed | None, unit: Unit) -> HeatCell | None:
         detail = f"◆ {unit.number(each.measured)}"
     elif each.span is not None:
         detail = "–".join(map(unit.number, each.span))
-    return HeatCell(
+    return nodes.HeatCell(
         described=_described(each),
         step=None if slower is None else sum(slower > 1 + shade for shade in _SHADES),
         words=unit.number(each.us if each.estimate is None else each.estimate),
@@ -344,12 +333,12 @@ def _ordered(values: Iterator[str]) -> list[str]:
         return different
 
 
-def bound_kinds(found: Iterable[KindKey]) -> Iterator[Kind]:
+def bound_kinds(found: Iterable[nodes.KindKey]) -> Iterator[nodes.Kind]:
     """Yield the legend of the bounds that occur."""
     occur = set(found)
     for key, name in BOUND_NAMES.items():
         if key in occur:
-            yield Kind(key, f"bound by {name}")
+            yield nodes.Kind(key, f"bound by {name}")
 
 
 def mark_names(marks: Iterable[Mark | None]) -> dict[Mark, str]:
@@ -390,7 +379,7 @@ def _described(each: Timed) -> str:
     return f"{each.label}: {', '.join(parts)}"
 
 
-def _numbers(known: Sequence[Timed], names: Sequence[str], varied: Sequence[int]) -> Table:
+def _numbers(known: Sequence[Timed], names: Sequence[str], varied: Sequence[int]) -> nodes.Table:
     columns = [
         *(Column(name, numbers=True) for name in names),
         Column("estimated", numbers=True), Column("range", numbers=True), Column("bound by"),
