@@ -6,9 +6,8 @@ from typing import Any
 
 from irlens.model.errors import IrlensError
 from irlens.render import Kind, Options, build_view
-from irlens.render.html.markup import Content, Markup, join, tag
+from irlens.render.html.markup import CHARACTER, Content, Markup, join, label, line, rectangle, tag
 from irlens.render.html.plots import Chart, Key, chart
-from irlens.render.html.svg import CHARACTER, label, line, rectangle
 from irlens.render.view import nodes
 
 #: In pixels: width of the file, its margin, height of a caption, of a line of a legend, and gaps.

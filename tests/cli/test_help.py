@@ -4,8 +4,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from irlens.cli.help import GROUPS, group_of
-from irlens.cli.root import COMMANDS, root
+from irlens.cli.root import COMMANDS, GROUPS, group_of, root
 
 
 def commands() -> dict[str, click.Command]:

@@ -30,8 +30,8 @@ from irlens.tui.nodes import drawing
 from irlens.tui.panels import Panels, occupancy
 from irlens.tui.screens.finding import FindingDialog
 from irlens.tui.screens.inspector import InspectorScreen
+from irlens.tui.screens.overview import Findings
 from irlens.tui.screens.overview import OverviewScreen as Overview
-from irlens.tui.widgets.findings import Findings
 from irlens.tui.widgets.panel import Panel
 from irlens.tui.widgets.what_if import WhatIf
 from tests.tui.conftest import NAMES, FakeWorkbench, load_report

@@ -4,15 +4,16 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from irlens.render.html.markup import Content, Markup, join, tag
-from irlens.render.html.plots import figure
-from irlens.render.html.svg import (
+from irlens.render.html.markup import (
     CHARACTER,
     NARROW_GUTTER,
     TICKS_GUTTER,
+    Content,
+    Markup,
     clip,
     dot,
     gutter,
+    join,
     label,
     line,
     path,
@@ -20,8 +21,10 @@ from irlens.render.html.svg import (
     rectangle,
     share,
     stretched,
+    tag,
     title,
 )
+from irlens.render.html.plots import figure
 from irlens.render.view import nodes
 
 _TICKS = 5

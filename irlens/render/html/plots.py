@@ -6,13 +6,15 @@ from typing import TypeAlias
 import msgspec
 
 from irlens.model.estimate import Mark
-from irlens.render.html.markup import Content, Markup, join, tag
-from irlens.render.html.svg import (
+from irlens.render.html.markup import (
     NARROW_GUTTER,
+    Content,
+    Markup,
     X,
     clip,
     dot,
     gutter,
+    join,
     label,
     line,
     path,
@@ -20,6 +22,7 @@ from irlens.render.html.svg import (
     rectangle,
     share,
     stretched,
+    tag,
     title,
 )
 from irlens.render.view import nodes
