@@ -94,7 +94,6 @@ def prune(
 
         Args:
             named_args: The positional arguments of the call by name.
-            **kwargs: Its keyword arguments, with the grid.
         """
         configs = list(configs if before is None else before(configs, named_args, **kwargs))
         planned = "grid" not in kwargs  # irlens asks for the configurations, nothing is launched

@@ -21,7 +21,6 @@ class Loop(msgspec.Struct, frozen=True):
         parent: Index of the loop around it, or ``None``.
         depth: 1 for an outermost loop.
         own: Nodes whose innermost loop this is, the header included, in ascending order.
-        children: Indices of the loops directly inside.
         irreducible: Whether control can also enter past the header.
     """
 
@@ -62,11 +61,7 @@ class LoopForest(msgspec.Struct, frozen=True):
 
 
 class FlowGraph:
-    """A graph with what analyses ask for again and again, each computed once.
-
-    Args:
-        successors: For each node those that can follow it.
-    """
+    """A graph with what analyses ask for again and again, each computed once."""
 
     def __init__(self, successors: Successors) -> None:
         self.successors = successors

@@ -37,7 +37,6 @@ class IssuedAccess(msgspec.Struct, frozen=True):
     """A load, store or asynchronous copy.
 
     Attributes:
-        operation: Index of the operation in the ttgir.
         access: How the machine accesses the elements; ``None`` if unknown.
         reason: Why it is unknown.
     """

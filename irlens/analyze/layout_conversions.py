@@ -117,11 +117,7 @@ def _way_of(module: Module, before: Type, after: Type) -> tuple[Way | None, str]
 
 
 def way(source: LinearMap, destination: LinearMap) -> Way | None:
-    """Return how a tensor goes from one layout to another; ``None`` if the two do not match.
-
-    Args:
-        destination: Its layout after, of the same shape.
-    """
+    """Return how a tensor goes from one layout to another; ``None`` if the two do not match."""
     if _moved(source, destination, _BLOCK) is None:
         return None
     if _moved(source, destination, _REGISTER) is not None:

@@ -30,7 +30,6 @@ def live_out(
 
     Args:
         blocks: For each basic block the indices of its instructions.
-        graph: The blocks that can follow each block.
         reads: For each instruction the set it reads, before it writes.
         kills: For each instruction the set it overwrites whenever it is reached.
         at_end: Live-out registers of a block for reasons outside of the graph.
@@ -97,10 +96,8 @@ def last_writers(
 
     Args:
         blocks: For each basic block the indices of its instructions.
-        graph: The blocks that can follow each block.
         writes: For each instruction the set it writes, or may write.
         kills: For each instruction the set it overwrites whenever it is reached.
-        at: The instruction where they are live.
         leaving_it: Whether they are live after it, its own results among them, and not before it.
 
     Returns:

@@ -29,7 +29,6 @@ class Loops(msgspec.Struct, Generic[I_co], frozen=True, dict=True):
     """A function's instructions, control flow and loops.
 
     Attributes:
-        instructions: The instructions in the order of the text.
         forest: Its loops; a loop is named by its index in ``forest.loops``.
     """
 

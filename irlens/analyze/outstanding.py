@@ -254,8 +254,6 @@ class SteadyLoop(msgspec.Struct, Generic[S], frozen=True):
     """A loop whose iterations repeat.
 
     Attributes:
-        entry: The state in front of the loop.
-        at_latch: The state at the end of an iteration.
         observations: Each event of the loop with the state before it, in the order of the text.
         blocks: The state at the start of each of its blocks.
     """
@@ -267,13 +265,7 @@ class SteadyLoop(msgspec.Struct, Generic[S], frozen=True):
 
 
 class GroupFlow(Generic[S]):
-    """The outstanding groups of one function.
-
-    Args:
-        graph: The blocks that can follow each block.
-        events: The events of each block that has any.
-        begin: The state where the function begins.
-    """
+    """The outstanding groups of one function."""
 
     def __init__(self, graph: FlowGraph, events: Mapping[int, Sequence[Event]], begin: S) -> None:
         self.graph = graph
@@ -398,12 +390,7 @@ class Retirement(msgspec.Struct, frozen=True):
 
 
 def follow(graph: FlowGraph, events: Mapping[int, Sequence[Event]]) -> Retirement:
-    """Follow the groups of a function from its first block.
-
-    Args:
-        graph: The blocks that can follow each block.
-        events: The events of each block that has any.
-    """
+    """Follow the groups of a function from its first block."""
     flow = GroupFlow(graph, events, Queues())
     observed = list(flow.observe(flow.entries)) if any(events.values()) else []
     closed = {

@@ -20,7 +20,6 @@ class _Peak(msgspec.Struct, frozen=True):
     """The point with the most live registers.
 
     Attributes:
-        live: The registers that are live there.
         after: Whether the point is after the instruction, and not before it.
     """
 

@@ -294,7 +294,6 @@ def find_occupancy(
         gpu: The GPU it was compiled for.
         provenance: Receives the origin, or why something is missing.
         changes: Whether to compute what a change would do, which takes most of the time.
-        curves: Whether to compute the curves among that.
     """
     if gpu is None or demand.usage is None:
         missing = [each for each in _OCCUPANCY_INPUTS if f"resources.{each}" in provenance.unknown]

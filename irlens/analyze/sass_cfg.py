@@ -40,7 +40,6 @@ class Call(msgspec.Struct, frozen=True, gc=False):
 
     Attributes:
         block: The block that it ends.
-        entry: The block in which the function starts.
         far_branch: Whether control does not come back.
     """
 
@@ -56,7 +55,6 @@ class SassCfg(Cfg, frozen=True, kw_only=True):
 
     Attributes:
         calls: Calls of functions in the section, far branches among them.
-        returns: Blocks that end in a return.
         outside: What is not known about code of the driver that calls run, outside of the section;
             empty without such calls. It returns after the call, and leaves groups of
             asynchronous copies alone.

@@ -35,7 +35,6 @@ def solve(
     Args:
         start: The nodes where flow begins, with the state there.
         transfer: Returns the state after a node, given the one before it.
-        join: Returns the state where two paths meet.
         backward: Whether flow goes against the edges.
         within: The nodes to stay within; all if ``None``.
         iteration: Whether edges back to where flow begins are not followed.

@@ -83,7 +83,6 @@ def read_amdgcn(
     """Classify the accesses to scratch in AMD assembly.
 
     Args:
-        function: The kernel, with what it calls.
         count: LLVM's count of spilled vector registers in the kernel itself; ``None`` if unknown.
         calls: Whether it calls functions, which the count leaves out.
     """

@@ -98,7 +98,6 @@ def refusal(
     Args:
         load: A load in a loop that does not run ahead of its use.
         loop: The innermost loop around it.
-        body: How the loop's loads are used.
         num_stages: The kernel-wide number of stages; ``None`` if unknown.
         widest_access: Consecutive bytes of one thread at most; ``None`` if unknown.
     """

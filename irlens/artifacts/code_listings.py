@@ -71,8 +71,6 @@ class _Section(msgspec.Struct, frozen=True):
 
     Attributes:
         name: Without ".text.".
-        functions: Names of the functions in it, by offset.
-        lines: The lines that begin at an offset.
     """
 
     name: str

@@ -48,11 +48,7 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 def signature(directory: Path, listing: Listing) -> bytes | None:
-    """Return a digest of the status of all files of an entry; ``None`` if one changed just now.
-
-    Args:
-        directory: The entry, a directory or a trace.
-    """
+    """Return a digest of the status of all files of an entry; ``None`` if one changed just now."""
     named = [f"{name}.{stage}" for name, stages in listing.artifacts.items() for stage in stages]
     named += listing.files
     facts = []

@@ -55,7 +55,6 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         kernel: Pattern for the kernel function's name, or for KERNEL as requested.
         target: Pattern for the target's architecture or product.
-        condition: The condition that has to hold.
         place: Its key in ``pyproject.toml``, dotted.
         line: 1-based line there; ``None`` where it was not found.
     """

@@ -29,9 +29,6 @@ def show(
 
     Args:
         destination: A file, ``None`` for stdout.
-        paged: Whether to use a pager for long output.
-        interleave: Whether to insert the Python source as comments.
-        annotate: Whether to write annotations next to each line.
 
     Raises:
         IrlensError: A capture lacks the stage, or it is binary and would go to a terminal.

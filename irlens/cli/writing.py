@@ -131,7 +131,6 @@ def write(
     """Write a command's result, and return it.
 
     Args:
-        writing: How and where to write it.
         details: Sections to show in full.
         rows: Maximum number of table rows.
         side_by_side: Whether to show code in columns, over the terminal's full width.

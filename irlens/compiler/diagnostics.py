@@ -62,11 +62,7 @@ def is_compile_error(error: Exception) -> bool:
 
 
 def explain(error: Exception, kernel: str, file: Loaded, printed: str) -> IrlensError:
-    """Return the error to report instead of ``error``.
-
-    Args:
-        error: Exception of a compilation or launch.
-    """
+    """Return the error to report instead of ``error``."""
     if isinstance(error, IrlensError):
         return error
     explained = reason(error, kernel, file.sources, printed)

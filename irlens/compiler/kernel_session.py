@@ -28,12 +28,7 @@ _LOCK = threading.Lock()
 
 
 class KernelSession(msgspec.Struct, frozen=True):
-    """A loaded kernel.
-
-    Attributes:
-        kernel: The jit function with its autotuners and heuristics.
-        printed: Returns the compiler's output so far.
-    """
+    """A loaded kernel."""
 
     source: KernelSource
     file: Loaded

@@ -58,7 +58,6 @@ class Tally:
         library: Calls of libraries; ``calls`` of each is 1.
         origins: Where generated kernels come from, by their name.
         others: Other operators of PyTorch that ran.
-        is_paused: Whether what runs at present only measures.
     """
 
     def __init__(self) -> None:

@@ -66,7 +66,6 @@ class Judged(NamedTuple):
     """A figure of a comparison, and whether its change is for the better.
 
     Attributes:
-        direction: Whether the change is for the better.
         loop: The pipeline or load it is about; ``None`` for the kernel.
     """
 

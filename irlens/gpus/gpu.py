@@ -181,7 +181,6 @@ class Product(msgspec.Struct, frozen=True, kw_only=True):
         drivers: The names by which drivers report it, and no other GPU.
         source: The source of these numbers.
         l2_bytes: Capacity of the L2; ``None`` if unknown.
-        l2_source: The source of the L2's capacity.
         half_rate_fp32_accumulation: Whether tensor cores that accumulate in fp32 run at half their
             rate.
         tensor_rates_known: Whether its tensor cores run at its architecture's rates; otherwise

@@ -81,7 +81,6 @@ class Expansion(msgspec.Struct, Generic[F_co], frozen=True):
     """A kernel with the functions that it calls.
 
     Attributes:
-        copies: In the order in which they are called.
         origins: For each instruction the copy that it belongs to, and its index there.
         unfollowed: The calls that could not be followed, by the index of their instruction: what
             is not known of each, and why.

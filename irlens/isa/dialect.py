@@ -228,7 +228,6 @@ def instruction_mix(
     A dual-issue instruction counts as the two operations that it issues.
 
     Args:
-        function: The kernel, with what it calls.
         functions_left_out: Other functions of its module, which a call of it may run.
     """
     classes: Counter[str] = Counter()

@@ -25,7 +25,6 @@ class Call(msgspec.Struct, frozen=True):
     Attributes:
         tool: The method of ``Tools``.
         arguments: Its arguments, and ``cursor``.
-        roots: The folders that may be read.
         compiles: Whether it may compile.
     """
 

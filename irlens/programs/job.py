@@ -100,7 +100,6 @@ class ProcessReport(msgspec.Struct, frozen=True, kw_only=True):
         deviations: What ran differently from a GPU.
         stopped: The source line and the requested value, if the program ended because it needed a
             value that was never computed.
-        helion: Whether the program had imported Helion.
     """
 
     deviations: Deviations = msgspec.field(default_factory=Deviations)

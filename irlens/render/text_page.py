@@ -69,7 +69,6 @@ class Page:
             first: What stands at the left margin of the first line.
             indent: Where the column begins; ``first`` is padded to it.
             hang: Where the lines that follow begin; ``indent`` if not given.
-            gap: What stands between two items on a line.
             prose: Whether the items are sentences, which very long lines would make hard to read.
         """
         width = min(self.width, _WIDEST_PROSE) if prose else self.width

@@ -41,7 +41,6 @@ class Contradiction(msgspec.Struct, frozen=True):
     Attributes:
         part: A stage, or "metadata".
         topic: What it states: "architecture", "threads per CTA", ...
-        value: What it says of the topic.
         others: What the other parts say: their names by value.
     """
 

@@ -35,7 +35,6 @@ class CheckRequest(msgspec.Struct, frozen=True, kw_only=True):
         kernels: KERNELs; all that the baseline and the project name if there is none.
         configurations: The configurations of the kernels; those of the baseline if empty.
         file: The baseline; the project's if ``None``.
-        update: Whether a new baseline is wanted.
         strict: Whether any difference fails.
     """
 
@@ -50,7 +49,6 @@ class Checked(msgspec.Struct, frozen=True):
     """A check, and the baseline that ``--update`` writes.
 
     Attributes:
-        baseline: The content of the new baseline.
         path: Its file.
     """
 

@@ -61,7 +61,6 @@ class Child:
             task: What it reads on stdin.
             cancels: ``self.cancels`` at the time of the user's request: a later cancellation
                 counts even if it came before the child was started.
-            on_line: Receives each line that it writes.
         """
         last_line = b""
         with (

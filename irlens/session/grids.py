@@ -199,12 +199,10 @@ def time_over_sizes(
     """Return the estimated times of KERNEL over the size that ranges.
 
     Args:
-        session: Prepares the compiler and the store.
         kernel: The kernel's source, or its capture.
         configurations: The configurations, one of whose arguments has several values, or a range
             as it is written.
         jobs: Worker processes; as many as there are processors if not given.
-        progress: Receives how many launches are evaluated.
 
     Raises:
         IrlensError: KERNEL cannot be compiled, or no size ranges.

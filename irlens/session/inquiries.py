@@ -79,7 +79,6 @@ class Inquirer:
         """Return the answer to a question; see ``Question``.
 
         Args:
-            request: The compilation that it is about.
             inquiry: Learns how far the child is, and cancels it.
             finding: See ``Question``.
             ranges: See ``Question``.

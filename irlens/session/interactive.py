@@ -98,7 +98,6 @@ class InteractiveSession(LongQuestions):
     """Implements ``Workbench``.
 
     Args:
-        title: The subject, as the user named it.
         find: Yields the items to list; is called again for every listing.
         request_for: Returns the request that compiles a kernel, by the kernel's name.
         origins: Captures whose requests are known.

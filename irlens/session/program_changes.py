@@ -18,7 +18,6 @@ def program_changes(before: str, after: str) -> list[ProgramChange]:
     Runs on the same GPU are compared, or one run with the other.
 
     Args:
-        before: The first, as the user named it.
         after: The second.
 
     Raises:

@@ -81,12 +81,7 @@ def canonicalize(baseline: Baseline, names: KernelNames) -> Baseline:
 
 
 def recipes(kernel: str, configurations: Configurations, names: KernelNames) -> Iterator[Recipe]:
-    """Yield a recipe for each configuration.
-
-    Args:
-        configurations: The configurations that the options select.
-        names: The names of the project's kernels.
-    """
+    """Yield a recipe for each configuration."""
     if kernel == "-":
         raise IrlensError("a check of stdin cannot be repeated", hint="name a file")
     portable = names.canonical(from_root(kernel, names.root))
@@ -120,7 +115,6 @@ def make(
 
     Args:
         recipe: The recipe. One without a target receives that of its first report.
-        names: The names of the project's kernels.
         options: The Triton to compile with, and whether to launch; not by default.
 
     Raises:

@@ -49,7 +49,6 @@ class Session:
     """Loads or compiles what the user named, and returns finished records.
 
     Args:
-        notify: Receives messages about skipped captures and slow steps.
         compile: Compiles a request that the store does not answer; in this process if not given.
         forks: Whether to compile in a fork of this process instead, which then survives a crash
             of the compiler.

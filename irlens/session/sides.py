@@ -22,7 +22,6 @@ class Sides:
 
     Args:
         after: AFTER, ``None`` if the options' values make the sides.
-        configurations: The configurations that the options select.
         session: Loads or compiles the sides.
         names: Labels of the sides; by default, the settings that tell them apart.
 

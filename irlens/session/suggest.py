@@ -31,7 +31,6 @@ def suggest_near(
 
     Args:
         requests: A single one, see ``irlens.sweeps.suggesting.suggest``.
-        session: Prepares the compiler and the store.
         most: Neighbours to compile at most.
         jobs: Worker processes; as many as there are processors if not given.
         seconds: Budget, see ``irlens.sweeps.suggesting.Limits``.

@@ -103,7 +103,6 @@ def warmup_of(variants: Variants, named: str, destination: Path) -> Warmup:
     """Return the launches that compile the variants of a kernel, but for those that fail.
 
     Args:
-        named: The kernel, as the user named it.
         destination: The file that will hold the list.
 
     Raises:

@@ -14,12 +14,7 @@ from irlens.model.report import Occupancy, Report
 
 
 class Demand:
-    """The resource demand of a kernel on its GPU, of which some parts can be varied.
-
-    Args:
-        gpu: The GPU that it was compiled for.
-        num_warps: Warps per CTA that it was compiled for.
-    """
+    """The resource demand of a kernel on its GPU, of which some parts can be varied."""
 
     def __init__(self, gpu: Gpu, usage: Usage, num_warps: int) -> None:
         self._gpu = gpu

@@ -44,7 +44,6 @@ def why(
 
     Args:
         configurations: The options, which select one configuration.
-        session: Compiles it, and what is tried.
         codes: Codes or names of findings; all by default.
 
     Raises:
@@ -64,8 +63,6 @@ def why_finding(
     """Explain one finding of a compilation, and test the explanation.
 
     Args:
-        session: Compiles it, and what is tried.
-        finding: The finding, of a report of the compilation.
         progress: Receives what is tried.
 
     Raises:

@@ -83,7 +83,6 @@ def calibrate(
     """Return the constants of a GPU that fit the times of configurations on it.
 
     Args:
-        device: The GPU, as ``find_gpu`` returns it.
         pool: The workers that compile, and that count what the launches ask for.
         progress: Receives the number of finished configurations and their total.
 

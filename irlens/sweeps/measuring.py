@@ -116,7 +116,6 @@ def measure_trials(
     Args:
         trials: The results of the sweep.
         filters: Constraints on results; those on the time are ignored here.
-        kernel: The kernel as the user names it.
         known: The times of an interrupted run, to which new ones are added, and what to measure
             against.
         progress: Receives the number of timed trials, known ones included, and their total.

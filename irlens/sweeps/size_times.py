@@ -64,7 +64,6 @@ def time_over_sizes(
     Args:
         requests: Every configuration at every size.
         sizes: What it ranges over.
-        progress: Receives how many launches are evaluated.
 
     Raises:
         UnknownNameError: There is no such size.

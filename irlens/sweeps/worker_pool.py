@@ -58,7 +58,6 @@ class Job(msgspec.Struct, frozen=True):
     Attributes:
         handler: Runs the task.
         numbers: What the task is about, for who submits it.
-        timeout: Seconds after which it is abandoned.
     """
 
     handler: Handler
@@ -224,9 +223,6 @@ class LocalPool:
 
 class _Worker:
     """One worker process, and its successor after a crash.
-
-    Args:
-        logs: The folder of the workers' logs.
 
     Attributes:
         future: Of its latest task.

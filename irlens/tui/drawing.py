@@ -120,7 +120,6 @@ def flowing(first: Content, items: Sequence[Content], gap: str, width: int) -> C
 
     Args:
         first: Text before the column.
-        gap: Separator between two items in a row.
         width: Cells, those of ``first`` included.
     """
     indent = first.cell_length

@@ -36,7 +36,6 @@ class Flow(msgspec.Struct):
         sources: Of each operation the source of each of its reads.
         versions: Of each operation the version that each of its writes makes.
         before: Of each operation the operations that must run before it.
-        readers: The operations that read a version.
         carried: Versions of which the next write to the memory leaves a part.
         live: The versions that are used after the program.
     """

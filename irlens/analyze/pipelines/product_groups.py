@@ -39,7 +39,6 @@ class SteadyGroups(msgspec.Struct, frozen=True):
     Attributes:
         retired: What its waits retire.
         entry: The queues on entry to the loop; ``None`` if unknown.
-        at_latch: The queues at the end of an iteration.
     """
 
     retired: frozenset[Retired]
@@ -48,12 +47,7 @@ class SteadyGroups(msgspec.Struct, frozen=True):
 
 
 class ProductGroups:
-    """The groups of one function.
-
-    Args:
-        graph: The blocks that can follow each block.
-        events: The events of each block that has any.
-    """
+    """The groups of one function."""
 
     def __init__(self, graph: FlowGraph, events: Mapping[int, Sequence[Event]]) -> None:
         self._graph = graph

@@ -126,11 +126,7 @@ class _Ahead(msgspec.Struct, frozen=True):
 
 
 class _CarriedValues:
-    """Follows the values that one loop loads through its registers.
-
-    Attributes:
-        loads: The loop's own loads, as indices of instructions.
-    """
+    """Follows the values that one loop loads through its registers."""
 
     def __init__(self, loops: FunctionLoops, graph: FlowGraph, index: int) -> None:
         self._loops = loops

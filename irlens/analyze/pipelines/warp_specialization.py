@@ -146,7 +146,6 @@ class _Dispatch:
     """The dispatch loop, in which warps wait for the number of their partition.
 
     Args:
-        at: The instruction that reads the number.
         barrier: The number of the barrier at which the warps wait.
     """
 

@@ -43,10 +43,8 @@ class Footprint(msgspec.Struct, frozen=True, kw_only=True):
     """What a launch takes from memory in whole granules, each counted once. In bytes.
 
     Attributes:
-        read_bytes: Of all granules that are read.
         wave_read_bytes: The same, each granule counted once in every wave; ``None`` if the wave is
             unknown.
-        written_bytes: Of all granules that are written.
         read_sector_bytes: Of all sectors that are read, the granules of the caches.
         written_sector_bytes: Of all sectors that are written.
     """

@@ -69,7 +69,6 @@ class Evaluation:
     Args:
         module: The kernel's ttir.
         numbers: Numbers of the programs, x fastest.
-        visit: Called for every access that is evaluated.
         stepwise: Loops, by index of their operation, whose iterations are evaluated one by one.
         at_once: Instances of a loop's body that are evaluated at once.
         data: Operations, by index, that are counted and not evaluated.

@@ -145,7 +145,6 @@ def _return_constants(hooks: Any, results: dict[int, int | float], length: int) 
     Args:
         hooks: The object.
         results: Results by slot; all types but floating-point numbers share a register.
-        length: Number of functions in the vtable.
     """
     word = ctypes.sizeof(ctypes.c_void_p)
     table = (ctypes.c_void_p * (_VTABLE_HEAD + length)).from_address(hooks[0] - _VTABLE_HEAD * word)

@@ -74,7 +74,6 @@ class OperationLog:
 
     Attributes:
         operations: What ran, in order.
-        is_paused: Whether operators are left out at present.
         graph: Name of the compiled graph that is running; empty outside of any.
         graphs: The functions that were compiled.
         dropped: Operators beyond the number that is kept.

@@ -50,9 +50,6 @@ def touched_reads(
 ) -> _Reads:
     """Return what an operator reads of arguments that it does not read whole, by their identity.
 
-    Args:
-        region: Returns the region of a tensor.
-
     Returns:
         A region, or ``None`` for an argument that is not read.
     """

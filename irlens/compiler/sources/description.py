@@ -48,7 +48,6 @@ class Description(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         options: Defaults of compile options: num_warps, num_stages, num_ctas, ...
         grid: CTAs in x, y and z; missing dimensions are 1. May use ``sm_count``, and
             ``blocks_per_sm``, the CTAs of the compiled kernel that fit an SM.
-        outputs: The tensors that the kernel writes.
         inputs: Name of the function in the same file that replaces random inputs where a kernel
             cannot take any values, such as offsets. Its parameters have the names of the kernel's;
             it returns a dictionary of tensors by parameter name.
@@ -56,7 +55,6 @@ class Description(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             have the names of the kernel's; it returns a tensor, or one for each output.
         naive: Name of a function like the reference that computes the outputs in several passes,
             to compare times with.
-        tolerance: Tolerance of the comparison with the reference.
         traffic: Bytes loaded and stored; the expressions may use constexprs as well.
     """
 

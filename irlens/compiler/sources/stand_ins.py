@@ -74,7 +74,6 @@ class StandIn(_Refusing):
 
     Args:
         asked: How the program reached it: "torch.float16", "torch.device(...)".
-        names: The stand-ins of the same file.
     """
 
     def __init__(self, asked: str, names: "Namespace") -> None:

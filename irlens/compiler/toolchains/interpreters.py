@@ -40,7 +40,6 @@ class _Facts(msgspec.Struct, frozen=True):
         python: Major and minor version.
         abi: ABI of its extension modules.
         triton: File of its Triton's package, if it has one.
-        msgspec: Whether it has its own msgspec.
     """
 
     python: tuple[int, int]

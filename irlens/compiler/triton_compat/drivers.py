@@ -171,8 +171,6 @@ def install_stub_driver(
     Args:
         properties: The known ones of the device properties that Triton's drivers report.
         threads_per_block: The GPU's maximum of threads per CTA.
-        read: Reads the facts of a binary.
-        find_writes: Finds the arguments that a kernel writes through.
         read_time: Answers with the time of what a program measures.
     """
     knobs.never_interpret()

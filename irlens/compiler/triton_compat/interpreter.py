@@ -28,9 +28,6 @@ Observer: TypeAlias = Callable[[str, Any, Any, int], None]
 class Interpreted:
     """A kernel that runs with NumPy, in one configuration of its autotuners.
 
-    Args:
-        namespace: The variables of the kernel's module.
-
     Attributes:
         config: What the first configuration of each autotuner sets.
 

@@ -37,7 +37,6 @@ def tuned_requests(
     """Return a request for each configuration, with the arguments and the grid of a call.
 
     Args:
-        named_args: The call's positional arguments by name.
         kwargs: Its keyword arguments, with the grid.
 
     Raises:

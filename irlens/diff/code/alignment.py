@@ -227,7 +227,6 @@ def shift_to_best_fit(
 
     Args:
         pairs: In the order of both.
-        values: The values that correspond by these pairs.
         by_use: Returns the values that correspond by their readers alone; called if needed.
     """
     by_readers = cache(by_use)

@@ -59,7 +59,6 @@ class Written(NamedTuple):
 
     Attributes:
         operand: Index of the operand; hidden ones count on.
-        part: Index of the register in the operand.
     """
 
     line: int
@@ -122,7 +121,6 @@ class _Numbering:
         written: The bit of each value that an instruction writes.
         of: For each register all values that it ever holds.
         entry: The values of all registers at the beginning of the function.
-        unknown: The unknown values of all registers.
         all: Every value.
     """
 
@@ -240,7 +238,6 @@ def trace_blocks(
 
     Args:
         blocks: For each basic block the indices of its instructions; the first is the entry.
-        successors: For each block those that can follow it.
     """
     numbering = _Numbering(function, steps)
     walked = []

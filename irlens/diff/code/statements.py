@@ -35,7 +35,6 @@ class Name(msgspec.Struct, frozen=True, gc=False):
     Attributes:
         value: Its value, equal wherever this value is named on one side of the comparison;
             ``None`` if unknown.
-        defines: Whether the statement defines the value.
     """
 
     value: Hashable
@@ -71,7 +70,6 @@ class Code(msgspec.Struct, frozen=True):
     """A stage.
 
     Attributes:
-        statements: In the order of the text.
         loops: Those that the text itself nests; the others follow from the control flow.
         lines: Number of lines, those without code included.
         lost: Number of instructions after which the registers' values are unknown.

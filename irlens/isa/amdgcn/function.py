@@ -226,7 +226,6 @@ class Program(msgspec.Struct, frozen=True):
 
     Attributes:
         target: The operand of ``.amdgcn_target``: "amdgcn-amd-amdhsa--gfx942".
-        functions: In the order of the text.
     """
 
     target: str | None

@@ -102,7 +102,6 @@ class Module(msgspec.Struct, frozen=True):
     """An LLVM module.
 
     Attributes:
-        functions: Those with a body, in order.
         unknown: Lines inside functions that are neither instruction, label nor comment.
     """
 

@@ -73,7 +73,6 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         label: "^bb0", or ``None`` for an entry block that prints none.
-        arguments: The values it defines on entry.
         operations: Indices into ``Module.operations``.
     """
 

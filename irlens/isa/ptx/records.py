@@ -218,7 +218,6 @@ class FunctionBody(msgspec.Struct, frozen=True, kw_only=True):
         statements: Everything of its body in the order of the text, braces included.
         instructions: The instructions among them.
         labels: The labels among them.
-        registers: All virtual registers declared in it.
         scopes: The ``{ }`` in it; the first is the body.
         branch_targets: ``.branchtargets`` lists by their label, per scope.
         tables: Names of the module's variables that have initial values.

@@ -30,7 +30,6 @@ class MovedLine(NamedTuple):
         where: The GPUs, with their settings where a kernel has several configurations; "" where
             the time says which change is on which.
         time: "42 % more time (62.5 µs → 88.7 µs)"; without a time what else decides: "worse".
-        tone: Whether that is better or worse.
         causes: The figures that moved, broken budgets and new findings.
         places: The lines of Python to look at, that of what matters most first.
     """
@@ -57,11 +56,7 @@ def is_news(verdicts: Sequence[Verdict]) -> bool:
 
 
 def moved_lines(found: Sequence[tuple[CheckedKernel, list[Verdict]]]) -> list[MovedLine]:
-    """Return a line for each kernel and level, what fails first, then the largest change in time.
-
-    Args:
-        found: The checked kernels, with their results.
-    """
+    """Return a line for each kernel and level: failures first, then the largest change in time."""
     groups: dict[tuple[str, Level], list[tuple[CheckedKernel, list[Verdict]]]] = {}
     for kernel, verdicts in found:
         if is_news(verdicts):

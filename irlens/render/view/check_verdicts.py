@@ -29,7 +29,6 @@ class Verdict(NamedTuple):
         change: With sign and unit; may be empty.
         place: The line of Python to look at; ``None`` if unknown.
         why: What else is known; may be empty.
-        is_budget: Whether the name is a budget's condition.
         is_unknown: Whether a figure of the budget is unknown, so that it may hold.
         is_setting: Whether it is a setting, which what else moved comes from.
         since: Whether this change is what brought it.

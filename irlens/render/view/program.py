@@ -29,11 +29,7 @@ _BOUNDS = frozenset(get_args(Bound))
 
 
 def program_bars(run: ProgramRun, name_of: Callable[[KernelTime], str]) -> Iterator[nodes.Bars]:
-    """Yield a bar for each kernel whose time is known, the longest first, if there are two.
-
-    Args:
-        name_of: Returns what to call a kernel.
-    """
+    """Yield a bar for each kernel whose time is known, the longest first, if there are two."""
     known = [each for each in run.kernels if each.total_us is not None]
     total = run.total_us
     if len(known) < 2 or not total:

@@ -181,7 +181,6 @@ def time_bars(ordered: Sequence[Timed], names: Sequence[str], varied: Sequence[i
     """Return a bar for each configuration whose time is known.
 
     Args:
-        ordered: The configurations, in the order of the bars.
         names: The settings that their values are of.
         varied: Which of them differ.
     """

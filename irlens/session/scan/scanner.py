@@ -42,7 +42,6 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         roots: Directories, and traces of tritonparse.
-        where: Conditions that a row has to meet.
         sort: Columns to sort by, each descending or not; where empty, by rank where the rows are
             ranked, otherwise by path.
         reports: Whether to make full reports.
@@ -140,7 +139,6 @@ class Scanner:
     """One pass over the entries of a request.
 
     Args:
-        report_broken: Receives each entry that is skipped.
         progress: Receives how many of the directories directly below the roots are done, and their
             number.
 

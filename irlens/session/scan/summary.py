@@ -72,7 +72,6 @@ class Summary:
 
         Args:
             excluded: Captures that the conditions excluded.
-            skipped: Entries that could not be read.
         """
         return ScanSummary(
             captures=self._captures,

@@ -36,7 +36,6 @@ class Document:
         text: The text as drawn.
         findings: The report's findings, by line.
         live_in: The stage whose live registers are counted.
-        begin: The line where the kernel begins.
         pipelines: The pipelines of the marks.
         budget: The kernel's register budget; ``None`` where it is unknown.
         traffic: What the lines move that access global memory.

@@ -33,7 +33,6 @@ class HighlightedLines:
 
     Args:
         stage: Its syntax is used.
-        lines: The lines as they are drawn.
         joined: Whether each line follows the one before, so that a comment may continue in it.
     """
 

@@ -63,7 +63,6 @@ class Outline:
         """Return the rows from the top: entries, and titles before those of each section.
 
         Args:
-            keys: The entries to show, in their order.
             leads: Whether an entry stands for the others of its kernel, wherever it comes.
             folds: Whether configurations are folded.
         """

@@ -33,7 +33,6 @@ def tally(entries: Collection[Entry], *, shown: int, listing: bool) -> Content:
     """Return the number of entries, and of those with a problem.
 
     Args:
-        shown: Number of entries that match the filter.
         listing: Whether more may come.
     """
     number = plural(len(entries), "entry" if len(entries) == 1 else "entrie")

@@ -105,11 +105,7 @@ class TextDialog(Reading):
 
 
 class DrawingDialog(Reading):
-    """A document of nodes, such as the drawing of a layout.
-
-    Args:
-        document: The document, whose title is the dialog's.
-    """
+    """A document of nodes, such as the drawing of a layout."""
 
     def __init__(self, document: Section) -> None:
         super().__init__()

@@ -34,13 +34,10 @@ class StageComparison:
     """The differences between two entries, stage by stage.
 
     Args:
-        run: Computes a difference in a thread.
         before: Key of the first entry.
         after: Key of the second entry.
-        on_change: Called when a stage has been compared.
 
     Attributes:
-        stages: The stages of both entries, once known.
         differing_lines: Differing lines by stage; ``None`` for a stage that cannot be compared.
     """
 

@@ -30,7 +30,6 @@ class Chosen(msgspec.Struct, frozen=True):
 
     Attributes:
         changes: The settings that differ from the entry's, as ``Setting.value`` writes them.
-        is_compared: Whether to compare with the entry.
     """
 
     changes: dict[str, str]

@@ -26,7 +26,6 @@ class Compilation(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         key: The entry that is recompiled.
-        changes: Settings that the user changed, by name.
         saved_file: The file whose save triggered it; "" if the user did.
         is_compared: Whether the differences are to be shown, above the new entry.
         is_suggestion: Whether the neighbours of the entry are compiled instead.
@@ -70,8 +69,6 @@ class Compilations:
     """Runs one compilation at a time.
 
     Args:
-        app: Owns the worker, and shows notifications.
-        on_done: Receives the compilation, and the new entry.
         on_suggested: Receives the key of an entry, and the suggestion for it.
         on_failed: Receives the compilation and the error; not called for a cancelled one.
         on_end: Called last, however it ended.

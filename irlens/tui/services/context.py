@@ -72,7 +72,6 @@ class Navigator(Protocol):
 
         Args:
             key: The entry to compare; it is not offered itself.
-            then: Receives the key of the picked entry.
         """
 
     def show_finding(self, key: str, finding: Finding) -> None:
@@ -109,7 +108,6 @@ class Context:
         preferences: What the user chose, kept between sessions.
         navigator: Moves between screens.
         keys: The key queue; a screen wakes it when content arrives.
-        compilations: The running compilation, and the history.
         deferred: Results that wait until the user has finished typing.
         save_watcher: Recompiles the kernel on show when it is saved.
     """

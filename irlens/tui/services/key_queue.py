@@ -49,7 +49,6 @@ class KeyHandled(Message):
     """Follows a key up the widget tree; when it reaches the app the key has been handled.
 
     Attributes:
-        target: The widget that received the key.
         is_last: Whether it also follows the messages that handling the key posted.
     """
 
@@ -114,11 +113,7 @@ class KeyQueue:
             self._report_timer = None
 
     def follow(self, handled: KeyHandled) -> None:
-        """Wait for what a key caused: posted messages, a new screen, the focus.
-
-        Args:
-            handled: The message that followed the key.
-        """
+        """Wait for what a key caused: posted messages, a new screen, the focus."""
         key, app = self._acting, self._app
         last = KeyHandled(handled.target, is_last=True)
         if not handled.is_last and handled.target.post_message(last):

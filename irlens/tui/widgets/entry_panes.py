@@ -54,7 +54,6 @@ class PaneLayout(msgspec.Struct, frozen=True):
         weight: Share of the width; ``None`` for the default.
         folded: Whether lines without code are hidden.
         query: The search in it.
-        is_active: Whether it is the active pane.
     """
 
     showing: str

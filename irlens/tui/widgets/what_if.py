@@ -82,11 +82,7 @@ class WhatIf(Panel):
         self.row = 0
 
     def show_report(self, report: Report, compute: ComputeOccupancy) -> None:
-        """Show a report's occupancy.
-
-        Args:
-            compute: Computes the occupancy for other demands.
-        """
+        """Show a report's occupancy."""
         self._report, self._compute = report, compute
         compiled = _compiled_demand(report)
         try:

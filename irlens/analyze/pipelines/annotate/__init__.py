@@ -127,8 +127,6 @@ class Annotator:
         """Annotate the copies, commits and waits of commit groups, and pair them.
 
         Args:
-            graph: The blocks that can follow each block.
-            events: The events of each block that has any.
             site_of: Returns the site of an event; ``None`` where it only takes part in counting.
             empty: Whether a wait is paired with a commit that collects nothing.
             lone_waits: Whether a wait that retires nothing is annotated.

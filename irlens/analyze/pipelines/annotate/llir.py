@@ -39,7 +39,6 @@ def annotate(
     """Return the annotations of a function, in ascending order.
 
     Args:
-        lines: The module's text, line by line.
         pipelines: The report's; a loop here is the one with the same ``for``.
         original: Returns the PTX; called only if barriers make it necessary.
     """

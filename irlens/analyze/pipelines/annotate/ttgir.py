@@ -199,7 +199,6 @@ class _StructuredFlow:
     warps run, follow it.
 
     Attributes:
-        successors: For each block those that can follow it.
         events: Of each block that has any. Where the control flow cannot be followed, each event
             stands in a block of its own that nothing leads to.
 

@@ -62,7 +62,6 @@ def step_of(instruction: Instruction, launch: ThreadInputs, words: tuple[int, ..
     """Return what an instruction does to a state: what is not understood makes it unknown.
 
     Args:
-        launch: What a thread can read of its launch.
         words: The words of local memory that it accesses, if any (``local_words``).
     """
     if words is not None:
@@ -92,7 +91,6 @@ def dependencies(
     """Return what the results of an instruction depend on: data depends on nothing.
 
     Args:
-        accessed: The registers that it reads, writes and replaces.
         words: The words of local memory that it accesses, if any.
     """
     reads, writes, kills = accessed.reads, accessed.writes, accessed.kills

@@ -155,7 +155,6 @@ class HeatMap(msgspec.Struct, frozen=True, kw_only=True):
         steps: What each shade means, from the best to the worst.
         kinds: The legend of the marks.
         detail: What stands under the amount; empty where nothing does.
-        marks: What the signs of marked cells mean.
         numbers: The same as a table.
     """
 
@@ -195,7 +194,6 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
         described: All about it in a phrase, for a reader who points at it.
         low: Where the range of y begins; ``None`` where there is none.
         high: Where the range ends.
-        measured: Whether it was measured, and not estimated.
         mark: Whether it is the fastest, or as fast; ``None`` for neither.
     """
 
@@ -234,7 +232,6 @@ class Plot(msgspec.Struct, frozen=True, kw_only=True):
         points: In front of the lines.
         kinds: The legend of the points.
         measured: What the mark of a measured point is; empty where there is none.
-        marks: What the signs of marked points mean.
         range: What the range of a point is; empty where none has one, or it needs no word.
         bands: What holds where, from left to right. Lines then go through the points that were not
             measured, so that a medium with little room leaves these out.
