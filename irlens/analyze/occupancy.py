@@ -294,12 +294,7 @@ def _lever(usage: Usage, name: CurveName) -> tuple[str, int, int, Callable[[int]
             1,
             lambda amount: replace(usage, registers=amount),
         )
-    return (
-        "bytes/CTA",
-        usage.shared_bytes,
-        0,
-        lambda amount: replace(usage, shared_bytes=amount),
-    )
+    return ("bytes/CTA", usage.shared_bytes, 0, lambda amount: replace(usage, shared_bytes=amount))
 
 
 def all_curves(arch: Arch, usage: Usage) -> list[OccupancyCurve]:

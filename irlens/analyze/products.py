@@ -125,9 +125,7 @@ class _Compiled:
         return bool(self._instructions)
 
 
-def _instructions(
-    assembly: "Assembly | None",
-) -> Iterator[tuple[_Place, MatrixInstruction]]:
+def _instructions(assembly: "Assembly | None") -> Iterator[tuple[_Place, MatrixInstruction]]:
     if isinstance(assembly, ptx.Function):
         for instruction in assembly.instructions:
             if (found := of_ptx(instruction)) is not None:

@@ -35,9 +35,7 @@ def duration(_ctx: click.Context, _option: click.Parameter, text: str | None) ->
     return seconds
 
 
-def completing(
-    kind: str,
-) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
+def completing(kind: str) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
     """Return what completes a value: the function of ``completions``, loaded when it is needed."""
 
     def complete(

@@ -101,14 +101,7 @@ _HOPPER = Rates(
     source="NVIDIA, 'H100 Tensor Core GPU Architecture', table of peaks",
 )
 _B200 = Rates(
-    tensor={
-        "tf32": 4096,
-        "bf16": 8192,
-        "fp16": 8192,
-        "fp8": 16384,
-        "fp4": 32768,
-        "int8": 16384,
-    },
+    tensor={"tf32": 4096, "bf16": 8192, "fp16": 8192, "fp8": 16384, "fp4": 32768, "int8": 16384},
     vector={"fp64": 128, "fp32": 256},
     source="NVIDIA, HGX B200 data sheet; Triton, third_party/proton, specs.py: 16,384 of 8 bits",
 )
@@ -120,14 +113,7 @@ _B300 = Rates(
     "state for one GPU",
 )
 _RTX_BLACKWELL = Rates(
-    tensor={
-        "tf32": 512,
-        "bf16": 1024,
-        "fp16": 1024,
-        "fp8": 2048,
-        "fp4": 4096,
-        "int8": 2048,
-    },
+    tensor={"tf32": 512, "bf16": 1024, "fp16": 1024, "fp8": 2048, "fp4": 4096, "int8": 2048},
     vector={"fp64": 4, "fp32": 256, "bf16": 256, "fp16": 256},
     source="NVIDIA, 'RTX Blackwell GPU Architecture', table of peaks",
 )

@@ -11,12 +11,7 @@ from irlens.render.text_page import Page, printable_run
 from irlens.render.text_table import GAP, write_table
 from irlens.render.view import nodes
 from irlens.render.view.character_charts import draw_bars, draw_heat_map, draw_plot
-from irlens.render.view.characters import (
-    draw_curve,
-    draw_staircase,
-    draw_strip,
-    draw_timeline,
-)
+from irlens.render.view.characters import draw_curve, draw_staircase, draw_strip, draw_timeline
 from irlens.render.view.nodes import Run, Text, text
 
 _LABEL_WIDTH = 12

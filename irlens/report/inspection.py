@@ -50,12 +50,7 @@ from irlens.model.resources import LocalArray, Resources, SpillSite, WarpGroup
 from irlens.model.source import SourceLocation
 from irlens.model.traffic import Roofline, Traffic
 from irlens.report.agreement import Agreement, find_agreement
-from irlens.report.launch_figures import (
-    Machine,
-    find_roofline,
-    find_traffic,
-    survey,
-)
+from irlens.report.launch_figures import Machine, find_roofline, find_traffic, survey
 from irlens.report.launch_time import Launched, find_launch, find_time
 from irlens.report.missing_facts import missing_facts
 from irlens.report.parsed import Parsed, parse, with_machine_code

@@ -14,11 +14,7 @@ from irlens.model.capture import Capture, load_notes
 from irlens.model.errors import CaptureError, IrlensError, UnknownNameError
 from irlens.session.documents import read_stdin, saved_reports
 from irlens.session.reports import inspect_sets, nothing_readable
-from irlens.session.subject import (
-    Configurations,
-    is_compiled,
-    refuse_options,
-)
+from irlens.session.subject import Configurations, is_compiled, refuse_options
 
 if TYPE_CHECKING:
     from irlens.compiler import Device, Request

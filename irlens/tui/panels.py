@@ -13,16 +13,7 @@ from irlens.render.view.characters import bar
 from irlens.render.view.details import details
 from irlens.render.view.launch_time import time_section
 from irlens.render.view.memory_traffic import KEY as TRAFFIC
-from irlens.render.view.nodes import (
-    Bar,
-    Column,
-    Fact,
-    Facts,
-    Section,
-    Settings,
-    Staircase,
-    Table,
-)
+from irlens.render.view.nodes import Bar, Column, Fact, Facts, Section, Settings, Staircase, Table
 from irlens.render.view.report import facts, pipeline_facts, report_view
 from irlens.tui import nodes
 from irlens.tui.drawing import DIM, flowing, label_width, lines, occupancy_style

@@ -11,13 +11,7 @@ from irlens.analyze.counterfactuals.accesses import (
     of_repeated,
     of_uncoalesced,
 )
-from irlens.analyze.counterfactuals.change import (
-    Change,
-    Maker,
-    Symptom,
-    enough_warps,
-    more_warps,
-)
+from irlens.analyze.counterfactuals.change import Change, Maker, Symptom, enough_warps, more_warps
 from irlens.analyze.counterfactuals.loads import (
     more_stages,
     of_load,

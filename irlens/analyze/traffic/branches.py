@@ -7,13 +7,7 @@ import numpy as np
 
 from irlens.analyze.solver import reach
 from irlens.analyze.traffic.frames import Frame, placed, result_names
-from irlens.analyze.traffic.values import (
-    Array,
-    UnknownTrafficError,
-    Value,
-    merged,
-    taken,
-)
+from irlens.analyze.traffic.values import Array, UnknownTrafficError, Value, merged, taken
 from irlens.isa.mlir import Block, Module, Operation
 
 #: Runs a block and returns the operands of its last operation.

@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from irlens.analyze.traffic.values import (
-    Descriptor,
-    Pointer,
-    Unknown,
-    Value,
-    constant,
-    truth_of,
-)
+from irlens.analyze.traffic.values import Descriptor, Pointer, Unknown, Value, constant, truth_of
 from irlens.isa.mlir import Argument
 from irlens.isa.mlir.types import Pointer as PointerType
 from irlens.isa.mlir.types import Scalar, TensorDesc

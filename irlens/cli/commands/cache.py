@@ -85,10 +85,7 @@ def _kind_options(command: F) -> F:
 _FORMAT = list_format_option("Select the output format.")
 
 
-@click.group(
-    help=_HELP,
-    invoke_without_command=True,
-)
+@click.group(help=_HELP, invoke_without_command=True)
 @_FORMAT
 @click.pass_context
 def command(ctx: click.Context, form: ListFormat) -> Exit:

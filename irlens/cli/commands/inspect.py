@@ -17,14 +17,7 @@ from irlens.cli.options import (
     sass_option,
 )
 from irlens.cli.settings import F, received_as
-from irlens.cli.writing import (
-    Writing,
-    is_lasting,
-    page_facts,
-    shows_code,
-    write,
-    writing_options,
-)
+from irlens.cli.writing import Writing, is_lasting, page_facts, shows_code, write, writing_options
 from irlens.render import DETAILS, Detail, check_format
 from irlens.session.subject import Configurations, refuse_options
 

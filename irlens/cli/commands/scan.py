@@ -209,12 +209,7 @@ def _scan(request: "Request", settings: _Settings) -> Exit:
 
 
 def _request(settings: _Settings) -> "Request":
-    from irlens.session.scan.columns import (
-        DEFAULT,
-        SUMMED_UP,
-        find_column,
-        sort_keys,
-    )
+    from irlens.session.scan.columns import DEFAULT, SUMMED_UP, find_column, sort_keys
     from irlens.session.scan.scanner import Request
     from irlens.session.scan.selection import parse_where
 

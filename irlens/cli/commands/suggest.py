@@ -6,13 +6,7 @@ import click
 import msgspec
 
 from irlens.cli import Exit, output
-from irlens.cli.options import (
-    as_typed,
-    complete_kernels,
-    config_options,
-    duration,
-    jobs_option,
-)
+from irlens.cli.options import as_typed, complete_kernels, config_options, duration, jobs_option
 from irlens.cli.settings import received_as
 from irlens.cli.writing import Writing, write, writing_options
 from irlens.session.subject import Configurations

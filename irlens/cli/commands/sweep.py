@@ -19,13 +19,7 @@ from irlens.cli.options import (
 )
 from irlens.cli.output import interruptible, write_json
 from irlens.cli.settings import received_as
-from irlens.cli.writing import (
-    Writing,
-    every_row_option,
-    shown_rows,
-    write,
-    writing_options,
-)
+from irlens.cli.writing import Writing, every_row_option, shown_rows, write, writing_options
 from irlens.model.errors import IrlensError
 from irlens.session.subject import Configurations
 

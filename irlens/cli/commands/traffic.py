@@ -10,13 +10,7 @@ import msgspec
 from irlens.cli import Exit, output
 from irlens.cli.options import complete_kernels, refuse
 from irlens.cli.settings import received_as
-from irlens.cli.writing import (
-    Writing,
-    every_row_option,
-    shown_rows,
-    write,
-    writing_options,
-)
+from irlens.cli.writing import Writing, every_row_option, shown_rows, write, writing_options
 from irlens.model.errors import IrlensError
 from irlens.session.subject import Axis
 

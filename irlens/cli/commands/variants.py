@@ -8,13 +8,7 @@ import msgspec
 from irlens.cli import Exit, output
 from irlens.cli.options import as_typed, complete_kernels, duration, jobs_option, range_options
 from irlens.cli.settings import received_as
-from irlens.cli.writing import (
-    Writing,
-    every_row_option,
-    shown_rows,
-    write,
-    writing_options,
-)
+from irlens.cli.writing import Writing, every_row_option, shown_rows, write, writing_options
 from irlens.model.variants import Variants
 from irlens.session.subject import Configurations
 

@@ -21,11 +21,7 @@ from irlens.compiler.operations.kinds import (
     short_name,
 )
 from irlens.compiler.operations.origins import user_line
-from irlens.compiler.operations.touched import (
-    is_named_by_data,
-    scattered_elements,
-    touched_reads,
-)
+from irlens.compiler.operations.touched import is_named_by_data, scattered_elements, touched_reads
 from irlens.model.operations import (
     CompiledGraph,
     OperationKind,

@@ -142,10 +142,7 @@ class Declarations:
         self._sides = (before, after)
         self._left = [i for i, each in enumerate(before) if not each.ordered]
         self._right = [i for i, each in enumerate(after) if not each.ordered]
-        self.pairs = self._take(
-            _contents(before, self._left),
-            _contents(after, self._right),
-        )
+        self.pairs = self._take(_contents(before, self._left), _contents(after, self._right))
         self.certain = [
             (before[i].names[0].value, after[j].names[0].value)
             for i, j in self.pairs

@@ -161,9 +161,7 @@ def _looked(finding: Finding, other: Report) -> bool:
     return bool(stages & other.stages.keys())
 
 
-def _grouped(
-    findings: Iterable[tuple[Finding, LinePair | None]],
-) -> dict[Hashable, list[Finding]]:
+def _grouped(findings: Iterable[tuple[Finding, LinePair | None]]) -> dict[Hashable, list[Finding]]:
     """Group findings by code and line."""
     groups: dict[Hashable, list[Finding]] = {}
     for finding, line in findings:

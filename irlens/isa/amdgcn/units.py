@@ -92,11 +92,7 @@ def _rules(*rows: tuple[str, int]) -> Sequence[_Rule]:
     return tuple(_Rule(re.compile(name), passes) for name, passes in rows)
 
 
-_BY_SIZE = (
-    (r"mfma_[fi]32_4x4x", 2),
-    (r"mfma_[fi]32_16x16x", 8),
-    (r"mfma_[fi]32_32x32x", 16),
-)
+_BY_SIZE = ((r"mfma_[fi]32_4x4x", 2), (r"mfma_[fi]32_16x16x", 8), (r"mfma_[fi]32_32x32x", 16))
 _CDNA3 = (
     (r"mfma_[fi]32_4x4x", 2),
     (r"mfma_f32_16x16x8_xf32", 4),

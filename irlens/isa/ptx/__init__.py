@@ -15,11 +15,7 @@ from irlens.isa.ptx.operands import (
     Vector,
 )
 from irlens.isa.ptx.parser import parse
-from irlens.isa.ptx.records import (
-    Instruction,
-    Loc,
-    Section,
-)
+from irlens.isa.ptx.records import Instruction, Loc, Section
 
 __all__ = [
     "DIGITS_OF_PI",

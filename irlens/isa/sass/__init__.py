@@ -7,11 +7,6 @@ that is not understood is kept in ``Sass.unknown``.
 
 from irlens.isa.sass.function import Sass, Section
 from irlens.isa.sass.parser import parse
-from irlens.isa.sass.records import (
-    Guard,
-    Instruction,
-    Operand,
-    Register,
-)
+from irlens.isa.sass.records import Guard, Instruction, Operand, Register
 
 __all__ = ["Guard", "Instruction", "Operand", "Register", "Sass", "Section", "parse"]

@@ -99,10 +99,7 @@ def _bars(node: nodes.Bars) -> Chart:
     ]
     for value, text in node.axis.ticks:
         x = share(node.axis.share(value))
-        drawn += [
-            line(x, _HEAD - 4, x, bottom + 2, class_="grid"),
-            label(x, bottom + 15, text),
-        ]
+        drawn += [line(x, _HEAD - 4, x, bottom + 2, class_="grid"), label(x, bottom + 15, text)]
     drawn.append(label("50%", bottom + 31, node.axis.title, class_="title"))
     for index, (row, amount) in enumerate(zip(node.rows, amounts, strict=True)):
         drawn.append(_bar_row(row, amount, node.axis, _HEAD + _ROW * index))

@@ -3,12 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from irlens.model.check import (
-    Check,
-    CheckedKernel,
-    Outcome,
-    Update,
-)
+from irlens.model.check import Check, CheckedKernel, Outcome, Update
 from irlens.model.text import count, plural
 from irlens.render.view import nodes
 from irlens.render.view.changes import describe, not_compared

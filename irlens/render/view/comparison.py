@@ -5,12 +5,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from irlens.model.code import CodeComparison, CodeComparisons
-from irlens.model.comparison import (
-    Comparison,
-    Comparisons,
-    LineDelta,
-    MixDelta,
-)
+from irlens.model.comparison import Comparison, Comparisons, LineDelta, MixDelta
 from irlens.model.pressure import PRESSURE_STAGES
 from irlens.model.text import count, plural
 from irlens.render.options import Options

@@ -8,27 +8,13 @@ from irlens.model.capture import stage_rank
 from irlens.model.memory import SharedMemory
 from irlens.model.pressure import StagePressure
 from irlens.model.products import MatrixProduct
-from irlens.model.report import (
-    InstructionMix,
-    LimitName,
-    Occupancy,
-    Report,
-)
+from irlens.model.report import InstructionMix, LimitName, Occupancy, Report
 from irlens.model.resources import SpillSite
-from irlens.model.terms import (
-    Terms,
-    describe_waves,
-)
+from irlens.model.terms import Terms, describe_waves
 from irlens.model.text import count, percent, plural, size
 from irlens.render.view import nodes
 from irlens.render.view.conversions import conversions_section
-from irlens.render.view.drawings import (
-    memory_strip,
-    nearest,
-    place_of,
-    pressure_curve,
-    staircase,
-)
+from irlens.render.view.drawings import memory_strip, nearest, place_of, pressure_curve, staircase
 from irlens.render.view.launch_time import time_section
 from irlens.render.view.memory_traffic import traffic_section, traffic_stage
 from irlens.render.view.nodes import Cells, Column, Node, Run, Text, Tone, phrases, table, text

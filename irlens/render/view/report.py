@@ -22,13 +22,7 @@ from irlens.model.terms import (
 from irlens.model.text import count, percent, plural, size
 from irlens.render.options import Options
 from irlens.render.view import nodes
-from irlens.render.view.configurations import (
-    names,
-    overview,
-    ranked_headline,
-    title,
-    winner,
-)
+from irlens.render.view.configurations import names, overview, ranked_headline, title, winner
 from irlens.render.view.conversions import conversions_fact
 from irlens.render.view.details import (
     all_figures,

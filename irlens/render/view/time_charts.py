@@ -306,11 +306,7 @@ def _fastest(group: Sequence[Timed]) -> Timed:
     """The fastest of some configurations, of those that compare if any does."""
     return min(
         group,
-        key=lambda each: (
-            each.us is None,
-            each.standing.over_fastest is None,
-            each.us or 0.0,
-        ),
+        key=lambda each: (each.us is None, each.standing.over_fastest is None, each.us or 0.0),
     )
 
 

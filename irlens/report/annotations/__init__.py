@@ -23,11 +23,7 @@ def list_capture(code: CaptureCode, report: Report) -> Listing:
     for stage in code.stages:
         with suppress(ToolError):
             stages[stage] = list_stage(code, stage, report)
-    return Listing(
-        kernel=code.capture.kernel,
-        python=code.capture.python_texts(),
-        stages=stages,
-    )
+    return Listing(kernel=code.capture.kernel, python=code.capture.python_texts(), stages=stages)
 
 
 def list_stage(code: CaptureCode, stage: str, report: Report | None) -> StageListing:

@@ -11,14 +11,7 @@ from textual.widgets import Static
 from irlens.model.report import Report, Severity
 from irlens.model.text import count, plural, printable_line
 from irlens.session.workbench import Entry
-from irlens.tui.drawing import (
-    BAD,
-    DIM,
-    WARN,
-    flowing,
-    lines,
-    shortened,
-)
+from irlens.tui.drawing import BAD, DIM, WARN, flowing, lines, shortened
 from irlens.tui.entries.cells import age, finding_pieces, mark, settings
 from irlens.tui.entries.layout import elided
 

@@ -40,15 +40,7 @@ _WIDE = 110
 #: Bindings that act on the entry under the cursor.
 _NEEDS_ROW = frozenset(
     f"browser.{name}"
-    for name in (
-        "next",
-        "previous",
-        "fold",
-        "recompile",
-        "compare",
-        "copy",
-        *VIEWS,
-    )
+    for name in ("next", "previous", "fold", "recompile", "compare", "copy", *VIEWS)
 )
 
 

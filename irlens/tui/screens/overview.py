@@ -22,15 +22,7 @@ from irlens.render.view.findings import by_effect, findings
 from irlens.render.view.nodes import FindingItem
 from irlens.render.view.verdict import verdict
 from irlens.render.view.why import summary
-from irlens.tui.drawing import (
-    DIM,
-    GOOD,
-    SEVERITY_SIGN,
-    SEVERITY_STYLE,
-    contents_of,
-    flowing,
-    lines,
-)
+from irlens.tui.drawing import DIM, GOOD, SEVERITY_SIGN, SEVERITY_STYLE, contents_of, flowing, lines
 from irlens.tui.panels import Panels
 from irlens.tui.screens.base import EntryScreen
 from irlens.tui.screens.panel_actions import PanelActions, panel_bindings

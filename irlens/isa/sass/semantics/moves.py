@@ -4,16 +4,7 @@ import struct
 from collections.abc import Callable
 from math import ceil, copysign, floor, inf, isnan, trunc
 
-from irlens.isa.sass.operands import (
-    WORD,
-    Form,
-    State,
-    Step,
-    compute,
-    read_word,
-    signed,
-    wide,
-)
+from irlens.isa.sass.operands import WORD, Form, State, Step, compute, read_word, signed, wide
 
 #: Rounding of F2I by its modifier; to the nearest even without one.
 _ROUNDED: dict[str, Callable[[float], int]] = {"TRUNC": trunc, "FLOOR": floor, "CEIL": ceil}
