@@ -225,6 +225,7 @@ def make_config(
         args=manifest.args if manifest else {},
         grid=manifest.grid if manifest else None,
         options=options,
+        fixed=manifest.fixed if manifest else (),
     )
 
 

@@ -31,6 +31,7 @@ class Launch(msgspec.Struct, frozen=True):
         grid: CTAs in x, y and z; ``None`` if the kernel was only compiled (``warmup``).
         options: See ``Config.options``; ``None`` if unknown.
         grid_formula: How ``grid`` follows from the constexprs; empty where that is unknown.
+        fixed: See ``Config.fixed``.
     """
 
     entry: str
@@ -40,6 +41,7 @@ class Launch(msgspec.Struct, frozen=True):
     grid: tuple[int, int, int] | None
     options: dict[str, ConstexprValue] | None = None
     grid_formula: tuple[int | str, ...] = ()
+    fixed: tuple[str, ...] = ()
 
 
 class CompileFailure(msgspec.Struct, frozen=True):

@@ -361,5 +361,6 @@ def _write_capture(
         source=source_file(source.path, source.content, source.function),
         absent=tuple(session.file.absent),
         stopped=session.file.stopped,
+        fixed=request.fixed,
     )
     write_manifest(manifest, entry)

@@ -37,6 +37,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         relaxed: Parameters that are compiled as if the file declared them otherwise.
         ttir: The text of a ttir to compile in place of the kernel's own; empty for that. The kernel
             and its settings stay what says how it is launched.
+        fixed: See ``Config.fixed``.
     """
 
     kernel: str
@@ -50,6 +51,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     passes: bool = False
     relaxed: dict[str, Relaxation] = {}
     ttir: str = ""
+    fixed: tuple[str, ...] = ()
 
 
 def with_shapes(request: Request) -> Request:

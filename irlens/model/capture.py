@@ -153,6 +153,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         source: The kernel's file; ``None`` if it is a sample of irlens, or unknown.
         grid_formula: How ``grid`` follows from the occupancy, where it does and is therefore
             ``None``; or from the constexprs, where a recorded program computes it by a function.
+        fixed: See ``Config.fixed``.
     """
 
     schema: int
@@ -171,6 +172,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     options: dict[str, ConstexprValue] | None = None
     source: SourceFile | None = None
     grid_formula: GridFormula | None = None
+    fixed: tuple[str, ...] = ()
 
 
 def load_notes(file: str, absent: Sequence[str], stopped: str | None) -> tuple[str, ...]:

@@ -66,6 +66,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         options: The other compile options that differ from the compiler's defaults, and the
             environment variables that change its output, by name. A file is named with the
             beginning of its SHA-256: "b.ptx@3fdba35f".
+        fixed: Constexprs that say what is computed and not how: those that a program calls an
+            autotuned kernel with. Times compare where they are equal.
     """
 
     num_warps: int | None
@@ -76,6 +78,11 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     args: dict[str, int | float | str]
     grid: tuple[int, int, int] | None = None
     options: dict[str, ConstexprValue] | None = {}
+    fixed: tuple[str, ...] = ()
+
+    def fixed_values(self) -> dict[str, ConstexprValue]:
+        """Return the values of the constexprs that say what is computed."""
+        return {n: self.constexprs[n] for n in self.fixed if n in self.constexprs}
 
 
 #: What one argument takes, in the order in which it was written.

@@ -182,10 +182,10 @@ def _key(candidate: Candidate, standing: Standing) -> tuple[object, ...]:
 
 
 def problem_of(report: Labelled) -> Hashable:
-    """Return what equals for reports of one problem: kernel, target and scalar arguments."""
-    args = report.config.args
-    scalars = {name: value for name, value in args.items() if not isinstance(value, str)}
-    return report.kernel, report.target, _frozen(scalars)
+    """Return what equals for reports of one problem: kernel, target, and what is computed."""
+    config = report.config
+    scalars = {n: value for n, value in config.args.items() if not isinstance(value, str)}
+    return report.kernel, report.target, _frozen({**scalars, **config.fixed_values()})
 
 
 def of_report(report: Report) -> Candidate:
@@ -208,10 +208,16 @@ def of_report(report: Report) -> Candidate:
     )
 
 
+def problem_of_trial(trial: Trial) -> Hashable:
+    """Return what equals for configurations of a sweep that solve one problem."""
+    fixed = {name: trial.settings.get(name) for name in trial.fixed}
+    return trial.target, _frozen(trial.args | fixed)
+
+
 def of_trial(trial: Trial) -> Candidate:
     """Return what decides the rank of a configuration of a sweep."""
     return Candidate(
-        problem=(trial.target, _frozen(trial.args)),
+        problem=problem_of_trial(trial),
         launchable=trial.outcome in ("fits", "unknown"),
         measured_us=None if trial.timing is None else trial.timing.median_ms * 1e3,
         estimated_us=trial.figure("time"),

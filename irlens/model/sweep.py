@@ -136,6 +136,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
             compared.
         variant: How Triton specializes its arguments, where sizes of a sweep differ in that:
             "n divisible by 16".
+        fixed: Settings that say what is computed and not how, see ``Config.fixed``.
     """
 
     label: str
@@ -160,6 +161,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     untimed: str = ""
     standing: Standing | None = None
     variant: str = ""
+    fixed: tuple[str, ...] = ()
 
     def figure(self, name: str) -> FigureValue:
         """Return a figure by name; ``None`` if unknown."""

@@ -70,17 +70,17 @@ def with_fastest(
     choices: dict[str, Choice] = {}
     for (kernel, launch), among in found:
         reports = [report for each in among if (report := report_of(each)) is not None]
-        chosen, label = None, ""
+        own = next(n for n, (each, _) in enumerate(among) if each.entry == kernel.entry)
+        chosen, names, number = None, [""] * len(among), len(among)
         if len(reports) == len(among):
-            problem, *others = rank_reports(reports).problems
-            chosen = problem.fastest if not others else None
+            problems = rank_reports(reports).problems
+            problem = next(each for each in problems if own in each.members)
+            chosen, names, number = problem.fastest, labels(reports), len(problem.members)
         if chosen is None:
-            own = next(n for n, (each, _) in enumerate(among) if each.entry == kernel.entry)
-            label = labels(reports)[own] if len(reports) == len(among) else ""
-            choices.setdefault(kernel.entry, Choice("first", label, len(among)))
+            choices.setdefault(kernel.entry, Choice("first", names[own], number))
             continue
         best, tried = among[chosen]
-        choices[best.entry] = Choice("estimated", labels(reports)[chosen], len(among))
+        choices[best.entry] = Choice("estimated", names[chosen], number)
         launches[kernel.entry].remove(launch)
         launches[best.entry].append(replace(launch, grid=tried.grid))
         source = origins[best.entry].source or kernel.source

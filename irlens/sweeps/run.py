@@ -178,6 +178,7 @@ def trials_of(variants: Sequence[PlannedVariant], results: Mapping[int, Result])
             args=each.request.args,
             triton_version=version_of(each.triton),
             triton=triton,
+            fixed=each.request.fixed,
             **msgspec.structs.asdict(results[number]),
         )
         for number, (each, label, triton) in enumerate(

@@ -5,7 +5,7 @@ A constraint is an expression that a user writes after ``--where`` or ``--filter
 
 import ast
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 
 import msgspec
 
@@ -14,7 +14,7 @@ from irlens.figures import SWEEP_FIGURES
 from irlens.gpus import Gpu
 from irlens.model.config import LAUNCH_OPTIONS, ConstexprValue, Target
 from irlens.model.errors import CaptureError, IrlensError, UnknownNameError
-from irlens.model.ranking import rank_trials
+from irlens.model.ranking import problem_of_trial, rank_trials
 from irlens.model.sweep import OUTCOMES, Trial
 
 _TIME = "time_ms"
@@ -163,9 +163,9 @@ def split_top(trials: Sequence[Trial], top: int | None) -> tuple[list[Trial], li
     """
     kept: list[Trial] = []
     outranked: list[Trial] = []
-    places: Counter[tuple[Target, bytes]] = Counter()
+    places: Counter[Hashable] = Counter()
     for trial in trials:
-        problem = trial.target, msgspec.msgpack.encode(trial.args, order="sorted")
+        problem = problem_of_trial(trial)
         fits = trial.outcome == "fits"
         places[problem] += fits
         beyond = fits and top is not None and places[problem] > top
@@ -176,7 +176,8 @@ def split_top(trials: Sequence[Trial], top: int | None) -> tuple[list[Trial], li
 def size_axis(trials: Sequence[Trial]) -> str | None:
     """Return the size or argument that varies, if all other arguments follow from it."""
     different = {msgspec.msgpack.encode(each.args, order="sorted"): each for each in trials}
-    for name in dict.fromkeys(name for each in different.values() for name in each.args):
+    names = dict.fromkeys(name for each in different.values() for name in each.args)
+    for name in sorted(names, key=lambda each: "stride" in each):  # a stride follows from a size
         values = {each.value(name) for each in different.values()}
         if len(different) > 1 and None not in values and len(values) == len(different):
             return name

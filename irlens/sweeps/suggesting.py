@@ -238,6 +238,7 @@ class _Search:
                     settings=request.settings,
                     args=request.args,
                     triton_version=version_of(variant.triton),
+                    fixed=request.fixed,
                     **msgspec.structs.asdict(each.result),
                 ),
             )

@@ -30,6 +30,10 @@ Counted: TypeAlias = Callable[
 Every: TypeAlias = Callable[[Launch, str, Values], None]
 
 
+#: The names that an autotuned kernel is called with, the innermost call last.
+_FIXED: list[set[str]] = []
+
+
 def watch_launches(
     report: Callable[[Launch], None],
     refused: Callable[[JITFunction, Exception], None],
@@ -89,7 +93,8 @@ class _LaunchWatch:
             extents = grid.extents if launched else None
             launch = _launch(handle, function, constexprs, arguments, extents)
             formula = grid.formula(constexprs) if launched else ()
-            self._report(msgspec.structs.replace(launch, grid_formula=formula))
+            fixed = tuple(name for name in constexprs if _FIXED and name in _FIXED[-1])
+            self._report(msgspec.structs.replace(launch, grid_formula=formula, fixed=fixed))
 
     def note_launch(
         self, handle: Any, function: Any, constexprs: Values, args: Values, grid: Any
@@ -179,8 +184,16 @@ def _hook_run(watch: _LaunchWatch, refused: Callable[[JITFunction, Exception], N
 
 
 def _hook_autotuner(refused: Callable[[JITFunction, Exception], None]) -> None:
-    """Hook the definition of autotuned kernels, whose arguments newer versions of Triton check."""
-    init = Autotuner.__init__
+    """Hook autotuned kernels: their calls, and their definition, which newer versions check."""
+    init, run = Autotuner.__init__, Autotuner.run
+
+    @wraps(run)
+    def called(self: Autotuner, *args: Any, **kwargs: Any) -> Any:
+        _FIXED.append({*self.arg_names[: len(args)], *kwargs})
+        try:
+            return run(self, *args, **kwargs)
+        finally:
+            _FIXED.pop()
 
     @wraps(init)
     def hooked(self: Autotuner, fn: Any, *args: Any, **kwargs: Any) -> None:
@@ -194,7 +207,7 @@ def _hook_autotuner(refused: Callable[[JITFunction, Exception], None]) -> None:
                 refused(function, error)
             raise
 
-    Autotuner.__init__ = hooked
+    Autotuner.__init__, Autotuner.run = hooked, called
 
 
 def _hook_compiled(watch: _LaunchWatch) -> None:

@@ -138,11 +138,10 @@ def _sizes(reports: Sequence[Report]) -> list[str]:
     if len({report.kernel for report in reports}) > 1 or len(reports) < 2:
         return names(reports)
     settings, _ = _independent(reports)
-    args = reports[0].config.args
-    kept = [name for name in settings if name in args]
-    if not kept or {*settings} - {*kept} - {*reports[0].config.constexprs}:
-        return names(reports)
-    return [" ".join(f"{name}={settings[name][n]}" for name in kept) for n in range(len(reports))]
+    config = reports[0].config
+    kept = [name for name in settings if name in config.args or name in config.fixed]
+    named = [" ".join(f"{name}={settings[name][n]}" for name in kept) for n in range(len(reports))]
+    return named if len({*named}) == len(named) else names(reports)
 
 
 def _rank(name: str, args: Mapping[str, object]) -> tuple[bool, bool]:

@@ -125,7 +125,10 @@ def _fastest(sweep: Sweep) -> list[Run]:
     for problem in ranking.problems:
         first = trials[problem.members[0]]
         place = [first.target.full_name] if len(sweep.targets) > 1 else []
-        problems.append(" ".join([*place, *(f"{n}={v}" for n, v in _sizes(first, sweep).items())]))
+        apart = _differing(sweep)
+        fixed = {name: first.settings.get(name) for name in first.fixed if name in apart}
+        solved = _sizes(first, sweep) | fixed
+        problems.append(" ".join([*place, *(f"{n}={v}" for n, v in solved.items())]))
     if sweep.axis is not None and len(sweep.targets) == 1:
         return headline_over_sizes(trials, sweep.axis) or headline(ranking, [""] * len(trials))
     return headline(ranking, setting_labels([_chosen_settings(each) for each in trials]), problems)
@@ -147,7 +150,8 @@ def _sampled(sweep: Sweep) -> str:
 
 
 def _chosen_settings(trial: Trial) -> dict[str, ConstexprValue]:
-    return {name: value for name, value in _chosen(trial).items() if name not in trial.args}
+    chosen = _chosen(trial).items()
+    return {n: value for n, value in chosen if n not in trial.args and n not in trial.fixed}
 
 
 def _target(sweep: Sweep, target: Target, rows: int | None) -> nodes.Section:
