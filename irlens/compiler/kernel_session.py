@@ -118,7 +118,7 @@ def open_kernel(
         if target is not None:
             stack.enter_context(drivers.compile_only(target))
             execution.prepare_specialization()
-        file = stack.enter_context(loaded(source, target.arch if target is not None else None))
+        file = stack.enter_context(loaded(source, target))
         stack.enter_context(execution.private_cache(workspace / "cache"))
         printed: Callable[[], str] = str
         try:

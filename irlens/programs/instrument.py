@@ -171,17 +171,9 @@ def _install_torch_gpu(job: Job, target: Target, deviations: Deviations, tally: 
     """Install a fake GPU for PyTorch."""
     from irlens.compiler.fake_cuda.dispatch import install_fake_cuda
     from irlens.compiler.fake_cuda.runtime import GpuFacts
+    from irlens.compiler.sources.target_facts import properties_of
 
-    row = gpus.by_arch(target.arch).arch
-    properties = {
-        "shared_memory_per_block": row.shared_per_block,
-        "shared_memory_per_block_optin": row.shared_per_block_optin,
-        "shared_memory_per_multiprocessor": row.shared_per_sm,
-        "regs_per_multiprocessor": row.registers_per_sm,
-        "max_threads_per_multi_processor": row.warps_per_sm * row.warp_size,
-    }
-    if job.sm_count is not None:
-        properties["multi_processor_count"] = job.sm_count
+    properties = properties_of(target, job.gpu_name)
     facts = GpuFacts(target, job.gpu_name, properties, job.memory)
     if job.options.operations:
         from irlens.compiler.operations import log as operators

@@ -25,6 +25,7 @@ from irlens.compiler.capture_files import (
     source_file,
     write_manifest,
 )
+from irlens.compiler.sources.target_facts import driver_name
 from irlens.compiler.toolchains import environments
 from irlens.compiler.toolchains.versions import triton_version
 from irlens.gpus import Gpu
@@ -166,7 +167,7 @@ def make_job(program: Program, folder: Path, gpu: Gpu | None, options: Options) 
         target=gpu.target if gpu else None,
         memory=gpu.product.memory if gpu and gpu.product else None,
         sm_count=gpu.sm_count if gpu else None,
-        gpu_name=_driver_name(gpu) if gpu else "",
+        gpu_name=driver_name(gpu) if gpu else "",
         pythonpath=os.environ.get("PYTHONPATH"),
         options=options,
     )
@@ -306,11 +307,6 @@ def _read_report(path: Path) -> ProcessReport:
         return ProcessReport()  # the process was killed
 
 
-def _driver_name(gpu: Gpu) -> str:
-    """Return a GPU's name as its driver reports it, or else irlens's name."""
-    return next(iter(gpu.product.drivers), gpu.name) if gpu.product else gpu.name
-
-
 #: A file in a location of ttir.
 _NAMED_FILE = re.compile(r'loc\("(/[^"]+\.py)":\d')
 #: Files of Triton's own library.
@@ -412,6 +408,7 @@ def _manifest(
         args=launch.args if launch else {},
         grid=launch.grid if launch else None,
         options=launch.options if launch else None,
+        fixed=launch.fixed if launch else (),
         grid_formula=(
             GridFormula(launch.grid_formula, {}) if launch and launch.grid_formula else None
         ),

@@ -10,6 +10,7 @@ import torch
 
 from irlens.compiler.fake_cuda import Deviations, NoGpuError
 from irlens.compiler.import_hooks import after_import
+from irlens.compiler.sources.target_facts import capability
 from irlens.compiler.triton_compat.drivers import toolkit_version
 from irlens.model.config import Target
 
@@ -27,7 +28,7 @@ class GpuFacts(msgspec.Struct, frozen=True):
 
     target: Target
     name: str
-    properties: dict[str, int]
+    properties: dict[str, Any]
     memory: int | None = None
 
 
@@ -209,16 +210,8 @@ def _device_queries(facts: GpuFacts, deviations: Deviations) -> dict[str, Any]:
         deviations.memory = True
         return facts.memory
 
-    version = _capability(facts.target)
-    properties = _Properties(
-        name=facts.name,
-        major=version[0],
-        minor=version[1],
-        gcnArchName=facts.target.arch,
-        warp_size=facts.target.warp_size,
-        read_memory=read_memory,
-        **facts.properties,
-    )
+    version = capability(facts.target)
+    properties = _Properties(read_memory=read_memory, **facts.properties)
     return {
         "get_device_name": lambda device=None: facts.name,
         "get_device_capability": lambda device=None: version,
@@ -273,12 +266,3 @@ _READINGS = (
     "utilization", "temperature", "power_draw", "clock_rate", "memory_usage", "device_memory_used",
     "memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved",
 )  # fmt: skip
-
-
-def _capability(target: Target) -> tuple[int, int]:
-    """Return the compute capability: 9.0 for sm_90; 9.4 for gfx942, whose 2 is the stepping."""
-    if target.vendor == "nvidia":
-        number = int(target.arch.removeprefix("sm_"))
-        return number // 10, number % 10
-    digits = target.arch.removeprefix("gfx")
-    return int(digits[:-2]), int(digits[-2], 16)

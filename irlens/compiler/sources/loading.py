@@ -22,6 +22,8 @@ from irlens.compiler.sources.description import KernelSource
 from irlens.compiler.sources.inductor import module_of
 from irlens.compiler.sources.slicing import sliced_imports, sliced_module
 from irlens.compiler.sources.stand_ins import StandInError, is_stand_in
+from irlens.compiler.sources.target_facts import described_to_torch
+from irlens.model.config import Target
 from irlens.model.errors import CaptureError, IrlensError
 
 
@@ -86,7 +88,7 @@ class Loaded(msgspec.Struct, frozen=True):
 
 
 @contextmanager
-def loaded(source: KernelSource, arch: str | None = None) -> Iterator[Loaded]:
+def loaded(source: KernelSource, target: Target | None = None) -> Iterator[Loaded]:
     """Execute a kernel's file.
 
     The file can import from its folder, as if it were run as a script, and from the package that
@@ -95,12 +97,14 @@ def loaded(source: KernelSource, arch: str | None = None) -> Iterator[Loaded]:
     file goes to stderr.
 
     Args:
-        arch: The active GPU's: packages that were imported for another one are imported again.
+        target: The active GPU, which PyTorch describes to the file; ``None`` for the local one.
+            Packages that were imported for another one are imported again.
 
     Raises:
         CaptureError: What the kernel needs raised an exception.
     """
     name, folders = _module_name(source.path)
+    arch = target.arch if target is not None else None
     _PACKAGES.forget_other_than(arch)
     path, modules, bytecode = list(sys.path), dict(sys.modules), sys.dont_write_bytecode
     # Python considers bytecode current if the size and the mtime in seconds of the source match:
@@ -111,6 +115,7 @@ def loaded(source: KernelSource, arch: str | None = None) -> Iterator[Loaded]:
     try:
         with ExitStack() as stack:
             stack.enter_context(restored_environment())
+            stack.enter_context(described_to_torch(target))
             stack.enter_context(redirect_stdout(sys.stderr))
             module, absent, stopped = _executed(source, name, stack)
             imported = set(sys.modules) - set(modules)

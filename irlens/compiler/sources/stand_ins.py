@@ -10,6 +10,8 @@ from abc import ABCMeta
 from types import FunctionType, ModuleType
 from typing import Any, NoReturn
 
+from irlens.compiler.sources.target_facts import described
+
 #: What PyTorch itself answers where it finds no GPU, and what other names of an object stand for.
 _ANSWERS: dict[str, object] = {
     "torch.cuda.device_count": lambda *_: 0,
@@ -188,6 +190,8 @@ class Namespace:
             raise AttributeError(f"{owner} is a stand-in and has no {name}")
         asked = f"{owner}.{name}"
         asked = _ALIASES.get(asked, asked)
+        if (answer := described(asked)) is not None:
+            return answer
         if asked in _ANSWERS:
             return _ANSWERS[asked]
         if name in _NOT_THERE or (name.startswith("is_") and name.endswith("_available")):

@@ -48,7 +48,8 @@ USES = """
     torch.backends.cuda.matmul.allow_tf32 = True
     TO_TRITON = {torch.float16: tl.float16, torch.float32: tl.float32}
     assert torch.half == torch.float16 != torch.float32
-    assert not torch.cuda.is_available() and torch.cuda.device_count() == 0
+    assert torch.cuda.is_available() and torch.cuda.device_count() == 1
+    assert torch.cuda.get_device_capability()[0] == 9
     assert torch.version.hip is None and not isinstance(3, torch.Tensor | pd.Series)
 
     def block(args):
@@ -116,12 +117,13 @@ def test_a_file_that_imports_pytorch_compiles_without_it(write: Callable[..., Pa
     ran = irlens_without_torch(*arguments)
     assert ran.returncode == 0, ran.stderr
     assert "BLOCK 512" in ran.stdout, "dtypes are told apart"
-    loading, stopped = ran.stderr.splitlines()
+    loading, stopped, grid = ran.stderr.splitlines()
     assert loading == (
         "irlens: user_kernels.py imports torch, which is not installed: using stand-ins"
     ), "the kernel uses nothing of the other absent modules"
     assert stopped.startswith("irlens: user_kernels.py:")
     assert stopped.endswith("(the kernel does not need it: executed only what it uses)")
+    assert grid.startswith("irlens: the grid is unknown: --grid ")
     # The same from the store, and with the real modules it is compiled again.
     assert irlens_without_torch(*arguments).stderr == ran.stderr
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from irlens.artifacts import store
-from irlens.compiler import Request, capture_entries, is_stored
+from irlens.compiler import Request, capture_entries, find_device, is_stored
 from irlens.model.capture import Manifest
 from irlens.model.config import Target
 from irlens.model.errors import CaptureError
@@ -227,3 +227,24 @@ def k(x_ptr):
         asked = Request(kernel=f"{write(text)}:k", target=sm_90, args={"x_ptr": "fp32[1]"})
         texts.append((capture_entries(asked)[0] / "k.ttir").read_text())
     assert ["inputPrecision = tf32" in text for text in texts] == [False, True]
+
+
+@pytest.mark.parametrize(("arch", "value"), [("sm_90", 9 * 132), ("sm_80", 8 * 108)])
+def test_pytorch_describes_the_target_while_a_file_is_loaded(
+    write: Callable[..., Path], arch: str, value: int
+) -> None:
+    """Libraries choose settings by these, and PyTorch raises an exception without a GPU."""
+    torch = pytest.importorskip("torch")
+    asked = """
+    import torch
+
+    MAJOR, _ = torch.cuda.get_device_capability()
+    SMS = torch.cuda.get_device_properties(0).multi_processor_count
+    NAME = torch.cuda.get_device_name(0) if torch.cuda.is_available() else ""
+    VALUE = tl.constexpr(MAJOR * SMS + ("NVIDIA" not in NAME))
+"""
+    product = {"sm_90": "h100", "sm_80": "a100"}[arch]
+    target = Target(vendor="nvidia", arch=arch, warp_size=32, product=product)
+    (entry,) = capture_entries(request(write(asked + KERNEL), target))
+    assert f"arith.constant {value} : i32" in (entry / "k.ttir").read_text()
+    assert torch.cuda.is_available() == (find_device() is not None), "it ends with the file"

@@ -1,0 +1,110 @@
+"""Let kernel files that ask PyTorch for the GPU be answered from the target's row.
+
+Libraries choose settings by the compute capability or the number of SMs while they are imported.
+Without a GPU PyTorch raises an exception; with another GPU it would answer for that one.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache, wraps
+from types import SimpleNamespace
+from typing import Any
+
+from irlens import gpus
+from irlens.compiler.import_hooks import after_import
+from irlens.model.config import Target
+
+#: The targets that files are loaded for, the innermost last.
+_TARGETS: list[Target] = []
+
+
+@contextmanager
+def described_to_torch(target: Target | None) -> Iterator[None]:
+    """Let ``torch.cuda`` describe a target; ``None`` for the local GPU."""
+    if target is None:
+        yield
+        return
+    _watch()
+    _TARGETS.append(target)
+    try:
+        yield
+    finally:
+        _TARGETS.pop()
+
+
+def described(name: str) -> Callable[..., Any] | None:
+    """Return the function of PyTorch that describes the target; ``None`` for all others."""
+    answer = _ANSWERS.get(name.removeprefix("torch.cuda."))
+    if answer is None or not _TARGETS:
+        return None
+    return lambda *args, **kwargs: answer(_TARGETS[-1])
+
+
+@cache
+def _watch() -> None:
+    after_import("torch", lambda torch: _replace(torch.cuda))
+
+
+def _replace(cuda: Any) -> None:
+    for name in _ANSWERS:
+        setattr(cuda, name, _answering(getattr(cuda, name), name))
+
+
+def capability(target: Target) -> tuple[int, int]:
+    """Return the compute capability: 9.0 for sm_90; 9.4 for gfx942, whose 2 is the stepping."""
+    if target.vendor == "nvidia":
+        number = int(target.arch.removeprefix("sm_"))
+        return number // 10, number % 10
+    digits = target.arch.removeprefix("gfx")
+    return int(digits[:-2]), int(digits[-2], 16)
+
+
+def properties_of(target: Target, name: str) -> dict[str, Any]:
+    """Return the known attributes of ``torch.cuda.get_device_properties``.
+
+    Args:
+        target: The GPU.
+        name: Its name as its driver reports it.
+    """
+    gpu = gpus.find(target.name)
+    row, (major, minor) = gpu.arch, capability(target)
+    properties = {
+        "name": name,
+        "major": major,
+        "minor": minor,
+        "gcnArchName": target.arch,
+        "warp_size": target.warp_size,
+        "shared_memory_per_block": row.shared_per_block,
+        "shared_memory_per_block_optin": row.shared_per_block_optin,
+        "shared_memory_per_multiprocessor": row.shared_per_sm,
+        "regs_per_multiprocessor": row.registers_per_sm,
+        "max_threads_per_multi_processor": row.warps_per_sm * row.warp_size,
+    }
+    return properties | ({} if gpu.sm_count is None else {"multi_processor_count": gpu.sm_count})
+
+
+def driver_name(gpu: gpus.Gpu) -> str:
+    """Return a GPU's name as its driver reports it, or else irlens's name."""
+    return next(iter(gpu.product.drivers), gpu.name) if gpu.product else gpu.name
+
+
+def _name(target: Target) -> str:
+    return driver_name(gpus.find(target.name))
+
+
+_ANSWERS: dict[str, Callable[[Target], Any]] = {
+    "is_available": lambda target: True,
+    "device_count": lambda target: 1,
+    "current_device": lambda target: 0,
+    "get_device_name": _name,
+    "get_device_capability": capability,
+    "get_device_properties": lambda target: SimpleNamespace(**properties_of(target, _name(target))),
+}
+
+
+def _answering(own: Callable[..., Any], name: str) -> Callable[..., Any]:
+    @wraps(own)
+    def answered(*args: Any, **kwargs: Any) -> Any:
+        return (described(name) or own)(*args, **kwargs)
+
+    return answered
