@@ -4,19 +4,23 @@ The request repeats everything that the capture records about its compilation, s
 between the two captures comes from the changed settings alone.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import zip_longest
 
 import msgspec
 from msgspec.structs import replace
 
 from irlens import gpus
 from irlens.compiler import Request, find_kernel, known_files, parse_value
-from irlens.compiler.calls.argument_values import format_value
+from irlens.compiler.calls.argument_values import Tensor, format_value, parse_argument
 from irlens.compiler.calls.binding import evaluate_formula
+from irlens.compiler.calls.pointers import Addresses
+from irlens.compiler.calls.program_ids import ProgramIds
 from irlens.compiler.capture_files import is_own, sha256
+from irlens.compiler.sources.index_names import function_of
 from irlens.compiler.toolchains.versions import triton_version
-from irlens.model.capture import Capture
-from irlens.model.config import ConstexprValue
+from irlens.model.capture import Capture, Manifest
+from irlens.model.config import Config, ConstexprValue, GridFormula
 from irlens.model.errors import CaptureError
 from irlens.session.arguments import (
     Derivation,
@@ -179,8 +183,10 @@ def request_of(capture: Capture, kernel: str, changes: Mapping[str, str]) -> Req
     # A program computes its grid from any of these, and a capture may only tell how it follows
     # from the constexprs: sizes and numbers of SMs are numbers there.
     moved = {n for n, value in changes.items() if n not in settings or settings[n].value != value}
-    moves_grid = not moved.isdisjoint((*constexprs, *arguments, _TARGET))
     keeps_sizes = moved.isdisjoint((*arguments, _TARGET))
+    moves_grid = _TARGET in moved or _may_move_grid(
+        capture.config, kernel, moved.intersection((*constexprs, *arguments))
+    )
     grid: tuple[int | str, ...] = () if moves_grid else capture.config.grid or ()
     if (formula := _grid_formula(capture)) and keeps_sizes:
         grid = formula
@@ -194,6 +200,7 @@ def request_of(capture: Capture, kernel: str, changes: Mapping[str, str]) -> Req
         args=args,
         grid=() if derivation.grid else grid,
         triton=None if triton == _installed_triton() else triton,
+        fixed=tuple(name for name in capture.config.fixed if name not in changes),
     )
 
 
@@ -211,33 +218,64 @@ def dropped_grid(capture: Capture, request: Request) -> str:
     return ",".join(map(str, (*others, last)))
 
 
-def evident_grid(capture: Capture, request: Request) -> str:
-    """Return the only way in which a capture's grid may follow from what its recompilation changes.
+def covering_grid(manifest: Manifest, request: Request) -> str:
+    """Return the grid that covers a launch's tensors, as the kernel tells; "" if it has one."""
+    function = None
+    if manifest.grid is None and manifest.grid_formula is None and not request.grid:
+        function = function_of(find_kernel(request.kernel))
+    if function is None:
+        return ""
+    pointers = Addresses(function, {*manifest.args}, set()).pointers
+    tensors = {n: parse_argument(v, {}, n) for n, v in manifest.args.items() if n in pointers}
+    dimensions = [
+        dict(zip(pointers[name].strides, each.shape, strict=False))
+        for name, each in tensors.items()
+        if isinstance(each, Tensor)
+    ]
+    extents = ProgramIds(function, manifest.constexprs).extents(dimensions)
+    return ",".join(extents) if all(extents) else ""
 
-    An extent that is no argument, and is ``cdiv`` of one argument and one changed constexpr alone,
-    evidently follows from these; "" where there are several ways or none.
+
+def evident_grid(capture: Capture, request: Request) -> str:
+    """Return how a capture's grid follows from sizes and constexprs, as its source tells; or "".
+
+    The source tells what the program IDs number, and not what the program computes: only what
+    makes the recorded grid is evident.
     """
-    grid, config = capture.config.grid or (), capture.config
-    numbers = {n: v for n, v in config.args.items() if isinstance(v, int) and v > 1}
-    changed = {
-        n: v
-        for n, v in config.constexprs.items()
-        if type(v) is int and v > 1 and request.settings.get(n) != v
-    }
-    extents: list[str] = []
-    for extent in grid:
-        found = {
-            f"cdiv({size}, {block})": number
-            for size, number in numbers.items()
-            for block, by in changed.items()
-            if extent > 1 and -(-number // by) == extent
-        }
-        # Arguments of one value, such as a stride and a size, are the same way.
-        ways = list(found) if len(set(found.values())) == 1 else []
-        extents.append(str(extent) if extent in numbers.values() or not ways else ways[0])
-    while extents and extents[-1] == "1":
+    config, function = capture.config, function_of(find_kernel(request.kernel))
+    if config.grid is None or function is None:
+        return ""
+    told = ProgramIds(function, config.constexprs).extents([])
+    extents = [one or str(number) for one, number in zip_longest(told, config.grid)]
+    try:
+        known = evaluate_formula(GridFormula(tuple(extents), {**config.constexprs, **config.args}))
+    except CaptureError:
+        return ""
+    while extents[-1:] == ["1"]:
         extents.pop()
-    return ",".join(extents) if any("cdiv" in each for each in extents) else ""
+    return ",".join(extents) if known == config.grid and any(told) else ""
+
+
+def kept_grid(capture: Capture, request: Request) -> list[str]:
+    """Return the names of what changes in spite of which a recorded grid is taken."""
+    config = capture.config
+    if config.grid is None or request.grid != config.grid:
+        return []
+    before = {**config.constexprs, **config.args}
+    after = {**request.settings, **request.args}
+    return [name for name, value in before.items() if name in after and after[name] != value]
+
+
+def _may_move_grid(config: Config, kernel: str, moved: Collection[str]) -> bool:
+    """Whether the program may compute another grid after constexprs and arguments have changed."""
+    args, extents = config.args, {extent for extent in config.grid or () if extent > 1}
+    # A program computes it from a tensor's shape, and it may be an argument that it equals.
+    if any(isinstance(args[n], str) or args[n] in extents for n in args.keys() & moved):
+        return True
+    function = function_of(find_kernel(kernel)) if moved else None
+    if function is None:
+        return bool(moved)
+    return ProgramIds(function, config.constexprs).decide(moved, config.grid or ())
 
 
 def _grid_formula(capture: Capture) -> tuple[int | str, ...]:

@@ -214,7 +214,7 @@ class Session:
         from irlens.compiler import capture, is_stored, needs_install
 
         if is_stored(request):
-            return self._note_loading(capture(request))
+            return self._note_loading(capture(request), request)
         from irlens.compiler import forked
 
         self.ensure_store()
@@ -225,7 +225,7 @@ class Session:
         self._notify(message, transient=not install)  # an installation takes minutes
         with self._noting_warnings():
             captures = (self._compile or (forked.capture if self._forks else capture))(request)
-        return self._note_loading(captures)
+        return self._note_loading(captures, request)
 
     @contextmanager
     def _noting_warnings(self) -> "Iterator[None]":
@@ -247,10 +247,16 @@ class Session:
         if problem is not None:
             self._notify(f"{problem}; using a temporary directory, which is removed at the end")
 
-    def _note_loading(self, captures: Sequence[Capture]) -> Sequence[Capture]:
-        """Show once what a user should know about how a kernel's file was loaded."""
+    def _note_loading(self, captures: Sequence[Capture], request: "Request") -> Sequence[Capture]:
+        """Show once how a kernel's file was loaded, and the grid that a launch lacks."""
+        from irlens.session.recompile import covering_grid
+
         for manifest in (each.manifest for each in captures if each.manifest is not None):
             self.note_once(load_notes(manifest.file, manifest.absent, manifest.stopped))
+            if request.kernel not in self._noted and (grid := covering_grid(manifest, request)):
+                self.note_once(
+                    [f"the grid is unknown: --grid {shlex.quote(grid)} covers the tensors"]
+                )
         return captures
 
     def note_once(self, notes: Sequence[str]) -> None:
@@ -298,7 +304,13 @@ class Session:
                 )
 
     def _recompilations(self, kernel: str, configurations: Configurations) -> "Iterator[Request]":
-        from irlens.session.recompile import dropped_grid, evident_grid, is_edited, recompilations
+        from irlens.session.recompile import (
+            dropped_grid,
+            evident_grid,
+            is_edited,
+            kept_grid,
+            recompilations,
+        )
 
         _refuse_report(kernel)
         sources: dict[str, dict[str, None]] = {}
@@ -310,6 +322,9 @@ class Session:
         for path, functions in sources.items():
             self.note_once([f"compiling from {path}:{', '.join(functions)}"])
         for capture, request in found:
+            self._noted.add(request.kernel)  # the recorded grid is all there is to say
+            if kept := kept_grid(capture, request):
+                self.note_once([f"the grid stays: no program ID depends on {', '.join(kept)}"])
             if grid := dropped_grid(capture, request):
                 keeps = f"--grid {grid} keeps it"
                 if formula := evident_grid(capture, request):

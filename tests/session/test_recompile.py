@@ -223,8 +223,29 @@ def test_a_capture_is_compiled_again_from_its_file(scale: Capture) -> None:
     assert larger.config.grid is None, "a capture does not tell how the grid depends on BLOCK"
 
 
+def test_a_grid_stays_where_no_program_id_depends_on_what_changes(scale: Capture) -> None:
+    kernel = source_of(scale, None) or ""
+
+    def kept(grid: tuple[int, int, int], **changes: str) -> bool:
+        capture = msgspec.structs.replace(
+            scale, config=msgspec.structs.replace(scale.config, grid=grid)
+        )
+        return bool(request_of(capture, kernel, changes).grid)
+
+    assert kept((8, 1, 1), factor="2.0")
+    assert not kept((8, 1, 1), n="500"), "it masks offsets, which follow from the program ID"
+    assert not kept((8, 1, 1), BLOCK="256")
+    assert not kept((8, 1, 1), x_ptr="fp16[500]"), "a program may take its size from the shape"
+    assert not kept((8, 2, 1), factor="2.0"), "the source has no second axis"
+    told: list[str] = []
+    options = Configurations(args=(("factor", ("2.0",)),))
+    session = Session(lambda message, transient=False: told.append(message))
+    list(session.requests(str(scale.directory), options))
+    assert told[1:] == ["the grid stays: no program ID depends on factor"]
+
+
 def test_a_grid_that_evidently_follows_is_offered_as_a_formula(scale: Capture) -> None:
-    """1,000 elements in blocks of 128 are 8 CTAs; two ways, or an extent of data, are none."""
+    """1,000 elements in blocks of 128 are 8 CTAs, as the source says: no other number is that."""
 
     def offered(grid: tuple[int, int, int], **args: int) -> str:
         config = msgspec.structs.replace(scale.config, grid=grid, args=args)
@@ -234,8 +255,7 @@ def test_a_grid_that_evidently_follows_is_offered_as_a_formula(scale: Capture) -
 
     assert offered((8, 1, 1), n=1000) == "cdiv(n, BLOCK)"
     assert offered((8, 3, 1), n=1000) == "cdiv(n, BLOCK),3"
-    assert offered((8, 1, 1), n=1000, m=1020) == ""
-    assert offered((8, 1, 1), n=1000, rows=8) == ""
+    assert offered((8, 1, 1), n=1000, m=1020) == "cdiv(n, BLOCK)"
     assert offered((9, 1, 1), n=1000) == ""
 
 

@@ -16,9 +16,9 @@ import msgspec
 from irlens.compiler.calls.argument_values import Tensor
 from irlens.compiler.calls.dtypes import DTYPES
 from irlens.compiler.calls.pointers import Addresses, Pointer
+from irlens.compiler.calls.program_ids import ProgramIds
 from irlens.compiler.calls.strides import strides_of, tensor_of_stride
 
-_POINTER_CALLS = re.compile(r"load|store|atomic_\w+|make_block_ptr|\w*make_tensor_descriptor")
 _DESCRIPTOR_CALLS = re.compile(r"load|store|gather|scatter|atomic_\w+")
 _POINTER_NAME = re.compile(r"ptr|pointer", re.IGNORECASE)
 _FLOAT_NAME = re.compile(
@@ -78,7 +78,6 @@ class Uses(msgspec.Struct):
 
     Attributes:
         assigned: The first expression assigned to each variable.
-        pointers: Names that are loaded from or stored to.
         blocks: Index expressions of each descriptor's first load or store.
         ranges: Names in the extents of tiles.
         conditions: Names that are conditions by themselves.
@@ -87,7 +86,6 @@ class Uses(msgspec.Struct):
     """
 
     assigned: dict[str, ast.expr] = {}
-    pointers: set[str] = set()
     blocks: dict[str, list[ast.expr]] = {}
     ranges: set[str] = set()
     conditions: set[str] = set()
@@ -127,7 +125,8 @@ def example_options(
 ) -> list[str]:
     """Return options that set parameters, ``--arg NAME=VALUE`` or ``--set NAME=VALUE``.
 
-    Strides that follow from the tensors are left out.
+    Strides that follow from the tensors are left out. The last is the ``--grid`` that covers the
+    tensors, where the source tells it.
 
     Args:
         runtime: All run-time parameters.
@@ -140,7 +139,9 @@ def example_options(
             options.append(f"--set {shlex.quote(f'{name}={example.constexpr(name)}')}")
         elif name not in derived:
             options.append(f"--arg {shlex.quote(f'{name}={args[name]}')}")
-    return options
+    extents = ProgramIds(parse_source(source), constexprs).extents(example.dimensions)
+    grid = ",".join(extents) if all(extents) else ""
+    return [*options, *([f"--grid {shlex.quote(grid)}"] if grid else [])]
 
 
 class _Example:
@@ -148,6 +149,7 @@ class _Example:
 
     Attributes:
         derived: Parameters that are strides of the tensors.
+        dimensions: The extents of each tensor's dimensions by their stride's name.
     """
 
     def __init__(
@@ -161,7 +163,7 @@ class _Example:
         sizes = {each for each in sizes if not _NO_STRIDE.search(each)}
         self._pointers = Addresses(tree, set(runtime), sizes).pointers
         for name in runtime:
-            if _POINTER_NAME.search(name) or name in uses.pointers:
+            if _POINTER_NAME.search(name):
                 self._pointers.setdefault(name, Pointer(contiguous=True))
         for name in uses.blocks:
             self._pointers.pop(name, None)
@@ -172,6 +174,7 @@ class _Example:
         rows = (each for each in self._pointers.values() if each.strides)
         self._is_flat = not any(rows)
         self.derived: list[str] = []
+        self.dimensions: list[dict[str, int]] = []
 
     def arguments(self) -> dict[str, str]:
         """Return the value of each run-time parameter."""
@@ -181,6 +184,7 @@ class _Example:
         for name, pointer in self._pointers.items():
             shape = self._shape(name, pointer)
             tensors[name] = Tensor(DTYPES[self._dtype(name, pointer)], shape)
+            self.dimensions.append(dict(zip(pointer.strides, shape, strict=False)))
             for dimension, stride in enumerate(pointer.strides[: len(shape)]):
                 strides.setdefault(stride, math.prod(shape[dimension + 1 :]))
         values |= {name: str(each).replace(" ", "") for name, each in tensors.items()}
@@ -313,9 +317,7 @@ def _note_call(uses: Uses, call: ast.Call, function: ast.Attribute) -> None:
     owner = function.value.id if isinstance(function.value, ast.Name) else ""
     first = call.args[0] if call.args else None
     if owner == "tl" and first is not None:
-        if _POINTER_CALLS.fullmatch(function.attr):
-            uses.pointers |= set(_base(first, uses))
-        elif function.attr in ("arange", "zeros", "full"):
+        if function.attr in ("arange", "zeros", "full"):
             extents = call.args if function.attr == "arange" else [first]
             names = (each for extent in extents for each in ast.walk(extent))
             uses.ranges |= {each.id for each in names if isinstance(each, ast.Name)}
@@ -328,17 +330,6 @@ def _note_call(uses: Uses, call: ast.Call, function: ast.Attribute) -> None:
         for each in call.keywords
         if each.arg == "dtype" and isinstance(each.value, ast.Name)
     }
-
-
-def _base(expression: ast.expr, uses: Uses, depth: int = 8) -> Iterator[str]:
-    """Yield the name of a pointer: ``x`` of ``x + offsets``, or what was assigned to it."""
-    while isinstance(expression, ast.BinOp) and isinstance(expression.op, ast.Add | ast.Sub):
-        expression = expression.left
-    if isinstance(expression, ast.Name):
-        yield expression.id
-        value = uses.assigned.get(expression.id)
-        if value is not None and depth:
-            yield from _base(value, uses, depth - 1)
 
 
 def _terms(test: ast.expr) -> Iterator[ast.Name]:

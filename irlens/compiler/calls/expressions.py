@@ -121,7 +121,8 @@ def evaluate_extent(expression: int | str, names: Names, where: str) -> int:
     """
     extent = evaluate(expression, names, where)
     if not isinstance(extent, int) or isinstance(extent, bool) or extent < 0:
-        raise CaptureError(f"{where}: the extent '{expression}' is not a whole number")
+        value = extent if isinstance(extent, int | float) else "no number"
+        raise CaptureError(f"{where}: the extent '{expression}' is {value}, not a whole number ≥ 0")
     return extent
 
 

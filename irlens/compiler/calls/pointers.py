@@ -1,11 +1,12 @@
 """How a kernel's source addresses its pointer parameters: strides, accesses, and what they hold."""
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 
 import msgspec
 
-_ACCESSES = frozenset({"load", "store", "make_block_ptr", "make_tensor_descriptor"})
+_ACCESSES = re.compile(r"load|store|make_block_ptr|\w*make_tensor_descriptor")
 #: Functions by the number of their arguments that are addresses, or bounds of loops.
 _INDICES = {"load": 1, "store": 1, "range": 3, "static_range": 3, "cdiv": 2}
 #: Assignments to follow from an address to its pointer.
@@ -56,7 +57,7 @@ class Addresses:
             (node for node in ast.walk(tree) if isinstance(node, ast.expr | ast.stmt)),
             key=lambda node: (node.lineno, node.col_offset),
         )
-        self.assigned = _assignments(self._nodes)
+        self.assigned = assignments(self._nodes)
         accesses = [each for each in self._nodes if isinstance(each, ast.Call)]
         for call in accesses:
             self._note_access(call)
@@ -95,7 +96,7 @@ class Addresses:
             call.args[0] if call.args else None,
         )
         base = self.base(address) if address is not None else None
-        if base is None or address is None or not (name in _ACCESSES or is_atomic):
+        if base is None or address is None or not (_ACCESSES.fullmatch(name) or is_atomic):
             return
         pointer = self.pointers.setdefault(base, Pointer())
         for term in self._terms(address, base):
@@ -155,7 +156,7 @@ class Addresses:
         if not (isinstance(term, ast.BinOp) and isinstance(term.op, ast.Mult)):
             return None
         factors = [term.left, term.right]
-        names = [_plain_name(each) for each in factors]
+        names = [plain_name(each) for each in factors]
         known = [name for name in names if name in self._factors]
         if known:
             return max(known, key=lambda name: "stride" in name.lower())
@@ -181,7 +182,8 @@ class Addresses:
                 setattr(self.pointers[name], attribute, True)
 
 
-def _assignments(nodes: Sequence[ast.AST]) -> dict[str, list[ast.expr]]:
+def assignments(nodes: Sequence[ast.AST]) -> dict[str, list[ast.expr]]:
+    """Return the expressions that are assigned to each name."""
     assigned: dict[str, list[ast.expr]] = {}
     for node in nodes:
         if isinstance(node, ast.Assign):
@@ -218,7 +220,7 @@ def _is_method(call: ast.Call, *names: str) -> bool:
     return isinstance(call.func, ast.Attribute) and call.func.attr in names
 
 
-def _plain_name(expression: ast.expr) -> str:
+def plain_name(expression: ast.expr) -> str:
     """Return the name of ``n`` and of ``n.to(tl.int64)``."""
     if isinstance(expression, ast.Call) and _is_method(expression, "to"):
         expression = _receiver(expression) or expression

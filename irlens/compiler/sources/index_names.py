@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from irlens.compiler.calls.pointers import called_name
+from irlens.compiler.calls.pointers import assignments, called_name
 from irlens.compiler.sources.description import KernelSource
 
 #: Functions whose first argument is an address, and those whose others are sizes and strides, too.
@@ -22,26 +22,24 @@ def index_names(source: KernelSource) -> set[str]:
     A call's arguments do not count, but for those of ``tl.cdiv`` and the like: what random numbers
     are made of is no size, even where they are compared. Nothing is known of what the kernel calls.
     """
-    tree = ast.parse(source.content)
-    functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
-    function = next((node for node in functions if node.name == source.function), None)
+    function = function_of(source)
     if function is None:
         return set()
-    assigned: dict[str, list[ast.expr]] = {}
-    found: set[str] = set()
-    for node in ast.walk(function):
-        match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                assigned.setdefault(name, []).append(value)
-            case ast.AugAssign(target=ast.Name(id=name), value=value):
-                assigned.setdefault(name, []).append(value)
-        found |= {name for expression in _indexed(node) for name in _names(expression)}
+    nodes = list(ast.walk(function))
+    assigned = assignments(nodes)
+    found = {name for node in nodes for each in _indexed(node) for name in _names(each)}
     left = list(found)
     while left:
         more = {name for value in assigned.get(left.pop(), ()) for name in _names(value)} - found
         found |= more
         left += more
     return found
+
+
+def function_of(source: KernelSource) -> ast.FunctionDef | None:
+    """Return a kernel's function; ``None`` where its file defines it otherwise."""
+    functions = (n for n in ast.walk(ast.parse(source.content)) if isinstance(n, ast.FunctionDef))
+    return next((each for each in functions if each.name == source.function), None)
 
 
 def _indexed(node: ast.AST) -> Iterator[ast.expr]:

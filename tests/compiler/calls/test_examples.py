@@ -8,12 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from irlens.compiler import Request, capture_entries, parse_value
-from irlens.compiler.calls.examples import example_options, find_uses, parse_source
-from irlens.model.config import Target
+from irlens import inspect
+from irlens.compiler import Request, capture, capture_entries, parse_value
+from irlens.compiler.calls.argument_values import Tensor, parse_argument
+from irlens.compiler.calls.binding import evaluate_formula
+from irlens.compiler.calls.examples import Uses, example_options, find_uses, parse_source
+from irlens.compiler.calls.expressions import evaluate
+from irlens.compiler.calls.pointers import Addresses
+from irlens.compiler.calls.program_ids import ProgramIds
+from irlens.compiler.sources.description import find_kernel, known_kernels
+from irlens.compiler.sources.index_names import function_of
+from irlens.model.config import ConstexprValue, GridFormula, Target
 from irlens.model.errors import CaptureError
+from irlens.model.text import split_list
 
-SM_90 = Target(vendor="nvidia", arch="sm_90", warp_size=32)
+SM_90 = Target(vendor="nvidia", arch="sm_90", warp_size=32, product="h100")
 
 NORM = """
     @triton.jit
@@ -137,41 +146,145 @@ GROUPED = """
 """
 
 
+#: Samples whose source does not tell the grid: persistent ones, and tiles without a bound.
+UNTOLD = {
+    "attention_merge", "copies:copy_strided_kernel", "flash_attention", "layer_norm_backward",
+    "matmul_persistent", "segment_sum", "softmax",
+}  # fmt: skip
+
+
 def hint(request: Request) -> str:
     with pytest.raises(CaptureError) as raised:
         capture_entries(request)
     return raised.value.hint or ""
 
 
-def pasted(said: str) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the arguments and settings of the line in a hint, as a shell splits it."""
+def pasted(said: str) -> tuple[dict[str, str], dict[str, str], str]:
+    """Return the arguments, settings and grid of the line in a hint, as a shell splits it."""
     words = shlex.split(said.partition("for example  ")[2].partition("\n")[0])
     assert words[:2] == ["irlens", "inspect"]
-    given: dict[str, dict[str, str]] = {"--arg": {}, "--set": {}}
+    given: dict[str, dict[str, str]] = {"--arg": {}, "--set": {}, "--grid": {}}
     for option, value in zip(words[3::2], words[4::2], strict=True):
         name, _, text = value.partition("=")
         given[option][name] = text
-    return given["--arg"], given["--set"]
+    return given["--arg"], given["--set"], ",".join(given["--grid"])
 
 
 @pytest.mark.parametrize(
-    "source",
-    [NORM, TMA, ATTENTION, UNNAMED, SCALED, LOSS, GROUPED],
+    ("source", "grid"),
+    [
+        (NORM, "1024"),
+        (TMA, ""),
+        (ATTENTION, "cdiv(SEQ, BLOCK_M),16"),
+        (UNNAMED, "cdiv(M, BM) * cdiv(N, BN),cdiv(N, BN)"),
+        (SCALED, "cdiv(M, BLOCK_M),cdiv(1024, BLOCK_N)"),
+        (LOSS, "1024"),
+        (GROUPED, ""),
+    ],
     ids=["pointers", "descriptors", "attention", "unnamed strides", "fp8", "loss", "addresses"],
 )
-def test_what_a_hint_suggests_compiles(
-    write: Callable[..., Path], source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_what_a_hint_suggests_compiles_and_has_a_time(
+    write: Callable[..., Path],
+    source: str,
+    grid: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("IRLENS_CACHE_DIR", str(tmp_path / "store"))
     kernel = str(write(source))
-    args, settings = pasted(hint(Request(kernel=kernel, target=SM_90)))
+    args, settings, told = pasted(hint(Request(kernel=kernel, target=SM_90)))
+    assert told == grid
     request = Request(
         kernel=kernel,
         target=SM_90,
         args=dict(args),
         settings={name: parse_value(value) for name, value in settings.items()},
+        grid=tuple(filter(None, split_list(grid))),
     )
-    assert capture_entries(request)
+    (found,) = capture(request)
+    time = inspect(found).time
+    assert (time is not None and bool(time.estimate_us or time.reason)) == bool(grid)
+    assert source is LOSS or time is None or time.estimate_us, "what a loss reads depends on data"
+
+
+def extents(source: str) -> list[str]:
+    """Return the grid that a kernel's source tells."""
+    function = ast.parse(textwrap.dedent(source)).body[0]
+    assert isinstance(function, ast.FunctionDef)
+    named = [each.arg for each in function.args.args if each.annotation is not None]
+    return ProgramIds(function, named).extents([{"stride": 64}])
+
+
+def test_a_grid_follows_from_what_program_ids_number() -> None:
+    """As the wrappers of these kernels compute it: tiles, groups of tiles, splits and rows."""
+    head = "def f(x, y, stride, M, N, K, BM: C, BN: C, BK: C, SPLIT: C, GROUP: C):\n  "
+    grouped = """across = tl.cdiv(N, BN)
+  first = tl.program_id(0) // (GROUP * across) * GROUP
+  m = first + tl.program_id(0) % min(tl.cdiv(M, BM) - first, GROUP)
+  n = tl.program_id(0) % (GROUP * across) // GROUP
+  rows = (m * BM + tl.arange(0, BM)) % M
+  columns = (n * BN + tl.arange(0, BN)) % N"""
+    assert extents(f"{head}{grouped}") == ["cdiv(M, BM) * cdiv(N, BN)"]
+    split = """k = tl.program_id(1) * BK + tl.arange(0, BK)
+  m = tl.program_id(0) * BM + tl.arange(0, BM)
+  for step in range(0, tl.cdiv(K, BK * SPLIT)):
+    tl.load(x + m * stride + k, mask=k < K - step)"""
+    assert extents(f"{head}{split}") == ["cdiv(64, BM)", "SPLIT"]
+    assert extents(f"{head}tl.load(x + tl.program_id(axis=0) * stride)") == ["64"]
+    unknown = "m = tl.program_id(0) * BM + tl.arange(0, BM)"
+    assert extents(f"{head}{unknown}") == [""], "nothing says what the tiles are part of"
+    assert extents(f"{head}for t in range(tl.program_id(0), M, tl.num_programs(0)): pass") == []
+    assert extents(f"{head}m = swizzled(tl.program_id(0), M, BM)") == []
+
+
+@pytest.mark.parametrize("name", known_kernels())
+def test_the_grid_of_a_sample_is_the_described_one(name: str) -> None:
+    source = find_kernel(name)
+    described, function = source.description, function_of(source)
+    assert described is not None
+    assert function is not None
+    constexprs = [each.arg for each in function.args.args if each.annotation is not None]
+    names: dict[str, ConstexprValue] = {**described.sizes, **dict.fromkeys(constexprs, 32)}
+    for each, expression in described.constexprs.items():
+        names[each] = evaluate(expression, names, each)
+    args = {n: parse_argument(value, names, n) for n, value in described.args.items()}
+    names |= {n: value for n, value in args.items() if isinstance(value, int)}
+    pointers = Addresses(function, {*args}, set()).pointers
+    tensors = {n: value for n, value in args.items() if isinstance(value, Tensor)}
+    shapes = [
+        dict(zip(pointers[n].strides, value.shape, strict=False))
+        for n, value in tensors.items()
+        if n in pointers
+    ]
+    told = ProgramIds(function, constexprs).extents(shapes)
+    if told and all(told):
+        expected = evaluate_formula(GridFormula(described.grid, names))
+        assert evaluate_formula(GridFormula(tuple(told), names)) == expected
+    else:
+        assert name in UNTOLD
+
+
+@pytest.mark.parametrize(
+    ("body", "deciding"),
+    [
+        ("m = p * BM + tl.arange(0, BM)", {"BM"}),
+        ("at = x + p * stride + tl.arange(0, BN)", set()),
+        ("for n in range(0, tl.minimum((p + 1) * BM, M), BN): tl.load(x + n)", {"BM"}),
+        ("for n in range(p * BM, M, BN): tl.load(x + n)", {"BM", "BN"}),
+        ("if p < SPLIT: tl.store(x, 0)", {"SPLIT"}),
+        ("d = tl.load(x + p); y = d * BM", set()),
+        ("k = p * BM; x += SPLIT * BM * stride", {"BM", "SPLIT"}),
+        ("helper(x, BN)", {"BN"}),
+        ("m = helper(p)", {"BM", "BN", "SPLIT"}),
+        ("while p < M: p += BN", {"BM", "BN", "SPLIT"}),
+    ],
+)
+def test_which_constexprs_may_change_the_grid(body: str, deciding: set[str]) -> None:
+    source = f"def f(x, stride, M, BM: C, BN: C, SPLIT: C):\n  p = tl.program_id(0)\n  {body}"
+    ids = ProgramIds(ast.parse(source), ["BM", "BN", "SPLIT"])
+    found = {each for each in ("BM", "BN", "SPLIT") if ids.decide([each], (8, 1, 1))}
+    assert found == deciding
+    assert ids.decide([], (8, 2, 1)), "another function has the IDs of the second axis"
 
 
 def suggested(source: str) -> dict[str, str]:
@@ -185,7 +298,8 @@ def suggested(source: str) -> dict[str, str]:
         [name for name, constexpr in parameters.items() if constexpr],
         source,
     )
-    pairs = (shlex.split(option)[1].split("=", 1) for option in options)
+    given = (each for each in options if not each.startswith("--grid"))
+    pairs = (shlex.split(option)[1].split("=", 1) for option in given)
     return {each[0]: each[1] for each in pairs}
 
 
@@ -264,5 +378,5 @@ def test_tiles_of_many_dimensions_compile_in_seconds() -> None:
     "source", ["", "def f(", "\0", "x" * 10_000], ids=["empty", "cut", "binary", "long"]
 )
 def test_of_anything_else_nothing_is_known(source: str) -> None:
-    assert find_uses(parse_source(source)).pointers == set()
+    assert find_uses(parse_source(source)) == Uses()
     assert example_options(["a"], ["a"], [], source) == ["--arg a=1024"]

@@ -1,0 +1,210 @@
+"""What a kernel's source does with its program IDs, and the grid that they number.
+
+A number follows from the names that it is computed from. What is loaded follows from nothing,
+though its address may follow from a program ID.
+"""
+
+import ast
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+import msgspec
+
+from irlens.compiler.calls.pointers import assignments, called_name, plain_name
+
+#: Operations with a program ID that the grid has to suit.
+_DECISIVE = (ast.Mult, ast.FloorDiv, ast.Mod, ast.Div, ast.LShift, ast.RShift)
+#: Functions whose result follows from no argument.
+_SOURCES = frozenset({"load", "arange", "zeros", "full", "dot", "dot_scaled"})
+#: What the functions belong to that are no helpers of the kernel.
+_LIBRARIES = frozenset({"tl", "triton", "libdevice", "math"})
+_BUILT_IN = frozenset({"range", "min", "max", "abs", "print", "float", "int"})
+
+
+class Axis(msgspec.Struct):
+    """What an axis of the grid numbers.
+
+    Attributes:
+        names: What its IDs are multiplied, divided or compared with, and what that follows from.
+        factors: Names that multiply its IDs where these number no tiles: strides.
+    """
+
+    names: set[str] = set()
+    factors: set[str] = set()
+
+
+class ProgramIds:
+    """The program IDs of a kernel.
+
+    Args:
+        function: Its source.
+        constexprs: The names of its constexprs.
+
+    Attributes:
+        axes: The axes of its grid by number.
+        is_opaque: Whether the grid may follow from more: the kernel asks for the number of
+            programs, or calls a function of its own with an ID.
+        passed: Names that it calls functions of its own with.
+    """
+
+    def __init__(self, function: ast.AST, constexprs: Collection[str]) -> None:
+        self._constexprs = set(constexprs)
+        self._nodes = list(ast.walk(function))
+        self._assigned = assignments(self._nodes)
+        for node in self._nodes:  # a loop begins where its range does
+            match node:
+                case ast.For(target=ast.Name(id=name), iter=ast.Call(args=[start, _, *_])):
+                    self._assigned.setdefault(name, []).append(start)
+        parameters = {each.arg for each in self._nodes if isinstance(each, ast.arg)}
+        self._known = _LIBRARIES | parameters | self._assigned.keys()
+        calls = [each for each in self._nodes if isinstance(each, ast.Call)]
+        numbers = {_axis_of(each) for each in calls if called_name(each) == "program_id"}
+        self.axes = {number: Axis() for number in range(3) if number in numbers}
+        self.is_opaque = None in numbers or "num_programs" in map(called_name, calls)
+        self.passed: set[str] = set()
+        self._followed: dict[ast.AST, set[str]] = {}
+        for node in self._nodes:
+            self._note(node)
+
+    def _note(self, node: ast.AST) -> None:
+        match node:
+            case ast.BinOp(left=left, op=op, right=right) if isinstance(op, _DECISIVE):
+                self._combine([left, right])
+            case ast.AugAssign(target=left, op=op, value=right) if isinstance(op, _DECISIVE):
+                self._combine([left, right])
+            case ast.Compare(left=left, comparators=others):
+                self._combine([left, *others])
+            case ast.While(test=test):
+                self.is_opaque |= bool(self._axes(test))
+            case ast.Call(args=[start, _, step]) if called_name(node) in ("range", "static_range"):
+                self._combine([start, step])
+            case ast.Call(args=args) if called_name(node) == "swizzle2d":
+                self._combine(args)
+            case ast.Call(func=function) if not self._is_known(function):
+                values = [*node.args, *(each.value for each in node.keywords)]
+                self.is_opaque |= any(map(self._axes, values))
+                self.passed.update(*map(self._follow, values))
+
+    def _is_known(self, function: ast.expr) -> bool:
+        """Whether a function is Triton's or Python's, or a method of a value."""
+        if isinstance(function, ast.Name):
+            return function.id in _BUILT_IN
+        while isinstance(function, ast.Attribute):
+            function = function.value
+        return not isinstance(function, ast.Name) or function.id in self._known
+
+    def _combine(self, values: Sequence[ast.expr]) -> None:
+        for value in values:
+            for axis in self._axes(value):
+                others = [each for each in values if each is not value]
+                self.axes[axis].names.update(*map(self._follow, others))
+                if not self._constexprs & self._follow(value):
+                    self.axes[axis].factors |= set(map(plain_name, others)) - {""}
+
+    def _axes(self, value: ast.expr) -> list[int]:
+        """Return the axes whose IDs a value follows from."""
+        return [axis for axis in self.axes if f"program_id({axis})" in self._follow(value)]
+
+    def _follow(self, value: ast.expr) -> set[str]:
+        """Return the names that a value follows from, IDs as "program_id(0)"."""
+        if value in self._followed:
+            return self._followed[value]
+        found: set[str] = set()
+        pending: list[ast.AST] = [value]
+        while pending:
+            node = pending.pop()
+            if isinstance(node, ast.Name) and node.id not in found:
+                found.add(node.id)
+                pending += self._assigned.get(node.id, ())
+            elif isinstance(node, ast.Call) and called_name(node) == "program_id":
+                found.add(f"program_id({_axis_of(node)})")
+            elif not isinstance(node, ast.Call) or called_name(node) not in _SOURCES:
+                pending += ast.iter_child_nodes(node)
+        self._followed[value] = found
+        return found
+
+    def extents(self, dimensions: Sequence[Mapping[str, int]]) -> list[str]:
+        """Return the extents of a grid that covers the kernel's tensors, "" where one is unknown.
+
+        Args:
+            dimensions: The extents of each tensor's dimensions by their stride's name.
+        """
+        if self.is_opaque or sorted(self.axes) != list(range(len(self.axes))):
+            return []
+        return [self._extent(axis, dimensions) for axis in sorted(self.axes)]
+
+    def decide(self, changed: Collection[str], grid: Sequence[int]) -> bool:
+        """Whether another grid may suit the kernel after some constexprs and sizes have changed."""
+        numbered = {axis for axis, extent in enumerate(grid) if extent > 1}
+        decisive = self.passed.union(*(axis.names for axis in self.axes.values()))
+        decisive.update(two for one, two in self._products() if one in decisive)
+        is_told = not self.is_opaque and numbered <= self.axes.keys()
+        return not is_told or not decisive.isdisjoint(changed)
+
+    def _extent(self, number: int, dimensions: Sequence[Mapping[str, int]]) -> str:
+        axis = self.axes[number]
+        sizes = self._sizes(number, dimensions)
+        tiles = sorted(axis.names & sizes.keys())
+        splits = {one: two for one, two in self._products() if two not in sizes}
+        factors = [splits.get(tile) or f"cdiv({sizes[tile]}, {tile})" for tile in tiles]
+        if "" in map(sizes.get, set(tiles) - splits.keys()):
+            return ""
+        strided = ([e for n, e in each.items() if n in axis.factors] for each in dimensions)
+        rows = min(strided, key=lambda each: (-len(each), math.prod(each)), default=[])
+        return " * ".join([*factors, *([str(math.prod(rows))] if rows else [])])
+
+    def _products(self) -> Iterator[tuple[str, str]]:
+        """Yield each product of two constexprs in both orders.
+
+        What several programs split has steps of a tile times their number.
+        """
+        for each in self._nodes:
+            match each:
+                case ast.BinOp(left=ast.Name(id=one), op=ast.Mult(), right=ast.Name(id=two)):
+                    if {one, two} <= self._constexprs:
+                        yield from ((one, two), (two, one))
+
+    def _sizes(self, axis: int, dimensions: Sequence[Mapping[str, int]]) -> dict[str, str]:
+        """Return what each tile is a part of, "" if that is unknown: N of ``cdiv(N, BLOCK)``.
+
+        What bounds an axis's own numbers comes before what bounds others of the same tile.
+        """
+        own: dict[str, str] = {}
+        others: dict[str, str] = {}
+        strides = {name: str(extent) for each in dimensions for name, extent in each.items()}
+        strided: dict[str, str] = {}
+        unknown: dict[str, str] = {}
+        for node in self._nodes:
+            match node:
+                case ast.Call(args=[size, tile]) if called_name(node) == "cdiv":
+                    others.setdefault(plain_name(tile), plain_name(size))
+                case (
+                    ast.Compare(left=left, comparators=[size])
+                    | ast.BinOp(left=left, op=ast.Mod(), right=size)
+                ) if plain_name(size):
+                    found = own if axis in self._axes(left) else others
+                    found.setdefault(self._tile(left), plain_name(size))
+                case ast.BinOp(left=left, op=ast.Mult(), right=size) if plain_name(size) in strides:
+                    strided.setdefault(self._tile(left), strides[plain_name(size)])
+                case ast.Call(args=[_, *_]) if called_name(node) == "arange":
+                    unknown[plain_name(node.args[-1])] = ""
+        found = unknown | strided | others | own
+        return {tile: size for tile, size in found.items() if tile in self._constexprs}
+
+    def _tile(self, value: ast.expr) -> str:
+        """Return the tile whose elements a value numbers: T of ``… + tl.arange(0, T)``, or ""."""
+        names = {each.id for each in ast.walk(value) if isinstance(each, ast.Name)}
+        values = [value, *(each for name in names for each in self._assigned.get(name, ()))]
+        nodes = (each for expression in values for each in ast.walk(expression))
+        calls = (
+            each for each in nodes if isinstance(each, ast.Call) and called_name(each) == "arange"
+        )
+        return next((plain_name(each.args[-1]) for each in calls if each.args), "")
+
+
+def _axis_of(node: ast.Call) -> int | None:
+    """Return the axis of a program ID; ``None`` where it is no number."""
+    for axis in (*node.args, *(each.value for each in node.keywords)):
+        if isinstance(axis, ast.Constant) and type(axis.value) is int:
+            return axis.value
+    return None
