@@ -4,13 +4,13 @@ Tables, charts and decision functions take both from here.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, takewhile
 
 import msgspec
 
 from irlens.model.config import ConstexprValue
 from irlens.model.estimate import Bound
-from irlens.model.sweep import Trial
+from irlens.model.sweep import Trial, moved_bytes
 
 #: A bound that holds for less than this ratio of sizes is not told apart from its neighbours'.
 _BRIEF = 1.25
@@ -80,6 +80,27 @@ def _chosen(run: Sequence[Mapping[bytes, Trial]]) -> Choice:
     best = min(common, key=slowdown)
     trials = tuple(each[best] for each in run)
     return Choice(settings=trials[0].settings, trials=trials)
+
+
+def covered_size(trials: Sequence[Trial], axis: str) -> int | None:
+    """Return the size beyond which launches access no more bytes, though they did up to there.
+
+    A kernel whose block holds a whole row leaves out the rest of a longer one.
+
+    Args:
+        trials: Launches of ascending sizes.
+        axis: The size.
+
+    Returns:
+        ``None`` where the last size accesses more than the others, or that is unknown.
+    """
+    accessed = [moved_bytes(each.figures or {}) for each in trials]
+    same = sum(1 for _ in takewhile(lambda each: each == accessed[-1], reversed(accessed)))
+    if same in (0, 1, len(trials)):
+        return None
+    before, last = accessed[-same - 1], accessed[-1]
+    grew = before is not None and last is not None and before < last
+    return trials[-same].value(axis) if grew else None
 
 
 def bound_ranges(trials: Sequence[Trial], axis: str) -> list[BoundRange]:

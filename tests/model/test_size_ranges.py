@@ -4,10 +4,12 @@ import itertools
 import random
 from collections.abc import Sequence
 
+import msgspec
+
 from irlens.model.config import ConstexprValue, Target
 from irlens.model.estimate import Bound, Standing
 from irlens.model.ranking import with_standings
-from irlens.model.size_ranges import bound_ranges, choices
+from irlens.model.size_ranges import bound_ranges, choices, covered_size
 from irlens.model.sweep import Trial
 
 _TARGET = Target(vendor="nvidia", arch="sm_90", warp_size=32, product="h200")
@@ -74,3 +76,22 @@ def test_a_brief_bound_goes_with_its_longer_neighbour() -> None:
 def test_bounds_that_hold_are_kept_apart() -> None:
     trials = _bounded((16, "launch"), (64, "l2"), (256, "dram"), (1024, "dram"))
     assert [each.bound for each in bound_ranges(trials, "n")] == ["launch", "l2", "dram"]
+
+
+def test_a_kernel_leaves_out_what_its_block_does_not_hold() -> None:
+    def accessing(*read: int | None) -> list[Trial]:
+        return [
+            msgspec.structs.replace(
+                _trial(size, 1, 1.0),
+                figures={"distinct_read_bytes": each, "distinct_written_bytes": each},
+            )
+            for size, each in zip((256, 512, 1024, 2048, 4096), read, strict=True)
+        ]
+
+    assert covered_size(accessing(1, 2, 4, 4, 4), "n") == 1024
+    assert covered_size(accessing(1, 2, 4, 8, 16), "n") is None
+    assert covered_size(accessing(4, 4, 4, 4, 4), "n") is None, "it never followed the size"
+    assert covered_size(accessing(1, 2, None, None, None), "n") is None
+    assert covered_size(accessing(None, None, 4, 4, 4), "n") is None
+    assert covered_size(accessing(8, 8, 4, 4, 4), "n") is None
+    assert covered_size([], "n") is None

@@ -12,7 +12,7 @@ from irlens import figures
 from irlens.model.estimate import BOUND_NAMES, Bound
 from irlens.model.label import setting_labels
 from irlens.model.ranking import of_trial
-from irlens.model.size_ranges import Choice, bound_ranges, choices
+from irlens.model.size_ranges import Choice, bound_ranges, choices, covered_size
 from irlens.model.sweep import Trial
 from irlens.model.text import count, plural
 from irlens.render.view import nodes
@@ -47,6 +47,8 @@ def headline_over_sizes(trials: Sequence[Trial], axis: str) -> list[Run]:
         bounds = bound_ranges(chosen, axis)
         spans = [(_bound(e.bound), e.trials[0], e.trials[-1]) for e in bounds]
         runs.append(Run(f"bound by {_phrase(_numbered(spans, axis))}"))
+    if covered := _covered(chosen, axis):
+        runs.append(Run(f"leaves out what is above {axis}={count(covered)}", "bad"))
     timed = {each.value(axis) for each in chosen}
     unknown = [each for each in trials if each.value(axis) not in timed]
     if unknown:
@@ -54,6 +56,14 @@ def headline_over_sizes(trials: Sequence[Trial], axis: str) -> list[Run]:
         reason = next((each.untimed for each in unknown if each.untimed), "")
         runs.append(Run(f"time of {count(number)} unknown{reason and f': {reason}'}", "unknown"))
     return runs
+
+
+def _covered(chosen: Sequence[Trial], axis: str) -> int | None:
+    """Return the size beyond which each configuration leaves out a part; ``None`` for none."""
+    settings = {repr(each.settings): each.settings for each in chosen}
+    if len(settings) > 1:
+        return None
+    return covered_size(sorted(chosen, key=lambda each: each.value(axis) or 0), axis)
 
 
 def _took(trial: Trial) -> str:
@@ -133,6 +143,9 @@ def time_plot(trials: Sequence[Trial], axis: str, device: str) -> nodes.Plot | N
     heights += [y for e in points for y in (e.y, e.low, e.high) if y]
     sizes = [each.value(axis) or 0 for each in chosen]
     unit = time_unit(sqrt(max(heights) * min(heights)))
+    if covered := _covered(chosen, axis):
+        ends = tuple((float(covered), height) for height in (min(heights), max(heights)))
+        lines.append(nodes.Line(f"leaves out what is above {count(covered)}", ends))
     return nodes.Plot(
         key=KEY,
         described=f"{'estimated' if estimated else 'measured'} time over {axis} on {device}",
