@@ -21,9 +21,9 @@ pytestmark = pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is n
 PROGRAM = """
 @triton.autotune([triton.Config({"BLOCK": size}) for size in (256, 512, 1024)], key=["n"])
 @triton.jit
-def tuned(x, y, n, BLOCK: tl.constexpr):
+def tuned(x, y, n, FACTOR: tl.constexpr, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    tl.store(y + at, tl.load(x + at, at < n) * 2, at < n)
+    tl.store(y + at, tl.load(x + at, at < n) * FACTOR, at < n)
 
 def added(n, times):
     x = torch.ones(n, device="cuda")
@@ -35,7 +35,7 @@ def added(n, times):
 added(1 << 16, 3)
 x, out = added(1 << 24, 2)
 for _ in range(4):
-    tuned[lambda meta: (triton.cdiv(1 << 24, meta["BLOCK"]),)](x, out, 1 << 24)
+    tuned[lambda meta: (triton.cdiv(1 << 24, meta["BLOCK"]),)](x, out, 1 << 24, FACTOR=2)
 a = torch.ones(512, 256, device="cuda", dtype=torch.bfloat16)
 b = torch.ones(256, 128, device="cuda", dtype=torch.bfloat16)
 for _ in range(2):
@@ -81,6 +81,11 @@ def test_what_only_an_autotuner_tried_is_apart(program: ProgramRun) -> None:
     tuned = next(each for each in program.kernels if each.kernel == "tuned")
     assert (tuned.launches, tuned.variants) == (4, 1)
     assert program.candidates == 2
+
+
+def test_what_an_autotuned_kernel_is_called_with_is_fixed(recording: Path) -> None:
+    fixed = {(each.kernel, each.config.fixed) for each in load(recording)}
+    assert fixed == {("tuned", ("FACTOR",)), ("add", ())}
 
 
 def test_without_a_gpu_the_fastest_candidate_counts(recording: Path, program: ProgramRun) -> None:
@@ -151,9 +156,9 @@ def test_library_calls_have_a_floor(program: ProgramRun, recording: Path) -> Non
 
 def test_the_table_says_it(program: ProgramRun) -> None:
     lines = write(program_view([program], View(width=100)), View(width=100)).splitlines()
-    assert lines[3].startswith("9 launches of 2 kernels · about ")
+    assert lines[1].startswith("9 launches of 2 kernels · about ")
     least = "2 library calls take at least "
-    assert least in lines[3] or lines[4].startswith(least)
+    assert least in lines[1] or lines[2].startswith(least)
     assert any(line.endswith("2 candidates that autotuners only tried") for line in lines[:6])
     first = next(line for line in lines if line.startswith(program.kernels[0].kernel))
     assert first.split()[2] in ("4", "5")

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import get_args
 
+from msgspec.structs import replace
+
 from irlens import figures
 from irlens.model.estimate import BOUND_NAMES, RESOLUTION, Bound
 from irlens.model.recording import (
@@ -119,8 +121,11 @@ _MOST_OPERATIONS = 3
 
 def program_view(runs: Sequence[ProgramRun], options: Options) -> nodes.Section:
     """Return the runs of a program; ``options`` limit the rows of their tables."""
-    sections = tuple(run_view(run, options) for run in runs)
-    return nodes.Section(runs[0].program if runs else "Program", sections, key="program")
+    title = runs[0].program if runs else "Program"
+    sections = [run_view(run, options) for run in runs]
+    if len(sections) == 1:
+        return replace(sections[0], title=title)
+    return nodes.Section(title, tuple(sections), key="program")
 
 
 def run_view(run: ProgramRun, options: Options) -> nodes.Section:

@@ -31,7 +31,8 @@ _WORDS = frozenset({"path", "kernel", "target", "triton", "findings", "sha256"})
 def scan_view(scan: Scan, options: Options) -> nodes.Section:
     """Return a scan; ``options`` limit the rows of its table."""
     summary = scan.summary
-    children: list[Node] = [run_view(run, options) for run in scan.programs]
+    runs = [run_view(run, options) for run in scan.programs]
+    children: list[Node] = [*(runs[0].children if len(runs) == 1 else runs)]
     if fastest := _fastest(scan.rows):
         children.append(nodes.Headline(tuple(fastest)))
     children.append(nodes.Headline(tuple(map(Run, _totals(summary)))))
@@ -42,7 +43,8 @@ def scan_view(scan: Scan, options: Options) -> nodes.Section:
     children += _duplicates(summary)
     if options.subject is not None and (commands := tuple(_next_steps(scan))):
         children.append(nodes.NextSteps(commands))
-    return nodes.Section("Scan", tuple(children), key="scan")
+    aside = runs[0].aside if len(runs) == 1 else ()
+    return nodes.Section("Scan", tuple(children), key="scan", aside=aside)
 
 
 def _next_steps(scan: Scan) -> Iterator[nodes.Command]:
