@@ -17,6 +17,7 @@ from contextlib import chdir, suppress
 from pathlib import Path
 from typing import get_args
 
+import click
 import msgspec
 from msgspec.structs import replace
 
@@ -268,9 +269,11 @@ def _printed(arguments: str) -> str:
     return ran.stdout
 
 
-def main() -> None:
+@click.command(help=__doc__)
+@click.option("--capture", "compiles", is_flag=True, help="Compile the captures again, too.")
+def main(compiles: bool) -> None:
     """Write everything."""
-    if "--capture" in sys.argv:
+    if compiles:
         _compile()
     for path, text in generated():
         (SAMPLES / path).parent.mkdir(exist_ok=True)

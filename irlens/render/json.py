@@ -88,7 +88,7 @@ def _figures_of(record: str) -> dict[str, str]:
 
 
 def _describe_sweep_figures(definition: dict[str, Any]) -> None:
-    """Name the figures of a sweep's configuration; those of a launch came later than the others."""
+    """Name the figures of a sweep's configuration; absent ones are unknown, as in older sweeps."""
     values = next(each for each in definition["anyOf"] if each.get("type") == "object")
     del values["additionalProperties"]
     values["properties"] = {
@@ -101,4 +101,3 @@ def _describe_sweep_figures(definition: dict[str, Any]) -> None:
         }
         for name, figure in SWEEP_FIGURES.items()
     }
-    values["required"] = sorted(name for name, each in SWEEP_FIGURES.items() if not each.needs)
