@@ -9,10 +9,13 @@ import pytest
 
 from irlens.diff.report import compare
 from irlens.diff.report.comparisons import against_first
+from irlens.model.estimate import BOUND_NAMES
 from irlens.model.report import Report
 from irlens.render import Options, render
 from irlens.render.view.annotations import differences
 from irlens.render.view.comparison_verdict import in_short, verdict
+from irlens.render.view.launch_time import estimated_time, time_section
+from irlens.render.view.nodes import Bar, Table
 from irlens.render.view.verdict import verdict as verdict_of_report
 
 REPORTS = sorted((Path(__file__).parents[2] / "samples" / "reports").glob("*.json"))
@@ -63,3 +66,26 @@ def test_the_tone_is_the_outcome_of_the_record(first: Path) -> None:
             assert pair.time_ratio.noise == (pair.verdict.outcome == "same")
             assert pair.time_ratio.noise or (pair.verdict.outcome == "better") == better
             assert "time" in in_short(pair)
+
+
+@pytest.mark.parametrize("path", REPORTS, ids=lambda path: path.stem)
+def test_the_verdict_names_the_bars_that_are_marked(path: Path) -> None:
+    """Also where the L2 binds and memory has more to move: both are named, and both marked."""
+    found = report(path)
+    section = time_section(found)
+    if section is None or found.time is None:
+        assert found.time is None or not found.time.estimate_us
+        return
+    bars = next(each for each in section.children if isinstance(each, Table))
+    marked = {
+        "".join(run.text for run in row.cells[0])
+        for row in bars.rows
+        if isinstance(row.cells[0], tuple)
+        and any(isinstance(cell, Bar) and cell.tone == "warn" for cell in row.cells)
+    }
+    words = estimated_time(found)
+    assert marked
+    assert all(name in words for name in marked)
+    parts = found.time.parts
+    if found.time.bound in ("l2", "dram"):
+        assert BOUND_NAMES[max(("l2", "dram"), key=lambda name: parts.get(name, 0.0))] in marked
