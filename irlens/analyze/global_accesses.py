@@ -27,7 +27,7 @@ _BITS = {
     f"{kind}{bits}": bits
     for bits in (8, 16, 32, 64, 128)
     for kind in ("b", "u", "s", "f")
-}  # fmt: skip
+} | {"bf16": 16, "f16x2": 32, "bf16x2": 32}  # fmt: skip
 
 
 def access_widths(function: Assembly) -> dict[Place, frozenset[int]]:
@@ -77,6 +77,17 @@ def uncounted(function: Assembly) -> list[str]:
         unknown = filter(has_unknown_width, function.instructions)
         names = [instruction.operations[0].mnemonic for instruction in unknown]
     return list(dict.fromkeys(names))
+
+
+def atomic_widths(function: Assembly) -> dict[tuple[SourceLocation, ...], int]:
+    """Return the bytes of the narrowest atomic instruction at each place of a PTX function."""
+    widths: dict[tuple[SourceLocation, ...], int] = {}
+    for each in function.instructions if isinstance(function, Function) else ():
+        if effects.updates_global(each) and each.locations:
+            width = access_bytes(each)
+            if width is not None:
+                widths[each.locations] = min(width, widths.get(each.locations, width))
+    return widths
 
 
 def merged_loads(function: Assembly) -> dict[Place, frozenset[int]]:

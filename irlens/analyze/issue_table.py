@@ -14,6 +14,7 @@ from irlens.analyze.global_accesses import (
     Assembly,
     Direction,
     Place,
+    atomic_widths,
     instruction_widths,
     merged_loads,
 )
@@ -225,6 +226,7 @@ class IssueTable:
         self._by_tma: set[Place] = set()
         self._module = module
         self._own: dict[int, WarpAccess | str] = {}
+        self._atomic_widths = atomic_widths(assembly)
         for each in issued_accesses(module, assembly, granule):
             place = _place(module.operations[each.operation])
             self._own[each.operation] = each.access or each.reason or ""
@@ -233,6 +235,10 @@ class IssueTable:
         for operation in module.named(*BULK_COPIES, *BULK_STORES):
             direction: Direction = "load" if operation.name in BULK_COPIES else "store"
             self._by_tma.add((direction, operation.location))
+
+    def atomic_width(self, operation: Operation) -> int | None:
+        """Return the bytes that a lane's instruction of an atomic operation updates, if known."""
+        return self._atomic_widths.get(operation.location)
 
     def of_module(self, module: Module) -> Callable[[Operation], tuple[WarpAccess, ...] | str]:
         """Return what finds how an access of a module is issued, or why that is unknown.

@@ -66,8 +66,9 @@ class TimeEstimate(msgspec.Struct, frozen=True, kw_only=True):
             stays in the L2.
         parts: What each unit alone would take, in microseconds; "latency" is what the CTAs take
             one after the other with nothing else in their way, "launch" the launch itself and
-            that of its CTAs. "l2" is the larger of two: the bytes between the SMs and the L2, and
-            on the H100 those between its halves. Parts overlap.
+            that of its CTAs. "l2" is the largest of three: the bytes between the SMs and the L2,
+            on the H100 those between its halves, and updates of atomic operations, which meet at
+            their addresses. Parts overlap.
         steps: At most three changes that save the most, the largest first: each saves more than
             ``RESOLUTION`` of the time. Empty if nothing that irlens can compute does.
         reason: Why the time is unknown, or the range wide; empty for neither.

@@ -62,7 +62,8 @@ def estimate(counts: Counts, gpu: Gpu) -> TimeEstimate:
     ports = counts.l2_bytes / (timing.port * timing.port_share * sms) * 1e6 / clock
     crossing = counts.crossed_bytes / timing.crossing * 1e6 if timing.crossing else 0.0
     entering = counts.input_cycles / timing.l2_input * 1e6 if timing.l2_input else 0.0
-    parts["l2"] = max(ports, crossing, entering)
+    own = max(ports, entering, counts.colliding_us)
+    parts["l2"] = max(own, crossing)
     rounds = busiest / resident * counts.cta_cycles / clock * 1e6
     crowded = min(1.0, max(parts.values()) / (_CROWDED * rounds)) if rounds else 1.0
     contention = 1 + timing.contention * (1 - 1 / resident) * crowded
@@ -71,15 +72,15 @@ def estimate(counts: Counts, gpu: Gpu) -> TimeEstimate:
     busy = {name: time for name, time in parts.items() if name not in _PIPE}
     busy["pipe"] = _pipe_cycles(counts, timing) * share
     # What crosses the L2 goes to memory or comes from it: both are one unit to all others.
-    busy["l2"], busy["dram"] = max(ports, entering), max(parts["dram"], crossing)
+    busy["l2"], busy["dram"] = own, max(parts["dram"], crossing)
     of_sm = {*sm, "pipe"}
     side_by_side = _norm(busy, dispatch, resident, timing.exponent, of_sm)
     filling = _filling(counts.cta_cycles / clock * 1e6, side_by_side)
     whole = timing.launch * 1e6 + side_by_side + filling
     parts["launch"] = timing.launch * 1e6 + dispatch
-    own = (counts.dram_bytes - kept) / product.bandwidth * 1e6
+    streaming = (counts.dram_bytes - kept) / product.bandwidth * 1e6
     running = whole - timing.launch * 1e6
-    bound = _bound(parts, busy | {"launch": dispatch}, running, crosses=crossing > own)
+    bound = _bound(parts, busy | {"launch": dispatch}, running, crosses=crossing > streaming)
     return _ranged(whole, parts, timing, bound, counts.uncertain)
 
 

@@ -201,6 +201,7 @@ def count(launch: CostedLaunch, latency: float | None = None) -> Counts:
         dram_bytes=transfers.dram_read_bytes + transfers.dram_written_bytes,
         crossed_bytes=transfers.crossed_bytes,
         input_cycles=transfers.input_cycles,
+        colliding_us=transfers.colliding_us,
         written_bytes=transfers.dram_written_bytes,
         uncertain=_uncertain(followed, transfers),
     )

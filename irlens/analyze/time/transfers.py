@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from irlens.analyze.time.atomics import colliding_us
 from irlens.analyze.traffic import Footprint, Survey
 from irlens.isa.mlir.global_memory import BULK_LOADS, BULK_STORES
 from irlens.model.source import Span
@@ -81,6 +82,7 @@ class Transfers(msgspec.Struct, frozen=True, kw_only=True):
         dram_read_bytes: Bytes that come from memory.
         dram_written_bytes: Bytes that go to memory.
         store_lines: 128-byte lines of the L2 that the stores touch.
+        colliding_us: Microseconds for which atomic operations keep the L2 busy.
         uncertain: What is not exact in these; empty if nothing.
     """
 
@@ -95,6 +97,7 @@ class Transfers(msgspec.Struct, frozen=True, kw_only=True):
     local_bytes: float = 0.0
     local_written_bytes: float = 0.0
     store_lines: float = 0.0
+    colliding_us: float = 0.0
     uncertain: str = ""
 
     @property
@@ -209,6 +212,7 @@ def transfers(
         local_bytes=local,
         local_written_bytes=spilled.written_bytes if spilled is not None else 0.0,
         store_lines=launch.store_lines,
+        colliding_us=colliding_us(launch.updates),
         uncertain=f"assumed of data: {launch.assumed}" if launch.assumed else "",
     )
 
@@ -306,6 +310,8 @@ def _scattered(
     own, used = program.footprint, program.traffic
     if own is None or used.distinct_read_bytes is None or used.distinct_written_bytes is None:
         return 0.0, 0.0
+    if footprint.read_bytes + footprint.written_bytes <= caches.l2 / 2:
+        return 0.0, 0.0  # what all CTAs share, such as sums that they add to, is there once
     held = (own.read_bytes + own.written_bytes) * wave.ctas / max(1.0, wave.waves)
     evicted = _beyond(held, caches.l2 / 2)
     reads = writes = 0.0

@@ -23,8 +23,10 @@ from irlens.analyze.traffic.strided_coverage import Strides
 from irlens.analyze.traffic.tally import Tally
 from irlens.analyze.traffic.tiles import tiles_of
 from irlens.analyze.traffic.values import Array, UnknownTrafficError
+from irlens.analyze.warp_requests import SECTOR
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.global_memory import ATOMICS, LOADS, STORES
+from irlens.isa.mlir.types import Scalar
 from irlens.model.products import MatrixProduct
 from irlens.model.traffic import Access, ArgumentTraffic, OutOfBounds, Traffic
 
@@ -32,6 +34,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["Footprint", "Survey", "count", "survey"]
+
+#: Lanes of a warp.
+_LANES = 32
+#: Bytes of integers that the lanes of a warp add up by an instruction.
+_SUMMED_BYTES = 4
+#: Bytes of neighbouring addresses that one slice of the L2 is home to, by what atomics of few
+#: addresses take (``benchmarks/atomics.py``).
+_GRANULE = 512
 
 _READS, _WRITES = LOADS | ATOMICS, STORES | ATOMICS
 
@@ -56,6 +66,26 @@ class Footprint(msgspec.Struct, frozen=True, kw_only=True):
     written_sector_bytes: int
 
 
+class Updates(msgspec.Struct, frozen=True, kw_only=True):
+    """What the lanes of one atomic operation update, over all programs of a launch.
+
+    Attributes:
+        instructions: Instructions of single lanes; a vector is one.
+        sectors: Sectors that programs update, each as often as they do.
+        depth: Updates of one address, on average.
+        granules: Distinct 512-byte granules that are updated.
+        element_bytes: Bytes of an address's number.
+        floating: Whether it is a floating-point number.
+    """
+
+    instructions: float
+    sectors: float
+    depth: float
+    granules: int
+    element_bytes: int
+    floating: bool
+
+
 class Granules(NamedTuple):
     """In how many bytes at once memory and the caches are read."""
 
@@ -77,6 +107,7 @@ class Survey(msgspec.Struct, frozen=True):
         scattered: Whether addresses were.
         may_return: Whether data decide if programs return early.
         store_lines: Lines of the L2 that its stores touch; 0 where their requests are unknown.
+        updates: Those of its atomic operations.
     """
 
     traffic: Traffic
@@ -87,6 +118,7 @@ class Survey(msgspec.Struct, frozen=True):
     scattered: bool = False
     may_return: bool = False
     store_lines: int = 0
+    updates: tuple[Updates, ...] = ()
 
 
 def count(
@@ -196,7 +228,7 @@ def _counted(
     repeated = tallies.repeated(granules.sector) if footprint and granules and first == 1 else ()
     return Survey(
         traffic, footprint, tallies.runs(), repeated, assumed, scattered, may_return,
-        tallies.store_lines(),
+        tallies.store_lines(), tallies.updates(),
     )  # fmt: skip
 
 
@@ -213,6 +245,7 @@ class _Tallies:
     ) -> None:
         self._module = module
         self._launch = launch
+        self._issued = issued
         self._issue = issued.of_module(module) if issued is not None else None
         self._wave = wave
         self._strides = strides
@@ -328,6 +361,32 @@ class _Tallies:
     def store_lines(self) -> int:
         """Return the lines of the L2 that the stores touch, as far as their requests are known."""
         return sum(tally.requests.lines for tally in self._tallies.values() if tally.requests)
+
+    def updates(self) -> tuple[Updates, ...]:
+        """Return what the atomic operations update."""
+        found = []
+        for (index, _), tally in self._tallies.items():
+            operation = self._module.operations[index]
+            if operation.name in ATOMICS and tally.lanes:
+                found.append(self._updates(operation, tally))
+        return tuple(found)
+
+    def _updates(self, operation: Operation, tally: Tally) -> Updates:
+        width = self._issued.atomic_width(operation) if self._issued is not None else None
+        size, distinct = tally.bytes // tally.lanes, tally.coverage.size()
+        value = (*operation.types, *operation.result_types)[-1]
+        floating = isinstance(value.element, Scalar) and not value.element.is_integer
+        lanes = float(tally.lanes)
+        if distinct == size <= _SUMMED_BYTES and not floating:
+            lanes /= min(_LANES, prod(value.shape))  # ptxas has each warp add up its lanes first
+        return Updates(
+            instructions=lanes * size / max(size, width or 0),
+            sectors=min(lanes, tally.touched(SECTOR)),
+            depth=lanes * size / distinct,
+            granules=tally.coverage.granules(_GRANULE),
+            element_bytes=size,
+            floating=floating,
+        )
 
     def _place(self, program: int) -> tuple[int, int, int]:
         x, y, _ = self._launch.grid

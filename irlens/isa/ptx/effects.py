@@ -51,6 +51,11 @@ def reads_global(instruction: Instruction) -> bool:
     return is_cp_async(instruction) or is_bulk_load(instruction)
 
 
+def updates_global(instruction: Instruction) -> bool:
+    """Whether it is an atomic operation on global memory, whatever it returns."""
+    return instruction.opcode in ("atom", "red") and "global" in spaces(instruction)
+
+
 def loads_shared(instruction: Instruction) -> bool:
     """Whether it loads registers from shared memory."""
     return instruction.opcode in ("ld", "ldmatrix") and "shared" in spaces(instruction)
