@@ -74,11 +74,12 @@ def test_fields_equal_what_nvdisasm_reads_in_the_same_bits() -> None:
     assert instructions > 150_000
 
 
-def sections(name: str) -> Iterator[tuple[sass.Section, tuple[Control, ...]]]:
+@cache
+def sections(name: str) -> list[tuple[sass.Section, tuple[Control, ...]]]:
     data = cubins("cubin/triton.tar.xz")[name]
     code = cubin.code_sections(data)
-    for section in sass.parse(tools.disassemble(data)).sections:
-        yield section, decode_all(code[section.name])
+    parsed = sass.parse(tools.disassemble(data)).sections
+    return [(section, decode_all(code[section.name])) for section in parsed]
 
 
 @pytest.mark.parametrize("name", sorted(cubins("cubin/triton.tar.xz")))
