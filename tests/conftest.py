@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
+from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,6 +28,7 @@ from irlens.artifacts.store import CAPTURES
 from irlens.model.capture import Capture
 from irlens.model.report import Report
 from irlens.report import inspect
+from tests.preloaded import Preloaded
 
 # How long an example takes says something of the machine only.
 settings.register_profile("irlens", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -125,6 +127,21 @@ def _compiled_before(config: pytest.Config) -> Path | None:
             if time.time() - capture.stat().st_mtime > _UNUSED:
                 shutil.rmtree(capture, ignore_errors=True)
     return folder
+
+
+@pytest.fixture(scope="session")
+def _forking() -> Iterator[Preloaded]:
+    """The process that forks for the recordings of a session."""
+    server = Preloaded("irlens.programs.runner")
+    yield server
+    server.end()
+
+
+@pytest.fixture
+def preloaded(monkeypatch: pytest.MonkeyPatch, _forking: Preloaded) -> None:
+    """Let recorded programs start in a process that has imported PyTorch and Triton."""
+    # Its package has a function of that name.
+    monkeypatch.setattr(import_module("irlens.programs.record"), "subprocess", _forking)
 
 
 @pytest.fixture(scope="session")

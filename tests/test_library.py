@@ -106,6 +106,7 @@ def test_a_project_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert (tmp_path / "irlens.baseline.json").exists()
 
 
+@pytest.mark.usefixtures("preloaded")
 def test_a_program_is_recorded(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     program = tmp_path / "program.py"

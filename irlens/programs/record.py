@@ -270,7 +270,7 @@ def _signals_forwarded() -> Iterator[Callable[[subprocess.Popen[bytes]], None]]:
         for program in programs:
             program.send_signal(number)
 
-    def forward_to(program: subprocess.Popen[bytes]) -> None:
+    def forward_to(program: "subprocess.Popen[bytes]") -> None:
         programs.append(program)
         for number in early:
             program.send_signal(number)

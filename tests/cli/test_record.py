@@ -4,9 +4,17 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
+
+from tests.running import inline, irlens
+
+__all__ = ["inline"]
+
+Run: TypeAlias = Callable[..., tuple[int, str, str]]
 
 PROGRAM = """
 import sys, triton, triton.language as tl
@@ -22,11 +30,24 @@ print("done")
 """
 
 
-def run(folder: Path, *arguments: str) -> tuple[int, str, str]:
+def run_alone(folder: Path, *arguments: str) -> tuple[int, str, str]:
+    """Run a command in a process of its own, and the program in one that starts from nothing."""
     ran = subprocess.run(
         [sys.executable, "-m", "irlens", *arguments], cwd=folder, capture_output=True, text=True
     )
     return ran.returncode, ran.stdout, ran.stderr
+
+
+@pytest.fixture
+def run(preloaded: None, capfd: pytest.CaptureFixture[str]) -> Run:
+    """Run a command; what it records has imported PyTorch, and prints to this process's streams."""
+
+    def run(folder: Path, *arguments: str) -> tuple[int, str, str]:
+        ran = irlens(*arguments, cwd=folder)
+        printed = capfd.readouterr()
+        return ran.code, printed.out + ran.out, printed.err + ran.err
+
+    return run
 
 
 @pytest.fixture
@@ -40,18 +61,18 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_stdout_is_the_programs_and_what_is_kept_can_be_inspected(folder: Path) -> None:
-    code, out, err = run(folder, "record", "-t", "a100", "program.py", "32", "64")
+    code, out, err = run_alone(folder, "record", "-t", "a100", "program.py", "32", "64")
     assert (code, out) == (0, "done\n")
     assert "captured 2 variants of 1 kernel in irlens-program\n" in err
     assert "2 launches of 1 kernel" in err
     assert re.search(r"^scale +program\.py:10 +2 +[\d.]+.µs", err, re.MULTILINE)
     assert "irlens tui irlens-program" in err
-    code, out, _ = run(folder, "inspect", "irlens-program", "--format", "csv")
+    code, out, _ = run_alone(folder, "inspect", "irlens-program", "--format", "csv")
     assert code == 0
     assert out.count("\nscale,sm_80,a100,") == 2
 
 
-def test_two_recordings_are_compared_kernel_by_kernel(folder: Path) -> None:
+def test_two_recordings_are_compared_kernel_by_kernel(run: Run, folder: Path) -> None:
     for place in ("before", "after"):
         assert run(folder, "record", "-t", "a100", "-o", f"new/{place}", "program.py", "32")[0] == 0
     assert run(folder, "diff", "new/before", "new/after")[0] == 0
@@ -73,7 +94,7 @@ def test_two_recordings_are_compared_kernel_by_kernel(folder: Path) -> None:
         (("-t", "h100", "broken.py", "32"), "the program exited with code 7"),
     ],
 )
-def test_mistakes(folder: Path, arguments: tuple[str, ...], complaint: str) -> None:
+def test_mistakes(run: Run, folder: Path, arguments: tuple[str, ...], complaint: str) -> None:
     code, _, err = run(folder, "record", *arguments)
     assert code == 2, err
     assert complaint in err
@@ -82,14 +103,14 @@ def test_mistakes(folder: Path, arguments: tuple[str, ...], complaint: str) -> N
     assert not list(folder.glob(".irlens-tmp-*"))
 
 
-def test_a_script_of_tests_says_how_to_run_them(folder: Path) -> None:
+def test_a_script_of_tests_says_how_to_run_them(run: Run, folder: Path) -> None:
     (folder / "test_scale.py").write_text("def test_scale():\n    pass\n")
     code, _, err = run(folder, "record", "-t", "h100", "test_scale.py")
     assert code == 2
     assert "irlens record -m pytest test_scale.py" in err
 
 
-def test_kernels_that_do_not_compile_are_reported(folder: Path) -> None:
+def test_kernels_that_do_not_compile_are_reported(run: Run, folder: Path) -> None:
     text = (folder / "program.py").read_text()
     text += "\n@triton.jit\ndef wrong(n):\n    missing(n)\n\nwrong[(1,)](5)\n"
     (folder / "partly.py").write_text(text)
@@ -101,12 +122,12 @@ def test_kernels_that_do_not_compile_are_reported(folder: Path) -> None:
     assert "captured 1 variant" in err
 
 
-def test_what_a_broken_program_compiled_is_kept(folder: Path) -> None:
+def test_what_a_broken_program_compiled_is_kept(run: Run, folder: Path) -> None:
     run(folder, "record", "-t", "h100", "broken.py", "32")
     assert (folder / "irlens-broken" / "0000-scale" / "irlens.json").is_file()
 
 
-def test_a_second_recording_says_how_to_go_on(folder: Path) -> None:
+def test_a_second_recording_says_how_to_go_on(run: Run, folder: Path) -> None:
     assert run(folder, "record", "-t", "a100", "program.py", "32", "64")[0] == 0
     code, _, err = run(folder, "record", "-t", "a100", "program.py", "32")
     assert code == 2
@@ -115,7 +136,7 @@ def test_a_second_recording_says_how_to_go_on(folder: Path) -> None:
     assert "irlens diff irlens-program irlens-program-new" in err
 
 
-def test_another_interpreter_runs_the_program(folder: Path) -> None:
+def test_another_interpreter_runs_the_program(run: Run, folder: Path) -> None:
     here = sys.executable
     assert run(folder, "record", "-t", "a100", "--python", here, "program.py", "32")[0] == 0
     code, _, err = run(folder, "record", "--python", "no-python", "-o", "x", "program.py")
@@ -125,13 +146,13 @@ def test_another_interpreter_runs_the_program(folder: Path) -> None:
     assert "exclude each other" in run(folder, "record", *both, "-o", "x", "program.py")[2]
 
 
-def test_configurations_are_a_number(folder: Path) -> None:
+def test_configurations_are_a_number(run: Run, folder: Path) -> None:
     code, _, err = run(folder, "record", "--configs", "0", "program.py")
     assert code == 2
     assert "'0' is not first, all, or a number of configurations" in err
 
 
-def test_a_target_after_the_program_is_the_programs_and_said(folder: Path) -> None:
+def test_a_target_after_the_program_is_the_programs_and_said(run: Run, folder: Path) -> None:
     (folder / "args.py").write_text("import sys; print(sys.argv[1:])")
     _, out, err = run(folder, "record", "-t", "a100", "args.py", "-t", "h100,b200")
     assert out == "['-t', 'h100,b200']\n"
@@ -141,12 +162,13 @@ def test_a_target_after_the_program_is_the_programs_and_said(folder: Path) -> No
 
 
 def test_tritons_announcement_does_not_leak(folder: Path) -> None:
-    _, _, err = run(folder, "record", "-t", "a100", "program.py", "32")
+    _, _, err = run_alone(folder, "record", "-t", "a100", "program.py", "32")
     assert "captured 1 variant" in err
     assert "FP_FUSION" not in err
 
 
-def test_what_autotuners_would_choose_is_one_command_away(folder: Path) -> None:
+@pytest.mark.usefixtures("inline")
+def test_what_autotuners_would_choose_is_one_command_away(run: Run, folder: Path) -> None:
     (folder / "tuned.py").write_text(PROGRAM.replace(
         "@triton.jit", "@triton.autotune([triton.Config({'BLOCK': n}) for n in (32, 64)], ['n'])\n"
         "@triton.jit").replace("BLOCK=block", "").replace("(5, )", "(5)").replace(

@@ -29,6 +29,7 @@ def named(kept: Sequence[Capture], part: str) -> list[Capture]:
     return [capture for capture in kept if part in capture.kernel]
 
 
+@pytest.mark.starts
 def test_a_training_step_is_compiled_for_the_gpu(tmp_path: Path) -> None:
     recording, kept = run(
         tmp_path,

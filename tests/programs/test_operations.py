@@ -34,6 +34,7 @@ def names(ledger: Ledger) -> list[str]:
     return [each.name for each in ledger.operations]
 
 
+@pytest.mark.starts
 def test_launches_and_operators_are_in_one_ledger(tmp_path: Path) -> None:
     found, failure = ledgers(
         tmp_path,

@@ -102,6 +102,7 @@ def occupancy_of(capture: Capture) -> Occupancy:
     return occupancy
 
 
+@pytest.mark.starts
 def test_a_launch_is_kept_with_all_that_is_known_of_it(recorder: Recorder) -> None:
     recording = recorder.run("scale[lambda meta: (7, meta['BLOCK'])](5, BLOCK=32, num_warps=2)")
     assert (code(recording), recording.variants) == (0, {"scale": 1})
@@ -168,6 +169,7 @@ def test_a_launch_that_fails_tells_nothing_of_other_variants(recorder: Recorder)
     assert kept == [(32, 5, None), (64, 7, None), (128, 7, None)]
 
 
+@pytest.mark.starts
 def test_a_program_runs_as_python_would_run_it(
     recorder: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -194,6 +196,7 @@ def test_a_program_runs_as_python_would_run_it(
     assert (recorder.folder / "left").read_text() == "3"
 
 
+@pytest.mark.starts
 def test_python_processes_that_a_program_starts_are_followed(
     recorder: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -232,6 +235,7 @@ def test_python_processes_that_a_program_starts_are_followed(
     assert blocks == [16, 32, 64, 128, 256]
 
 
+@pytest.mark.starts
 @needs_torch
 def test_deviations_of_other_processes_are_counted(recorder: Recorder) -> None:
     recording = recorder.run(
@@ -255,6 +259,7 @@ if __name__ == "__main__":
     assert (run.code, run.deviations.compared, run.deviations.blind) == (0, 3, 0)
 
 
+@pytest.mark.starts
 @needs_torch
 def test_tests_that_are_spread_over_processes_are_recorded(
     recorder: Recorder, monkeypatch: pytest.MonkeyPatch
@@ -274,6 +279,7 @@ def test_tests_that_are_spread_over_processes_are_recorded(
     assert blocks == {16, 32}
 
 
+@pytest.mark.starts
 def test_a_module_runs_as_python_would_run_it(
     recorder: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -308,6 +314,7 @@ def test_however_it_ends_what_was_compiled_is_kept(
     assert len(recorder.kept()) == 1
 
 
+@pytest.mark.starts
 def test_an_exception_is_shown_as_python_shows_it(
     recorder: Recorder, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -325,6 +332,7 @@ def test_nothing_compiled_leaves_nothing(recorder: Recorder) -> None:
     assert [path.name for path in recorder.folder.iterdir()] == ["program.py"]
 
 
+@pytest.mark.starts
 def test_a_cache_of_the_users_own_is_neither_asked_nor_changed(
     recorder: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -370,6 +378,7 @@ def test_the_code_is_what_a_capture_of_the_kernel_has(recorder: Recorder) -> Non
     assert inspect(kept).resources == inspect(captured).resources
 
 
+@pytest.mark.starts
 @needs_torch
 def test_a_program_sees_the_gpu_that_it_is_told(
     recorder: Recorder, capfd: pytest.CaptureFixture[str]
@@ -820,6 +829,7 @@ def test_what_ends_irlens_ends_the_program_and_what_it_compiled_is_kept(
     ]
 
 
+@pytest.mark.starts
 def test_what_is_sent_while_the_program_is_started_reaches_it(
     recorder: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -864,6 +874,7 @@ def test_what_a_program_gives_a_kernel_in_gluon_asks_irlens_for_the_same(
         assert same.stages["cubin"].read() == kept.stages["cubin"].read()
 
 
+@pytest.mark.starts
 @needs_torch
 def test_a_program_may_first_look_whether_pytorch_is_installed(recorder: Recorder) -> None:
     recording = recorder.run(
@@ -894,6 +905,7 @@ def test_an_autotuner_that_this_triton_refuses_names_one_that_accepts_it(
     assert "--triton 3.8.0" in failure.message
 
 
+@pytest.mark.starts
 @needs_torch
 def test_pytest_may_rewrite_every_module(
     recorder: Recorder, monkeypatch: pytest.MonkeyPatch

@@ -28,6 +28,7 @@ def run(folder: Path, text: str, options: Options | None = None, target: str = "
     return record(program, folder / "kept", [gpu], fake=True, options=options or Options())
 
 
+@pytest.mark.starts
 def test_what_no_kernel_wrote_is_computed(tmp_path: Path) -> None:
     (ran,) = run(
         tmp_path,
