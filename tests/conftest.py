@@ -129,6 +129,19 @@ def _compiled_before(config: pytest.Config) -> Path | None:
     return folder
 
 
+@pytest.fixture(autouse=True)
+def _only_stored(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep Triton and its tools from a test that is marked as needing neither."""
+
+    def refuse(*_: object, **__: object) -> None:
+        pytest.fail("a test that is marked `stored` starts a process")
+
+    if request.node.get_closest_marker("stored") is not None:
+        monkeypatch.setitem(sys.modules, "triton", None)
+        monkeypatch.setattr(subprocess.Popen, "__init__", refuse)
+        monkeypatch.setattr(os, "fork", refuse)
+
+
 @pytest.fixture(scope="session")
 def _forking() -> Iterator[Preloaded]:
     """The process that forks for the recordings of a session."""

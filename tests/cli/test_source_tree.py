@@ -3,7 +3,11 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from irlens.cli.writing import SourceTree
+
+pytestmark = pytest.mark.stored
 
 CODE = {2: "x = tl.load(p)", 4: "return x"}
 TEXT = "def k():\n    x = tl.load(p)\n\n    return x\n"

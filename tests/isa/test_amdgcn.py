@@ -25,6 +25,8 @@ from irlens.isa.dialect import instruction_mix
 from irlens.model.errors import ParseError
 from irlens.model.source import SourceLocation, Span
 
+pytestmark = pytest.mark.stored
+
 ARCHIVE = Path(__file__).parent.parent / "data" / "amd" / "triton.tar.xz"
 
 

@@ -7,6 +7,8 @@ from irlens.isa.amdgcn import Function, Operation, parse
 from irlens.isa.amdgcn.classes import classify
 from irlens.isa.dialect import instruction_mix
 
+pytestmark = pytest.mark.stored
+
 ARCHIVE = Path(__file__).parent.parent / "data" / "amd" / "triton.tar.xz"
 
 

@@ -12,6 +12,8 @@ from irlens.isa.amdgcn import Instruction, parse
 from irlens.isa.amdgcn.classes import classify
 from irlens.isa.amdgcn.memory import access_bytes, global_access, transfer
 
+pytestmark = pytest.mark.stored
+
 TABLE = Path(__file__).parents[1] / "data" / "amd" / "memory_mnemonics.csv"
 ROWS = [
     (row["mnemonic"], row["direction"], int(width) if (width := row["bytes per lane"]) else None)

@@ -12,6 +12,8 @@ from irlens.isa.calls import MOST_LEVELS
 from irlens.isa.dialect import instruction_mix
 from irlens.model.source import SourceLocation
 
+pytestmark = pytest.mark.stored
+
 DATA = Path(__file__).parents[1] / "data" / "calls"
 
 LOOP = """

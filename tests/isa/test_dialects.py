@@ -9,6 +9,8 @@ import pytest
 from irlens.isa.dialects import PARSED, dialect_of, parse, syntax_of
 from irlens.isa.syntax import Syntax
 
+pytestmark = pytest.mark.stored
+
 CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
 #: SASS is no file of a capture.
 IN_FILES = [stage for stage in PARSED if stage != "sass"]

@@ -10,6 +10,8 @@ from pygments.token import Error
 
 from irlens.isa.highlight import ansi, lexer_for
 
+pytestmark = pytest.mark.stored
+
 ROOT = Path(__file__).parents[2]
 SAMPLES = sorted(
     path

@@ -10,6 +10,8 @@ from irlens.isa.llir import parser as llir
 from irlens.model.errors import ParseError
 from irlens.model.source import SourceLocation
 
+pytestmark = pytest.mark.stored
+
 INLINED = """\
 define ptx_kernel void @"odd name"(ptr %0) !dbg !4 {
 entry:

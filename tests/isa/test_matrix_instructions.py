@@ -6,6 +6,8 @@ from irlens.isa import amdgcn, ptx
 from irlens.isa.amdgcn.products import matrix_instruction as of_amdgcn
 from irlens.isa.ptx.products import matrix_instruction as of_ptx
 
+pytestmark = pytest.mark.stored
+
 ENTRY = ".version 8.7\n.target sm_120a\n.address_size 64\n.visible .entry k()\n{\n%s\nret;\n}\n"
 
 

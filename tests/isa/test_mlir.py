@@ -15,6 +15,8 @@ from irlens.isa.mlir.types import Pointer, Scalar, Type
 from irlens.model.errors import ParseError
 from irlens.model.source import SourceLocation
 
+pytestmark = pytest.mark.stored
+
 DATA = Path(__file__).parents[1] / "data"
 
 # A terminator without operands is in MLIR's tree and never printed; the partitions of

@@ -5,6 +5,8 @@ import pytest
 from irlens.isa.mlir import Module, edits, parse
 from irlens.isa.mlir.operations import FLATTENED
 
+pytestmark = pytest.mark.stored
+
 TEXT = """\
 #loc = loc("k.py":1:1)
 module {

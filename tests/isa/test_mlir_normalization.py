@@ -13,6 +13,8 @@ from irlens.isa.mlir import parse
 from irlens.isa.mlir.normalization import translate
 from irlens.model.report import Report
 
+pytestmark = pytest.mark.stored
+
 ARCHIVE = Path(__file__).parents[1] / "data" / "old" / "triton.tar.xz"
 VERSIONS = ("3.0.0", "3.1.0", "3.2.0")
 

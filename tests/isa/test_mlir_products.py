@@ -7,6 +7,8 @@ import pytest
 from irlens.isa import mlir
 from irlens.isa.mlir.products import PRODUCTS, Product, products, read_product
 
+pytestmark = pytest.mark.stored
+
 SCALED = Path(__file__).parents[1] / "data" / "products" / "scaled.txt"
 #: Of every product in that file: all formats, combinations of scales and packings that compile.
 M, N, K = 128, 64, 128

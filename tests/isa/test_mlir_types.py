@@ -20,6 +20,8 @@ from irlens.isa.mlir.types import (
     read_type,
 )
 
+pytestmark = pytest.mark.stored
+
 DATA = Path(__file__).parents[1] / "data"
 
 layouts = st.sampled_from(["#blocked", "#shared1", "#ttg.slice<{dim = 1, parent = #blocked}>"])

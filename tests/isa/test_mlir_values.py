@@ -1,8 +1,12 @@
 """Names of SSA values, which mean something else in each region."""
 
+import pytest
+
 from irlens.isa import mlir
 from irlens.isa.mlir import Operation
 from irlens.isa.mlir.values import Value, Values
+
+pytestmark = pytest.mark.stored
 
 # Triton 3.9's form of a persistent matmul on sm_100: %a is defined in the default region, and
 # again as an argument of each partition.

@@ -24,6 +24,8 @@ from irlens.isa.ptx import (
 from irlens.model.errors import ParseError
 from irlens.model.source import SourceLocation
 
+pytestmark = pytest.mark.stored
+
 DATA = Path(__file__).parents[1] / "data" / "ptx"
 SAMPLES = sorted(DATA.glob("*.ptx"))
 

@@ -2,6 +2,8 @@ import pytest
 
 from irlens.isa.ptx import parse
 
+pytestmark = pytest.mark.stored
+
 
 @pytest.mark.parametrize(
     ("body", "expected"),

@@ -3,6 +3,8 @@ import pytest
 from irlens.isa.ptx import Function, parse
 from irlens.isa.ptx.registers import access, resolve
 
+pytestmark = pytest.mark.stored
+
 # Every form was looked up in the PTX ISA: what is written, what is read.
 FORMS = [
     ("add.s32 %r1, %r2, %r3;", "%r1", "%r2 %r3"),

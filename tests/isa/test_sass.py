@@ -14,6 +14,8 @@ from irlens.isa.sass import Instruction, Register
 from irlens.model.errors import ParseError
 from irlens.model.source import SourceLocation
 
+pytestmark = pytest.mark.stored
+
 DATA = Path(__file__).parents[1] / "data" / "sass"
 CORPUS = sorted(path.name.removesuffix(".sass.xz") for path in DATA.glob("*.sass.xz"))
 

@@ -6,6 +6,8 @@ from irlens.isa import sass
 from irlens.isa.sass.operands import State, ThreadInputs, position
 from irlens.isa.sass.semantics import compile_step
 
+pytestmark = pytest.mark.stored
+
 LAUNCH = ThreadInputs({0x210: 7, 0x218: 0xFFFFFFFF, 0x21C: 1}, {"SR_CTAID.X": 5})
 
 

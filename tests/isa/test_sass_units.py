@@ -5,6 +5,8 @@ import pytest
 from irlens.isa import sass
 from irlens.isa.sass import Instruction, units
 
+pytestmark = pytest.mark.stored
+
 
 def instruction(text: str) -> Instruction:
     source = f'.section .text.k,"ax",@progbits\nk:\n.text.k:\n        /*0000*/   {text} ;\n'

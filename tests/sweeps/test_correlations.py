@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from irlens.model.sweep import Trial
 from irlens.sweeps.run import correlations, spearman
 
+pytestmark = pytest.mark.stored
+
 SAMPLES = st.lists(st.tuples(st.integers(-5, 5), st.integers(-5, 5)), min_size=3, max_size=12)
 
 

@@ -19,6 +19,8 @@ from irlens.sweeps.selection import (
     split_top,
 )
 
+pytestmark = pytest.mark.stored
+
 A100 = Target(vendor="nvidia", arch="sm_80", warp_size=32, product="a100")
 
 
