@@ -38,7 +38,7 @@ def show(
             _show_annotated(captures, name, destination, paged=paged, interleave=interleave)
             return
         if interleave:
-            from irlens.session.source_lines import interleaved
+            from irlens.session.stages import interleaved
 
             contents = [interleaved(CaptureCode(each), name).encode() for each in captures]
         else:

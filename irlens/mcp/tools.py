@@ -27,8 +27,7 @@ from irlens.session.explain import explain
 from irlens.session.reports import report_of
 from irlens.session.session import Session
 from irlens.session.sides import Sides, between_revisions
-from irlens.session.source_lines import find_line
-from irlens.session.stages import check_stage, check_text, listed, read_stage
+from irlens.session.stages import check_stage, check_text, find_line, listed, read_stage
 from irlens.session.subject import Configurations, is_compiled
 from irlens.session.values import split_values
 from irlens.session.wording import worded

@@ -1,20 +1,207 @@
 """Whether the parts of a capture belong together: artifacts of another kernel are put aside.
 
 Files of two compilations can end up in one directory, by a copy or by a damaged cache. Their
-figures would be reported as those of one kernel.
+figures would be reported as those of one kernel. Where several parts state the same, only headers
+are read: that costs a fraction of parsing the part. A part that is broken states nothing here; who
+needs it reports the error.
 """
 
+import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from math import prod
+from typing import TypeAlias
 
 import msgspec
 from msgspec.structs import replace
 
 from irlens.analyze.facts import Provenance
-from irlens.model.capture import Capture
+from irlens.artifacts import cubin, hsaco
+from irlens.artifacts.identify import module_number, text_target
+from irlens.isa.dialect import kernel_named
+from irlens.model.capture import Capture, Metadata, Stage
 from irlens.model.config import Config
-from irlens.report import statements
-from irlens.report.statements import METADATA, Statements
+from irlens.model.errors import ArtifactError
+
+#: Values by topic, in words that a message can use.
+Statements: TypeAlias = dict[str, str]
+
+METADATA = "metadata"
+#: In the order in which they are compared: what is for another GPU differs in the rest, too.
+TOPICS = (
+    "architecture", "kernel", "arguments", "number of parameters", "parameters",
+    "threads per CTA", "registers at most", "registers",
+)  # fmt: skip
+
+#: Bytes of a stage that its kernel's header is looked for in.
+_HEAD = 1 << 16
+#: Bytes that hold the target of a stage, where it does not stand after the layouts, as in ttgir.
+_FIRST_LINES = 1 << 12
+_NAME = r'(?P<name>[\w$.-]++|"[^"\n]{0,1000}+")'
+_MLIR_HEADER = re.compile(rf"tt\.func public @{_NAME}(?P<arguments>\([^\n]*+)")
+_MLIR_ARGUMENT = re.compile(r"[(,]\s*+%[\w$.-]++\s*+:")
+_SPECIALIZED = "ttg.warp_specialize"
+_LLIR_HEADER = re.compile(
+    rf"(?:ptx|amdgpu)_kernel [^@\n]{{0,200}}@{_NAME}\((?P<parameters>[^\n]*+)"
+)
+_LLIR_PARAMETER = re.compile(r"%[\w$.-]++(?=\s*+[,)])")
+_PTX_HEADER = re.compile(
+    r"\.entry\s++(?P<name>[\w$%]++)\s*+\((?P<parameters>[^)]*+)\)(?P<limits>[^{]*+)"
+)
+_PTX_PARAMETER = re.compile(
+    r"\.param\s++(?:\.align\s++\d++\s++)?\.[a-z]{1,2}(?P<bits>8|16|32|64|128)\b"
+    r"[^,\[]*+(?:\[(?P<count>\d{1,9})\])?"
+)
+_PTX_THREADS = re.compile(r"\.reqntid\s++(\d{1,9}(?:\s*+,\s*+\d{1,9})*+)")
+_PTX_REGISTERS = re.compile(r"\.maxnreg\s++(\d{1,9})")
+_AMD_METADATA = ".amdgpu_metadata"
+_AMD_FIELDS = {
+    topic: re.compile(rf"^[ \t]*\.{field}:[ \t]*(\S+)[ \t]*$", re.MULTILINE)
+    for topic, field in {
+        "kernel": "name",
+        "parameters": "kernarg_segment_size",
+        "threads per CTA": "max_flat_workgroup_size",
+        "registers": "vgpr_count",
+    }.items()
+}
+
+
+def read_statements(capture: Capture) -> dict[str, Statements]:
+    """Return the statements of each part of a capture: its stages, and "metadata"."""
+    stated: dict[str, Statements] = {}
+    for name, stage in capture.stages.items():
+        if name in _READERS:
+            try:
+                stated[name] = _READERS[name](stage, capture.kernel)
+            except ArtifactError:
+                continue
+    if capture.metadata is not None:
+        stated[METADATA] = _of_metadata(capture.metadata)
+    return stated
+
+
+def _of_metadata(metadata: Metadata) -> Statements:
+    stated = {"kernel": metadata.name} if metadata.name else {}
+    target = metadata.target
+    if target is not None:
+        arch = str(target.arch)
+        stated["architecture"] = f"sm_{arch}" if arch.isdecimal() else arch
+        if metadata.num_warps is not None:
+            stated["threads per CTA"] = str(metadata.num_warps * target.warp_size)
+    return stated
+
+
+def _of_mlir(stage: Stage, kernel: str) -> Statements:
+    head, stated = _head(stage)
+    header = _choose(_MLIR_HEADER.finditer(head), kernel)
+    if header is not None:
+        stated["kernel"] = header["name"].strip('"')
+        stated["arguments"] = str(len(_MLIR_ARGUMENT.findall(header["arguments"])))
+    warps, lanes = module_number("num-warps", head), module_number("threads-per-warp", head)
+    # Partitions of warp specialization have warps of their own.
+    if warps is not None and lanes is not None and _SPECIALIZED not in stage.text():
+        stated["threads per CTA"] = str(warps * lanes)
+    return stated
+
+
+def _of_llir(stage: Stage, kernel: str) -> Statements:
+    head, stated = _head(stage)
+    header = _choose(_LLIR_HEADER.finditer(head), kernel)
+    if header is not None:
+        stated["kernel"] = header["name"].strip('"')
+        parameters = _LLIR_PARAMETER.findall(header["parameters"])
+        stated["number of parameters"] = str(len(parameters))
+    return stated
+
+
+def _of_ptx(stage: Stage, kernel: str) -> Statements:
+    head, stated = _head(stage)
+    header = _choose(_PTX_HEADER.finditer(head), kernel)
+    if header is not None:
+        sizes = [
+            int(each["bits"]) // 8 * int(each["count"] or 1)
+            for each in _PTX_PARAMETER.finditer(header["parameters"])
+        ]
+        stated["kernel"] = header["name"]
+        stated["number of parameters"] = str(len(sizes))
+        stated["parameters"] = _sizes(sizes)
+        if threads := _PTX_THREADS.search(header["limits"]):
+            stated["threads per CTA"] = str(prod(map(int, threads[1].split(","))))
+        if registers := _PTX_REGISTERS.search(header["limits"]):
+            stated["registers at most"] = _at_most(int(registers[1]))
+    return stated
+
+
+def _of_cubin(stage: Stage, kernel: str) -> Statements:
+    file = cubin.read(stage.read())
+    stated = {"architecture": file.arch} if file.arch else {}
+    each = kernel_named(file.kernels, kernel)
+    if each is not None:
+        stated["kernel"] = each.name
+        stated["number of parameters"] = str(len(each.parameters))
+        stated["parameters"] = _sizes([parameter.size for parameter in each.parameters])
+        if each.required_threads is not None:
+            stated["threads per CTA"] = str(prod(each.required_threads))
+        if each.max_registers:
+            stated["registers at most"] = _at_most(each.max_registers)
+    return stated
+
+
+def _of_amdgcn(stage: Stage, _kernel: str) -> Statements:
+    text = stage.text()
+    target = text_target("amdgcn", text[:_HEAD])
+    stated = {"architecture": target.arch} if target else {}
+    metadata = text[max(text.rfind(_AMD_METADATA), 0) :]
+    for topic, field in _AMD_FIELDS.items():
+        if values := field.findall(metadata):
+            stated[topic] = values[-1]  # arguments have names, too: the kernel's stands last
+    return stated
+
+
+def _of_hsaco(stage: Stage, kernel: str) -> Statements:
+    file = hsaco.read(stage.read())
+    stated = {"architecture": file.arch} if file.arch else {}
+    each = kernel_named(file.kernels, kernel)
+    if each is not None:
+        stated["kernel"] = each.name
+        stated["parameters"] = str(each.kernarg_bytes)
+        stated["threads per CTA"] = str(each.max_workgroup_size)
+        stated["registers"] = str(each.registers)
+    return stated
+
+
+def _head(stage: Stage) -> tuple[str, Statements]:
+    """Return the first part of a stage, and the architecture that it states."""
+    head = stage.read(most=_HEAD).decode("utf-8", "replace")
+    target = text_target(stage.name, head if stage.name == "ttgir" else head[:_FIRST_LINES])
+    return head, {"architecture": target.arch} if target else {}
+
+
+def _choose(headers: Iterable[re.Match[str]], kernel: str) -> re.Match[str] | None:
+    """Return the header that figures are read for; see ``isa.dialect.kernel_named``."""
+    every = list(headers)
+    named = [each for each in every if each["name"].strip('"') == kernel]
+    return named[0] if named else every[0] if len(every) == 1 else None
+
+
+def _at_most(registers: int) -> str:
+    return str(min(registers, 255))  # what an instruction can name; ptxas says no more
+
+
+def _sizes(sizes: list[int]) -> str:
+    return f"{len(sizes)} of {sum(sizes)} B"
+
+
+_READERS: dict[str, Callable[[Stage, str], Statements]] = {
+    "ttir": _of_mlir,
+    "ttgir": _of_mlir,
+    "llir": _of_llir,
+    "ptx": _of_ptx,
+    "cubin": _of_cubin,
+    "amdgcn": _of_amdgcn,
+    "hsaco": _of_hsaco,
+}
+
 
 #: The figures that need a part, by its name.
 _FIGURES = {
@@ -57,14 +244,14 @@ class Contradiction(msgspec.Struct, frozen=True):
 
 
 def find_contradictions(stated: Mapping[str, Statements]) -> list[Contradiction]:
-    """Return the parts that contradict others, in the order of ``statements.TOPICS``.
+    """Return the parts that contradict others, in the order of ``TOPICS``.
 
     On each topic the value that most parts state is right; of as many, the one that Triton's
     metadata state. Without either, all that state something are in doubt. A part that contradicts
     on one topic has no say in the next.
     """
     found: dict[str, Contradiction] = {}
-    for topic in statements.TOPICS:
+    for topic in TOPICS:
         parts: defaultdict[str, list[str]] = defaultdict(list)
         for part, values in stated.items():
             if part not in found and topic in values:
@@ -106,7 +293,7 @@ def find_agreement(capture: Capture, provenance: Provenance) -> Agreement:
     Args:
         provenance: Receives why the figures of those parts are unknown.
     """
-    stated = statements.read(capture)
+    stated = read_statements(capture)
     contradictions = find_contradictions(stated)
     if not contradictions:
         return Agreement(capture)

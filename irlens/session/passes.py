@@ -55,7 +55,7 @@ def passes_of(
     followed = None
     if asked.line is not None:
         from irlens.analyze.capture_code import CaptureCode
-        from irlens.session.source_lines import find_location
+        from irlens.session.stages import find_location
 
         followed = follow_line(states, find_location(CaptureCode(states.capture), asked.line))
     changed = [number for number in shown if states.before(number) != states.after(number)]

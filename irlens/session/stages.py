@@ -1,12 +1,136 @@
-"""The text of a stage: as it is in the capture, or with what is known of each line."""
+"""The text of a stage: as it is, with what is known of each line, and beside the Python source."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, partial
 
-from irlens.analyze.capture_code import CaptureCode
-from irlens.model.capture import BINARY_STAGES, STAGE_ORDER
+from irlens.analyze.capture_code import CaptureCode, StageCode
+from irlens.isa.dialects import PARSED, dialect_of
+from irlens.model.capture import BINARY_STAGES, STAGE_ORDER, Capture
 from irlens.model.errors import IrlensError, UnknownNameError
-from irlens.model.listing import StageListing
+from irlens.model.listing import CodeLine, PythonLine, StageLines, StageListing
 from irlens.model.report import Report
+from irlens.model.source import SourceLocation, short_file
+from irlens.model.text import printable_line
+
+
+def interleaved(code: CaptureCode, stage: str) -> str:
+    """Return a stage's text with the Python source as comments between the lines.
+
+    Raises:
+        IrlensError: See ``with_source``.
+    """
+    return "\n".join(line for _, line in with_source(code, stage)) + "\n"
+
+
+def with_source(code: CaptureCode, stage: str) -> Iterator[tuple[int | None, str]]:
+    """Yield a stage's lines with their numbers, and the Python between them without a number.
+
+    Raises:
+        IrlensError: The capture lacks the stage, or it has no source locations.
+    """
+    located = _located(code)
+    if stage not in located:
+        raise IrlensError(
+            f"{code.capture.kernel}: {stage} has no source locations to interleave",
+            hint=f"stages with source locations: {', '.join(located)}",
+        )
+    listed, comment = code[stage], dialect_of(stage).comment
+    caption = cache(partial(_caption, code.capture))
+    last = ""
+    for number, text in enumerate(listed.text.splitlines(), 1):
+        if text.lstrip().startswith("//## File "):
+            continue  # the disassembler's own, less readable location comments
+        chain = listed.chains.get(number)
+        # Captions are compared, not chains, which also differ in columns.
+        if chain is not None and caption(chain) != last:
+            last = caption(chain)
+            yield None, f"{comment} {last}"
+        yield number, text
+
+
+def _located(code: CaptureCode) -> list[str]:
+    """Return the stages whose lines have a source."""
+    return [stage for stage in code.stages if stage in PARSED]
+
+
+def _caption(capture: Capture, chain: Sequence[SourceLocation]) -> str:
+    """Return "softmax.py:49  CODE  < FRAME": the user's line, and the frames inlined there."""
+    if not chain:
+        return "no source"
+    user = chain[-1]
+    inlined = "".join(f"  < {frame}" for frame in reversed(chain[:-1]))
+    return printable_line(f"{user}  {capture.python_line(user) or ''}{inlined}".rstrip())
+
+
+def find_line(code: CaptureCode, place: str) -> PythonLine:
+    """Return the code of a Python line at every stage.
+
+    Args:
+        place: "51", a line of the kernel's own file, or "standard.py:170".
+
+    Raises:
+        IrlensError: The place is invalid, or no stage has code from it.
+    """
+    location = find_location(code, place)
+    stages = tuple(
+        StageLines(stage, tuple(_lines_of(code[stage], location)))
+        for stage in _located(code)
+        if stage != "source"
+    )
+    if not any(each.lines for each in stages):
+        raise IrlensError(
+            f"{code.capture.kernel}: no stage has code from {location}",
+            hint=f"lines with code: {_lines_with_code(code, location.file) or 'none'}",
+        )
+    return PythonLine(location, code.capture.python_line(location) or "", stages)
+
+
+def _lines_of(code: StageCode, location: SourceLocation) -> Iterator[CodeLine]:
+    lines, own = code.text.splitlines(), (location.file, location.line)
+    for number in code.lines_of(*own):
+        frames = (each for each in code.chains[number] if (each.file, each.line) != own)
+        yield CodeLine(number, lines[number - 1], tuple(frames))
+
+
+def find_location(code: CaptureCode, place: str) -> SourceLocation:
+    """Return the line of Python that "51" or "standard.py:170" names.
+
+    Raises:
+        IrlensError: It is not a line, or the kernel's file is unknown.
+    """
+    file, _, number = place.rpartition(":")
+    if not (number.isascii() and number.isdecimal() and len(number) < 10 and int(number) > 0):
+        short = place if len(place) < 100 else f"{place[:40]}…"
+        raise IrlensError(f"'{short}' is not a line number", hint="write 51, or standard.py:170")
+    own = _own_file(code)
+    if file in ("", short_file(own)):
+        file = own
+    if not file:
+        raise IrlensError(
+            f"{code.capture.kernel}: the file of line {number} is unknown",
+            hint=f"write FILE.py:{number}",
+        )
+    return SourceLocation(file, int(number))
+
+
+def _own_file(code: CaptureCode) -> str:
+    """Return the kernel's file: the manifest's, or the outermost frame of an instruction."""
+    if code.capture.manifest is not None:
+        return code.capture.manifest.file
+    for stage in _located(code):
+        chains = code[stage].chains.values()
+        outermost = next((chain[-1].file for chain in chains if chain), "")
+        if outermost:
+            return outermost
+    return ""
+
+
+def _lines_with_code(code: CaptureCode, file: str) -> str:
+    """Return the lines of a file that have code, for an error's hint."""
+    chains = next((code[stage].chains.values() for stage in _located(code)), ())
+    lines = {frame.line for chain in chains for frame in chain if frame.file == file}
+    return ", ".join(map(str, sorted(lines)))
+
 
 STAGES = (*STAGE_ORDER, "metadata", "sass")
 
@@ -55,7 +179,6 @@ def listed(
     """
     check_text(stage)
     from irlens.report.annotations import list_stage
-    from irlens.session.source_lines import with_source
 
     listing = list_stage(code, stage, report)
     return listing, with_source(code, stage) if interleave else enumerate(listing.lines, 1)

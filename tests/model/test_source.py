@@ -12,7 +12,7 @@ from irlens.cli.commands.inspect import command
 from irlens.model.source import SourceLocation, short_file
 from irlens.render.text_listing import line_text
 from irlens.render.view.nodes import Place
-from irlens.session.source_lines import find_line
+from irlens.session.stages import find_line
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "captures"
 HASHED = "c7xk2vq4bnmz3yhtfgd5rsaw6plekjuioqx2cvb7nma4sdfgh3jk.py"

@@ -10,8 +10,7 @@ import irlens
 from irlens.analyze.facts import Provenance
 from irlens.artifacts.load import load
 from irlens.model.capture import Capture, Stage
-from irlens.report import statements
-from irlens.report.agreement import find_agreement, find_contradictions
+from irlens.report.agreement import find_agreement, find_contradictions, read_statements
 
 CAPTURES = Path(__file__).resolve().parents[2] / "samples" / "captures"
 
@@ -40,7 +39,7 @@ def test_a_capture_as_compiled_agrees(name: str) -> None:
 
 def test_every_part_states_something() -> None:
     for capture in SAMPLES.values():
-        stated = statements.read(capture)
+        stated = read_statements(capture)
         assert stated.keys() == capture.stages.keys() - {"source"} | {"metadata"}
         assert all("kernel" in each for each in stated.values())
         assert {"parameters", "threads per CTA"} <= {
@@ -92,9 +91,9 @@ def test_every_splice_of_samples_is_found_where_the_parts_differ_in_a_statement(
     found = 0
     for name, other in permutations(SAMPLES, 2):
         capture, foreign = SAMPLES[name], SAMPLES[other]
-        own = statements.read(capture)
+        own = read_statements(capture)
         for stage in capture.stages.keys() & foreign.stages.keys() - {"source"}:
-            stated = statements.read(splice(capture, stage, foreign))[stage]
+            stated = read_statements(splice(capture, stage, foreign))[stage]
             differs = [
                 topic
                 for topic in stated
@@ -130,6 +129,6 @@ def test_each_topic_is_compared(texts: tuple[str, str], parts: set[str], topic: 
     assert texts[0] in text
     changed = Stage("ptx", content=text.replace(*texts).encode())
     spliced = replace(capture, stages={**capture.stages, "ptx": changed})
-    found = find_contradictions(statements.read(spliced))
+    found = find_contradictions(read_statements(spliced))
     assert {each.part for each in found} == parts
     assert {each.topic for each in found} == {topic}

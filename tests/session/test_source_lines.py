@@ -11,7 +11,7 @@ from irlens.analyze.capture_code import CaptureCode
 from irlens.model.capture import Capture
 from irlens.model.errors import IrlensError
 from irlens.render.text_listing import line_text
-from irlens.session.source_lines import find_line, interleaved
+from irlens.session.stages import find_line, interleaved
 
 CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
 STAGES = {

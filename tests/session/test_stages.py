@@ -20,8 +20,7 @@ from irlens.render.view.gutters import describe_waits, notation
 from irlens.render.view.memory_traffic import traffic_cells
 from irlens.report import inspect
 from irlens.report.annotations import list_stage
-from irlens.session.source_lines import interleaved
-from irlens.session.stages import listed
+from irlens.session.stages import interleaved, listed
 
 CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
 STAGES = [

@@ -294,7 +294,7 @@ def _show_line(
 ) -> "tuple[None, Callable[[], object]]":
     from irlens.analyze.capture_code import CaptureCode
     from irlens.render.text_listing import line_text
-    from irlens.session.source_lines import find_line
+    from irlens.session.stages import find_line
 
     color = writing.destination is None and output.use_color()
     texts = [line_text(find_line(CaptureCode(capture), place), color=color) for capture in captures]

@@ -1,4 +1,4 @@
-"""The annotations of a stage's lines: source, live registers, loops and pipelines.
+"""The annotations of a stage's lines: source, live registers, pipelines, loops and their costs.
 
 One reader per dialect returns an ``Analysis``, and ``annotated`` puts it into columns as long as
 the text. A new stage is a reader in ``_READERS``.
@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from irlens.analyze import mlir_loops, pressure, sass_pressure, work
+from irlens.analyze import loop_schedules, mlir_loops, pressure, sass_pressure, work
 from irlens.analyze.capture_code import (
     AmdgcnCode,
     CaptureCode,
@@ -19,6 +19,8 @@ from irlens.analyze.capture_code import (
     PtxCode,
     SassCode,
 )
+from irlens.analyze.facts import Provenance
+from irlens.analyze.loops import Loops
 from irlens.analyze.pipelines.annotate import (
     PtxAnnotations,
 )
@@ -38,14 +40,135 @@ from irlens.analyze.pipelines.annotate import (
     ttgir as annotate_ttgir,
 )
 from irlens.analyze.pipelines.ptx_loops import analyze_loops
-from irlens.isa.dialect import Function, Instruction
+from irlens.analyze.resources import find_gpu, read_demand
+from irlens.analyze.sass_origin import match_loops
+from irlens.analyze.time import launched
+from irlens.analyze.time.cta_timeline import Timeline
+from irlens.analyze.time.dataflow import UnknownPathError
+from irlens.analyze.time.paths import PathFinder
+from irlens.analyze.time.shared_wavefronts import Wavefronts
+from irlens.artifacts import cubin
+from irlens.gpus import Gpu
+from irlens.isa import amdgcn
+from irlens.isa.dialect import Function, Instruction, kernel_named
 from irlens.isa.dialects import dialect_of
 from irlens.model.errors import ArtifactError
 from irlens.model.listing import LoopRange, PipelineAnnotation, StageListing
 from irlens.model.pressure import StagePressure
 from irlens.model.report import Report
-from irlens.model.schedule import Awaited, Control
-from irlens.report.annotations import loop_ranges
+from irlens.model.schedule import Awaited, Control, LoopSchedule
+from irlens.model.source import SourceLocation, user_frame
+from irlens.report.launch_time import arguments_of
+
+
+def loops_with_lines(kernel_loops: Loops[Instruction]) -> list[LoopRange]:
+    """Return the ranges of a function's loops, outer ones before those inside."""
+    return [
+        _range(kernel_loops, index, user_frame(kernel_loops.locations(index)))
+        for index in range(len(kernel_loops.forest.loops))
+    ]
+
+
+def of_sass(
+    code: SassCode, original: PtxAnnotations, report: Report, whole: CaptureCode
+) -> list[LoopRange]:
+    """Return the ranges of a kernel's loops, with what an iteration issues.
+
+    Args:
+        code: The machine code, which has the kernel.
+        original: Its PTX, whose loops have the source.
+    """
+    if code.flow.unknown or not code.flow.blocks:
+        return []
+    kernel_loops = code.loops
+    ranges = []
+    for index, number in enumerate(match_loops(kernel_loops, original.loops)):
+        source = None
+        if original.loops is not None and number is not None:
+            source = user_frame(original.loops.locations(number))
+        ranges.append(_range(kernel_loops, index, source))
+    instructions, fields = kernel_loops.instructions, code.control
+    control = [fields[each.line] for each in instructions if each.line in fields]
+    if not ranges or len(control) < len(instructions):
+        return ranges
+    gpu = find_gpu(whole.capture, Provenance())
+    wavefronts = _wavefronts(code, gpu, report, whole)
+    timeline = _timeline(gpu, wavefronts)
+    schedules = (
+        loop_schedules.schedule(kernel_loops, index, control, wavefronts, timeline)
+        for index in range(len(ranges))
+    )
+    return _with_schedules(ranges, schedules)
+
+
+def of_amdgcn(
+    kernel: amdgcn.Function, kernel_loops: Loops[amdgcn.Instruction], arch: str
+) -> list[LoopRange]:
+    """Return the ranges of an AMD kernel's loops, with what an iteration issues."""
+    schedules = (
+        loop_schedules.schedule_amdgcn(kernel, kernel_loops, index, arch)
+        for index in range(len(kernel_loops.forest.loops))
+    )
+    return _with_schedules(loops_with_lines(kernel_loops), schedules)
+
+
+def _range(
+    kernel_loops: Loops[Instruction], index: int, source: SourceLocation | None
+) -> LoopRange:
+    """Return a loop's range: compilers rotate loops, so some lines may precede the header."""
+    lines = [line for each in kernel_loops.body(index) for line in (each.line, each.end_line)]
+    header = kernel_loops.header(index).line
+    return LoopRange(
+        first=min(header, *lines),
+        last=max(header, *lines),
+        depth=kernel_loops.forest.loops[index].depth,
+        source=source,
+    )
+
+
+def _with_schedules(
+    ranges: Sequence[LoopRange], schedules: Iterable[LoopSchedule]
+) -> list[LoopRange]:
+    return [
+        msgspec.structs.replace(each, schedule=schedule)
+        for each, schedule in zip(ranges, schedules, strict=True)
+    ]
+
+
+def _wavefronts(
+    code: SassCode, gpu: Gpu | None, report: Report, whole: CaptureCode
+) -> dict[int, Wavefronts]:
+    """Return those of accesses to shared memory, where the first CTA's addresses are known."""
+    capture, section = whole.capture, code.kernel
+    kernel = kernel_named(cubin.read(capture.stages["cubin"].read()).kernels, report.kernel)
+    usage = read_demand(whole, gpu, Provenance()).usage
+    grid = report.config.grid
+    if section is None or kernel is None or usage is None or grid is None or whole.source is None:
+        return {}
+    machine = PathFinder(section, code.flow)
+    try:
+        arguments = arguments_of(whole.source.named, report.config, grid, usage.threads)
+        (first,) = launched.follow(machine, kernel, arguments, [launched.FIRST])
+    except (ArtifactError, UnknownPathError):
+        return {}
+    return launched.wavefronts(machine, kernel, arguments, first)
+
+
+def _timeline(gpu: Gpu | None, wavefronts: Mapping[int, Wavefronts]) -> Timeline | None:
+    """Return what the time of a warp is computed with that has its SM to itself.
+
+    Of the tensor cores it uses those of one sub-partition.
+    """
+    if gpu is None or gpu.timing is None or not gpu.multiply_adds:
+        return None
+    return Timeline(
+        timing=gpu.timing,
+        memory=0.0,  # an iteration is asked how long a latency it hides
+        multiply_adds=gpu.multiply_adds / gpu.arch.partitions,
+        partitions=1,
+        warps=1,
+        wavefronts={index: each.total for index, each in wavefronts.items()},
+    )
 
 
 class Analysis(msgspec.Struct, frozen=True, kw_only=True):
@@ -172,7 +295,7 @@ def _read_llir(code: LlirCode, whole: CaptureCode, report: Report) -> Analysis:
         return [mark for some in found for mark in some]
 
     analysis = Analysis(
-        chains=code.locations, loops=[each for one in every for each in loop_ranges.find(one)]
+        chains=code.locations, loops=[each for one in every for each in loops_with_lines(one)]
     )
     return _marked(analysis, marks)
 
@@ -186,7 +309,7 @@ def _read_ptx(code: PtxCode, whole: CaptureCode, report: Report) -> Analysis:
     analysis = Analysis(
         chains=code.locations,
         live=_live_by_line(kernel, known),
-        loops=loop_ranges.find(kernel_loops),
+        loops=loops_with_lines(kernel_loops),
         problem=known.reason,
     )
     return _marked(analysis, lambda: annotate_ptx.annotate(kernel_loops, report.pipelines))
@@ -202,7 +325,7 @@ def _read_sass(code: SassCode, whole: CaptureCode, report: Report) -> Analysis:
     analysis = Analysis(
         chains=code.locations,
         live=_live_by_line(section, registers),
-        loops=loop_ranges.of_sass(code, original, report, whole),
+        loops=of_sass(code, original, report, whole),
         control=code.control,
         problem=f"not known: {registers.reason}" if registers.reason else "",
     )
@@ -220,7 +343,7 @@ def _read_amdgcn(code: AmdgcnCode, whole: CaptureCode, report: Report) -> Analys
     analysis = Analysis(
         chains=code.locations,
         live=_live_by_line(kernel, known),
-        loops=loop_ranges.of_amdgcn(kernel, code.loops, code.module.arch),
+        loops=of_amdgcn(kernel, code.loops, code.module.arch),
         waits=_by_line(annotate_amdgcn.find_waits(kernel, code.loops)),
         problem=known.reason,
     )
