@@ -12,10 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from irlens.analyze.capture_code import CaptureCode
-from irlens.diff.code import compare_code
+from irlens.diff.code import Rows, compare_code
 from irlens.diff.code.alignment import align
 from irlens.diff.code.correspondence import Correspondence, Declarations
-from irlens.diff.code.hunks import Rows
 from irlens.diff.code.stage import read_stages
 from irlens.model.capture import Capture, Stage
 from irlens.model.config import Config

@@ -53,9 +53,8 @@ NVIDIA and AMD.
 
 from collections.abc import Iterator, Sequence
 
-from irlens.analyze.carried_loads import carried_loads
 from irlens.analyze.facts import Facts
-from irlens.analyze.mlir_loops import user_line
+from irlens.analyze.mlir_loops import carried_loads, user_line
 from irlens.model.report import Blame, Pipeline, PipelineLoad, Severity
 from irlens.model.terms import describe_loads
 from irlens.rules import Match

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from irlens.isa.amdgcn import Function, Operation, parse
-from irlens.isa.amdgcn.classes import classify
+from irlens.isa.amdgcn.units import classify
 from irlens.isa.dialect import instruction_mix
 
 pytestmark = pytest.mark.stored

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from irlens.isa.amdgcn import Instruction, parse
-from irlens.isa.amdgcn.classes import classify
 from irlens.isa.amdgcn.memory import access_bytes, global_access, transfer
+from irlens.isa.amdgcn.units import classify
 
 pytestmark = pytest.mark.stored
 

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from irlens.analyze import ttgir_refusals as refusals
 from irlens.analyze.address_slice import computed_from, loaded_parts
-from irlens.analyze.carried_loads import carried_loads, inside
 from irlens.analyze.counterfactuals.change import (
     Change,
     Symptom,
@@ -13,7 +12,7 @@ from irlens.analyze.counterfactuals.change import (
     larger_tile,
 )
 from irlens.analyze.loops import ONLY
-from irlens.analyze.mlir_loops import requested_stages, user_line
+from irlens.analyze.mlir_loops import carried_loads, inside, requested_stages, user_line
 from irlens.isa.mlir import Module, Operation, edits
 from irlens.isa.mlir.operations import FLATTENED, SPECIALIZED
 

@@ -31,8 +31,8 @@ from irlens.analyze.pipelines.distinct_bytes import (
     total,
 )
 from irlens.isa.amdgcn import Function, Instruction
-from irlens.isa.amdgcn.classes import may_access_memory
 from irlens.isa.amdgcn.memory import Counter, Transfer, is_scalar_load, stores_count_apart, transfer
+from irlens.isa.amdgcn.units import may_access_memory
 from irlens.isa.mlir import Module
 from irlens.model.memory import LoopLoad
 from irlens.model.report import Pipeline, PipelineKind, blank_pipeline

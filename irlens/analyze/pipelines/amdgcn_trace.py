@@ -18,7 +18,6 @@ from irlens.analyze import work
 from irlens.analyze.pipelines.amdgcn_queues import Queue, settle
 from irlens.analyze.pipelines.spill_slots import spill_slots
 from irlens.isa.amdgcn import Instruction
-from irlens.isa.amdgcn.classes import classify
 from irlens.isa.amdgcn.memory import (
     Counter,
     counter_event,
@@ -28,6 +27,7 @@ from irlens.isa.amdgcn.memory import (
     writes_lds,
 )
 from irlens.isa.amdgcn.registers import access, operation_access
+from irlens.isa.amdgcn.units import classify
 from irlens.isa.dialect import Access
 
 #: No pipeline is as deep as this.

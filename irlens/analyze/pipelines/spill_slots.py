@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from irlens.isa.amdgcn import Instruction
-from irlens.isa.amdgcn.classes import classify
 from irlens.isa.amdgcn.memory import access_bytes, accesses_spill
 from irlens.isa.amdgcn.registers import FILES
+from irlens.isa.amdgcn.units import classify
 
 #: Bytes of a register.
 _REGISTER = 4

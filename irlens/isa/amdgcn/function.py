@@ -21,7 +21,6 @@ from typing import ClassVar
 import msgspec
 
 from irlens.isa.amdgcn import memory, registers
-from irlens.isa.amdgcn.classes import classify
 from irlens.isa.amdgcn.records import (
     FunctionBody,
     Instruction,
@@ -31,6 +30,7 @@ from irlens.isa.amdgcn.records import (
     Statement,
     Unknown,
 )
+from irlens.isa.amdgcn.units import classify
 from irlens.isa.calls import Call, Expansion, expand
 from irlens.isa.dialect import BlockLabel, ControlFlow, RegisterUse, StackAccess, Terminator
 from irlens.model.errors import ArtifactError

@@ -16,8 +16,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from irlens.isa.amdgcn.classes import classify, may_access_memory
 from irlens.isa.amdgcn.records import FunctionBody, Instruction, Operation
+from irlens.isa.amdgcn.units import classify, may_access_memory
 from irlens.isa.dialect import StackAccess
 from irlens.isa.events import Commit, Event, Wait
 

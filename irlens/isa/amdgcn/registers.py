@@ -16,7 +16,6 @@ branch. Where it left the branch out, they live on through the narrowed instruct
 import re
 from collections.abc import Iterable
 
-from irlens.isa.amdgcn.classes import classify
 from irlens.isa.amdgcn.records import (
     FunctionBody,
     Instruction,
@@ -25,6 +24,7 @@ from irlens.isa.amdgcn.records import (
     RegisterRange,
     Unknown,
 )
+from irlens.isa.amdgcn.units import classify
 from irlens.isa.bitsets import RegisterFiles
 from irlens.isa.dialect import Access, OperandUse, RegisterUse, consecutive
 

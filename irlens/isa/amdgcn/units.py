@@ -1,8 +1,9 @@
-"""Which unit of a compute unit each AMDGPU instruction occupies, and for how many cycles.
+"""Which class an AMDGPU instruction is of, which unit executes it, and for how many cycles.
 
-The units are those that AMD's ROCm Compute Profiler counts instructions of ("Pipeline
-descriptions", "Instruction mix"). An instruction that none of them executes, such as a wait, is
-"other".
+Classes follow the structure of the mnemonics (AMD's instruction set manuals for RDNA and CDNA;
+LLVM, "AMDGPU Instruction Syntax"): what executes the instruction, what it does, and its type. Units
+are those that AMD's ROCm Compute Profiler counts instructions of ("Pipeline descriptions",
+"Instruction mix"). An instruction that none of them executes, such as a wait, is "other".
 
 LLVM counts the passes of CDNA's matrix instructions, AMD the cycles: a pass is four. Shapes with a
 small k, and several small blocks, do not reach the peak of their type.
@@ -10,10 +11,117 @@ small k, and several small blocks, do not reach the peak of their type.
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
-from irlens.isa.amdgcn.classes import classify
 from irlens.isa.amdgcn.records import Instruction, Operation
+
+#: Instructions of each class, by the prefix of the mnemonic that decides it; the longest counts.
+_MNEMONICS = {
+    "scalar arithmetic": "s_abs s_absdiff s_add s_addc s_addk s_and s_andn1 s_andn2 s_ashr s_bcnt0"
+    " s_bcnt1 s_bfe s_bfi s_bfm s_bitcmp0 s_bitcmp1 s_bitreplicate s_bitset0 s_bitset1 s_brev"
+    " s_ceil s_cls s_clz s_cmp s_cmpk s_cselect s_ctz s_cvt s_ff0 s_ff1 s_flbit s_floor s_fmaak"
+    " s_fmac s_fmamk s_lshl s_lshl1 s_lshl2 s_lshl3 s_lshl4 s_lshr s_max s_maximum s_min"
+    " s_minimum s_mul s_mulk s_nand s_nor s_not s_or s_orn1 s_orn2 s_pack s_quadmask s_rndne"
+    " s_sext s_sub s_subb s_trunc s_wqm s_xnor s_xor",
+    "scalar move": "s_cmov s_cmovk s_get_pc s_getpc s_getreg s_mov s_movk s_movreld s_movrels"
+    " s_setreg s_version s_set_vgpr_msb",
+    "execution mask": "s_and_saveexec s_and_not0_saveexec s_and_not1_saveexec s_and_not0_wrexec"
+    " s_and_not1_wrexec s_andn1_saveexec s_andn2_saveexec s_andn1_wrexec s_andn2_wrexec"
+    " s_nand_saveexec s_nor_saveexec s_or_not0_saveexec s_or_not1_saveexec s_or_saveexec"
+    " s_orn1_saveexec s_orn2_saveexec s_xnor_saveexec s_xor_saveexec",
+    "scalar load": "s_buffer_load s_load s_scratch_load",
+    "scalar store": "s_buffer_store s_scratch_store s_store s_atomic s_buffer_atomic",
+    "wait": "s_delay_alu s_nop s_sleep s_wait s_waitcnt v_nop ds_nop",
+    "barrier": "s_barrier",
+    "control": "s_branch s_call s_cbranch s_clause s_code_end s_decperflevel s_denorm_mode"
+    " s_endpgm s_icache s_incperflevel s_inst_prefetch s_rfe s_round_mode s_sendmsg"
+    " s_sendmsghalt s_set_gpr_idx s_set_inst_prefetch_distance s_sethalt s_setkill s_set_pc"
+    " s_setpc s_setprio s_swap_pc s_swappc s_trap s_ttracedata s_monitor_sleep s_wakeup s_memtime"
+    " s_memrealtime s_alloc_vgpr s_dealloc_vgpr s_get_shader_cycles_u64 ds_add_gs_reg ds_gws"
+    " ds_ordered_count ds_sub_gs_reg tensor_save tensor_stop",
+    "cache control": "s_atc_probe s_buffer_prefetch s_dcache s_gl1_inv s_prefetch buffer_gl0_inv"
+    " buffer_gl1_inv buffer_inv buffer_wbinvl1 buffer_wbl2 buffer_invl2 global_inv global_wb"
+    " global_wbinv global_prefetch flat_prefetch",
+    # Split further by the type in the rest of the mnemonic.
+    "vector arithmetic": "v_add v_add3 v_add_lshl v_addc v_ceil v_div v_floor v_fma v_fmaak v_fmac"
+    " v_fmamk v_fract v_frexp v_ldexp v_lerp v_lshl_add v_mac v_mad v_madak v_madmk v_max"
+    " v_max3 v_maximum v_maximum3 v_maximumminimum v_maxmin v_med3 v_min v_min3"
+    " v_minimum v_minimum3 v_minimummaximum v_minmax v_mqsad v_msad v_mul v_mullit v_pk"
+    " v_qsad v_rndne v_sad v_sub v_subb v_subbrev v_subrev v_trig v_trunc v_xad",
+    "matrix core": "v_mfma v_smfmac v_swmmac v_wmma",
+    "dot product": "v_dot2 v_dot2c v_dot4 v_dot4c v_dot8 v_dot8c v_dual_dot2acc",
+    "accumulation register move": "v_accvgpr",
+    "compare & select": "v_cmp v_cmpx v_cndmask",
+    "conversion": "v_cvt v_cvt_pk v_cvt_sr v_cvt_scalef32 v_pack",
+    "special function": "v_cos v_exp v_log v_rcp v_rsq v_sin v_sqrt v_tanh v_s_exp v_s_log v_s_rcp"
+    " v_s_rsq v_s_sqrt v_prng",
+    "logic & shift": "v_alignbit v_alignbyte v_and v_ashr v_ashrrev v_bcnt v_bfe v_bfi v_bfm"
+    " v_bfrev v_bitop2 v_bitop3 v_cls v_clz v_ctz v_ffbh v_ffbl v_lshl v_lshlrev v_lshr v_lshrrev"
+    " v_mbcnt v_not v_or v_or3 v_perm v_pk_ashrrev v_pk_lshlrev v_pk_lshrrev v_xnor v_xor v_xor3",
+    "move": "v_mov v_pk_mov v_swap v_movreld v_movrels v_movrelsd",
+    "cross-lane": "v_permlane16 v_permlane32 v_permlane64 v_permlanex16 v_permlane v_readfirstlane"
+    " v_readlane v_writelane ds_bpermute ds_permute ds_swizzle",
+    "LDS load": "ds_read ds_read2 ds_read2st64 ds_load ds_consume ds_direct_load ds_param_load"
+    " lds_direct_load lds_param_load",
+    "LDS store": "ds_write ds_write2 ds_write2st64 ds_store ds_append",
+    "LDS atomic": "ds_add ds_and ds_atomic ds_bvh_stack ds_cmpst ds_cmpstore ds_cond ds_condxchg32"
+    " ds_dec ds_inc ds_max ds_min ds_mskor ds_or ds_pk ds_rsub ds_storexchg ds_sub ds_wrap"
+    " ds_wrxchg ds_wrxchg2 ds_wrxchg2st64 ds_xor",
+    "global to LDS": "global_load_lds global_load_async_to_lds buffer_load_lds"
+    " cluster_load_async_to_lds tensor_load_to_lds",
+    "LDS to global": "global_store_async_from_lds tensor_store_from_lds",
+    "image": "image_atomic image_bvh image_bvh8 image_bvh64 image_gather4 image_gather4h image_get"
+    " image_load image_msaa_load image_sample image_store",
+    "buffer load": "buffer_load tbuffer_load",
+    "buffer store": "buffer_store tbuffer_store",
+    "buffer atomic": "buffer_atomic",
+    "global load": "global_load cluster_load",
+    "global store": "global_store",
+    "global atomic": "global_atomic",
+    "flat load": "flat_load",
+    "flat store": "flat_store",
+    "flat atomic": "flat_atomic",
+    "scratch load": "scratch_load",
+    "scratch store": "scratch_store",
+}
+#: Families of instructions that access memory; LLVM may name more of them.
+_MEMORY = ("buffer_", "cluster_", "flat_", "global_", "image_", "scratch_", "tbuffer_", "tensor_")
+_CLASS_OF = {name: kind for kind, names in _MNEMONICS.items() for name in names.split()}
+
+_FLOAT = re.compile(r"_(?:b?f16|f32|f64|legacy)\b|_b?f(?:16|32|64)_")
+_DUAL = re.compile(r"^v_dual_(?!dot2acc)")
+_ENCODING = re.compile(r"(?:_e32|_e64|_e64_dpp|_dpp|_dpp8|_e64_dpp8|_sdwa)$")
+
+
+def may_access_memory(operation: Operation) -> bool:
+    """Whether an operation is a vector access to memory whose effects are not known."""
+    kind = classify(operation)
+    return kind == "image" or (kind is None and operation.mnemonic.startswith(_MEMORY))
+
+
+def classify(operation: Operation) -> str | None:
+    """Return an operation's class; ``None`` where its mnemonic is not known."""
+    if operation.mnemonic.startswith("v_mov_b") and operation.mnemonic.endswith(("_dpp", "_dpp8")):
+        return "cross-lane"
+    if operation.mnemonic.startswith("buffer_load_") and "lds" in operation.modifiers:
+        return "global to LDS"
+    return _class_named(operation.mnemonic)
+
+
+@lru_cache(maxsize=4096)
+def _class_named(written: str) -> str | None:
+    mnemonic = _ENCODING.sub("", _DUAL.sub("v_", written))
+    parts = mnemonic.split("_")
+    for count in range(len(parts), 1, -1):
+        name = "_".join(parts[:count])
+        kind = _CLASS_OF.get(name)
+        if kind == "vector arithmetic":
+            return "vector floating point" if _FLOAT.search(mnemonic) else "vector integer"
+        if kind is not None:
+            return kind
+    return None
+
 
 #: Units that instructions occupy. Transcendental ones use the vector ALU too.
 Unit: TypeAlias = Literal[

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from irlens.isa.amdgcn import memory
-from irlens.isa.amdgcn.classes import classify
 from irlens.isa.amdgcn.records import Instruction
+from irlens.isa.amdgcn.units import classify
 
 #: Counters of ``s_waitcnt`` that are followed, and the instructions that wait for one alone.
 _NAMED = re.compile(r"(vmcnt|lgkmcnt)\((\d{1,3})\)")

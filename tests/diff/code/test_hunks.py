@@ -6,8 +6,7 @@ import pytest
 
 from irlens.analyze.capture_code import CaptureCode
 from irlens.artifacts.load import load
-from irlens.diff.code import compare_code
-from irlens.diff.code.hunks import first_line
+from irlens.diff.code import compare_code, first_line
 from irlens.model.capture import Capture
 
 CAPTURES = Path(__file__).parents[3] / "samples" / "captures"

@@ -11,8 +11,7 @@ from irlens.model.estimate import RESOLUTION
 from irlens.model.ranking import EstimatedTime, rank_reports
 from irlens.session.listed_entries import entry_of_report
 from irlens.session.workbench import Entry
-from irlens.tui.entries.rows import EntryRows
-from irlens.tui.entries.standings import Standings
+from irlens.tui.entries.rows import EntryRows, Standings
 from tests.tui.conftest import load_report
 
 CONFIG = Config(

@@ -12,7 +12,6 @@ from irlens.analyze.outstanding import GroupFlow, Queue, Queues, in_order, retir
 from irlens.analyze.pipelines.amdgcn import trace_loads
 from irlens.analyze.pipelines.annotate import Annotator, Site, number_by_header, site_in_loops
 from irlens.isa.amdgcn import Function, Instruction
-from irlens.isa.amdgcn.classes import may_access_memory
 from irlens.isa.amdgcn.memory import (
     Counter,
     counter_event,
@@ -20,6 +19,7 @@ from irlens.isa.amdgcn.memory import (
     stores_count_apart,
     writes_lds,
 )
+from irlens.isa.amdgcn.units import may_access_memory
 from irlens.isa.amdgcn.waits import Counted, counted, limits
 from irlens.isa.events import Commit, Event, Wait
 from irlens.model.listing import PipelineAnnotation
