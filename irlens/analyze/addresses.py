@@ -239,7 +239,6 @@ def _evaluate(operation: Operation, shape: tuple[int, ...], operands: list[Value
 
     Args:
         operation: An operation with one result.
-        shape: Shape of the result.
         operands: What is known about the operands, in order.
     """
     value = _result(operation, shape, operands)

@@ -31,7 +31,6 @@ class RepeatedLoad(msgspec.Struct, frozen=True):
     Attributes:
         operations: Indices of the loads in the ttir: several that read the same bytes, or one that
             reads the same bytes in every iteration.
-        argument: What they read from.
         bytes: Bytes that they read, each counted once.
     """
 

@@ -112,7 +112,6 @@ class EvaluatedLaunch(msgspec.Struct, frozen=True, kw_only=True):
         module: The ttir, or the ttgir of a kernel that has none.
         ttgir: The layouts of its accesses.
         assembly: The kernel's function in PTX or AMD's assembly.
-        config: Its arguments and grid.
         contents: Files with what tensors of integers hold, by argument.
         granule: Bytes of the GPU's sector or cache line.
     """

@@ -135,7 +135,6 @@ def count_patterns(
         patterns: Offsets of the elements, in row-major order, and which of them are accessed; all
             if ``None``.
         bases: Address of each tile, in bytes, relative to a multiple of the granule.
-        kinds: Pattern of each tile.
     """
     import numpy as np
 

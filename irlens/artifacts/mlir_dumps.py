@@ -34,7 +34,6 @@ class Dump(msgspec.Struct, frozen=True):
         text: Its text, with the aliases around it.
         line: 1-based line of its first character.
         after: What the compiler says of it: "Before TritonGPUPipeline"; may be empty.
-        complete: Whether its module ends.
     """
 
     number: int

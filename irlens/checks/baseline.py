@@ -93,7 +93,6 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         kernel: The kernel function's name.
         target: What it was compiled for.
         triton_version: The compiler's version.
-        recipe: How to reproduce it.
         resources: The fields ``KEPT_RESOURCES`` that are known.
         occupancy: ``None`` where it is unknown.
         pipelines: One for each loop and mechanism; ``None`` where they are unknown.

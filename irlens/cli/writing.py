@@ -42,7 +42,6 @@ class Writing(msgspec.Struct, frozen=True):
     """How and where a command writes its result.
 
     Attributes:
-        form: Name of the format.
         destination: The file, ``None`` for stdout.
         summary: Whether to append it to the job's summary on GitHub as well.
         pager: Whether to page long output.

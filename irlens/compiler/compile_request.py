@@ -181,7 +181,6 @@ def _is_current(destination: Path, elsewhere: bool = False) -> bool:
     """Whether the captures exist, and what they were compiled from is unchanged.
 
     Args:
-        destination: The captures.
         elsewhere: Whether another interpreter compiled them.
     """
     try:
@@ -204,7 +203,6 @@ class _Variant(msgspec.Struct, frozen=True):
     """A compiled variant in Triton's cache.
 
     Attributes:
-        entry: Triton's cache entry.
         constexprs: Value of every constexpr parameter.
         options: Its other compile options, see ``Config.options``.
         files: SHA-256 of every file that its settings name, by path.

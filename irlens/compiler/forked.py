@@ -83,8 +83,6 @@ class _Child:
     """A process that answers requests.
 
     Args:
-        requests: What it reads.
-        answers: What it writes.
         crash: Receives the end of the compiler's output if that ends the process.
     """
 

@@ -88,7 +88,6 @@ class Tally:
         """Count a launch.
 
         Args:
-            entry: Triton's cache entry.
             args: The run-time arguments as manifests have them.
             grid: CTAs in x, y and z.
             source: The line of the program.

@@ -175,7 +175,6 @@ class StackAccess(msgspec.Struct, frozen=True, gc=False):
     """An instruction that puts a register away, or fetches it back, or accesses an array.
 
     Attributes:
-        index: The instruction.
         stores: Whether it stores, and does not load.
         place: Where to: "memory" is private memory (NVIDIA: local, AMD: scratch).
         bytes: Per thread; of a "VGPR lane" per wave. ``None`` where the instruction does not say.

@@ -53,7 +53,6 @@ class Scope(msgspec.Struct, frozen=True):
     Attributes:
         name: The function's symbol, or the loop as the stage calls it: "scf.for", a label.
         first: Its first line, from 1.
-        last: Its last line.
         source: The ``for`` in Python, if known.
     """
 

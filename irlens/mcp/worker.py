@@ -25,7 +25,6 @@ class Call(msgspec.Struct, frozen=True):
     Attributes:
         tool: The method of ``Tools``.
         arguments: Its arguments, and ``cursor``.
-        compiles: Whether it may compile.
     """
 
     tool: str

@@ -79,7 +79,6 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         variants: Number of compiled variants by the kernel's name.
-        runs: How each run ended.
         failures: The kernels that did not compile, each reason once.
     """
 
@@ -206,7 +205,6 @@ def run_job(
     """Run the program once, and return how it ended.
 
     Args:
-        job: How to run it.
         paths: The folders that it imports from.
         progress: Called about twice a second.
         stdout: Where it prints; ``None`` for this process's stdout.

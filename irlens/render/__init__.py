@@ -36,7 +36,6 @@ class Format(NamedTuple):
 
     Attributes:
         extension: Of its files, without the dot.
-        kinds: What it can write.
         with_code: Kinds that it shows the stages' text of, too.
         streams: Kinds that it writes row by row, with ``stream``.
     """
@@ -150,7 +149,6 @@ def stream(
     """Return the output of a format that streams, in pieces.
 
     Args:
-        titles: What each record has.
         records: The records, taken one at a time.
 
     Raises:

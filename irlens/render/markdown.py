@@ -260,7 +260,6 @@ class Document:
         """Add a unified diff in a fold, coloured as code hosts do.
 
         Args:
-            summary: Title of the fold.
             lines: Lines of the diff, safe to show.
         """
         # A fence longer than any in the text is the one that ends it.

@@ -28,9 +28,6 @@ class Page:
     Args:
         width: Columns to fit in. Only a word that is wider than a line exceeds them.
         color: Whether to use ANSI colours. They only repeat what the words say.
-
-    Attributes:
-        rows: The lines.
     """
 
     def __init__(self, *, width: int, color: bool) -> None:

@@ -37,8 +37,6 @@ class Launched(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         gpu: The GPU; ``None`` where it is unknown.
         occupancy: The kernel's occupancy there.
-        demand: What a CTA uses.
-        launch: The launch's traffic.
         program: The traffic of its first program.
         in_groups: Returns the launch's traffic for waves of a number of CTAs.
     """
@@ -156,7 +154,6 @@ def arguments_of(
     Args:
         source: The ttir or ttgir, which names the parameters.
         grid: CTAs in x, y and z.
-        threads: Threads of a CTA.
 
     Raises:
         UnknownPathError: The parameters have no names.

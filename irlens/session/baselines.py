@@ -46,11 +46,7 @@ class CheckRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Checked(msgspec.Struct, frozen=True):
-    """A check, and the baseline that ``--update`` writes.
-
-    Attributes:
-        path: Its file.
-    """
+    """A check, and the baseline that ``--update`` writes."""
 
     check: Check
     baseline: bytes

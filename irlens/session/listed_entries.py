@@ -245,7 +245,6 @@ class Deduplication:
         """Return the key under which an equal capture was seen first; its own if there is none.
 
         Args:
-            key: The capture's own key.
             capture: Any capture. One from outside irlens's store never counts as a duplicate.
         """
         if capture.directory is None or not _is_stored(capture.directory):

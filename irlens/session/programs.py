@@ -68,7 +68,6 @@ def program_runs(
     """Return the runs of a recording, with the time of each kernel; one for each GPU.
 
     Args:
-        directory: The recording.
         notify: Receives what is skipped, and why.
 
     Raises:

@@ -204,7 +204,6 @@ class _Revisions(Sides):
     Args:
         named: The revisions as the user wrote them.
         revisions: The revisions of git, ``None`` for the file as it is now.
-        configurations: The configurations of both.
         names: Labels of the sides.
     """
 
@@ -271,7 +270,6 @@ def between_revisions(
     Args:
         kernel: KERNEL; a capture or a recording is compiled again from both versions.
         revisions: "A..B", or "A" for A and the file as it is now.
-        configurations: The configurations of both.
 
     Raises:
         IrlensError: Git does not have the kernel's file in a revision.

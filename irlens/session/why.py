@@ -129,7 +129,6 @@ class _Laboratory:
     """One compilation, and recompilations with a change.
 
     Args:
-        capture: What came of it.
         progress: Receives what is tried.
     """
 

@@ -195,7 +195,6 @@ class _Compilation:
         requests: The requests, each for one configuration.
         timeout: Seconds after which the compilation of one is abandoned.
         patience: Seconds for which what is compiled may wait for others to be inspected with.
-        timed: Whether to time compiling.
         larger: Those that are given up once one is too large, by its index.
 
     Attributes:

@@ -79,7 +79,6 @@ def double_changes(current: Mapping[str, int], tried: Sequence[Tried]) -> list[C
     and so is one that solves another problem.
 
     Args:
-        current: The settings that vary.
         tried: Every change of one setting.
     """
 

@@ -298,7 +298,6 @@ def _traffic(
     """Return what the loads of an iteration bring to a workgroup.
 
     Args:
-        trace: The iteration.
         threads: Of a workgroup.
         of_source: What an iteration of the source loads.
     """

@@ -190,9 +190,7 @@ class LoopTrace:
         wait, -1 where the wait is in the next iteration with nothing computed on the way.
 
         Args:
-            load: The load's position.
             wait: Iterations of the source from the load to the wait.
-            at: The wait's position.
         """
         copy = self._copy(at)
         offset = load - self.starts[self._copy(load)]

@@ -37,7 +37,6 @@ class SteadyGroups(msgspec.Struct, frozen=True):
     """A loop whose iterations repeat.
 
     Attributes:
-        retired: What its waits retire.
         entry: The queues on entry to the loop; ``None`` if unknown.
     """
 

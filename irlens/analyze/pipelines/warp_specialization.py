@@ -237,7 +237,6 @@ class _Dispatch:
         Args:
             start: Its first block. The default warps release the others at the barrier; only what
                 follows counts.
-            part: Its blocks.
         """
         begun = start != 0
         for block in part if start == 0 else [start]:

@@ -46,8 +46,6 @@ class Reference(msgspec.Struct, frozen=True):
     """An access to memory, for all instances of its block.
 
     Attributes:
-        pointer: Address of each element.
-        mask: Elements that are accessed.
         shape: The tensor's shape; empty for a scalar.
     """
 

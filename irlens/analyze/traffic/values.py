@@ -74,7 +74,6 @@ class Choice(msgspec.Struct, frozen=True):
 
     Attributes:
         which: Index of each instance's pointer, or of all.
-        pointers: Pointers into different arguments.
     """
 
     which: Array

@@ -127,9 +127,6 @@ def example_options(
 
     Strides that follow from the tensors are left out. The last is the ``--grid`` that covers the
     tensors, where the source tells it.
-
-    Args:
-        runtime: All run-time parameters.
     """
     example = _Example(parse_source(source), runtime, constexprs, source)
     args, derived = example.arguments(), set(example.derived)

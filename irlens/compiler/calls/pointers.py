@@ -40,12 +40,9 @@ class Addresses:
     """The pointer parameters of a function.
 
     Args:
-        tree: The function's source.
-        parameters: Its run-time parameters.
         sizes: Its constexprs that may be strides.
 
     Attributes:
-        pointers: Pointer parameters by name.
         assigned: The expressions that are assigned to each variable.
     """
 

@@ -143,7 +143,6 @@ def _return_constants(hooks: Any, results: dict[int, int | float], length: int) 
     """Replace the vtable of an object by a copy with functions that return constants.
 
     Args:
-        hooks: The object.
         results: Results by slot; all types but floating-point numbers share a register.
     """
     word = ctypes.sizeof(ctypes.c_void_p)

@@ -233,7 +233,6 @@ def time_reader(deviations: Deviations, *, assumes: bool) -> Callable[[], float]
     """Return the function that answers with the time of what a program measures, in milliseconds.
 
     Args:
-        deviations: Counts its answers.
         assumes: Whether to answer with 1, which programs can divide by, instead of a placeholder.
     """
 

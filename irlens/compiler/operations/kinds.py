@@ -122,11 +122,7 @@ def overwrites(function: Any) -> bool:
 
 
 def folded_axes(function: Any, arguments: dict[str, Any], shape: Sequence[int]) -> tuple[int, ...]:
-    """Return the axes of the first operand that a reduction or a normalization folds.
-
-    Args:
-        shape: The first operand's shape.
-    """
+    """Return the axes of the first operand that a reduction or a normalization folds."""
     if "normalized_shape" in arguments:
         return tuple(range(len(shape) - len(arguments["normalized_shape"]), len(shape)))
     axes = arguments.get("dim")

@@ -109,11 +109,7 @@ def prepare_specialization() -> None:
 
 
 class _Absent(MetaPathFinder):
-    """Finds nothing in the place of a module, for the thread that made it.
-
-    Args:
-        name: The module.
-    """
+    """Finds nothing in the place of a module, for the thread that made it."""
 
     def __init__(self, name: str) -> None:
         self._name, self._thread = name, threading.get_ident()
@@ -162,7 +158,6 @@ def compile_ttir(kernel: Kernel, text: str, settings: Values, workspace: Path) -
     Args:
         kernel: The kernel that it was made from.
         settings: The variant's constexprs and options.
-        workspace: Folder for its file.
     """
     path = workspace / "edited.ttir"
     path.write_text(text, "utf-8")

@@ -37,7 +37,6 @@ def specialized(kernel: Kernel, generated: GeneratedKernel, target: Target | Non
     Without PyTorch, the kernels that its heuristics choose configurations for have none.
 
     Args:
-        generated: What its decorator says.
         target: The GPU to choose for; ``None`` for the one that the decorator names.
     """
     configs = _fixed_configurations(generated)

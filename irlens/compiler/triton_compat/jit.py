@@ -103,9 +103,6 @@ class Kernel(msgspec.Struct, frozen=True):
 class TuningError(Exception):
     """A function of the user's that chooses a kernel's settings raised an exception.
 
-    Args:
-        what: The function.
-
     Attributes:
         file: The file of the line that raised it; empty if unknown.
     """

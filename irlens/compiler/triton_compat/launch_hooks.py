@@ -49,7 +49,6 @@ def watch_launches(
         report: Receives the launch after the GPU has accepted it.
         refused: Receives a kernel and the exception that its compilation or launch raised.
         every: Receives every launch, not only the first of a variant.
-        counted: Counts every launch.
     """
     watch = _LaunchWatch(report, every, counted)
     _hook_run(watch, refused)
@@ -102,7 +101,6 @@ class _LaunchWatch:
         """Report a launch unless the variant has been launched before.
 
         Args:
-            handle: The compiled variant.
             function: The jit function; ``None`` if another process has compiled it.
         """
         self.count(handle, args, grid)

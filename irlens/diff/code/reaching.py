@@ -121,7 +121,6 @@ class _Numbering:
         written: The bit of each value that an instruction writes.
         of: For each register all values that it ever holds.
         entry: The values of all registers at the beginning of the function.
-        all: Every value.
     """
 
     def __init__(self, function: str, steps: Sequence[Step]) -> None:

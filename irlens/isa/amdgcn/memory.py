@@ -64,7 +64,6 @@ class Transfer(msgspec.Struct, frozen=True, gc=False):
 
     Attributes:
         to_lds: Whether the data goes to LDS and not to registers.
-        counter: The counter it raises.
         bytes: Per lane; ``None`` where the mnemonic does not say.
     """
 

@@ -128,7 +128,6 @@ class FunctionBody(msgspec.Struct, frozen=True):
     """The text of a function: its statements from its label on, and LLVM's notes.
 
     Attributes:
-        name: The symbol.
         is_kernel: Whether it has a descriptor (``.amdhsa_kernel``).
         statements: Up to the label of its end.
         instructions: The instructions among them.

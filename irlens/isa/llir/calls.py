@@ -91,11 +91,7 @@ class PtxCalls:
         self._names: dict[str, str] = {}
 
     def read(self, text: str) -> tuple[ptx.Instruction, ...]:
-        """Return the instructions that a call stands for, as far as they are asynchronous.
-
-        Args:
-            text: The call as written.
-        """
+        """Return the instructions that a call stands for, as far as they are asynchronous."""
         if not _INTEREST.search(text):
             return ()
         written = self._inline(text) or self._intrinsic(text)
@@ -164,7 +160,6 @@ def amd_event(text: str, line: int, at: int) -> tuple[AmdCounter, Event] | None:
     """Return the event of a call and its counter; ``None`` if it neither copies nor waits.
 
     Args:
-        text: The call as written.
         line: 1-based line.
         at: Its position in the order of events.
     """

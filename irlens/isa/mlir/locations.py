@@ -24,7 +24,6 @@ class Locations:
     """Resolves ``loc(...)`` once the aliases of a text are known.
 
     Args:
-        tokens: The text.
         lenient: Whether an alias that is not defined is an unknown location, and no error.
     """
 

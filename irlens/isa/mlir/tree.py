@@ -177,7 +177,6 @@ class Module(Attributed, frozen=True, kw_only=True):
 
     Attributes:
         stage: "ttir" or "ttgir".
-        text: The input.
         attributes: Attributes of the outermost ``module``.
         aliases: Attribute and type aliases by name ("#blocked"), as written, locations left out.
         operations: Every operation, outer before inner, in the order of the text.
@@ -263,8 +262,6 @@ class UnfinishedOperation:
     """An operation whose head or regions are still being read.
 
     Attributes:
-        first: Its first token.
-        last: Its last token.
         depth: Parentheses and square brackets of the head that are open.
         region_closer: The brace that ends the region being read; 0 while in the head.
         arguments: The values that the next region defines on entry.

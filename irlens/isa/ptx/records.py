@@ -112,7 +112,6 @@ class Declaration(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         space: "global", "shared", "const", "local" or "param" ("reg" for old-style parameters).
         type: Fundamental type: "b8", "u32", ...; a vector's width comes first.
         align: Alignment in bytes, if written; for a pointer parameter that of its pointee.
-        name: The variable.
         dimensions: Elements along each dimension; ``None`` where the brackets are empty or hold
             an expression. Empty for a scalar.
         pointer: State space of a ``.ptr`` parameter ("global"), "generic" where none is given,

@@ -72,7 +72,6 @@ class StreamEvent(msgspec.Struct, frozen=True):
     Attributes:
         index: Of the instruction in its section.
         stream: The stream it belongs to; ``None`` for a wait that fits two of them.
-        event: What the instruction does.
     """
 
     index: int

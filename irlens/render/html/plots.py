@@ -47,7 +47,6 @@ class Chart(msgspec.Struct, frozen=True, kw_only=True):
     """A chart before it stands on a page, or in a file of its own.
 
     Attributes:
-        caption: Its title.
         described: Its alternative text.
         height: Of the picture, in pixels.
         left: Width of the left gutter.

@@ -39,7 +39,6 @@ class Annotation(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         rule: Its kind: a finding's code, or "baseline", "budget", "check", "compile",
             "difference", "limit".
-        level: How bad it is.
         message: One sentence: what is the case.
         hint: What to do; may be empty.
         kernel: The kernel's name; empty where it is about none.

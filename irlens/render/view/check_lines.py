@@ -25,8 +25,6 @@ class MovedLine(NamedTuple):
     """The changes of one kernel, or of several with the same cause.
 
     Attributes:
-        level: The mark before it.
-        kernels: Their names.
         where: The GPUs, with their settings where a kernel has several configurations; "" where
             the time says which change is on which.
         time: "42 % more time (62.5 µs → 88.7 µs)"; without a time what else decides: "worse".

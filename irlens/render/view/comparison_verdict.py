@@ -239,7 +239,6 @@ def counted(pairs: Sequence[Comparison], *, against_first: bool = False) -> Iter
     """Yield how many are slower and faster, the largest change by name: "1 slower (…)".
 
     Args:
-        pairs: Comparisons that differ.
         against_first: Whether all have the same first side, so that a label tells the second.
     """
     groups: dict[tuple[str, Tone], list[Comparison]] = {}

@@ -46,7 +46,6 @@ class RegisterBudget(NamedTuple):
     """The most registers a thread can take without lowering the occupancy.
 
     Attributes:
-        registers: Their number.
         words: What it means: "occupancy falls beyond 32 allocated".
     """
 

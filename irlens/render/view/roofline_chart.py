@@ -37,7 +37,6 @@ class Spot(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         name: What tells it apart from the others.
-        flops: Its operations.
         flops_per_byte: Its operations for each byte of DRAM.
         memory_us: The floor of its bytes.
         compute_us: The floor of its operations.

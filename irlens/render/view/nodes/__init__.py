@@ -136,7 +136,6 @@ class FindingItem(msgspec.Struct, frozen=True):
         code: "IRL201".
         place: Where; ``None`` if unknown.
         line: The text of that line; empty if unknown.
-        message: What is the case.
         hint: What to do; may be empty.
         where: The reports or sides that have it, where there are several; else empty.
     """
@@ -187,7 +186,6 @@ class CodeDiff(msgspec.Struct, frozen=True):
     """A stage of two captures.
 
     Attributes:
-        title: What is compared.
         summary: How much moved.
         comparison: The rows.
         folded: Whether an interactive medium folds it at first.
@@ -204,10 +202,8 @@ class Section(msgspec.Struct, frozen=True):
 
     Attributes:
         title: May be empty.
-        children: What it holds.
         key: Stable name: "occupancy", "pipelines"; several sections may share one.
         aside: Stands beside the title, smaller.
-        tone: The verdict on it.
         detail: Name of the option that asks a medium with little room for it; empty where it is
             always shown, "each" where any such option does.
         folded: Whether an interactive medium folds it at first.

@@ -15,7 +15,6 @@ class Phase(msgspec.Struct, frozen=True):
 
     Attributes:
         start: Where it begins, in iterations; the loop begins at 0.
-        end: Where it ends.
     """
 
     name: str
@@ -30,7 +29,6 @@ class Tile(msgspec.Struct, frozen=True):
         name: "data 0", "product 0".
         issued: Where its copy (product) is issued; negative before the loop.
         used: Where it is computed with (waited for).
-        done: Where that ends.
         arrived: Where it has arrived, if it is then kept until it is used.
     """
 
@@ -174,7 +172,6 @@ class Segment(msgspec.Struct, frozen=True):
         name: What it is: "3 × 4,096 B f32[1024]".
         place: The line it was made for.
         amount: Bytes; 0 where it takes no room of its own.
-        kind: How to draw it.
         copies: How many equal cells it is made of.
         alive: Where its contents are needed: "ttgir:60 to 128"; may be empty.
         note: "not alive at the peak"; may be empty.

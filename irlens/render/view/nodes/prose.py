@@ -73,7 +73,6 @@ class Sentence(msgspec.Struct, frozen=True):
     """Prose, which writers may wrap at any space.
 
     Attributes:
-        tone: Its verdict.
         label: What it is about: "Registers"; may be empty.
     """
 
