@@ -242,6 +242,15 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
         return self.product.units // self.arch.units_per_sm
 
     @property
+    def unsourced(self) -> list[str]:
+        """What of the product a time needs and no source states."""
+        product = self.product
+        if product is None:
+            return []
+        figures = {"SMs": product.units, "bandwidth": product.bandwidth, "clock": product.clock}
+        return [name for name, value in figures.items() if value is None]
+
+    @property
     def bytes_to_cover_latency(self) -> int | None:
         """The least bytes that each SM must have in flight to keep the memory busy.
 

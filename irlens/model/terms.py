@@ -4,7 +4,7 @@ A CTA is AMD's workgroup, a warp its wave, shared memory its LDS. AMD's waves ar
 than the waves of a grid, which are therefore rounds there.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import prod
 
 from irlens.model.capture import RunResult
@@ -250,8 +250,14 @@ def describe_buffer(buffer: SharedBuffer) -> str:
     return f"{size(buffer.bytes)} {shape} at {place}"
 
 
-def no_time_model(gpu: str) -> str:
-    """Return why a GPU's launches have no estimated time."""
+def no_time_model(gpu: str, unsourced: Sequence[str] = ()) -> str:
+    """Return why a GPU's launches have no estimated time.
+
+    Args:
+        unsourced: Figures of it that no public source states.
+    """
+    if unsourced:
+        return f"no public source states the {' and the '.join(unsourced)} of {gpu}"
     return f"how long instructions take on {gpu} is unknown"
 
 

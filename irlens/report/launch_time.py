@@ -65,7 +65,7 @@ def find_launch(parsed: Parsed, launched: Launched, provenance: Provenance) -> "
     if gpu is None or occupancy is None or usage is None:
         reason = reason or "the GPU or the kernel's occupancy is unknown"
     elif gpu.timing is None or gpu.sm_count is None or gpu.peak_flops("fp16", tensor=True) is None:
-        reason = reason or no_time_model(gpu.name)
+        reason = reason or no_time_model(gpu.name, gpu.unsourced)
     elif not occupancy.launchable:
         reason = reason or "the kernel cannot launch"
     elif parsed.code.sass is None:
