@@ -46,6 +46,8 @@ OTHERS = _DATA / "kinds.json"
 H100_TIMES = _DATA.parent / "h100" / "times.json"
 #: Launches of other people's kernels on an H100, which ``others_on_gpu.py`` timed.
 LIBRARIES = _DATA.parent / "h100" / "others.json"
+#: Others of another day, and of more libraries.
+AGAIN = _DATA.parent / "h100" / "others_again.json"
 #: Share of a time within which two times do not tell which configuration is the faster. The medians
 #: of 12 launches (``splitk`` of ``kinds.json``) that were timed again on another day differ by up
 #: to 1.5 %, and half of the launches of ``launches.json.xz`` have deciles 1.2 % from their median.
@@ -218,7 +220,8 @@ def main() -> int:
     print("\nan H100, which no constant is fitted to:")
     print("\n".join(_show(by_kind(on_h100(), gpus.find("h100")))))
     print("\nother people's kernels on an H100:")
-    print("\n".join(_show(by_kind(load(LIBRARIES), gpus.find("h100")))))
+    for file in (LIBRARIES, AGAIN):
+        print("\n".join(_show(by_kind(load(file), gpus.find("h100")))))
     return 0
 
 

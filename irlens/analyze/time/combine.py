@@ -27,9 +27,9 @@ _PIPE = ("l1", "shared")
 _DIRTY = 0.37
 #: Part of the CTAs' own time for which a unit is busy, from where on they are in each other's way.
 _CROWDED = 0.3
-#: Microseconds in which the way to memory fills and drains, where the waits of a CTA have no such
-#: time: what launches of 12 µs and more take beyond an empty kernel and their busiest unit.
-_FILLING = 1.6
+#: Microseconds in which the way to memory fills and drains, if it is busy for as long: copies of
+#: 0.25 to 8 MB take an H100 0.8 to 1.1 µs beyond an empty kernel and their bytes, and of 4 B 0.2.
+_FILLING = 1.0
 #: Widens the range where counts are not exact.
 _UNCERTAIN = 1.25
 
@@ -44,10 +44,10 @@ def estimate(counts: Counts, gpu: Gpu) -> TimeEstimate:
         gpu: The GPU; its row needs a product, with its SMs, bandwidth and clock, and timing.
     """
     timing, product, sms = gpu.timing, gpu.product, gpu.sm_count
-    if timing is None:
-        return TimeEstimate(reason=no_time_model(gpu.name))
-    if product is None or sms is None or product.bandwidth is None or product.clock is None:
-        return TimeEstimate(reason=f"SMs, bandwidth and clock of {gpu.name} are not known")
+    if timing is None or product is None or sms is None:
+        return TimeEstimate(reason=no_time_model(gpu.name, gpu.unsourced))
+    if product.bandwidth is None or product.clock is None:
+        return TimeEstimate(reason=no_time_model(gpu.name, gpu.unsourced))
     if counts.ctas < 1 or counts.resident < 1:
         return TimeEstimate(reason="the kernel cannot launch")
     clock = clock_of(counts, gpu)
@@ -56,8 +56,7 @@ def estimate(counts: Counts, gpu: Gpu) -> TimeEstimate:
     sm = _sm_cycles(counts, timing, gpu.arch.partitions)
     share = sm_share(counts, gpu)
     parts = {name: cycles * share for name, cycles in sm.items()}
-    kept = min(counts.written_bytes, _DIRTY * (product.l2_bytes or 0))
-    moved = counts.dram_bytes - kept + _evicted(counts, product.l2_bytes)
+    moved = counts.dram_bytes + _written_back(counts, product.l2_bytes or 0)
     parts["dram"] = moved / (product.bandwidth * timing.dram_share) * 1e6
     ports = counts.l2_bytes / (timing.port * timing.port_share * sms) * 1e6 / clock
     crossing = counts.crossed_bytes / timing.crossing * 1e6 if timing.crossing else 0.0
@@ -75,9 +74,10 @@ def estimate(counts: Counts, gpu: Gpu) -> TimeEstimate:
     busy["l2"], busy["dram"] = own, max(parts["dram"], crossing)
     of_sm = {*sm, "pipe"}
     side_by_side = _norm(busy, dispatch, resident, timing.exponent, of_sm)
-    filling = _filling(counts.cta_cycles / clock * 1e6, side_by_side)
+    filling = min(_FILLING, max(busy["l2"], busy["dram"]))
     whole = timing.launch * 1e6 + side_by_side + filling
     parts["launch"] = timing.launch * 1e6 + dispatch
+    kept = min(counts.written_bytes, _DIRTY * (product.l2_bytes or 0))
     streaming = (counts.dram_bytes - kept) / product.bandwidth * 1e6
     running = whole - timing.launch * 1e6
     bound = _bound(parts, busy | {"launch": dispatch}, running, crosses=crossing > streaming)
@@ -97,14 +97,15 @@ def sm_share(counts: Counts, gpu: Gpu) -> float:
     return busiest / counts.ctas * 1e6 / clock_of(counts, gpu)
 
 
-def _filling(cta: float, whole: float) -> float:
-    """Microseconds in which the way to memory fills and drains, beyond the waits of a CTA."""
-    return _FILLING * max(0.0, 1 - (cta / whole) ** 3) if whole else 0.0
+def _written_back(counts: Counts, l2: int) -> float:
+    """Bytes that memory takes of those that were written before, beyond those that it does not yet.
 
-
-def _evicted(counts: Counts, l2: int | None) -> float:
-    """Bytes written before the launch that leave the L2 for what the launch brings there."""
-    return _DIRTY * min(l2 or 0, counts.dram_bytes)
+    The L2 is full of what was written before, as far as it holds what is written; what the launch
+    brings there takes the place of that, and what it writes itself stays as far as there is room.
+    """
+    most = _DIRTY * l2
+    left = most - _DIRTY * min(l2, counts.dram_bytes)
+    return most - min(most, left + counts.written_bytes)
 
 
 def _sm_cycles(counts: Counts, timing: Timing, partitions: int) -> dict[str, float]:

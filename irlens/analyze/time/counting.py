@@ -8,7 +8,7 @@ from types import MappingProxyType
 import msgspec
 
 from irlens.analyze.cfg import Cfg
-from irlens.analyze.time.counts import Counts
+from irlens.analyze.time.counts import Counts, awaited_share
 from irlens.analyze.time.cta_schedule import imbalance
 from irlens.analyze.time.cta_timeline import Timeline, tensor_cycles
 from irlens.analyze.time.launched import WarpPath, sample
@@ -141,8 +141,10 @@ def count(launch: CostedLaunch, latency: float | None = None) -> Counts:
     """
     code, followed, transfers, machine = launch.code, launch.followed, launch.moved, launch.machine
     timing, multiply_adds = machine.timing, machine.gpu.multiply_adds
+    sms = machine.gpu.sm_count or 1
     if latency is None:
-        latency = timing.load_latency(transfers.memory_share, transfers.l1_share)
+        share = awaited_share(transfers.memory_share, launch.ctas, sms * machine.resident)
+        latency = timing.load_latency(share, transfers.l1_share)
     totals: defaultdict[units.Unit, float] = defaultdict(float)
     sums: defaultdict[str, float] = defaultdict(float)
     for index, times in executed(code, followed).items():
@@ -184,7 +186,6 @@ def count(launch: CostedLaunch, latency: float | None = None) -> Counts:
         repeated=launch.repeated,
     )
     cycles = _cta_cycles(code, followed, timeline)
-    sms = machine.gpu.sm_count or 1
     return Counts(
         ctas=launch.ctas,
         resident=machine.resident,

@@ -77,11 +77,26 @@ class CountedLaunch(_LaunchCounts, frozen=True, kw_only=True):
     memory_share: float
     l1_share: float
 
-    def counts(self, timing: Timing) -> Counts:
+    def counts(self, timing: Timing, sms: int) -> Counts:
         """Return the counts with the time of a CTA that follows from a timing's latencies."""
-        latency = timing.load_latency(self.memory_share, self.l1_share)
+        share = awaited_share(self.memory_share, self.ctas, sms * self.resident)
+        latency = timing.load_latency(share, self.l1_share)
         fields = {name: getattr(self, name) for name in LATENCY_INDEPENDENT}
         return Counts(**fields, cta_cycles=_between(self.cycles, latency))
+
+
+def awaited_share(memory_share: float, ctas: int, held: int) -> float:
+    """Return the part of the data from beyond the L1 that CTAs wait for memory for, 0..1.
+
+    CTAs that run at once ask for what they share at about the same time, so that between those that
+    memory delivers alone and all of them wait as long: the geometric mean, where none come later.
+
+    Args:
+        memory_share: Part of these data that memory delivers.
+        ctas: CTAs of the launch.
+        held: CTAs that the GPU holds at once.
+    """
+    return float(memory_share ** (1 - min(1.0, held / ctas) / 2))
 
 
 def _between(points: Sequence[tuple[float, float]], at: float) -> float:

@@ -180,8 +180,9 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
 
     def _occupied(self, instruction: Instruction, per_scheduler: float) -> tuple[int, float]:
         kind, timing = units.unit(instruction), self.timing
-        if kind == "tensor":
-            return 4, tensor_cycles(instruction, timing, self.multiply_adds) * self.warps
+        if kind == "tensor":  # each sub-partition has tensor cores of its own
+            warps = max(self.warps, self.partitions)
+            return 4, tensor_cycles(instruction, timing, self.multiply_adds) * warps
         if kind == "lsu":
             return 3, self._access_cycles(instruction) * self.warps
         cost = {"alu": timing.alu, "fma": timing.fma, "xu": timing.xu}.get(kind)

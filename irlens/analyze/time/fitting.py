@@ -110,7 +110,7 @@ def predict(launches: Sequence[TimedLaunch], gpu: Gpu) -> list[float]:
         raise ValueError(f"the timing of {gpu.name} is not known")
     found = []
     for launch in launches:
-        result = estimate(launch.counts(gpu.timing), gpu)
+        result = estimate(launch.counts(gpu.timing, gpu.sm_count or 1), gpu)
         if result.estimate_us is None:
             raise ValueError(result.reason)
         found.append(result.estimate_us)

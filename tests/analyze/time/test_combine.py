@@ -198,3 +198,39 @@ def test_what_enters_the_l2_binds_where_sectors_are_written_in_parts() -> None:
     few = estimate(replace(counts, input_cycles=0.0), H100).estimate_us
     assert few is not None
     assert few < 40
+
+
+@pytest.mark.parametrize(
+    ("read", "written", "us"),
+    [
+        (4, 4, 3.97), (1 << 18, 1 << 18, 4.54), (1 << 20, 1 << 20, 4.93), (1 << 22, 1 << 22, 7.10),
+        (1 << 24, 1 << 24, 16.2), (1 << 25, 1 << 25, 27.0), (1 << 27, 1 << 27, 93.9),
+        (1 << 20, 0, 4.61), (1 << 22, 0, 6.59), (1 << 24, 0, 11.9), (1 << 25, 0, 18.7),
+        (1 << 27, 0, 55.6), (0, 4, 3.71),
+    ],
+)  # fmt: skip
+def test_streams_of_any_size_take_what_an_h100_takes(read: int, written: int, us: float) -> None:
+    """Copies and reads of floats by CTAs of 1,024; the L2 holds what was written before."""
+    ctas = max(1, (read or written) // 4096)
+    counts = Counts(
+        ctas=ctas, resident=16, cta_cycles=1000.0 if read else 60.0, instructions=100.0 * ctas,
+        units={}, tensor_cycles=0.0, shared_wavefronts=0.0, exchanged=0.0,
+        requests=8.0 * ctas, sectors=(read + written) / 32, l2_bytes=read + written,
+        dram_bytes=read + written, written_bytes=written, crossed_bytes=(read + written) / 2,
+    )  # fmt: skip
+    assert estimate(counts, H100).estimate_us == pytest.approx(us, rel=0.12)
+
+
+def test_a_launch_that_moves_nothing_takes_what_an_empty_one_does() -> None:
+    counts = replace(
+        ADD, ctas=1, cta_cycles=30.0, instructions=8.0, units={}, requests=1, sectors=1,
+        l2_bytes=32, dram_bytes=32, written_bytes=32,
+    )  # fmt: skip
+    time = estimate(counts, H100)
+    assert time.estimate_us == pytest.approx(3.7, rel=0.05)  # 3.6 to 3.8 µs on an H100
+
+
+@pytest.mark.parametrize(("name", "figure"), [("h20", "clock"), ("a10g", "clock")])
+def test_what_no_source_states_is_named(name: str, figure: str) -> None:
+    time = estimate(ADD, gpus.find(name))
+    assert time.reason == f"no public source states the {figure} of {name}"

@@ -168,3 +168,11 @@ def test_a_loop_of_products_is_as_slow_as_the_tensor_cores() -> None:
     busy = 64 * 2 * 4 * 16 * 8 * 16 / (line.multiply_adds * line.timing.warp_products)
     (taken,) = line.durations(section.instructions, flow, [path], control)
     assert taken == pytest.approx(busy, rel=0.05)
+
+
+def test_one_warp_has_the_tensor_cores_of_its_sub_partition() -> None:
+    code = ";".join(["HMMA.16816.F32 R8, R4, R6, R8"] * 64 + ["EXIT"])
+    control = [stall(1)] * 65
+    alone = duration(code, control, timeline(1))
+    assert alone == pytest.approx(duration(code, control, timeline(4)))
+    assert duration(code, control, timeline(8)) == pytest.approx(2 * alone, rel=0.02)

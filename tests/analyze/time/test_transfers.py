@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from irlens.analyze.time.counts import awaited_share
 from irlens.analyze.time.transfers import Caches, Transfers, Wave, transfers
 from irlens.analyze.traffic import Footprint, Survey
 from irlens.model.source import Span
@@ -169,3 +170,11 @@ def test_each_line_and_each_written_sector_enters_the_l2() -> None:
         missed_sectors=6.02e5, dram_read_bytes=0, dram_written_bytes=0, store_lines=3.59e6,
     )  # fmt: skip
     assert found.input_cycles == pytest.approx(7.47e6, rel=0.02)
+
+
+def test_ctas_that_run_at_once_wait_for_what_they_share() -> None:
+    assert awaited_share(0.25, 100, 2112) == 0.5
+    assert awaited_share(1.0, 100, 2112) == 1.0
+    assert awaited_share(0.0, 100, 2112) == 0.0
+    assert awaited_share(0.25, 4224, 2112) == pytest.approx(0.25**0.75)
+    assert awaited_share(0.25, 1 << 30, 2112) == pytest.approx(0.25, rel=0.01)
