@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from irlens.model.ranking import rank_reports
 from irlens.model.recording import RecordedKernel, RecordedLaunches
 from irlens.model.report import Report
+from irlens.render.view.configurations import ranked_headline
 from irlens.session.tuning import LaunchOf, tunings, with_fastest
 
 CALL = RecordedLaunches(number=2, args={"n": 8}, grid=(4, 1, 1))
@@ -47,3 +48,10 @@ def test_what_is_computed_sets_problems_apart() -> None:
     found = rank_reports(reports)
     assert [each.members for each in found.problems] == [(0, 1), (2, 3)]
     assert [each.mark for each in found.standings] == ["fastest", None, "fastest", None]
+
+
+def test_the_headline_says_once_what_is_computed() -> None:
+    reports = [report_of((RecordedKernel(entry=each, kernel="k"), CALL)) for each in TIMES]
+    words = [run.text for run in ranked_headline(reports).phrases]
+    assert words[0].startswith("CAUSAL=False: A (BLOCK=80) is the fastest: about 80.0 µs")
+    assert any(each.startswith("CAUSAL=True: C (BLOCK=60) is the fastest") for each in words)

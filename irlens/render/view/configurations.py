@@ -81,13 +81,12 @@ def letters(reports: Sequence[Report]) -> list[str]:
 
 def _winners_named(reports: Sequence[Report], ranking: Ranking) -> list[str]:
     """Return ``letters``, with the settings of what is the fastest if there is room for them."""
-    named, settings = letters(reports), _independent(reports)[0]
-    if len(ranking.problems) > 1 or ranking.problems[0].fastest is None:
-        return named
-    best = ranking.problems[0].fastest
-    words = " ".join(f"{name}={values[best]}" for name, values in settings.items())
-    if named[best] in _LETTERS and len(words) <= _LONGEST:
-        named[best] = f"{named[best]} ({words})"
+    named, fixed = letters(reports), reports[0].config.fixed
+    settings = {n: values for n, values in _independent(reports)[0].items() if n not in fixed}
+    for best in (each.fastest for each in ranking.problems if each.fastest is not None):
+        words = " ".join(f"{name}={values[best]}" for name, values in settings.items())
+        if named[best] in _LETTERS and len(words) <= _LONGEST:
+            named[best] = f"{named[best]} ({words})"
     return named
 
 
@@ -130,6 +129,9 @@ def ranked_headline(reports: Sequence[Report]) -> nodes.Headline:
     firsts = [reports[problem.members[0]] for problem in ranking.problems]
     led = [report.kernel for report in firsts] if several_kernels else _sizes(firsts)
     named = _without_kernel(reports) if several_kernels else _winners_named(reports, ranking)
+    for problem, apart in zip(ranking.problems, led, strict=True):
+        for n in problem.members if apart else ():
+            named[n] = named[n].replace(f" {apart}", "")
     return nodes.Headline((*headline(ranking, named, led), *others), verdicts(reports).tone)
 
 
