@@ -203,7 +203,9 @@ def sweep(
     """Compile a grid of configurations, and return which fit, with their figures.
 
     Every target, argument, constexpr and compile option may have several values, in a list or as a
-    range ("1..5", "16..256..x2"): ``irlens.sweep("matmul", "h100", num_stages=[2, 3, 4])``.
+    range ("1..5", "16..256..x2"): ``irlens.sweep("matmul", "h100", num_stages=[2, 3, 4])``. A range
+    of more than 64 sizes gives the estimated time over the size, unless conditions, ``sort`` or
+    ``top`` need each compiled: ``irlens.sweep("softmax", args={"n_cols": "256..16384"})``.
 
     Args:
         kernel: As ``capture`` takes it; or a capture's directory.
@@ -223,7 +225,7 @@ def sweep(
         IrlensError: A name is unknown, or nothing can be compiled.
         TypeError: An argument has another type.
     """
-    from irlens.library_arguments import kernel_name, texts
+    from irlens.library_arguments import as_ranges, kernel_name, texts
     from irlens.session.grids import sweep as run_sweep
     from irlens.session.session import Session
     from irlens.sweeps.selection import Selection
@@ -231,7 +233,7 @@ def sweep(
     selection = Selection(
         where=texts(where), filters=texts(filters), sort=texts(sort), rank=rank, top=top
     )
-    chosen = _configurations(target, args, grid, triton, settings)
+    chosen = _configurations(target, as_ranges(args), grid, triton, settings)
     return run_sweep(Session(), kernel_name(kernel), chosen, selection, jobs=jobs)
 
 

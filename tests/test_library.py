@@ -95,6 +95,17 @@ def test_a_sweep_is_a_record() -> None:
     assert len(swept.targets) == 2
 
 
+@pytest.mark.parametrize("sizes", ["4096..1048576", range(4096, 1_048_577)])
+def test_a_range_of_sizes_gives_the_time_over_it(sizes: object) -> None:
+    swept = irlens.sweep("vector_add", "h100", args={"n_elements": sizes}, jobs=1)
+    assert (swept.axis, swept.sizes is not None) == ("n_elements", True)
+    ends = [each.value("n_elements") for each in (swept.trials[0], swept.trials[-1])]
+    assert ends == [4096, 1_048_576]
+    assert irlens.sweep(
+        "vector_add", "h100", args={"n_elements": "16..48..16"}, jobs=1
+    ).sizes is None  # fmt: skip
+
+
 def test_a_project_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "pyproject.toml").write_text('[tool.irlens.budgets]\n"*" = "registers <= 8"\n')
     monkeypatch.chdir(tmp_path)

@@ -4,7 +4,7 @@ The program that leaves its tensor is evaluated again with every narrow integer 
 then stays inside, the operation that first exceeds the range of its own type is the cause.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -15,7 +15,7 @@ from irlens.analyze.traffic.accesses import Reference
 from irlens.analyze.traffic.evaluation import Evaluation, Visitor, public_function
 from irlens.analyze.traffic.frames import Frame
 from irlens.analyze.traffic.launch import Launch
-from irlens.analyze.traffic.loops import NotAffineError
+from irlens.analyze.traffic.loops import Counted, NotAffineError
 from irlens.analyze.traffic.values import (
     Array,
     Integer,
@@ -41,6 +41,14 @@ _WRAPPING: dict[Deed | None, str] = {
 }
 #: Operations that hand an argument's value on.
 _COPIES = frozenset({"spread", "insert", "stretch", "reshape", "extend", "extend unsigned"})
+
+#: Instances of a loop's body up to which all are evaluated.
+_MOST_INSTANCES = 1 << 20
+#: Iterations at either end of a longer loop that are evaluated.
+_ITERATIONS = 8
+
+#: The same for one program whose values are looked at one by one.
+_MOST_WATCHED = 1 << 12
 
 
 class Wrap(msgspec.Struct, frozen=True):
@@ -128,12 +136,13 @@ def _first_wrap(
 
 def _suspects(module: Module, access: Operation) -> dict[int, int]:
     """Return the operations that may wrap on the way to an access, with the width of each."""
-    found = {}
-    for operation in computed_from(module, access):
-        bits = _bits(operation) if operation.does in _WRAPPING else None
-        if bits is not None and bits < 64:
-            found[operation.index] = bits
-    return found
+    return narrow_results(computed_from(module, access))
+
+
+def narrow_results(operations: Iterable[Operation]) -> dict[int, int]:
+    """Return which operations may exceed a type of less than 64 bits, with its width."""
+    wrapping = (each for each in operations if each.does in _WRAPPING)
+    return {each.index: bits for each in wrapping if 0 < (bits := _bits(each) or 0) < 64}
 
 
 def _bits(operation: Operation) -> int | None:
@@ -155,7 +164,41 @@ def _wide(kind: Type) -> Type:
     return Scalar("i64") if kind in _NARROW else kind
 
 
-class _Watching(Evaluation):
+class Partial(Evaluation):
+    """Evaluates the first and the last iterations of long loops, where sums are largest.
+
+    Attributes:
+        left: Instances of loops' bodies until only these are evaluated.
+        is_cut: Whether some were left out.
+        is_beside_cut: Whether iterations beside those that are left out are evaluated.
+    """
+
+    left = _MOST_INSTANCES
+    is_cut = is_beside_cut = False
+
+    def instances(self, loop: Counted, running: Array) -> Iterator[tuple[Array, Array]]:
+        """Yield all instances, or those at either end."""
+        trips = loop.trips[running]
+        ends = np.minimum(trips, 2 * _ITERATIONS)
+        all_of_them = int(trips.sum()) <= max(self.left, 0)
+        self.left -= int((trips if all_of_them else ends).sum())
+        if all_of_them or int(trips.max()) <= 2 * _ITERATIONS:
+            yield from super().instances(loop, running)
+            return
+        self.is_cut = True
+        owners = np.arange(running.size, dtype=np.int64)
+        for at in range(_ITERATIONS):
+            owner = owners[trips > at]
+            self.is_beside_cut = at == _ITERATIONS - 1
+            yield owner, np.full(owner.size, at, dtype=np.int64)
+        for at in range(_ITERATIONS, 0, -1):
+            owner = owners[trips - at >= _ITERATIONS]
+            self.is_beside_cut = at == _ITERATIONS
+            yield owner, trips[owner] - at
+        self.is_beside_cut = False
+
+
+class _Watching(Partial):
     """Notes what some operations compute."""
 
     def __init__(
@@ -166,10 +209,9 @@ class _Watching(Evaluation):
         visit: Visitor,
         stepwise: frozenset[int],
         watched: Mapping[int, int],
+        at_once: int,
     ) -> None:
-        super().__init__(
-            module, launch, range(number, number + 1), visit, stepwise, at_once=1 << 17
-        )
+        super().__init__(module, launch, range(number, number + 1), visit, stepwise, at_once)
         self._watched = watched
         self.values: dict[int, int] = {}
 
@@ -233,13 +275,20 @@ def _evaluated(
         UnknownTrafficError: The program cannot be evaluated.
     """
     stepwise: frozenset[int] = frozenset()
+    at_once = 1 << 17
     while True:
         bounds = _Bounds(access.index, tensor_bytes)
-        evaluation = _Watching(module, launch, number, bounds, stepwise, suspects)
+        evaluation = _Watching(module, launch, number, bounds, stepwise, suspects, at_once)
+        evaluation.left = _MOST_WATCHED
         try:
             evaluation.run(public_function(module))
         except NotAffineError as error:
             stepwise |= {error.operation}
+            continue
+        except TooLargeError:
+            if at_once == 1:
+                raise
+            at_once //= 2 if at_once < 16 else 16
             continue
         return bounds.leaves, evaluation.values
 

@@ -286,12 +286,17 @@ class Tools:
     ) -> Answer:
         """Compile a grid of configurations, and list which fit, with their figures.
 
-        Every setting or argument with several values is an axis.
+        Every setting or argument with several values is an axis. A range of one argument with more
+        than 64 values gives the estimated time over that size, what binds it, and which
+        configuration is the fastest where, unless `where`, `filters` or `top` is given:
+        {"n": "256..16384"}.
         """
         from irlens.session.grids import sweep
         from irlens.sweeps.selection import Selection
 
-        selection = self._configurations(kernel, targets, settings, args, grid)
+        selection = self._configurations(kernel, targets, settings, None, grid)
+        self._roots.check_values(args or {})
+        selection = replace(selection, args=_axes(args, spread=False))
         chosen = Selection(
             where=tuple(where or ()), filters=tuple(filters or ()), rank=rank, top=top
         )
@@ -570,10 +575,15 @@ def _only_reads(reason: str) -> IrlensError:
     )
 
 
-def _axes(values: _Values | None) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Return each name with its values as they are written on a command line."""
+def _axes(
+    values: _Values | None, *, spread: bool = True
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return each name with its values as they are written on a command line, ranges spread."""
     return tuple(
-        (name, tuple(text for value in listed for text in _written(value)))
+        (
+            name,
+            tuple(text for each in listed for text in (_written(each) if spread else [str(each)])),
+        )
         for name, held in (values or {}).items()
         for listed in (held if isinstance(held, list) else [held],)
     )

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from irlens.model.config import Target
+from irlens.model.estimate import Bound
 from irlens.model.source import SourceLocation
 from irlens.model.text import count
 
@@ -158,6 +159,23 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True):
         return exceeds
 
 
+class SizeBound(msgspec.Struct, frozen=True, kw_only=True):
+    """Sizes at which one thing binds the estimated time.
+
+    Attributes:
+        bound: What.
+        first: The smallest.
+        last: The largest that was evaluated.
+        multiple_of: What divides the sizes that were evaluated: of these the next smaller one has
+            another bound.
+    """
+
+    bound: Bound
+    first: int
+    last: int
+    multiple_of: int
+
+
 class SizeLimits(msgspec.Struct, frozen=True, kw_only=True):
     """The limits of one size, the others as they are.
 
@@ -168,6 +186,8 @@ class SizeLimits(msgspec.Struct, frozen=True, kw_only=True):
         limits: The limits, the smallest first.
         unknown: Why more is not known.
         sampled: Whether some sizes have programs that were not evaluated and may break.
+        bounds: What binds the estimated time of sizes below the limits, ascending.
+        untimed: Why more of that is not known.
     """
 
     name: str
@@ -176,6 +196,8 @@ class SizeLimits(msgspec.Struct, frozen=True, kw_only=True):
     limits: list[Limit]
     unknown: str = ""
     sampled: bool = False
+    bounds: list[SizeBound] = []
+    untimed: str = ""
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):

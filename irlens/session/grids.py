@@ -104,17 +104,27 @@ def sweep(
 ) -> "Sweep":
     """Return the sweep of every configuration of KERNEL that is selected, without measuring.
 
+    Over many sizes, from which nothing is selected, it is the time over the size.
+
     Raises:
         IrlensError: See ``requests_of`` and ``compile_sweep``.
     """
     from irlens.sweeps.run import build_sweep
     from irlens.sweeps.worker_pool import LocalPool
 
-    requests = requests_of(session, kernel, configurations)
+    if not selects(selection) and samples_sizes(configurations):
+        return time_over_sizes(session, kernel, configurations, jobs=jobs)
+    requests = requests_of(session, kernel, with_listed_values(configurations))
     grid = compile_sweep(session, requests, selection, LocalPool(jobs or processes.processors()))
     with grid.journal:
         grid.journal.remove()
     return build_sweep(grid, selection)
+
+
+def selects(selection: "Selection") -> bool:
+    """Whether results are selected, or ranked, by figures that need each compiled in full."""
+    chosen = (selection.where, selection.filters, selection.sort, selection.top)
+    return any(chosen) or selection.rank not in (None, "time")
 
 
 def varied_size(configurations: Configurations) -> str | None:

@@ -102,7 +102,7 @@ def _verdict(budget: LaunchBudget, kernel: _Kernel, session: Session) -> BudgetV
 def _limit(budget: LaunchBudget, kernel: _Kernel, session: Session) -> _Result:
     """Return whether nothing breaks up to a size."""
     sizes = {budget.size: range(1, budget.number + 1)}
-    (size,) = limits_of(session, kernel.name, kernel.configurations, sizes, fixes=False).sizes
+    (size,) = limits_of(session, kernel.name, kernel.configurations, sizes, details=False).sizes
     if size.limits:
         limit = size.limits[0]
         told = (limit.breaks, limit.cause.where, limit.why)

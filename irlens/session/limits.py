@@ -27,7 +27,7 @@ def limits_of(
     sizes: Mapping[str, range | None],
     *,
     jobs: int | None = None,
-    fixes: bool = True,
+    details: bool = True,
     progress: Callable[[str, int], None] = lambda name, size: None,
 ) -> "Limits":
     """Return the smallest sizes at which a kernel breaks.
@@ -37,7 +37,7 @@ def limits_of(
         kernel: The kernel's source, or a capture whose source is known.
         sizes: The sizes to vary, each over a range or the default one; all if there are none.
         jobs: Worker processes; as many as there are processors if not given.
-        fixes: Whether to apply the fix of an overflow to a copy of the kernel's file.
+        details: Whether to try the fix of an overflow, and to find what binds the time.
         progress: Receives the size's name and the value that is tried.
 
     Raises:
@@ -51,7 +51,9 @@ def limits_of(
             f"{len(requests)} configurations are requested: limits are those of one",
             hint="name one target and one value of each setting",
         )
-    return limits_of_request(session, requests[0], sizes, jobs=jobs, fixes=fixes, progress=progress)
+    return limits_of_request(
+        session, requests[0], sizes, jobs=jobs, details=details, progress=progress
+    )
 
 
 def limits_of_request(
@@ -60,7 +62,7 @@ def limits_of_request(
     sizes: Mapping[str, range | None],
     *,
     jobs: int | None = None,
-    fixes: bool = True,
+    details: bool = True,
     progress: Callable[[str, int], None] = lambda name, size: None,
 ) -> "Limits":
     """Return the smallest sizes at which one configuration breaks; see ``limits_of``."""
@@ -73,7 +75,7 @@ def limits_of_request(
                 f"{request.kernel} has no size to vary", hint="write --arg n=1024 --along n"
             )
         ranges = {name: DEFAULT_RANGE if each is None else each for name, each in varied.items()}
-        return find_limits(request, ranges, pool, _probe, progress, fixes=fixes)
+        return find_limits(request, ranges, pool, _probe, progress, details=details)
 
 
 def read_along(texts: Sequence[str]) -> dict[str, range | None]:
@@ -119,9 +121,7 @@ def _in_python(reason: str, module: "Module") -> str:
     return f"{place}: {match['why'].replace('the traffic depends', 'what is accessed depends')}"
 
 
-def _probe(
-    capture: "Capture", planned: "PlannedVariant", grid: tuple[int, int, int], every: bool
-) -> "Probe":
+def _probe(capture: "Capture", planned: "PlannedVariant", grid: tuple[int, int, int]) -> "Probe":
     """Evaluate a launch of a compiled variant."""
     from irlens.analyze.breaking_launches import broken
     from irlens.analyze.capture_code import CaptureCode
@@ -134,7 +134,7 @@ def _probe(
     parameters = [each.name for each in planned.specialization if not each.constexpr]
     args = {name: planned.names[name] for name in parameters if name in planned.names}
     try:
-        found = broken(code.named, args, grid, every=every)
+        found = broken(code.named, args, grid)
     except UnknownTrafficError as error:
         return Probe(unknown=_in_python(str(error), code.named))
     return Probe(found.causes, found.is_whole)

@@ -51,7 +51,8 @@ def variants_of(
     Args:
         session: Prepares the compiler and the store.
         kernels: A kernel, whose variants are compiled; or captures, recordings and caches.
-        configurations: What to compile; the arguments as ``read_values`` takes them.
+        configurations: What to compile; the arguments as ``read_values`` takes them. Those of a
+            capture, whose source must be known, replace the recorded ones.
         most: Variants of each GPU to compile at most.
         seconds: Time to compile in, of all GPUs together.
         jobs: Worker processes; as many as there are processors if not given.
@@ -62,12 +63,7 @@ def variants_of(
     """
     axes = {name: read_values(values) for name, values in configurations.args}
     configurations = msgspec.structs.replace(configurations, args=())
-    if all(is_compiled(kernel) for kernel in kernels):
-        if axes:
-            raise IrlensError(
-                f"{kernels[0]} is compiled: --arg has nothing to vary",
-                hint="name the kernel's source",
-            )
+    if all(is_compiled(kernel) for kernel in kernels) and not axes:
         recorded = _recorded(session, kernels, configurations)
         kernels_found = _readable(recorded, lambda problem: session.note_once([problem]))
         return Variants(schema=VARIANTS_SCHEMA, kernels=kernels_found)

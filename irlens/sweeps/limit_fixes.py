@@ -44,7 +44,8 @@ def fix_of(
         for (version, edit), _ in zip(versions, range(_MOST_VERSIONS), strict=False):
             with _copied(source, version) as copy:
                 prober = prober_of(copy)
-                probe = prober.whole(limit.size)
+                prober.probe([limit.size])
+                probe = prober.probes[limit.size]
                 if reason := _refused(probe, cause, text, version):
                     continue
                 text, cause = version, probe.causes.get("overflow")

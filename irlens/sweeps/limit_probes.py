@@ -19,8 +19,6 @@ from irlens.sweeps.run import plan_grid
 from irlens.sweeps.tasks import Result
 from irlens.sweeps.worker_pool import WorkerPool
 
-#: Number of sizes in one planning request.
-TOGETHER = 8
 #: Seconds after which a compilation is abandoned, on a machine that does nothing else.
 _PATIENCE = 60.0
 
@@ -50,9 +48,8 @@ def _refused(kind: LimitKind, cause: Cause) -> Probe:
     return Probe({kind: cause}, is_launched=False)
 
 
-#: Evaluates a launch of a compiled variant, with its grid; in every program, if there are not too
-#: many.
-Evaluate: TypeAlias = Callable[[Capture, PlannedVariant, tuple[int, int, int], bool], Probe]
+#: Evaluates a launch of a compiled variant, with its grid.
+Evaluate: TypeAlias = Callable[[Capture, PlannedVariant, tuple[int, int, int]], Probe]
 
 
 class Prober:
@@ -70,29 +67,15 @@ class Prober:
         self._evaluate, self._progress = evaluate, progress
         self._compiled: dict[bytes, Probe | Capture] = {}
         self.probes: dict[int, Probe] = {}
-        self._whole: dict[int, Probe] = {}
-
-    def whole(self, size: int) -> Probe:
-        """Return what breaks in any program of a launch, as far as these are not too many."""
-        if size not in self._whole:
-            self._progress(self._name, size)
-            (planned,) = self._planned([size]).values()
-            if isinstance(planned, PlannedVariant):
-                self._compile([planned])
-                planned = self._evaluated(planned, every=True)
-            self._whole[size] = planned
-        return self._whole[size]
 
     def probe(self, sizes: Iterable[int]) -> None:
-        """Evaluate launches of sizes that were not evaluated before, of many programs some."""
+        """Evaluate launches of sizes that were not evaluated before."""
         new = [size for size in dict.fromkeys(sizes) if size not in self.probes]
-        for at in range(0, len(new), TOGETHER):
-            some = new[at : at + TOGETHER]
-            planned = self._planned(some)
-            self._compile([each for each in planned.values() if isinstance(each, PlannedVariant)])
-            for size, each in planned.items():
-                self._progress(self._name, size)
-                self.probes[size] = each if isinstance(each, Probe) else self._evaluated(each)
+        planned = self._planned(new) if new else {}
+        self._compile([each for each in planned.values() if isinstance(each, PlannedVariant)])
+        for size, each in planned.items():
+            self._progress(self._name, size)
+            self.probes[size] = each if isinstance(each, Probe) else self._evaluated(each)
 
     def _planned(self, sizes: Sequence[int]) -> dict[int, PlannedVariant | Probe]:
         requests = [
@@ -121,7 +104,7 @@ class Prober:
             failed = failures.get(key)
             self._compiled[key] = capture(request)[0] if failed is None else _failed(failed)
 
-    def _evaluated(self, planned: PlannedVariant, *, every: bool = False) -> Probe:
+    def _evaluated(self, planned: PlannedVariant) -> Probe:
         if (too_large := _too_large(planned)) is not None:
             return too_large
         compiled = self._compiled[specialization_key(planned)]
@@ -138,7 +121,7 @@ class Prober:
         if grid is None:
             return Probe(unknown=f"the launch has no grid: add --grid, such as --grid {self._name}")
         over = _over(grid, compiled)
-        probe = self._evaluate(compiled, planned, grid, every)
+        probe = self._evaluate(compiled, planned, grid)
         return msgspec.structs.replace(probe, causes=probe.causes | over)
 
 

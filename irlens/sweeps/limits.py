@@ -1,6 +1,6 @@
 """Finds the smallest sizes at which a kernel breaks: by powers of two, then by bisection."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
@@ -11,8 +11,9 @@ from irlens.model.errors import UnknownNameError
 from irlens.model.limits import LIMITS_SCHEMA, Fix, Limit, LimitKind, Limits, SizeLimits
 from irlens.model.text import count
 from irlens.sweeps.limit_fixes import fix_of
-from irlens.sweeps.limit_probes import TOGETHER, Evaluate, Probe, Prober
+from irlens.sweeps.limit_probes import Evaluate, Prober
 from irlens.sweeps.run import plan_grid
+from irlens.sweeps.size_bounds import find_bounds
 from irlens.sweeps.worker_pool import WorkerPool
 
 #: Sizes that are tried unless a range is given.
@@ -28,7 +29,7 @@ def find_limits(
     evaluate: Evaluate,
     progress: Callable[[str, int], None] = lambda name, size: None,
     *,
-    fixes: bool = True,
+    details: bool = True,
 ) -> Limits:
     """Return the limits of a kernel in each of some sizes.
 
@@ -37,7 +38,8 @@ def find_limits(
         sizes: The sizes, and what each ranges over.
         evaluate: Evaluates a launch of a compiled variant.
         progress: Receives the size's name and value.
-        fixes: Whether to apply the fix of an overflow to a copy of the file.
+        details: Whether to apply the fix of an overflow to a copy of the file, and to find what
+            binds the time of sizes that hold.
 
     Raises:
         UnknownNameError: There is no such size.
@@ -57,7 +59,10 @@ def find_limits(
             return Prober(chosen, name, pool, evaluate, progress)
 
         limits = search(prober_of(fixed.kernel), name, numbers)
-        found.append(_fixed(limits, fixed.kernel, numbers, prober_of) if fixes else limits)
+        if details:
+            limits = _fixed(limits, fixed.kernel, numbers, prober_of)
+            limits = _timed(limits, fixed, pool)
+        found.append(limits)
     return Limits(
         schema=LIMITS_SCHEMA,
         kernel=find_kernel(request.kernel).function,
@@ -104,6 +109,15 @@ def _fixed(
         for each in found.limits
     ]
     return msgspec.structs.replace(found, limits=limits)
+
+
+def _timed(found: SizeLimits, request: Request, pool: WorkerPool) -> SizeLimits:
+    """Return the limits of one size with what binds the estimated time below them."""
+    held = range(found.first, min((each.size for each in found.limits), default=found.last + 1))
+    if not held:
+        return found
+    bounds, untimed = find_bounds(request, found.name, held, pool)
+    return msgspec.structs.replace(found, bounds=bounds, untimed=untimed)
 
 
 def search(prober: Prober, name: str, numbers: range) -> SizeLimits:
@@ -173,49 +187,13 @@ def _bisected(prober: Prober, kind: LimitKind, low: int, high: int) -> tuple[Lim
         high: A size that does.
     """
     while high - low > 1:
-        parts = list(_between(low, high))
-        prober.probe(parts)
-        for size in parts:
-            if prober.probes[size].unknown:
-                return None, f"at {size:,}: {prober.probes[size].unknown}"
-        broken = [size for size in parts if kind in prober.probes[size].causes]
-        if broken:
-            high = broken[0]
-        low = max((size for size in (low, *parts) if size < high), default=low)
-    probe = prober.probes[high]
-    if probe.is_whole:
-        return Limit(kind=kind, size=high, cause=probe.causes[kind]), ""
-    return _exact(prober, kind, high), ""
-
-
-def _exact(prober: Prober, kind: LimitKind, found: int) -> Limit:
-    """Return the smallest size that breaks in any program, from one that breaks in some."""
-    inexact = Limit(kind=kind, size=found, cause=prober.probes[found].causes[kind], is_exact=False)
-    high, step = found, 1
-    while True:  # down in steps that double, to a size that holds
-        low = max(0, high - step)
-        probe = prober.whole(low) if low else Probe()
-        if probe.unknown or not probe.is_whole:
-            return inexact
-        if kind not in probe.causes:
-            break
-        high, step = low, step * 2
-    while high - low > 1:
         middle = (low + high) // 2
-        probe = prober.whole(middle)
-        if probe.unknown or not probe.is_whole:
-            return inexact
+        prober.probe([middle])
+        probe = prober.probes[middle]
+        if probe.unknown:
+            return None, f"at {middle:,}: {probe.unknown}"
         low, high = (low, middle) if kind in probe.causes else (middle, high)
-    last = prober.whole(high)
+    is_exact = low not in prober.probes or prober.probes[low].is_whole
     return Limit(
-        kind=kind, size=high, cause=last.causes.get(kind, inexact.cause),
-        is_exact=kind in last.causes,
-    )  # fmt: skip
-
-
-def _between(low: int, high: int) -> Iterator[int]:
-    """Yield sizes that cut an interval into equal parts, as many as are planned together."""
-    for part in range(1, TOGETHER + 1):
-        size = low + (high - low) * part // (TOGETHER + 1)
-        if low < size < high:
-            yield size
+        kind=kind, size=high, cause=prober.probes[high].causes[kind], is_exact=is_exact
+    ), ""

@@ -76,7 +76,7 @@ def time_over_sizes(
         by_target.setdefault(each.request.target, []).append(each)
     trials = []
     for variants in by_target.values():
-        launches = _Launches(source, variants, pool)
+        launches = Launches(source, variants, pool)
         for series in _series(variants, axis, launches):
             _sample(series, progress)
         chosen = sorted(launches.results)
@@ -97,7 +97,7 @@ def time_over_sizes(
     return sweep, plan.notes
 
 
-class _Launches:
+class Launches:
     """Launches of planned variants; each specialization is compiled and parsed once.
 
     Attributes:
@@ -107,7 +107,7 @@ class _Launches:
     def __init__(
         self, source: KernelSource, variants: Sequence[PlannedVariant], pool: WorkerPool
     ) -> None:
-        self._source, self._variants, self._pool = source, variants, pool
+        self._source, self._variants, self._pool = source, list(variants), pool
         self._codes: dict[bytes, CaptureCode | Result] = {}
         self._blocks: dict[bytes, int | None] = {}
         self.keys = [specialization_key(each) for each in variants]
@@ -116,6 +116,12 @@ class _Launches:
     @cached_property
     def _sm_count(self) -> int | None:
         return gpus.find(self._variants[0].request.target.name).sm_count
+
+    def add(self, variant: PlannedVariant) -> int:
+        """Add a launch and return its index."""
+        self._variants.append(variant)
+        self.keys.append(specialization_key(variant))
+        return len(self.keys) - 1
 
     def evaluate(self, numbers: Iterable[int]) -> None:
         """Evaluate launches that were not evaluated before."""
@@ -184,7 +190,7 @@ class _Series:
     """
 
     def __init__(
-        self, launches: _Launches, sizes: Sequence[int], numbers: Sequence[Sequence[int]]
+        self, launches: Launches, sizes: Sequence[int], numbers: Sequence[Sequence[int]]
     ) -> None:
         self._launches, self.sizes, self.numbers = launches, sizes, numbers
         self.evaluated: set[int] = set()
@@ -334,9 +340,7 @@ def _sample(series: _Series, progress: Progress) -> None:
                 heapq.heappush(heap, (-bend, below, above))
 
 
-def _series(
-    variants: Sequence[PlannedVariant], axis: str, launches: _Launches
-) -> Iterator[_Series]:
+def _series(variants: Sequence[PlannedVariant], axis: str, launches: Launches) -> Iterator[_Series]:
     """Yield the sizes of each way in which Triton specializes the arguments."""
     found: dict[bytes, dict[int, list[int]]] = {}
     for number, each in enumerate(variants):

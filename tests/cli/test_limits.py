@@ -9,6 +9,7 @@ import jsonschema
 import msgspec
 import pytest
 
+import irlens
 from irlens.model.limits import Limits
 from irlens.render.json import schema
 
@@ -275,3 +276,19 @@ def test_bad_input_is_refused(arguments: list[str], message: str) -> None:
     assert message in ran.stderr
     assert "Traceback" not in ran.stderr
     assert ran.stdout == ""
+
+
+def test_something_else_binds_the_time_where_inspect_says_so() -> None:
+    (size,) = found("vector_add", "--along", "n_elements=65536..4194304").sizes
+    before, after = size.bounds[:2]
+    assert after.first - before.last == before.multiple_of == 16
+    for elements, bound in ((before.last, before.bound), (after.first, after.bound)):
+        time = irlens.inspect(
+            irlens.capture("vector_add", "h100", args={"n_elements": elements})
+        ).time
+        assert time is not None
+        assert time.bound == bound
+    asked = ("vector_add", "-t", "h100", "--along", "n_elements=65536..4194304")
+    text = " ".join(run(*asked).stdout.split())
+    assert f"up to {before.last:,}, " in text
+    assert f"evaluated up to {size.bounds[-1].last:,}, of multiples of 16" in text

@@ -205,6 +205,12 @@ def test_captures_are_compared_as_they_are() -> None:
     assert "num_warps is 4 in 1 and 8 in 2" in text
 
 
+def test_given_arguments_replace_those_of_a_capture() -> None:
+    (kernel,) = found(str(SAMPLES / "softmax-h100"), "--arg", "n_rows=1..4096").kernels
+    assert (kernel.kernel, kernel.number) == ("softmax_kernel", 3)
+    assert {split.names[0] for split in kernel.splits} == {"n_rows"}
+
+
 @pytest.mark.parametrize(
     ("target", "name", "settings"),
     [
@@ -312,7 +318,7 @@ def test_a_warmup_list_leaves_out_what_does_not_compile(kernels: Path, tmp_path:
         (["vector_add", "--arg", "n_elements="], "a value is missing"),
         (["vector_add", "--arg", f"n_elements=1..{'9' * 5000}"], "more than 100 digits"),
         (["vector_add", "--arg", "m=1..3", "-t", "h100"], "unknown argument 'm'"),
-        ([str(SAMPLES), "--arg", "n=1..3"], "--arg has nothing to vary"),
+        ([str(SAMPLES), "--arg", "n=1..3"], "its source is unknown"),
         (["vector_add", "softmax"], "one kernel at a time"),
         (["nowhere.py"], "nowhere.py"),
     ],

@@ -68,7 +68,7 @@ class Evaluation:
 
     Args:
         module: The kernel's ttir.
-        numbers: Numbers of the programs, x fastest.
+        numbers: Numbers of the programs, x fastest, ascending.
         stepwise: Loops, by index of their operation, whose iterations are evaluated one by one.
         at_once: Instances of a loop's body that are evaluated at once.
         data: Operations, by index, that are counted and not evaluated.
@@ -85,7 +85,7 @@ class Evaluation:
         self,
         module: Module,
         launch: Launch,
-        numbers: range,
+        numbers: range | Array,
         visit: Visitor,
         stepwise: frozenset[int],
         at_once: int,
@@ -97,7 +97,11 @@ class Evaluation:
         self.scattered = self.may_return = False
         self._module = module
         self._launch = launch
-        self._numbers = np.arange(numbers.start, numbers.stop, dtype=np.int64)
+        self._numbers: Array = (
+            np.arange(numbers.start, numbers.stop, dtype=np.int64)
+            if isinstance(numbers, range)
+            else numbers
+        )
         self._at_once = at_once
         self._visit = visit
         self._data = data
@@ -445,7 +449,7 @@ def public_function(module: Module) -> Operation:
     return module.kernel
 
 
-def _data_operations(module: Module) -> frozenset[int]:
+def data_operations(module: Module) -> frozenset[int]:
     """Return the operations that no address, mask, branch, loop or call depends on, by index."""
     makers: defaultdict[str, list[Operation]] = defaultdict(list)
     names: list[str] = []
@@ -498,7 +502,7 @@ def run(
     Raises:
         UnknownTrafficError: A branch or a loop's bounds are not known, or too much is to be done.
     """
-    function, data = public_function(module), _data_operations(module)
+    function, data = public_function(module), data_operations(module)
     stepwise: frozenset[int] = frozenset()
     at, step = programs.start, _AT_ONCE
     while at < programs.stop:

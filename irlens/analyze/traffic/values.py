@@ -210,6 +210,12 @@ def bounds(value: Integer) -> tuple[int, int]:
     return sum(int(each.min()) for each in terms), sum(int(each.max()) for each in terms)
 
 
+def row_bounds(value: Integer) -> tuple[Array, Array]:
+    """Return bounds of an integer's elements in each instance; one of each if all have the same."""
+    terms = [each.reshape(each.shape[0], -1) for each in value.terms.values()]
+    return reduce(np.add, (t.min(1) for t in terms)), reduce(np.add, (t.max(1) for t in terms))
+
+
 def wrapped(value: Integer, bits: int) -> Integer:
     """Return an integer as a register of a number of bits holds it, with its sign.
 

@@ -18,6 +18,7 @@ from irlens.render.view.nodes import (
     Tone,
     row,
 )
+from irlens.render.view.size_times import bound_words, phrase
 
 
 def limits_view(limits: Limits) -> Section:
@@ -37,6 +38,8 @@ def _nodes(limits: Limits) -> Iterator[Node]:
         yield Table((Column("from"), Column("breaks"), Column("where")), rows, "limits")
     for size in limits.sizes:
         yield from _fixes(size)
+        if size.bounds:
+            yield Sentence(_bounds(size), "dim", label="Time")
         if size.unknown:
             yield Sentence(f"More of {size.name} is unknown: {size.unknown}", "unknown")
     inexact = any(not limit.is_exact for size in limits.sizes for limit in size.limits)
@@ -53,6 +56,16 @@ def _fixes(size: SizeLimits) -> Iterator[Sentence]:
         file = limit.cause.at.file if limit.cause.at is not None else ""
         if limit.fix is not None and (words := limit.fix.words(file)):
             yield Sentence(words, label="Fix")
+
+
+def _bounds(size: SizeLimits) -> str:
+    """Return what binds the time: "n: bound by latency up to 4,096, DRAM from 4,112 on"."""
+    spans = [(bound_words(each.bound), each.first, each.last) for each in size.bounds]
+    multiple = size.bounds[0].multiple_of
+    of = f", of multiples of {multiple}" if multiple > 1 else ""
+    tried = f" (evaluated up to {count(size.bounds[-1].last)}{of})"
+    more = f"; more is unknown: {size.untimed}" if size.untimed else ""
+    return f"{size.name}: bound by {phrase(spans, len(spans))}{tried}{more}"
 
 
 def _verdict(size: SizeLimits) -> Run:

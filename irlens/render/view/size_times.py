@@ -41,12 +41,12 @@ def headline_over_sizes(trials: Sequence[Trial], axis: str) -> list[Run]:
     runs = [Run(f"{axis}={_size(each, axis)}: {_took(each)}", "good") for each in ends]
     names = _names(trials, found)
     if any(names):
-        runs.append(Run(f"fastest: {_phrase(_spans(found, names, axis))}"))
+        runs.append(Run(f"fastest: {phrase(_spans(found, names, axis))}"))
     chosen = [each for choice in found for each in choice.trials]
     if any(each.timing is None for each in chosen):
         bounds = bound_ranges(chosen, axis)
-        spans = [(_bound(e.bound), e.trials[0], e.trials[-1]) for e in bounds]
-        runs.append(Run(f"bound by {_phrase(_numbered(spans, axis))}"))
+        spans = [(bound_words(e.bound), e.trials[0], e.trials[-1]) for e in bounds]
+        runs.append(Run(f"bound by {phrase(_numbered(spans, axis))}"))
     if covered := _covered(chosen, axis):
         runs.append(Run(f"leaves out what is above {axis}={count(covered)}", "bad"))
     timed = {each.value(axis) for each in chosen}
@@ -81,21 +81,22 @@ def _numbered(spans: Sequence[tuple[str, Trial, Trial]], axis: str) -> list[tupl
     return [(name, first.value(axis) or 0, last.value(axis) or 0) for name, first, last in spans]
 
 
-def _phrase(spans: Sequence[tuple[str, int, int]]) -> str:
-    """Return "latency up to 2,048, DRAM from 4,096 on"."""
+def phrase(spans: Sequence[tuple[str, int, int]], most: int = _MOST_PHRASES) -> str:
+    """Return "latency up to 2,048, DRAM from 4,096 on"; of many ranges the first ones."""
     if len(spans) == 1:
         return f"{spans[0][0]} throughout" if spans[0][1] < spans[0][2] else spans[0][0]
     words = [f"{spans[0][0]} up to {count(spans[0][2])}"]
     last = len(spans) - 1
-    for at, (name, first, end) in enumerate(spans[1:_MOST_PHRASES], 1):
+    for at, (name, first, end) in enumerate(spans[1:most], 1):
         until = f"from {count(first)} to {count(end)}" if first < end else f"at {count(first)}"
         words.append(f"{name} {until if at < last else f'from {count(first)} on'}")
-    if len(spans) > _MOST_PHRASES:
-        words.append(f"and {plural(len(spans) - _MOST_PHRASES, 'further range')}")
+    if len(spans) > most:
+        words.append(f"and {plural(len(spans) - most, 'further range')}")
     return ", ".join(words)
 
 
-def _bound(bound: Bound | None) -> str:
+def bound_words(bound: Bound | None) -> str:
+    """Return what a time is bound by, as it follows "bound by"."""
     if bound == "launch":
         return "the launch"
     return figures.UNKNOWN if bound is None else BOUND_NAMES[bound]
@@ -200,7 +201,7 @@ def _points(trial: Trial, axis: str) -> Iterator[nodes.Point]:
         yield nodes.Point(
             x=size, y=float(time), kind=trial.bound or "plain", low=low, high=high,
             described=f"{axis}={_size(trial, axis)}: about {microseconds(time)}{span}, "
-            f"bound by {_bound(trial.bound)}",
+            f"bound by {bound_words(trial.bound)}",
         )  # fmt: skip
     if measured is not None:
         words = f"{axis}={_size(trial, axis)}: {microseconds(measured)}, measured"
@@ -212,7 +213,7 @@ def _bands(chosen: Sequence[Trial], axis: str) -> Iterator[nodes.Band]:
     starts = [float(each.trials[0].value(axis) or 0) for each in found]
     ends = [*starts[1:], float(found[-1].trials[-1].value(axis) or 0)]
     for each, start, end in zip(found, starts, ends, strict=True):
-        yield nodes.Band(start, end, each.bound or "plain", f"bound by {_bound(each.bound)}")
+        yield nodes.Band(start, end, each.bound or "plain", f"bound by {bound_words(each.bound)}")
 
 
 def _size(trial: Trial, axis: str) -> str:
@@ -266,7 +267,7 @@ def ranges_table(trials: Sequence[Trial], axis: str) -> nodes.Table | None:
             took = dict.fromkeys(_us(time) for time in times)
             waves = dict.fromkeys((_waves(first), _waves(last)))
             rows.append(
-                [" to ".join(ends), name, " to ".join(took), _bound(each.bound),
+                [" to ".join(ends), name, " to ".join(took), bound_words(each.bound),
                  " to ".join(waves)]
             )  # fmt: skip
     titles = [

@@ -1,0 +1,102 @@
+"""Finds the sizes at which what binds a kernel's estimated time changes, by bisection."""
+
+from collections.abc import Sequence
+from itertools import groupby, pairwise
+
+import msgspec
+
+from irlens.compiler import Request, find_kernel
+from irlens.model.errors import IrlensError
+from irlens.model.estimate import Bound
+from irlens.model.limits import SizeBound
+from irlens.sweeps.run import plan_grid
+from irlens.sweeps.size_times import Launches
+from irlens.sweeps.worker_pool import WorkerPool
+
+#: What divides the sizes that are tried, if enough are: Triton compiles the others differently.
+_MULTIPLE = 16
+#: Waves of a launch from which on larger ones are alike, and sizes in a row that confirm it.
+_MANY_WAVES, _ALIKE = 64, 3
+
+
+class _Unknown(Exception):  # noqa: N818  # the reason why a time is not known
+    pass
+
+
+def find_bounds(
+    request: Request, name: str, numbers: range, pool: WorkerPool
+) -> tuple[list[SizeBound], str]:
+    """Return what binds the time over a size, and why more is unknown.
+
+    Powers of two are evaluated, up to launches of many waves; between two that are bound by
+    different units the sizes are bisected.
+    """
+    multiple = _MULTIPLE if len(numbers) > 4 * _MULTIPLE else 1
+    first = -(-numbers.start // multiple) * multiple
+    last = (numbers.stop - 1) // multiple * multiple
+    powers = (1 << p for p in range(first.bit_length(), last.bit_length()))
+    search = _Search(request, name, multiple, pool)
+    reason = ""
+    try:
+        search.climb(sorted({first, *(each for each in powers if each % multiple == 0), last}))
+        for low, high in search.neighbours():
+            search.bisect(low, high)
+    except _Unknown as error:
+        reason = str(error)
+    runs = groupby(sorted(search.bounds), key=search.bounds.__getitem__)
+    sizes = [(bound, list(run)) for bound, run in runs]
+    return [
+        SizeBound(bound=bound, first=run[0], last=run[-1], multiple_of=multiple)
+        for bound, run in sizes
+    ], reason
+
+
+class _Search:
+    """Evaluates launches of one size.
+
+    Attributes:
+        bounds: What binds each size that was evaluated.
+    """
+
+    def __init__(self, request: Request, name: str, multiple: int, pool: WorkerPool) -> None:
+        self._request, self._name, self._multiple, self._pool = request, name, multiple, pool
+        self._launches = Launches(find_kernel(request.kernel), [], pool)
+        self.bounds: dict[int, Bound] = {}
+
+    def climb(self, sizes: Sequence[int]) -> None:
+        """Evaluate ascending sizes, up to launches whose number of waves matters no more."""
+        for size in sizes:
+            waves = self._evaluate(size)
+            latest = list(self.bounds.values())[-_ALIKE:]
+            if waves > _MANY_WAVES and len(latest) == _ALIKE and len(set(latest)) == 1:
+                return
+
+    def neighbours(self) -> list[tuple[int, int]]:
+        """Return each size that was evaluated with the next."""
+        sizes = sorted(self.bounds)
+        return list(pairwise(sizes))
+
+    def bisect(self, low: int, high: int) -> None:
+        """Evaluate sizes until those beside a change of what binds are neighbours."""
+        steps = (high - low) // self._multiple
+        if steps < 2 or self.bounds[low] == self.bounds[high]:
+            return
+        middle = low + steps // 2 * self._multiple
+        self._evaluate(middle)
+        self.bisect(low, middle)
+        self.bisect(middle, high)
+
+    def _evaluate(self, size: int) -> float:
+        """Evaluate a size, and return the waves of its launch."""
+        args = self._request.args | {self._name: str(size)}
+        try:
+            plan = plan_grid([msgspec.structs.replace(self._request, args=args)], self._pool)
+        except IrlensError as error:
+            raise _Unknown(f"at {self._name}={size:,}: {error.message}") from None
+        number = self._launches.add(plan.variants[0])
+        self._launches.evaluate([number])
+        result = self._launches.results[number]
+        if result.bound is None:
+            raise _Unknown(f"at {self._name}={size:,}: {result.untimed or result.reason}")
+        self.bounds[size] = result.bound
+        return self._launches.waves(number) or 0.0

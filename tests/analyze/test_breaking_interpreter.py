@@ -1,0 +1,58 @@
+"""What breaks at every small size is what Triton's interpreter does in narrow integers."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from irlens import gpus
+from irlens.analyze.breaking_launches import broken
+from irlens.analyze.capture_code import CaptureCode
+from irlens.compiler import Request, capture
+from tests.analyze.narrow_kernels import LAUNCHES
+
+FILE = Path(__file__).with_name("narrow_kernels.py")
+#: Sizes on both sides of those at which offsets of 8 bits wrap; 16 bits hold all of them.
+SIZES = {"int8": [1, 9, 10, 18, 19, 21, 22, 25, 26, 27, 31, 32, 33, 36, 43, 44, 63, 64, 65, 129],
+         "int16": [2, 33, 129]}  # fmt: skip
+#: Kernels that are outside of their tensors at some sizes.
+OUTSIDE = {"overrun"}
+
+
+@pytest.fixture(scope="module")
+def interpreted() -> dict[tuple[str, int, str], list[bool]]:
+    """Return for each launch whether narrow integers change it, and whether it is outside."""
+    pytest.importorskip("torch")
+    launches = [(name, n, kind) for name in LAUNCHES for kind in SIZES for n in SIZES[kind]]
+    ran = subprocess.run(
+        [sys.executable, str(FILE)],
+        input="".join(json.dumps(each) + "\n" for each in launches),
+        capture_output=True, text=True, check=True, env=os.environ | {"TRITON_INTERPRET": "1"},
+    )  # fmt: skip
+    return dict(zip(launches, map(json.loads, ran.stdout.splitlines()), strict=True))
+
+
+@pytest.mark.parametrize("kind", ["int8", "int16"])
+@pytest.mark.parametrize("name", LAUNCHES)
+def test_every_size_breaks_as_the_interpreter_says(
+    interpreted: dict[tuple[str, int, str], list[bool]], name: str, kind: str
+) -> None:
+    request = Request(
+        kernel=f"{FILE}:{name}", target=gpus.find("a100").target, settings={"T": f"tl.{kind}"},
+        args={"x": "fp32[64]", "n": 33},
+    )  # fmt: skip
+    (compiled,) = capture(request)
+    ttir = CaptureCode(compiled).ttir
+    assert ttir is not None
+    programs, elements = LAUNCHES[name]
+    for n in SIZES[kind]:
+        found = broken(ttir.named, {"x": f"fp32[{elements(n)}]", "n": n}, (programs(n), 1, 1))
+        wraps, outside = interpreted[name, n, kind]
+        told = ("overflow" in found.causes, "outside" in found.causes, found.is_whole)
+        assert told == (wraps, outside, True), n
+    wraps_at_all = any(interpreted[name, n, kind][0] for n in SIZES[kind])
+    leaves_at_all = any(interpreted[name, n, kind][1] for n in SIZES[kind])
+    assert (wraps_at_all, leaves_at_all) == (kind == "int8", name in OUTSIDE)
