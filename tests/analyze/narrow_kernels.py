@@ -1,3 +1,5 @@
+# Kernels as users write them have no annotations.
+# mypy: ignore-errors
 """Kernels with offsets of a type that is given, and what their programs access by interpretation.
 
 Run as a program, with ``TRITON_INTERPRET=1``: each line of standard input is a launch, each line of

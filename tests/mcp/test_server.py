@@ -255,8 +255,8 @@ async def test_a_grid_of_configurations_is_compiled_and_ranked(server: MCPServer
 
 
 async def test_the_time_over_a_range_of_sizes_is_estimated(server: MCPServer) -> None:
-    wanted = {"targets": ["h100"], "args": {"n_elements": "4096..1048576"}, "format": "json"}
-    found = await answer(server, "sweep", kernel="vector_add", **wanted)
+    wanted: dict[str, Any] = {"args": {"n_elements": "4096..1048576"}, "format": "json"}
+    found = await answer(server, "sweep", kernel="vector_add", targets=["h100"], **wanted)
     (swept,) = found["untrusted"]["documents"]
     assert (swept["axis"], swept["sizes"]["last"]) == ("n_elements", 1_048_576)
     assert all(each["figures"]["time"] for each in swept["trials"])
