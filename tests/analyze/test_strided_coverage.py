@@ -92,6 +92,23 @@ def test_strides_are_those_of_the_most_runs() -> None:
     for leap in ((1, 0), (16, 128), (3, 4096)):
         strides.note("x", leap)
     strides.note("y", (1, 0))
-    assert strides.of("x") is None
-    assert strides.found().of("x") == 128
-    assert strides.found().of("y") is None
+    found = strides.found().coverage("x", 4)
+    assert isinstance(found, StridedCoverage)
+    assert found.stride == 128
+    for each in (strides.coverage("x", 4), strides.found().coverage("y", 4)):
+        assert isinstance(each, Coverage)
+
+
+def test_many_runs_that_are_few_columns_are_not_added_in_haste() -> None:
+    rows, comb = np.arange(1 << 10) * (1 << 20), np.arange(1 << 10) * 128
+    narrow, wide = (np.full(comb.size, size) for size in (4, 120))
+    with pytest.raises(TooManyIntervalsError):
+        Strides(hasty=True).coverage("x", 4).add(rows, comb, narrow)
+    counted = Strides().coverage("x", 4)
+    counted.add(rows, comb, narrow)
+    columns = Strides({"x": 128}).coverage("x", 4)
+    columns.add(rows, comb, narrow)
+    assert counted.size() == columns.size() == 4 << 20
+    few = Strides(hasty=True).coverage("x", 4)
+    few.add(rows[:16], comb, wide)
+    assert few.size() == 120 << 14

@@ -7,6 +7,7 @@ data, and what is not understood, makes the traffic unknown, with the line and t
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -169,11 +170,13 @@ def survey(
     What depends on data may be assumed, as ``Launch`` says.
     """
     launch = Launch(arguments, grid, contents or {}, assuming, ascending)
+    counted = partial(_counted, module, launch, issued, wave, first, granules, products)
     try:
         with suppress(TooManyIntervalsError):
-            return _counted(module, launch, issued, wave, first, granules, Strides(), products)
-        strides = _strides(module, launch)
-        return _counted(module, launch, issued, wave, first, granules, strides, products)
+            return counted(Strides(hasty=True))
+        with suppress(TooManyIntervalsError):
+            return counted(_strides(module, launch))
+        return counted(Strides())
     except (UnknownTrafficError, TooManyIntervalsError) as error:
         return Survey(Traffic(reason=str(error)))
 
@@ -197,8 +200,8 @@ def _counted(
     wave: int | None,
     first: int | None,
     granules: Granules | None,
-    strides: Strides,
     products: Mapping[int, MatrixProduct] | None,
+    strides: Strides,
 ) -> Survey:
     """Return a launch's survey.
 
@@ -265,7 +268,7 @@ class _Tallies:
                 self._sizes.get(argument),
                 self._wave,
                 self._issue(operation) if self._issue is not None else None,
-                self._strides.of(argument),
+                self._strides.coverage(argument, access.element_bytes),
             )
         tally = self._tallies[key]
         try:

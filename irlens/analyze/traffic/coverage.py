@@ -11,6 +11,8 @@ from irlens.analyze.traffic.values import Array
 PENDING = 1 << 20
 #: Intervals that a union may have, 16 bytes each; a set without strides becomes a map beyond.
 MOST = 1 << 22
+#: Intervals at once from where on columns of a matrix may be fewer (``strided_coverage``).
+_MANY = 1 << 18
 #: Lengths of intervals that merged tiles may have; in all but ragged grids they have one.
 _MOST_SIZES = 4
 #: Grains of a page of the map, a byte each, and how many pages a map may have.
@@ -69,20 +71,26 @@ class Coverage(Intervals):
 
     Args:
         grain: Bytes that the starts and lengths of all intervals are usually multiples of.
+        hasty: Whether to give up where many intervals are added at once that may be few columns.
     """
 
-    def __init__(self, grain: int = 1) -> None:
+    def __init__(self, grain: int = 1, *, hasty: bool = False) -> None:
         super().__init__()
         self.grain = grain
+        self._hasty = hasty
         self._pages: dict[int, Array] = {}
 
     def empty(self) -> "Coverage":
         """Return an empty set of the same kind."""
-        return Coverage(self.grain)
+        return Coverage(self.grain, hasty=self._hasty)
 
     def add(self, bases: Array, starts: Array, lengths: Array) -> None:
         """Add the same intervals at several bases, all ascending, in bytes."""
         for some, length in _merged(bases, lengths):
+            if self._hasty and starts.size > max(
+                int(np.max(length)) // self.grain, _MANY // some.size
+            ):
+                raise TooManyIntervalsError
             self._add(some, starts, length)
 
     def _add(self, bases: Array, starts: Array, lengths: Array) -> None:

@@ -13,6 +13,7 @@ from irlens.analyze.traffic.coverage import (
     MOST,
     PENDING,
     ByteSet,
+    Coverage,
     Intervals,
     TooManyIntervalsError,
     joined,
@@ -29,15 +30,20 @@ class Strides:
     Args:
         known: Bytes between elements, by argument, where accessed bytes are too many intervals
             otherwise.
+        hasty: Whether sets are to give up before they hold many intervals.
     """
 
-    def __init__(self, known: Mapping[str, int] | None = None) -> None:
+    def __init__(self, known: Mapping[str, int] | None = None, *, hasty: bool = False) -> None:
         self._known = known or {}
+        self._hasty = hasty
         self._leaps: dict[str, tuple[int, int]] = {}
 
-    def of(self, argument: str) -> int | None:
-        """Return the stride of an argument; ``None`` if its bytes are to be intervals."""
-        return self._known.get(argument)
+    def coverage(self, argument: str, grain: int) -> ByteSet:
+        """Return an empty set for the bytes of an argument whose elements have so many."""
+        stride = self._known.get(argument)
+        if stride is None or stride % grain:
+            return Coverage(grain, hasty=self._hasty)
+        return StridedCoverage(grain, stride)
 
     def note(self, argument: str, leap: tuple[int, int]) -> None:
         """Note how many runs of bytes a tile of an argument has, and the step between them."""

@@ -3,7 +3,6 @@
 import numpy as np
 
 from irlens.analyze.traffic.coverage import ByteSet, Coverage
-from irlens.analyze.traffic.strided_coverage import StridedCoverage
 from irlens.analyze.traffic.tiles import Pattern, Tiles
 from irlens.analyze.traffic.values import Array, distinct
 from irlens.analyze.warp_requests import Requests, WarpAccess, count_patterns, free_bits
@@ -34,7 +33,7 @@ class Tally:
         tensor_bytes: Bytes of the argument's tensor; ``None`` if unknown.
         wave: Programs of a wave; ``None`` if unknown.
         issue: How warps access the elements, or why that is unknown.
-        stride: Bytes between elements, where they are too many intervals; ``None`` at first.
+        coverage: An empty set for the bytes that are accessed.
 
     Attributes:
         lanes: Elements that are accessed, as often as they are.
@@ -54,15 +53,11 @@ class Tally:
         tensor_bytes: int | None = None,
         wave: int | None = None,
         issue: tuple[WarpAccess, ...] | str | None = None,
-        stride: int | None = None,
+        coverage: ByteSet | None = None,
     ) -> None:
         self.lanes = 0
         self.masked = 0
-        self.coverage: ByteSet = (
-            Coverage(element_bytes)
-            if stride is None or stride % element_bytes
-            else StridedCoverage(element_bytes, stride)
-        )
+        self.coverage: ByteSet = coverage or Coverage(element_bytes)
         self.waves = None if wave is None else self.coverage.empty()
         self.leap = (1, 0)
         self.outside = Outside()
