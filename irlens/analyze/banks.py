@@ -11,6 +11,7 @@ Guide, "Shared Memory" under the compute capabilities from 5.x on).
 """
 
 from collections import defaultdict
+from collections.abc import Iterable
 from itertools import product
 
 import msgspec
@@ -85,7 +86,7 @@ def passes(registers: Blocked, shared: Swizzled, shape: tuple[int, ...], size: i
         ]
         for first in range(0, BANKS, lanes_at_once):
             group = addresses[first : first + lanes_at_once]
-            counts.append(_most_words_in_a_bank(group, vector * size))
+            counts.append(most_words_in_a_bank(group, vector * size))
     return sum(counts) / len(counts)
 
 
@@ -100,9 +101,15 @@ def _wrapped(
     return row, column
 
 
-def _most_words_in_a_bank(addresses: list[int], size: int) -> int:
+def most_words_in_a_bank(addresses: Iterable[int], size: int) -> int:
+    """Return the passes that lanes take which are served together.
+
+    Args:
+        addresses: Theirs, in bytes.
+        size: Bytes that each of them accesses.
+    """
     words: defaultdict[int, set[int]] = defaultdict(set)
     for address in addresses:
         for word in range(address // _WORD, (address + size - 1) // _WORD + 1):
             words[word % BANKS].add(word)
-    return max(map(len, words.values()))
+    return max(map(len, words.values()), default=0)

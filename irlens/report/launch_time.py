@@ -110,12 +110,12 @@ def find_time(
     if isinstance(launch, str):
         result = TimeEstimate(reason=launch)
     else:
-        from irlens.analyze.time import changes, combine, counting
+        from irlens.analyze.time import changes, combine
 
         def estimated(one: "CostedLaunch") -> TimeEstimate:
             if steps:
                 return changes.estimate_with_steps(one)
-            return combine.estimate(counting.count(one), one.machine.gpu)
+            return combine.estimate(one.counts, one.machine.gpu)
 
         result = estimated(launch)
         if near is not None and not isinstance(near, str):

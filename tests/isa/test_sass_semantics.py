@@ -1,9 +1,13 @@
 """Integer semantics of SASS."""
 
+from typing import Any
+
+import numpy as np
 import pytest
 
+from irlens.analyze.time.shared_wavefronts import NOT_OF_ARRAYS
 from irlens.isa import sass
-from irlens.isa.sass.operands import State, ThreadInputs, position
+from irlens.isa.sass.operands import SPECIAL, State, ThreadInputs, position
 from irlens.isa.sass.semantics import compile_step
 
 pytestmark = pytest.mark.stored
@@ -12,7 +16,7 @@ LAUNCH = ThreadInputs({0x210: 7, 0x218: 0xFFFFFFFF, 0x21C: 1}, {"SR_CTAID.X": 5}
 
 
 def state(**registers: int) -> State:
-    values: State = [None] * 600
+    values = LAUNCH.state(600, None)
     for name, value in registers.items():
         file = name.rstrip("0123456789")
         values[position(file, int(name[len(file) :]))] = value
@@ -33,6 +37,59 @@ def run(code: str, **registers: int) -> State:
 def value(values: State, name: str) -> int | None:
     file = name.rstrip("0123456789")
     return values[position(file, int(name[len(file) :]))]
+
+
+#: Operations on words, which take arrays of lanes as well.
+OF_ARRAYS = [
+    "IADD3 R0, R1, -R2, R3", "IMAD R0, R1, R2, R3", "IMAD.WIDE R8, R1, R2, R4",
+    "IMAD.WIDE.U32 R8, R1, R2, R4", "IMAD.HI.U32 R0, R1, R2, R4", "IMAD.HI R0, R1, R2, R4",
+    "LEA R0, R1, R2, 0x2", "LEA.HI R0, R1, R2, R3, 0x5", "LEA.HI.SX32 R0, R1, R2, 0x1b",
+    "SHF.R.S32.HI R0, RZ, 0x2, R1", "SHF.R.U32.HI R0, RZ, 0x1f, R1", "SHF.L.U32 R0, R1, 0x4, RZ",
+    "SHF.R.U64 R0, R1, 0x25, R2", "SHF.R.S64 R0, R1, 0x3f, R2", "SHF.L.U64.HI R0, R1, 0x23, R2",
+    "SHF.L.W.U32.HI R0, R1, 0x7, R2", "LOP3.LUT R0, R1, R2, R3, 0x96, !PT",
+    "LOP3.LUT R0, R1, 0x1f, RZ, 0xc0, !PT", "IABS R0, R1", "SGXT R0, R1, 0x8",
+    "SGXT.U32 R0, R1, 0x1f", "PRMT R0, R1, 0x5410, R2", "PRMT R0, R1, 0xba98, R2", "MOV R0, R1",
+    "R2P PR, R1, 0x6", "S2R R0, SR_TID.X",
+]  # fmt: skip
+#: Operations that refuse them and are computed lane by lane.
+OF_LANES = [
+    "IADD3 R0, P0, R1, R2, R3", "IADD3.X R0, R1, ~R2, R3, P1, !PT", "LEA R0, P0, R1, R2, 0x4",
+    "SHF.R.U32 R0, R1, R2, R3", "LOP3.LUT P0, RZ, R1, R2, RZ, 0xc0, !PT", "SEL R0, R1, R2, P1",
+    "VIMNMX R0, R1, R2, PT", "I2FP.F32.S32 R0, R1", "F2I.TRUNC.NTZ R0, R1",
+    "ISETP.GE.U32.AND P0, PT, R1, R2, PT", "@P1 IADD3 R0, R1, 0x1, RZ", "P2R R0, PR, R1, 0x3",
+    "SHFL.IDX PT, R0, R1, RZ, 0x1f",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("code", [*OF_ARRAYS, *OF_LANES])
+def test_arrays_of_lanes_are_computed_with_as_numbers_or_refused(code: str) -> None:
+    text = f'.section .text.k,"ax",@progbits\nk:\n        /*0000*/  {code} ;'
+    (instruction,) = sass.parse(text).sections[0].instructions
+    step = compile_step(instruction, LAUNCH)
+    assert step is not None
+    random = np.random.default_rng(0)
+    words = np.concatenate((
+        random.integers(0, 1 << 32, (64, 8)),
+        random.choice([0, 1, (1 << 31) - 1, 1 << 31, (1 << 32) - 1], (64, 8)),
+    ))  # fmt: skip
+    lanes = [LAUNCH.state(600, 0) for _ in words]
+    whole: list[Any] = LAUNCH.state(600, 0)
+    predicate, lane = position("P", 1), SPECIAL["SR_LANEID"]
+    for at in (*range(1, 8), predicate, lane):
+        column = words[:, at % 8] & 1 if at == predicate else words[:, at % 8]
+        whole[at] = column
+        for state, each in zip(lanes, column.tolist(), strict=True):
+            state[at] = each
+    if code in OF_LANES:
+        with pytest.raises(NOT_OF_ARRAYS):
+            step(whole)
+        return
+    step(whole)
+    for state in lanes:
+        step(state)
+    for at, value in enumerate(whole):
+        expected = [state[at] for state in lanes]
+        assert np.broadcast_to(np.array(value), len(lanes)).tolist() == expected
 
 
 @pytest.mark.parametrize(

@@ -30,20 +30,20 @@ _RESOURCES: dict[str, Cause] = {
 
 def estimate_with_steps(launch: CostedLaunch) -> TimeEstimate:
     """Return a launch's estimated time, with the changes that would save the most of it."""
-    counts = count(launch)
-    now = estimate(counts, launch.machine.gpu)
+    now = estimate(launch.counts, launch.machine.gpu)
     if now.estimate_us is None:
         return now
     steps = []
-    for cause, change, unit, changed in _changes(launch, counts):
+    for cause, change, unit, changed in _changes(launch):
         after = estimate(changed, launch.machine.gpu).estimate_us
         if after is not None and after < now.estimate_us * (1 - RESOLUTION):
             steps.append(TimeStep(cause=cause, change=change, unit=unit, estimate_us=after))
     return replace(now, steps=sorted(steps, key=lambda step: step.estimate_us)[:_SHOWN])
 
 
-def _changes(launch: CostedLaunch, counts: Counts) -> Iterator[tuple[Cause, int, str, Counts]]:
+def _changes(launch: CostedLaunch) -> Iterator[tuple[Cause, int, str, Counts]]:
     """Yield each cause, by how much it changes, in what unit, and what the launch then asks for."""
+    counts = launch.counts
     for step in launch.next_steps:
         # Code that spills would spill more with fewer registers, and is not the same.
         spills = step.resource == "registers" and launch.moved.local_bytes

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from math import prod
 from types import MappingProxyType
 
@@ -78,7 +79,7 @@ class Placement(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-class CostedLaunch(msgspec.Struct, frozen=True, kw_only=True):
+class CostedLaunch(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """A launch whose time is estimated.
 
     Attributes:
@@ -108,6 +109,11 @@ class CostedLaunch(msgspec.Struct, frozen=True, kw_only=True):
     def ctas(self) -> int:
         """CTAs of its grid."""
         return prod(self.grid)
+
+    @cached_property
+    def counts(self) -> Counts:
+        """What it asks of each unit, see ``count``."""
+        return count(self)
 
 
 def spilled(

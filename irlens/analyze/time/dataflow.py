@@ -12,10 +12,10 @@ from irlens.analyze.solver import solve
 from irlens.isa.dialect import Access
 from irlens.isa.sass import Instruction, Section
 from irlens.isa.sass.control_flow import condition_of_call, decides
-from irlens.isa.sass.local_words import REGISTERS, find_local_words
-from irlens.isa.sass.operands import State, Step, ThreadInputs
+from irlens.isa.sass.local_words import find_local_words
+from irlens.isa.sass.operands import Step, ThreadInputs
 from irlens.isa.sass.registers import access
-from irlens.isa.sass.semantics import dependencies, step_of, tells_threads_apart
+from irlens.isa.sass.semantics import dependencies, step_of
 
 
 class UnknownPathError(Exception):
@@ -87,21 +87,15 @@ class DataFlow:
             tuple(entering),
         )
 
-    def initial_state(self) -> State:
-        """Return the state of a thread that begins.
-
-        Registers hold anything, and no path depends on what: ptxas keeps several conditions in the
-        bits of one register, which it sets one by one.
-        """
-        return [0] * REGISTERS + [None] * (self.local.size - REGISTERS)
-
     def step(self, index: int, launch: ThreadInputs) -> Step:
         """Return what an instruction does to a state: what is not understood makes it unknown."""
         if launch.constants is not self._constants:
-            self._constants, self._steps = launch.constants, {}
-        instruction = self.section.instructions[index]
-        step = None if tells_threads_apart(instruction) else self._steps.get(index)
+            if launch.constants != self._constants:
+                self._steps = {}
+            self._constants = launch.constants
+        step = self._steps.get(index)
         if step is None:
+            instruction = self.section.instructions[index]
             words = self.local.words.get(instruction.offset)
             step = self._steps[index] = step_of(instruction, launch, words)
         return step

@@ -3,7 +3,7 @@
 import struct
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import product
+from itertools import chain, product
 from math import prod
 
 import msgspec
@@ -16,7 +16,7 @@ from irlens.analyze.time.tensor_memory import TensorMemory
 from irlens.analyze.time.tensor_memory import tensor_memory as of_paths
 from irlens.artifacts.cubin import Code, Kernel
 from irlens.isa.sass.copies import polls_barrier
-from irlens.isa.sass.operands import WORD, ThreadInputs
+from irlens.isa.sass.operands import SPECIAL, WORD, ThreadInputs
 from irlens.isa.sass.timing import is_tensor_memory_product
 
 #: Programs that are followed where they may differ.
@@ -178,19 +178,21 @@ def wavefronts(
     words = constants(kernel, arguments)
     found: dict[int, list[tuple[Wavefronts, int]]] = {}
     for each in cta:
-        warps = range(each.first, each.first + (each.of_cta if every else 1))
-        for warp in warps:
-            for index, one in _of_lanes(machine, each, lanes(words, warp)).items():
-                found.setdefault(index, []).append((one, each.of_cta // len(warps)))
+        count = each.of_cta if every else 1
+        warps = [lanes(words, each.first + number) for number in range(count)]
+        of_warps = (
+            [_of_lanes(machine, launches) for launches in warps]
+            if each.diverges
+            else shared_wavefronts(machine.data, each.path, list(chain.from_iterable(warps)))
+        )
+        for of_warp in of_warps:
+            for index, one in of_warp.items():
+                found.setdefault(index, []).append((one, each.of_cta // count))
     return {index: mean_wavefronts(weighted) for index, weighted in found.items()}
 
 
-def _of_lanes(
-    machine: PathFinder, warp: WarpPath, launches: Sequence[ThreadInputs]
-) -> dict[int, Wavefronts]:
+def _of_lanes(machine: PathFinder, launches: Sequence[ThreadInputs]) -> dict[int, Wavefronts]:
     """Return the wavefronts of a warp's accesses, each by the lanes that come to it."""
-    if not warp.diverges:
-        return shared_wavefronts(machine.data, warp.path, launches)
     paths: dict[Path, int] = {}
     active: dict[int, int] = {}
     for lane, one in enumerate(launches):
@@ -201,7 +203,7 @@ def _of_lanes(
             active[block] = active.get(block, 0) | mask
     found: dict[int, Wavefronts] = {}
     for path in sorted(paths, key=lambda each: -each.counts().total()):
-        found = shared_wavefronts(machine.data, path, launches, active) | found
+        found = shared_wavefronts(machine.data, path, launches, active)[0] | found
     return found
 
 
@@ -255,16 +257,7 @@ def lanes(words: dict[int, int], warp: int) -> list[ThreadInputs]:
 
 def _special(program: Sequence[int], warp: int, lane: int) -> dict[str, int]:
     """Return the special registers of a lane."""
-    return {
-        "SR_CTAID.X": program[0],
-        "SR_CTAID.Y": program[1],
-        "SR_CTAID.Z": program[2],
-        "SR_TID.X": warp * _WARP + lane,
-        "SR_TID.Y": 0,
-        "SR_TID.Z": 0,
-        "SR_LANEID": lane,
-        "SR_CgaCtaId": 0,
-    }
+    return dict(zip(SPECIAL, (*program, warp * _WARP + lane, 0, 0, lane, 0), strict=True))
 
 
 def _warp(

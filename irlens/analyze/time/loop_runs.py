@@ -11,7 +11,6 @@ from irlens.analyze.time.dataflow import DataFlow, Slice
 from irlens.isa.bitsets import members
 from irlens.isa.sass import Instruction
 from irlens.isa.sass.control_flow import Effect
-from irlens.isa.sass.semantics import tells_threads_apart
 
 #: A loop's header, and what the way through it depends on: values, and barriers that are armed.
 Key: TypeAlias = tuple[int, tuple[int | None, ...], tuple[tuple[int, int], ...]]
@@ -116,8 +115,6 @@ def find_region(
     writes, replaces = dict.fromkeys(body, 0), dict.fromkeys(body, 0)
     for block in body:
         for index in slice_.by_block[block]:
-            if tells_threads_apart(data.section.instructions[index]):
-                return None
             accessed = data.accessed(index)
             reads |= accessed.reads
             writes[block] |= accessed.writes

@@ -122,7 +122,7 @@ class PathFinder:
 
     def runs(self, constants: Mapping[int, int]) -> dict[Key, Run]:
         """Return what is known of loops in a launch, to be added to."""
-        if constants is not self._constants:
+        if constants != self._constants:
             self._constants, self._runs = constants, {}
         return self._runs
 
@@ -170,7 +170,9 @@ class _Walk:
     def __init__(self, machine: PathFinder, launch: ThreadInputs) -> None:
         self.machine, self.launch = machine, launch
         self.section, self.flow = machine.section, machine.flow
-        self.state = machine.data.initial_state()
+        # No path depends on what registers hold at first: ptxas keeps several conditions in the
+        # bits of one register, which it sets one by one.
+        self.state = launch.state(machine.data.local.size, 0)
         self.steps: dict[int, list[Step]] = {}
         self.barriers: dict[int, int] = {}
         self.returns: list[int] = []

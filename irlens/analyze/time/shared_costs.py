@@ -33,9 +33,8 @@ class SharedCosts:
         self.launch = launch
         self._tries = _MOST_TRIED
         self._wavefronts = {**launch.code.wavefronts, **launch.of_warps()}
-        self._counts = count(launch)
-        self._now = estimate(self._counts, launch.machine.gpu).estimate_us
-        self._us = sm_share(self._counts, launch.machine.gpu)
+        self._now = estimate(launch.counts, launch.machine.gpu).estimate_us
+        self._us = sm_share(launch.counts, launch.machine.gpu)
         self._executed = executed(launch.code, launch.followed)
         self._warps = sum(each.warps for cta in launch.followed for each in cta)
 

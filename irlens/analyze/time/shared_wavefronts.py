@@ -15,28 +15,32 @@ shared memory; it counts those as bank conflicts too.
 """
 
 import re
+import struct
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import cycle
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from irlens.analyze.banks import most_words_in_a_bank
 from irlens.analyze.time.dataflow import DataFlow
 from irlens.analyze.time.paths import Path
 from irlens.isa.bitsets import members
 from irlens.isa.sass import Instruction, Operand, Section, units
 from irlens.isa.sass.operands import (
+    SPECIAL,
     WORD,
     Read,
     State,
     Step,
     ThreadInputs,
     position,
-    read_condition,
     register_bits,
 )
 
-BANKS = 32
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 _WORD = 4
 _LANES = 32
 #: Rounds of a repeated segment that are run: buffers of a pipeline alternate.
@@ -57,11 +61,24 @@ class Wavefronts(msgspec.Struct, frozen=True):
     conflicts: float
 
 
-class _Lane(msgspec.Struct, frozen=True):
-    """What one lane does at an access: its address, and whether it takes part."""
+class _Address(msgspec.Struct, frozen=True):
+    """Where lanes access memory, and which of them do.
 
-    address: Read
-    active: Read
+    Attributes:
+        terms: Positions in the state, with their factors; ``None`` if not understood.
+        number: What is added to them.
+        guard: Position of the predicate, ``None`` for one that always holds.
+        negated: Whether the lanes take part for which it does not hold.
+    """
+
+    terms: tuple[tuple[int, int], ...] | None
+    number: int
+    guard: int | None
+    negated: bool
+
+
+#: What operations on numbers raise for arrays where they do not compute the same, and for ``None``.
+NOT_OF_ARRAYS = (TypeError, ValueError, OverflowError, struct.error)
 
 
 def wavefronts(
@@ -69,34 +86,20 @@ def wavefronts(
     path: Path,
     launches: Sequence[ThreadInputs],
     active: Mapping[int, int] | None = None,
-) -> dict[int, Wavefronts]:
-    """Return the wavefronts of each access to shared memory that a warp executes.
+) -> list[dict[int, Wavefronts]]:
+    """Return the wavefronts of each access to shared memory that warps execute.
 
     Args:
-        launches: What each of the warp's 32 lanes can read of the launch.
-        active: The lanes that run each block, as bits; by default all of them.
+        launches: What each lane can read of the launch, warp by warp.
+        active: The lanes of a warp that run each block, as bits; by default all of them.
 
     Returns:
-        By index of the instruction; an access without known addresses is absent.
+        For each warp, by index of the instruction; an access without known addresses is absent.
     """
     operands = dict(_shared_operands(data.section))
     if not operands:
-        return {}
-    return _Warp(data, operands, launches, active).run(path)
-
-
-def passes(addresses: Iterable[int], size: int) -> int:
-    """Return the wavefronts that one part of a warp takes: the most words in one bank.
-
-    Args:
-        addresses: In bytes, of the lanes that are served together.
-        size: Bytes that each of them accesses.
-    """
-    words: defaultdict[int, set[int]] = defaultdict(set)
-    for address in addresses:
-        for word in range(address // _WORD, (address + size - 1) // _WORD + 1):
-            words[word % BANKS].add(word)
-    return max(map(len, words.values()), default=0)
+        return [{} for _ in range(len(launches) // _LANES)]
+    return _Warps(data, operands, launches, active).run(path)
 
 
 def _shared_operands(section: Section) -> Iterable[tuple[int, Operand]]:
@@ -113,8 +116,12 @@ def _registers(instruction: Instruction, operand: Operand) -> int:
     return register_bits((*operand.registers, *((guard.register,) if guard else ())))
 
 
-class _Warp:
-    """The lanes of a warp on their way."""
+class _Warps:
+    """The lanes of warps on their way along one path.
+
+    A position of their state holds a number or ``None`` if they agree, or else an array with that
+    of each lane. The steps compute with arrays of numbers as with numbers, or raise an error.
+    """
 
     def __init__(
         self,
@@ -124,9 +131,9 @@ class _Warp:
         active: Mapping[int, int] | None,
     ) -> None:
         self.active = active
-        self.data = data
-        self.operands = operands
+        self.data, self.launch, self.count = data, launches[0], len(launches)
         self.instructions = data.section.instructions
+        self.addresses = {n: _address(self.instructions[n], each) for n, each in operands.items()}
         also = {n: _registers(self.instructions[n], each) for n, each in operands.items()}
         wanted = data.slice(also).by_block
         self.blocks = [
@@ -134,77 +141,118 @@ class _Warp:
             for block, chosen in zip(data.flow.blocks, wanted, strict=True)
         ]
         self.needed = {index for chosen in wanted for index in chosen}
-        self.launches = launches
-        self.states: list[State] = [[None] * data.local.size for _ in launches]
-        self.steps: dict[int, list[Step]] = {}
-        #: Positions of the state that the lanes may differ in, as bits.
-        self.apart = 0
-        self.lanes: dict[int, _Lane] = {}
-        self.found: defaultdict[int, list[Wavefronts]] = defaultdict(list)
+        self.state: list[Any] = launches[0].state(data.local.size, None)
+        for name, at in SPECIAL.items():
+            self.state[at] = _joined([each.special.get(name) for each in launches])
         self.known: dict[object, Wavefronts] = {}
+        self.found: defaultdict[int, list[tuple[Wavefronts | None, ...]]] = defaultdict(list)
 
-    def run(self, path: Path) -> dict[int, Wavefronts]:
-        """Return the mean wavefronts of each access."""
+    def run(self, path: Path) -> list[dict[int, Wavefronts]]:
+        """Return the mean wavefronts of each access by each warp."""
         for segment in path.segments:
             for _ in range(min(segment.times, _ROUNDS)):
                 for block in segment.blocks:
                     self._run_block(block)
-        return {n: mean_wavefronts([(one, 1) for one in each]) for n, each in self.found.items()}
+        means: list[dict[int, Wavefronts]] = []
+        for warp in range(self.count // _LANES):
+            executions = {n: [each[warp] for each in found] for n, found in self.found.items()}
+            known = {n: [(one, 1) for one in each if one] for n, each in executions.items()}
+            means.append({n: mean_wavefronts(each) for n, each in known.items() if each})
+        return means
 
     def _run_block(self, block: int) -> None:
         for index in self.blocks[block]:
-            if index in self.operands:
+            if index in self.addresses:
                 self._access(index, -1 if self.active is None else self.active.get(block, 0))
             if index in self.needed:
                 self._step(index)
 
     def _step(self, index: int) -> None:
-        """Run an instruction: once where all lanes have the same operands."""
-        if index not in self.steps:
-            self.steps[index] = self._steps(index)
-        steps, accessed = self.steps[index], self.data.accessed(index)
-        before = accessed.reads | accessed.writes & ~accessed.kills
-        if len(steps) > 1 or before & self.apart:
-            self.apart |= accessed.writes
-            for step, state in zip(cycle(steps), self.states, strict=False):
-                step(state)
-            return
-        self.apart &= ~accessed.writes
-        first, *others = self.states
-        steps[0](first)
-        for at in members(accessed.writes):
-            for state in others:
-                state[at] = first[at]
+        """Run an instruction for all lanes at once, or else for one after the other."""
+        step = self.data.step(index, self.launch)
+        written = tuple(members(self.data.accessed(index).writes))
+        before = [self.state[at] for at in written]
+        try:
+            step(self.state)
+        except NOT_OF_ARRAYS:
+            for at, value in zip(written, before, strict=True):
+                self.state[at] = value
+            self._step_by_lane(step, written)
 
-    def _steps(self, index: int) -> list[Step]:
-        """Return what an instruction does to each lane, or to any: special registers differ."""
-        special = any(operand.kind == "special" for operand in self.instructions[index].operands)
-        launches = self.launches if special else self.launches[:1]
-        return [self.data.step(index, one) for one in launches]
+    def _step_by_lane(self, step: Step, written: Sequence[int]) -> None:
+        columns = {
+            at: self._by_lane(each)
+            for at, each in enumerate(self.state)
+            if at in written or _differs(each)
+        }
+        found: dict[int, list[int | None]] = {at: [] for at in written}
+        state = list(self.state)
+        for lane in range(self.count):
+            for at, column in columns.items():
+                state[at] = column[lane]
+            step(state)
+            for at, values in found.items():
+                values.append(state[at])
+        for at, values in found.items():
+            self.state[at] = _joined(values)
+
+    def _by_lane(self, value: Any) -> list[int | None]:
+        return value.tolist() if _differs(value) else [value] * self.count
+
+    def _known(self, value: Any) -> "tuple[NDArray[Any], NDArray[Any]]":
+        """Return the number of each lane, 0 where it is not known, and whether it is."""
+        import numpy as np
+
+        if not _differs(value):
+            return np.full(self.count, value or 0), np.full(self.count, value is not None)
+        if value.dtype != object:
+            return value, np.ones(self.count, np.bool_)
+        known = np.array([each is not None for each in value])
+        return np.where(known, value, 0).astype(np.int64), known
 
     def _access(self, index: int, mask: int) -> None:
-        instruction = self.instructions[index]
-        lane = self.lanes.get(index)
-        if lane is None:
-            lane = _Lane(read_address(self.operands[index].text), _active(instruction))
-            self.lanes[index] = lane
-        addresses: list[int | None] = []
-        for number, state in enumerate(self.states):
-            active = lane.active(state) if mask >> number & 1 else 0
-            address = lane.address(state)
-            if active is None or (active and address is None):
-                return
-            addresses.append(address if active else None)
-        self.found[index].append(self._served(instruction, addresses))
+        """Add the wavefronts of an access by each warp, ``None`` where they are unknown."""
+        import numpy as np
 
-    def _served(self, instruction: Instruction, addresses: Sequence[int | None]) -> Wavefronts:
-        """Return the wavefronts of an access, computed once for addresses equally far apart."""
-        first = min((each for each in addresses if each is not None), default=0) // _WORD * _WORD
-        apart = tuple([None if each is None else each - first for each in addresses])
-        key = instruction.opcode, instruction.modifiers, apart
+        instruction, address = self.instructions[index], self.addresses[index]
+        place, known = self._known(None if address.terms is None else address.number)
+        for at, scale in address.terms or ():
+            value, is_known = self._known(self.state[at])
+            place, known = place + scale * value, known & is_known
+        held, certain = self._known(1 if address.guard is None else self.state[address.guard])
+        running = np.array([mask >> lane % _LANES & 1 for lane in range(self.count)], np.bool_)
+        takes = running & (held.astype(np.bool_) != address.negated)
+        unknown = (running & ~certain | takes & ~known).reshape(-1, _LANES).any(axis=1)
+        place, takes = (place & WORD).reshape(-1, _LANES), takes.reshape(-1, _LANES)
+        first = np.where(takes, place, WORD).min(axis=1, keepdims=True) // _WORD * _WORD
+        apart = np.where(takes, place - first, -1)
+        self.found[index].append(tuple([
+            None if is_unknown else self._served(instruction, lanes)
+            for lanes, is_unknown in zip(apart, unknown, strict=True)
+        ]))  # fmt: skip
+
+    def _served(self, instruction: Instruction, apart: "NDArray[Any]") -> Wavefronts:
+        """Return the wavefronts of a warp's access, computed once for lanes equally far apart."""
+        key = instruction.opcode, instruction.modifiers, apart.tobytes()
         if key not in self.known:
-            self.known[key] = _wavefronts(instruction, apart)
+            lanes = [None if each < 0 else each for each in apart.tolist()]
+            self.known[key] = _wavefronts(instruction, lanes)
         return self.known[key]
+
+
+def _differs(value: Any) -> bool:
+    """Whether a position of the state holds a value of each lane, and not one of all."""
+    return value is not None and not isinstance(value, int)
+
+
+def _joined(values: list[int | None]) -> Any:
+    """Return the values of lanes as a position of the state holds them."""
+    import numpy as np  # once a launch is evaluated, it is loaded
+
+    first = values[0]
+    if all(each == first for each in values):
+        return first
+    return np.array(values, object if None in values else np.int64)
 
 
 def mean_wavefronts(weighted: Sequence[tuple[Wavefronts, int]]) -> Wavefronts:
@@ -228,10 +276,10 @@ def _wavefronts(instruction: Instruction, addresses: Sequence[int | None]) -> Wa
         {each for each in addresses[first : first + together] if each is not None}
         for first in range(0, len(addresses), together)
     ]
-    counts = [passes(part, size) for part in parts]
+    counts = [most_words_in_a_bank(part, size) for part in parts]
     if units.loads_shared(instruction) and len(parts) > 1:
         pairs = [first | second for first, second in zip(parts[::2], parts[1::2], strict=True)]
-        whole = [passes(pair, size) for pair in pairs]
+        whole = [most_words_in_a_bank(pair, size) for pair in pairs]
         apart = zip(counts[::2], counts[1::2], strict=True)
         counts = [
             number
@@ -242,27 +290,37 @@ def _wavefronts(instruction: Instruction, addresses: Sequence[int | None]) -> Wa
     return Wavefronts(total, total - sum(map(bool, counts)))
 
 
-def _active(instruction: Instruction) -> Read:
+def _address(instruction: Instruction, operand: Operand) -> _Address:
     guard = instruction.guard
-    if guard is None:
-        return lambda _: 1
-    return read_condition(guard.register, negated=guard.negated)
+    terms, number = _terms(operand.text) or (None, 0)
+    at = None if guard is None else guard.register.index
+    place = None if guard is None or at is None else position(guard.register.file, at)
+    return _Address(terms, number, place, guard is not None and guard.negated)
 
 
-def read_address(address: str) -> Read:
-    """Return a reader of an address: "[R75+UR4+0x10]", "[R2.X4]"."""
+def _terms(address: str) -> tuple[tuple[tuple[int, int], ...], int] | None:
+    """Return the positions that an address adds up, with their factors, and a number."""
     terms: list[tuple[int, int]] = []
     number = 0
     for text in address.strip("[]").replace("+-", "+ -").split("+"):
         match = _TERM.match(text.strip())
         if match is None:
-            return lambda _: None
+            return None
         sign = -1 if match["sign"] else 1
         if match["number"]:
             number += sign * int(match["number"], 16)
         elif match["index"] != "Z":
             at = position(match["file"], int(match["index"]))
             terms.append((at, sign * int(match["scale"] or 1)))
+    return tuple(terms), number
+
+
+def read_address(address: str) -> Read:
+    """Return a reader of an address: "[R75+UR4+0x10]", "[R2.X4]"."""
+    found = _terms(address)
+    if found is None:
+        return lambda _: None
+    terms, number = found
 
     def read(state: State) -> int | None:
         total = number

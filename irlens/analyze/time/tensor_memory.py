@@ -116,7 +116,7 @@ class _Values:
         self, data: DataFlow, operands: Mapping[int, Operand], launch: ThreadInputs
     ) -> None:
         also = {index: register_bits(each.registers) for index, each in operands.items()}
-        self.data = data
+        self.data, self.launch = data, launch
         self.chosen = [set(each) for each in data.slice(also).by_block]
         # "[UR4+0x24000]" and "idesc[UR31]" alike.
         self.readers = {
@@ -128,7 +128,7 @@ class _Values:
     def run(self, paths: Iterable[Path]) -> Mapping[int, set[int | None]]:
         """Return the values by instruction; one that no path executes is absent."""
         for path in paths:
-            state: State = [None] * self.data.local.size
+            state = self.launch.state(self.data.local.size, None)
             for segment in path.segments:
                 for _ in range(min(segment.times, _ROUNDS)):
                     for block in segment.blocks:

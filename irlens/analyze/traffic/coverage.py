@@ -87,9 +87,8 @@ class Coverage(Intervals):
     def add(self, bases: Array, starts: Array, lengths: Array) -> None:
         """Add the same intervals at several bases, all ascending, in bytes."""
         for some, length in _merged(bases, lengths):
-            if self._hasty and starts.size > max(
-                int(np.max(length)) // self.grain, _MANY // some.size
-            ):
+            columns = int(np.max(length)) // self.grain
+            if self._hasty and starts.size > max(columns, _MANY // some.size):
                 raise TooManyIntervalsError
             self._add(some, starts, length)
 

@@ -39,7 +39,7 @@ class Strides:
         self._leaps: dict[str, tuple[int, int]] = {}
 
     def coverage(self, argument: str, grain: int) -> ByteSet:
-        """Return an empty set for the bytes of an argument whose elements have so many."""
+        """Return an empty set for what is accessed of an argument, in grains of some bytes."""
         stride = self._known.get(argument)
         if stride is None or stride % grain:
             return Coverage(grain, hasty=self._hasty)

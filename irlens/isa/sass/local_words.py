@@ -10,12 +10,10 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from irlens.isa.sass import units
-from irlens.isa.sass.operands import State, Step, position
+from irlens.isa.sass.operands import REGISTERS, State, Step, position
 from irlens.isa.sass.records import Instruction, Register, SectionBody
-from irlens.isa.sass.registers import FILES, STACK_POINTER
+from irlens.isa.sass.registers import STACK_POINTER
 
-#: Positions of the registers in a state.
-REGISTERS = FILES.shift("UP") + 8
 _WORD = 4
 _STACK = Register("R", 1)
 

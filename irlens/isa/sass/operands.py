@@ -16,11 +16,23 @@ from irlens.isa.sass import Instruction, Operand, Register
 from irlens.isa.sass.registers import FILES
 
 #: The registers of one thread by their position in ``FILES``: numbers, and predicates as booleans.
+#: The special registers of ``SPECIAL`` follow.
 State: TypeAlias = list[int | None]
 Read: TypeAlias = Callable[[State], int | None]
 Step: TypeAlias = Callable[[State], None]
 
 WORD = (1 << 32) - 1
+#: Special registers that tell threads apart, by their position in a state.
+SPECIAL = {
+    name: FILES.shift("UP") + 8 + number
+    for number, name in enumerate((
+        "SR_CTAID.X", "SR_CTAID.Y", "SR_CTAID.Z", "SR_TID.X", "SR_TID.Y", "SR_TID.Z",
+        "SR_LANEID", "SR_CgaCtaId",
+    ))
+}  # fmt: skip
+LANE = SPECIAL["SR_LANEID"]
+#: Positions of all registers in a state.
+REGISTERS = FILES.shift("UP") + 8 + len(SPECIAL)
 _CONSTANT = re.compile(r"-?cx?\[(?:0x0|UR\d+)\]\[(?P<offset>0x[0-9a-f]+)\]")
 _HALVES = {"H0_H0", "H1_H1"}
 
@@ -29,17 +41,25 @@ class ThreadInputs(msgspec.Struct, frozen=True):
     """What a thread can read of its launch.
 
     Attributes:
-        constants: 32-bit words of constant bank 0 by their offset in bytes.
-        special: Special registers by name ("SR_CTAID.X").
+        constants: 32-bit words of constant bank 0 by their offset in bytes: those of the launch.
+        special: Special registers by name ("SR_CTAID.X"): those of the thread.
     """
 
     constants: Mapping[int, int]
     special: Mapping[str, int]
 
+    def state(self, size: int, others: int | None) -> State:
+        """Return the state of a thread that begins; ``others`` is what other registers hold."""
+        state = [others] * REGISTERS + [None] * (size - REGISTERS)
+        for name, at in SPECIAL.items():
+            state[at] = self.special.get(name)
+        return state
+
 
 def signed(value: int, bits: int = 32) -> int:
     """Return the number that bits stand for in two's complement."""
-    return value - (1 << bits) if value >> (bits - 1) & 1 else value
+    half = 1 << (bits - 1)
+    return (value ^ half) - half
 
 
 def position(file: str, index: int) -> int:
@@ -111,8 +131,8 @@ def read_word(operand: Operand, launch: ThreadInputs) -> Read:
             word = -word & WORD
         return lambda _: word
     if operand.kind == "special":
-        special = launch.special.get(text)
-        return lambda _: special
+        at = SPECIAL.get(text)
+        return lambda state: None if at is None else state[at]
     number = immediate(text)
     return lambda _: number
 
@@ -198,6 +218,11 @@ def read_condition(register: Register, *, negated: bool) -> Read:
     return read
 
 
+def unknown(values: Iterable[object]) -> bool:
+    """Whether any value is ``None``; others are not compared, and may be arrays."""
+    return type(None) in map(type, values)
+
+
 def compute(form: Form, reads: list[Read], function: Callable[..., int]) -> Step | None:
     """Return a step that writes one 32-bit result."""
     if form.target is None:
@@ -216,7 +241,7 @@ def compute(form: Form, reads: list[Read], function: Callable[..., int]) -> Step
 
     def run(state: State) -> None:
         values = [read(state) for read in reads]
-        state[at] = None if None in values else function(*values) & WORD
+        state[at] = None if unknown(values) else function(*values) & WORD
 
     return run
 
@@ -229,7 +254,7 @@ def wide(form: Form, reads: list[Read], function: Callable[..., int]) -> Step | 
 
     def run(state: State) -> None:
         values = [read(state) for read in reads]
-        known = None not in values
+        known = not unknown(values)
         total = function(*values) if known else 0
         state[at] = total & WORD if known else None
         state[at + 1] = total >> 32 & WORD if known else None

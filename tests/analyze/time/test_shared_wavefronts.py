@@ -12,10 +12,11 @@ import msgspec
 import pytest
 
 from irlens.analyze import sass_cfg
+from irlens.analyze.banks import most_words_in_a_bank
 from irlens.analyze.time import launched
 from irlens.analyze.time.launched import Arguments, constants, follow, lanes
 from irlens.analyze.time.paths import PathFinder
-from irlens.analyze.time.shared_wavefronts import Wavefronts, passes, wavefronts
+from irlens.analyze.time.shared_wavefronts import Wavefronts, wavefronts
 from irlens.analyze.traffic.evaluation import public_function
 from irlens.artifacts import cubin
 from irlens.artifacts.tools import disassemble
@@ -61,7 +62,7 @@ def count(launch: dict[str, Any]) -> dict[str, Wavefronts]:
     sums = {"ld": (0.0, 0.0), "st": (0.0, 0.0)}
     cta = follow(machine, kernel, arguments)[0]
     for warp, each in enumerate(path for path in cta for _ in range(path.of_cta)):
-        found = wavefronts(machine.data, each.path, lanes(words, warp))
+        found = wavefronts(machine.data, each.path, lanes(words, warp))[0]
         for block, times in each.counts.items():
             for index in flow.blocks[block].indices:
                 opcode = section.instructions[index].opcode
@@ -109,12 +110,12 @@ def test_the_first_warps_of_a_program_stand_for_all() -> None:
 
 
 def test_columns_conflict_and_equal_words_do_not() -> None:
-    assert passes([4 * lane for lane in range(32)], 4) == 1
-    assert passes([128 * lane for lane in range(32)], 4) == 32
-    assert passes([132 * lane for lane in range(32)], 4) == 1
-    assert passes([64] * 32, 4) == 1
-    assert passes([16 * lane for lane in range(8)], 16) == 1
-    assert passes([], 4) == 0
+    assert most_words_in_a_bank([4 * lane for lane in range(32)], 4) == 1
+    assert most_words_in_a_bank([128 * lane for lane in range(32)], 4) == 32
+    assert most_words_in_a_bank([132 * lane for lane in range(32)], 4) == 1
+    assert most_words_in_a_bank([64] * 32, 4) == 1
+    assert most_words_in_a_bank([16 * lane for lane in range(8)], 16) == 1
+    assert most_words_in_a_bank([], 4) == 0
 
 
 def access(instruction: str, address: str = "SHF.L.U32 R2, R0, 0x2, RZ") -> Wavefronts | None:
@@ -130,7 +131,7 @@ k:
 """
     section = sass.parse(text).sections[0]
     machine = PathFinder(section, sass_cfg.build(section))
-    return wavefronts(machine.data, machine.follow(lanes({}, 0)[0]), lanes({}, 0)).get(3)
+    return wavefronts(machine.data, machine.follow(lanes({}, 0)[0]), lanes({}, 0))[0].get(3)
 
 
 @pytest.mark.parametrize(

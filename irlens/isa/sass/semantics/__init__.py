@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from irlens.isa.dialect import Access
 from irlens.isa.sass.local_words import as_step, word_access
-from irlens.isa.sass.operands import Form, State, Step, ThreadInputs, position
+from irlens.isa.sass.operands import SPECIAL, Form, State, Step, ThreadInputs, position
 from irlens.isa.sass.records import Instruction
 from irlens.isa.sass.registers import FILES, access
 from irlens.isa.sass.semantics.arithmetic import (
@@ -78,13 +78,6 @@ def step_of(instruction: Instruction, launch: ThreadInputs, words: tuple[int, ..
     return forget
 
 
-def tells_threads_apart(instruction: Instruction) -> bool:
-    """Whether ``step_of`` depends on the thread, and not on the launch alone."""
-    return instruction.opcode == "SHFL" or any(
-        operand.kind == "special" for operand in instruction.operands
-    )
-
-
 def dependencies(
     instruction: Instruction, accessed: Access, words: tuple[int, ...] | None
 ) -> Access:
@@ -96,10 +89,19 @@ def dependencies(
     reads, writes, kills = accessed.reads, accessed.writes, accessed.kills
     if instruction.opcode in ("IMAD", "UIMAD") and "HI" in instruction.modifiers:
         reads |= _upper_halves(instruction)
+    reads |= _special(instruction)
     if words is not None:
         more = word_access(instruction, words)
         return Access(reads | more[0], writes | more[1], kills | more[2])
     return Access(0 if _brings_data(instruction) else reads, writes, kills)
+
+
+def _special(instruction: Instruction) -> int:
+    """Return the special registers that a step depends on, as bits."""
+    names = [each.text for each in instruction.operands if each.kind == "special"]
+    if instruction.opcode == "SHFL":
+        names.append("SR_LANEID")
+    return sum(1 << SPECIAL[name] for name in names if name in SPECIAL)
 
 
 def _upper_halves(instruction: Instruction) -> int:

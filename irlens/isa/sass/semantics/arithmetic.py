@@ -1,5 +1,7 @@
 """Integer arithmetic: sums, products, shifts, logic, minima."""
 
+from typing import cast
+
 from irlens.isa.sass import Operand
 from irlens.isa.sass.operands import (
     WORD,
@@ -13,6 +15,7 @@ from irlens.isa.sass.operands import (
     read_predicate,
     read_word,
     signed,
+    unknown,
     wide,
 )
 
@@ -96,7 +99,7 @@ def lea(form: Form) -> Step | None:
     def run(state: State) -> None:
         values = [read(state) for read in reads]
         total: int | None = None
-        if None not in values:
+        if not unknown(values):
             x, y, s, *more = (value for value in values if value is not None)
             whole = more.pop(0) << 32 | x if upper is not None else signed(x) if extends else x
             shifted = (whole << s) >> 32 if high else whole << s
@@ -122,6 +125,8 @@ def shift(form: Form) -> Step | None:
 
     def function(low: int, by: int, high: int) -> int:
         by = by & 63 if "W" in modifiers else min(by, most)
+        if not left and by > 32:
+            return (signed(high) if arithmetic else high) >> (by if "HI" in modifiers else by - 32)
         whole = (signed(high) if arithmetic else high) << 32 | low
         if left:
             return (whole << by) >> 32 if "HI" in modifiers else low << by
@@ -151,7 +156,7 @@ def logic(form: Form) -> Step | None:
 
     def run(state: State) -> None:
         values = [read(state) for read in reads]
-        value = None if None in values else looked_up(table, *(v or 0 for v in values))
+        value = None if unknown(values) else looked_up(table, *cast(list[int], values))
         if value is None and table == 0xC0 and 0 in values[:2]:
             value = 0
         if at is not None:

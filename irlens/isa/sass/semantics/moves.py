@@ -4,7 +4,7 @@ import struct
 from collections.abc import Callable
 from math import ceil, copysign, floor, inf, isnan, trunc
 
-from irlens.isa.sass.operands import WORD, Form, State, Step, compute, read_word, signed, wide
+from irlens.isa.sass.operands import LANE, WORD, Form, State, Step, compute, read_word, signed, wide
 
 #: Rounding of F2I by its modifier; to the nearest even without one.
 _ROUNDED: dict[str, Callable[[float], int]] = {"TRUNC": trunc, "FLOOR": floor, "CEIL": ceil}
@@ -42,15 +42,13 @@ def permute(form: Form) -> Step | None:
 
 def from_first_lane(form: Form) -> Step | None:
     """SHFL.IDX of lane 0, which is how warps number themselves: known in that lane."""
-    if form.launch.special.get("SR_LANEID") != 0:
-        return None
     if len(form.sources) < 2:
         return None
     at, source = form.put(form.sources[0]), read_word(form.sources[1], form.launch)
 
     def run(state: State) -> None:
         if at is not None:
-            state[at] = source(state)
+            state[at] = source(state) if state[LANE] == 0 else None
 
     return run
 
