@@ -14,7 +14,7 @@ from irlens.isa.mlir.encoding_maps import Unmapped, linear_map
 from irlens.isa.mlir.linear_maps import LinearMap, UnmappedError
 from irlens.isa.mlir.memory_maps import MemoryMap, buffer_rank, memory_map
 from irlens.isa.mlir.operations import LOADS
-from irlens.isa.mlir.types import MemDesc, Tensor, Type
+from irlens.isa.mlir.types import MemDesc, Scalar, Tensor, Type
 from irlens.model.errors import IrlensError, UnknownNameError
 from irlens.model.layout import LAYOUT_SCHEMA, LayoutCell, LayoutDrawing, Owner
 from irlens.model.source import user_frame
@@ -156,15 +156,22 @@ def _values(module: Module, line: int | None) -> dict[str, tuple[Operation, Type
 
 
 def _implied(operation: Operation) -> tuple[Type, ...]:
-    """Return the type of a result that is not printed: of a load its pointers' is."""
-    kinds = operation.operand_types[-1:]
-    if operation.name not in LOADS:
-        return kinds
+    """Return the type of a result that is not printed: its operands', of other elements maybe.
+
+    A load has those that its pointers point to, a comparison truth values; pointers with an offset
+    are pointers.
+    """
+    kinds = operation.operand_types[:1] if operation.does == "offset" else ()
+    kinds = kinds or operation.operand_types[-1:]
+
+    def element(kind: Tensor) -> Type:
+        if operation.does in ("compare", "compare float"):
+            return Scalar("i1")
+        pointee = kind.element.pointee if operation.name in LOADS else None
+        return kind.element if pointee is None else pointee
+
     return tuple(
-        replace(kind, element=kind.element.pointee)
-        if isinstance(kind, Tensor) and kind.element.pointee is not None
-        else kind
-        for kind in kinds
+        replace(kind, element=element(kind)) if isinstance(kind, Tensor) else kind for kind in kinds
     )
 
 

@@ -3,6 +3,7 @@
 ``MLIR_ENABLE_DUMP=1`` prints the whole module before each pass, under a comment that names the
 pass, and ``MLIR_ENABLE_TIMING=1`` the passes' times after each pipeline. The text is a megabyte
 for a softmax and twenty for attention, nearly all of it repeated: a capture keeps it compressed.
+On request LLVM's passes follow, see ``llvm_dumps``.
 """
 
 import lzma
@@ -15,6 +16,7 @@ from typing import TypeAlias
 import msgspec
 from msgspec.structs import replace
 
+from irlens.artifacts import llvm_dumps
 from irlens.model import files
 from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError
@@ -50,11 +52,14 @@ class Dump(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         name: "TritonGPUPipeline".
         argument: "tritongpu-pipeline"; empty if the compiler does not say it.
-        options: "num-stages=4"; empty if there are none.
+        options: "num-stages=4"; empty if there are none. Of a pass of LLVM the passes on loops
+            before it, see ``LlvmRun.loops``.
         function: The function that it runs on; empty for the module.
         pipeline: Index of its pipeline.
         text: The module; empty if it is missing or cut.
         seconds: Its time, if known.
+        stage: "llvm" for a pass of LLVM's optimizer, "codegen" for one of its code generator; empty
+            for MLIR's.
     """
 
     name: str
@@ -64,6 +69,7 @@ class Dump(msgspec.Struct, frozen=True, kw_only=True):
     pipeline: int
     text: str
     seconds: float | None = None
+    stage: str = ""
 
 
 class Dumps(msgspec.Struct, frozen=True):
@@ -74,11 +80,13 @@ class Dumps(msgspec.Struct, frozen=True):
             part of it.
         remarks: Its other lines, each once.
         size: Characters of the text.
+        last: The functions after the last pass; empty if unknown, as after the last of MLIR.
     """
 
     passes: list[Dump]
     remarks: list[str]
     size: int
+    last: str = ""
 
 
 def compressed(text: str) -> bytes:
@@ -117,6 +125,8 @@ def has_dumps(text: str) -> bool:
 
 def read(text: str) -> Dumps:
     """Return the passes in what the compiler printed."""
+    size = len(text)
+    text, of_llvm, last = llvm_dumps.split(text)
     comments = [*_COMMENT.finditer(text)]
     found: list[Dump] = []
     rest = [text[: comments[0].start()] if comments else text]
@@ -134,7 +144,20 @@ def read(text: str) -> Dumps:
             found[first:] = _timed(found[first:], after)
             pipeline, first = pipeline + 1, len(found)
     lines = (line.rstrip() for each in rest for line in each.splitlines())
-    return Dumps(found, list(dict.fromkeys(filter(None, lines))), len(text))
+    found += [_of_llvm(each, pipeline) for each in of_llvm]
+    return Dumps(found, list(dict.fromkeys(filter(None, lines))), size, last)
+
+
+def _of_llvm(run: llvm_dumps.LlvmRun, pipeline: int) -> Dump:
+    return Dump(
+        name=run.name,
+        argument=run.argument,
+        options=f"with {', '.join(dict.fromkeys(run.loops))} on loops" if run.loops else "",
+        function=run.function,
+        pipeline=pipeline,
+        text=run.before,
+        stage="codegen" if run.is_codegen else "llvm",
+    )
 
 
 def _dump(before: re.Match[str], pipeline: int, module: str) -> Dump:

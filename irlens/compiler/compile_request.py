@@ -274,7 +274,8 @@ def _compile_variants(
         if launcher is None:
             passed = tensors.with_descriptors(kernel, values(args), args)
             log = workspace / f"passes-{number}.txt" if request.passes else None
-            with _printing(log) as printed, specialization.relaxed(kernel, request.relaxed):
+            printing = _printing(log, of_llvm=request.llvm_passes)
+            with printing as printed, specialization.relaxed(kernel, request.relaxed):
                 if request.ttir:
                     compiled = execution.compile_ttir(kernel, request.ttir, settings, workspace)
                 else:
@@ -310,14 +311,14 @@ def _nothing() -> None:
 
 
 @contextmanager
-def _printing(log: Path | None) -> Iterator[Callable[[], bytes | None]]:
+def _printing(log: Path | None, *, of_llvm: bool) -> Iterator[Callable[[], bytes | None]]:
     """Let the compiler print its passes into a file, if there is one."""
     if log is None:
         yield _nothing
         return
     from irlens.compiler.compiler_output import printed_passes
 
-    with printed_passes(log) as printed:
+    with printed_passes(log, of_llvm=of_llvm) as printed:
         yield printed
 
 

@@ -151,6 +151,9 @@ _SETTINGS = {
     "MLIR_ENABLE_DIAGNOSTICS": "warnings,remarks",
     "TRITON_DUMP_PTXAS_LOG": "1",
 }
+#: Read by Triton before LLVM's optimizer and before its code generator. LLVM's own option, which
+#: Triton sets then, stays set: the process prints the code generator's passes ever after.
+_OF_LLVM = {"LLVM_IR_ENABLE_DUMP": "1"}
 #: These would print elsewhere.
 _ELSEWHERE = ("MLIR_DUMP_PATH",)
 #: Lines that only a reader of the passes asks for.
@@ -158,19 +161,20 @@ _OF_PASSES = re.compile(r"ptxas|\s|.*\b(?:remark|note): ")
 
 
 @contextmanager
-def printed_passes(log: Path) -> Iterator[Callable[[], bytes]]:
+def printed_passes(log: Path, *, of_llvm: bool) -> Iterator[Callable[[], bytes]]:
     """Make Triton print its passes into a file.
 
     What else it prints goes where it would have gone.
 
     Args:
         log: The file, which must not exist yet.
+        of_llvm: Whether to print LLVM's passes, too.
 
     Yields:
         A function that returns the file for a capture, see ``pass_dumps``; to be called once the
         block has ended.
     """
-    with environment(_SETTINGS, without=_ELSEWHERE):
+    with environment(_SETTINGS | (_OF_LLVM if of_llvm else {}), without=_ELSEWHERE):
         try:
             with divert_output(log) as printed:
                 yield lambda: pass_dumps.compressed(printed())

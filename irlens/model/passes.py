@@ -38,7 +38,8 @@ class PassRun(msgspec.Struct, frozen=True, kw_only=True):
         name: "TritonGPUPipeline".
         argument: Its name in a pipeline's description, "tritongpu-pipeline"; empty if unknown.
         options: What it was run with, "num-stages=4"; empty if nothing.
-        stage: The stage that its pipeline makes: "ttir", "ttgir" or "llir"; empty if unknown.
+        stage: The stage that its pipeline makes: "ttir", "ttgir" or "llir"; of LLVM's passes "llvm"
+            for its optimizer and "codegen" for its code generator.
         function: The function that it ran on; empty for the whole module.
         seconds: Its time, without that of printing; ``None`` if the compiler did not say it.
         changed: Whether the IR differs afterwards in more than locations; ``None`` for the last

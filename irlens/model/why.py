@@ -44,8 +44,8 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
         cause: What is blamed, in words: the finding's own reason, or another finding whose change
             removes this one too.
         decided_by: The pass after which the finding's line first differs from that of the
-            experiment without the finding, "TritonGPUCoalesce"; "ptxas" or "LLVM" where that
-            decides; empty if unknown.
+            experiment without the finding, "TritonGPUCoalesce"; "ptxas", "LLVM" or "the
+            launch" where that decides; empty if unknown.
         number: The number of the pass in the compilation, see ``irlens passes``; ``None`` for a
             pass that only the experiment runs, and where no pass decides.
         operations: The operations of the line that it is about before that pass, as written.

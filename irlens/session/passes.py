@@ -30,6 +30,7 @@ class Asked(msgspec.Struct, frozen=True):
         line: A line of Python to follow, "51" or "standard.py:170".
         changes: Whether to list the lines that each pass replaces.
         context: Lines around a change.
+        llvm: Whether LLVM's passes are asked for, too.
     """
 
     passes: tuple[str, ...] = ()
@@ -38,6 +39,7 @@ class Asked(msgspec.Struct, frozen=True):
     line: str | None = None
     changes: bool = False
     context: int = 3
+    llvm: bool = False
 
 
 def passes_of(
@@ -48,7 +50,7 @@ def passes_of(
     Raises:
         IrlensError: It does not compile, its passes are unknown, or a name is.
     """
-    states = states_of(kernel, configurations, session)
+    states = states_of(kernel, configurations, session, llvm=asked.llvm)
     shown = [number for name in asked.passes for number in states.numbers(name)]
     crossings = [crossing(states, name, "first") for name in asked.first]
     crossings += [crossing(states, name, "last") for name in asked.last]
@@ -123,8 +125,13 @@ def _sides(configurations: Configurations) -> list[Configurations]:
     ]
 
 
-def states_of(kernel: str, configurations: Configurations, session: Session) -> States:
+def states_of(
+    kernel: str, configurations: Configurations, session: Session, *, llvm: bool = False
+) -> States:
     """Return the IR between the passes of one compilation of KERNEL.
+
+    Args:
+        llvm: Whether between LLVM's passes, too.
 
     Raises:
         IrlensError: It does not compile, or its passes are unknown.
@@ -132,10 +139,16 @@ def states_of(kernel: str, configurations: Configurations, session: Session) -> 
     if is_compiled(kernel) and configurations.is_empty:
         captures = session.captures(kernel, configurations)
         for capture in captures:
-            if (dumps := _of_compiled(kernel, capture)) is not None:
+            if (dumps := _of_compiled(kernel, capture)) is not None and (dumps.last or not llvm):
                 return _checked(capture, dumps)
-    capture = _compiled(kernel, configurations, session)
-    return _checked(capture, _of_stored(capture))
+    capture = _compiled(kernel, configurations, session, llvm=llvm)
+    dumps = _of_stored(capture)
+    if llvm and not dumps.last:
+        raise IrlensError(
+            f"{capture.kernel}: Triton {capture.triton_version} printed none of LLVM's passes",
+            hint="irlens reads what LLVM_IR_ENABLE_DUMP=1 prints",
+        )
+    return _checked(capture, dumps)
 
 
 def _of_compiled(kernel: str, capture: Capture) -> pass_dumps.Dumps | None:
@@ -179,10 +192,12 @@ def _checked(capture: Capture, dumps: pass_dumps.Dumps | None) -> States:
     return States(capture, dumps)
 
 
-def _compiled(kernel: str, configurations: Configurations, session: Session) -> Capture:
+def _compiled(
+    kernel: str, configurations: Configurations, session: Session, *, llvm: bool
+) -> Capture:
     """Compile one configuration of a kernel, and keep its passes."""
     request = single_request(kernel, configurations, session)
-    captures = session.compile(msgspec.structs.replace(request, passes=True))
+    captures = session.compile(msgspec.structs.replace(request, passes=True, llvm_passes=llvm))
     if len(captures) != 1:
         raise IrlensError(f"{kernel} has {len(captures)} configurations", hint="select one: --set")
     return captures[0]

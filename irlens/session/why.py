@@ -10,6 +10,9 @@ from irlens.analyze.capture_code import CaptureCode
 from irlens.analyze.counterfactuals import (
     DECIDED_BY,
     DECIDED_BY_ASSEMBLER,
+    DECIDED_BY_LAUNCH,
+    LASTING,
+    LIMITS,
     LOOP_FINDINGS,
     Change,
     Symptom,
@@ -19,10 +22,10 @@ from irlens.analyze.counterfactuals import (
 from irlens.artifacts import pass_dumps
 from irlens.diff.code.stage import side_of
 from irlens.diff.passes import States
-from irlens.diff.passes.lines import deciding, follow
+from irlens.diff.passes.lines import LineFollower, deciding, follow
 from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError, IrlensError, UnknownNameError
-from irlens.model.report import Finding
+from irlens.model.report import Finding, Report
 from irlens.model.why import WHY_SCHEMA, Experiment, Explanation, Explanations, Proof
 from irlens.report.inspection import Inspection
 from irlens.session.passes import single_request
@@ -33,6 +36,8 @@ from irlens.session.subject import Configurations
 if TYPE_CHECKING:  # it loads the compiler layer
     from irlens.compiler import Request
 
+#: What decides that is no pass.
+_NO_PASS = ("ptxas", "LLVM", "the launch")
 #: Lines of ptxas that explain what it decides.
 _OF_ASSEMBLER = ("C75", "registers", "spill", "Potential Performance Loss")
 
@@ -179,6 +184,8 @@ class _Laboratory:
             report.config,
             report.findings,
             is_amd=not self._is_nvidia(),
+            occupancy=report.occupancy,
+            registers=report.resources.registers,
         )
         changes = changes_for(symptom)
         said = self._said(finding)
@@ -186,21 +193,16 @@ class _Laboratory:
             return None
         experiments: list[Experiment] = []
         name, number, cause = "", None, symptom.blame.reason
-        operations: list[str] = []
         for change in changes:
             experiment, capture = self._try(finding, change)
             experiments.append(experiment)
             if experiment.gone:
                 cause = change.cause or cause
-                if finding.code in DECIDED_BY:
-                    name = DECIDED_BY[finding.code]
-                elif capture is not None and finding.code not in DECIDED_BY_ASSEMBLER:
-                    name, number = self._deciding(finding, capture, change)
+                name, number = self._decided(finding, capture, change)
                 break
         if finding.code in DECIDED_BY_ASSEMBLER:
             name = "ptxas" if self._is_nvidia() else "LLVM"
-        elif name:
-            operations = self._operations(finding, number)
+        operations = self._operations(finding, number) if name and name not in _NO_PASS else []
         return Explanation(
             finding=finding,
             cause=cause,
@@ -238,6 +240,8 @@ class _Laboratory:
             return failed, None
         found = [*report.findings, *self._answers(capture, finding.code)]
         same = [each for each in found if _is_same(each, finding)]
+        if finding.code in LIMITS and _occupancy(report) > _occupancy(self.report):
+            same = []  # another limit of the same resource
         times = [each.time.estimate_us if each.time else None for each in (self.report, report)]
         if change.settings.get("target"):  # another GPU's time is no effect of the change
             times = [None, None]
@@ -258,9 +262,19 @@ class _Laboratory:
         changed = request_of(self._capture, self._request.kernel, change.settings)
         return msgspec.structs.replace(changed, passes=True)
 
-    def _deciding(self, finding: Finding, other: Capture, change: Change) -> tuple[str, int | None]:
+    def _decided(
+        self, finding: Finding, other: Capture | None, change: Change
+    ) -> tuple[str, int | None]:
+        """Return the pass that decides a finding, and its number, from a capture without it."""
+        if finding.code in DECIDED_BY_LAUNCH:
+            return "the launch", None
+        if self._states is None or other is None or finding.code in DECIDED_BY_ASSEMBLER:
+            return "", None
+        if (name := DECIDED_BY.get(finding.code)) is not None:
+            ran = [each.name for each in self._states.dumps.passes]
+            return (name, ran.index(name) + 1) if name in ran else ("", None)
         dumps = pass_dumps.of_capture(other)
-        if self._states is None or finding.source is None or dumps is None or not dumps.passes:
+        if dumps is None or not dumps.passes:
             return "", None
         names = operations_of("IRL203" if change.at else finding.code)
         if finding.code in LOOP_FINDINGS and change.at is None:
@@ -271,6 +285,7 @@ class _Laboratory:
             change.at or finding.source,
             names,
             layouts="num_warps" not in change.settings,  # all layouts follow it
+            lasting=finding.code in LASTING,
         )
         if "target" in change.settings and "GPU" not in name:
             return "", None  # another GPU has other passes from the beginning
@@ -278,12 +293,14 @@ class _Laboratory:
 
     def _operations(self, finding: Finding, number: int | None) -> list[str]:
         """Return the line's operations that the finding is about, before a pass, or in ttgir."""
-        if self._states is None or finding.source is None:
+        if self._states is None:
             return []
         last = number or max(self._states.numbers_of("ttgir"), default=len(self._states))
+        names = operations_of(finding.code)
+        if finding.source is None:
+            return LineFollower(None, names).at(self._states.before(last + 1)) or []
         steps = follow(self._states, finding.source, until=last - 1).steps
         lines = steps[-1].text if steps else []
-        names = operations_of(finding.code)
         return [line for line in lines if any(f"{name} " in line for name in names)] or lines
 
 
@@ -292,6 +309,10 @@ def _is_same(one: Finding, other: Finding) -> bool:
         return False
     places = [(f.source.file, f.source.line) if f.source else None for f in (one, other)]
     return places[0] == places[1]
+
+
+def _occupancy(report: Report) -> float:
+    return report.occupancy.theoretical if report.occupancy is not None else 0.0
 
 
 def _proof(experiments: list[Experiment]) -> Proof:

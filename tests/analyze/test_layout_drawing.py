@@ -171,14 +171,16 @@ module attributes {"ttg.num-warps" = 1 : i32, ttg.target = "cuda:90"} {
     assert namesakes(read, "a_2") == {}
 
 
-def test_a_load_has_the_type_of_its_elements() -> None:
-    """MLIR prints the type of the pointers alone."""
+def test_a_value_has_its_own_type_not_its_operands() -> None:
+    """Of loads, comparisons and pointers with an offset MLIR prints the operands' types alone."""
     read = parse(
         """#l = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [1], order = [0]}>
 module attributes {"ttg.num-warps" = 1 : i32, ttg.target = "cuda:90"} {
-  tt.func @f(%p: tensor<32x!tt.ptr<f16>, #l>, %c: tensor<32xi1, #l>) {
+  tt.func @f(%p: tensor<32x!tt.ptr<f16>, #l>, %c: tensor<32xi1, #l>, %o: tensor<32xi32, #l>) {
     %x = tt.load %p : tensor<32x!tt.ptr<f16>, #l>
     %q = arith.select %c, %p, %p : tensor<32xi1, #l>, tensor<32x!tt.ptr<f16>, #l>
+    %m = arith.cmpf olt, %x, %x : tensor<32xf16, #l>
+    %r = tt.addptr %q, %o : tensor<32x!tt.ptr<f16>, #l>, tensor<32xi32, #l>
     tt.return
   }
 }
@@ -187,3 +189,5 @@ module attributes {"ttg.num-warps" = 1 : i32, ttg.target = "cuda:90"} {
     )
     assert draw_layout(read, "x", "f").type == "tensor<32xf16, #l>"
     assert draw_layout(read, "q", "f").type == "tensor<32x!tt.ptr<f16>, #l>"
+    assert draw_layout(read, "m", "f").type == "tensor<32xi1, #l>"
+    assert draw_layout(read, "r", "f").type == "tensor<32x!tt.ptr<f16>, #l>"

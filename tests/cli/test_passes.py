@@ -99,6 +99,7 @@ def test_what_is_asked_is_shown_alone(form: str) -> None:
         (("--line", "2"), "no pass has code from softmax.py:2"),
         (("--line", "x"), "'x' is not a line number"),
         (("--num-warps", "4,8"), "with these options is 2 compilations: one is needed"),
+        (("--llvm", "--pass", "LLVMDIScope"), "MLIR prints the IR before each of its passes, LLVM"),
     ],
 )
 def test_bad_input_is_one_clear_line(asked: tuple[str, ...], message: str) -> None:
@@ -175,3 +176,26 @@ def test_a_capture_of_unknown_source_without_passes_is_refused(tmp_path: Path) -
     ran = run("passes", str(ttir))
     assert ran.returncode == 2
     assert "already compiled, and its source is unknown" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("target", "selection"), [("h100", "nvptx-isel"), ("mi300x", "amdgpu-isel")]
+)
+def test_passes_of_llvm_follow_on_request(target: str, selection: str) -> None:
+    ran = run("passes", "vector_add", "-t", target, "--llvm", "--format", "json")
+    assert ran.returncode == 0, ran.stderr
+    passes = msgspec.json.decode(ran.stdout, type=Passes)
+    of_llvm = [each for each in passes.runs if each.stage in ("llvm", "codegen")]
+    assert passes.runs[-len(of_llvm) :] == of_llvm
+    chosen = next(each for each in of_llvm if each.argument == selection)
+    assert chosen.changed
+    assert chosen.stage == "codegen"
+    assert "call" in chosen.went
+    assert [each.number for each in of_llvm if each.changed is None] == [of_llvm[0].number]
+    shown = run("passes", "vector_add", "-t", target, "--llvm", "--pass", selection)
+    assert shown.returncode == 0, shown.stderr
+    assert chosen.name in shown.stdout
+    plain = run("passes", "vector_add", "-t", target, "--format", "json")
+    assert len(msgspec.json.decode(plain.stdout, type=Passes).runs) == len(passes.runs) - len(
+        of_llvm
+    )

@@ -12,6 +12,13 @@ from irlens.analyze.counterfactuals.accesses import (
     of_uncoalesced,
 )
 from irlens.analyze.counterfactuals.change import Change, Maker, Symptom, enough_warps, more_warps
+from irlens.analyze.counterfactuals.launches import (
+    of_redundant,
+    of_reread,
+    of_shared_memory,
+    of_tail,
+    smaller_tiles,
+)
 from irlens.analyze.counterfactuals.loads import (
     more_stages,
     of_load,
@@ -27,12 +34,15 @@ from irlens.analyze.counterfactuals.products import (
     of_padding,
     of_serialized,
 )
-from irlens.analyze.counterfactuals.registers import of_registers
+from irlens.analyze.counterfactuals.registers import of_register_limit, of_registers
 from irlens.isa.mlir.operations import Deed, names_of
 
 __all__ = [
     "DECIDED_BY",
     "DECIDED_BY_ASSEMBLER",
+    "DECIDED_BY_LAUNCH",
+    "LASTING",
+    "LIMITS",
     "LOOP_FINDINGS",
     "OPERATIONS",
     "Change",
@@ -41,9 +51,12 @@ __all__ = [
 ]
 
 _MAKERS: Mapping[str, Maker] = {
+    "IRL102": of_register_limit,
+    "IRL103": of_shared_memory,
     "IRL104": of_registers,
     "IRL105": of_registers,
     "IRL106": of_registers,
+    "IRL107": smaller_tiles,
     "IRL201": of_shallow_loop,
     "IRL202": more_stages,
     "IRL203": of_load,
@@ -52,6 +65,8 @@ _MAKERS: Mapping[str, Maker] = {
     "IRL301": of_narrow,
     "IRL302": of_uncoalesced,
     "IRL303": of_conflict,
+    "IRL305": of_redundant,
+    "IRL306": of_reread,
     "IRL307": of_misaligned,
     "IRL308": of_fence,
     "IRL309": of_repeated,
@@ -62,9 +77,13 @@ _MAKERS: Mapping[str, Maker] = {
     "IRL403": enough_warps,
     "IRL404": of_serialized,
     "IRL405": of_converted,
+    "IRL501": of_tail,
+    "IRL502": smaller_tiles,
 }
 _LOADS: tuple[Deed, ...] = ("load", "load tile")
 _DEEDS: Mapping[str, tuple[Deed, ...]] = {
+    "IRL103": ("allocate shared",),
+    "IRL107": ("allocate tensor memory",),
     "IRL201": ("for",),
     "IRL202": ("for",),
     "IRL203": _LOADS,
@@ -73,6 +92,7 @@ _DEEDS: Mapping[str, tuple[Deed, ...]] = {
     "IRL301": ACCESSES,
     "IRL302": ACCESSES,
     "IRL303": ("load shared", "store shared", "allocate shared"),
+    "IRL305": _LOADS,
     "IRL307": ACCESSES,
     "IRL308": ("atomic",),
     "IRL309": ACCESSES,
@@ -85,13 +105,17 @@ _DEEDS: Mapping[str, tuple[Deed, ...]] = {
 }
 #: Findings about what all operations of a loop's line become.
 LOOP_FINDINGS = frozenset({"IRL201", "IRL202", "IRL204", "IRL205", "IRL303", "IRL311"})
-#: Findings that one pass decides by its source. Comparing dumps cannot tell: a change of num_warps
-#: changes the layouts before that pass, too. It loads tensors of fewer elements than the CTA has
-#: threads again instead of converting them (``isExpensiveLoadOrStore`` in Triton's
-#: ``lib/Dialect/TritonGPU/Transforms/Utility.cpp``).
-DECIDED_BY: Mapping[str, str] = {"IRL310": "TritonGPURemoveLayoutConversions"}
+#: Findings that a pass decides by leaving an operation where it is, in which dumps cannot differ:
+#: it moves loads out of loops that store nothing (Triton's ``LoopInvariantCodeMotion.cpp``).
+DECIDED_BY: Mapping[str, str] = {"IRL305": "TritonLoopInvariantCodeMotion"}
+#: Findings about conversions that the pass which removes them elsewhere decides.
+LASTING = frozenset({"IRL310"})
+#: Findings about the occupancy, which are gone where it is higher.
+LIMITS = frozenset({"IRL102", "IRL103"})
+#: Findings that the launch decides.
+DECIDED_BY_LAUNCH = frozenset({"IRL306", "IRL501", "IRL502"})
 #: Findings that the assembler decides, after all passes.
-DECIDED_BY_ASSEMBLER = frozenset({"IRL104", "IRL105", "IRL106", "IRL404"})
+DECIDED_BY_ASSEMBLER = frozenset({"IRL102", "IRL104", "IRL105", "IRL106", "IRL404"})
 
 
 def operations_of(code: str) -> frozenset[str]:

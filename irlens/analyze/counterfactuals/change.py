@@ -10,7 +10,7 @@ from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.operations import Deed
 from irlens.isa.mlir.types import Tensor
 from irlens.model.config import Config
-from irlens.model.report import Blame, Finding
+from irlens.model.report import Blame, Finding, Occupancy
 from irlens.model.source import SourceLocation
 
 MOST_WARPS = 32
@@ -44,6 +44,7 @@ class Symptom(msgspec.Struct, frozen=True):
     Attributes:
         module: The kernel's ttir.
         others: All findings of the kernel.
+        registers: Per thread, if known.
     """
 
     finding: Finding
@@ -51,6 +52,8 @@ class Symptom(msgspec.Struct, frozen=True):
     config: Config
     others: Sequence[Finding] = ()
     is_amd: bool = False
+    occupancy: Occupancy | None = None
+    registers: int | None = None
 
     @property
     def blame(self) -> Blame:

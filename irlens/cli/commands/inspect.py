@@ -59,7 +59,7 @@ irlens inspect ~/.triton/cache
 _DETAIL_HELP: dict[Detail, str] = {
     "pressure": "Show live registers by line, in PTX and in the machine code.",
     "pipelines": "Show every pipeline in full, and each load of the loops.",
-    "memory": "Show each access to global memory, and what shared memory holds.",
+    "memory": "Show each access to global memory, layout conversions, and shared memory.",
     "time": "Show what each unit alone would take of the estimated time.",
     "mix": "Show every instruction class.",
     "figures": "List every figure of the report, with its path in the JSON.",

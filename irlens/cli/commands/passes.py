@@ -26,6 +26,7 @@ irlens passes softmax --pass pipeline
 irlens passes softmax --pass 31
 irlens passes softmax --first ttg.async_copy_global_to_local --last tt.load
 irlens passes softmax --line 51
+irlens passes softmax --llvm --pass slsr
 """
 
 
@@ -37,6 +38,7 @@ class _Settings(msgspec.Struct, frozen=True):
     last: tuple[str, ...]
     line: str | None
     changes: bool
+    llvm: bool
     context: int
     writing: Writing
 
@@ -66,6 +68,7 @@ class _Settings(msgspec.Struct, frozen=True):
     is_flag=True,
     help="With --format json: list the lines that each pass replaces, and the first IR.",
 )
+@click.option("--llvm", is_flag=True, help="Also the passes of LLVM, behind those of MLIR.")
 @context_option("--pass")
 @writing_options("passes")
 @received_as(_Settings)
@@ -73,6 +76,8 @@ def command(settings: _Settings) -> Exit:
     """Show the passes of one compilation."""
     if settings.changes and settings.writing.form != "json":
         raise click.UsageError("--changes has no effect without --format json")
+    if settings.changes and settings.llvm:
+        raise click.UsageError("--changes lists what MLIR's passes change: leave --llvm out")
     from irlens.cli import sessions
     from irlens.session.passes import Asked, passes_of
 
@@ -83,6 +88,7 @@ def command(settings: _Settings) -> Exit:
         line=settings.line,
         changes=settings.changes,
         context=settings.context,
+        llvm=settings.llvm,
     )
     passes = passes_of(settings.kernel, settings.selection, sessions.session(), asked)
     write(passes, "passes", settings.writing)

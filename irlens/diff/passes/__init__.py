@@ -27,6 +27,9 @@ from irlens.model.passes import (
 )
 
 _OPERATION = re.compile(r"^ *(?:%[^=\n]* = )?\"?([a-z]\w*(?:\.\w+)+)(?![\w.])", re.MULTILINE)
+#: An instruction of LLVM IR, and one of LLVM's machine code, without words such as "tail".
+_OF_LLVM = re.compile(r"^  (?:%[\w.]+ = )?(?:\w+tail |tail )?([a-z]\w*)(?![\w:])", re.MULTILINE)
+_OF_MACHINE = re.compile(r"^ +(?:[^=\n(]*? = )?(?:[a-z][a-z-]* )*([A-Z]\w+)", re.MULTILINE)
 #: The definitions of locations, and a location after an operation or an argument.
 _LOCATIONS = re.compile(
     r"^#loc\d* = .*\n?| ?\bloc\((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*\)", re.MULTILINE
@@ -36,6 +39,8 @@ _LOWERS = re.compile(r"Convert\w*GPUToLLVM\w*|SCFToControlFlow(Pass)?")
 _TO_TTGIR = "ConvertTritonToTritonGPU"
 #: The dialect of all IR between ttir and LLVM IR, as far as its text is concerned.
 STAGE = "ttgir"
+#: That of LLVM's IR, in whose comparisons its machine code is compared line by line.
+_LLVM = "llir"
 
 
 #: The folder of a file that a remark names.
@@ -60,7 +65,8 @@ class States:
 
     def after(self, number: int) -> str | None:
         """Return the IR after a pass, or 0 for the first IR; ``None`` if unknown."""
-        return (self.dumps.passes[number].text or None) if number < len(self) else None
+        after = self.dumps.passes[number].text if number < len(self) else self.dumps.last
+        return after or None
 
     @cached_property
     def counts(self) -> list[Counter[str]]:
@@ -68,8 +74,14 @@ class States:
         counted: list[Counter[str]] = []
         for index, each in enumerate(self.dumps.passes):
             is_same = index and each.text == self.dumps.passes[index - 1].text
-            counted.append(counted[-1] if is_same else Counter(_OPERATION.findall(each.text)))
+            counted.append(counted[-1] if is_same else _counted(each.text, each.stage))
         return counted
+
+    def counts_after(self, number: int) -> Counter[str]:
+        """Return the operations of the IR after a pass, by name."""
+        if number < len(self):
+            return self.counts[number]
+        return _counted(self.dumps.last, self.dumps.passes[-1].stage)
 
     @cached_property
     def stages(self) -> list[str]:
@@ -81,7 +93,8 @@ class States:
                 names[each.pipeline] = "llir"
         first = next((i for i, each in enumerate(passes) if each.name == _TO_TTGIR), None)
         return [
-            names.get(each.pipeline, "ttgir" if first is not None and index >= first else "ttir")
+            each.stage
+            or names.get(each.pipeline, "ttgir" if first is not None and index >= first else "ttir")
             for index, each in enumerate(passes)
         ]
 
@@ -106,10 +119,27 @@ class States:
                 return found
         raise UnknownNameError("pass", name, {each.name for _, each in passes})
 
-    def code_of(self, text: str) -> CaptureCode:
+    def is_of_llvm(self, number: int) -> bool:
+        """Whether a pass is LLVM's, whose functions are no MLIR."""
+        return bool(self.dumps.passes[number - 1].stage)
+
+    def is_between_printers(self, number: int) -> bool:
+        """Whether a pass is the last of MLIR's before those of LLVM, or LLVM's first."""
+        beside = range(max(number - 1, 1), min(number + 1, len(self)) + 1)
+        has = {self.is_of_llvm(each) for each in beside}
+        return len(has) > 1 and not (self.before(number) and self.after(number))
+
+    def code_of(self, text: str, stage: str = STAGE) -> CaptureCode:
         """Return the code of the capture with some IR in place of its stages."""
-        stages = {STAGE: Stage(STAGE, content=text.encode())}
+        stages = {stage: Stage(stage, content=text.encode())}
         return CaptureCode(replace(self.capture, stages=stages))
+
+
+def _counted(text: str, stage: str) -> Counter[str]:
+    if not stage:
+        return Counter(_OPERATION.findall(text))
+    is_machine = text.startswith("# Machine code")
+    return Counter((_OF_MACHINE if is_machine else _OF_LLVM).findall(text))
 
 
 def _is_named(each: Dump, wanted: str) -> bool:
@@ -142,7 +172,7 @@ def _run(states: States, number: int, *, changes: bool) -> PassRun:
     went: Counts = {}
     changed = None
     if before and (after := states.after(number)) is not None:
-        one, two = states.counts[number - 1], states.counts[number]
+        one, two = states.counts[number - 1], states.counts_after(number)
         came, went = dict(sorted((two - one).items())), dict(sorted((one - two).items()))
         changed = before != after and without_locations(before) != without_locations(after)
     return PassRun(
@@ -199,6 +229,11 @@ def change_of(states: States, number: int, *, context: int = 3) -> CodeCompariso
         IrlensError: It is the last one, after which the compiler prints nothing, or IR is cut.
     """
     after = states.after(number)
+    if states.is_between_printers(number):
+        raise IrlensError(
+            f"what pass {number} changes is unknown: MLIR prints the IR before each of its passes,"
+            " LLVM after each"
+        )
     if not states.before(number) or (after is None and number < len(states)):
         raise IrlensError(f"what pass {number} changes is unknown: the printed IR is cut there")
     if after is None:
@@ -207,8 +242,9 @@ def change_of(states: States, number: int, *, context: int = 3) -> CodeCompariso
             " and this one is the last",
             hint="compare the llir: irlens inspect KERNEL --stage llir",
         )
-    sides = states.code_of(states.before(number)), states.code_of(after)
-    return compare_code(*sides, STAGE, names=("before", "after"), context=context)
+    stage = _LLVM if states.is_of_llvm(number) else STAGE
+    sides = states.code_of(states.before(number), stage), states.code_of(after, stage)
+    return compare_code(*sides, stage, names=("before", "after"), context=context)
 
 
 def crossing(states: States, operation: str, kind: CrossingKind) -> Crossing:

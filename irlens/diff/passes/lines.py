@@ -31,7 +31,7 @@ def follow(states: States, location: SourceLocation, *, until: int | None = None
     last = 0
     for number in range(len(states) if until is None else until + 1):
         if not number or states.before(number + 1) != states.before(number):
-            if not states.before(number + 1):
+            if not states.before(number + 1) or states.is_of_llvm(number + 1):
                 break
             try:
                 module = mlir.parse(states.before(number + 1), stage=STAGE)
@@ -52,10 +52,12 @@ class LineFollower:
     """Finds a line's operations in the IR between passes, each text read once.
 
     Args:
+        location: The line of Python; ``None`` for all of the kernel, and then for the types of
+            results alone, which say what is allocated.
         names: The operations to look at; all of the line if empty.
     """
 
-    def __init__(self, location: SourceLocation, names: Collection[str] = ()) -> None:
+    def __init__(self, location: SourceLocation | None, names: Collection[str] = ()) -> None:
         self._location, self._names = location, frozenset(names)
         self._text = ""
         self._found: list[str] | None = None
@@ -72,9 +74,12 @@ class LineFollower:
             operations = [
                 each
                 for each in module.operations
-                if (not self._names or each.name in self._names) and _is_of(each, self._location)
+                if (not self._names or each.name in self._names)
+                and (self._location is None or _is_of(each, self._location))
             ]
             written = _meaning(_written(module, operations))
+            if self._location is None:
+                written = sorted(each.rpartition("-> ")[2] for each in written)
             self._found = [_ALIAS.sub(partial(_expanded, module), each) for each in written]
         return self._found
 
@@ -86,17 +91,21 @@ def _expanded(module: Module, alias: re.Match[str]) -> str:
 def deciding(
     before: States,
     after: States,
-    location: SourceLocation,
+    location: SourceLocation | None,
     names: Collection[str] = (),
     *,
     layouts: bool = True,
+    lasting: bool = False,
 ) -> tuple[str, int | None]:
     """Return the first pass after which a line of Python differs between two compilations.
 
     Layouts count only where the line is the same in both before the passes.
 
     Args:
+        location: The line; ``None`` for all of the kernel.
         names: The operations to look at; all of the line if empty.
+        lasting: Whether to return the pass from which on the operations' numbers differ for good,
+            as far as the IR can be read, in place of the first.
 
     Returns:
         The pass and its number in the first compilation; ``None`` for a pass that only the second
@@ -108,6 +117,8 @@ def deciding(
     pairs = common(*ran)
     if not pairs:
         return "", None
+    if lasting:
+        return _lasting(before, after, pairs, sides)
     starts = before.before(pairs[0][0] + 1), after.before(pairs[0][1] + 1)
     known = sides[0].at(starts[0]), sides[1].at(starts[1])
     is_exact = layouts and known[0] == known[1]
@@ -133,7 +144,28 @@ def deciding(
     return "", None
 
 
-def _is_lowered_otherwise(texts: Sequence[str | None], location: SourceLocation) -> bool:
+def _lasting(
+    before: States,
+    after: States,
+    pairs: Sequence[tuple[int, int]],
+    sides: tuple[LineFollower, LineFollower],
+) -> tuple[str, int | None]:
+    """Return the pass from which on the numbers of operations differ, till they are lowered."""
+    found: tuple[str, int | None] = "", None
+    was_same = True
+    for i, j in pairs:
+        one = sides[0].at(before.after(i + 1) or "")
+        other = sides[1].at(after.after(j + 1) or "")
+        if one is None or other is None or before.stages[i] == "llir":
+            break
+        is_same = _named(one) == _named(other)
+        if was_same and not is_same:
+            found = before.dumps.passes[i].name, i + 1
+        was_same = is_same
+    return ("", None) if was_same else found
+
+
+def _is_lowered_otherwise(texts: Sequence[str | None], location: SourceLocation | None) -> bool:
     """Whether a line whose operations are gone has become other operations on two sides."""
     one, other = (_named(LineFollower(location).at(text or "")) for text in texts)
     return one != other

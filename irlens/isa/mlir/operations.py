@@ -22,7 +22,7 @@ Deed: TypeAlias = Literal[
     "multiply scaled matrices", "opaque", "reduce", "scan", "histogram", "gather",
     "allocate shared", "free shared", "load shared", "store shared", "view shared", "pick buffer",
     "slice buffer", "make tile", "make block", "advance block", "await barrier", "announce bytes",
-    "create descriptor", "to pointer", "print",
+    "create descriptor", "to pointer", "print", "allocate tensor memory",
 ]  # fmt: skip
 
 #: Attributes of loops.
@@ -108,6 +108,7 @@ _DEEDS: dict[str, Deed] = {
     "tt.histogram": "histogram",
     "tt.gather": "gather",
     "ttg.local_alloc": "allocate shared",
+    "ttng.tmem_alloc": "allocate tensor memory",
     "ttg.local_dealloc": "free shared",
     "ttg.local_load": "load shared",
     "ttg.local_gather": "load shared",

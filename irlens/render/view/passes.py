@@ -20,6 +20,7 @@ from irlens.render.view.nodes import Column, Node, Run, row, text
 #: Kinds of operations that a row names; a lowering to LLVM brings dozens.
 _MOST_KINDS = 6
 _COMMON = ("arith.", "builtin.", "cf.", "llvm.", "math.", "rocdl.", "scf.yield")
+_OF_LLVM = ("llvm", "codegen")
 #: Operations of a line that are shown as written.
 _MOST_LINES = 24
 #: Lines of Python that a row names.
@@ -142,12 +143,18 @@ def _left_out(runs: Sequence[PassRun]) -> str:
     same = sum(run.changed is False for run in runs)
     parts = [f"{_passes(same)} change nothing"]
     unknown = [f"{run.number} {run.name}" for run in runs if run.changed is None]
-    if len(unknown) > 1:
-        names = ", ".join(unknown[:-1][:_MOST_KINDS])
-        parts.append(f"unknown of {_passes(len(unknown) - 1)} whose IR is cut, such as {names}")
-    if unknown:
+    has_llvm = any(run.stage == "llvm" for run in runs)
+    at_end = 2 if has_llvm else 1  # where nothing is cut
+    if len(unknown) > at_end:
+        names = ", ".join(unknown[:-at_end][:_MOST_KINDS])
+        cut = _passes(len(unknown) - at_end)
+        parts.append(f"unknown of {cut} whose IR is cut, such as {names}")
+    if unknown and has_llvm:
+        names = " and ".join(unknown[-at_end:])
+        parts.append(f"unknown of {names}: MLIR prints before a pass, and LLVM after it")
+    elif unknown:
         parts.append(f"unknown of the last one, {unknown[-1]}: the compiler prints before a pass")
-    if any(run.seconds is None for run in runs):
+    if any(run.seconds is None and run.stage not in _OF_LLVM for run in runs):
         parts.append("a pass without a time shares a row of the compiler's report with others")
     return "; ".join(parts)
 
@@ -187,7 +194,10 @@ def _line_section(followed: FollowedLine, runs: dict[int, PassRun]) -> nodes.Sec
         rows += [row("", "", line) for line in lines[1:]]
     columns = (Column("#", numbers=True), Column("pass"), Column("operations", code=True))
     children: list[Node] = [nodes.Table(columns, tuple(rows), name="line", noun="step")]
-    if followed.until + 1 < len(runs):
+    if followed.until + 1 < len(runs) and runs[followed.until + 2].stage in _OF_LLVM:
+        why_not = "LLVM's passes are not followed: they print no locations"
+        children.append(nodes.Sentence(why_not, "dim"))
+    elif followed.until + 1 < len(runs):
         after = f"the IR after pass {followed.until} could not be read: not followed further"
         children.append(nodes.Sentence(after, "warn"))
     return nodes.Section(

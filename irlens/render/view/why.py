@@ -27,6 +27,8 @@ _VERDICTS = {
     "refuted": "not proved: the finding stays whatever was tried",
     "untested": "likely, not tested: no experiment exists for this cause",
 }
+#: What a pass leaves undone, where the dumps do not show it.
+_LEFT = {"IRL305": "which moves loads out of loops that store nothing only"}
 #: Operations that are shown.
 _MOST_OPERATIONS = 4
 
@@ -100,8 +102,12 @@ def _nodes(explanation: Explanation, said: Sequence[str]) -> Iterator[Node]:
 
 def _decided(explanation: Explanation) -> str:
     name, number = explanation.decided_by, explanation.number
+    if number is not None and explanation.finding.code in _LEFT:
+        return f"{name}, pass {number}, {_LEFT[explanation.finding.code]}"
     if number is not None:
         return f"{name}, pass {number}: the first that treats the line differently with the change"
+    if name == "the launch":
+        return "the launch: its grid and the order of its programs, which no pass changes"
     if name in ("ptxas", "LLVM"):
         return f"{name}, after all passes"
     return f"{name}, which this compilation does not run"
