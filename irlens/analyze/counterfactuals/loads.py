@@ -58,6 +58,30 @@ def of_load(symptom: Symptom) -> Iterator[Change]:
         more = max(asked + (reason == refusals.INDIRECT), _STAGES)
         text = edits.with_stages(module, loop, more)
         yield Change(f"num_stages={more} on the loop itself (tl.range)", ttir=text)
+    else:
+        yield from _one_way(symptom, loop)
+
+
+def _one_way(symptom: Symptom, loop: Operation | None) -> Iterator[Change]:
+    """Yield each condition of a loop that computes values, always taken.
+
+    The pipeliner leaves a loop alone whose next addresses it cannot compute ahead of the loads
+    ("operation scheduled before its operands").
+    """
+    module = symptom.module
+    body = (
+        [module.operations[each] for block in loop.blocks for each in block.operations]
+        if loop
+        else []
+    )
+    for branch in body:
+        at = line_of(branch)
+        if branch.does == "if" and branch.results and at is not None:
+            yield Change(
+                f"the condition at line {at.line} always taken",
+                ttir=edits.with_one_way(module, branch),
+                cause=f"the condition at {at} computes what the next iteration loads from",
+            )
 
 
 def _all_divisible(module: Module) -> Iterator[Change]:
@@ -121,6 +145,7 @@ def of_pointers(symptom: Symptom) -> Iterator[Change]:
 def more_stages(symptom: Symptom) -> Iterator[Change]:
     """Yield one stage more for the loop of a wait that drains its pipeline."""
     module, loop = symptom.module, symptom.operation("for")
+    yield from _one_way(symptom, loop)
     if loop is not None:
         asked = requested_stages(module, symptom.config.num_stages)(loop.location, ONLY) or 1
         text = edits.with_stages(module, loop, asked + 1)

@@ -210,6 +210,27 @@ def moved_before(module: Module, operations: Collection[Operation], other: Opera
     return "\n".join([*lines[:at], *moved, *lines[at:]])
 
 
+def with_one_way(module: Module, branch: Operation) -> str:
+    """Return the text in which an ``scf.if`` computes what it does if its condition holds.
+
+    Args:
+        module: The ttir.
+        branch: The operation, with the results that its regions yield.
+    """
+    *body, end = (module.operations[index] for index in branch.blocks[0].operations)
+    lines = module.text.split("\n")
+    kept = lines[body[0].span.line - 1 : end.span.line - 1] if body else []
+    after = "\n".join(lines[branch.span.end_line :])
+    names = [
+        name if number == 1 else f"{name}#{at}"
+        for name, number in branch.results
+        for at in range(number)
+    ]
+    for name, value in zip(names, end.operands, strict=True):
+        after = re.sub(rf"{re.escape(name)}(?![\w$.-])", value, after)
+    return "\n".join([*lines[: branch.span.line - 1], *kept, after])
+
+
 def used_at_once(
     module: Module, loop: Operation, operations: Sequence[Operation], carried: str
 ) -> str:
