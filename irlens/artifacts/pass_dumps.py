@@ -3,20 +3,19 @@
 ``MLIR_ENABLE_DUMP=1`` prints the whole module before each pass, under a comment that names the
 pass, and ``MLIR_ENABLE_TIMING=1`` the passes' times after each pipeline. The text is a megabyte
 for a softmax and twenty for attention, nearly all of it repeated: a capture keeps it compressed.
-On request LLVM's passes follow, see ``llvm_dumps``.
+On request LLVM's passes follow, of ``LLVM_IR_ENABLE_DUMP=1``.
 """
 
 import lzma
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
 import msgspec
 from msgspec.structs import replace
 
-from irlens.artifacts import llvm_dumps
 from irlens.model import files
 from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError
@@ -43,6 +42,27 @@ _TIME = re.compile(
     r"(?P<seconds>-?\d+\.\d+) \( *[\d.-]+%\)  (?P<name> *\S.*)$",
     re.MULTILINE,
 )
+_OF_LLVM = re.compile(
+    r"^(?:Running (?:pass|analysis): |(?:; |# )?\*\*\* IR Dump After )", re.MULTILINE
+)
+_AFTER = re.compile(
+    r"^(?P<mark>; |# )?\*\*\* IR Dump After (?P<name>[^\n]+?)(?: \((?P<argument>[\w.-]+)\))?"
+    r"(?: on (?P<on>[^\n]+?))? \*\*\*:?\n",
+    re.MULTILINE,
+)
+_FUNCTION = re.compile(
+    r'^define [^\n]*@"?(?P<name>[\w.$-]+)"?\([^\n]*\{\n(?:.*\n)*?\}$'
+    r"|^# Machine code for function (?P<machine>[\w.$-]+):(?:.*\n)*?# End machine code",
+    re.MULTILINE,
+)
+#: What is numbered anew in each print, and locations.
+_NUMBERED = re.compile(
+    r",? !dbg !\d+|,? debug-location !\d+|(?<=!)\d+\b| #\d+|^(?:\d+B)?\t|"
+    r" +; preds = .*$|; \S+:\d+:\d+.*$",
+    re.MULTILINE,
+)
+#: Lines between and behind LLVM's that are not its IR: the assembler's, and remarks.
+_SAID = re.compile(r"ptxas|\d+ bytes |.*\b(?:remark|note|warning|error): ")
 _INLINER = frozenset({"Inliner", "InlinerPass"})
 
 
@@ -53,7 +73,7 @@ class Dump(msgspec.Struct, frozen=True, kw_only=True):
         name: "TritonGPUPipeline".
         argument: "tritongpu-pipeline"; empty if the compiler does not say it.
         options: "num-stages=4"; empty if there are none. Of a pass of LLVM the passes on loops
-            before it, see ``LlvmRun.loops``.
+            before it, after which LLVM prints the loop alone.
         function: The function that it runs on; empty for the module.
         pipeline: Index of its pipeline.
         text: The module; empty if it is missing or cut.
@@ -126,7 +146,7 @@ def has_dumps(text: str) -> bool:
 def read(text: str) -> Dumps:
     """Return the passes in what the compiler printed."""
     size = len(text)
-    text, of_llvm, last = llvm_dumps.split(text)
+    text, of_llvm, last = _without_llvm(text)
     comments = [*_COMMENT.finditer(text)]
     found: list[Dump] = []
     rest = [text[: comments[0].start()] if comments else text]
@@ -144,20 +164,69 @@ def read(text: str) -> Dumps:
             found[first:] = _timed(found[first:], after)
             pipeline, first = pipeline + 1, len(found)
     lines = (line.rstrip() for each in rest for line in each.splitlines())
-    found += [_of_llvm(each, pipeline) for each in of_llvm]
-    return Dumps(found, list(dict.fromkeys(filter(None, lines))), size, last)
+    return Dumps([*found, *of_llvm], list(dict.fromkeys(filter(None, lines))), size, last)
 
 
-def _of_llvm(run: llvm_dumps.LlvmRun, pipeline: int) -> Dump:
-    return Dump(
-        name=run.name,
-        argument=run.argument,
-        options=f"with {', '.join(dict.fromkeys(run.loops))} on loops" if run.loops else "",
-        function=run.function,
-        pipeline=pipeline,
-        text=run.before,
-        stage="codegen" if run.is_codegen else "llvm",
-    )
+def _without_llvm(text: str) -> tuple[str, list[Dump], str]:
+    """Return what the compiler printed without LLVM's passes, those, and the functions at the end.
+
+    LLVM prints functions after each pass, whether it changed them or not: a module, a function,
+    machine code, or one loop. What a pass on a loop changes shows with the next one on a function.
+    """
+    start = _OF_LLVM.search(text)
+    if start is None:
+        return text, [], ""
+    said = [line for line in text[start.start() :].split("\n") if _SAID.match(line)]
+    found: list[Dump] = []
+    functions: dict[str, str] = {}
+    loops: list[str] = []
+    meaning: dict[str, str] = {}
+    for after, printed in _prints(text, start.start()):
+        on = after["on"] or ""
+        if on.startswith("loop "):
+            loops.append(after["name"])
+            continue
+        dump = Dump(
+            name=after["name"],
+            argument=after["argument"] or "",
+            options=f"with {', '.join(dict.fromkeys(loops))} on loops" if loops else "",
+            function="" if on == "[module]" else on.strip("()"),
+            pipeline=0,
+            text="\n".join(functions.values()),
+            stage="llvm" if (after["mark"] or "").startswith(";") else "codegen",
+        )
+        found.append(dump)
+        loops = []
+        now = _functions(printed, meaning)
+        if "; ModuleID = " in printed:  # the others are gone
+            functions = {name: functions[name] for name in functions if name in now}
+        for function, code in now.items():
+            if not (code.startswith("define") and functions.get(function, "").startswith("#")):
+                functions[function] = code
+    return text[: start.start()] + "\n".join(said), found, "\n".join(functions.values())
+
+
+def _prints(text: str, start: int) -> Iterator[tuple[re.Match[str], str]]:
+    """Yield the comment of each print, and what follows it."""
+    comments = [*_AFTER.finditer(text, start)]
+    for index, each in enumerate(comments):
+        end = comments[index + 1].start() if index + 1 < len(comments) else len(text)
+        yield each, text[each.end() : end]
+
+
+def _functions(printed: str, meaning: dict[str, str]) -> dict[str, str]:
+    """Return the functions of a print by name, without numbers that differ from print to print.
+
+    Args:
+        meaning: Functions as printed and without numbers, which is filled: most passes change none.
+    """
+    found: dict[str, str] = {}
+    for each in _FUNCTION.finditer(printed):
+        text = each.group()
+        if text not in meaning:
+            meaning[text] = _NUMBERED.sub("", text) + "\n"
+        found[each["name"] or each["machine"]] = meaning[text]
+    return found
 
 
 def _dump(before: re.Match[str], pipeline: int, module: str) -> Dump:

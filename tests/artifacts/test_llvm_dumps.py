@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from irlens.artifacts import llvm_dumps, pass_dumps
+from irlens.artifacts import pass_dumps
 
 _FUNCTION = """\
 define void @k(i32 %0) #0 !dbg !{number} {{
@@ -44,33 +44,27 @@ _PRINTED = "".join(
 
 
 def test_a_pass_changes_what_differs_in_more_than_numbers() -> None:
-    rest, runs, last = llvm_dumps.split(_PRINTED)
-    assert rest.split("\n") == [
+    dumps = pass_dumps.read(_PRINTED)
+    assert dumps.remarks == [
         "mlir says this", "k.py:3:1: remark: vectorized", "ptxas info    : Used 30 registers",
     ]  # fmt: skip
-    assert [each.name for each in runs] == ["First", "Same", "Combine", "Selection", "Slots"]
-    after = [each.before for each in runs[1:]] + [last]
-    assert runs[0].before == ""
+    passes = dumps.passes
+    assert [each.name for each in passes] == ["First", "Same", "Combine", "Selection", "Slots"]
+    assert [each.stage for each in passes] == ["llvm"] * 3 + ["codegen"] * 2
+    assert [each.function for each in passes] == ["", "k", "k", "", ""]
+    assert passes[0].text == ""
+    after = [each.text for each in passes[1:]] + [dumps.last]
     changed = [one != two for one, two in pairwise(after)]
     assert changed == [False, True, True, False]
-    assert runs[2].loops == ("LICMPass",)
-    assert [each.function for each in runs] == ["", "k", "k", "", ""]
-    assert [each.is_codegen for each in runs] == [False, False, False, True, True]
-    assert "shl i32 %0, 1\n" in runs[3].before
-    assert "SHL32" in last
-
-
-def test_they_follow_the_passes_of_mlir() -> None:
-    dumps = pass_dumps.read(_PRINTED)
-    assert [each.stage for each in dumps.passes] == ["llvm"] * 3 + ["codegen"] * 2
-    assert dumps.passes[2].options == "with LICMPass on loops"
-    assert "mlir says this" in dumps.remarks
+    assert passes[2].options == "with LICMPass on loops"
+    assert "shl i32 %0, 1\n" in passes[3].text
+    assert "SHL32" in dumps.last
 
 
 def test_a_function_that_a_module_lost_is_gone() -> None:
     other = _FUNCTION.format(number=1, operation="mul").replace("@k", "@g")
     both = "; ModuleID = 'm'\n" + other + _FUNCTION.format(number=1, operation="mul")
     alone = "; ModuleID = 'm'\n" + _FUNCTION.format(number=1, operation="mul")
-    _, runs, last = llvm_dumps.split(_after("A", "[module]", both) + _after("B", "[module]", alone))
-    assert "@g" in runs[1].before
-    assert "@g" not in last
+    dumps = pass_dumps.read(_after("A", "[module]", both) + _after("B", "[module]", alone))
+    assert "@g" in dumps.passes[1].text
+    assert "@g" not in dumps.last

@@ -35,7 +35,7 @@ from irlens.analyze.counterfactuals.products import (
     of_padding,
     of_serialized,
 )
-from irlens.analyze.counterfactuals.registers import of_register_limit, of_registers
+from irlens.analyze.counterfactuals.registers import of_registers
 from irlens.isa.mlir.operations import Deed, names_of
 
 __all__ = [
@@ -52,7 +52,7 @@ __all__ = [
 ]
 
 _MAKERS: Mapping[str, Maker] = {
-    "IRL102": of_register_limit,
+    "IRL102": of_registers,
     "IRL103": of_shared_memory,
     "IRL104": of_registers,
     "IRL105": of_registers,

@@ -16,26 +16,9 @@ def of_registers(symptom: Symptom) -> Iterator[Change]:
     """Yield what asks for the registers: the kernel's slow accesses; then more warps.
 
     An access in narrow pieces, or one that is not pipelined, takes registers for addresses and
-    values. More warps leave each fewer elements, whatever takes the registers.
+    values. More warps leave each fewer elements, whatever takes the registers. Where those limit
+    the occupancy (IRL102), a limit of as many as would admit another CTA changes the cause itself.
     """
-    yield from _less_for_slow_accesses(symptom)
-    for change in more_warps(symptom):
-        yield msgspec.structs.replace(change, is_cause=False)
-
-
-def of_register_limit(symptom: Symptom) -> Iterator[Change]:
-    """Yield what needs fewer registers, and a limit of as many as would admit another CTA."""
-    yield from _less_for_slow_accesses(symptom)
-    steps = symptom.occupancy.next_step if symptom.occupancy is not None else []
-    step = next((each for each in steps if each.resource == "registers"), None)
-    if step is not None and symptom.registers is not None and not symptom.is_amd:
-        most = symptom.registers + step.change
-        yield Change(f"maxnreg={most} in place of {symptom.registers}", {"maxnreg": str(most)})
-    for change in more_warps(symptom):
-        yield msgspec.structs.replace(change, is_cause=False)
-
-
-def _less_for_slow_accesses(symptom: Symptom) -> Iterator[Change]:
     tried = set[str]()
     for others in _slow_accesses(symptom.others):
         one = _together(others)
@@ -50,6 +33,13 @@ def _less_for_slow_accesses(symptom: Symptom) -> Iterator[Change]:
                 words=f"{change.words}, against {blamed}",
                 cause=f"{blamed}: {one.message}",
             )
+    steps = symptom.occupancy.next_step if symptom.occupancy is not None else []
+    step = next((each for each in steps if each.resource == "registers"), None)
+    if symptom.finding.code == "IRL102" and step and symptom.registers and not symptom.is_amd:
+        most = symptom.registers + step.change
+        yield Change(f"maxnreg={most} in place of {symptom.registers}", {"maxnreg": str(most)})
+    for change in more_warps(symptom):
+        yield msgspec.structs.replace(change, is_cause=False)
 
 
 def _slow_accesses(findings: Sequence[Finding]) -> Iterator[list[Finding]]:

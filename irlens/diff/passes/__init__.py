@@ -123,12 +123,6 @@ class States:
         """Whether a pass is LLVM's, whose functions are no MLIR."""
         return bool(self.dumps.passes[number - 1].stage)
 
-    def is_between_printers(self, number: int) -> bool:
-        """Whether a pass is the last of MLIR's before those of LLVM, or LLVM's first."""
-        beside = range(max(number - 1, 1), min(number + 1, len(self)) + 1)
-        has = {self.is_of_llvm(each) for each in beside}
-        return len(has) > 1 and not (self.before(number) and self.after(number))
-
     def code_of(self, text: str, stage: str = STAGE) -> CaptureCode:
         """Return the code of the capture with some IR in place of its stages."""
         stages = {stage: Stage(stage, content=text.encode())}
@@ -229,13 +223,11 @@ def change_of(states: States, number: int, *, context: int = 3) -> CodeCompariso
         IrlensError: It is the last one, after which the compiler prints nothing, or IR is cut.
     """
     after = states.after(number)
-    if states.is_between_printers(number):
-        raise IrlensError(
-            f"what pass {number} changes is unknown: MLIR prints the IR before each of its passes,"
-            " LLVM after each"
-        )
     if not states.before(number) or (after is None and number < len(states)):
-        raise IrlensError(f"what pass {number} changes is unknown: the printed IR is cut there")
+        reason = "the printed IR is cut there"
+        if states.dumps.last:
+            reason = "MLIR prints the IR before each of its passes, LLVM after each"
+        raise IrlensError(f"what pass {number} changes is unknown: {reason}")
     if after is None:
         raise IrlensError(
             f"what pass {number} changes is unknown: the compiler prints the IR before each pass,"

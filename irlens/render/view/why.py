@@ -84,6 +84,8 @@ def _nodes(explanation: Explanation, said: Sequence[str]) -> Iterator[Node]:
     yield Headline((Run(_VERDICTS[explanation.proof], _TONES[explanation.proof]),))
     yield Sentence(explanation.finding.message)
     facts = []
+    if explanation.cause not in explanation.finding.message:
+        facts.append(Fact("Cause", text(Run(explanation.cause))))
     if explanation.decided_by:
         facts.append(Fact("Decided by", text(Run(_decided(explanation)))))
     if explanation.operations:

@@ -101,6 +101,13 @@ IRLENS_KERNELS = {
         "options": {"num_warps": 4, "num_stages": 4},
         "grid": ["M // BM", "N // BN"],
     },
+    "turning": {
+        "sizes": {"M": 1024, "N": 1024, "K": 4096},
+        "args": {"a": "fp16[M, K]", "b": "fp16[K, N]", "c": "fp16[M, N]", "N": "N", "K": "K"},
+        "constexprs": {"BM": 64, "BN": 128, "BK": 64, "TURN": True},
+        "options": {"num_warps": 4, "num_stages": 3},
+        "grid": ["M // BM", "N // BN"],
+    },
 }  # fmt: skip
 
 
@@ -275,4 +282,24 @@ def moved_line(a, b, c, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constex
         acc = tl.dot(x, w, acc)
         if not EARLY:
             x = tl.load(a + m[:, None] * K + (start + BK + k)[None, :], mask=start + BK < K)
+    tl.store(c + m[:, None] * N + n[None, :], acc.to(tl.float16))
+
+
+@triton.jit
+def turning(a, b, c, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, TURN: tl.constexpr):
+    """Pointers that a condition moves on, in one way or in another."""
+    m = tl.program_id(0) * BM + tl.arange(0, BM)
+    n = tl.program_id(1) * BN + tl.arange(0, BN)
+    k = tl.arange(0, BK)
+    acc = tl.zeros([BM, BN], tl.float32)
+    xs = a + m[:, None] * K + k[None, :]
+    for start in range(0, K, BK):
+        x = tl.load(xs)
+        w = tl.load(b + (start + k)[:, None] * N + n[None, :])
+        acc = tl.dot(x, w, acc)
+        if TURN and start // BK % 2 == 1:
+            xs += BK // 2
+            xs += BK // 2
+        else:
+            xs += BK
     tl.store(c + m[:, None] * N + n[None, :], acc.to(tl.float16))
