@@ -75,7 +75,7 @@ def _one_way(symptom: Symptom, loop: Operation | None) -> Iterator[Change]:
         else []
     )
     for branch in body:
-        at = line_of(branch)
+        at = user_line(branch)
         if branch.does == "if" and branch.results and at is not None:
             yield Change(
                 f"the condition at line {at.line} always taken",
