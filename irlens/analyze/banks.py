@@ -11,7 +11,7 @@ Guide, "Shared Memory" under the compute capabilities from 5.x on).
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import product
 
 import msgspec
@@ -88,6 +88,30 @@ def passes(registers: Blocked, shared: Swizzled, shape: tuple[int, ...], size: i
             group = addresses[first : first + lanes_at_once]
             counts.append(most_words_in_a_bank(group, vector * size))
     return sum(counts) / len(counts)
+
+
+def copy_passes(
+    registers: Blocked,
+    places: Mapping[tuple[int, ...], tuple[int, ...]],
+    shape: tuple[int, ...],
+    size: int,
+) -> int | None:
+    """Return the passes of a warp's copy of single elements; ``None`` if it copies several at once.
+
+    Args:
+        registers: The layout of the addresses that are copied from.
+        places: The offset of each element in shared memory, in elements.
+        shape: Shape of the matrix.
+        size: Bytes of an element.
+    """
+    held, start = registers.size_per_thread, (0, 0)
+    if len(held) != 2 or registers.warp_size != BANKS:
+        return None
+    next_to = [(int(n == 0), int(n == 1)) for n in range(2) if held[n] > 1]
+    if any(places[each][0] - places[start][0] == 1 for each in next_to):
+        return None
+    lanes = (_wrapped(registers.lane(lane), start, shape) for lane in range(BANKS))
+    return _most_words_in_a_bank([size * places[each][0] for each in lanes], size)
 
 
 def _wrapped(

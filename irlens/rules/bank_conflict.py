@@ -8,7 +8,8 @@ one bank take four times as long.
 
 The ttgir has both layouts: where an element lies in shared memory, and which thread accesses it.
 The finding counts the resulting passes and is reported from four on. It covers matrices in blocked
-and swizzled layouts on NVIDIA; tensor-core operands have layouts made to avoid conflicts, and the
+and swizzled layouts on NVIDIA, and asynchronous copies of single elements, which transpose a tile
+for the tensor cores; tensor-core operands have layouts made to avoid conflicts, and the
 scratch memory of a conversion between layouts is not in the IR.
 
 ## Example
@@ -41,7 +42,9 @@ from irlens.analyze.facts import Facts
 from irlens.analyze.mlir_loops import user_line
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.encodings import blocked
-from irlens.isa.mlir.types import MemDesc, Tensor
+from irlens.isa.mlir.linear_maps import UnmappedError
+from irlens.isa.mlir.memory_maps import memory_map
+from irlens.isa.mlir.types import MemDesc, Tensor, Type, read_type
 from irlens.model.estimate import Cause
 from irlens.model.report import Blame, Severity
 from irlens.rules import Match
@@ -53,6 +56,8 @@ CAUSE: Cause = "bank_conflicts"
 NEEDS = ("ttgir", "ptx")
 
 _TOLERATED = 4
+_COPY = "ttg.async_copy_global_to_local"
+_ACCESSES = ("ttg.local_load", "ttg.local_store", "ttg.local_alloc", _COPY)
 
 
 def find(facts: Facts) -> Iterator[Match]:
@@ -60,7 +65,7 @@ def find(facts: Facts) -> Iterator[Match]:
     if facts.ttgir is None or facts.ptx is None:
         return
     reported = set()
-    for operation in facts.ttgir.named("ttg.local_load", "ttg.local_store", "ttg.local_alloc"):
+    for operation in facts.ttgir.named(*_ACCESSES):
         passes = _passes(facts.ttgir, operation)
         source = user_line(operation)
         if passes is None or passes < _TOLERATED or source is None or source in reported:
@@ -85,11 +90,31 @@ def find(facts: Facts) -> Iterator[Match]:
 def _passes(module: Module, operation: Operation) -> float | None:
     """Return the passes of a transfer between a tensor and shared memory."""
     tensor = next((each for each in operation.types if isinstance(each, Tensor)), None)
-    descriptor = next((each for each in operation.types if isinstance(each, MemDesc)), None)
+    kinds = [_described(each) for each in operation.types]
+    descriptor = next((each for each in kinds if isinstance(each, MemDesc)), None)
     if tensor is None or descriptor is None or tensor.shape != descriptor.shape:
         return None
+    if operation.name == _COPY:
+        return _copied(module, tensor, descriptor)
     registers, shared = blocked(module, tensor), banks.swizzled(module, descriptor)
     bits = tensor.element.bits
     if registers is None or shared is None or bits is None or bits < 8:
         return None
     return banks.passes(registers, shared, tensor.shape, bits // 8)
+
+
+def _described(kind: Type) -> Type:
+    """Return a type, in full where a copy prints a buffer's without its name."""
+    return read_type(f"!ttg.memdesc{kind}") if str(kind).startswith("<") else kind
+
+
+def _copied(module: Module, tensor: Tensor, descriptor: MemDesc) -> float | None:
+    """Return the passes of an asynchronous copy whose tile is transposed on its way."""
+    registers, bits = blocked(module, tensor), descriptor.element.bits
+    if registers is None or bits is None or bits < 8:
+        return None
+    try:
+        places = memory_map(descriptor.layout, descriptor.shape, module.aliases).places()
+    except UnmappedError:
+        return None
+    return banks.copy_passes(registers, places, descriptor.shape, bits // 8)

@@ -228,6 +228,13 @@ def _reason(facts: Facts, cause: "SectorCause") -> tuple[str, str, str]:
         bounds = f"let the mask begin and end at multiples of {cause.vector} elements"
         changes = "may change" if cause.uniform_mask else "changes"
         return "mask", f"the mask {changes} within them", f"{bounds}, or {_one_each(cause, facts)}"
+    if known is not None and known.width(elements_each) > (cause.access.width or held):
+        return (
+            "transposed",
+            "the compiler sees that they are contiguous, and copies them to shared memory one by"
+            " one, to transpose the tile for the tensor cores",
+            "store the operand with its other dimension contiguous",
+        )
     told = f"tl.max_contiguous(tl.multiple_of(offsets, {cause.vector}), {cause.vector})"
     return (
         "unseen",

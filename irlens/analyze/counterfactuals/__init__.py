@@ -16,7 +16,6 @@ from irlens.analyze.counterfactuals.launches import (
     of_redundant,
     of_reread,
     of_shared_memory,
-    of_small_grid,
     of_tail,
     smaller_tiles,
 )
@@ -79,7 +78,7 @@ _MAKERS: Mapping[str, Maker] = {
     "IRL404": of_serialized,
     "IRL405": of_converted,
     "IRL501": of_tail,
-    "IRL502": of_small_grid,
+    "IRL502": smaller_tiles,
 }
 _LOADS: tuple[Deed, ...] = ("load", "load tile")
 _DEEDS: Mapping[str, tuple[Deed, ...]] = {

@@ -33,6 +33,9 @@ def of_narrow(symptom: Symptom) -> Iterator[Change]:
         if named:
             yield Change(known_multiples(named), ttir=edits.with_divisible(module, named))
         return
+    if blame.kind == "transposed":
+        yield from of_conflict(symptom)
+        return
     access = symptom.operation(*ACCESSES)
     if access is None or blame.suffices is None:
         return

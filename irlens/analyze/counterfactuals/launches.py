@@ -1,7 +1,6 @@
 """Changes against launches that leave the GPU idle or full, and against memory that CTAs share."""
 
 from collections.abc import Iterator
-from math import floor, prod
 
 from irlens.analyze.carried_loads import inside
 from irlens.analyze.counterfactuals.change import Change, Symptom
@@ -15,27 +14,9 @@ _GROUP = 8
 
 
 def of_tail(symptom: Symptom) -> Iterator[Change]:
-    """Yield whole waves of programs, or tiles of other sizes, which make a grid of other waves."""
-    waves = symptom.occupancy.waves if symptom.occupancy is not None else None
-    if waves is not None:
-        yield from _programs(symptom, floor(waves) / waves)
+    """Yield tiles of other sizes, which make a grid of other waves."""
     yield from _other_tiles(symptom, 1, 2)
     yield from _other_tiles(symptom, 2, 1)
-
-
-def of_small_grid(symptom: Symptom) -> Iterator[Change]:
-    """Yield more programs, or smaller tiles."""
-    yield from _programs(symptom, 2)
-    yield from smaller_tiles(symptom)
-
-
-def _programs(symptom: Symptom, times: float) -> Iterator[Change]:
-    """Yield more or fewer programs, where an argument is their number."""
-    programs = prod(symptom.config.grid or (0,))
-    for name, value in symptom.config.args.items():
-        if value == programs and isinstance(value, int):
-            other = round(value * times)
-            yield Change(f"{name}={other} in place of {value}", {name: str(other)})
 
 
 def smaller_tiles(symptom: Symptom) -> Iterator[Change]:

@@ -108,6 +108,13 @@ IRLENS_KERNELS = {
         "options": {"num_warps": 4, "num_stages": 3},
         "grid": ["M // BM", "N // BN"],
     },
+    "transposed_operand": {
+        "sizes": {"M": 2048, "N": 2048, "K": 2048},
+        "args": {"a": "fp32[M, K]", "b": "fp32[K, N]", "c": "fp32[M, N]", "N": "N", "K": "K"},
+        "constexprs": {"BM": 64, "BN": 64, "BK": 32},
+        "options": {"num_warps": 4, "num_stages": 3},
+        "grid": ["M // BM", "N // BN"],
+    },
 }  # fmt: skip
 
 
@@ -303,3 +310,17 @@ def turning(a, b, c, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
         else:
             xs += BK
     tl.store(c + m[:, None] * N + n[None, :], acc.to(tl.float16))
+
+
+@triton.jit
+def transposed_operand(a, b, c, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    """Product in tf32, of which wgmma takes the second operand with K contiguous only."""
+    m = tl.program_id(0) * BM + tl.arange(0, BM)
+    n = tl.program_id(1) * BN + tl.arange(0, BN)
+    k = tl.arange(0, BK)
+    acc = tl.zeros([BM, BN], tl.float32)
+    for start in range(0, K, BK):
+        x = tl.load(a + m[:, None] * K + (start + k)[None, :])
+        w = tl.load(b + (start + k)[:, None] * N + n[None, :])
+        acc = tl.dot(x, w, acc)
+    tl.store(c + m[:, None] * N + n[None, :], acc)
