@@ -26,5 +26,12 @@ def test_silent_where_the_compiler_pads(look: Look) -> None:
 
 
 def test_silent_on_operands_of_dots(look: Look) -> None:
-    assert look(CODE, "dots.py") == []
+    halves = {"a_ptr": "fp16[M, K]", "b_ptr": "fp16[K, N]"}
+    assert look(CODE, "dots.py", args=halves) == []
     assert look(CODE, "dots.py", "a100") == []
+
+
+def test_shows_an_operand_that_is_transposed_as_it_is_copied(look: Look) -> None:
+    """Of such copies the lanes' addresses in the machine code take eight wavefronts, too."""
+    (finding,) = look(CODE, "dots.py")
+    assert "dots.py:27 writes shared memory with 8-way bank conflicts" in finding.message
