@@ -109,7 +109,7 @@ def _described(kind: Type) -> Type:
 
 
 def _copied(module: Module, tensor: Tensor, descriptor: MemDesc) -> float | None:
-    """Return the passes of an asynchronous copy whose tile is transposed on its way."""
+    """Return the passes of an asynchronous copy that transposes a tile."""
     registers, bits = blocked(module, tensor), descriptor.element.bits
     if registers is None or bits is None or bits < 8:
         return None

@@ -15,8 +15,9 @@ from irlens.model.source import SourceLocation
 
 _VALUE = re.compile(r"%[\w$.-]+(?:#\d+)?")
 _ALIAS = re.compile(r"#\w+")
-#: What the pipeliner's passes note at an operation before they move it.
+#: The order of operations within a stage of a schedule.
 _CLUSTER = re.compile(r"loop\.cluster = \d+ : i32(?:, )?")
+#: What the pipeliner's passes note at an operation before they move it.
 _SCHEDULE = re.compile(r"\btt[._]latency\b|\bloop\.stage\b")
 _OPERATION = re.compile(r"(?:^|= )\"?([a-z]\w*(?:\.\w+)+)")
 
@@ -81,7 +82,7 @@ class LineFollower:
             written = _meaning(_written(module, operations))
             if self._location is None:
                 written = sorted(each.rpartition("-> ")[2] for each in written)
-            written = [_CLUSTER.sub("", each) for each in written]  # its order within a stage
+            written = [_CLUSTER.sub("", each) for each in written]
             self._found = [_ALIAS.sub(partial(_expanded, module), each) for each in written]
         return self._found
 
