@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from irlens.analyze.carried_loads import inside
 from irlens.analyze.counterfactuals.change import Change, Symptom
+from irlens.analyze.mlir_loops import inside
 from irlens.isa.mlir import edits
 from irlens.isa.mlir.operations import NUM_STAGES
 
