@@ -111,7 +111,7 @@ def copy_passes(
     if any(places[each][0] - places[start][0] == 1 for each in next_to):
         return None
     lanes = (_wrapped(registers.lane(lane), start, shape) for lane in range(BANKS))
-    return _most_words_in_a_bank([size * places[each][0] for each in lanes], size)
+    return most_words_in_a_bank([size * places[each][0] for each in lanes], size)
 
 
 def _wrapped(
