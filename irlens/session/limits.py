@@ -93,6 +93,8 @@ def read_along(texts: Sequence[str]) -> dict[str, range | None]:
         numbers = None if match is None else range(int(match["first"]), int(match["last"]) + 1)
         if numbers is not None and not numbers:
             raise IrlensError(f"'{written}' is not an ascending range")
+        if numbers is not None and numbers.start < 1:
+            raise IrlensError(f"{numbers.start} is not a size: it is at least 1")
         sizes[name.strip()] = numbers
     return sizes
 

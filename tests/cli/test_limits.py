@@ -265,6 +265,7 @@ def test_a_capture_whose_source_is_known_has_limits() -> None:
     [
         (["vector_add", "--along", "m"], "unknown size 'm'"),
         (["vector_add", "--along", "n_elements=9..3"], "not an ascending range"),
+        (["vector_add", "--along", "n_elements=0..5"], "0 is not a size: it is at least 1"),
         (["vector_add", "--at-least", "n_elements=many"], "is not NAME=NUMBER"),
         (["vector_add", "-t", "h100,h200"], "2 configurations are requested"),
         ([str(LAYER_NORM / "layer_norm_kernel.ptx")], "its source is unknown"),
