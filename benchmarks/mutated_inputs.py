@@ -25,6 +25,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 _ALL_SAMPLES = Path(__file__).parents[1] / "samples"
@@ -43,7 +44,8 @@ _ODD = (
 )  # fmt: skip
 _NUMBERS = (
     b"0", b"-1", b"4294967295", b"4294967296", b"18446744073709551616", b"9" * 400, b"9" * 5000,
-    b"1e999", b"0x7fffffffffffffff", b"000", b"3.5", b"NaN",
+    b"1e999", b"0x7fffffffffffffff", b"000", b"3.5", b"NaN", b"1048576", b"1048576", b"65536",
+    b"1000000007", b"100000000000", b"1" + b"0" * 18, "\u0663".encode(), b"1_0",
 )  # fmt: skip
 
 Mutation = Callable[[bytes, random.Random], bytes]
@@ -233,6 +235,57 @@ def use_library(path: Path, original: Path, rng: random.Random) -> None:
             _one_line(error.message, "IrlensError")
 
 
+def ask_library(path: Path, rng: random.Random) -> None:
+    """Ask of a capture what a report does not say: layouts, programs, where its sizes break, why.
+
+    Raises:
+        Exception: Anything but ``IrlensError`` is a bug.
+    """
+    from irlens.analyze import counterfactuals, layout_drawing
+    from irlens.analyze.breaking_launches import broken
+    from irlens.analyze.capture_code import CaptureCode
+    from irlens.analyze.program_accesses import program_accesses
+    from irlens.analyze.traffic.values import UnknownTrafficError
+    from irlens.artifacts.entries import Broken
+    from irlens.artifacts.load import load
+    from irlens.model.errors import IrlensError
+    from irlens.render import Options, format_names, render
+    from irlens.report import inspect
+    from irlens.session.variants import variants_of_captures
+
+    try:
+        captures = [each for each in load(path) if not isinstance(each, Broken)]
+        for capture in captures:
+            code, manifest = CaptureCode(capture), capture.manifest
+            if code.ttgir is not None:
+                named = re.findall(r"%[\w$.-]+", capture.stages["ttgir"].text()[:1_000_000])
+                for value in rng.sample(named, min(4, len(named))):
+                    with suppress(IrlensError):
+                        drawing = layout_drawing.draw_layout(
+                            code.ttgir.module, value, capture.kernel
+                        )
+                        name = rng.choice(format_names("layout"))
+                        _check_output(render(name, "layout", drawing, Options()), name)
+            if code.ttir is not None and manifest is not None and manifest.grid is not None:
+                grid = (*manifest.grid, 1, 1)[:3]
+                with suppress(UnknownTrafficError):
+                    broken(code.ttir.named, manifest.args, grid, every=rng.random() < 0.5)
+                program_accesses(code.ttir.named, manifest.args, grid, (0, 0, 0))
+            if code.ttir is not None:
+                findings, module = inspect(capture, sass=False).findings, code.ttir.named
+                for each in findings:
+                    symptom = counterfactuals.Symptom(
+                        finding=each, module=module, config=capture.config, others=findings
+                    )
+                    counterfactuals.changes_for(symptom)
+        if captures:
+            variants = variants_of_captures(captures)
+            name = rng.choice(format_names("variants"))
+            _check_output(render(name, "variants", variants, Options()), name)
+    except IrlensError as error:
+        _one_line(error.message, "IrlensError")
+
+
 def _one_line(message: str, what: str) -> None:
     if "\n" in message or len(message) > 1000:
         raise AssertionError(f"{what} of more than a line: {message[:300]!r}")
@@ -257,6 +310,9 @@ def use_command_line(path: Path, original: Path, rng: random.Random) -> None:
         ["inspect", path, "--line", str(rng.randrange(1, 80))],
         ["diff", original, path, "--format", rng.choice(("text", "markdown", "json", "html"))],
         ["diff", path, original, "--stage", rng.choice(stages)],
+        ["diff", path, original, "--passes"],
+        ["scan", path, "--format", rng.choice(("text", "csv", "html", "jsonl")), "--jobs", "1"],
+        ["variants", original, path, "--format", rng.choice(("text", "json", "html"))],
     )  # fmt: skip
     run_command(map(str, rng.choice(commands)))
 
@@ -333,7 +389,9 @@ def read_mutated(path: Path, original: Path, rng: random.Random) -> None:
         path = rng.choice(sorted(file for file in path.iterdir() if file.is_file()))
     elif rng.random() < 0.2:
         use_saved(path, original, rng)
-    if rng.random() < 0.5:
+    if rng.random() < 0.2:
+        ask_library(path, rng)
+    elif rng.random() < 0.5:
         use_library(path, original, rng)
     else:
         use_command_line(path, original, rng)
@@ -434,6 +492,7 @@ def warm_up(capture: Path) -> None:
         os.environ["IRLENS_CACHE_DIR"] = folder
         for seed in range(4):
             use_library(capture, capture, random.Random(seed))
+            ask_library(capture, random.Random(seed))
             use_command_line(capture, capture, random.Random(seed))
 
 

@@ -5,6 +5,7 @@ import sys
 import time
 from pathlib import Path
 
+from irlens.isa import mlir
 from irlens.isa.llir import parser as llir
 from irlens.isa.mlir.syntax import MlirSyntax
 
@@ -33,3 +34,11 @@ def test_a_line_of_blanks_takes_linear_time() -> None:
     begun = time.process_time()
     assert list(MlirSyntax().code_lines(line)) == [(1, line.removesuffix(" loc(#loc)"))]
     assert time.process_time() - begun < 5
+
+
+def test_blanks_at_the_end_take_linear_time() -> None:
+    text = "module {\n}\n"
+    for blanks in ("\n" * 100_000, " " * 1_000_000, "\t\n" * 100_000):
+        begun = time.process_time()
+        assert mlir.parse(text + blanks, stage="ttir").operations
+        assert time.process_time() - begun < 5

@@ -69,7 +69,8 @@ class Tokens:
         self.text = text
         self.stage = stage
         # Gaps and tokens by turns, whose lengths add up to the offsets.
-        cut = list(chain.from_iterable(_TOKEN.findall(text)))
+        # Blanks that no token follows would be tried from each of them on.
+        cut = list(chain.from_iterable(_TOKEN.findall(text.rstrip())))
         self.values: list[str] = cut[1::2]
         self.starts: list[int] = list(accumulate(map(len, cut)))[::2]
         if "//" in text:
