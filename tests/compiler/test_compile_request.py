@@ -1,6 +1,7 @@
 import importlib
 import os
 import re
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import msgspec
 import numpy as np
 import pytest
 import triton
+import triton.language as tl
 
 from irlens.compiler import Request, capture, capture_entries, is_stored
 from irlens.compiler.toolchains.versions import triton_version
@@ -433,3 +435,38 @@ def test_a_missing_file_of_contents_is_named(tmp_path: Path) -> None:
     target = Target(vendor="nvidia", arch="sm_90", warp_size=32)
     with pytest.raises(ArtifactError, match="none"):
         capture(Request(kernel="softmax", target=target, args=args))
+
+
+@pytest.mark.parametrize("stages", [257, 10**9, 10**17])
+def test_a_pipeline_of_too_many_stages_is_refused(stages: int, sm_90: Target) -> None:
+    request = Request(kernel="softmax", target=sm_90, settings={"num_stages": stages})
+    with pytest.raises(CaptureError, match="but irlens compiles at most 256"):
+        capture_entries(request)
+
+
+def test_what_a_file_replaces_in_triton_is_restored(
+    write: Callable[..., Path], sm_90: Target
+) -> None:
+    """Of three files that are compiled one after the other the second one replaces functions."""
+    kernel = COPY.replace("tl.load(x_ptr + offsets, mask=mask)", "tl.exp(tl.load(x_ptr + offsets))")
+    replacing = """
+        tl.exp = tl.sqrt
+        tl.tensor.twice = lambda self: self + self
+        tl.core.tensor.__neg__ = None
+        triton.cdiv = lambda a, b: 7
+    """
+    negate = tl.core.tensor.__neg__
+
+    def mnemonics(name: str, before: str = "") -> set[str]:
+        path = write(textwrap.dedent(before) + textwrap.dedent(kernel), name)
+        request = Request(kernel=f"{path}:copy", target=sm_90, args=COPY_ARGS,
+                          settings={"BLOCK": 128})  # fmt: skip
+        (found,) = capture(request)
+        return set(re.findall(r"ex2|sqrt", found.stages["ptx"].text()))
+
+    assert mnemonics("first.py") == {"ex2"}
+    assert mnemonics("second.py", replacing) == {"sqrt"}
+    assert mnemonics("third.py") == {"ex2"}
+    assert tl.core.tensor.__neg__ is negate
+    assert not hasattr(tl.tensor, "twice")
+    assert triton.cdiv(9, 4) == 3

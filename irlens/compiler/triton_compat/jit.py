@@ -23,7 +23,7 @@ from irlens.compiler.calls.expressions import is_layout
 from irlens.compiler.sources.inductor import Specialization
 from irlens.compiler.sources.stand_ins import StandInError, refuse_stand_in
 from irlens.model.config import ConstexprValue, Target
-from irlens.model.errors import IrlensError, UnknownNameError
+from irlens.model.errors import CaptureError, IrlensError, UnknownNameError
 
 #: Values of a kernel's parameters and options by name: Triton takes any Python object.
 Values: TypeAlias = dict[str, Any]
@@ -98,6 +98,10 @@ class Kernel(msgspec.Struct, frozen=True):
         """Return the names that autotuners and heuristics set."""
         heuristics = [each for each in self.wrappers if isinstance(each, Heuristics)]
         return {*self.tuned(), *(name for each in heuristics for name in each.values)}
+
+
+#: Triton compiles the loop's beginning once for each stage, and more take minutes.
+_MOST_STAGES = 256
 
 
 class TuningError(Exception):
@@ -175,6 +179,7 @@ def variants(
 
     Raises:
         TuningError: The file's own pruning or heuristic function failed.
+        CaptureError: Too many stages are requested.
     """
     fixed = {name: _override(kernel, name, value) for name, value in overrides.items()}
     expanded: list[Values] = [{**{n: _to_triton(v) for n, v in defaults.items()}, **fixed}]
@@ -189,6 +194,11 @@ def variants(
             expanded = [{**s, **_heuristic_values(wrapper, args, s, fixed)} for s in expanded]
     distinct: list[Values] = []
     for settings in expanded:
+        stages = settings.get("num_stages")
+        if isinstance(stages, int) and stages > _MOST_STAGES:
+            raise CaptureError(
+                f"num_stages is {stages:,}, but irlens compiles at most {_MOST_STAGES}"
+            )
         if settings not in distinct:
             distinct.append(settings)
     return distinct
