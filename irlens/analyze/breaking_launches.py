@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from irlens.analyze import work
 from irlens.analyze.launch_survey import (
     MOST_COMPARED,
     Outside,
@@ -122,6 +123,7 @@ def _digest(*arrays: Array) -> bytes:
     return digest.digest()
 
 
+@work.budget()
 def _compared(
     modules: tuple[Module, Module], launch: Launch, numbers: Array, *, keeps: bool = False
 ) -> tuple[_Compared, _Compared, bool]:

@@ -67,6 +67,8 @@ def draw_layout(module: Module, value: str, kernel: str, line: int | None = None
     if isinstance(mapped, LinearMap):
         if reason := _why_not_of(module, mapped):
             raise IrlensError(f"the layout of {name} cannot be drawn: {reason}")
+        if (held := mapped.warps * mapped.lanes * mapped.registers) > _MOST_ELEMENTS:
+            raise IrlensError(f"a CTA holds {count(held)} elements of {name}: too many to draw")
         drawn = _of_registers(mapped)
     else:
         if kind.element.bits is None:

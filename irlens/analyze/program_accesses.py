@@ -63,10 +63,12 @@ def _access(
     operation: Operation, argument: str, chunks: _Chunks, tensor: tuple[int, ...] | None
 ) -> ProgramAccess:
     access = chunks[0][0]
+    if tensor is not None and prod(tensor) >= 1 << 63:
+        tensor = None
     places = _first_row(access.pointer.offset, access.shape) // access.element_bytes
     mask = truth(access.mask)
     mask = mask.reshape(mask.shape + (1,) * (len(access.shape) + 1 - mask.ndim))
-    active = places[np.broadcast_to(mask[0], access.shape)]
+    active = places[_broadcast(mask[0], access.shape)]
     corners = np.concatenate([each.corners(count) for each, count in chunks])
     corners = corners // access.element_bytes
     return ProgramAccess(
@@ -91,13 +93,21 @@ def _first_row(value: Integer, shape: tuple[int, ...]) -> Array:
 
     Raises:
         TooLargeError: They are too many.
+        UnknownTrafficError: They are not of the shape.
     """
     if prod(shape) > 1 << 22:
         raise TooLargeError
     total = np.zeros((1,) * len(shape), np.int64)
     for term in value.terms.values():
         total = total + term[0]
-    return np.broadcast_to(total, shape)
+    return _broadcast(total, shape)
+
+
+def _broadcast(values: Array, shape: tuple[int, ...]) -> Array:
+    try:
+        return np.broadcast_to(values, shape)
+    except ValueError:
+        raise UnknownTrafficError("an access and its addresses differ in shape") from None
 
 
 def _single(numbers: Array) -> int | None:

@@ -32,6 +32,7 @@ SECTOR = 32  # bytes: NVIDIA's, of every architecture since Maxwell
 LINE = 128  # bytes: the L2 takes a request's sectors of one line together
 #: Elements that are evaluated at a time.
 _CHUNK = 1 << 21
+_MOST_BITS = 22  # of the bytes in the registers of a cluster of 16 SMs
 _NOWHERE = -(1 << 62)  # no sector or address of a lane that is masked
 
 
@@ -48,7 +49,7 @@ class WarpAccess(msgspec.Struct, frozen=True):
             they access the same bytes as earlier ones.
 
     Raises:
-        ValueError: No thread has registers for instructions that wide.
+        ValueError: No thread has registers for instructions that wide, or no cluster for so many.
     """
 
     layout: LinearMap
@@ -59,6 +60,8 @@ class WarpAccess(msgspec.Struct, frozen=True):
     merged: frozenset[int] = frozenset()
 
     def __post_init__(self) -> None:
+        if sum(map(len, self.layout.bases)) > _MOST_BITS:
+            raise ValueError("its threads hold more elements than a cluster has registers for")
         if self.width % self.element_bytes or self.width < self.element_bytes:
             raise ValueError(f"{self.width} bytes are not elements of {self.element_bytes}")
         if self.elements > self.layout.registers >> len(free_bits(self.layout)[0]):

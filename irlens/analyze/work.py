@@ -13,22 +13,25 @@ from irlens.model.errors import ArtifactError
 
 #: Steps of about two microseconds. Of 129 kernels the one that takes most takes 48,000.
 STEPS = 1_500_000
+EXCEEDED = f"it takes more than {STEPS:,} steps of analysis"
 
 
 class OutOfWorkError(ArtifactError):
     """An analysis would take more steps than the budget has."""
 
 
-class _Budget:
+class Budget:
+    """What is left of a number of steps; negative once more were taken than there were."""
+
     def __init__(self, steps: int) -> None:
         self.left = steps
 
 
-_budget: ContextVar[_Budget | None] = ContextVar("budget", default=None)
+_budget: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 
 @contextmanager
-def budget(steps: int | None = None) -> Iterator[None]:
+def budget(steps: int | None = None) -> Iterator[Budget]:
     """Let what runs within the block take this many steps, and no more than one around it has.
 
     Args:
@@ -36,11 +39,11 @@ def budget(steps: int | None = None) -> Iterator[None]:
     """
     outer = _budget.get()
     most = STEPS if steps is None else steps
-    inner = _Budget(most if outer is None else min(most, outer.left))
+    inner = Budget(most if outer is None else min(most, outer.left))
     token = _budget.set(inner)
     begun = inner.left
     try:
-        yield
+        yield inner
     finally:
         _budget.reset(token)
         if outer is not None:
@@ -58,4 +61,4 @@ def spend(steps: int) -> None:
         return
     current.left -= steps
     if current.left < 0:
-        raise OutOfWorkError(f"it takes more than {STEPS:,} steps of analysis")
+        raise OutOfWorkError(EXCEEDED)

@@ -37,9 +37,10 @@ if TYPE_CHECKING:
     from irlens.artifacts.identify import Identity
     from irlens.artifacts.mlir_dumps import Chosen
 
-#: Levels below the given directory. TorchInductor nests its Triton caches three deep; a limit
-#: keeps a mistaken ``irlens inspect /`` from walking the whole disk.
+#: Levels below the given directory. TorchInductor nests its Triton caches three deep.
 MAX_DEPTH = 5
+#: Directories in a row without an entry, after which no more are looked into.
+_MOST_FRUITLESS = 10_000
 
 _LINK = "is a link to a directory, which is not followed"
 
@@ -210,13 +211,19 @@ def find_entries(top: Path, *, links: bool = False) -> Iterator[tuple[Path, List
     Raises:
         ArtifactError: While iterating: the directory cannot be listed, or holds no entry.
     """
-    is_empty = True
+    if top.resolve() == Path(top.resolve().anchor):
+        raise ArtifactError(f"{top} is the whole file system", hint="name a folder below it")
+    is_empty, fruitless = True, 0
     for found in _walk(top):
         if isinstance(found, Broken):
             is_empty = False
             yield found
             continue
         directory, listing = found
+        fruitless = 0 if listing.holds_entry or listing.traces else fruitless + 1
+        if fruitless > _MOST_FRUITLESS:
+            yield Broken(directory, f"not looked into, after {_MOST_FRUITLESS:,} without a capture")
+            return
         for link in listing.links if links else ():
             is_empty = False
             yield Broken(link, _LINK)

@@ -362,6 +362,8 @@ class Inspection:
         assumed = partial(
             survey, self._parsed, self._machine, assuming=assuming, ascending=ascending
         )
+        if launch is not None and work.EXCEEDED in launch.traffic.reason:
+            return None
         if assuming:  # a time may rest on what a count of bytes must not
             launch = assumed()
         program = launch and assumed(first=1)

@@ -4,6 +4,7 @@ import shlex
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 _DEFAULT_TARGET = "h100"
 _MAX_BROKEN_SHOWN = 5
+#: Captures in a directory that are made reports of at once.
+_MOST_CAPTURES = 2_000
 #: What a recompiled capture does not see of a program that was edited.
 _EDITED = ", which has changed since; the launch is as recorded"
 #: Warnings of one compilation.
@@ -400,7 +403,10 @@ class Session:
 
         if kernel == "-":
             return list(load_bytes(read_stdin(), name="stdin"))
-        found = list(load(Path(kernel).expanduser()))
+        found = list(islice(load(Path(kernel).expanduser()), _MOST_CAPTURES + 1))
+        if len(found) > _MOST_CAPTURES:
+            many = f"{kernel} holds more than {_MOST_CAPTURES:,} captures"
+            raise IrlensError(many, hint="name a folder below it, or list all with `irlens scan`")
         self.note_once([note for each in found if isinstance(each, Capture) for note in each.notes])
         captures = [each for each in found if isinstance(each, Capture)]
         broken = [each for each in found if isinstance(each, Broken)]

@@ -67,3 +67,12 @@ def test_a_stride_becomes_a_constant_in_the_kernel_alone() -> None:
     (change,) = _changes("IRL302", Blame(reason="", kind="untold", arguments=["n_cols"]))
     assert "%n_cols: i32" in change.ttir
     assert change.ttir.count("arith.constant 1 : i32") == 1
+
+
+@pytest.mark.parametrize("warps", [0, -4])
+def test_no_warps_are_not_doubled(warps: int) -> None:
+    finding = Finding(
+        code="IRL310", severity="note", message="", hint="", stage="ttir", line=LOAD, source=None
+    )
+    config = Config(num_warps=warps, num_stages=3, num_ctas=1, maxnreg=None, constexprs={}, args={})
+    assert changes_for(Symptom(finding, parse(TTIR, stage="ttir"), config)) == []

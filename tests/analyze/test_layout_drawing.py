@@ -191,3 +191,9 @@ module attributes {"ttg.num-warps" = 1 : i32, ttg.target = "cuda:90"} {
     assert draw_layout(read, "q", "f").type == "tensor<32x!tt.ptr<f16>, #l>"
     assert draw_layout(read, "m", "f").type == "tensor<32xi1, #l>"
     assert draw_layout(read, "r", "f").type == "tensor<32x!tt.ptr<f16>, #l>"
+
+
+def test_a_layout_of_very_many_threads_is_refused() -> None:
+    layout = "sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [1048576], order = [0]"
+    with pytest.raises(IrlensError, match="too many to draw"):
+        draw_layout(_module("tensor<32xf16, #shared>", f"#ttg.blocked<{{{layout}}}>"), "%x", "k")

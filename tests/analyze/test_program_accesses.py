@@ -126,3 +126,17 @@ def test_steps_along_each_dimension() -> None:
     assert step_of(np.array([4]), shape) is None
     assert step_of(np.array([72, 96]), shape) is None
     assert step_of(np.array([0, 8]), None) is None
+
+
+def test_a_type_of_another_shape_than_its_pointers_is_unknown() -> None:
+    module = parse(TILE.replace("%mask : tensor<4x4x!", "%mask : tensor<4x64x!"), stage="ttir")
+    found, reason = program_accesses(module, {"x": "fp16[1000]", "n": 3}, (1, 9, 1), (0, 2, 0))
+    assert found == []
+    assert "differ in shape" in reason
+
+
+def test_a_tensor_of_more_than_64_bits_has_no_tiles() -> None:
+    launch = {"x": "fp16[4294967296, 4294967296]", "n": 3}
+    ((access,), reason) = program_accesses(parse(TILE, stage="ttir"), launch, (1, 9, 1), (0, 2, 0))
+    assert reason == ""
+    assert (access.first, access.tile, access.tile_step) == (80, None, None)

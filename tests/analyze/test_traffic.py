@@ -1,6 +1,7 @@
 """Traffic of a launch, against formulas and a brute-force count."""
 
 import json
+import time
 from pathlib import Path
 
 import numpy as np
@@ -503,3 +504,39 @@ def test_rows_whose_numbers_are_data_are_assumed_for_an_estimate(ascending: bool
     else:  # of 1,024 rows, 512 random ones hit 403 on average, each of 256 bytes
         assert x.distinct_read_bytes % 256 == 0
         assert 350 < x.distinct_read_bytes // 256 < 512
+
+
+@pytest.mark.parametrize("grid", [(2**31 - 1, 1, 1), (2**31 - 1, 65535, 65535)])
+def test_a_launch_of_too_many_programs_is_unknown(grid: tuple[int, int, int]) -> None:
+    begun = time.process_time()
+    found = count(parse(ADD, stage="ttir"), {"x": "fp32[64]", "y": "fp16[64]", "n": 64}, grid)
+    assert time.process_time() - begun < 30
+    assert "takes more than 1,500,000 steps" in found.reason
+    assert found.read_bytes is None
+
+
+def test_loops_in_loops_of_too_many_iterations_are_unknown() -> None:
+    text = """
+module {
+  tt.func public @nest(%x: !tt.ptr<f32>) {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %many = arith.constant 8000 : i32
+    %few = arith.constant 1000 : i32
+    scf.for %i = %c0 to %many step %c1 : i32 {
+      scf.for %j = %c0 to %many step %c1 : i32 {
+        scf.for %k = %c0 to %few step %c1 : i32 {
+          %o = arith.addi %j, %k : i32
+          %p = tt.addptr %x, %o : !tt.ptr<f32>, i32
+          %v = tt.load %p : !tt.ptr<f32>
+        }
+      }
+    }
+    tt.return
+  }
+}
+"""
+    begun = time.process_time()
+    found = count(parse(text, stage="ttir"), {"x": "fp32[64]"}, (1, 1, 1))
+    assert time.process_time() - begun < 30
+    assert "takes more than 1,500,000 steps" in found.reason

@@ -178,3 +178,9 @@ def test_an_instruction_that_cannot_be() -> None:
         count(WarpAccess(layout, "load", 4, 8), np.arange(64).reshape(1, 64) * 8)
     with pytest.raises(ValueError, match="tensors in an array of"):
         count(WarpAccess(layout, "load", 4, 4), np.arange(64))
+
+
+def test_more_elements_than_registers_of_a_cluster_are_refused() -> None:
+    layout = LinearMap((32,), ((0,),) * 12, tuple((1 << bit,) for bit in range(5)), ((0,),) * 6, ())
+    with pytest.raises(ValueError, match="more elements than a cluster has registers for"):
+        WarpAccess(layout, "load", 4, 4)

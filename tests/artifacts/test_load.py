@@ -613,3 +613,25 @@ class TestLimits:
         (broken,) = load(tmp_path / "A")
         assert isinstance(broken, Broken)
         assert "irlens.json is broken" in broken.reason
+
+
+def test_the_whole_file_system_is_refused() -> None:
+    for top in ("/", "//", "/tmp/.."):
+        with pytest.raises(ArtifactError, match="is the whole file system"):
+            list(load(Path(top)))
+
+
+def test_the_search_ends_after_many_folders_without_an_entry(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("irlens.artifacts.load._MOST_FRUITLESS", 5)
+    for name in range(8):
+        (tmp_path / "b" / str(name)).mkdir(parents=True)
+    (stopped,) = load(tmp_path)
+    assert isinstance(stopped, Broken)
+    shutil.copytree(SAMPLES / "softmax-h100", tmp_path / "a")
+    shutil.copytree(SAMPLES / "softmax-h100", tmp_path / "c")
+    capture, stopped = load(tmp_path)
+    assert isinstance(capture, Capture)
+    assert isinstance(stopped, Broken)
+    assert stopped.reason == "not looked into, after 5 without a capture"

@@ -114,3 +114,14 @@ def test_warnings_of_the_compiler_are_notes_and_come_once(
     out, err = capfd.readouterr()
     assert "deprecated" not in out + err
     assert "tracemalloc" not in out + err
+
+
+def test_a_directory_of_too_many_captures_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("irlens.session.session._MOST_CAPTURES", 2)
+    for name in "abc":
+        shutil.copytree(CAPTURE, tmp_path / name)
+    with pytest.raises(IrlensError, match="holds more than 2 captures") as raised:
+        Session().captures(str(tmp_path), Configurations())
+    assert "irlens scan" in str(raised.value.hint)

@@ -88,7 +88,7 @@ Maker: TypeAlias = Callable[[Symptom], Iterator[Change]]
 def more_warps(symptom: Symptom) -> Iterator[Change]:
     """Yield more warps, each with fewer elements of the same tile."""
     warps = symptom.config.num_warps
-    while warps is not None and warps < MOST_WARPS:
+    while warps is not None and 0 < warps < MOST_WARPS:
         warps *= 2
         yield Change(f"num_warps={warps}", {"num_warps": str(warps)})
 

@@ -6,6 +6,7 @@ from typing import TypeVar, cast
 
 import numpy as np
 
+from irlens.analyze import work
 from irlens.analyze.traffic import accesses, arithmetic, loops
 from irlens.analyze.traffic.accesses import Reference
 from irlens.analyze.traffic.branches import Branches
@@ -57,6 +58,9 @@ _MALFORMED = (AttributeError, IndexError, KeyError, OverflowError, TypeError, Va
 _MOST_STEPS = 1 << 13
 #: Programs, each in each iteration, that a block may be evaluated for.
 _MOST_INSTANCES = 1 << 27
+#: Steps of work of an operation, and powers of two of instances of one, and of an access, that
+#: take one more: a launch with 2^26 accesses takes some seconds.
+_STEPS_EACH, _INSTANCES_OF_STEP, _ACCESSES_OF_STEP = 4, 12, 7
 _AXES = {"x": 0, "y": 1, "z": 2}
 
 #: What is done with an access: its operation, how it accesses memory, the numbers of the programs.
@@ -152,8 +156,9 @@ class Evaluation:
                 continue
             operands = [frame.read(name) for name in operation.operands]
             try:
+                work.spend(_STEPS_EACH + (frame.size >> _INSTANCES_OF_STEP))
                 self._run(operation, operands, frame)
-            except UnknownTrafficError as error:
+            except (UnknownTrafficError, work.OutOfWorkError) as error:
                 raise placed(operation, str(error)) from None
             except _MALFORMED as error:
                 if self._is_visiting:
@@ -239,6 +244,7 @@ class Evaluation:
             read: Value = reference
         else:
             if self._recording:
+                work.spend(programs.size >> _ACCESSES_OF_STEP)
                 self._is_visiting = True
                 self._visit(operation, reference, programs)
                 self._is_visiting = False
@@ -504,13 +510,14 @@ def run(
     """
     function, data = public_function(module), data_operations(module)
     stepwise: frozenset[int] = frozenset()
-    at, step = programs.start, _AT_ONCE
+    at, step, left = programs.start, _AT_ONCE, work.STEPS
     while at < programs.stop:
         visitor = begin()
         part = range(at, min(at + step, programs.stop))
         evaluation = Evaluation(module, launch, part, visitor, stepwise, step, data)
         try:
-            evaluation.run(function)
+            with work.budget(left) as budget:
+                evaluation.run(function)
         except NotAffineError as error:
             stepwise |= {error.operation}
             continue
@@ -519,5 +526,7 @@ def run(
                 raise UnknownTrafficError("a tensor of addresses is too large") from None
             step = max(1, min(step, _AT_ONCE) // 4)
             continue
+        finally:
+            left = budget.left
         yield visitor, evaluation
         at = part.stop

@@ -14,11 +14,15 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from irlens.analyze import work
+
 Array: TypeAlias = npt.NDArray[Any]
 Axes: TypeAlias = tuple[int, ...]
 
 #: Elements that one array may have.
 MOST_ELEMENTS = 1 << 22
+#: A power of two of numbers whose sorting, or joining as intervals, is a step of work.
+SORTED_OF_STEP = 6
 
 
 class UnknownTrafficError(Exception):
@@ -147,6 +151,7 @@ def distinct(numbers: Array) -> Array:
     """Return the distinct numbers of a one-dimensional array, ascending."""
     if (np.diff(numbers) > 0).all():
         return numbers
+    work.spend(numbers.size >> SORTED_OF_STEP)
     ordered = np.sort(numbers)
     return np.asarray(ordered[np.concatenate(([True], np.diff(ordered) > 0))])
 
