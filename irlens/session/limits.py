@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # they load the compiler layer
     from irlens.model.limits import Limits
     from irlens.sweeps.limit_probes import Probe
 
-_RANGE = re.compile(r"(?P<first>\d{1,18})\.\.(?P<last>\d{1,18})")
+_RANGE = re.compile(r"(?P<first>[0-9]{1,18})\.\.(?P<last>[0-9]{1,18})")
 
 
 def limits_of(

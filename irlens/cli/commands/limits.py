@@ -48,7 +48,9 @@ def _least(_ctx: click.Context, _option: click.Parameter, texts: tuple[str, ...]
     sizes = {}
     for text in texts:
         name, _, number = text.partition("=")
-        if not name.strip().isidentifier() or not re.fullmatch(r"[\d_]{1,24}", number.strip()):
+        if not name.strip().isidentifier() or not re.fullmatch(
+            r"[1-9](?:_?[0-9]){0,17}", number.strip()
+        ):
             raise click.BadParameter(f"'{text}' is not NAME=NUMBER")
         sizes[name.strip()] = int(number)
     return sizes
