@@ -236,7 +236,8 @@ def _constexprs(payload: _Payload, metadata: Mapping[str, Any]) -> dict[str, Con
     values: dict[str, ConstexprValue] = {}
     for place, value in _dict(metadata.get("src_constants")).items():
         digits = place.strip("(), ")
-        if digits.isdigit() and int(digits) < len(names) and _is_scalar(value):
+        is_number = digits.isdecimal() and len(digits) < 10
+        if is_number and int(digits) < len(names) and _is_scalar(value):
             name, is_constexpr = names[int(digits)]
             if is_constexpr:
                 values[name] = value

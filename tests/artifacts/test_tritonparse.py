@@ -121,3 +121,13 @@ def test_zstandard_names_the_way_around(tmp_path: Path, monkeypatch: pytest.Monk
     with pytest.raises(ArtifactError, match="Zstandard") as caught:
         list(load(path))
     assert "zstd -d" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize("place", ["(²,)", f"({'9' * 5000},)"])
+def test_a_constexpr_whose_place_is_no_number_is_left_out(tmp_path: Path, place: str) -> None:
+    text = TRACE.read_text()
+    assert text.count('"(3,)"') > 0
+    (tmp_path / "log.ndjson").write_text(text.replace('"(3,)"', f'"{place}"'))
+    _, whole = _captures(TRACE)
+    _, damaged = _captures(tmp_path / "log.ndjson")
+    assert set(damaged.config.constexprs) < set(whole.config.constexprs)

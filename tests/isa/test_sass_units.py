@@ -74,3 +74,7 @@ def test_bytes_of_a_lane(text: str, count: int) -> None:
 )
 def test_cycles_of_shared_memory_without_bank_conflicts(text: str, cycles: float) -> None:
     assert units.shared_cycles(instruction(text)) == cycles
+
+
+def test_a_shape_with_digits_that_are_no_numbers_has_no_size() -> None:
+    assert units.multiply_adds(instruction("HMMA.²x8.F32 R0, R1, R2, R3")) in (None, 0)

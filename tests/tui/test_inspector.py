@@ -216,6 +216,7 @@ async def test_a_wait_for_copies_of_other_warps_belongs_to_a_group(
         ("d", "known in stages, not in Python"),
         ("ctrl+o ctrl+o", "no jump to go back from"),
         ("colon x enter", "is not a line number"),
+        ("colon " + "9 " * 19 + "enter", "is not a line number"),
         ("slash q q enter", "no match for qq"),
         ("0 Y", "no name under the cursor"),
     ],

@@ -191,9 +191,9 @@ def multiply_adds(instruction: Instruction) -> float:
 
 def _sizes(shape: str) -> tuple[int, int, int]:
     """Read "64x128x16" or "16816"."""
-    sizes = [int(size) for size in shape.split("x") if size.isdigit()]
+    sizes = [int(size) for size in shape.split("x") if size.isdecimal()]
     if len(sizes) == 3:
         return sizes[0], sizes[1], sizes[2]
     rows = 16 if shape.startswith("16") else 8
     rest = shape.removeprefix(str(rows))
-    return (rows, int(rest[0]), int(rest[1:])) if rest[1:].isdigit() else (0, 0, 0)
+    return (rows, int(rest[0]), int(rest[1:])) if rest[1:].isdecimal() else (0, 0, 0)

@@ -120,7 +120,7 @@ class DiffActions(IrlensScreen):
 
     def _go_to_line(self, answer: str) -> None:
         numbers = [line.after.number if line.after else 0 for line in self.diff.lines]
-        if not answer.isdecimal():
+        if not answer.isdecimal() or len(answer) > 18:
             self.notify(f"'{printable_line(answer)}' is not a line number", markup=False)
         elif numbers:
             line = int(answer)

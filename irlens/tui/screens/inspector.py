@@ -397,7 +397,8 @@ Lines of assembly that hold only debug information are hidden; `i` shows them.
         self._prompt.close()
         answer = event.value.strip()
         file, _, number = answer.rpartition(":")
-        if not number.isdecimal() or (file and file not in self.panes.contents.names):
+        is_number = number.isdecimal() and len(number) < 19
+        if not is_number or (file and file not in self.panes.contents.names):
             self._warn(f"'{answer}' is not a line number or file.py:line")
         elif file:
             self.go_to(SourceLocation(file, int(number)))

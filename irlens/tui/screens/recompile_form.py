@@ -108,7 +108,7 @@ def stepped(value: str, choices: tuple[str, ...], step: int) -> str | None:
     """Return the value after (-1: before) one, itself at an end; ``None`` if there is no order."""
     if value in choices:
         return choices[max(min(choices.index(value) + step, len(choices) - 1), 0)]
-    if choices or not value.isdecimal():
+    if choices or not value.isdecimal() or len(value) > 18:
         return None
     number = int(value)
     if number >= _DOUBLED_FROM and number & (number - 1) == 0:
