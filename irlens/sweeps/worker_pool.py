@@ -341,8 +341,10 @@ def _start_worker(logs: str) -> None:
     """Prepare a worker process.
 
     Its output goes to a log, which is read if it dies. Ctrl-C, which a terminal sends to all
-    processes, is left to its parent. It does not outlive its parent.
+    processes, is left to its parent. It does not outlive its parent. Its temporary files go with
+    the folder of the logs, since it is killed in the middle of a compilation.
     """
+    os.environ["TMPDIR"] = logs
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     log = os.open(Path(logs, str(os.getpid())), os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)

@@ -195,3 +195,15 @@ def test_an_answer_may_lead_to_more_jobs(pool: LocalPool) -> None:
         if job.numbers == (0,):
             jobs.append(Job(WORK, b"b'c'", (2,)))
     assert set(found) == {b"a", b"b", b"c"}
+
+
+def test_a_stopped_worker_leaves_no_temporary_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    pool = LocalPool(1)
+    made = pool.submit(WORK, b"__import__('tempfile').mkstemp()[1].encode()").result()
+    assert Path(made.decode()).is_relative_to(tmp_path)
+    pool.stop()
+    assert list(tmp_path.iterdir()) == []
