@@ -49,7 +49,7 @@ class WarpAccess(msgspec.Struct, frozen=True):
             they access the same bytes as earlier ones.
 
     Raises:
-        ValueError: No thread has registers for instructions that wide, or no cluster for so many.
+        ValueError: No thread, or no cluster, has registers for the elements.
     """
 
     layout: LinearMap

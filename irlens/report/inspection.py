@@ -367,8 +367,8 @@ class Inspection:
         if assuming:  # a time may rest on what a count of bytes must not
             launch = assumed()
         program = launch and assumed(first=1)
-        if launch is None or program is None:
-            return None  # "traffic" has the reason
+        if launch is None or program is None or 0 in (self._capture.config.grid or ()):
+            return None  # "traffic" has the reason, or nothing runs
         return Launched(
             gpu=self._gpu, occupancy=self.occupancy, demand=self._demand, launch=launch,
             program=program,

@@ -1,6 +1,7 @@
 """Traffic of a launch, against formulas and a brute-force count."""
 
 import json
+import shutil
 import time
 from pathlib import Path
 
@@ -9,8 +10,11 @@ import pytest
 
 from irlens.analyze.traffic import Granules, count, survey
 from irlens.analyze.traffic.coverage import Coverage, TooManyIntervalsError
+from irlens.artifacts.load import load
 from irlens.isa.mlir import parse
+from irlens.model.capture import Capture
 from irlens.model.traffic import ArgumentTraffic, Traffic
+from irlens.report import inspect
 
 SOFTMAX = Path(__file__).parents[2] / "samples" / "captures" / "softmax-h100"
 
@@ -540,3 +544,18 @@ module {
     found = count(parse(text, stage="ttir"), {"x": "fp32[64]"}, (1, 1, 1))
     assert time.process_time() - begun < 30
     assert "takes more than 1,500,000 steps" in found.reason
+
+
+def test_a_tensor_of_thousands_of_digits_has_no_size() -> None:
+    launch = {"x": f"fp32[{'9' * 5000}]", "y": "fp16[64]", "n": 64}
+    found = count(parse(ADD, stage="ttir"), launch, (1, 1, 1))
+    assert found.read_bytes == 256
+
+
+def test_a_launch_of_no_ctas_is_reported(tmp_path: Path) -> None:
+    spill = shutil.copytree(SOFTMAX.parent / "spill-h100", tmp_path / "spill")
+    manifest = json.loads((spill / "irlens.json").read_text())
+    (spill / "irlens.json").write_text(json.dumps({**manifest, "grid": [4096, 1, 0]}))
+    (capture,) = load(spill)
+    assert isinstance(capture, Capture)
+    assert inspect(capture).time is None

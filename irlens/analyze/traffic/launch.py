@@ -80,13 +80,14 @@ class Launch(msgspec.Struct, frozen=True):
         if match is None:
             return None
         extents = [each.strip() for each in match[1].split(",") if each.strip()]
-        return tuple(map(int, extents)) if all(map(str.isdecimal, extents)) else None
+        are_numbers = all(each.isdecimal() and len(each) < 19 for each in extents)
+        return tuple(map(int, extents)) if are_numbers else None
 
     def _descriptor_field(self, name: str, field: str) -> Value:
         """Return an argument that Triton passes for a descriptor where the GPU has no TMA."""
         kind, _, axis = field.partition(".")
         shape = self.shape(name)
-        if not shape or not axis.isdecimal() or int(axis) >= len(shape):
+        if not shape or axis not in map(str, range(len(shape))):
             return Unknown(f"the value of {name}.{field} is not known")
         strides = [prod(shape[number + 1 :]) for number in range(len(shape))]
         values = {"shape": shape, "stride": strides}
