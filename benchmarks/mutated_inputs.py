@@ -269,7 +269,7 @@ def ask_library(path: Path, rng: random.Random) -> None:
             if code.ttir is not None and manifest is not None and manifest.grid is not None:
                 grid = (*manifest.grid, 1, 1)[:3]
                 with suppress(UnknownTrafficError):
-                    broken(code.ttir.named, manifest.args, grid, every=rng.random() < 0.5)
+                    broken(code.ttir.named, manifest.args, grid)
                 program_accesses(code.ttir.named, manifest.args, grid, (0, 0, 0))
             if code.ttir is not None:
                 findings, module = inspect(capture, sass=False).findings, code.ttir.named
