@@ -8,6 +8,7 @@ from pathlib import Path
 import jsonschema
 import msgspec
 import pytest
+import triton
 
 import irlens
 from irlens.model.limits import Limits
@@ -249,6 +250,7 @@ def test_what_cannot_be_known_is_said(kernels: Path) -> None:
     assert run(f"{kernels}:indirect", "-t", "h100", "--at-least", "n=2").returncode == 1
 
 
+@pytest.mark.skipif(triton.__version__ != "3.9.0", reason="the capture is of Triton 3.9.0")
 def test_a_capture_whose_source_is_known_has_limits() -> None:
     """The sizes of its launch are those that the source is compiled with again."""
     capture = LAYER_NORM.parent / "softmax-h100"

@@ -9,6 +9,7 @@ from pathlib import Path
 import jsonschema
 import msgspec
 import pytest
+import triton
 
 from irlens.model.variants import Variant, Variants
 from irlens.render.json import schema
@@ -205,6 +206,7 @@ def test_captures_are_compared_as_they_are() -> None:
     assert "num_warps is 4 in 1 and 8 in 2" in text
 
 
+@pytest.mark.skipif(triton.__version__ != "3.9.0", reason="the capture is of Triton 3.9.0")
 def test_given_arguments_replace_those_of_a_capture() -> None:
     (kernel,) = found(str(SAMPLES / "softmax-h100"), "--arg", "n_rows=1..4096").kernels
     assert (kernel.kernel, kernel.number) == ("softmax_kernel", 3)

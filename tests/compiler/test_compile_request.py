@@ -139,6 +139,7 @@ def test_missing_values_are_listed_with_the_options_to_add(
     assert raised.value.hint == (
         f"for example  irlens inspect {kernel} --arg n=3 "
         "--arg 'x_ptr=fp32[1048576]' --arg 'y_ptr=fp32[1048576]' --set BLOCK=1024"
+        " --grid 'cdiv(n, BLOCK)'"
     )
 
 

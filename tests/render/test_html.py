@@ -201,6 +201,11 @@ def test_a_huge_stage_is_plain() -> None:
     assert set(lines) == {"ret;"}
 
 
+def test_a_stage_with_a_line_that_no_compiler_writes_is_plain() -> None:
+    (line,) = coloured("ret;" * 30_000, "ptx")
+    assert "<span" not in line
+
+
 def test_a_page_says_that_a_stage_is_plain(samples: Samples) -> None:
     report, listing = samples.find("softmax-t4")
     for number, told in ((MOST_COLOURED_LINES, False), (MOST_COLOURED_LINES + 1, True)):

@@ -92,13 +92,13 @@ def test_only_the_first_task_exempts_objects_from_garbage_collection() -> None:
     program = """
 import gc
 from irlens.sweeps.tasks import run_compile
-print(gc.get_freeze_count() > 0)
+before = gc.get_freeze_count()  # Python 3.12 begins with some
 run_compile(b"")
 first = gc.get_freeze_count()
 kept = [[] for _ in range(1000)]
 run_compile(b"")
-print(first > 1000, gc.get_freeze_count() <= first)
+print(first > before + 1000, gc.get_freeze_count() <= first)
 """
     command = [sys.executable, "-c", program]
     ran = subprocess.run(command, check=True, capture_output=True, text=True)
-    assert ran.stdout.split() == ["False", "True", "True"]
+    assert ran.stdout.split() == ["True", "True"]

@@ -12,6 +12,9 @@ from irlens.render.html.markup import Markup, escape
 
 #: Longer texts stay plain: their markup would make the page too large for browsers.
 MOST_COLOURED_LINES = 40_000
+#: Nor is a text with a longer line coloured, as no compiler writes one: lexers take seconds for a
+#: line of megabytes.
+_LONGEST_COLOURED = 100_000
 _LONGEST = 2000
 
 #: The style sheet's class of each token type; others take that of the nearest type above.
@@ -82,7 +85,8 @@ def _stretches(styles: Sequence[str], start: int, stop: int) -> Iterator[tuple[s
 
 def has_colours(text: str) -> bool:
     """Whether a text is short enough to be coloured."""
-    return text.removesuffix("\n").count("\n") < MOST_COLOURED_LINES
+    lines = text.removesuffix("\n").split("\n")
+    return len(lines) <= MOST_COLOURED_LINES and max(map(len, lines)) <= _LONGEST_COLOURED
 
 
 def _lines(words: Iterable[tuple[str, str]]) -> Iterator[list[str]]:

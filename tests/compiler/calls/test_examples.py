@@ -237,7 +237,7 @@ def test_a_grid_follows_from_what_program_ids_number() -> None:
     assert extents(f"{head}m = swizzled(tl.program_id(0), M, BM)") == []
 
 
-@pytest.mark.parametrize("name", known_kernels())
+@pytest.mark.parametrize("name", list(known_kernels()))
 def test_the_grid_of_a_sample_is_the_described_one(name: str) -> None:
     source = find_kernel(name)
     described, function = source.description, function_of(source)
