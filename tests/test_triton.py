@@ -8,6 +8,7 @@ from types import ModuleType
 import pytest
 
 from irlens import gpus, triton
+from irlens.compiler.sources.target_facts import driver_properties
 from irlens.compiler.triton_compat import tuning
 from irlens.compiler.triton_compat.drivers import compile_only
 from irlens.model.config import Target
@@ -138,7 +139,8 @@ def test_a_call_from_elsewhere_keeps_all() -> None:
 
 
 def test_the_gpu_is_that_of_tritons_driver() -> None:
-    with compile_only(gpus.find("a100").target):
+    target = gpus.find("a100").target
+    with compile_only(target, driver_properties(target)):
         assert tuning.current_gpu().arch.name == "sm_80"
 
 

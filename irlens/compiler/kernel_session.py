@@ -18,6 +18,7 @@ from irlens.compiler.request import Request
 from irlens.compiler.sources.description import Description, KernelSource
 from irlens.compiler.sources.loading import Loaded, loaded
 from irlens.compiler.sources.running import how_to_run
+from irlens.compiler.sources.target_facts import driver_properties
 from irlens.model.config import Target
 
 if TYPE_CHECKING:  # importing it imports Triton
@@ -116,7 +117,7 @@ def open_kernel(
         # Twice: the file may compile while it is loaded, and it may set knobs.
         stack.enter_context(execution.private_cache(workspace / "cache"))
         if target is not None:
-            stack.enter_context(drivers.compile_only(target))
+            stack.enter_context(drivers.compile_only(target, driver_properties(target)))
             execution.prepare_specialization()
         stack.enter_context(patches.undone())
         file = stack.enter_context(loaded(source, target))

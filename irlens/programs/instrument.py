@@ -152,16 +152,10 @@ def _install_command(job: Job, target: Target) -> None:
 
 def _install_driver(job: Job, target: Target, deviations: Deviations) -> None:
     """Install a stub driver for Triton."""
+    from irlens.compiler.sources.target_facts import driver_properties
     from irlens.compiler.triton_compat.drivers import install_stub_driver
 
-    row = gpus.by_arch(target.arch).arch
-    known = {
-        "max_shared_mem": row.shared_per_block_optin,
-        "max_num_regs": row.registers_per_block,
-        "warpSize": row.warp_size,
-    }
-    if job.sm_count is not None:
-        known["multiprocessor_count"] = job.sm_count
+    row, known = gpus.by_arch(target.arch).arch, driver_properties(target)
     read = _cubin_facts if target.vendor == "nvidia" else _hsaco_facts
     read_time = time_reader(deviations, assumes=job.options.assumed is not None)
     install_stub_driver(target, known, row.threads_per_block, read, written_arguments, read_time)

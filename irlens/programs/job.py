@@ -78,7 +78,6 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         folder: The folder for launches and reports.
         target: The GPU to fake; ``None`` launches on the real one.
         memory: Its memory's size in bytes, if known.
-        sm_count: Its SMs (AMD: compute units), if known.
         gpu_name: Its name as its driver reports it.
         pythonpath: The user's own ``PYTHONPATH``.
     """
@@ -87,7 +86,6 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     folder: str
     target: Target | None
     memory: int | None
-    sm_count: int | None
     gpu_name: str
     pythonpath: str | None
     options: Options = Options()

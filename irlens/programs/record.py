@@ -165,7 +165,6 @@ def make_job(program: Program, folder: Path, gpu: Gpu | None, options: Options) 
         folder=str(folder),
         target=gpu.target if gpu else None,
         memory=gpu.product.memory if gpu and gpu.product else None,
-        sm_count=gpu.sm_count if gpu else None,
         gpu_name=driver_name(gpu) if gpu else "",
         pythonpath=os.environ.get("PYTHONPATH"),
         options=options,

@@ -103,9 +103,17 @@ def _is_unguarded_import(frame: FrameType | None) -> bool:
     # Code without a module is generated: Triton's binders, which look for PyTorch themselves.
     if frame is None or not module or module.partition(".")[0] in _OWN_ARRANGEMENTS:
         return False
-    source = "".join(linecache.getlines(frame.f_code.co_filename, frame.f_globals))
-    line = frame.f_lineno
-    return not any(first <= line <= last for first, last in _guarded_lines(source))
+    # The guard may be around the import of what imports it: of an optional part of a package.
+    while frame is not None and _package_of(frame) != "irlens":
+        source = "".join(linecache.getlines(frame.f_code.co_filename, frame.f_globals))
+        if any(first <= frame.f_lineno <= last for first, last in _guarded_lines(source)):
+            return False
+        frame = frame.f_back
+    return True
+
+
+def _package_of(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
 
 
 @lru_cache(maxsize=64)
@@ -134,6 +142,8 @@ def _handles_absence(handler: ast.ExceptHandler) -> bool:
     if handler.type is not None and not _names_any(handler.type, _HANDLES_ABSENCE):
         return False
     last = handler.body[-1]
+    if any(isinstance(each, ast.Return) for each in ast.walk(handler)):
+        return True
     ends = isinstance(last, ast.Raise) or (
         isinstance(last, ast.Expr)
         and isinstance(last.value, ast.Call)

@@ -70,7 +70,8 @@ class _Slices:
         if name == "__all__" and not self._lists_public_names:
             bound = chain.from_iterable(each.binds for each in self._statements)
             return sorted({each for each in bound if not each.startswith("_")})
-        if name.startswith("__") and name != "__all__":
+        # `__version__` is a file's own, `__path__` and the like Python's.
+        if name.startswith("__") and not any(name in each.binds for each in self._statements):
             raise AttributeError(name)
         for step in self._needed(name):
             if step not in self._executed:

@@ -155,6 +155,12 @@ class StandInType(ABCMeta):
         """Return what stands for an instance."""
         return cls._names.call(cls._asked, args, kwargs)
 
+    def register(cls, *args: Any, **kwargs: Any) -> Any:
+        """Return what the class's own method would, which is seldom that of ``ABCMeta``."""
+        if len(args) == 1 and not kwargs and isinstance(args[0], type):
+            return args[0]
+        return cls._names.call(f"{cls._asked}.register", args, kwargs)
+
 
 class StandInModule(ModuleType):
     """Stands for a module that is not installed."""

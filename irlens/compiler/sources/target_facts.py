@@ -83,6 +83,18 @@ def properties_of(target: Target, name: str) -> dict[str, Any]:
     return properties | ({} if gpu.sm_count is None else {"multi_processor_count": gpu.sm_count})
 
 
+def driver_properties(target: Target) -> dict[str, int]:
+    """Return the known properties of a GPU by the names that Triton's drivers have for them."""
+    gpu = gpus.find(target.name)
+    properties = {
+        "max_shared_mem": gpu.arch.shared_per_block_optin,
+        "max_num_regs": gpu.arch.registers_per_block,
+        "warpSize": gpu.arch.warp_size,
+    }
+    count = {} if gpu.sm_count is None else {"multiprocessor_count": gpu.sm_count}
+    return properties | count
+
+
 def driver_name(gpu: gpus.Gpu) -> str:
     """Return a GPU's name as its driver reports it, or else irlens's name."""
     return next(iter(gpu.product.drivers), gpu.name) if gpu.product else gpu.name

@@ -35,14 +35,18 @@ _RELEASE = re.compile(r"\brelease (\d+\.\d+)")
 
 
 @contextmanager
-def compile_only(target: Target) -> Iterator[None]:
-    """Make a target Triton's active GPU for compiling; nothing can be launched."""
+def compile_only(target: Target, properties: dict[str, int]) -> Iterator[None]:
+    """Make a target Triton's active GPU for compiling; nothing can be launched.
+
+    Args:
+        properties: The known ones of the device properties that Triton's drivers report.
+    """
     config = triton.runtime.driver
     # From 3.5 on, reading `active` looks for a real GPU and fails.
     attribute = "_active" if "_active" in vars(config) else "active"
     before = vars(config)[attribute]
     within_2gb = vars(HIPBackend).get("is_within_2gb")  # Triton 3.2 does not ask
-    config.set_active(CompileOnlyDriver(target, before))
+    config.set_active(CompileOnlyDriver(target, before, properties))
     # Up to 3.7 this imports torch before it calls `ptr_range`, which every placeholder has.
     if within_2gb is not None:
         HIPBackend.is_within_2gb = staticmethod(lambda arg: arg.ptr_range() <= 2**31 - 1)
@@ -67,18 +71,13 @@ class CompileOnlyDriver(DriverBase):  # type: ignore[misc]  # mypy does not foll
 
     Args:
         real: The previously active driver, or ``None``.
+        properties: The known ones of the device properties that Triton's drivers report.
     """
 
-    def __init__(self, target: Target, real: Any = None) -> None:
+    def __init__(self, target: Target, real: Any, properties: dict[str, int]) -> None:
         self.target = triton_target(target)
         self._real = real
-
-    @property
-    def utils(self) -> Any:
-        """The real driver's: garbage collection may unload an earlier kernel now."""
-        if self._real is None:
-            raise self._no_gpu()
-        return self._real.utils
+        self.utils = _CompileOnlyUtils(_Properties(target, properties), real, self._no_gpu)
 
     @classmethod
     def is_active(cls) -> bool:
@@ -128,6 +127,27 @@ class CompileOnlyDriver(DriverBase):  # type: ignore[misc]  # mypy does not foll
             "the kernel's file asks for a GPU, and irlens only compiles",
             hint="fix the tuned values with --set, --num-warps and --num-stages",
         )
+
+
+class _CompileOnlyUtils:
+    """Describes the target, and leaves all else to the real driver's queries, if there is one.
+
+    Garbage collection may unload a kernel of the real GPU.
+    """
+
+    def __init__(
+        self, properties: "_Properties", real: Any, refusal: Callable[[], CaptureError]
+    ) -> None:
+        self._properties, self._real, self._refusal = properties, real, refusal
+
+    def get_device_properties(self, device: int) -> dict[str, int]:
+        """Return the known properties; reading another one raises."""
+        return self._properties
+
+    def __getattr__(self, name: str) -> Any:
+        if self._real is None:
+            raise self._refusal()
+        return getattr(self._real.utils, name)
 
 
 class LoadedFacts(msgspec.Struct, frozen=True):
@@ -188,12 +208,8 @@ class _StubDriver(CompileOnlyDriver):
     """A driver that accepts every launch and executes none."""
 
     def __init__(self, target: Target, utils: "_StubUtils") -> None:
-        super().__init__(target)
-        self._utils = utils
-
-    @property
-    def utils(self) -> Any:
-        return self._utils
+        super().__init__(target, None, {})
+        self.utils = utils
 
     @property
     def launcher_cls(self) -> Any:
@@ -227,8 +243,7 @@ class _StubUtils:
     def __init__(
         self, target: Target, properties: dict[str, int], threads_per_block: int, read: BinaryReader
     ) -> None:
-        self._properties = _Properties(properties)
-        self._properties.target = target
+        self._properties = _Properties(target, properties)
         self._threads_per_block = threads_per_block
         self._read = read
         self._handles = itertools.count(1)
@@ -257,10 +272,12 @@ class _StubUtils:
 class _Properties(dict[str, int]):
     """Properties of a GPU; reading an unknown one raises instead of inventing a value."""
 
-    target: Target
+    def __init__(self, target: Target, known: dict[str, int]) -> None:
+        super().__init__(known)
+        self._target = target
 
     def __missing__(self, name: str) -> int:
-        gpu = self.target.name
+        gpu = self._target.name
         raise CaptureError(
             f"the program asks for {name} of the GPU, which is unknown without one",
             hint=f"irlens does not know it for {gpu}; it knows more about a product such as h100",

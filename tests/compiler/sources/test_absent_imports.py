@@ -183,6 +183,50 @@ def test_a_file_that_handles_the_absence_is_left_to_it(
     assert manifest(entry).absent == ()
 
 
+def test_an_optional_part_of_a_package_is_left_out(
+    write: Callable[..., Path], sm_90: Target
+) -> None:
+    """The package handles the absence of what its part imports, as flash-linear-attention does."""
+    write(
+        """
+        import importlib
+
+        def optional(name):
+            try:
+                return importlib.import_module(name)
+            except ModuleNotFoundError as error:
+                if not error.name.startswith("optional_of_a_test"):
+                    return None
+                raise
+
+        V = 1 if optional("optional_of_a_test.layers") else 42
+        """,
+        "optional_of_a_test/__init__.py",
+    )
+    write("import absent_of_a_test", "optional_of_a_test/layers.py")
+    kernel = f"from optional_of_a_test import V\nV = tl.constexpr(V)\n{KERNEL}"
+    path = write(kernel.replace("42", "V"), "optional_of_a_test/ops.py")
+    (entry,) = capture_entries(request(path, sm_90))
+    assert "arith.constant 42 : i32" in (entry / "k.ttir").read_text()
+    assert manifest(entry).absent == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Auto.register('a', dict, exist_ok=True)",
+        "@Auto.register('a')\nclass A: pass",
+        "@Auto.register\nclass A: pass\nassert A.__name__ == 'A'",
+    ],
+)
+def test_a_class_that_is_absent_may_register_others(
+    text: str, write: Callable[..., Path], sm_90: Target
+) -> None:
+    path = write(f"from absent_of_a_test import Auto\n{text}\n{KERNEL}")
+    (entry,) = capture_entries(request(path, sm_90))
+    assert manifest(entry).stopped is None
+
+
 def test_a_message_about_a_missing_module_is_no_arrangement(
     write: Callable[..., Path], sm_90: Target
 ) -> None:

@@ -8,6 +8,7 @@ from types import ModuleType
 import msgspec
 import pytest
 
+from irlens import gpus
 from irlens.artifacts import store
 from irlens.compiler import Request, capture_entries, find_device, is_stored
 from irlens.model.capture import Manifest
@@ -248,3 +249,23 @@ def test_pytorch_describes_the_target_while_a_file_is_loaded(
     (entry,) = capture_entries(request(write(asked + KERNEL), target))
     assert f"arith.constant {value} : i32" in (entry / "k.ttir").read_text()
     assert torch.cuda.is_available() == (find_device() is not None), "it ends with the file"
+
+
+@pytest.mark.parametrize(("product", "value"), [("h100", 232448 + 132), ("rtx4090", 101376 + 128)])
+def test_triton_describes_the_target_while_a_file_is_loaded(
+    write: Callable[..., Path], product: str, value: int
+) -> None:
+    """Libraries choose settings by these, and take a GPU that does not answer for none at all."""
+    asked = """
+    def of_gpu(name, default):
+        try:
+            return triton.runtime.driver.active.utils.get_device_properties(0)[name]
+        except Exception:
+            return default
+
+    SHARED, SMS = of_gpu("max_shared_mem", 0), of_gpu("multiprocessor_count", 1)
+    VALUE = tl.constexpr(SHARED + SMS)
+"""
+    target = gpus.find(product).target
+    (entry,) = capture_entries(request(write(asked + KERNEL), target))
+    assert f"arith.constant {value} : i32" in (entry / "k.ttir").read_text()

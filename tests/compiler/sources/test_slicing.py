@@ -54,6 +54,12 @@ def test_a_name_is_what_it_is_where_the_rest_runs(text: str, expected: int) -> N
     assert sliced(text, "VALUE") == expected
 
 
+def test_a_file_has_the_special_names_that_it_defines() -> None:
+    assert sliced("__version__ = '4.2'\n1 / 0", "__version__") == "4.2"
+    with pytest.raises(AttributeError):
+        sliced("VALUE = 42", "__version__")
+
+
 @pytest.mark.parametrize(
     "text",
     [
