@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import groupby, pairwise
+from math import prod
 
 import msgspec
 
@@ -9,6 +10,7 @@ from irlens.compiler import Request, find_kernel
 from irlens.model.errors import IrlensError
 from irlens.model.estimate import Bound
 from irlens.model.limits import SizeBound
+from irlens.sweeps.compiling import grid_of
 from irlens.sweeps.run import plan_grid
 from irlens.sweeps.size_times import Launches
 from irlens.sweeps.worker_pool import WorkerPool
@@ -17,6 +19,8 @@ from irlens.sweeps.worker_pool import WorkerPool
 _MULTIPLE = 16
 #: Waves of a launch from which on larger ones are alike, and sizes in a row that confirm it.
 _MANY_WAVES, _ALIKE = 64, 3
+#: Programs up to which a launch's time is estimated, which takes seconds then.
+_MOST_PROGRAMS = 1 << 22
 
 
 class _Unknown(Exception):  # noqa: N818  # the reason why a time is not known
@@ -91,8 +95,11 @@ class _Search:
         args = self._request.args | {self._name: str(size)}
         try:
             plan = plan_grid([msgspec.structs.replace(self._request, args=args)], self._pool)
+            programs = prod(grid_of(plan.variants[0], blocks_per_sm=1) or ())
         except IrlensError as error:
             raise _Unknown(f"at {self._name}={size:,}: {error.message}") from None
+        if programs > _MOST_PROGRAMS:
+            raise _Unknown(f"at {self._name}={size:,}: {programs:,} programs take too long")
         number = self._launches.add(plan.variants[0])
         self._launches.evaluate([number])
         result = self._launches.results[number]

@@ -299,3 +299,10 @@ def test_something_else_binds_the_time_where_inspect_says_so() -> None:
     text = " ".join(run(*asked).stdout.split())
     assert f"up to {before.last:,}, " in text
     assert f"evaluated up to {size.bounds[-1].last:,}, of multiples of 16" in text
+
+
+def test_the_time_of_very_many_programs_is_unknown(kernels: Path) -> None:
+    asked = (f"{kernels}:regions", "--along", "n=8..9")
+    (size,) = found(*asked).sizes
+    assert (size.bounds, size.untimed) == ([], "at n=8: 8,388,608 programs take too long")
+    assert f"Time        n: unknown: {size.untimed}" in run(*asked, "-t", "h100").stdout

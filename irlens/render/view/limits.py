@@ -38,7 +38,7 @@ def _nodes(limits: Limits) -> Iterator[Node]:
         yield Table((Column("from"), Column("breaks"), Column("where")), rows, "limits")
     for size in limits.sizes:
         yield from _fixes(size)
-        if size.bounds:
+        if size.bounds or size.untimed:
             yield Sentence(_bounds(size), "dim", label="Time")
         if size.unknown:
             yield Sentence(f"More of {size.name} is unknown: {size.unknown}", "unknown")
@@ -60,6 +60,8 @@ def _fixes(size: SizeLimits) -> Iterator[Sentence]:
 
 def _bounds(size: SizeLimits) -> str:
     """Return what binds the time: "n: bound by latency up to 4,096, DRAM from 4,112 on"."""
+    if not size.bounds:
+        return f"{size.name}: unknown: {size.untimed}"
     spans = [(bound_words(each.bound), each.first, each.last) for each in size.bounds]
     multiple = size.bounds[0].multiple_of
     of = f", of multiples of {multiple}" if multiple > 1 else ""
