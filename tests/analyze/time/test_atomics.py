@@ -12,6 +12,8 @@ import irlens
 
 ROOT = Path(__file__).parents[3]
 MEASURED = ROOT / "tests" / "data" / "h100" / "atomics.json"
+#: One in three launches is compiled; all of them take a minute.
+EVERY = 3
 LAUNCHES: list[dict[str, Any]] = json.loads(MEASURED.read_text())["launches"]
 
 
@@ -33,9 +35,8 @@ def _estimate(launch: dict[str, Any]) -> float:
 @pytest.mark.parametrize("kernel", ["spread", "blocked", "scalar", "split"])
 def test_updates_that_meet_take_as_long_as_on_an_h100(kernel: str) -> None:
     """From 6 µs for updates that do not meet, to 1.85 ms for 2^20 at one address."""
-    errors = [
-        math.log(_estimate(each) / each["us"]) for each in LAUNCHES if each["kernel"] == kernel
-    ]
-    assert len(errors) >= 6
+    launches = [each for each in LAUNCHES if each["kernel"] == kernel]
+    errors = [math.log(_estimate(each) / each["us"]) for each in launches[::EVERY]]
+    assert len(errors) >= 2
     assert median(map(abs, errors)) < math.log(1.2)
     assert max(map(abs, errors)) < math.log(2.4), "16-bit numbers, which an H100 adds in pairs"
