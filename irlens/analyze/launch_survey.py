@@ -121,7 +121,8 @@ class _Bounded(Partial):
             if bits is not None and isinstance(value, Integer):
                 limit = 1 << (bits - 1)
                 rows = _beyond(value, -limit, limit - 1, frame.size)
-                self.suspects.append(np.unique(frame.programs[rows]))
+                if rows.size:
+                    self.suspects.append(np.unique(frame.programs[rows]))
         return operands
 
     def _visited(self, operation: Operation, access: Reference, programs: Array) -> None:
@@ -132,6 +133,8 @@ class _Bounded(Partial):
             return
         most = size - access.element_bytes
         rows = _beyond(access.pointer.offset, 0, most, programs.size)
+        if not rows.size:
+            return
         is_same = programs.size > 1 and not _varies(access)
         rows = rows[:1] if is_same else rows
         step = max(1, MOST_ELEMENTS // 4 // max(1, prod(access.shape)))
@@ -149,7 +152,7 @@ class _Bounded(Partial):
                 return
         if is_same and not self.is_beside_cut:
             return
-        self.is_undecided |= bool(rows.size) and self.is_beside_cut
+        self.is_undecided |= self.is_beside_cut
         self.leaving.append(np.unique(programs[rows]))
 
 
