@@ -33,7 +33,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def text(value: object) -> object:
+def text(value: Any) -> Any:
     return "None" if value is None else value
 
 

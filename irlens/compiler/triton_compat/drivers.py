@@ -77,7 +77,7 @@ class CompileOnlyDriver(DriverBase):  # type: ignore[misc]  # mypy does not foll
     def __init__(self, target: Target, real: Any, properties: dict[str, int]) -> None:
         self.target = triton_target(target)
         self._real = real
-        self.utils = _CompileOnlyUtils(_Properties(target, properties), real, self._no_gpu)
+        self.utils: Any = _CompileOnlyUtils(_Properties(target, properties), real, self._no_gpu)
 
     @classmethod
     def is_active(cls) -> bool:
