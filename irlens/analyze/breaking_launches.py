@@ -55,6 +55,7 @@ class Broken(msgspec.Struct, frozen=True):
     is_whole: bool
 
 
+@work.budget()
 def broken(module: Module, arguments: Mapping[str, Any], grid: tuple[int, int, int]) -> Broken:
     """Return what breaks in a launch.
 
@@ -123,7 +124,6 @@ def _digest(*arrays: Array) -> bytes:
     return digest.digest()
 
 
-@work.budget()
 def _compared(
     modules: tuple[Module, Module], launch: Launch, numbers: Array, *, keeps: bool = False
 ) -> tuple[_Compared, _Compared, bool]:

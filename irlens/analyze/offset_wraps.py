@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from irlens.analyze import work
 from irlens.analyze.address_slice import computed_from
 from irlens.analyze.traffic.accesses import Reference
 from irlens.analyze.traffic.evaluation import Evaluation, Visitor, public_function
@@ -260,6 +261,7 @@ class _Bounds:
         self.leaves = bool(self.leaves) or bool(np.any(beyond))
 
 
+@work.budget()
 def _evaluated(
     module: Module,
     launch: Launch,

@@ -13,7 +13,7 @@ from irlens.model.errors import ArtifactError
 
 #: Steps of about two microseconds. Of 129 kernels the one that takes most takes 48,000.
 STEPS = 1_500_000
-EXCEEDED = f"it takes more than {STEPS:,} steps of analysis"
+EXCEEDED = "steps of analysis"
 
 
 class OutOfWorkError(ArtifactError):
@@ -61,4 +61,4 @@ def spend(steps: int) -> None:
         return
     current.left -= steps
     if current.left < 0:
-        raise OutOfWorkError(EXCEEDED)
+        raise OutOfWorkError(f"it takes more than {STEPS:,} {EXCEEDED}")

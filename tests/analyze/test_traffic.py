@@ -559,3 +559,18 @@ def test_a_launch_of_no_ctas_is_reported(tmp_path: Path) -> None:
     (capture,) = load(spill)
     assert isinstance(capture, Capture)
     assert inspect(capture).time is None
+
+
+def test_a_large_matmul_is_counted() -> None:
+    size = 16384
+    folder = SOFTMAX.parent / "matmul-a100"
+    ttir = (folder / "matmul_kernel.ttir").read_text(encoding="utf-8")  # tiles of 64 x 64 x 32
+    matrices = dict.fromkeys(("a_ptr", "b_ptr", "c_ptr"), f"fp16[{size}, {size}]")
+    strides = dict.fromkeys(("M", "N", "K", "stride_am", "stride_bk", "stride_cm"), size)
+    begun = time.process_time()
+    found = count(parse(ttir, stage="ttir"), {**matrices, **strides}, ((size // 64) ** 2, 1, 1))
+    assert time.process_time() - begun < 30
+    assert found.reason == ""
+    assert found.read_bytes == 2 * (size // 64) ** 2 * 64 * size * 2
+    assert found.written_bytes == found.distinct_written_bytes == size * size * 2
+    assert found.distinct_read_bytes == 2 * size * size * 2

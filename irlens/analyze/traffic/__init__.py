@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from irlens.analyze import work
 from irlens.analyze.issue_table import IssueTable
 from irlens.analyze.request_runs import Runs
 from irlens.analyze.traffic.accesses import Reference
@@ -151,6 +152,7 @@ def count(
     ).traffic  # fmt: skip
 
 
+@work.budget()
 def survey(
     module: Module,
     arguments: Mapping[str, Any],
@@ -177,7 +179,7 @@ def survey(
         with suppress(TooManyIntervalsError):
             return counted(_strides(module, launch))
         return counted(Strides())
-    except (UnknownTrafficError, TooManyIntervalsError) as error:
+    except (UnknownTrafficError, TooManyIntervalsError, work.OutOfWorkError) as error:
         return Survey(Traffic(reason=str(error)))
 
 

@@ -6,7 +6,7 @@ from typing import Protocol
 import numpy as np
 
 from irlens.analyze import work
-from irlens.analyze.traffic.values import SORTED_OF_STEP, Array
+from irlens.analyze.traffic.values import JOINED_OF_STEP, Array
 
 #: Intervals that are held before they are merged.
 PENDING = 1 << 20
@@ -200,7 +200,7 @@ def _merged(bases: Array, lengths: Array) -> Iterator[tuple[Array, Array]]:
 
 def joined(starts: Array, ends: Array) -> tuple[Array, Array]:
     """Return intervals in order, those that touch joined."""
-    work.spend(starts.size >> SORTED_OF_STEP)
+    work.spend(starts.size >> JOINED_OF_STEP)
     if (np.diff(starts) < 0).any():
         order = np.argsort(starts, kind="stable")
         starts, ends = starts[order], ends[order]

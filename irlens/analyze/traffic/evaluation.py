@@ -60,7 +60,7 @@ _MOST_STEPS = 1 << 13
 _MOST_INSTANCES = 1 << 27
 #: Steps of work of an operation, and powers of two of instances of one, and of an access, that
 #: take one more: a launch with 2^26 accesses takes some seconds.
-_STEPS_EACH, _INSTANCES_OF_STEP, _ACCESSES_OF_STEP = 4, 12, 7
+_STEPS_EACH, _INSTANCES_OF_STEP, _ACCESSES_OF_STEP = 4, 12, 8
 _AXES = {"x": 0, "y": 1, "z": 2}
 
 #: What is done with an access: its operation, how it accesses memory, the numbers of the programs.
