@@ -1,7 +1,6 @@
 """Assembles PTX that came without machine code, by the ptxas at hand."""
 
 import re
-import tempfile
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -9,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from irlens.artifacts import tools
+from irlens.artifacts.temporary_folders import TemporaryFolder
 from irlens.model.errors import ToolError
 
 _TARGET = re.compile(r"^[ \t]*\.target[ \t]+(sm_(\d{2,3})[af]?)\b", re.MULTILINE)
@@ -66,7 +66,7 @@ def _tools(arch: int) -> Iterator[Path]:
 def _run(tool: Path, release: str, ptx: str, arch: str) -> bytes:
     is_newer = int(release.partition(".")[0]) >= _FIRST_WITH_IT
     own = _OF_TRITON if is_newer and _BY_LLVM in ptx else ()
-    with tempfile.TemporaryDirectory(prefix="irlens-") as folder:
+    with TemporaryFolder() as folder:
         directory = Path(folder)
         (directory / "kernel.ptx").write_text(ptx)
         options = [f"-arch={arch}", "-lineinfo", *own, "-o", "kernel.cubin", "kernel.ptx"]

@@ -8,7 +8,6 @@ line, inlined at different calls, nvdisasm goes on with the first call.
 """
 
 import re
-import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -19,6 +18,7 @@ import msgspec
 from irlens.artifacts import elf, line_tables, tools
 from irlens.artifacts.identify import cubin_arch
 from irlens.artifacts.line_tables import Line
+from irlens.artifacts.temporary_folders import TemporaryFolder
 from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError, ToolError
 
@@ -139,7 +139,7 @@ def _disassemble(tool: Path, arch: str, code: bytes) -> list[str]:
     Raises:
         ToolError: nvdisasm refuses some of the code.
     """
-    with tempfile.TemporaryDirectory(prefix="irlens-") as directory:
+    with TemporaryFolder() as directory:
         Path(directory, "code").write_bytes(code)
         arguments = ["-b", arch.replace("_", "").upper(), tools.WITHOUT_DATAFLOW, "code"]
         listing = tools.run(tool, arguments, directory=Path(directory), input_bytes=len(code))

@@ -84,6 +84,8 @@ def ensure_writable() -> str | None:
     """
     import tempfile  # slow to load, and not needed to read
 
+    from irlens.artifacts.temporary_folders import TemporaryFolder
+
     path = root()
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -94,9 +96,9 @@ def ensure_writable() -> str | None:
             problem = "no cache directory: there is no home directory"
         else:
             problem = f"cannot write {path}: {error.strerror}"
-        temporary = tempfile.mkdtemp(prefix="irlens-")
-        atexit.register(_remove, temporary)
-        os.environ[ROOT_VARIABLE] = temporary
+        temporary = TemporaryFolder()
+        atexit.register(temporary.cleanup)
+        os.environ[ROOT_VARIABLE] = temporary.name
         return problem
     return None
 
@@ -273,7 +275,7 @@ def is_old(path: Path, *, min_age: float = STALE_AFTER) -> bool:
     return _age(path) >= min_age
 
 
-def _remove(path: Path | str) -> None:
+def _remove(path: Path) -> None:
     """Remove a directory with everything in it, as far as possible."""
     import shutil  # most commands only read
 

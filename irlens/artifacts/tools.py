@@ -11,7 +11,6 @@ import resource
 import shutil
 import signal
 import subprocess
-import tempfile
 import threading
 from collections import defaultdict
 from collections.abc import Sequence
@@ -21,6 +20,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from irlens.artifacts import inventory, processes, store
+from irlens.artifacts.temporary_folders import TemporaryFolder
 from irlens.model.errors import ToolError
 
 #: Seconds of processor time that a tool gets, and for each MB of its input. A cubin of 2 MB (59,000
@@ -191,7 +191,7 @@ def disassemble(cubin: bytes) -> str:
 
 
 def _disassemble(tool: Path, cubin: bytes) -> str:
-    with tempfile.TemporaryDirectory(prefix="irlens-") as directory:
+    with TemporaryFolder() as directory:
         # A relative name keeps the temporary directory out of the tool's output.
         Path(directory, "kernel.cubin").write_bytes(cubin)
         call = partial(run, tool, directory=Path(directory), input_bytes=len(cubin))

@@ -7,8 +7,10 @@ import atexit
 import errno
 import gc
 import os
+import signal
 import sys
 from enum import IntEnum
+from functools import partial
 
 from irlens.model import errors
 
@@ -40,6 +42,9 @@ def main() -> None:
     owns_process = True
     gc.set_threshold(*COLLECTIONS)
     atexit.register(_skip_last_collection)
+    if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:  # ends irlens as Ctrl+C does
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        os.register_at_fork(after_in_child=partial(signal.signal, signal.SIGTERM, signal.SIG_DFL))
     if sys.stdin is None:
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: PTH123, SIM115  # until the end
     if sys.stdout is None or sys.stderr is None:  # closed by the shell: `>&-`

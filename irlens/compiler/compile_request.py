@@ -5,7 +5,6 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -14,6 +13,7 @@ from irlens.artifacts import pass_dumps, store
 from irlens.artifacts.compile_options import named_files
 from irlens.artifacts.entries import Broken
 from irlens.artifacts.load import load
+from irlens.artifacts.temporary_folders import TemporaryFolder
 from irlens.compiler.calls.argument_values import Argument, manifest_value
 from irlens.compiler.calls.binding import bind, evaluate_formula, evaluate_grid, grid_formula
 from irlens.compiler.capture_files import (
@@ -131,7 +131,7 @@ def measure(request: Request, against: Sequence[ProviderName] = ()) -> Measureme
 
     source = find_kernel(request.kernel)
     with (
-        TemporaryDirectory(prefix="irlens-") as workspace,
+        TemporaryFolder() as workspace,
         open_kernel(source, Path(workspace), None) as session,
     ):
         from irlens.compiler import launching

@@ -5,11 +5,11 @@ The configurations of an autotuned kernel are only known after executing its fil
 
 from collections.abc import Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import msgspec
 
 from irlens.artifacts.compile_options import named_files
+from irlens.artifacts.temporary_folders import TemporaryFolder
 from irlens.compiler.calls.argument_values import manifest_value
 from irlens.compiler.calls.binding import bind
 from irlens.compiler.capture_files import sha256
@@ -125,7 +125,7 @@ def plan_here(requests: Sequence[Request], triton: str) -> Plan:
     # The file is loaded once for each GPU: its tuning may depend on the one that is active.
     for arch, target in {request.target.arch: request.target for request in requests}.items():
         with (
-            TemporaryDirectory(prefix="irlens-") as workspace,
+            TemporaryFolder() as workspace,
             open_kernel(source, Path(workspace), target, hold_output=False) as session,
         ):
             for number, request in enumerate(requests):

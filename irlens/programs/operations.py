@@ -4,13 +4,13 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import msgspec
 
 from irlens.analyze.fusion.launches import Launches
 from irlens.artifacts.load import load
 from irlens.artifacts.processes import Refused
+from irlens.artifacts.temporary_folders import TemporaryFolder
 from irlens.compiler.request import Request
 from irlens.gpus import Gpu
 from irlens.isa import mlir
@@ -41,7 +41,7 @@ def record_operations(
     Raises:
         CaptureError: It cannot be started.
     """
-    with TemporaryDirectory(prefix="irlens-") as temporary:
+    with TemporaryFolder() as temporary:
         folder = Path(temporary)
         wanted = msgspec.structs.replace(options, operations=True)
         run = _run(program, folder, gpu, wanted)
@@ -92,7 +92,7 @@ def record_references(
     Raises:
         CaptureError: A reference is missing or cannot run.
     """
-    with TemporaryDirectory(prefix="irlens-") as temporary:
+    with TemporaryFolder() as temporary:
         folder = Path(temporary)
         answer = folder / "references.json"
         wanted = ReferenceRequest(requests=tuple(requests), function=function, answer=str(answer))

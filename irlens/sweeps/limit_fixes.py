@@ -1,12 +1,12 @@
 """Applies the fix of an overflow to a copy of the kernel's file, and finds where it then breaks."""
 
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 
+from irlens.artifacts.temporary_folders import TemporaryFolder
 from irlens.compiler import KernelSource, find_kernel
 from irlens.compiler.sources.widening import operation_start, widened_versions
 from irlens.model.limits import Cause, Edit, Fix, Limit
@@ -80,7 +80,7 @@ def _copied(source: KernelSource, text: str) -> Iterator[str]:
     top = source.path.parent
     while (top / "__init__.py").is_file():
         top = top.parent
-    with tempfile.TemporaryDirectory(prefix="irlens-") as temporary:
+    with TemporaryFolder() as temporary:
         folder, original = Path(temporary), top
         for part in source.path.relative_to(top).parts:
             for each in original.iterdir():

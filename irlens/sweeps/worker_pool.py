@@ -19,13 +19,13 @@ from contextlib import suppress
 from multiprocessing import resource_tracker
 from multiprocessing.context import SpawnContext, SpawnProcess
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from types import ModuleType
 from typing import Any, Protocol
 
 import msgspec
 
 from irlens.artifacts import locks, processes, store
+from irlens.artifacts.temporary_folders import TemporaryFolder
 from irlens.compiler import crashes
 from irlens.model.errors import IrlensError
 from irlens.sweeps.tasks import Handler
@@ -186,7 +186,7 @@ class LocalPool:
 
     def __init__(self, jobs: int) -> None:
         self.width = jobs
-        self._logs = TemporaryDirectory(prefix="irlens-")
+        self._logs = TemporaryFolder()
         self._workers = [_Worker(self._logs.name) for _ in range(jobs)]
 
     def submit(self, handler: Handler, task: bytes) -> Future[bytes]:

@@ -4,11 +4,11 @@ import os
 import shlex
 import signal
 import subprocess
-import tempfile
 from pathlib import Path
 
 from textual.app import App, SuspendNotSupported
 
+from irlens.artifacts.temporary_folders import TemporaryFolder
 from irlens.model.errors import IrlensError
 from irlens.model.text import printable
 
@@ -42,7 +42,7 @@ def open_externally(app: App[None], kind: str, *, name: str, text: str, line: in
     Raises:
         IrlensError: The app has no terminal, or the program does not exist.
     """
-    with tempfile.TemporaryDirectory(prefix="irlens-") as folder:
+    with TemporaryFolder() as folder:
         path = Path(folder, name)
         command = command_for(kind, path, line)
         try:
