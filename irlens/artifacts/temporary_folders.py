@@ -6,7 +6,7 @@ A folder is locked while its process runs, which is true of processes in other c
 import os
 import stat
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import lru_cache
 from pathlib import Path
 from shutil import rmtree
@@ -25,14 +25,16 @@ class TemporaryFolder(TemporaryDirectory[str]):
     def __init__(self) -> None:
         _remove_abandoned(gettempdir())
         super().__init__(prefix=_PREFIX)
-        self._lock = os.open(self.name, os.O_RDONLY)
+        self._lock = ExitStack()
+        lock = os.open(self.name, os.O_RDONLY)
+        self._lock.callback(os.close, lock)
         with suppress(OSError):  # a file system that has no locks
-            locks.share(self._lock)
+            locks.share(lock)
 
     def cleanup(self) -> None:
-        """Remove the folder."""
+        """Remove the folder, if it is there."""
         super().cleanup()
-        os.close(self._lock)
+        self._lock.close()
 
 
 @lru_cache

@@ -181,10 +181,28 @@ def context_option(options: str) -> Callable[[F], F]:
     )
 
 
+class Seconds(click.FloatRange):
+    """A positive time, in seconds."""
+
+    def __init__(self) -> None:
+        super().__init__(min=0, min_open=True)
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return the seconds."""
+        seconds: float = super().convert(value, param, ctx)
+        if not math.isfinite(seconds):
+            self.fail(f"{value} is not a number of seconds", param, ctx)
+        return seconds
+
+
+#: Numbers of worker processes.
+JOBS = click.IntRange(1, 1024)
 jobs_option = click.option(
     "-j",
     "--jobs",
-    type=click.IntRange(min=1),
+    type=JOBS,
     metavar="N",
     help="Use N worker processes.  [default: number of cores]",
 )

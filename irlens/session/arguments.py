@@ -149,6 +149,19 @@ def derive_constexprs(
     return derived
 
 
+def require_extents(
+    recorded: Mapping[str, ConstexprValue], args: Mapping[str, ConstexprValue]
+) -> None:
+    """Raise ``CaptureError`` where a number that was an extent of a tensor becomes negative."""
+    tensors = filter(None, (_TENSOR.fullmatch(str(each)) for each in recorded.values()))
+    extents = {extent for each in tensors for extent in split_list(each["shape"])}
+    for name, value in args.items():
+        if isinstance(value, int) and value < 0 and str(recorded.get(name)) in extents:
+            raise CaptureError(
+                f"{name} is the extent of a tensor: {value} is not a whole number ≥ 0"
+            )
+
+
 def _parse(text: str, previous: ConstexprValue) -> ConstexprValue:
     """Return an argument in the form of a request; a dtype alone keeps the previous shape."""
     value = parse_value(text)

@@ -28,6 +28,7 @@ from irlens.session.arguments import (
     derive_constexprs,
     find_derivation,
     requested_arguments,
+    require_extents,
 )
 from irlens.session.subject import Configurations
 from irlens.session.workbench import Setting
@@ -374,6 +375,7 @@ def recompilations(
                 compiler = {_TARGET: target, _TRITON: triton}
                 changes = {name: value for name, value in compiler.items() if value is not None}
                 request = request_of(capture, kernel, {**settings, **args, **changes})
+                require_extents(capture.config.args, request.args)
                 grid = configurations.grid or request.grid
                 request = replace(request, grid=grid, run=configurations.run or False)
                 if (encoded := msgspec.json.encode(request)) not in known:

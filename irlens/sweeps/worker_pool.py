@@ -187,11 +187,14 @@ class LocalPool:
     def __init__(self, jobs: int) -> None:
         self.width = jobs
         self._logs = TemporaryFolder()
-        self._workers = [_Worker(self._logs.name) for _ in range(jobs)]
+        self._workers: list[_Worker] = []
 
     def submit(self, handler: Handler, task: bytes) -> Future[bytes]:
         """Submit a task to an idle worker; at most ``width`` at a time."""
-        worker = next(each for each in self._workers if each.is_idle())
+        worker = next((each for each in self._workers if each.is_idle()), None)
+        if worker is None:
+            worker = _Worker(self._logs.name)
+            self._workers.append(worker)
         return worker.submit(handler, task)
 
     def is_crash(self, error: BaseException) -> bool:

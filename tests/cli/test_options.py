@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from irlens.cli.options import config_options, with_example_as_typed
+from irlens.cli.root import root
 from irlens.model.errors import IrlensError
 from irlens.session.subject import Configurations
 
@@ -107,3 +108,18 @@ def test_an_example_is_the_command_as_typed(typed: list[str], shown: str) -> Non
 def test_other_hints_stay(hint: str | None) -> None:
     error = with_example_as_typed(IrlensError("wrong", hint=hint), ["inspect", "k.py"])
     assert error.hint == hint
+
+
+@pytest.mark.parametrize("seconds", ["nan", "inf", "1e400", "0"])
+@pytest.mark.parametrize("command", [["sweep", "softmax"], ["mcp"]])
+def test_a_time_is_finite(command: list[str], seconds: str) -> None:
+    result = CliRunner().invoke(root, [*command, "--timeout", seconds])
+    assert result.exit_code == 2
+    assert "Invalid value for '--timeout'" in result.output
+
+
+@pytest.mark.parametrize("command", ["sweep", "scan"])
+def test_workers_have_a_limit(command: str) -> None:
+    result = CliRunner().invoke(root, [command, "softmax", "--jobs", "999999999"])
+    assert result.exit_code == 2
+    assert "999999999 is not in the range 1<=x<=1024" in result.output

@@ -356,3 +356,9 @@ def test_a_gone_file_and_a_generated_one_are_named(scale: Capture, tmp_path: Pat
     manifest = msgspec.structs.replace(scale.manifest, source=None, file="cabc.py")
     told = unknown_source(msgspec.structs.replace(scale, manifest=manifest))
     assert "TorchInductor generated cabc.py" in told.message
+
+
+def test_an_extent_does_not_become_negative(scale: Capture) -> None:
+    session = Session(lambda message, transient=False: None)
+    with pytest.raises(CaptureError, match="n is the extent of a tensor: -5 is not a whole number"):
+        session.captures(str(scale.directory), Configurations(args=(("n", ("-5",)),)))

@@ -207,3 +207,13 @@ def test_a_stopped_worker_leaves_no_temporary_file(
     assert Path(made.decode()).is_relative_to(tmp_path)
     pool.stop()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_no_worker_is_prepared_without_a_task() -> None:
+    begun = time.monotonic()
+    pool = LocalPool(10**9)
+    try:
+        assert dict(run_tasks(pool, WORK, [b"b'a'", b"b'b'"])) == {0: b"a", 1: b"b"}
+    finally:
+        pool.stop()
+    assert time.monotonic() - begun < 60

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from irlens.cli import Exit
+from irlens.cli.options import Seconds
 from irlens.model.errors import IrlensError
 
 _HELP = """Serve irlens's tools to a coding agent, over the Model Context Protocol.
@@ -34,7 +35,7 @@ irlens mcp . ~/.triton/cache
 @click.option("--no-compile", is_flag=True, help="Only read what is compiled already.")
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Seconds(),
     default=120,
     show_default=True,
     metavar="SECONDS",

@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from irlens.cli import Exit, output
-from irlens.cli.options import refuse, split_names
+from irlens.cli.options import JOBS, refuse, split_names
 from irlens.cli.settings import received_as
 from irlens.cli.writing import (
     Writing,
@@ -116,7 +116,7 @@ def _only_directories(
 @click.option(
     "-j",
     "--jobs",
-    type=click.IntRange(min=1),
+    type=JOBS,
     metavar="N",
     help="Use N worker processes.  [default: number of cores, 1 if no code is parsed]",
 )

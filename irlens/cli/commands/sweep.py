@@ -10,6 +10,7 @@ import msgspec
 from irlens.artifacts import processes
 from irlens.cli import Exit, output
 from irlens.cli.options import (
+    Seconds,
     as_typed,
     complete_kernels,
     completing,
@@ -153,7 +154,7 @@ def _providers(
 @jobs_option
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Seconds(),
     metavar="SECONDS",
     help="Abandon a configuration that takes longer to compile, and report it.",
 )
