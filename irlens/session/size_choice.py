@@ -37,6 +37,8 @@ def choice_text(sweep: Sweep, destination: Path) -> str:
     """
     if len(sweep.targets) > 1:
         raise IrlensError("--emit writes the configurations of one GPU: name one --target")
+    if not all(each.isidentifier() for each in (sweep.kernel, sweep.axis or "n")):
+        raise IrlensError(f"--emit: {sweep.kernel} or {sweep.axis} is no name in Python")
     found = _over_sizes(sweep) if sweep.axis is not None else _fastest(sweep.trials)
     if not found:
         reason = next((each.untimed for each in sweep.trials if each.untimed), "")

@@ -2,8 +2,10 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from irlens.model.config import Target
 from irlens.model.errors import IrlensError
@@ -64,3 +66,21 @@ def test_without_a_size_the_fastest_are_listed() -> None:
 def test_other_files_are_refused() -> None:
     with pytest.raises(IrlensError, match=r"\.py nor in \.json"):
         require_choice(Path("choose.txt"))
+
+
+@pytest.mark.parametrize("name", ['k"""\nimport os\n"""', "k\nimport os", "a-b", ""])
+def test_a_name_that_is_none_in_python_is_not_written(name: str) -> None:
+    for sweep in (replace(_sweep("n"), kernel=name), replace(_sweep("n"), axis=name or " ")):
+        with pytest.raises(IrlensError, match="is no name in Python"):
+            choice_text(sweep, Path("choose.py"))
+
+
+def test_a_constexpr_is_written_as_it_is() -> None:
+    hostile = "\"\"\"'''\n);__import__('os').abort()#\\"
+    sweep = _sweep(None)
+    trials = [
+        replace(each, settings={**each.settings, "ACTIVATION": hostile}) for each in sweep.trials
+    ]
+    names: dict[str, Any] = {}
+    exec(choice_text(replace(sweep, trials=trials), Path("choose.py")), names)
+    assert all(each.kwargs["ACTIVATION"] == hostile for each in names["CONFIGS"])
