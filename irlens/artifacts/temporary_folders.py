@@ -14,7 +14,8 @@ from tempfile import TemporaryDirectory, gettempdir
 
 from irlens.artifacts import locks
 
-_PREFIX = "irlens-"
+#: No recording has such a name, whatever its program is called: those begin with "irlens-".
+_PREFIX = "tmp-irlens-"
 #: Seconds from the last change of a folder until its lock is certain to be held.
 _SETTLED = 5
 

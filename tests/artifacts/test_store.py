@@ -269,7 +269,7 @@ def test_a_kernel_compiles_without_a_usable_cache_directory(
     (warning,) = done.stderr.splitlines()
     assert warning.startswith(f"irlens: {problem}")
     assert warning.endswith("; using a temporary directory, which is removed at the end")
-    assert list(tmp_path.glob("irlens-*")) == []
+    assert list(tmp_path.glob("tmp-irlens-*")) == []
 
 
 def test_without_a_home_directory_nothing_is_written_into_the_current_one(

@@ -43,18 +43,30 @@ def test_what_a_killed_process_left_is_removed_and_nothing_else(
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     others = tmp_path / "others"
     others.mkdir()
-    (tmp_path / "irlens-link").symlink_to(others)
-    (tmp_path / "irlens-new").mkdir()  # a process that has not locked it yet
-    (tmp_path / "irlens-file").write_text("")
+    recording = tmp_path / "irlens-train"
+    recording.mkdir()
+    os.utime(recording, (0, 0))
+    (tmp_path / "tmp-irlens-link").symlink_to(others)
+    (tmp_path / "tmp-irlens-new").mkdir()  # a process that has not locked it yet
+    (tmp_path / "tmp-irlens-file").write_text("")
     with holder(tmp_path) as (killed, left), holder(tmp_path) as (_, held):
         killed.kill()
         killed.wait()
         assert left.is_dir()
         with TemporaryFolder() as own:
             assert not left.exists()
-            kept = {"others", "irlens-link", "irlens-new", "irlens-file", held.name}
+            kept = {
+                "others",
+                "irlens-train",
+                "tmp-irlens-link",
+                "tmp-irlens-new",
+                "tmp-irlens-file",
+                held.name,
+            }
             assert {each.name for each in tmp_path.iterdir()} == kept | {Path(own).name}
         assert not Path(own).exists()
+        new = {"tmp-irlens-link", "tmp-irlens-new", "tmp-irlens-file"}
+        assert others_left == {"others", "irlens-train", held.name, *new}
     assert not held.exists()
 
 
@@ -65,7 +77,7 @@ def test_a_terminated_process_removes_its_folders(tmp_path: Path) -> None:
         env={**os.environ, "TMPDIR": str(tmp_path), "IRLENS_CACHE_DIR": str(tmp_path / "cache")},
     ) as process:  # fmt: skip
         until = time.monotonic() + 60
-        while not list(tmp_path.glob("irlens-*/*")) and time.monotonic() < until:
+        while not list(tmp_path.glob("tmp-irlens-*/*")) and time.monotonic() < until:
             time.sleep(0.05)
         process.send_signal(signal.SIGTERM)
         _, printed = process.communicate(timeout=60)
