@@ -25,10 +25,13 @@ def read(stage: Stage) -> "np.ndarray[Any, np.dtype[Any]]":
     import numpy as np
 
     content = stage.read()
+    refused = ArtifactError(f"{stage.path or stage.name} is no .npy file of numbers")
+    if not content.startswith(_MAGIC):
+        raise refused
     try:
-        array = np.load(BytesIO(content), allow_pickle=False) if content[:6] == _MAGIC else None
+        array: np.ndarray[Any, np.dtype[Any]] = np.load(BytesIO(content), allow_pickle=False)
     except _NO_HEADER as error:
-        raise ArtifactError(f"{stage.path or stage.name} is no .npy file of numbers") from error
-    if array is None or array.dtype.kind not in "biuf":
-        raise ArtifactError(f"{stage.path or stage.name} is no .npy file of numbers")
+        raise refused from error
+    if array.dtype.kind not in "biuf":
+        raise refused
     return array

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -188,7 +189,7 @@ class Seconds(click.FloatRange):
         super().__init__(min=0, min_open=True)
 
     def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
         """Return the seconds."""
         seconds: float = super().convert(value, param, ctx)
