@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 
 from irlens.analyze import work
+from irlens.artifacts import load as loading
 from irlens.artifacts import tools
 from irlens.artifacts.load import load
 from irlens.model import files
 from irlens.model.errors import ArtifactError
+from irlens.session import session
 
 ROOT = Path(__file__).parents[1]
 TEXT = " ".join((ROOT / "SECURITY.md").read_text("utf-8").split())
@@ -39,6 +41,13 @@ def test_the_budgets_of_analyses_and_tools() -> None:
     assert re.search(r"nvdisasm gets (\d+) seconds of processor time, and (\d+) more", TEXT)
     assert stated(r"nvdisasm gets (\d+) seconds") == seconds[0]
     assert stated(r"of processor time, and (\d+) more for each MB") == seconds[1]
+
+
+def test_the_limits_of_directories() -> None:
+    assert stated(r"reports are made of at most ([\d,]+) captures") == session._MOST_CAPTURES
+    assert stated(r"the search ends after ([\d,]+) folders in a row") == loading._MOST_FRUITLESS
+    with pytest.raises(ArtifactError, match="is the whole file system"):
+        next(load(Path("/")))
 
 
 def test_the_limits_of_servers() -> None:
