@@ -11,6 +11,7 @@ from math import prod
 import msgspec
 import numpy as np
 
+from irlens.analyze import work
 from irlens.analyze.offset_wraps import Partial, narrow_results
 from irlens.analyze.traffic.accesses import Reference
 from irlens.analyze.traffic.evaluation import public_function
@@ -42,6 +43,8 @@ _AT_ONCE = 1 << 15
 _AT_ENDS, _BETWEEN = 1 << 9, 64
 #: Elements of the programs that are compared element by element.
 MOST_COMPARED = 1 << 24
+#: Steps of work that comparing an access takes.
+_STEPS_COMPARED = 16
 #: Operations that are monotone in each operand, or keep what they are given.
 _ENDS: frozenset[Deed | None] = frozenset(
     {
@@ -127,6 +130,7 @@ class _Bounded(Partial):
 
     def _visited(self, operation: Operation, access: Reference, programs: Array) -> None:
         """Note an access outside of its tensor."""
+        work.spend(_STEPS_COMPARED)
         argument = access.pointer.argument
         size = self._sizes.get(argument)
         if size is None:

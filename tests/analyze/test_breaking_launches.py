@@ -1,5 +1,6 @@
 """The smallest sizes at which launches break, against brute force in narrow integers."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -7,8 +8,9 @@ import pytest
 from irlens import gpus
 from irlens.analyze.breaking_launches import broken
 from irlens.analyze.capture_code import CaptureCode
+from irlens.analyze.traffic.values import UnknownTrafficError
 from irlens.compiler import Request, capture
-from irlens.isa.mlir import Module
+from irlens.isa.mlir import Module, parse
 from irlens.model.config import ConstexprValue
 
 KERNELS = """
@@ -169,3 +171,29 @@ def test_addresses_that_follow_from_data_are_unknown(file: Path) -> None:
     module = ttir(file, "indirect")
     with pytest.raises(Exception, match="data"):
         broken(module, {"x": "fp32[64]", "index": "int32[64]", "n": 33}, (4, 1, 1))
+
+
+def test_loops_in_loops_of_many_programs_are_unknown_soon() -> None:
+    loops = "".join(f"scf.for %i{n} = %c0 to %n step %c1 : i32 {{\n" for n in range(3))
+    accesses = "".join(
+        f"%q{n} = arith.addi %pid, %i2 : i32\n"
+        f"%p{n} = tt.addptr %x, %q{n} : !tt.ptr<f32>, i32\n"
+        f"%v{n} = tt.load %p{n} : !tt.ptr<f32>\n"
+        for n in range(60)
+    )
+    text = f"""
+module {{
+  tt.func public @nest(%x: !tt.ptr<f32>) {{
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %n = arith.constant 8000 : i32
+    %pid = tt.get_program_id x : i32
+    {loops}{accesses}{"}" * 3}
+    tt.return
+  }}
+}}
+"""
+    begun = time.process_time()
+    with pytest.raises(UnknownTrafficError, match="takes more than 1,500,000 steps"):
+        broken(parse(text, stage="ttir"), {"x": "fp32[64]"}, (1000, 1, 1))
+    assert time.process_time() - begun < 30
