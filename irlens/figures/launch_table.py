@@ -123,7 +123,7 @@ TIME: Final = (
     Figure(
         path="time.bound", title="bound of the time", unit="word", importance="some", needs="time",
         words=BOUND_NAMES,
-        documentation="What would take longest alone: a unit, the latency of the CTAs, or the "
-        "launch.",
+        documentation="The busiest unit, if it is busy for 60 % of the time that CTAs run or more; "
+        "or else what would take longest alone: a unit, the latency of the CTAs, or the launch.",
     ),
 )  # fmt: skip

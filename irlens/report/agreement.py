@@ -33,6 +33,8 @@ TOPICS = (
     "threads per CTA", "registers at most", "registers",
 )  # fmt: skip
 
+#: A code object states no more, whatever the source asks for.
+_MOST_THREADS_OF_AMD = 1024
 #: Bytes of a stage that its kernel's header is looked for in.
 _HEAD = 1 << 16
 #: Bytes that hold the target of a stage, where it does not stand after the layouts, as in ttgir.
@@ -87,8 +89,14 @@ def _of_metadata(metadata: Metadata) -> Statements:
         arch = str(target.arch)
         stated["architecture"] = f"sm_{arch}" if arch.isdecimal() else arch
         if metadata.num_warps is not None:
-            stated["threads per CTA"] = str(metadata.num_warps * target.warp_size)
+            threads = metadata.num_warps * target.warp_size
+            stated["threads per CTA"] = _threads(threads, stated["architecture"])
     return stated
+
+
+def _threads(count: int, arch: str) -> str:
+    """Return the threads of a CTA, of AMD's as many as a code object can state."""
+    return str(min(count, _MOST_THREADS_OF_AMD) if arch.startswith("gfx") else count)
 
 
 def _of_mlir(stage: Stage, kernel: str) -> Statements:
@@ -100,7 +108,7 @@ def _of_mlir(stage: Stage, kernel: str) -> Statements:
     warps, lanes = module_number("num-warps", head), module_number("threads-per-warp", head)
     # Partitions of warp specialization have warps of their own.
     if warps is not None and lanes is not None and _SPECIALIZED not in stage.text():
-        stated["threads per CTA"] = str(warps * lanes)
+        stated["threads per CTA"] = _threads(warps * lanes, stated.get("architecture", ""))
     return stated
 
 

@@ -37,7 +37,7 @@ from irlens.rules import Match
 CODE = "IRL312"
 NAME = "contended-atomic"
 SEVERITY: Severity = "warning"
-NEEDS = ("traffic",)
+NEEDS = ("traffic", "sectors")
 
 #: Updates of an address that are worth a finding.
 _MANY = 2048

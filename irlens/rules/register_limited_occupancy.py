@@ -5,7 +5,7 @@
 An SM hides the latency of memory by switching between the warps it holds. Its registers are
 allocated to warps in fixed units (on NVIDIA 8 registers per thread), so occupancy falls in steps:
 one register too many can cost a whole CTA per SM. The finding names the nearest step, if it gains
-at least a quarter more CTAs.
+at least a quarter more CTAs. A launch of which the GPU holds all CTAs at once has none to admit.
 
 Low occupancy is not a defect in itself. A matmul that keeps its tensor cores busy with large tiles
 runs best with one or two CTAs per SM; a kernel that waits for memory needs more.
@@ -52,6 +52,8 @@ def find(facts: Facts) -> Iterator[Match]:
     occupancy = facts.occupancy
     if occupancy is None or not occupancy.launchable or facts.gpu is None:
         return
+    if occupancy.waves is not None and occupancy.waves <= 1:
+        return  # the GPU holds all CTAs of the launch at once
     step = next((step for step in occupancy.next_step if step.resource == "registers"), None)
     if step is None or step.blocks_per_sm < _WORTHWHILE * occupancy.blocks_per_sm:
         return

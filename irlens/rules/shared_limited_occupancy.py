@@ -4,7 +4,8 @@
 
 The CTAs on an SM share its shared memory, so each stage of a software pipeline costs resident CTAs.
 The finding names the nearest step, if it gains at least a quarter more CTAs. It assumes the largest
-shared memory that the SM can be configured for.
+shared memory that the SM can be configured for. A launch of which the GPU holds all CTAs at once
+has none to admit.
 
 Deep pipelines and many CTAs both hide the latency of memory. Neither is better in general; the
 finding shows what one costs in terms of the other.
@@ -46,6 +47,8 @@ def find(facts: Facts) -> Iterator[Match]:
     occupancy, resources = facts.occupancy, facts.resources
     if occupancy is None or not occupancy.launchable or facts.gpu is None:
         return
+    if occupancy.waves is not None and occupancy.waves <= 1:
+        return  # the GPU holds all CTAs of the launch at once
     step = next((step for step in occupancy.next_step if step.resource == "shared_memory"), None)
     if step is None or step.blocks_per_sm < _WORTHWHILE * occupancy.blocks_per_sm:
         return

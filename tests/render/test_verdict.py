@@ -315,7 +315,7 @@ def test_a_comparison_says_in_words_colour_and_sign_what_it_is(
     found = verdict_on_change(comparisons.pairs[0])
     assert found.tone == tone
     assert found.phrases[0].tone == tone
-    more = {"worse": "likely 44 % more time: 62.9 µs → 90.5 µs", "better": "likely 30 % less time"}
+    more = {"worse": "likely 44 % more time: 62.5 µs → 90.0 µs", "better": "likely 31 % less time"}
     assert found.phrases[0].text.startswith(more[tone])
     assert other not in found.words
     moved = {"worse": "54.0 µs → 84.6 µs: blocks per SM 2 → 1", "better": "blocks per SM 1 → 2"}

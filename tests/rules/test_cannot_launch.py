@@ -1,5 +1,6 @@
 from collections.abc import Callable
 
+import irlens
 from irlens.model.report import Finding
 
 CODE = "IRL101"
@@ -22,3 +23,12 @@ def test_silent_where_the_same_kernel_fits(look: Look) -> None:
 def test_speaks_as_amd_does(look: Look) -> None:
     (finding,) = look(CODE, "dots.py", "mi300x", M=128, N=128, BLOCK_K=256)
     assert finding.message == "LDS: 524,288 bytes/workgroup requested, mi300x has 65,536"
+
+
+def test_more_waves_than_a_code_object_states_are_no_contradiction() -> None:
+    """LLVM writes 1,024 threads where 2,048 are asked for."""
+    capture = irlens.capture("vector_add", target="mi300x", num_warps=32)
+    findings = irlens.inspect(capture).findings
+    assert "IRL601" not in {each.code for each in findings}
+    (finding,) = [each for each in findings if each.code == CODE]
+    assert "2,048 threads/workgroup requested" in finding.message

@@ -42,6 +42,10 @@ def test_counts_from_what_is_needed_and_not_from_what_is_allocated(look: Look) -
     assert "maxnreg" not in finding.hint
 
 
+def test_silent_where_the_gpu_holds_all_ctas_at_once(look: Look) -> None:
+    assert look(CODE, "tile_sum.py", SIZE=16384, STAGES=1, args={"PROGRAMS": 132}) == []
+
+
 def test_silent_where_something_else_limits(look: Look) -> None:
     assert look(CODE, "tile_sum.py", SIZE=16384, STAGES=3) == []
     assert look(CODE, "softmax", num_stages=4) == []

@@ -15,6 +15,10 @@ def test_shows_that_less_shared_memory_admits_another_cta(look: Look) -> None:
     assert finding.hint.startswith("15,360 B less admit 2 CTAs (12.5 %)")
 
 
+def test_silent_where_the_gpu_holds_all_ctas_at_once(look: Look) -> None:
+    assert look(CODE, "tile_sum.py", SIZE=16384, STAGES=3, args={"PROGRAMS": 132}) == []
+
+
 def test_silent_where_something_else_limits(look: Look) -> None:
     assert look(CODE, "tile_sum.py", SIZE=16384, STAGES=1) == []
 
