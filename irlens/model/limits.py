@@ -186,6 +186,8 @@ class SizeLimits(msgspec.Struct, frozen=True, kw_only=True):
         limits: The limits, the smallest first.
         unknown: Why more is not known.
         sampled: Whether some sizes have programs that were not evaluated and may break.
+        alone: Whether neither the grid nor another argument follows the size, so that more
+            programs and larger tensors were not looked at.
         bounds: What binds the estimated time of sizes below the limits, ascending.
         untimed: Why more of that is not known.
     """
@@ -196,6 +198,7 @@ class SizeLimits(msgspec.Struct, frozen=True, kw_only=True):
     limits: list[Limit]
     unknown: str = ""
     sampled: bool = False
+    alone: bool = False
     bounds: list[SizeBound] = []
     untimed: str = ""
 

@@ -110,6 +110,8 @@ def _limit(budget: LaunchBudget, kernel: _Kernel, session: Session) -> _Result:
         return _Result("broken", ": ".join(filter(None, told)), limit.size, source)
     if size.unknown or size.last < budget.number:
         return _Result("unknown", size.unknown or f"nothing above {count(size.last)} was tried")
+    if size.alone:
+        return _Result("unknown", f"the launch's grid and tensors do not follow {budget.size}")
     return _Result("held", "of many programs some were evaluated" if size.sampled else "")
 
 

@@ -107,7 +107,8 @@ def holds_up_to(limits: "Limits", name: str, size: int) -> bool:
     """
     for each in limits.sizes:
         if each.name == name:
-            return each.last >= size and all(limit.size > size for limit in each.limits)
+            known = each.last >= size and not each.alone
+            return known and all(limit.size > size for limit in each.limits)
     raise UnknownNameError("size", name, [each.name for each in limits.sizes])
 
 

@@ -67,6 +67,12 @@ class Prober:
         self._evaluate, self._progress = evaluate, progress
         self._compiled: dict[bytes, Probe | Capture] = {}
         self.probes: dict[int, Probe] = {}
+        self._surroundings: set[tuple[object, ...]] = set()
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether all launches have one grid and the same other arguments, whatever the size."""
+        return len(self.probes) > 1 and len(self._surroundings) == 1
 
     def probe(self, sizes: Iterable[int]) -> None:
         """Evaluate launches of sizes that were not evaluated before."""
@@ -120,6 +126,8 @@ class Prober:
             return Probe(unknown=error.message)
         if grid is None:
             return Probe(unknown=f"the launch has no grid: add --grid, such as --grid {self._name}")
+        others = {name: str(each) for name, each in planned.names.items() if name != self._name}
+        self._surroundings.add((grid, *sorted(others.items())))
         over = _over(grid, compiled)
         probe = self._evaluate(compiled, planned, grid)
         return msgspec.structs.replace(probe, causes=probe.causes | over)

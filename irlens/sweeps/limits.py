@@ -144,6 +144,7 @@ def search(prober: Prober, name: str, numbers: range) -> SizeLimits:
         limits=sorted(limits, key=lambda each: each.size),
         unknown=unknown,
         sampled=not all(prober.probes[each].is_whole for each in known),
+        alone=prober.is_alone,
     )
 
 

@@ -285,6 +285,21 @@ def test_bad_input_is_refused(arguments: list[str], message: str) -> None:
     assert ran.stdout == ""
 
 
+def test_a_size_that_nothing_follows_is_not_said_to_hold() -> None:
+    """A recorded launch has numbers for its grid and tensors, whatever size is tried."""
+    launch = (
+        "vector_add", "--arg", "x_ptr=fp32[4096]", "--arg", "y_ptr=fp32[4096]",
+        "--arg", "output_ptr=fp32[4096]", "--grid", "4", "--along", "n_elements=1..4096",
+    )  # fmt: skip
+    (size,) = found(*launch).sizes
+    assert size.alone
+    assert not size.limits
+    shown = run(*launch, "-t", "h100").stdout
+    assert "? n_elements: nothing breaks up to 4,096 in this grid and these tensors" in shown
+    assert "Write them as functions of it" in " ".join(shown.split())
+    assert run(*launch, "-t", "h100", "--at-least", "n_elements=4096").returncode == 1
+
+
 def test_something_else_binds_the_time_where_inspect_says_so() -> None:
     (size,) = found("vector_add", "--along", "n_elements=65536..4194304").sizes
     before, after = size.bounds[:2]

@@ -30,7 +30,7 @@ def _nodes(limits: Limits) -> Iterator[Node]:
     known = {"target": limits.target.full_name, "Triton": limits.triton_version}
     yield Settings(tuple(Setting(name, value) for name, value in known.items()))
     is_bad = any(each.limits for each in limits.sizes)
-    unknown = any(each.unknown or each.sampled for each in limits.sizes)
+    unknown = any(each.unknown or each.sampled or each.alone for each in limits.sizes)
     tone: Tone = "bad" if is_bad else "unknown" if unknown else "good"
     yield Headline(tuple(map(_verdict, limits.sizes)), tone)
     rows = tuple(_row(size, each) for size in limits.sizes for each in size.limits)
@@ -42,6 +42,8 @@ def _nodes(limits: Limits) -> Iterator[Node]:
             yield Sentence(_bounds(size), "dim", label="Time")
         if size.unknown:
             yield Sentence(f"More of {size.name} is unknown: {size.unknown}", "unknown")
+        if size.alone:
+            yield Sentence(_alone(size.name), "unknown")
     inexact = any(not limit.is_exact for size in limits.sizes for limit in size.limits)
     if inexact or any(size.sampled and not size.limits for size in limits.sizes):
         most = "at most: " if inexact else ""
@@ -56,6 +58,15 @@ def _fixes(size: SizeLimits) -> Iterator[Sentence]:
         file = limit.cause.at.file if limit.cause.at is not None else ""
         if limit.fix is not None and (words := limit.fix.words(file)):
             yield Sentence(words, label="Fix")
+
+
+def _alone(name: str) -> str:
+    """Return what was not looked at where nothing else of the launch follows a size."""
+    return (
+        f"The launch's grid and tensors do not follow {name}: more programs and larger tensors"
+        f" were not looked at. Write them as functions of it, such as --grid 'cdiv({name}, 128)'"
+        f" --arg 'x=fp16[{name}, 64]'"
+    )
 
 
 def _bounds(size: SizeLimits) -> str:
@@ -80,6 +91,9 @@ def _verdict(size: SizeLimits) -> Run:
         return Run(f"{size.name}: unknown", "unknown")
     if size.sampled:
         return Run(f"{size.name}: nothing found up to {count(size.last)}", "unknown")
+    if size.alone:
+        here = "in this grid and these tensors"
+        return Run(f"{size.name}: nothing breaks up to {count(size.last)} {here}", "unknown")
     return Run(f"{size.name}: nothing breaks up to {count(size.last)}", "good")
 
 
