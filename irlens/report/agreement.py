@@ -95,7 +95,7 @@ def _of_metadata(metadata: Metadata) -> Statements:
 
 
 def _threads(count: int, arch: str) -> str:
-    """Return the threads of a CTA, of AMD's as many as a code object can state."""
+    """Return the threads of a CTA; for AMD no more than a code object can state."""
     return str(min(count, _MOST_THREADS_OF_AMD) if arch.startswith("gfx") else count)
 
 

@@ -138,7 +138,8 @@ def samples_sizes(configurations: Configurations) -> bool:
     axis = varied_size(configurations)
     if axis is None:
         return False
-    return number_of(read_values(dict(configurations.args)[axis])) > _EACH
+    values = dict(configurations.args)[axis]
+    return bool(values) and number_of(read_values(values)) > _EACH
 
 
 def with_listed_values(configurations: Configurations) -> Configurations:
@@ -147,8 +148,11 @@ def with_listed_values(configurations: Configurations) -> Configurations:
     Raises:
         IrlensError: A range descends or is too long.
     """
-    args = tuple((name, split_values(",".join(values))) for name, values in configurations.args)
-    return msgspec.structs.replace(configurations, args=args)
+    listed = [
+        (name, split_values(",".join(values)) if values else ())
+        for name, values in configurations.args
+    ]
+    return msgspec.structs.replace(configurations, args=tuple(listed))
 
 
 def sizes_between(values: Sequence[str]) -> "tuple[list[int], SampledSizes]":
