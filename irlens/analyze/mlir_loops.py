@@ -212,6 +212,12 @@ def _lines(location: Chain) -> tuple[tuple[str, int], ...]:
     return tuple((frame.file, frame.line) for frame in location)
 
 
+def place_of(operation: Operation) -> str:
+    """Return the operation's line of Python, or else that of its text."""
+    source = user_line(operation)
+    return f"line {operation.span.line}" if source is None else str(source)
+
+
 def user_line(operation: Operation) -> SourceLocation | None:
     """Return the innermost frame of an operation that is in the kernel's own file."""
     return user_frame(operation.location)

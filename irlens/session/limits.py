@@ -12,7 +12,6 @@ from irlens.session.subject import Configurations
 if TYPE_CHECKING:  # they load the compiler layer
     from irlens.compiler import Request
     from irlens.compiler.planning import PlannedVariant
-    from irlens.isa.mlir import Module
     from irlens.model.capture import Capture
     from irlens.model.limits import Limits
     from irlens.sweeps.limit_probes import Probe
@@ -112,18 +111,6 @@ def holds_up_to(limits: "Limits", name: str, size: int) -> bool:
     raise UnknownNameError("size", name, [each.name for each in limits.sizes])
 
 
-def _in_python(reason: str, module: "Module") -> str:
-    """Return why a launch cannot be evaluated, with the line of Python for that of the ttir."""
-    from irlens.analyze.mlir_loops import user_line
-
-    match = re.fullmatch(r"line (?P<line>\d+): (?P<why>.*)", reason)
-    if match is None:
-        return reason
-    on_line = (each for each in module.operations if each.span.line == int(match["line"]))
-    place = next(filter(None, map(user_line, on_line)), f"ttir:{match['line']}")
-    return f"{place}: {match['why'].replace('the traffic depends', 'what is accessed depends')}"
-
-
 def _probe(capture: "Capture", planned: "PlannedVariant", grid: tuple[int, int, int]) -> "Probe":
     """Evaluate a launch of a compiled variant."""
     from irlens.analyze.breaking_launches import broken
@@ -139,5 +126,6 @@ def _probe(capture: "Capture", planned: "PlannedVariant", grid: tuple[int, int, 
     try:
         found = broken(code.named, args, grid)
     except UnknownTrafficError as error:
-        return Probe(unknown=_in_python(str(error), code.named))
+        reason = str(error).replace("the traffic depends", "what is accessed depends")
+        return Probe(unknown=reason)
     return Probe(found.causes, found.is_whole)

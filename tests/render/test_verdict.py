@@ -318,7 +318,7 @@ def test_a_comparison_says_in_words_colour_and_sign_what_it_is(
     more = {"worse": "likely 44 % more time: 62.5 µs → 90.0 µs", "better": "likely 31 % less time"}
     assert found.phrases[0].text.startswith(more[tone])
     assert other not in found.words
-    moved = {"worse": "54.0 µs → 84.6 µs: blocks per SM 2 → 1", "better": "blocks per SM 1 → 2"}
+    moved = {"worse": "54.2 µs → 84.7 µs: blocks per SM 2 → 1", "better": "blocks per SM 1 → 2"}
     assert found.phrases[1].text.startswith("latency ")
     assert found.phrases[1].text.endswith(moved[tone])
     ansi = render("text", "comparisons", comparisons, Options(color=True, width=120))

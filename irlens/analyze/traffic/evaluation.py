@@ -7,6 +7,7 @@ from typing import TypeVar, cast
 import numpy as np
 
 from irlens.analyze import work
+from irlens.analyze.mlir_loops import place_of
 from irlens.analyze.traffic import accesses, arithmetic, loops
 from irlens.analyze.traffic.accesses import Reference
 from irlens.analyze.traffic.branches import Branches
@@ -206,7 +207,7 @@ class Evaluation:
         result = arithmetic.compute(operation, operands) if pure else None
         if result is None:
             reasons = [each for each in operands if isinstance(each, Unknown)]
-            own = Unknown(f"line {operation.span.line}: {operation.name} is not evaluated")
+            own = Unknown(f"{place_of(operation)}: {operation.name} is not evaluated")
             result = reasons[0] if reasons else own
         define_all(operation, result, frame)
 

@@ -3,11 +3,13 @@
 A scope covers some of the programs and iterations of its parent.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Optional
 
 import numpy as np
 
+from irlens.analyze.mlir_loops import place_of
 from irlens.analyze.traffic.values import (
     Array,
     Integer,
@@ -20,6 +22,9 @@ from irlens.analyze.traffic.values import (
     truth,
 )
 from irlens.isa.mlir import Block, Operation
+
+#: A reason that begins with its place, as ``place_of`` returns it.
+_PLACED = re.compile(r"line \d+: |[^\s:]+:\d+: ")
 
 
 class Frame:
@@ -100,9 +105,9 @@ def define_all(operation: Operation, value: Value, frame: Frame) -> None:
 
 
 def placed(operation: Operation, reason: str) -> UnknownTrafficError:
-    """Return an error with the operation's line, unless it has a line already."""
-    said = reason.startswith("line ")
-    return UnknownTrafficError(reason if said else f"line {operation.span.line}: {reason}")
+    """Return an error with the operation's place, unless it has one already."""
+    said = _PLACED.match(reason)
+    return UnknownTrafficError(reason if said else f"{place_of(operation)}: {reason}")
 
 
 def bind(block: Block, values: Sequence[Value], frame: Frame) -> None:

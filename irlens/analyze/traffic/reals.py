@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from irlens.analyze.mlir_loops import place_of
 from irlens.analyze.traffic.values import (
     Array,
     Integer,
@@ -45,7 +46,7 @@ def literal(operation: Operation) -> Literal | None:
         number = float(operation.literal)
     except ValueError:
         return None
-    return Literal(f"line {operation.span.line}: arith.constant is not evaluated", number=number)
+    return Literal(f"{place_of(operation)}: arith.constant is not evaluated", number=number)
 
 
 def _from_integer(operation: Operation, operands: Sequence[Value]) -> Value | None:
