@@ -177,4 +177,4 @@ def test_the_child_ends_with_its_parent(
     assert int(started.read_text()) != process.pid
     process.send_signal(how)
     process.communicate(timeout=20)  # the child has stdout and stderr open as long as it runs
-    assert process.returncode == (130 if how == signal.SIGINT else -how)
+    assert process.returncode == (-how if how == signal.SIGKILL else 130)

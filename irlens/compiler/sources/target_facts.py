@@ -13,6 +13,7 @@ from typing import Any
 from irlens import gpus
 from irlens.compiler.import_hooks import after_import
 from irlens.model.config import Target
+from irlens.model.errors import UnknownNameError
 
 #: The targets that files are loaded for, the innermost last.
 _TARGETS: list[Target] = []
@@ -85,7 +86,10 @@ def properties_of(target: Target, name: str) -> dict[str, Any]:
 
 def driver_properties(target: Target) -> dict[str, int]:
     """Return the known properties of a GPU by the names that Triton's drivers have for them."""
-    gpu = gpus.find(target.name)
+    try:
+        gpu = gpus.find(target.name)
+    except UnknownNameError:
+        return {}  # of an architecture without a row; whether it exists the compiler says
     properties = {
         "max_shared_mem": gpu.arch.shared_per_block_optin,
         "max_num_regs": gpu.arch.registers_per_block,
