@@ -11,8 +11,8 @@ from collections.abc import Iterable
 
 from irlens.analyze.traffic import Updates
 
-# All of them in microseconds, as an H100 has them (``benchmarks/atomics.py``); other GPUs are taken
-# to be as fast.
+# In microseconds, fitted to what an H100 took (``benchmarks/atomics.py``, tests/data/h100). Other
+# GPUs are assumed to be as fast.
 #: Between two updates of one address: floating-point numbers, and integers.
 _FLOATING, _INTEGER = 1.76e-3, 0.74e-3
 #: Between two instructions of lanes that a slice takes: of fp64, and others.

@@ -35,7 +35,7 @@ class Status(Static):
         self._timer: Timer | None = None
 
     def follow(self, *, runs: bool) -> None:
-        """Show the line, and draw it again and again; or hide it."""
+        """Show the line and redraw it periodically, or hide it."""
         self.display = runs
         if self._timer is not None:
             self._timer.stop()
