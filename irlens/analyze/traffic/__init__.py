@@ -384,11 +384,15 @@ class _Tallies:
         lanes = float(tally.lanes)
         if distinct == size <= _SUMMED_BYTES and not floating:
             lanes /= min(_LANES, prod(value.shape))  # ptxas has each warp add up its lanes first
+        try:
+            sectors, granules = tally.touched(SECTOR), tally.coverage.granules(_GRANULE)
+        except TooManyIntervalsError:  # too many to be few: those that hold the bytes
+            sectors, granules = lanes, max(1, distinct // _GRANULE)
         return Updates(
             instructions=lanes * size / max(size, width or 0),
-            sectors=min(lanes, tally.touched(SECTOR)),
+            sectors=min(lanes, sectors),
             depth=lanes * size / distinct,
-            granules=tally.coverage.granules(_GRANULE),
+            granules=granules,
             element_bytes=size,
             floating=floating,
         )

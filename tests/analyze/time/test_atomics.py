@@ -40,3 +40,20 @@ def test_updates_that_meet_take_as_long_as_on_an_h100(kernel: str) -> None:
     assert len(errors) >= 2
     assert median(map(abs, errors)) < math.log(1.2)
     assert max(map(abs, errors)) < math.log(2.4), "16-bit numbers, which an H100 adds in pairs"
+
+
+def test_many_addresses_that_no_granule_divides_have_a_time() -> None:
+    """2^23 addresses, 384 bytes apart: neither 512 nor the step is a multiple of the other."""
+    size, step = 1 << 23, 96
+    capture = irlens.capture(
+        f"{ROOT}/benchmarks/programs/atomic_ops.py:spread",
+        target="h100",
+        args={"x": f"fp32[{size}]", "out": f"fp32[{size * step}]"},
+        grid=[size // 1024],
+        K=1 << 30, STRIDE=step, SEM="relaxed", B=1024,
+    )  # fmt: skip
+    report = irlens.inspect(capture)
+    assert report.traffic is not None
+    assert report.traffic.distinct_written_bytes == 4 * size
+    assert report.time is not None
+    assert report.time.bound == "dram"
