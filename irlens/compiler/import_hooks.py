@@ -13,11 +13,16 @@ Hook = Callable[[ModuleType], None]
 
 
 def after_import(name: str, hook: Hook) -> None:
-    """Call a hook once: after the module is imported, or now if it already is."""
+    """Call a hook once: after the module is imported, or now if it already is.
+
+    A hook that is already pending for the module is not added again.
+    """
     if name in sys.modules:
         hook(sys.modules[name])
         return
-    _FINDER.hooks.setdefault(name, []).append(hook)
+    hooks = _FINDER.hooks.setdefault(name, [])
+    if hook not in hooks:
+        hooks.append(hook)
     if _FINDER not in sys.meta_path:
         sys.meta_path = _HooksFirst([_FINDER, *sys.meta_path])
 

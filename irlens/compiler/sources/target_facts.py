@@ -6,7 +6,7 @@ Without a GPU PyTorch raises an exception; with another GPU it would answer for 
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache, wraps
+from functools import wraps
 from types import SimpleNamespace
 from typing import Any
 
@@ -25,7 +25,7 @@ def described_to_torch(target: Target | None) -> Iterator[None]:
     if target is None:
         yield
         return
-    _watch()
+    after_import("torch", _answer)  # each time: another module may have been in its place
     _TARGETS.append(target)
     try:
         yield
@@ -41,14 +41,12 @@ def described(name: str) -> Callable[..., Any] | None:
     return lambda *args, **kwargs: answer(_TARGETS[-1])
 
 
-@cache
-def _watch() -> None:
-    after_import("torch", lambda torch: _replace(torch.cuda))
-
-
-def _replace(cuda: Any) -> None:
+def _answer(torch: Any) -> None:
+    """Let the functions of ``torch.cuda`` answer from the target, those that do not yet."""
     for name in _ANSWERS:
-        setattr(cuda, name, _answering(getattr(cuda, name), name))
+        own = getattr(torch.cuda, name)
+        if not hasattr(own, "__answers__"):
+            setattr(torch.cuda, name, _answering(own, name))
 
 
 def capability(target: Target) -> tuple[int, int]:
@@ -123,4 +121,5 @@ def _answering(own: Callable[..., Any], name: str) -> Callable[..., Any]:
     def answered(*args: Any, **kwargs: Any) -> Any:
         return (described(name) or own)(*args, **kwargs)
 
+    answered.__answers__ = True  # type: ignore[attr-defined]
     return answered

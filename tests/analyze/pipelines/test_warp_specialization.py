@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from irlens import inspect as inspect_launch
 from irlens import load
 from irlens.analyze import cfg
 from irlens.analyze.pipelines import warp_specialization
@@ -104,7 +105,10 @@ def test_gluon_is_not_asked_to_pipeline() -> None:
     assert "ttir" not in found.stages
     assert report.config.num_stages is None
     assert "IRL204" not in {finding.code for finding in report.findings}
-    (limited,) = (each for each in report.findings if each.code == "IRL102")
+    # Its own launch has one CTA, which no limit of occupancy concerns.
+    assert "IRL102" not in {finding.code for finding in report.findings}
+    many = inspect_launch(found, launch={"grid": [4096, 1, 1]}).findings
+    (limited,) = (each for each in many if each.code == "IRL102")
     assert "ask for maxnreg=80: " in limited.hint
 
 

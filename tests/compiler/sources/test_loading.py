@@ -3,7 +3,7 @@ import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import msgspec
 import pytest
@@ -11,6 +11,7 @@ import pytest
 from irlens import gpus
 from irlens.artifacts import store
 from irlens.compiler import Request, capture_entries, find_device, is_stored
+from irlens.compiler.sources.target_facts import described_to_torch
 from irlens.model.capture import Manifest
 from irlens.model.config import Target
 from irlens.model.errors import CaptureError
@@ -249,6 +250,22 @@ def test_pytorch_describes_the_target_while_a_file_is_loaded(
     (entry,) = capture_entries(request(write(asked + KERNEL), target))
     assert f"arith.constant {value} : i32" in (entry / "k.ttir").read_text()
     assert torch.cuda.is_available() == (find_device() is not None), "it ends with the file"
+
+
+def test_whatever_module_is_pytorch_by_then_describes_the_target(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A stand-in was in the place of PyTorch when the first file was loaded."""
+    names = (
+        "is_available", "device_count", "current_device", "get_device_name",
+        "get_device_capability", "get_device_properties",
+    )  # fmt: skip
+    for _ in range(2):
+        cuda = SimpleNamespace(**{name: lambda *args: None for name in names})
+        monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda))
+        with described_to_torch(gpus.find("h100").target):
+            assert cuda.get_device_capability() == (9, 0)
+        assert cuda.get_device_capability() is None, "it ends with the file"
 
 
 @pytest.mark.parametrize(("product", "value"), [("h100", 232448 + 132), ("rtx4090", 101376 + 128)])
