@@ -39,6 +39,8 @@ _RESERVE = 200
 # A dot between letters might be the name of a host: "softmax.py" is a link to some.
 _LETTER = r"[A-Za-z0-9,;:=+/()'%?→−×·–✓✗…µ-]"
 _PLAIN = re.compile(rf"(?:{_LETTER}(?!//)|(?<=[A-Za-z0-9])_(?=[A-Za-z0-9])|(?<=[0-9])\.(?=[0-9]))*")
+#: What stands between spaces; the extents of a tensor belong to its type.
+_WORD = re.compile(r"(?:\[[\w, ]*\]|\S)+")
 _BACKTICKS = re.compile(r"`+")
 _CODE = re.compile(r"[A-Za-z0-9_.,:=+/()\[\]→ -]*")
 
@@ -182,7 +184,7 @@ def _diff_lines(node: nodes.CodeDiff) -> Iterator[str]:
 
 def escape(text: str) -> str:
     """Return a sentence as Markdown without any markup."""
-    return " ".join(_word(word) for word in _shortened(text).split())
+    return " ".join(_word(word) for word in _WORD.findall(_shortened(text)))
 
 
 def _word(word: str) -> str:

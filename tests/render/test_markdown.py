@@ -133,6 +133,12 @@ def test_what_is_told_is_what_is_read(text: str) -> None:
     assert html.unescape(shown(escape(text))) == text
 
 
+def test_the_type_of_a_tensor_is_one_word() -> None:
+    told = escape("x_ptr=fp32[512, 4096] y → bf16[64, 8, 2], 3")
+    assert told == "`x_ptr=fp32[512, 4096]` y → `bf16[64, 8, 2]`, 3"
+    assert escape("a[0 b]c [") == "`a[0 b]c` `[`"
+
+
 def test_the_first_line_lets_a_bot_find_its_comment() -> None:
     assert REPORTS_WRITER([SOFTMAX], Options()).startswith("<!-- irlens:inspect -->\n")
     same = match([SOFTMAX], [SOFTMAX])
