@@ -128,6 +128,18 @@ class TestNoDifference:
         assert not compare(softmax, lower).different
         assert compare(softmax, replace(lower, code={})).different  # no text, no way to tell
 
+    def test_a_file_that_was_renamed(self, reports: dict[str, Report]) -> None:
+        """Findings have the file's name in their words, too."""
+        before = reports["softmax-t4"]
+        (file,) = {place.partition(":")[0] for place in before.code}
+        text = msgspec.json.encode(before).decode().replace(file, "other.py")
+        after = msgspec.json.decode(text, type=Report)
+        assert before.findings
+        assert before.findings != after.findings
+        assert not compare(before, after).different
+        other = replace(after, code={place: f"{text}!" for place, text in after.code.items()})
+        assert compare(before, other).different  # another file, as far as its lines say
+
     def test_what_was_asked_for_labels_the_sides(self, softmax: Report) -> None:
         config = replace(softmax.config, num_warps=4)
         found = compare(softmax, replace(softmax, config=config))

@@ -174,8 +174,7 @@ def _changed(before: list[Finding], after: list[Finding]) -> list[FindingDelta]:
 
     Findings that both sides have drop out; the others are paired in their order.
     """
-    ours = Counter((one.severity, one.message) for one in before)
-    theirs = Counter((one.severity, one.message) for one in after)
+    ours, theirs = Counter(map(_words, before)), Counter(map(_words, after))
     common = ours & theirs
     left, right = _without(before, common), _without(after, common)
     return [
@@ -187,11 +186,16 @@ def _changed(before: list[Finding], after: list[Finding]) -> list[FindingDelta]:
     ]
 
 
+def _words(finding: Finding) -> tuple[Severity, str]:
+    """Return what a finding says, without its line: that may have moved, or its file's name."""
+    return finding.severity, finding.message.replace(str(finding.source), "")
+
+
 def _without(findings: list[Finding], common: Counter[tuple[Severity, str]]) -> list[Finding]:
     left, rest = common.copy(), []
     for one in findings:
-        if left[one.severity, one.message]:
-            left[one.severity, one.message] -= 1
+        if left[_words(one)]:
+            left[_words(one)] -= 1
         else:
             rest.append(one)
     return rest

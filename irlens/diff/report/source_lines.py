@@ -1,7 +1,7 @@
 """Lines of Python: which line of one side is which of the other, and what changed on each.
 
 An edit above a loop moves the loop; it stays the same loop. Lines are aligned by their text where
-both reports hold it, and by their number elsewhere.
+both reports hold it, and by their number elsewhere. A file that was renamed stays the same file.
 """
 
 from difflib import SequenceMatcher
@@ -22,7 +22,10 @@ _Lines: TypeAlias = dict[int, str]
 
 
 class LinePair(NamedTuple):
-    """A line on both sides; ``None`` on a side that has no such line."""
+    """A line on both sides; ``None`` on a side that has no such line.
+
+    The file goes by its name on the second side.
+    """
 
     file: str
     before: int | None
@@ -35,10 +38,14 @@ class LinePairs:
     Args:
         known: Aligned lines by side (``True`` is the first), file and line; other lines have the
             same number on both sides.
+        renamed: The second side's names of files of the first that it calls otherwise.
     """
 
-    def __init__(self, known: dict[tuple[bool, str, int], LinePair]) -> None:
+    def __init__(
+        self, known: dict[tuple[bool, str, int], LinePair], renamed: dict[str, str]
+    ) -> None:
         self._known = known
+        self._renamed = renamed
 
     def before(self, source: SourceLocation | None) -> LinePair | None:
         """Return the pair of a location on the first side."""
@@ -51,7 +58,8 @@ class LinePairs:
     def _pair(self, source: SourceLocation | None, first: bool) -> LinePair | None:
         if source is None:
             return None
-        same = LinePair(source.file, source.line, source.line)
+        file = self._renamed.get(source.file, source.file) if first else source.file
+        same = LinePair(file, source.line, source.line)
         return self._known.get((first, source.file, source.line), same)
 
 
@@ -60,18 +68,37 @@ def align(before: Report, after: Report, *, all_lines: bool = False) -> LinePair
     ours, theirs = _lines_by_file(before), _lines_by_file(after)
     known: dict[tuple[bool, str, int], LinePair] = {}
     budget = _MOST_PAIRS
-    for file in sorted(ours.keys() & theirs.keys()):
-        cost = len(ours[file]) * len(theirs[file])
-        if cost > budget or (not all_lines and _agree(ours[file], theirs[file])):
+    renamed = _renamed(ours, theirs)
+    for old in sorted(file for file in ours if renamed.get(file, file) in theirs):
+        file = renamed.get(old, old)
+        cost = len(ours[old]) * len(theirs[file])
+        if cost > budget or (not all_lines and _agree(ours[old], theirs[file])):
             continue  # every line keeps its number
         budget -= cost
-        forward = _aligned(ours[file], theirs[file])
+        forward = _aligned(ours[old], theirs[file])
         back = {second: first for first, second in forward.items()}
-        for line in ours[file]:
-            known[True, file, line] = LinePair(file, line, forward.get(line))
+        for line in ours[old]:
+            known[True, old, line] = LinePair(file, line, forward.get(line))
         for line in theirs[file]:
             known[False, file, line] = LinePair(file, back.get(line), line)
-    return LinePairs(known)
+    return LinePairs(known, renamed)
+
+
+def _renamed(ours: dict[str, _Lines], theirs: dict[str, _Lines]) -> dict[str, str]:
+    """Return the new names of files that only one side has, and that share most of their lines."""
+    gone = {file: set(ours[file].values()) for file in ours.keys() - theirs.keys()}
+    new = {file: set(theirs[file].values()) for file in theirs.keys() - ours.keys()}
+    shared = [
+        (-len(texts & others), min(old, file), max(old, file), old, file)
+        for old, texts in gone.items()
+        for file, others in new.items()
+        if len(texts & others) * 2 > min(len(texts), len(others))
+    ]
+    renamed: dict[str, str] = {}
+    for _, _, _, old, file in sorted(shared):
+        if old not in renamed and file not in renamed.values():
+            renamed[old] = file
+    return renamed
 
 
 def _lines_by_file(report: Report) -> dict[str, _Lines]:
