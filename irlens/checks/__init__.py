@@ -1,8 +1,8 @@
 """``irlens check``: holds reports against a checked-in baseline and a project's budgets.
 
-Only exact figures decide. ``check`` does all of it, problems outside the kernels included: entries
-and budgets that match nothing, another compiler. ``baseline`` reads and writes the checked-in file,
-``project`` the requirements of ``pyproject.toml``.
+Exact figures fail a check, unless the launch takes less time. ``check`` does all of it, problems
+outside the kernels included: entries and budgets that match nothing, another compiler. ``baseline``
+reads and writes the checked-in file, ``project`` the requirements of ``pyproject.toml``.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -8,6 +8,7 @@ from irlens.checks.baseline import Entry
 from irlens.diff.report.figure_deltas import delta
 from irlens.diff.report.left_out import why_unknown
 from irlens.figures import Figure, better_or_worse, get
+from irlens.figures.judging import judge_figure
 from irlens.model.check import JUDGEMENTS, Judgement, Movement
 from irlens.model.comparison import Comparison, Delta, LoopDelta
 from irlens.model.report import Pipeline, Report
@@ -25,6 +26,8 @@ def movements(
 ) -> list[Movement]:
     """Return what moved, worst first.
 
+    Time decides where it is known: nothing is lost or worse of a launch that takes less of it.
+
     Args:
         comparison: The entry's figures against the report's.
         report: The report of today, in full.
@@ -33,12 +36,22 @@ def movements(
     moved = [*_requested(entry, report), *_figures(comparison, report)]
     for loop in comparison.loops:
         moved += _loop(loop, report)
+    if comparison.takes_less_time:
+        moved = [_eased(one) for one in moved]
     moved += _unknown_pipelines(entry, report)
     judged = [
         msgspec.structs.replace(one, fails=strict or one.judgement in ("lost", "unknown"))
         for one in moved
     ]
     return sorted(judged, key=lambda one: JUDGEMENTS.index(one.judgement))
+
+
+def _eased(one: Movement) -> Movement:
+    """Return a movement of a launch that takes less time than the baseline's."""
+    if one.judgement not in ("lost", "worse"):
+        return one
+    reason = "; ".join(filter(None, (one.reason, "no loss, as the launch takes less time")))
+    return msgspec.structs.replace(one, judgement="other", reason=reason)
 
 
 def _requested(entry: Entry, report: Report) -> Iterator[Movement]:
@@ -60,7 +73,11 @@ def _figures(comparison: Comparison, report: Report) -> Iterator[Movement]:
     for moved in comparison.figures:
         if moved.before in (None, moved.after) or moved.path in _REDUNDANT:
             continue
-        judgement = _judge(moved, get(moved.path))
+        figure = get(moved.path)
+        judgement = _judge(moved, figure)
+        if judgement in ("worse", "better") and figure is not None and not figure.gates:
+            direction = judge_figure(comparison, moved, figure)
+            judgement = "other" if direction == "neutral" else judgement
         reason = ""
         if judgement == "unknown":
             reason = why_unknown(moved.path, report)

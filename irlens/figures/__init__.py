@@ -149,6 +149,8 @@ def title(
 ) -> str:
     """Return what a figure at a path is called; for paths without a row, their last name.
 
+    Settings and arguments keep the names that the kernel gives them.
+
     Args:
         path: As ``get`` takes it.
         scope: Which record the path starts from.
@@ -157,7 +159,8 @@ def title(
     """
     figure = get(path, scope)
     if figure is None:
-        return path.rpartition(".")[2].replace("_", " ")
+        name = path.rpartition(".")[2]
+        return name if path.startswith("config.") else name.replace("_", " ")
     name = figure.title_for(vendor, multiprocessor)
     element = path.split(".")[1:-1] if figure.scope != "report" else []
     return f"{name} of {element[0]}" if element else name

@@ -2,7 +2,7 @@
 
 Whether a side can launch decides, then errors, then the estimated time. Figures decide only where a
 time is unknown: fewer stages that leave room for another CTA may take less time. Those of them that
-the time's change comes from explain it.
+the time's change comes from explain it. Neither side is better where the launches do other work.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -130,6 +130,8 @@ def judge(pair: Comparison, no_time: str) -> ComparisonVerdict:
     if decided is not None:
         return decided
     if pair.time_ratio is not None:
+        if pair.other_work and not pair.time_ratio.noise:
+            return ComparisonVerdict(outcome="neither", by="time", likely=pair.time_ratio.is_likely)
         return _by_time(pair.time_ratio, judged)
     return _by_figures(pair, judged, no_time)
 

@@ -147,7 +147,7 @@ class LineDelta(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TimeRatio(msgspec.Struct, frozen=True, kw_only=True):
-    """The estimated time on the second side over that on the first, of one problem.
+    """The estimated time on the second side over that on the first.
 
     Attributes:
         ratio: The ratio of both estimates.
@@ -178,7 +178,8 @@ class ComparisonVerdict(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         outcome: "better" or "worse"; "same" where the times are within noise of each other, or
-            nothing changed; "neither" where what changed does not say.
+            nothing changed; "neither" where what changed does not say, or the times are of other
+            work.
         by: What decides: whether a side can launch; errors, such as an access out of bounds; the
             estimated times, where both are known; otherwise the figures, then the findings.
         likely: Whether the range of the predicted time holds the other outcome, too.
@@ -217,8 +218,9 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
         not_compared_because: Why, by the same names: which side lacks it, and its reason.
         regain: Where occupancy was lost, changes that would regain it:
             "8 fewer registers/thread: 1 → 2 blocks/SM (50 %)".
-        time_ratio: Predicted change of the launch's time; ``None`` where either time is unknown,
-            or the arguments differ.
+        time_ratio: Predicted change of the launch's time; ``None`` where either time is unknown.
+        other_work: Why the launches do not compute the same: the arguments that differ, "x_ptr
+            fp32[512] → fp32[1024]"; empty where they do, as far as arguments say.
         not_judged: Figures that mean something else on either side, and are neither better nor
             worse: why, by their path in the report.
         verdict: Whether the second side is better, and by what.
@@ -239,9 +241,16 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     not_compared_because: dict[str, str] = {}
     regain: list[str] = []
     time_ratio: TimeRatio | None = None
+    other_work: list[str] = []
     not_judged: dict[str, str] = {}
     verdict: ComparisonVerdict = ComparisonVerdict(outcome="same", by="figures")
     setting: str = ""
+
+    @property
+    def takes_less_time(self) -> bool:
+        """Whether time decides, and the second side's launch takes less of it."""
+        time = self.time_ratio
+        return self.verdict.by == "time" and time is not None and not time.noise and time.ratio < 1
 
 
 class Comparisons(msgspec.Struct, frozen=True, kw_only=True):

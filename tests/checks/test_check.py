@@ -63,6 +63,11 @@ def resourced(report: Report, **figures: Any) -> Report:
     return replace(report, resources=replace(report.resources, **figures))
 
 
+def timed(report: Report, us: float) -> Report:
+    assert report.time is not None
+    return replace(report, time=replace(report.time, estimate_us=us))
+
+
 def test_nothing_moved(reports: dict[str, Report]) -> None:
     for report in reports.values():
         found = run(report, report, strict=True)
@@ -89,6 +94,27 @@ class TestWhatFails:
         back = run(reports["layer_norm-b200-3.7"], reports["layer_norm-b200-3.6"])
         assert back.outcome == "warned"  # by the other compiler alone
         assert {one.judgement for one in moved(back).values()} == {"better"}
+
+    @pytest.mark.parametrize(
+        ("us", "args", "judgement"),
+        [(44.0, {}, "other"), (44.0, {"n_cols": 512}, "other"), (98.0, {}, "lost"),
+         (140.0, {}, "lost"), (140.0, {"n_cols": 2048}, "lost")],
+    )  # fmt: skip
+    def test_a_figure_that_comes_with_less_time_is_not_lost(
+        self, softmax: Report, us: float, args: dict[str, int], judgement: str
+    ) -> None:
+        """Of the same arguments or others; a budget and --strict hold it to what they say."""
+        config = replace(softmax.config, args=softmax.config.args | args)
+        after = timed(replace(fitting(softmax, theoretical=0.5), config=config), us)
+        after = resourced(after, registers=64)
+        found = run(timed(softmax, 100.0), after)
+        lost = moved(found)["occupancy.theoretical"]
+        assert (lost.judgement, lost.fails) == (judgement, judgement == "lost")
+        assert found.outcome == ("failed" if lost.fails else "passed")
+        assert moved(found)["resources.registers"].judgement == ("worse" if lost.fails else "other")
+        held_to = run(timed(softmax, 100.0), after, "occupancy >= baseline")
+        assert held_to.outcome == "failed"
+        assert run(timed(softmax, 100.0), after, strict=True).outcome == "failed"
 
     def test_a_kernel_that_cannot_launch_any_more(self, softmax: Report) -> None:
         refusal = Refusal(

@@ -364,6 +364,7 @@ def mirrored(found: Comparison) -> Comparison:
         before=found.after,
         after=found.before,
         time_ratio=ratio,
+        other_work=[turned(each) for each in found.other_work],
         verdict=replace(found.verdict, outcome=outcome),
         figures=[turn(each) for each in found.figures],
         loops=[
@@ -380,6 +381,14 @@ def mirrored(found: Comparison) -> Comparison:
             for line in found.lines
         ],
     )
+
+
+def turned(words: str) -> str:
+    """Return "x_ptr fp32[8] → fp32[4]" from the other side; tensors of two kernels have no name."""
+    named, _, after = words.partition(" → ")
+    names, _, before = f" {named}".rpartition(" fp" if " fp" in f" {named}" else " ")
+    prefix = "fp" if " fp" in f" {named}" else ""
+    return f"{names} {after} → {prefix}{before}".strip()
 
 
 def anonymous(found: Comparison) -> Comparison:

@@ -229,12 +229,43 @@ def test_the_grid_of_a_persistent_kernel_is_no_other_work(softmax: Report) -> No
     assert "resources.registers" not in compare(softmax, after).not_judged
 
 
-def test_launches_with_other_arguments_are_not_judged(softmax: Report) -> None:
-    other = replace(softmax.config, args={**softmax.config.args, "n_cols": 512})
-    pair = compare(timed(softmax, 100.0), replace(timed(softmax, 50.0), config=other))
-    assert pair.time_ratio is None
+def test_launches_with_other_arguments_lead_with_the_time_and_are_not_judged(
+    softmax: Report,
+) -> None:
+    """Less time of less work is no improvement, and a figure that changed with it no loss."""
+    args = dict(softmax.config.args)
+    tensors = [name for name, value in args.items() if isinstance(value, str)]
+    other = replace(
+        softmax.config, args=args | {"n_cols": 512} | dict.fromkeys(tensors, "bf16[64, 512]")
+    )
+    halved = replace(resident(softmax, 4), config=other)
+    pair = compare(timed(softmax, 100.0), timed(halved, 44.0, latency=40.0))
+    assert (pair.verdict.outcome, pair.verdict.by) == ("neither", "time")
     assert "time.estimate_us" not in judged(pair)
-    assert pair.verdict.no_time == "times are not compared: the sides have other arguments"
+    found = verdict(pair)
+    assert found.tone == "neutral"
+    first, second, *_ = (each.text for each in found.phrases)
+    assert first.startswith("56 % less time: 100 µs → 44.0 µs")
+    assert second.startswith("other arguments: ")
+    assert f"{', '.join(tensors)} {args[tensors[0]]} → bf16[64, 512]" in second
+    assert "worse" not in found.words
+    assert in_short(pair) == "56 % less time"
+    both = Comparisons(schema=1, different=True, against_first=False, pairs=[pair, pair])
+    assert "2 with other arguments (up to 56 % less time: " in summary(both).words
+
+
+def test_a_grid_that_writes_more_of_the_same_tensors_is_other_work(softmax: Report) -> None:
+    """Another split of the same work is none: it writes as much."""
+    assert softmax.traffic is not None
+    more = replace(softmax.config, grid=(2112, 1, 1))
+    twice = replace(
+        softmax.traffic, distinct_written_bytes=2 * (softmax.traffic.distinct_written_bytes or 1)
+    )
+    before, after = timed(softmax, 100.0), timed(replace(softmax, config=more), 200.0)
+    assert compare(before, after).verdict.outcome == "worse"
+    pair = compare(before, replace(after, traffic=twice))
+    assert pair.verdict.outcome == "neither"
+    assert "other work: grid 1056×1×1 → 2112×1×1" in verdict(pair).words
 
 
 @pytest.mark.parametrize(

@@ -87,11 +87,19 @@ def test_a_gpu_that_was_not_measured_has_a_wider_range(softmax: Report) -> None:
     assert other.low < known.low < known.high < other.high
 
 
-def test_other_problems_have_no_ratio(softmax: Report) -> None:
+def test_an_unknown_time_has_no_ratio(softmax: Report) -> None:
+    first = timed(softmax, 100.0)
+    assert compare(first, replace(first, time=None)).time_ratio is None
+
+
+def test_the_ratio_of_other_work_is_as_uncertain_as_both_estimates(softmax: Report) -> None:
+    """What cancels between two configurations was measured for the same arguments."""
     first = timed(softmax, 100.0)
     other = replace(first, config=replace(first.config, args={"n_cols": 1}))
-    for each in (other, replace(first, time=None)):
-        assert compare(first, each).time_ratio is None
+    same, found = compare(first, first).time_ratio, compare(first, other).time_ratio
+    assert same is not None
+    assert found is not None
+    assert found.low < same.low < same.high < found.high
 
 
 def test_the_errors_of_other_gpus_and_kernels_do_not_cancel(softmax: Report) -> None:

@@ -9,7 +9,7 @@ from irlens.diff.report.figure_deltas import figure_deltas, mix_deltas
 from irlens.diff.report.left_out import LeftOut
 from irlens.diff.report.loops import loop_deltas
 from irlens.diff.report.source_lines import LinePair, LinePairs, align, line_deltas
-from irlens.diff.report.times import same_problem, time_ratio
+from irlens.diff.report.times import other_work, time_ratio
 from irlens.figures import FIGURES, Figure
 from irlens.figures.judging import judge
 from irlens.model.comparison import Comparison, Delta, FindingDelta, Side
@@ -67,6 +67,7 @@ def compare(
         not_compared_because=dict(sorted(left_out.reasons.items())),
         regain=_regain(before, after),
         time_ratio=time_ratio(before, after),
+        other_work=other_work(before, after),
         not_judged=not_judged(before, after, figures),
     )
     return msgspec.structs.replace(pair, verdict=judge(pair, _no_time(pair, before, after)))
@@ -92,8 +93,7 @@ def _no_time(pair: Comparison, before: Report, after: Report) -> str:
         side.label: reason for side, each in sides if (reason := describe_missing_time(each))
     }
     if not reasons:
-        same = same_problem(before, after)
-        return "" if same else "times are not compared: the sides have other arguments"
+        return ""
     label, reason = next(iter(reasons.items()))
     whose = f" ({label})" if len(reasons) == 1 and before != after else ""
     return f"no time estimate{whose}: {reason}"
@@ -241,8 +241,8 @@ def _reasons(before: Report, after: Report) -> Iterator[tuple[Callable[[Figure],
         yield lambda figure: figure.per is not None, f"other work per CTA: {', '.join(settings)}"
     elif None not in (first.num_warps, second.num_warps) and first.num_warps != second.num_warps:
         yield lambda figure: figure.per == "thread", "other work per thread: num_warps"
-    if not same_problem(before, after):
-        yield lambda figure: figure.of_launch, "other arguments"
+    if other_work(before, after):
+        yield lambda figure: figure.of_launch, "other work per launch"
     elif reason := _other_writes(before, after):
         yield lambda figure: figure.path.startswith(_WRITES), reason
 

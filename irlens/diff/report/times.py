@@ -1,5 +1,7 @@
-"""The predicted change of a launch's time: its range, and which unit moved it."""
+"""The predicted change of a launch's time: its range, which unit moved it, and of what work."""
 
+from collections import Counter
+from itertools import zip_longest
 from math import exp, hypot, log
 from typing import cast
 
@@ -7,23 +9,24 @@ from irlens import gpus
 from irlens.diff.report.figure_deltas import delta
 from irlens.gpus.timing import Timing
 from irlens.model.comparison import Delta, TimeRatio
+from irlens.model.config import Config
 from irlens.model.errors import UnknownNameError
 from irlens.model.estimate import RESOLUTION, Bound, TimeEstimate
 from irlens.model.report import Report
 
 #: Of the norm that combines the parts of a time, where the GPU's own is unknown.
 _EXPONENT = 2.0
+#: What stands for an argument that one side lacks.
+_ABSENT = "none"
 
 
 def time_ratio(before: Report, after: Report) -> TimeRatio | None:
     """Return the estimated time on the second side over that on the first.
 
-    ``None`` where either is unknown, or the arguments differ.
+    ``None`` where either is unknown.
     """
     first, second = before.time, after.time
     if first is None or second is None or not first.estimate_us or not second.estimate_us:
-        return None
-    if not same_problem(before, after):
         return None
     ratio = second.estimate_us / first.estimate_us
     timing = _timing(before)
@@ -38,15 +41,33 @@ def time_ratio(before: Report, after: Report) -> TimeRatio | None:
     )
 
 
-def same_problem(before: Report, after: Report) -> bool:
-    """Whether both sides compute the same, as far as arguments say: of two kernels, tensors."""
-    if before.kernel == after.kernel:
-        return before.config.args == after.config.args
-    ours, theirs = (
-        sorted(value for value in each.config.args.values() if isinstance(value, str))
-        for each in (before, after)
-    )
-    return ours == theirs
+def other_work(before: Report, after: Report) -> list[str]:
+    """Return why the launches do not compute the same: "x_ptr, y_ptr fp32[512] → fp32[1024]".
+
+    Arguments say so, of two kernels their tensors. Where nothing else differs, the grid does, if
+    the launches do not write as much.
+    """
+    ours, theirs = before.config, after.config
+    if before.kernel != after.kernel:
+        first, second = Counter(_tensors(ours)), Counter(_tensors(theirs))
+        gone, new = sorted((first - second).elements()), sorted((second - first).elements())
+        changed = zip_longest(gone, new, fillvalue=_ABSENT)
+        return list(dict.fromkeys(f"{one} → {other}" for one, other in changed))
+    names: dict[str, list[str]] = {}
+    for name in dict.fromkeys([*ours.args, *theirs.args]):
+        one, other = ours.args.get(name, _ABSENT), theirs.args.get(name, _ABSENT)
+        if one != other:
+            names.setdefault(f"{one} → {other}", []).append(name)
+    if names:
+        return [f"{', '.join(named)} {change}" for change, named in names.items()]
+    written = {each.traffic.distinct_written_bytes for each in (before, after) if each.traffic}
+    alike = ours.constexprs != theirs.constexprs or ours.grid == theirs.grid or len(written) < 2
+    grids = ["×".join(map(str, grid)) for grid in (ours.grid, theirs.grid) if grid is not None]
+    return [] if alike or len(grids) < 2 else [f"grid {' → '.join(grids)}"]
+
+
+def _tensors(config: Config) -> list[str]:
+    return [value for value in config.args.values() if isinstance(value, str)]
 
 
 def _timing(report: Report) -> Timing | None:
@@ -62,9 +83,10 @@ def _errors(
     """Return how far the logarithm of the ratio may be too high, and too low.
 
     How wrong the ratio of two configurations of one kernel on one GPU is was measured. The errors
-    of other estimates are taken as independent.
+    of other estimates, and of other work, are taken as independent.
     """
-    if (before.kernel, before.target) == (after.kernel, after.target) and timing is not None:
+    alike = (before.kernel, before.target) == (after.kernel, after.target)
+    if alike and timing is not None and not other_work(before, after):
         error = timing.ratio_error * (1 + abs(log(ratio)))
         return error, error
     below, above = zip(*map(_range, (before.time, after.time)), strict=True)

@@ -27,6 +27,8 @@ _TONES: dict[figures.ChangeVerdict, Tone] = {
     "better": "better", "worse": "worse", "neutral": "neutral", "unknown": "unknown",
 }  # fmt: skip
 _JUDGED: frozenset[Tone] = frozenset({"better", "worse"})
+#: Characters of the requests of both sides, as far as they fit a title beside other arguments.
+_LONGEST_SIDES = 60
 
 
 class Change(NamedTuple):
@@ -266,8 +268,10 @@ def sides(pair: Comparison | CodeComparison) -> str:
 
 
 def full_title(pair: Comparison) -> str:
-    """Return the title and what was requested."""
-    return ", ".join(filter(None, (title(pair), sides(pair))))
+    """Return the title and what was requested; of other work the verdict says that."""
+    named = sides(pair)
+    long = pair.other_work and len(named) > _LONGEST_SIDES
+    return ", ".join(filter(None, (title(pair), "" if long else named)))
 
 
 def describe(side: Side) -> str:

@@ -8,7 +8,7 @@ from irlens.model.comparison import TimeRatio
 from irlens.model.text import count, percent
 from irlens.render.view.changes import describe
 from irlens.render.view.check_verdicts import LEVELS, Level, Verdict
-from irlens.render.view.comparison_verdict import in_short
+from irlens.render.view.comparison_verdict import in_short, other_work
 from irlens.render.view.memory_traffic import microseconds
 from irlens.render.view.nodes import Place, Tone
 
@@ -18,7 +18,9 @@ _CAUSES, _NAMED = 3, 4
 _SAID = frozenset({"estimated time", "blocks per SM"})
 _DIRECTIONS: dict[Tone, str] = {"better": "less time", "worse": "more time"}
 _TONES: dict[str, Tone] = {"better": "better", "worse": "worse"}
-_BY_TIME: dict[str, Level] = {"better": "good", "worse": "warning", "same": "note"}
+_BY_TIME: dict[str, Level] = {
+    "better": "good", "worse": "warning", "same": "note", "neither": "note",
+}  # fmt: skip
 
 
 class MovedLine(NamedTuple):
@@ -187,11 +189,19 @@ def _main(verdicts: Sequence[Verdict]) -> list[Verdict]:
 
 
 def _causes(group: Sequence[tuple[CheckedKernel, list[Verdict]]]) -> Iterator[str]:
-    """Yield the results of all configurations, those that most of them have first."""
+    """Yield the results of all configurations, those that most of them have first.
+
+    Before them stand the arguments, where these are not the baseline's.
+    """
+    others = [other_work(kernel.comparison) for kernel, _ in group if kernel.comparison]
+    same_work = others and all(each == others[0] for each in others)
+    yield from others[0] if same_work else ()
+    said = {name for kernel, _ in group for name in kernel.side.config.args} if same_work else ()
     alike: dict[str, list[Verdict]] = {}
     for _, verdicts in group:
         for each in _main(verdicts):
-            alike.setdefault(each.full_name, []).append(each)
+            if not (each.is_setting and each.name in said):
+                alike.setdefault(each.full_name, []).append(each)
     ordered = sorted(
         alike.values(),
         key=lambda same: (

@@ -53,6 +53,8 @@ def verdict(pair: Comparison) -> Headline:
             phrases = list(_time(pair))
         case _:
             phrases = list(_of_figures(pair))
+    if pair.verdict.by != "time":
+        phrases += map(Run, other_work(pair))
     if pair.verdict.no_time:
         phrases.append(Run(pair.verdict.no_time, "unknown"))
     tone = tones.get(pair.verdict.outcome, "neutral")
@@ -118,8 +120,10 @@ def _time(pair: Comparison) -> Iterator[Run]:
         return
     phrase = f"{change_of_time(time)}: {microseconds(before)} → {microseconds(after)}"
     phrase += "" if time.noise else f" ({time.low:.2f} to {time.high:.2f} ×)"
-    tone: Tone = "neutral" if time.noise else "better" if time.ratio < 1 else "worse"
+    neither = time.noise or pair.other_work
+    tone: Tone = "neutral" if neither else "better" if time.ratio < 1 else "worse"
     yield Run(phrase + _bounds(pair.before.bound, pair.after.bound), tone)
+    yield from map(Run, other_work(pair))
     causes, against = (list(_arrows(pair, paths)) for paths in (decided.because, decided.despite))
     if not time.noise and time.moved_by is not None:
         despite = f", despite {', '.join(against)}" if against else ""
@@ -130,6 +134,18 @@ def _time(pair: Comparison) -> Iterator[Run]:
         yield from (Run(each.arrow) for each in _foremost(pair) if not each.path.startswith("time"))
         yield from map(Run, one_sided(pair)[:_IN_VERDICT])
     yield from _findings(pair)
+
+
+def other_work(pair: Comparison) -> list[str]:
+    """Return "other arguments: x_ptr fp32[512] → fp32[1024]" where the launches do other work."""
+    if not pair.other_work:
+        return []
+    cut = ", …" if len(pair.other_work) > _IN_VERDICT else ""
+    return [f"other {_differing(pair)}: {', '.join(pair.other_work[:_IN_VERDICT])}{cut}"]
+
+
+def _differing(pair: Comparison) -> str:
+    return "work" if pair.other_work[0].startswith("grid ") else "arguments"
 
 
 def _part(time: TimeRatio) -> Iterator[str]:
@@ -255,6 +271,8 @@ def _kind(pair: Comparison) -> tuple[str, Tone] | None:
     decided = pair.verdict
     if decided.by == "time" and decided.outcome == "same":
         return "without change in time", "neutral"
+    if decided.by == "time" and decided.outcome == "neither":
+        return f"with other {_differing(pair)}", "neutral"
     if decided.outcome not in ("better", "worse"):
         return None
     tone: Tone = "better" if decided.outcome == "better" else "worse"
