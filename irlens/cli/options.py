@@ -310,7 +310,8 @@ def _completed(arguments: Sequence[str], kernel: str, words: Sequence[str]) -> s
     pairs = itertools.pairwise(words)
     missing = [
         (option, value) for option, value in pairs
-        if option in ("--arg", "--set") and not _is_typed(value.partition("=")[0], typed)
+        if (option in ("--arg", "--set") and not _is_typed(value.partition("=")[0], typed))
+        or (option == "--grid" and not any(re.match(r"--grid(=|$)", word) for word in typed))
     ]  # fmt: skip
     end = typed.index("--") if "--" in typed else len(typed)
     added = [word for pair in missing for word in pair]

@@ -1,5 +1,6 @@
 """Lists and ranges of option values."""
 
+import shlex
 from pathlib import Path
 
 import click
@@ -102,6 +103,16 @@ def test_an_example_is_the_command_as_typed(typed: list[str], shown: str) -> Non
     hint = "for example  irlens inspect k.py:add --arg n=1 --set B=4\nthe file leaves B open"
     error = with_example_as_typed(IrlensError("add needs a value for B", hint=hint), typed)
     assert error.hint == f"for example  irlens {shown}\nthe file leaves B open"
+
+
+@pytest.mark.parametrize(
+    ("typed", "grid"), [([], " --grid 'cdiv(n, B)'"), (["--grid=4"], ""), (["--grid", "4"], "")]
+)
+def test_an_example_keeps_its_grid_unless_one_is_typed(typed: list[str], grid: str) -> None:
+    hint = "for example  irlens inspect k.py:add --arg n=1 --grid 'cdiv(n, B)'"
+    command = ["inspect", "k.py:add", *typed]
+    error = with_example_as_typed(IrlensError("add needs a value for n", hint=hint), command)
+    assert error.hint == f"for example  irlens {shlex.join(command)} --arg n=1{grid}"
 
 
 @pytest.mark.parametrize("hint", [None, "see --help", "for example  irlens inspect 'k.py"])
