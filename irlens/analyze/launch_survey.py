@@ -267,7 +267,9 @@ def _is_affine(
                 return False
             continue
         is_mask = each.operand_type.element.bits == 1
-        is_scaled = each.does in ("multiply", "shift left") and len(of_values) < 2
+        is_scaled = (each.does == "multiply" and len(of_values) < 2) or (
+            each.does == "shift left" and of_values == [0]
+        )
         if each.does == "compare" or (each.does == "and" and is_mask):
             holds = True
         elif each.does in ("extend", "extend unsigned"):

@@ -266,6 +266,24 @@ def test_intervals_that_fit_no_map_are_unknown() -> None:
         Coverage(4).add(np.arange(7 << 20) * 8 + 1, np.array([0]), np.array([4]))
 
 
+@pytest.mark.parametrize("shift", ["shli", "shrsi", "shrui"])
+def test_addresses_may_be_shifted(shift: str) -> None:
+    """As ``(pid << 6) + arange`` and ``pid >> 1``, where a constant multiplies or divides."""
+    by, factor = ("6", "64") if shift == "shli" else ("1", "2")
+    other = "muli" if shift == "shli" else "divsi"
+    shifted = ADD.replace("arith.muli %pid", f"arith.{shift} %pid").replace(
+        "64 : i32\n    %pid", f"{by} : i32\n    %pid"
+    )
+    multiplied = ADD.replace("arith.muli %pid", f"arith.{other} %pid").replace(
+        "64 : i32\n    %pid", f"{factor} : i32\n    %pid"
+    )
+    counted = [
+        count(parse(each, stage="ttir"), {"n": 1000}, (16, 1, 1)) for each in (shifted, multiplied)
+    ]
+    assert counted[0] == counted[1]
+    assert counted[0].reason == ""
+
+
 LEAPS = """
 module {
   tt.func public @leaps(%x: !tt.ptr<f32>) {

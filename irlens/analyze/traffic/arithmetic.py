@@ -135,13 +135,16 @@ _ELEMENTWISE: dict[Deed | None, Callable[[Array, Array], Array]] = {
     "and": np.bitwise_and,
     "or": np.bitwise_or,
     "xor": np.bitwise_xor,
+    "shift right": np.right_shift,
 }
+_SHIFTS = ("shift right", "shift right unsigned")
 #: The same as the signed ones while neither operand is negative.
 _UNSIGNED: dict[Deed | None, Deed] = {
     "divide unsigned": "divide",
     "remainder unsigned": "remainder",
     "minimum unsigned": "minimum",
     "maximum unsigned": "maximum",
+    "shift right unsigned": "shift right",
 }
 
 
@@ -157,8 +160,25 @@ def _elementwise(operation: Operation, operands: Sequence[Value]) -> Value | Non
     check_size(left, right)
     if operation.does in _UNSIGNED and (left.min() < 0 or right.min() < 0):
         return None
+    if operation.does in _SHIFTS and not _is_within(numbers[1], operation):
+        return None
     function = _ELEMENTWISE[_UNSIGNED.get(operation.does, operation.does)]
     return wrapped(separated(function(left, right)), _bits(operation))
+
+
+def _shift_left(operation: Operation, operands: Sequence[Value]) -> Value | None:
+    """Return a product with a power of two."""
+    numbers = _integers(operands)
+    if numbers is None or not _is_within(numbers[1], operation):
+        return None
+    power = np.left_shift(np.int64(1), materialize(numbers[1]))
+    return wrapped(multiply(numbers[0], integer(power)), _bits(operation))
+
+
+def _is_within(count: Integer, operation: Operation) -> bool:
+    """Whether a shift is by less than the bits of its type; otherwise its result is poison."""
+    low, high = bounds(count)
+    return low >= 0 and high < min(_bits(operation), 62)
 
 
 def _divided_alike(operation: Operation, left: Integer, right: Integer) -> Integer | None:
@@ -326,6 +346,7 @@ _FUNCTIONS: dict[Deed | None, Callable[[Operation, Sequence[Value]], Value | Non
     **dict.fromkeys(("add", "subtract", "multiply"), _sum),
     **dict.fromkeys((*_ELEMENTWISE, *_UNSIGNED), _elementwise),
     **dict.fromkeys(("extend", "extend unsigned", "to index"), _widen),
+    "shift left": _shift_left,
     "truncate": _narrow,
     "compare": _compare,
     "select": _select,

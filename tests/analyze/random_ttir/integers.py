@@ -257,7 +257,7 @@ class Integers:
     def binary(self, left: Value, right: Value, element: str) -> Value:
         """Write an operation on two integers, whose result is defined."""
         name = self.random.choice(["addi", "muli", *OPERATIONS])
-        if name[:2] == "sh" and self.random.random() < 0.9:
+        if name[:2] == "sh" and self.random.random() < 0.5:
             name = "addi"
         if name[:3] in ("div", "rem"):
             divisor = self.random.choice([1, 2, 3, 5, 8, -3] if name[-2] == "s" else [1, 2, 3, 8])
