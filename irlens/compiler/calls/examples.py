@@ -15,7 +15,8 @@ import msgspec
 
 from irlens.compiler.calls.argument_values import Tensor
 from irlens.compiler.calls.dtypes import DTYPES
-from irlens.compiler.calls.pointers import Addresses, Pointer
+from irlens.compiler.calls.extents import Extents
+from irlens.compiler.calls.pointers import Addresses, Pointer, index_of
 from irlens.compiler.calls.program_ids import ProgramIds
 from irlens.compiler.calls.strides import strides_of, tensor_of_stride
 
@@ -51,18 +52,24 @@ _OPERANDS = (
 _FLAT, _EXTENT, _HEAD_DIM, _HEADS, _BATCH, _GROUPS = 1 << 20, 1024, 64, 8, 2, 8
 #: Extents of tiles of one, two and more dimensions: larger ones take minutes to compile.
 _TILES = (_EXTENT, 64, 16)
+#: Elements of the largest tensor and of the widest tile of an example.
+_MOST, _WIDEST = 1 << 26, 1 << 14
+_ID_AFFIX = re.compile(r"^(pid|i|offs?|cur|start|program)_|_(id|idx|index)$", re.IGNORECASE)
 #: Numbers by the parameter's name.
 _NUMBERS = (
     (_HEAD, _HEAD_DIM),
     (re.compile(r"^(z|b|bs|bsz)$|batch", re.IGNORECASE), _BATCH),
     (re.compile(r"^h[qkv]?$|heads?$|^n_?heads?", re.IGNORECASE), _HEADS),
+    (re.compile(r"(^|_)n?bits$", re.IGNORECASE), 4),
+    (re.compile(r"^group_?size$", re.IGNORECASE), 128),
+    (re.compile(r"_per_(program|block|cta|prog|pid)", re.IGNORECASE), 16),
     (_GROUP, _GROUPS),
     (re.compile(r"^ignore", re.IGNORECASE), -100),
     (re.compile(r"seed|step", re.IGNORECASE), 1),
 )
 _CONSTEXPRS = (
     (_GROUP, _GROUPS),
-    (re.compile(r"^(z|b)$|batch", re.IGNORECASE), _BATCH),
+    *_NUMBERS[1:3],
     (
         re.compile(r"^(m|n|k|rows?|cols?|hidden)$|n_?(ctx|cols|rows|elements)|size|dim|seq", re.I),
         _EXTENT,
@@ -83,6 +90,7 @@ class Uses(msgspec.Struct):
         conditions: Names that are conditions by themselves.
         texts: A text that each name is compared with.
         dtypes: Names that values are converted to.
+        unrolled: Names that are the iterations of an unrolled loop.
     """
 
     assigned: dict[str, ast.expr] = {}
@@ -91,6 +99,7 @@ class Uses(msgspec.Struct):
     conditions: set[str] = set()
     texts: dict[str, str] = {}
     dtypes: set[str] = set()
+    unrolled: set[str] = set()
 
 
 def parse_source(source: str) -> ast.AST:
@@ -158,7 +167,7 @@ class _Example:
         # A constexpr that is no tile may be a stride, as K of fp8 products.
         sizes = {each for each in constexprs if each not in uses.ranges}
         sizes = {each for each in sizes if not _NO_STRIDE.search(each)}
-        self._pointers = Addresses(tree, set(runtime), sizes).pointers
+        self._pointers = Addresses(tree, set(runtime), sizes, constexprs).pointers
         for name in runtime:
             if _POINTER_NAME.search(name):
                 self._pointers.setdefault(name, Pointer(contiguous=True))
@@ -170,6 +179,16 @@ class _Example:
         self._addresses = _address_lists(tree)
         rows = (each for each in self._pointers.values() if each.strides)
         self._is_flat = not any(rows)
+        tiles = {each for each in constexprs if each in uses.ranges or _TILE_NAME.search(each)}
+        strides = {each for pointer in self._pointers.values() for each in pointer.strides}
+        numbers = set(runtime) - self._pointers.keys() - (strides - self._compared)
+        named = {name: self._number(name) for name in numbers}
+        named |= {name: self.constexpr(name) for name in constexprs if name not in tiles}
+        names = {name: int(value) for name, value in named.items() if _is_integer(value)}
+        self._extents = Extents(tree, names, tiles, _programs)
+        chosen = {name: self.constexpr(name) for name in tiles}
+        names |= {name: int(value) for name, value in chosen.items() if _is_integer(value)}
+        self._names, self._extents = names, Extents(tree, names, tiles, _programs)
         self.derived: list[str] = []
         self.dimensions: list[dict[str, int]] = []
 
@@ -191,7 +210,7 @@ class _Example:
                 continue
             if name in self._uses.blocks:
                 values[name] = self._descriptor(name)
-            elif name in strides and name not in self._compared:
+            elif name in strides and name not in self._names:
                 values[name] = str(strides[name])
             else:
                 values[name] = self._number(name)
@@ -201,7 +220,34 @@ class _Example:
 
     def _shape(self, name: str, pointer: Pointer) -> tuple[int, ...]:
         named = [each for each in self._runtime if _stride_of(each, name, self._pointers)]
-        rank = max(len(pointer.strides) + pointer.contiguous, len(named), 1)
+        if set(pointer.strides) <= set(named):  # strides are passed in the order of dimensions
+            pointer.strides.sort(key=named.index)
+        shape = list(self._default_shape(pointer, len(named)))
+        strides = [*pointer.strides, *[""] * len(shape)][: len(shape)]
+        for at, stride in reversed([*enumerate(strides)]):
+            is_advanced = stride in pointer.advanced or (
+                at == len(shape) - 1 and "" in pointer.advanced
+            )
+            reached = None if is_advanced else self._reached(pointer, stride)
+            shape[at] = max(reached or 1, _FLAT) if self._is_flat else reached or shape[at]
+            # What an outer dimension advances by is all of the inner ones: K of ``rows * K``.
+            if at and (row := self._names.get(strides[at - 1], 0)):
+                shape[at] = max(reached or 1, row // math.prod(shape[at + 1 :]))
+        is_held = 0 < math.prod(shape) <= _MOST
+        return tuple(shape) if is_held else self._default_shape(pointer, len(named))
+
+    def _reached(self, pointer: Pointer, stride: str) -> int | None:
+        """Return how far accesses reach in a dimension; ``None`` if that is unknown."""
+        most = 0
+        for terms in pointer.terms:
+            found = [self._extents.of(index_of(each, stride)) for each in terms.get(stride, ())]
+            if None in found:
+                return None
+            most = max(most, sum(each - 1 for each in found if each) + 1 if found else 0)
+        return most
+
+    def _default_shape(self, pointer: Pointer, named: int) -> tuple[int, ...]:
+        rank = max(len(pointer.strides) + pointer.contiguous, named, 1)
         if rank == 1:
             return (_FLAT if self._is_flat else _EXTENT,)
         last = _EXTENT
@@ -218,7 +264,7 @@ class _Example:
         stored = {each for each in pointer.stored if each in DTYPES}
         if stored:
             return DTYPES[min(stored)].name
-        if _INDEX_NAME.search(name):
+        if _INDEX_NAME.search(name) or (pointer.packed and not _MASK_NAME.search(name)):
             return "int32"
         if _MASK_NAME.search(name):
             return "int8"
@@ -252,6 +298,8 @@ class _Example:
             return uses.texts[name]
         if name in uses.dtypes:
             return "fp16"
+        if name in uses.unrolled:  # it takes minutes to compile many iterations
+            return "4"
         if _HEAD.search(name):
             return str(_HEAD_DIM)
         if name in uses.ranges or _TILE_NAME.search(name):
@@ -264,9 +312,21 @@ class _Example:
 
     def _tile(self, name: str) -> int:
         tiles = [each for each in self._constexprs if each in self._uses.ranges]
-        if self._has_products:
-            return 64
-        return _TILES[min(len(tiles), len(_TILES)) - 1] if tiles else _EXTENT
+        usual = _TILES[min(len(tiles), len(_TILES)) - 1] if tiles else _EXTENT
+        usual, least = (64, 16) if self._has_products else (usual, 1)
+        most, covers = self._extents.tile(name) or (usual, False)
+        is_whole = covers and most <= (_WIDEST if len(tiles) == 1 else 2 * _HEAD_DIM)
+        return max(most if is_whole else min(usual, most), least)
+
+
+def _programs(name: str) -> int | None:
+    """Return the number of programs that a variable has the ID of, if its name says it."""
+    name = _ID_AFFIX.sub("", name)
+    return next((value for pattern, value in _NUMBERS[1:3] if pattern.search(name)), None)
+
+
+def _is_integer(value: str) -> bool:
+    return value.removeprefix("-").isdecimal()
 
 
 def _stride_of(name: str, pointer: str, pointers: Iterable[str]) -> bool:
@@ -290,6 +350,9 @@ def _compared_names(tree: ast.AST) -> set[str]:
             )
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv | ast.Mod):
             parts = [node.right]
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp):
+            factors = [node.value.left, node.value.right]  # "size = channels * height"
+            parts = factors if all(isinstance(each, ast.Name) for each in factors) else []
         found |= {each.id for each in parts if isinstance(each, ast.Name)}
     return found
 
@@ -318,6 +381,12 @@ def _note_call(uses: Uses, call: ast.Call, function: ast.Attribute) -> None:
             extents = call.args if function.attr == "arange" else [first]
             names = (each for extent in extents for each in ast.walk(extent))
             uses.ranges |= {each.id for each in names if isinstance(each, ast.Name)}
+        elif function.attr in ("make_block_ptr", "make_tensor_descriptor"):
+            blocks = [*call.args[4:5], *(e.value for e in call.keywords if e.arg == "block_shape")]
+            names = (each for block in blocks for each in ast.walk(block))
+            uses.ranges |= {each.id for each in names if isinstance(each, ast.Name)}
+        elif function.attr == "static_range":
+            uses.unrolled |= {each.id for each in call.args if isinstance(each, ast.Name)}
     elif _DESCRIPTOR_CALLS.fullmatch(function.attr) and isinstance(first, ast.List | ast.Tuple):
         uses.blocks.setdefault(owner, first.elts)
     if function.attr == "to" and isinstance(first, ast.Name):

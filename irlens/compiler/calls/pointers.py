@@ -2,13 +2,18 @@
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import msgspec
 
 _ACCESSES = re.compile(r"load|store|make_block_ptr|\w*make_tensor_descriptor")
 #: Functions by the number of their arguments that are addresses, or bounds of loops.
 _INDICES = {"load": 1, "store": 1, "range": 3, "static_range": 3, "cdiv": 2}
+#: What makes an index.
+_INDEX_SOURCES = ("program_id", "arange", "load")
+_BITWISE = (ast.LShift, ast.RShift, ast.BitAnd, ast.BitOr, ast.BitXor)
+#: Functions and methods that move bits.
+_SAME_BITS = ("interleave", "join", "reshape", "broadcast_to", "trans", "to")
 #: Assignments to follow from an address to its pointer.
 _DEPTH = 12
 
@@ -18,15 +23,20 @@ class Pointer(msgspec.Struct):
 
     Attributes:
         strides: Parameters that its address multiplies with, in the order of the source.
+        terms: Of each access what it adds by the parameter that multiplies it, "" for none.
+        advanced: Parameters of ``strides``, or "", whose product a loop adds to an address.
         contiguous: Whether the address has a term that no parameter multiplies.
         stored: The types that what is stored to it is converted to; "" for none.
         widened: Whether what is loaded from it is converted to fp32.
         multiplied: Whether what is loaded from it is an operand of ``tl.dot``.
         names_data: Whether what is loaded from it is part of an address or a bound.
         locked: Whether it is the operand of ``tl.atomic_cas`` or ``tl.atomic_xchg``.
+        packed: Whether bits of what is loaded from it are taken.
     """
 
     strides: list[str] = []
+    terms: list[dict[str, list[ast.expr]]] = []
+    advanced: set[str] = set()
     contiguous: bool = False
     loaded: bool = False
     stored: set[str] = set()
@@ -34,6 +44,7 @@ class Pointer(msgspec.Struct):
     multiplied: bool = False
     names_data: bool = False
     locked: bool = False
+    packed: bool = False
 
 
 class Addresses:
@@ -41,20 +52,28 @@ class Addresses:
 
     Args:
         sizes: Its constexprs that may be strides.
+        constants: All of its constexprs.
 
     Attributes:
         assigned: The expressions that are assigned to each variable.
     """
 
-    def __init__(self, tree: ast.AST, parameters: set[str], sizes: set[str]) -> None:
+    def __init__(
+        self,
+        tree: ast.AST,
+        parameters: set[str],
+        sizes: set[str],
+        constants: Collection[str] = (),
+    ) -> None:
         self.pointers: dict[str, Pointer] = {}
         self._parameters = parameters
         self._factors = parameters | sizes
-        self._nodes = sorted(
-            (node for node in ast.walk(tree) if isinstance(node, ast.expr | ast.stmt)),
-            key=lambda node: (node.lineno, node.col_offset),
-        )
+        self._constants = set(constants)
+        self._nodes = in_order(tree)
         self.assigned = assignments(self._nodes)
+        loops = (each for each in self._nodes if isinstance(each, ast.For | ast.While))
+        ends = ((each.lineno, each.end_lineno or each.lineno) for each in loops)
+        self._looped = {line for first, last in ends for line in range(first + 1, last + 1)}
         accesses = [each for each in self._nodes if isinstance(each, ast.Call)]
         for call in accesses:
             self._note_access(call)
@@ -96,12 +115,18 @@ class Addresses:
         if base is None or address is None or not (_ACCESSES.fullmatch(name) or is_atomic):
             return
         pointer = self.pointers.setdefault(base, Pointer())
+        terms: dict[str, list[ast.expr]] = {}
+        pointer.terms.append(terms)
         for term in self._terms(address, base):
             factor = self._factor(term)
-            if factor is None:
-                pointer.contiguous = pointer.contiguous or not isinstance(term, ast.Constant)
-            elif factor not in pointer.strides:
+            if factor is not None and factor not in pointer.strides:
                 pointer.strides.append(factor)
+            if not self._is_index(term) and term.lineno in self._looped:
+                pointer.advanced.add(factor or "")
+                continue
+            terms.setdefault(factor or "", []).append(term)
+            # ``a_ptrs += BLOCK_K`` is no index, and neither is ``x + half``.
+            pointer.contiguous |= factor is None and self._is_index(term)
         if name == "load":
             pointer.loaded = True
         elif name == "store" and len(call.args) > 1:
@@ -133,6 +158,17 @@ class Addresses:
         visit(address)
         yield from sorted(found, key=lambda term: (term.lineno, term.col_offset))
 
+    def _is_index(self, term: ast.expr, depth: int = 4) -> bool:
+        """Whether a term has more than constants, constexprs and parameters."""
+        if any(called_name(node) in _INDEX_SOURCES for node in ast.walk(term)):
+            return True
+        names = {each.id for each in ast.walk(term) if isinstance(each, ast.Name)}
+        for name in names - self._constants - self._parameters - {"tl", "triton", "min", "max"}:
+            values = self.assigned.get(name, ()) if depth else ()
+            if not values or any(self._is_index(each, depth - 1) for each in values):
+                return True
+        return False
+
     def _expands(self, name: str, depth: int = 4) -> bool:
         """Whether a variable is an address, or an offset that a parameter multiplies."""
         for value in self.assigned.get(name, ()):
@@ -162,6 +198,13 @@ class Addresses:
 
     def _note_uses(self, calls: list[ast.Call]) -> None:
         """Note what becomes of loaded values."""
+        for node in self._nodes:
+            match node:
+                case ast.BinOp(left=left, op=op, right=right) if isinstance(op, _BITWISE):
+                    self._mark_packed(left)
+                    self._mark_packed(right)
+                case ast.AugAssign(target=target, op=op) if isinstance(op, _BITWISE):
+                    self._mark_packed(target)
         for call in calls:
             if _is_method(call, "dot", "dot_scaled"):
                 for operand in call.args[:2]:
@@ -173,10 +216,42 @@ class Addresses:
             for index in call.args[: _INDICES.get(called_name(call), 0)]:
                 self._mark(index, "names_data")
 
+    def _mark_packed(self, expression: ast.expr) -> None:
+        """Note the pointers that bits of an expression are loaded from."""
+        pending, seen = [expression], set[ast.expr]()
+        while pending:
+            node = pending.pop()
+            match node:
+                case ast.Name(id=name, lineno=line):
+                    before = [each for each in self.assigned.get(name, ()) if each.lineno < line]
+                    pending += [each for each in before[-1:] if each not in seen]
+                    seen.update(before[-1:])
+                case ast.Call(args=[address, *_]) if _is_method(node, "load"):
+                    base = self.base(address)
+                    if base in self.pointers:
+                        self.pointers[base].packed = True
+                case ast.Call(func=ast.Attribute(value=value)) if _is_method(node, *_SAME_BITS):
+                    pending += [value, *node.args]
+
     def _mark(self, expression: ast.expr, attribute: str, depth: int = 5) -> None:
         for name in self.sources(expression, depth):
             if name in self.pointers:
                 setattr(self.pointers[name], attribute, True)
+
+
+def in_order(tree: ast.AST) -> list[ast.expr | ast.stmt]:
+    """Return a function's expressions and statements in the order of its source."""
+    nodes = (node for node in ast.walk(tree) if isinstance(node, ast.expr | ast.stmt))
+    return sorted(nodes, key=lambda node: (node.lineno, node.col_offset))
+
+
+def plain(index: ast.expr) -> ast.expr:
+    """Return ``i`` of ``i[:, None]``, of ``i.to(tl.int64)`` and of both."""
+    while isinstance(index, ast.Subscript) or (
+        isinstance(index, ast.Call) and _is_method(index, "to") and _receiver(index) is not None
+    ):
+        index = index.value if isinstance(index, ast.Subscript) else _receiver(index) or index
+    return index
 
 
 def assignments(nodes: Sequence[ast.AST]) -> dict[str, list[ast.expr]]:
@@ -205,9 +280,9 @@ def _receiver(call: ast.Call) -> ast.expr | None:
     return function.value if isinstance(function, ast.Attribute) else None
 
 
-def called_name(call: ast.Call) -> str:
+def called_name(call: ast.AST) -> str:
     """Return "load" of ``tl.load(...)`` and "range" of ``range(...)``."""
-    function = call.func
+    function = call.func if isinstance(call, ast.Call) else None
     if isinstance(function, ast.Attribute):
         return function.attr
     return function.id if isinstance(function, ast.Name) else ""
@@ -222,6 +297,18 @@ def plain_name(expression: ast.expr) -> str:
     if isinstance(expression, ast.Call) and _is_method(expression, "to"):
         expression = _receiver(expression) or expression
     return expression.id if isinstance(expression, ast.Name) else ""
+
+
+def index_of(term: ast.expr, stride: str) -> ast.expr:
+    """Return what a stride multiplies in a term."""
+    if not stride or not isinstance(term, ast.BinOp) or not isinstance(term.op, ast.Mult):
+        return term
+    if plain_name(term.left) == stride:
+        return term.right
+    if plain_name(term.right) == stride:
+        return term.left
+    left, right = index_of(term.left, stride), index_of(term.right, stride)
+    return ast.copy_location(ast.BinOp(left, term.op, right), term)
 
 
 def _ends_with(expression: ast.expr, name: str) -> bool:

@@ -14,6 +14,8 @@ from irlens.compiler.calls.pointers import assignments, called_name, plain_name
 
 #: Operations with a program ID that the grid has to suit.
 _DECISIVE = (ast.Mult, ast.FloorDiv, ast.Mod, ast.Div, ast.LShift, ast.RShift)
+#: What an expression of sizes is made of.
+_ARITHMETIC = (ast.BinOp, ast.operator, ast.Name, ast.Constant, ast.expr_context)
 #: Functions whose result follows from no argument.
 _SOURCES = frozenset({"load", "arange", "zeros", "full", "dot", "dot_scaled"})
 #: What the functions belong to that are no helpers of the kernel.
@@ -27,10 +29,12 @@ class Axis(msgspec.Struct):
     Attributes:
         names: What its IDs are multiplied, divided or compared with, and what that follows from.
         factors: Names that multiply its IDs where these number no tiles: strides.
+        step: The constant that multiplies its IDs.
     """
 
     names: set[str] = set()
     factors: set[str] = set()
+    step: int | None = None
 
 
 class ProgramIds:
@@ -55,13 +59,14 @@ class ProgramIds:
             match node:
                 case ast.For(target=ast.Name(id=name), iter=ast.Call(args=[start, _, *_])):
                     self._assigned.setdefault(name, []).append(start)
-        parameters = {each.arg for each in self._nodes if isinstance(each, ast.arg)}
-        self._known = _LIBRARIES | parameters | self._assigned.keys()
+        self._parameters = {each.arg for each in self._nodes if isinstance(each, ast.arg)}
+        self._known = _LIBRARIES | self._parameters | self._assigned.keys()
         calls = [each for each in self._nodes if isinstance(each, ast.Call)]
         numbers = {_axis_of(each) for each in calls if called_name(each) == "program_id"}
         self.axes = {number: Axis() for number in range(3) if number in numbers}
         self.is_opaque = None in numbers or "num_programs" in map(called_name, calls)
         self.passed: set[str] = set()
+        self._has_helpers = False
         self._followed: dict[ast.AST, set[str]] = {}
         for node in self._nodes:
             self._note(node)
@@ -70,6 +75,11 @@ class ProgramIds:
         match node:
             case ast.BinOp(left=left, op=op, right=right) if isinstance(op, _DECISIVE):
                 self._combine([left, right])
+                match op, right:
+                    case ((ast.Mult() | ast.LShift()), ast.Constant(value=int(number))):
+                        for axis in self._axes(left):
+                            is_shift = isinstance(op, ast.LShift)
+                            self.axes[axis].step = 1 << min(number, 32) if is_shift else number
             case ast.AugAssign(target=left, op=op, value=right) if isinstance(op, _DECISIVE):
                 self._combine([left, right])
             case ast.Compare(left=left, comparators=others):
@@ -82,6 +92,7 @@ class ProgramIds:
                 self._combine(args)
             case ast.Call(func=function) if not self._is_known(function):
                 values = [*node.args, *(each.value for each in node.keywords)]
+                self._has_helpers = True
                 self.is_opaque |= any(map(self._axes, values))
                 self.passed.update(*map(self._follow, values))
 
@@ -129,6 +140,8 @@ class ProgramIds:
         Args:
             dimensions: The extents of each tensor's dimensions by their stride's name.
         """
+        if not self.axes and not self._has_helpers and self._parameters:
+            return ["1"]
         if self.is_opaque or sorted(self.axes) != list(range(len(self.axes))):
             return []
         return [self._extent(axis, dimensions) for axis in sorted(self.axes)]
@@ -145,6 +158,8 @@ class ProgramIds:
         axis = self.axes[number]
         sizes = self._sizes(number, dimensions)
         tiles = sorted(axis.names & sizes.keys())
+        if not tiles and axis.step and len(told := self._numbered(number) & sizes.keys()) == 1:
+            return f"cdiv({sizes[told.pop()]}, {axis.step})"
         splits = {one: two for one, two in self._products() if two not in sizes}
         factors = [splits.get(tile) or f"cdiv({sizes[tile]}, {tile})" for tile in tiles]
         if "" in map(sizes.get, set(tiles) - splits.keys()):
@@ -152,6 +167,11 @@ class ProgramIds:
         strided = ([e for n, e in each.items() if n in axis.factors] for each in dimensions)
         rows = min(strided, key=lambda each: (-len(each), math.prod(each)), default=[])
         return " * ".join([*factors, *([str(math.prod(rows))] if rows else [])])
+
+    def _numbered(self, axis: int) -> set[str]:
+        """Return the tiles whose elements are compared by numbers that follow from an axis."""
+        compared = (each.left for each in self._nodes if isinstance(each, ast.Compare))
+        return {self._tile(each) for each in compared if axis in self._axes(each)}
 
     def _products(self) -> Iterator[tuple[str, str]]:
         """Yield each product of two constexprs in both orders.
@@ -173,23 +193,32 @@ class ProgramIds:
         others: dict[str, str] = {}
         strides = {name: str(extent) for each in dimensions for name, extent in each.items()}
         strided: dict[str, str] = {}
+        wrapped: dict[str, str] = {}
         unknown: dict[str, str] = {}
         for node in self._nodes:
             match node:
                 case ast.Call(args=[size, tile]) if called_name(node) == "cdiv":
-                    others.setdefault(plain_name(tile), plain_name(size))
-                case (
-                    ast.Compare(left=left, comparators=[size])
-                    | ast.BinOp(left=left, op=ast.Mod(), right=size)
-                ) if plain_name(size):
+                    others.setdefault(plain_name(tile), self._size(size))
+                case ast.Compare(left=left, comparators=[size]) if self._size(size):
                     found = own if axis in self._axes(left) else others
-                    found.setdefault(self._tile(left), plain_name(size))
+                    found.setdefault(self._tile(left), self._size(size))
+                case ast.BinOp(left=left, op=ast.Mod(), right=size) if self._size(size):
+                    wrapped.setdefault(self._tile(left), self._size(size))
                 case ast.BinOp(left=left, op=ast.Mult(), right=size) if plain_name(size) in strides:
                     strided.setdefault(self._tile(left), strides[plain_name(size)])
                 case ast.Call(args=[_, *_]) if called_name(node) == "arange":
                     unknown[plain_name(node.args[-1])] = ""
-        found = unknown | strided | others | own
+        found = unknown | strided | wrapped | others | own
         return {tile: size for tile, size in found.items() if tile in self._constexprs}
+
+    def _size(self, value: ast.expr) -> str:
+        """Return an expression of the kernel's parameters, or ""."""
+        nodes = list(ast.walk(value))
+        names = {each.id for each in nodes if isinstance(each, ast.Name)}
+        is_plain = all(isinstance(each, _ARITHMETIC) for each in nodes)
+        if isinstance(value, ast.Call):
+            return plain_name(value) if plain_name(value) in self._parameters else ""
+        return ast.unparse(value) if names and names <= self._parameters and is_plain else ""
 
     def _tile(self, value: ast.expr) -> str:
         """Return the tile whose elements a value numbers: T of ``… + tl.arange(0, T)``, or ""."""

@@ -146,6 +146,63 @@ GROUPED = """
 """
 
 
+PACKED = """
+    @triton.jit
+    def unpack(b_ptr, scales_ptr, out_ptr, K, N, bits, stride_bk, stride_bn,
+               BLOCK_K: tl.constexpr, BLOCK_N: tl.constexpr):
+        parts = 32 // bits
+        rows = tl.program_id(0) * BLOCK_K + tl.arange(0, BLOCK_K)
+        columns = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
+        inside = (rows[:, None] < K) & (columns[None, :] < N)
+        places = rows[:, None] // parts * stride_bk + columns[None, :] * stride_bn
+        b = tl.load(b_ptr + places, inside)
+        b = (b >> (rows % parts * bits)[:, None]) & 15
+        b = b * tl.load(scales_ptr + columns, columns < N)[None, :]
+        tl.store(out_ptr + rows[:, None] * N + columns[None, :], b, inside)
+"""
+ROTARY = """
+    @triton.jit
+    def rotate(X, COS, length, heads, stride_batch, stride_length, stride_head, stride_depth,
+               DIM: tl.constexpr, BLOCK_H: tl.constexpr, BLOCK_M: tl.constexpr):
+        batch = tl.program_id(2)
+        head = tl.program_id(0) * BLOCK_H + tl.arange(0, BLOCK_H)
+        row = tl.program_id(1) * BLOCK_M + tl.arange(0, BLOCK_M)
+        depth = tl.arange(0, DIM // 2)
+        inside = (head[:, None, None] < heads) & (row[None, :, None] < length)
+        cos = tl.load(COS + row[:, None] * (DIM // 2) + depth[None, :], row[:, None] < length)
+        at = (X + batch * stride_batch + head[:, None, None] * stride_head
+              + row[None, :, None] * stride_length + depth[None, None, :] * stride_depth)
+        x = tl.load(at, inside)
+        tl.store(at, x * cos[None, :, :], inside)
+"""
+SHIFTED = """
+    @triton.jit
+    def double(x, out, n, BLOCK: tl.constexpr):
+        at = (tl.program_id(0) << 9) + tl.arange(0, BLOCK)
+        tl.store(out + at, tl.load(x + at, at < n) * 2, at < n)
+"""
+GROUPS = """
+    @triton.jit
+    def quantize(y_ptr, q_ptr, s_ptr, group_size, columns, row_stride, eps, BLOCK: tl.constexpr):
+        groups = columns // group_size
+        group = tl.program_id(0)
+        y_ptr += (group // groups).to(tl.int64) * row_stride + group % groups * group_size
+        at = tl.arange(0, BLOCK)
+        y = tl.load(y_ptr + at, at < group_size, other=0.0).to(tl.float32)
+        scale = tl.maximum(tl.max(tl.abs(y)), eps)
+        tl.store(q_ptr + group.to(tl.int64) * group_size + at, y / scale, at < group_size)
+        tl.store(s_ptr + group, scale)
+"""
+ALIGN = """
+    @triton.jit
+    def align(counts_ptr, sums_ptr, experts: tl.constexpr):
+        total = 0
+        for expert in range(experts):
+            total += tl.load(counts_ptr + expert)
+            tl.store(sums_ptr + expert, total)
+"""
+
+
 #: Samples whose source does not tell the grid: persistent ones, and tiles without a bound.
 UNTOLD = {
     "attention_merge", "copies:copy_strided_kernel", "flash_attention", "layer_norm_backward",
@@ -180,8 +237,26 @@ def pasted(said: str) -> tuple[dict[str, str], dict[str, str], str]:
         (SCALED, "cdiv(M, BLOCK_M),cdiv(1024, BLOCK_N)"),
         (LOSS, "1024"),
         (GROUPED, ""),
+        (PACKED, "cdiv(K, BLOCK_K),cdiv(N, BLOCK_N)"),
+        (ROTARY, "cdiv(heads, BLOCK_H),cdiv(length, BLOCK_M),2"),
+        (SHIFTED, "cdiv(n, 512)"),
+        (GROUPS, "1024"),
+        (ALIGN, "1"),
     ],
-    ids=["pointers", "descriptors", "attention", "unnamed strides", "fp8", "loss", "addresses"],
+    ids=[
+        "pointers",
+        "descriptors",
+        "attention",
+        "unnamed strides",
+        "fp8",
+        "loss",
+        "addresses",
+        "packed integers",
+        "three axes",
+        "shifts",
+        "groups of a row",
+        "one program",
+    ],
 )
 def test_what_a_hint_suggests_compiles_and_has_a_time(
     write: Callable[..., Path],
@@ -202,7 +277,9 @@ def test_what_a_hint_suggests_compiles_and_has_a_time(
         grid=tuple(filter(None, split_list(grid))),
     )
     (found,) = capture(request)
-    time = inspect(found).time
+    report = inspect(found)
+    time = report.time
+    assert source is LOSS or not [each for each in report.findings if each.code == "IRL304"]
     assert (time is not None and bool(time.estimate_us or time.reason)) == bool(grid)
     assert source is LOSS or time is None or time.estimate_us, "what a loss reads depends on data"
 
@@ -328,6 +405,23 @@ def test_types_follow_from_what_becomes_of_values() -> None:
     assert (loss["labels_ptr"], loss["lock_ptr"]) == ("int32[1024]", "int32[1024]")
     assert suggested(GROUPED)["tensors"].startswith("int64["), "its values are addresses"
     assert (loss["label_smoothing"], loss["CHUNK"]) == ("0.5", "1024")
+
+
+def test_integers_whose_bits_are_taken_are_integers() -> None:
+    packed = suggested(PACKED)
+    assert packed["b_ptr"].startswith("int32["), "it is shifted and masked"
+    assert packed["scales_ptr"] == "fp32[1024]", "a later value of the same name is not"
+    assert packed["bits"] == "4", "it divides 32"
+    unpacked = PACKED.replace("b >> (rows % parts * bits)[:, None]) & 15", "b > 0.5) & inside")
+    assert suggested(unpacked)["b_ptr"].startswith("fp32["), "a comparison has bits of its own"
+
+
+def test_tiles_are_no_larger_than_what_they_are_part_of() -> None:
+    rotary = suggested(ROTARY)
+    assert (rotary["heads"], rotary["BLOCK_H"], rotary["BLOCK_M"]) == ("8", "8", "16")
+    assert rotary["X"] == "fp32[2,8,1024,8]"
+    assert (suggested(GROUPS)["group_size"], suggested(GROUPS)["BLOCK"]) == ("128", "128")
+    assert suggested(GROUPS)["y_ptr"] == "fp16[128,8,128]"
 
 
 @pytest.mark.parametrize(
