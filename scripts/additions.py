@@ -63,13 +63,18 @@ ADDITIONS = (
 )
 
 
-def touched(addition: Addition) -> tuple[list[Path], list[Path]]:
+def names_of_files() -> dict[Path, set[str]]:
+    """Return the identifiers and texts of each module of irlens."""
+    paths = sorted(IRLENS.rglob("*.py"))
+    return {path: set(_names(ast.parse(path.read_text("utf-8")))) for path in paths}
+
+
+def touched(addition: Addition, files: dict[Path, set[str]]) -> tuple[list[Path], list[Path]]:
     """Return the files that an addition touches, and those of additions of their own."""
     own: list[Path] = []
     apart: list[Path] = []
-    for path in sorted(IRLENS.rglob("*.py")):
-        tree = ast.parse(path.read_text("utf-8"))
-        if any(re.fullmatch(addition.pattern, name) for name in _names(tree)):
+    for path, names in files.items():
+        if any(re.fullmatch(addition.pattern, name) for name in names):
             place = path.relative_to(IRLENS.parent)
             (apart if place.parts[1] in APART else own).append(place)
     return own, apart
@@ -77,12 +82,13 @@ def touched(addition: Addition) -> tuple[list[Path], list[Path]]:
 
 def _names(tree: ast.Module) -> Iterator[str]:
     """Yield the identifiers and texts of a module, docstrings excluded."""
+    nodes = list(ast.walk(tree))
     docstrings = {
         id(node.value)
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     }
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name):
                 yield name
@@ -101,8 +107,9 @@ def _names(tree: ast.Module) -> Iterator[str]:
 def main() -> int:
     """Print the answer."""
     too_many = False
+    files = names_of_files()
     for addition in ADDITIONS:
-        own, apart = touched(addition)
+        own, apart = touched(addition, files)
         too_many |= len(own) > addition.limit
         print(f"{addition.name}: {addition.kind}")
         print(f"  {len(own)} files, at most {addition.limit} (once {addition.before})")
