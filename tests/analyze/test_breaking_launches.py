@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from irlens import gpus
+from irlens.analyze import work
 from irlens.analyze.breaking_launches import broken
 from irlens.analyze.capture_code import CaptureCode
 from irlens.analyze.traffic.values import UnknownTrafficError
@@ -108,7 +109,7 @@ def test_offsets_of_rows_wrap_where_brute_force_does(file: Path, kind: str, stri
     assert cause.source.line == 10
 
 
-@pytest.mark.parametrize(("kind", "block"), [("tl.int8", 16), ("tl.int8", 8), ("tl.int16", 1024)])
+@pytest.mark.parametrize(("kind", "block"), [("tl.int8", 16), ("tl.int8", 8), ("tl.int16", 64)])
 def test_masks_overflow_where_brute_force_does(file: Path, kind: str, block: int) -> None:
     module = ttir(file, "masked", BLOCK=block, T=kind)
     bits, limit = BITS[kind], (1 << (BITS[kind] - 1)) - 1
@@ -173,7 +174,10 @@ def test_addresses_that_follow_from_data_are_unknown(file: Path) -> None:
         broken(module, {"x": "fp32[64]", "index": "int32[64]", "n": 33}, (4, 1, 1))
 
 
-def test_loops_in_loops_of_many_programs_are_unknown_soon() -> None:
+def test_loops_in_loops_of_many_programs_are_unknown_soon(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(work, "STEPS", 100_000)  # a fifteenth, in a fifteenth of the time
     loops = "".join(f"scf.for %i{n} = %c0 to %n step %c1 : i32 {{\n" for n in range(3))
     accesses = "".join(
         f"%q{n} = arith.addi %pid, %i2 : i32\n"
@@ -194,6 +198,6 @@ module {{
 }}
 """
     begun = time.process_time()
-    with pytest.raises(UnknownTrafficError, match="takes more than 1,500,000 steps"):
+    with pytest.raises(UnknownTrafficError, match="takes more than 100,000 steps"):
         broken(parse(text, stage="ttir"), {"x": "fp32[64]"}, (1000, 1, 1))
-    assert time.process_time() - begun < 30
+    assert time.process_time() - begun < 2
