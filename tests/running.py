@@ -4,6 +4,7 @@ A process of its own takes half a second for that, and a second where Triton is 
 on one (a terminal, a signal, a crash, what is imported, the interpreter) is tested with one.
 """
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
@@ -17,6 +18,7 @@ import pytest
 from click.testing import CliRunner
 
 from irlens.cli import _run
+from irlens.compiler import forked
 from irlens.sweeps import worker_pool
 from irlens.sweeps.tasks import Handler
 
@@ -49,12 +51,25 @@ def irlens(
     environment: Mapping[str, str] | None = None,
 ) -> Ran:
     """Run a command whose stdout is no terminal, with 80 columns unless the environment says so."""
+    _compile_into(os.environ["IRLENS_CACHE_DIR"])
     with chdir(cwd or Path.cwd()):
         ran = CliRunner().invoke(
             _Program("irlens"), list(map(str, arguments)), input=stdin,
             env={"COLUMNS": "80", **(environment or {})}, catch_exceptions=False,
         )  # fmt: skip
     return Ran(ran.exit_code, ran.stdout_bytes, ran.stderr)
+
+
+#: The store of the last command.
+_store = ""
+
+
+def _compile_into(store: str) -> None:
+    """End the child that compiles, if it was forked for commands with another store."""
+    global _store
+    if store != _store:
+        forked.end()
+    _store = store
 
 
 class InlinePool:

@@ -11,6 +11,9 @@ import pytest
 import irlens
 from irlens.model.errors import CaptureError, IrlensError, UnknownNameError
 from irlens.model.report import Report
+from tests.running import inline
+
+__all__ = ["inline"]
 
 ROOT = Path(__file__).parents[1]
 CAPTURES = ROOT / "samples" / "captures"
@@ -57,6 +60,7 @@ def test_a_tensor_describes_itself() -> None:
     assert captured.config.args["x_ptr"] == "fp16[4096]"
 
 
+@pytest.mark.usefixtures("inline")
 def test_a_suggestion_and_a_scan_are_records() -> None:
     suggestion = irlens.suggest("vector_add", "h200", most=2, BLOCK_SIZE=1024)
     assert irlens.to_builtins(suggestion)["schema"] == 1
@@ -65,6 +69,7 @@ def test_a_suggestion_and_a_scan_are_records() -> None:
     assert all(int(str(row.figures["registers"])) > 90 for row in scanned.rows)
 
 
+@pytest.mark.usefixtures("inline")
 def test_variants_limits_and_passes_are_records() -> None:
     for _ in range(2):  # no module takes the place of a function
         found = irlens.variants("vector_add", target="h100", args={"n_elements": range(1, 131073)})
@@ -85,6 +90,7 @@ def test_variants_limits_and_passes_are_records() -> None:
         assert "vector_add_kernel" in shown._repr_html_()
 
 
+@pytest.mark.usefixtures("inline")
 def test_a_sweep_is_a_record() -> None:
     for _ in range(2):  # no module takes the place of the function
         swept = irlens.sweep(
@@ -95,6 +101,7 @@ def test_a_sweep_is_a_record() -> None:
     assert len(swept.targets) == 2
 
 
+@pytest.mark.usefixtures("inline")
 @pytest.mark.parametrize("sizes", ["4096..1048576", range(4096, 1_048_577)])
 def test_a_range_of_sizes_gives_the_time_over_it(sizes: object) -> None:
     swept = irlens.sweep("vector_add", "h100", args={"n_elements": sizes}, jobs=1)

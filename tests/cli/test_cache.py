@@ -9,14 +9,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-import msgspec
 import pytest
 
-
-class Ran(msgspec.Struct, frozen=True):
-    code: int
-    out: str
-    err: str
+from tests.running import Ran, irlens
 
 
 @pytest.fixture
@@ -25,16 +20,10 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "store"
 
 
-def irlens(*arguments: str, **environment: str) -> Ran:
-    ran = subprocess.run(
-        [sys.executable, "-m", "irlens", *arguments], stdin=subprocess.DEVNULL,
-        capture_output=True, env={**os.environ, **environment}, check=False, text=True,
-    )  # fmt: skip
-    return Ran(ran.returncode, ran.stdout, ran.stderr)
-
-
-def inspect(*options: str) -> Ran:
-    return irlens("inspect", "vector_add", "-t", "sm_80", "--no-run", *options)
+def inspect(*options: str) -> "subprocess.CompletedProcess[bytes]":
+    """Run it in a process of its own: captures are in use until it has ended."""
+    command = [sys.executable, "-m", "irlens", "inspect", "vector_add", "-t", "sm_80", "--no-run"]
+    return subprocess.run([*command, *options], capture_output=True)
 
 
 def numbers(*arguments: str) -> dict[str, int]:
@@ -54,7 +43,7 @@ def test_what_is_kept_is_shown_and_removed(store: Path) -> None:
     assert ran.out.splitlines()[-1].split() == ["total", "0", "0", "B"]
     assert not store.exists(), "looking makes nothing"
     assert irlens("cache", "clean").out == "nothing to remove\n"
-    assert inspect("--num-warps", "2,4", "--pressure").code == 0
+    assert inspect("--num-warps", "2,4", "--pressure").returncode == 0
     assert numbers() == {
         "environments": 0, "captures": 2, "reports": 2, "pages": 1, "disassembly": 2,
         "sweeps": 0, "revisions": 0, "scans": 0,
@@ -75,12 +64,12 @@ def test_what_is_kept_is_shown_and_removed(store: Path) -> None:
     everything = irlens("cache", "clean", "--format", "json")
     assert sum(removed(everything).values()) == json.loads(everything.out)["removed"] == 5
     assert sum(numbers().values()) == 0
-    assert inspect("--num-warps", "2").code == 0, "it is made again"
+    assert inspect("--num-warps", "2").returncode == 0, "it is made again"
 
 
 def test_only_what_was_not_used_for_so_long(store: Path) -> None:
-    assert inspect("--num-warps", "2").code == 0
-    assert inspect("--num-warps", "4").code == 0
+    assert inspect("--num-warps", "2").returncode == 0
+    assert inspect("--num-warps", "4").returncode == 0
     then = time.time() - 31 * 24 * 3600
     for path in [*(store / "captures").iterdir(), *(store / "reports").iterdir()]:
         os.utime(path, (then, then))
@@ -89,13 +78,13 @@ def test_only_what_was_not_used_for_so_long(store: Path) -> None:
         time.strftime("%Y-%m-%d", time.gmtime(then))
     }
     assert "31 days" in irlens("cache").out
-    assert inspect("--num-warps", "2").code == 0
+    assert inspect("--num-warps", "2").returncode == 0
     clean = ("cache", "clean", "--format", "json", "--older-than")
     assert sum(removed(irlens(*clean, "5w")).values()) == 0
     found = removed(irlens(*clean, "30d"))
     assert (found["captures"], found["reports"]) == (1, 1)
     captured = (store / "captures").stat().st_mtime_ns
-    assert inspect("--num-warps", "2").code == 0
+    assert inspect("--num-warps", "2").returncode == 0
     assert (store / "captures").stat().st_mtime_ns == captured, "the one that was used is there"
 
 
@@ -109,16 +98,17 @@ def test_it_is_safe_beside_commands_that_compile_and_read(store: Path) -> None:
         )  # fmt: skip
 
     cleaned = 0
-    for _ in range(3):
+    for _ in range(2):
         running: Sequence[subprocess.Popen[str]] = [start(64), start(64), start(128)]
         while any(process.poll() is None for process in running):
             cleaned += sum(removed(irlens("cache", "clean", "--format", "json")).values())
+            time.sleep(0.02)  # the time is for those that compile
         for process in running:
             out, err = process.communicate()
             assert process.returncode == 0, err
             assert "num_warps=4" in out
     cleaned += sum(removed(irlens("cache", "clean", "--format", "json")).values())
-    assert cleaned >= 9
+    assert cleaned >= 6
     assert sum(numbers().values()) == 0
 
 
@@ -156,7 +146,7 @@ def test_an_environment_that_compiles_stays(store: Path, tmp_path: Path) -> None
 
 
 def test_a_link_is_told(store: Path, tmp_path: Path) -> None:
-    assert inspect("--num-warps", "2").code == 0
+    assert inspect("--num-warps", "2").returncode == 0
     (store / "captures").rename(tmp_path / "elsewhere")
     (store / "captures").symlink_to(tmp_path / "elsewhere")
     told = f"irlens: {store / 'captures'} is a link: its target is left alone\n"

@@ -14,7 +14,11 @@ from irlens.model.check import Check
 from irlens.model.report import Report
 from irlens.session.recipes import KernelNames, canonicalize
 from tests import running
-from tests.running import Ran
+from tests.running import Ran, inline
+
+__all__ = ["inline"]
+
+pytestmark = pytest.mark.usefixtures("inline")
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 NAME = "irlens.baseline.json"

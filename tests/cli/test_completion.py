@@ -1,6 +1,5 @@
 """Shell completion, through irlens's script in bash itself and click's for the other shells."""
 
-import os
 import shutil
 import subprocess
 import sys
@@ -10,6 +9,7 @@ import pytest
 
 from irlens import figures
 from irlens import gpus as arch
+from tests.running import irlens
 
 KERNEL = """
 import triton
@@ -25,12 +25,9 @@ def offered(words: str, folder: Path | None = None, shell: str = "zsh") -> list[
     """Return what a shell is told."""
     asked = {"_IRLENS_COMPLETE": f"{shell}_complete", "COMP_WORDS": words,
              "COMP_CWORD": str(words.count(" "))}  # fmt: skip
-    ran = subprocess.run(
-        [sys.executable, "-m", "irlens"], env={**os.environ, **asked}, cwd=folder,
-        capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
-    assert ran.stderr == ""
-    lines = ran.stdout.split("\n")
+    ran = irlens(cwd=folder, environment=asked)
+    assert (ran.code, ran.err) == (0, "")
+    lines = ran.out.split("\n")
     return [value for kind, value in zip(lines[::3], lines[1::3], strict=False) if kind == "plain"]
 
 
@@ -138,6 +135,4 @@ def test_commands_and_options(words: str, option: str, shell: str) -> None:
     else:
         asked = {"_IRLENS_COMPLETE": "fish_complete", "COMP_WORDS": f"irlens {words}",
                  "COMP_CWORD": words.split()[-1]}  # fmt: skip
-        ran = subprocess.run([sys.executable, "-m", "irlens"], env={**os.environ, **asked},
-                             capture_output=True, text=True, check=True)  # fmt: skip
-        assert option in ran.stdout
+        assert option in irlens(environment=asked).out

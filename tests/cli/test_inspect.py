@@ -261,27 +261,18 @@ def test_an_error_of_one_line_for_what_is_no_artifact(tmp_path: Path) -> None:
     (tmp_path / "long.ptx").write_text(".target sm_90\n" + "x" * 2_000_000)
     (tmp_path / "deep.json").write_text("[" * 1_000_000)
     for name in ("pipe", "long.ptx", "deep.json", "x" * 5000, "/dev/zero"):
-        done = subprocess.run(
-            [sys.executable, "-m", "irlens", "inspect", name],
-            capture_output=True, text=True, cwd=tmp_path,
-        )  # fmt: skip
-        assert done.returncode == 2
-        *_, error = done.stderr.partition("irlens: error: ")
+        done = irlens("inspect", name, cwd=tmp_path)
+        assert done.code == 2
+        *_, error = done.err.partition("irlens: error: ")
         _, *hints = error.splitlines()
         assert all(hint.startswith("  ") for hint in hints)
-        assert len(done.stderr) < 2000
+        assert len(done.err) < 2000
 
 
 def test_a_layout_is_drawn() -> None:
-    drawn = subprocess.run(
-        [sys.executable, "-m", "irlens", "inspect", "softmax", "-t", "h100", "--layout", "row"],
-        capture_output=True, text=True,
-    )  # fmt: skip
-    assert drawn.returncode == 0, drawn.stderr
-    assert "in shared memory" in drawn.stdout
-    refused = subprocess.run(
-        [sys.executable, "-m", "irlens", "inspect", "softmax", "-t", "h100", "--layout", "nosuch"],
-        capture_output=True, text=True,
-    )  # fmt: skip
-    assert refused.returncode == 2
-    assert "unknown value with a layout '%nosuch'" in refused.stderr
+    drawn = irlens("inspect", "softmax", "-t", "h100", "--layout", "row")
+    assert drawn.code == 0, drawn.err
+    assert "in shared memory" in drawn.out
+    refused = irlens("inspect", "softmax", "-t", "h100", "--layout", "nosuch")
+    assert refused.code == 2
+    assert "unknown value with a layout '%nosuch'" in refused.err

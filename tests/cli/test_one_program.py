@@ -1,25 +1,24 @@
 """``irlens inspect --program``: one program's accesses, in text and JSON."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 
 import irlens
+from tests import running
+from tests.running import Ran
 
 SMALL = ["inspect", "matmul_tiled", "-t", "h100", "-a", "M=200", "-a", "N=200", "-a", "K=100"]
 
 
-def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "irlens", *SMALL, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+def run(*arguments: str) -> Ran:
+    return running.irlens(*SMALL, *arguments)
 
 
 def test_a_tile_at_the_edge() -> None:
     ran = run("--program", "1,1")
-    assert ran.returncode == 0, ran.stderr
-    title, _, a, _, c, _, *tiles = ran.stdout.splitlines()
+    assert ran.code == 0, ran.err
+    title, _, a, _, c, _, *tiles = ran.out.splitlines()
     assert title == "matmul_tiled_kernel, program (1, 1, 0) of 2 × 2 × 1"
     # Rows 128 to 199 of A and C: 72 of a tile's 128, and as many columns of C.
     load = ["load", "a_ptr", "128 × 64", "12,800", "19,963", "100, 1", "4,608 of 8,192", "2", "64"]
@@ -41,11 +40,9 @@ def registers() -> int:
 
 
 def test_rows_of_a_persistent_launch() -> None:
-    command = [sys.executable, "-m", "irlens", "inspect", "softmax", "-t", "h100"]
-    ran = subprocess.run(
-        [*command, "--num-warps", "4", "--program", "3"], capture_output=True, text=True, check=True
-    )
-    title, programs, *_, load, store = ran.stdout.splitlines()
+    ran = running.irlens("inspect", "softmax", "-t", "h100", "--num-warps", "4", "--program", "3")
+    assert ran.code == 0, ran.err
+    title, programs, *_, load, store = ran.out.splitlines()
     assert title == "softmax_kernel, program (3, 0, 0) of 2,112 × 1 × 1"
     # The tutorial divides registers without the allocation's granularity: 28 or 30 of 4 warps
     # would admit more than 16 CTAs, 32 do not.
@@ -60,18 +57,18 @@ def test_rows_of_a_persistent_launch() -> None:
 
 def test_json_has_the_same() -> None:
     ran = run("--program", "1", "-f", "json")
-    assert ran.returncode == 0, ran.stderr
-    (program,) = json.loads(ran.stdout)
+    assert ran.code == 0, ran.err
+    (program,) = json.loads(ran.out)
     assert program["program"] == [1, 0, 0]
     assert [each["argument"] for each in program["accesses"]] == ["a_ptr", "b_ptr", "c_ptr"]
 
 
 def test_a_program_outside_of_the_grid_is_an_error() -> None:
     ran = run("--program", "3")
-    assert ran.returncode == 2
-    assert "no such program: its grid is 2 × 2 × 1, 4 programs" in ran.stderr
+    assert ran.code == 2
+    assert "no such program: its grid is 2 × 2 × 1, 4 programs" in ran.err
 
 
 @pytest.mark.parametrize("others", [["x"], ["1,1,1,1"], ["1", "--interpret"], ["1", "-f", "md"]])
 def test_what_makes_no_sense_is_refused(others: list[str]) -> None:
-    assert run("--program", *others).returncode == 2
+    assert run("--program", *others).code == 2

@@ -10,6 +10,7 @@ import pytest
 
 from irlens.cli import output
 from irlens.model.errors import IrlensError
+from tests.running import irlens
 
 CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
 
@@ -124,12 +125,9 @@ main()
     ],
 )  # fmt: skip
 def test_a_mistake_gets_two_lines_and_a_suggestion(arguments: str, error: str, hint: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "irlens", *arguments.split()],
-        capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
-    assert done.returncode == 2
-    first, second = done.stderr.splitlines()
+    done = irlens(*arguments.split())
+    assert done.code == 2
+    first, second = done.err.splitlines()
     assert first == f"irlens: error: {error}"
     assert second.startswith(f"  {hint}")
     assert len(second) < 400

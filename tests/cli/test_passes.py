@@ -3,8 +3,6 @@
 import json
 import lzma
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -23,49 +21,48 @@ from irlens.model.passes import Passes, PassesDiff
 from irlens.render.json import schema
 from irlens.session.passes import single_request
 from irlens.session.subject import Configurations
+from tests.running import Ran, irlens
 
 SOFTMAX = ("softmax", "--target", "h100", "--num-stages", "4")
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "irlens", *arguments], capture_output=True, text=True
-    )
+def run(*arguments: str) -> Ran:
+    return irlens(*arguments)
 
 
 def test_what_the_store_lost_is_not_what_the_compiler_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("IRLENS_CACHE_DIR", str(tmp_path))
-    assert run("passes", *SOFTMAX).returncode == 0
+    assert run("passes", *SOFTMAX).code == 0
     (kept,) = tmp_path.glob(f"captures/*/*/{pass_dumps.NAME}")
     kept.write_bytes(kept.read_bytes()[:1000])
     broken = run("passes", *SOFTMAX)
     kept.unlink()
     gone = run("passes", *SOFTMAX)
     for ran, message in ((broken, "its end is missing"), (gone, "of the store is gone")):
-        assert (ran.returncode, ran.stdout) == (2, "")
-        assert message in ran.stderr
-        assert f"delete {kept.parents[1]}" in ran.stderr
+        assert (ran.code, ran.out) == (2, "")
+        assert message in ran.err
+        assert f"delete {kept.parents[1]}" in ran.err
 
 
 def test_the_passes_that_change_something_are_listed() -> None:
     ran = run("passes", *SOFTMAX)
-    assert ran.returncode == 0, ran.stderr
-    assert ran.stderr == ""
-    assert "passes change the IR" in ran.stdout
-    lines = ran.stdout.splitlines()
+    assert ran.code == 0, ran.err
+    assert ran.err == ""
+    assert "passes change the IR" in ran.out
+    lines = ran.out.splitlines()
     at = next(number for number, line in enumerate(lines) if "TritonGPUPipeline" in line)
     said = " ".join(" ".join(lines[at + 1 : at + 4]).split())
     assert "+4 ttg.async_copy_global_to_local" in said
-    assert "CombineOps" not in ran.stdout  # it changes nothing
-    assert "ptxas" in ran.stdout
+    assert "CombineOps" not in ran.out  # it changes nothing
+    assert "ptxas" in ran.out
 
 
 def test_json_has_every_change() -> None:
     ran = run("passes", *SOFTMAX, "--format", "json", "--changes")
-    jsonschema.validate(json.loads(ran.stdout), json.loads(schema("passes")))
-    passes = msgspec.json.decode(ran.stdout, type=Passes)
+    jsonschema.validate(json.loads(ran.out), json.loads(schema("passes")))
+    passes = msgspec.json.decode(ran.out, type=Passes)
     text = passes.first
     for each in passes.runs:
         assert text.count("\n") == each.lines_before
@@ -73,17 +70,17 @@ def test_json_has_every_change() -> None:
         assert each.lines_after in (text.count("\n"), None)
     assert "llvm.func @softmax_kernel" in text
     refused = run("passes", *SOFTMAX, "--changes")
-    assert refused.returncode == 2
-    assert "--changes has no effect without --format json" in refused.stderr
+    assert refused.code == 2
+    assert "--changes has no effect without --format json" in refused.err
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "html"])
 def test_what_is_asked_is_shown_alone(form: str) -> None:
     asked = ("--pass", "pipeline", "--first", "async_wait", "--last", "scf.for", "--line", "50")
     ran = run("passes", *SOFTMAX, *asked, "--format", form)
-    assert ran.returncode == 0, ran.stderr
-    assert "TritonGPUPipeline" in ran.stdout
-    shown = " ".join(ran.stdout.split())
+    assert ran.code == 0, ran.err
+    assert "TritonGPUPipeline" in ran.out
+    shown = " ".join(ran.out.split())
     assert "brings the first ttg.async_wait" in shown
     assert "SCFToControlFlow" in shown
     assert "softmax.py:50" in shown
@@ -104,9 +101,9 @@ def test_what_is_asked_is_shown_alone(form: str) -> None:
 )
 def test_bad_input_is_one_clear_line(asked: tuple[str, ...], message: str) -> None:
     ran = run("passes", *SOFTMAX, *asked)
-    assert ran.returncode == 2
-    assert ran.stdout == ""
-    first, *hints = ran.stderr.splitlines()
+    assert ran.code == 2
+    assert ran.out == ""
+    first, *hints = ran.err.splitlines()
     assert message in first
     assert len(hints) <= 1
 
@@ -126,21 +123,21 @@ def test_two_configurations_differ_first_behind_a_pass() -> None:
     ran = run(
         "diff", "softmax", "-t", "h100", "--num-stages", "2,4", "--passes", "--format", "json"
     )
-    assert ran.returncode == 1, ran.stderr
-    jsonschema.validate(json.loads(ran.stdout), json.loads(schema("passes-diff")))
-    diff = msgspec.json.decode(ran.stdout, type=PassesDiff)
+    assert ran.code == 1, ran.err
+    jsonschema.validate(json.loads(ran.out), json.loads(schema("passes-diff")))
+    diff = msgspec.json.decode(ran.out, type=PassesDiff)
     assert diff.first == next(
         each.after_number for each in diff.passes if each.name == "TritonGPUAssignLatencies"
     )
-    text = run("diff", "softmax", "-t", "h100", "--num-stages", "2,4", "--passes").stdout
+    text = run("diff", "softmax", "-t", "h100", "--num-stages", "2,4", "--passes").out
     assert "it grows first after TritonGPUAssignLatencies" in text
     same = run("diff", "softmax", "-t", "h100", "--num-warps", "8,8", "--passes")
-    assert same.returncode == 0, same.stderr
-    assert "no difference after any pass" in same.stdout
+    assert same.code == 0, same.err
+    assert "no difference after any pass" in same.out
     for asked in (("softmax",), ("softmax", "softmax"), ("softmax", "--git")):
         refused = run("diff", *asked, "-t", "h100", "--passes")
-        assert refused.returncode == 2
-        assert len(refused.stderr.splitlines()) <= 3
+        assert refused.code == 2
+        assert len(refused.err.splitlines()) <= 3
 
 
 def _stored(store: Path) -> Path:
@@ -158,24 +155,24 @@ def test_a_capture_and_a_log_are_read_without_a_compiler(
     shutil.rmtree(tmp_path / "store")
     (loaded,) = load(copy)
     assert loaded.kernel == "softmax_kernel"  # type: ignore[union-attr]
-    assert run("passes", str(copy)).stdout == expected.stdout
+    assert run("passes", str(copy)).out == expected.out
     log = tmp_path / "log.txt"
     log.write_bytes(lzma.decompress((copy / pass_dumps.NAME).read_bytes()))
     of_log = run("passes", str(log), "--first", "async_wait")
-    assert of_log.returncode == 0, of_log.stderr
-    assert "TritonGPUPipeline" in of_log.stdout
+    assert of_log.code == 0, of_log.err
+    assert "TritonGPUPipeline" in of_log.out
     (copy / pass_dumps.NAME).write_bytes(b"broken")
     broken = run("passes", str(copy))
-    assert broken.returncode == 2
-    assert "not the compiler's passes" in broken.stderr
+    assert broken.code == 2
+    assert "not the compiler's passes" in broken.err
 
 
 def test_a_capture_of_unknown_source_without_passes_is_refused(tmp_path: Path) -> None:
     ttir = tmp_path / "k.ttir"
     ttir.write_text("module {\n  tt.func public @k() {\n    tt.return\n  }\n}\n")
     ran = run("passes", str(ttir))
-    assert ran.returncode == 2
-    assert "already compiled, and its source is unknown" in ran.stderr
+    assert ran.code == 2
+    assert "already compiled, and its source is unknown" in ran.err
 
 
 @pytest.mark.parametrize(
@@ -183,8 +180,8 @@ def test_a_capture_of_unknown_source_without_passes_is_refused(tmp_path: Path) -
 )
 def test_passes_of_llvm_follow_on_request(target: str, selection: str) -> None:
     ran = run("passes", "vector_add", "-t", target, "--llvm", "--format", "json")
-    assert ran.returncode == 0, ran.stderr
-    passes = msgspec.json.decode(ran.stdout, type=Passes)
+    assert ran.code == 0, ran.err
+    passes = msgspec.json.decode(ran.out, type=Passes)
     of_llvm = [each for each in passes.runs if each.stage in ("llvm", "codegen")]
     assert passes.runs[-len(of_llvm) :] == of_llvm
     chosen = next(each for each in of_llvm if each.argument == selection)
@@ -193,9 +190,7 @@ def test_passes_of_llvm_follow_on_request(target: str, selection: str) -> None:
     assert "call" in chosen.went
     assert [each.number for each in of_llvm if each.changed is None] == [of_llvm[0].number]
     shown = run("passes", "vector_add", "-t", target, "--llvm", "--pass", selection)
-    assert shown.returncode == 0, shown.stderr
-    assert chosen.name in shown.stdout
+    assert shown.code == 0, shown.err
+    assert chosen.name in shown.out
     plain = run("passes", "vector_add", "-t", target, "--format", "json")
-    assert len(msgspec.json.decode(plain.stdout, type=Passes).runs) == len(passes.runs) - len(
-        of_llvm
-    )
+    assert len(msgspec.json.decode(plain.out, type=Passes).runs) == len(passes.runs) - len(of_llvm)

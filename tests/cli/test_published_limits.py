@@ -6,6 +6,11 @@ import pytest
 
 import irlens
 from irlens.model.limits import SizeLimits
+from tests.running import inline
+
+__all__ = ["inline"]
+
+pytestmark = pytest.mark.usefixtures("inline")
 
 #: The first element of a batch and head is a product of 32 bits. Reported with single-token
 #: sharpness: of 64 heads of 128, 16 x 17,476 and 8 x 37,449 tokens are right.

@@ -46,15 +46,12 @@ def test_csv_has_a_row_for_each_capture_in_the_order_of_the_paths() -> None:
 
 
 def test_json_lines_without_columns_are_full_reports() -> None:
-    inspected = subprocess.run(
-        [sys.executable, "-m", "irlens", "inspect", CAPTURES / "softmax-h100", "--no-sass",
-         "--format", "json"], capture_output=True, check=True,
-    )  # fmt: skip
+    inspected = irlens("inspect", CAPTURES / "softmax-h100", "--no-sass", "--format", "json")
     lines = scan(CAPTURES, "-f", "jsonl").out.splitlines()
     assert [Path(json.loads(line)["path"]).name for line in lines] == NAMES
     report = json.loads(lines[NAMES.index("softmax-h100")])["report"]
     whole = msgspec.convert(report, Report)
-    assert whole == msgspec.json.decode(inspected.stdout, type=Report)
+    assert whole == msgspec.json.decode(inspected.raw, type=Report)
 
 
 def test_json_lines_with_columns_are_rows() -> None:

@@ -2,8 +2,6 @@
 
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import jsonschema
@@ -13,6 +11,11 @@ import triton
 
 from irlens.model.variants import Variant, Variants
 from irlens.render.json import schema
+from tests.running import Ran, inline, irlens
+
+__all__ = ["inline"]
+
+pytestmark = pytest.mark.usefixtures("inline")
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "captures"
 
@@ -63,17 +66,15 @@ def kernels(tmp_path: Path) -> Path:
     return file
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "irlens", "variants", *arguments], capture_output=True, text=True
-    )
+def run(*arguments: str) -> Ran:
+    return irlens("variants", *arguments)
 
 
 def found(*arguments: str) -> Variants:
     ran = run(*arguments, "--json")
-    assert ran.returncode == 0, ran.stderr
-    jsonschema.validate(json.loads(ran.stdout), json.loads(schema("variants")))
-    return msgspec.json.decode(ran.stdout, type=Variants)
+    assert ran.code == 0, ran.err
+    jsonschema.validate(json.loads(ran.out), json.loads(schema("variants")))
+    return msgspec.json.decode(ran.out, type=Variants)
 
 
 def test_a_number_of_sequences_needs_three_variants_two_of_the_same_code(kernels: Path) -> None:
@@ -84,7 +85,7 @@ def test_a_number_of_sequences_needs_three_variants_two_of_the_same_code(kernels
     assert [each.code for each in kernel.variants] == [1, 2, 2]
     (split,) = kernel.splits
     assert (split.names, split.kind, split.without) == (["num_seqs"], "argument", 1)
-    text = run(place, "--target", "h100", "--arg", "num_seqs=1..256").stdout
+    text = run(place, "--target", "h100", "--arg", "num_seqs=1..256").out
     assert "3 variants for 256 launches" in text
     assert "1 has the machine code of another: needless" in text
     assert "same as 2" in text
@@ -92,12 +93,12 @@ def test_a_number_of_sequences_needs_three_variants_two_of_the_same_code(kernels
 
 def test_rows_name_what_varies_and_columns_what_is_known(kernels: Path) -> None:
     asked = (f"{kernels}:penalties", "-t", "h100", "--arg", "num_seqs=1..256", "--arg", "eps=0.25")
-    rows = [line.split() for line in run(*asked).stdout.splitlines()]
+    rows = [line.split() for line in run(*asked).out.splitlines()]
     header = next(cells for cells in rows if cells[:1] == ["launch"])
     assert header == ["launch", "num_seqs", "registers", "time", "code"]
     assert ["3", "num_seqs=256"] in [cells[:2] for cells in rows]
     assert not any("eps" in cell for cells in rows for cell in cells)
-    captures = run(str(SAMPLES)).stdout
+    captures = run(str(SAMPLES)).out
     assert "registers  code" in captures, "no column of times that nothing has"
 
 
@@ -113,20 +114,20 @@ def test_constexprs_follow_from_sizes(kernels: Path) -> None:
 def test_listed_values_are_all_tried(kernels: Path) -> None:
     (kernel,) = found(f"{kernels}:penalties", "-t", "h100", "--arg", "num_seqs=3,5,7").kernels
     assert (kernel.number, kernel.launches) == (1, 3)
-    text = run(f"{kernels}:penalties", "-t", "h100").stdout
+    text = run(f"{kernels}:penalties", "-t", "h100").out
     assert "1 variant for 1 launch" in text
     assert "--arg num_seqs=1..131072" in text
 
 
 def test_a_single_variant_that_fails_says_why(kernels: Path) -> None:
-    text = run(f"{kernels}:guarded", "-t", "h100", "--arg", "n=64", "--set", "BLOCK=48").stdout
+    text = run(f"{kernels}:guarded", "-t", "h100", "--arg", "n=64", "--set", "BLOCK=48").out
     assert "1 does not compile" in text
     assert "power of 2" in text
     assert "Next" not in text
 
 
 def test_no_argument_is_suggested_twice(kernels: Path) -> None:
-    text = run(f"{kernels}:penalties", "-t", "h100", "--arg", "num_seqs=32").stdout
+    text = run(f"{kernels}:penalties", "-t", "h100", "--arg", "num_seqs=32").out
     assert "1 variant for 1 launch" in text
     assert "--arg num_seqs=1..131072" not in text
 
@@ -140,12 +141,13 @@ def test_the_rest_is_counted(kernels: Path) -> None:
 
 def test_a_limit_fails_the_command(kernels: Path) -> None:
     asked = (f"{kernels}:penalties", "-t", "h100", "--arg", "num_seqs=1..256", "--at-most")
-    assert run(*asked, "3").returncode == 0
+    assert run(*asked, "3").code == 0
     failed = run(*asked, "2")
-    assert failed.returncode == 1
-    assert "3 variants" in failed.stdout
+    assert failed.code == 1
+    assert "3 variants" in failed.out
 
 
+@pytest.mark.usefixtures("preloaded")
 def test_a_recording_ends_with_what_was_recompiled(kernels: Path, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     program = tmp_path / "serve.py"
@@ -156,11 +158,10 @@ def test_a_recording_ends_with_what_was_recompiled(kernels: Path, tmp_path: Path
         "guarded[(1,)](x, 64, 64)\n"
     )
     kept = tmp_path / "kept"
-    record = [sys.executable, "-m", "irlens", "record", "-t", "h100", "-o", str(kept)]
-    ran = subprocess.run([*record, str(program)], capture_output=True, text=True, cwd=tmp_path)
-    assert ran.returncode == 0, ran.stderr
-    assert "penalties has 3 variants, told apart by num_seqs" in ran.stderr
-    assert "guarded has" not in ran.stderr
+    ran = irlens("record", "-t", "h100", "-o", kept, program, cwd=tmp_path)
+    assert ran.code == 0, ran.err
+    assert "penalties has 3 variants, told apart by num_seqs" in ran.err
+    assert "guarded has" not in ran.err
     several, single = found(str(kept)).kernels
     assert (several.kernel, single.kernel) == ("penalties", "guarded")
     assert sorted(each.launches or 0 for each in several.variants) == [1, 2, 2]
@@ -170,7 +171,7 @@ def test_a_recording_ends_with_what_was_recompiled(kernels: Path, tmp_path: Path
 def test_candidates_of_an_autotuner_are_no_variants(tmp_path: Path) -> None:
     for name in ("specialized-h100-4", "specialized-h100-8"):
         shutil.copytree(SAMPLES / name, tmp_path / name)
-    target = json.loads(run(str(tmp_path), "--json").stdout)["kernels"][0]["target"]
+    target = json.loads(run(str(tmp_path), "--json").out)["kernels"][0]["target"]
     launch = {"number": 9, "args": {}, "grid": [1, 1, 1]}
 
     def index(*launches: list[object]) -> None:
@@ -187,13 +188,13 @@ def test_candidates_of_an_autotuner_are_no_variants(tmp_path: Path) -> None:
     (kernel,) = found(str(tmp_path)).kernels
     assert (kernel.number, kernel.launches, kernel.candidates) == (1, 9, 1)
     assert [each.entry for each in kernel.variants] == ["specialized-h100-4"]
-    text = run(str(tmp_path)).stdout
+    text = run(str(tmp_path)).out
     assert "1 variant for 9 launches" in text
     assert "not counted: 1 candidate that an autotuner only tried" in text
     index([], [])
     (kernel,) = found(str(tmp_path)).kernels
     assert (kernel.number, kernel.launches, kernel.candidates) == (2, 0, 2)
-    assert "No launch used these" in run(str(tmp_path)).stdout
+    assert "No launch used these" in run(str(tmp_path)).out
 
 
 def test_captures_are_compared_as_they_are() -> None:
@@ -201,7 +202,7 @@ def test_captures_are_compared_as_they_are() -> None:
     several = [each for each in found_there.kernels if each.number > 1]
     assert [each.kernel for each in several] == ["matmul"]
     two = run(str(SAMPLES / "specialized-h100-4"), str(SAMPLES / "specialized-h100-8"))
-    text = " ".join(two.stdout.split())
+    text = " ".join(two.out.split())
     assert "1 and 2 differ because" in text
     assert "num_warps is 4 in 1 and 8 in 2" in text
 
@@ -221,9 +222,11 @@ def test_given_arguments_replace_those_of_a_capture() -> None:
         ("h100", "typed", ("--set", "DTYPE=fp16", "--set", "MOST=2.5")),
     ],
 )
+@pytest.mark.usefixtures("preloaded")
 def test_the_warmup_script_compiles_each_variant(
-    kernels: Path, tmp_path: Path, target: str, name: str, settings: tuple[str, ...]
-) -> None:
+    kernels: Path, tmp_path: Path, target: str, name: str, settings: tuple[str, ...],
+    capfd: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
     if target == "mi300x":
         pytest.importorskip("torch")  # Triton 3.6 imports it to specialize a pointer for AMD
     script = tmp_path / "lists" / "warmup.py"
@@ -231,9 +234,8 @@ def test_the_warmup_script_compiles_each_variant(
     place = f"{kernels}:{name}"
     varied = ("-t", target, *settings, "--arg", "n=1..64")
     (kernel,) = found(place, *varied, "--emit", str(script)).kernels
-    record = [sys.executable, "-m", "irlens", "record", "-t", target, "-o", str(tmp_path / "kept")]
-    ran = subprocess.run([*record, str(script)], capture_output=True, text=True, cwd=tmp_path)
-    assert f"compiled {kernel.number} variants" in ran.stdout, ran.stderr
+    ran = irlens("record", "-t", target, "-o", tmp_path / "kept", script, cwd=tmp_path)
+    assert f"compiled {kernel.number} variants" in capfd.readouterr().out, ran.err
     (recorded,) = found(str(tmp_path / "kept")).kernels
     assert recorded.number == kernel.number
 
@@ -248,18 +250,18 @@ def test_a_broken_capture_hides_no_other(tmp_path: Path) -> None:
         shutil.copytree(SAMPLES / "softmax-h100", tmp_path / name)
     (tmp_path / "broken" / "softmax_kernel.cubin").write_bytes(b"")
     ran = run(str(tmp_path))
-    assert (ran.returncode, "2 variants" in ran.stdout) == (0, True)
-    assert f"skipped {tmp_path}/broken: " in ran.stderr
+    assert (ran.code, "2 variants" in ran.out) == (0, True)
+    assert f"skipped {tmp_path}/broken: " in ran.err
     alone = run(str(tmp_path / "broken"))
-    assert alone.returncode == 2
-    assert f"{tmp_path}/broken: " in alone.stderr
+    assert alone.code == 2
+    assert f"{tmp_path}/broken: " in alone.err
 
 
 def test_a_constexpr_that_cannot_be_written_is_refused(kernels: Path, tmp_path: Path) -> None:
     target = ("-t", "h100", "--arg", "n=16", "--set", "DTYPE=fp16")
     ran = run(f"{kernels}:typed", *target, "--emit", str(tmp_path / "warmup.py"))
-    assert (ran.returncode, ran.stdout) == (2, "")
-    assert "MOST is inf, which --emit cannot write" in ran.stderr
+    assert (ran.code, ran.out) == (2, "")
+    assert "MOST is inf, which --emit cannot write" in ran.err
     assert not (tmp_path / "warmup.py").exists()
 
 
@@ -271,8 +273,8 @@ def test_a_warmup_list_is_whole_or_refused(kernels: Path, tmp_path: Path) -> Non
     assert kernel["file"] == kernels.name
     assert [each["args"]["num_seqs"] for each in kernel["launches"]] == [1, 17, 16]
     ran = run(place, *target, "--most", "1", "--emit", str(tmp_path / "few.json"))
-    assert (ran.returncode, ran.stdout) == (2, "")
-    assert "2 variants of penalties are not" in ran.stderr
+    assert (ran.code, ran.out) == (2, "")
+    assert "2 variants of penalties are not" in ran.err
     assert not (tmp_path / "few.json").exists()
 
 
@@ -291,8 +293,8 @@ def test_what_cannot_be_emitted_is_refused_before_compiling(
     monkeypatch.setenv("IRLENS_CACHE_DIR", str(tmp_path / "store"))
     path = file if file == "-" else str(tmp_path / file)
     ran = run(named, "-t", "h100", "--emit", path)
-    assert (ran.returncode, ran.stdout) == (2, "")
-    assert message in ran.stderr
+    assert (ran.code, ran.out) == (2, "")
+    assert message in ran.err
     assert not list(tmp_path.rglob("*.cubin")), "nothing was compiled"
     assert not (tmp_path / "list.py").exists()
 
@@ -301,14 +303,14 @@ def test_a_warmup_list_leaves_out_what_does_not_compile(kernels: Path, tmp_path:
     place, listed = f"{kernels}:guarded", tmp_path / "warmup.json"
     varied = ("-t", "h100", "--arg", "n=16,64", "--set", "BLOCK=48", "--emit", str(listed))
     ran = run(place, *varied)
-    assert ran.returncode == 2
-    assert "no variant of guarded can be launched: " in ran.stderr
+    assert ran.code == 2
+    assert "no variant of guarded can be launched: " in ran.err
     assert not listed.exists()
     odd = ("-t", "h100", "--arg", "n=64,5000000", "--emit", str(listed))
     (kernel,) = found(place, *odd).kernels
     assert [each.outcome for each in kernel.variants].count("failed") == 1
     ran = run(place, *odd)
-    assert f"{listed} leaves out 1 variant that cannot be launched: " in ran.stderr
+    assert f"{listed} leaves out 1 variant that cannot be launched: " in ran.err
     (written,) = json.loads(listed.read_text())["kernels"]
     assert [each["args"]["BLOCK"] for each in written["launches"]] == [64]
 
@@ -327,10 +329,10 @@ def test_a_warmup_list_leaves_out_what_does_not_compile(kernels: Path, tmp_path:
 )
 def test_bad_input_is_one_line(arguments: list[str], message: str) -> None:
     ran = run(*arguments)
-    assert ran.returncode == 2
-    assert message in ran.stderr
-    assert "Traceback" not in ran.stderr
-    assert ran.stdout == ""
+    assert ran.code == 2
+    assert message in ran.err
+    assert "Traceback" not in ran.err
+    assert ran.out == ""
 
 
 #: Token counts of a mixture of experts follow from routing; two tiles are in use. And metadata of

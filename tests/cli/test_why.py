@@ -1,8 +1,6 @@
 """``irlens explain KERNEL FINDING`` and ``irlens inspect --why`` from the command line."""
 
 import json
-import subprocess
-import sys
 
 import jsonschema
 import msgspec
@@ -17,40 +15,43 @@ from irlens.render.json import schema
 from irlens.render.options import Options
 from irlens.render.text import write
 from irlens.render.view.why import why_view
+from tests.running import Ran, inline, irlens
+
+__all__ = ["inline"]
+
+pytestmark = pytest.mark.usefixtures("inline")
 
 RAGGED = ("softmax", "-t", "h100", "-a", "n_cols=781", "-a", "input_row_stride=781")
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "irlens", *arguments], capture_output=True, text=True
-    )
+def run(*arguments: str) -> Ran:
+    return irlens(*arguments)
 
 
 def test_a_finding_of_a_kernel_is_proved() -> None:
     ran = run("explain", "softmax", "IRL301", *RAGGED[1:])
-    assert ran.returncode == 0, ran.stderr
-    said = " ".join(ran.stdout.split())
+    assert ran.code == 0, ran.err
+    said = " ".join(ran.out.split())
     assert "proved: the finding goes with its cause" in said
     assert "Decided by TritonGPUCoalesce, pass " in said
     assert "input_row_stride and n_cols known to be multiples of 16: the finding is gone" in said
-    assert run("explain", "softmax", "narrow-access", *RAGGED[1:]).stdout == ran.stdout
+    assert run("explain", "softmax", "narrow-access", *RAGGED[1:]).out == ran.out
 
 
 @pytest.mark.parametrize("form", ["json", "markdown", "html"])
 def test_every_finding_is_explained_or_named(form: str) -> None:
     ran = run("inspect", *RAGGED, "--why", "--format", form)
-    assert ran.returncode == 0, ran.stderr
+    assert ran.code == 0, ran.err
     if form == "json":
-        jsonschema.validate(json.loads(ran.stdout), json.loads(schema("explanations")))
-        explanations = msgspec.json.decode(ran.stdout, type=Explanations)
-        report = json.loads(run("inspect", *RAGGED, "--format", "json").stdout)
+        jsonschema.validate(json.loads(ran.out), json.loads(schema("explanations")))
+        explanations = msgspec.json.decode(ran.out, type=Explanations)
+        report = json.loads(run("inspect", *RAGGED, "--format", "json").out)
         explained = [each.finding.code for each in explanations.explanations]
         found = {each["code"] for each in report["findings"]}
         assert {*explained, *explanations.unexplained} == found
     else:
-        assert "TritonGPUCoalesce" in ran.stdout
-    assert "/kernels/" not in ran.stdout
+        assert "TritonGPUCoalesce" in ran.out
+    assert "/kernels/" not in ran.out
 
 
 def test_what_has_no_experiment_names_the_command_that_says_what_is_known() -> None:
@@ -65,8 +66,8 @@ def test_what_has_no_experiment_names_the_command_that_says_what_is_known() -> N
 def test_what_the_compiler_says_of_several_findings_is_shown_once() -> None:
     spilling = ("-t", "h100", "-a", "n_cols=8191", "--set", "num_warps=1")
     ran = run("inspect", "softmax", *spilling, "--why")
-    assert ran.returncode == 0, ran.stderr
-    said = " ".join(ran.stdout.split())
+    assert ran.code == 0, ran.err
+    said = " ".join(ran.out.split())
     assert "IRL105" in said
     assert "IRL106" in said
     assert said.count("bytes spill stores") == 1
@@ -87,7 +88,7 @@ def test_what_the_compiler_says_of_several_findings_is_shown_once() -> None:
 )
 def test_bad_input_is_one_clear_line(arguments: tuple[str, ...], message: str) -> None:
     ran = run(*arguments)
-    assert ran.returncode == 2
-    assert ran.stdout == ""
-    assert message in ran.stderr
-    assert "Traceback" not in ran.stderr
+    assert ran.code == 2
+    assert ran.out == ""
+    assert message in ran.err
+    assert "Traceback" not in ran.err

@@ -1,8 +1,6 @@
 """What the TUI asks of an entry: the answers of the commands, from a child that can be killed."""
 
 import os
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -25,6 +23,8 @@ from irlens.session.interactive import InteractiveSession, open_session
 from irlens.session.session import Session
 from irlens.session.subject import Configurations
 from irlens.session.workbench import Inquiry
+from irlens.sweeps import worker_pool
+from tests.running import InlinePool, irlens
 from tests.session.compiled import never_asked
 
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -39,9 +39,11 @@ def opened(kernel: str, **selected: Any) -> tuple[InteractiveSession, str]:
 
 def printed(kind: type[Any], *words: str) -> Any:
     """Return what a command prints with --format json."""
-    command = [sys.executable, "-m", "irlens", *words, "--format", "json"]
-    ran = subprocess.run(command, capture_output=True, check=True)
-    return msgspec.json.decode(ran.stdout, type=kind)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(worker_pool, "LocalPool", InlinePool)
+        ran = irlens(*words, "--format", "json")
+    assert ran.code == 0, ran.err
+    return msgspec.json.decode(ran.raw, type=kind)
 
 
 def test_why_is_what_explain_says() -> None:

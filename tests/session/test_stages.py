@@ -1,7 +1,5 @@
 """``--annotate``, on the captures in ``samples/``."""
 
-import subprocess
-import sys
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -21,6 +19,8 @@ from irlens.render.view.memory_traffic import traffic_cells
 from irlens.report import inspect
 from irlens.report.annotations import list_stage
 from irlens.session.stages import interleaved, listed
+from tests import running
+from tests.running import Ran
 
 CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
 STAGES = [
@@ -148,19 +148,16 @@ def test_amds_machine_code_says_what_an_iteration_issues_and_awaits() -> None:
     assert "buffer_store_dwordx2" in rows[374 - 1][1]
 
 
-def irlens_inspect(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-m", "irlens", "inspect", *arguments], cwd=CAPTURES,
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+def irlens_inspect(*arguments: object) -> Ran:
+    return running.irlens("inspect", *arguments, cwd=CAPTURES)
 
 
 def test_on_the_command_line() -> None:
     capture, report = sample("softmax-h100")
     ran = irlens_inspect("softmax-h100", "--stage", "ptx", "--annotate")
     rows = annotate(capture, "ptx", report)
-    assert ran.stdout.splitlines() == [f"{beside}{line}".rstrip() for beside, line in rows]
-    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.out.splitlines() == [f"{beside}{line}".rstrip() for beside, line in rows]
+    assert (ran.code, ran.err) == (0, "")
 
 
 @pytest.mark.parametrize(
@@ -178,8 +175,8 @@ def test_on_the_command_line() -> None:
 )
 def test_mistakes(arguments: tuple[str, ...], complaint: str) -> None:
     ran = irlens_inspect("softmax-h100", *arguments)
-    assert (ran.returncode, ran.stdout) == (2, "")
-    assert complaint in ran.stderr
+    assert (ran.code, ran.out) == (2, "")
+    assert complaint in ran.err
 
 
 @pytest.mark.parametrize("options", [[], ["--annotate"]])
@@ -189,13 +186,13 @@ def test_stdout_gets_no_control_characters_and_a_file_every_byte(
     text = (CAPTURES / "softmax-t4" / "softmax_kernel.ptx").read_bytes()
     path = tmp_path / "softmax_kernel.ptx"
     path.write_bytes(b"// \x1b]0;owned\x07\xc2\x9b31m\n" + text.replace(b"\n", b"\r\n"))
-    command = [sys.executable, "-m", "irlens", "inspect", str(path), "--stage", "ptx", *options]
-    done = subprocess.run(command, capture_output=True, check=True)
-    assert b"// \\x1b]0;owned\\x07\\x9b31m\n" in done.stdout
-    assert not options or b"\r" not in done.stdout
+    done = irlens_inspect(path, "--stage", "ptx", *options)
+    assert b"// \\x1b]0;owned\\x07\\x9b31m\n" in done.raw
+    assert not options or b"\r" not in done.raw
     if not options:
-        assert done.stdout.endswith(text.replace(b"\n", b"\r\n"))
-        subprocess.run([*command, "--output", tmp_path / "out"], check=True)
+        assert done.raw.endswith(text.replace(b"\n", b"\r\n"))
+        written = irlens_inspect(path, "--stage", "ptx", "--output", tmp_path / "out")
+        assert written.code == 0
         assert (tmp_path / "out").read_bytes() == path.read_bytes()
 
 

@@ -4,7 +4,6 @@ import asyncio
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -26,6 +25,7 @@ from irlens.render import render
 from irlens.render.options import Options
 from irlens.session.interactive import InteractiveSession
 from irlens.session.workbench import Inquiry
+from irlens.sweeps import worker_pool
 from irlens.tui.app import IrlensApp
 from irlens.tui.screens.compare import CompareScreen
 from irlens.tui.screens.dialogs import TextDialog
@@ -34,6 +34,7 @@ from irlens.tui.screens.overview import OverviewScreen as Overview
 from irlens.tui.screens.recompile_form import RecompileForm
 from irlens.tui.screens.suggestion import SuggestionDialog
 from irlens.tui.widgets.compile_status import CompileStatus
+from tests.running import InlinePool, irlens
 from tests.session.compiled import compiled_here, never_asked
 from tests.tui.conftest import SAMPLES, load_suggestion
 from tests.tui.opening import key_of, messages, opened
@@ -343,13 +344,11 @@ def test_the_same_is_suggested_for_a_capture_and_for_its_kernel() -> None:
     """The capture repeats every constexpr, and the request of the kernel none."""
     bench, key = compiled_here()
     suggestion = bench.suggest(key, Inquiry())
-    ran = subprocess.run(
-        [sys.executable, "-m", "irlens", "suggest", "softmax", "-t", "h100", "--num-stages", "4",
-         "--format", "json"],
-        capture_output=True,
-        check=True,
-    )  # fmt: skip
-    printed = msgspec.json.decode(ran.stdout, type=Suggestion)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(worker_pool, "LocalPool", InlinePool)
+        ran = irlens("suggest", "softmax", "-t", "h100", "--num-stages", "4", "--format", "json")
+    assert ran.code == 0, ran.err
+    printed = msgspec.json.decode(ran.raw, type=Suggestion)
     assert suggestion.settings == printed.settings
     assert [each.changed for each in suggestion.best] == [each.changed for each in printed.best]
     assert [each.time_ratio for each in suggestion.best] == [
