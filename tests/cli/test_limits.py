@@ -1,9 +1,9 @@
 """``irlens limits`` from the command line, against brute force in narrow integers."""
 
 import json
-import subprocess
-import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import msgspec
@@ -13,6 +13,15 @@ import triton
 import irlens
 from irlens.model.limits import Limits
 from irlens.render.json import schema
+from irlens.session import limits as session_limits
+from irlens.session.session import Session
+from irlens.session.subject import Configurations
+from tests import running
+from tests.running import Ran, inline
+
+__all__ = ["inline"]
+
+pytestmark = pytest.mark.usefixtures("inline")
 
 LAYER_NORM = Path(__file__).parents[2] / "samples" / "captures" / "layer_norm-b200-3.6"
 KERNELS = """
@@ -85,24 +94,45 @@ def indirect(x, index):
 """
 
 
-@pytest.fixture
-def kernels(tmp_path: Path) -> Path:
-    file = tmp_path / "sizes.py"
+@pytest.fixture(scope="module")
+def kernels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("limits") / "sizes.py"
     file.write_text(KERNELS)
     return file
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "irlens", "limits", *arguments], capture_output=True, text=True
-    )
+@pytest.fixture(scope="module")
+def answers() -> dict[object, Limits]:
+    """What was found before."""
+    return {}
+
+
+@pytest.fixture(autouse=True)
+def _once(monkeypatch: pytest.MonkeyPatch, answers: dict[object, Limits]) -> None:
+    """Find the same limits once: most commands differ in what they do with them."""
+    find = session_limits.limits_of
+
+    def once(
+        session: Session, kernel: str, selection: Configurations, sizes: Mapping[str, range | None],
+        **options: Any,
+    ) -> Limits:  # fmt: skip
+        key = (kernel, selection, *sizes.items())
+        if key not in answers:
+            answers[key] = find(session, kernel, selection, sizes, **options)
+        return answers[key]
+
+    monkeypatch.setattr(session_limits, "limits_of", once)
+
+
+def run(*arguments: str) -> Ran:
+    return running.irlens("limits", *arguments)
 
 
 def found(*arguments: str) -> Limits:
     ran = run(*arguments, "-t", "h100", "--json")
-    assert ran.returncode == 0, ran.stderr
-    jsonschema.validate(json.loads(ran.stdout), json.loads(schema("limits")))
-    return msgspec.json.decode(ran.stdout, type=Limits)
+    assert ran.code == 0, ran.err
+    jsonschema.validate(json.loads(ran.out), json.loads(schema("limits")))
+    return msgspec.json.decode(ran.out, type=Limits)
 
 
 def test_an_offset_overflows_at_the_row_where_brute_force_says(kernels: Path) -> None:
@@ -115,7 +145,7 @@ def test_an_offset_overflows_at_the_row_where_brute_force_says(kernels: Path) ->
     assert (limit.cause.word, limit.cause.value, limit.cause.bits) == (
         "multiplication", (right - 1) * 4, 16,
     )  # fmt: skip
-    text = run(f"{kernels}:rows", "-t", "h100", "--along", "tokens=1..100000").stdout
+    text = run(f"{kernels}:rows", "-t", "h100", "--along", "tokens=1..100000").out
     assert f"tokens: an offset overflows from {right:,} on" in text
     assert (
         "row → row.to(tl.int64). Compiled with it: an offset overflows from 32,769 on"
@@ -132,16 +162,16 @@ def test_the_fix_is_compiled_and_moves_the_limit(kernels: Path) -> None:
     # What is left is the conversion of the program's number to 16 bits.
     assert (fix.kind, fix.size) == ("overflow", 2**15 + 1)
     asked = (f"{kernels}:rows", "-t", "h100", "--along", "tokens=1..100000")
-    text = " ".join(run(*asked).stdout.split())
+    text = " ".join(run(*asked).out.split())
     assert f"sizes.py:{edit.line} row → row.to(tl.int64). Compiled with it: an offset" in text
-    (result,) = json.loads(run(*asked, "-f", "sarif").stdout)["runs"][0]["results"]
+    (result,) = json.loads(run(*asked, "-f", "sarif").out)["runs"][0]["results"]
     assert (result["ruleId"], result["level"]) == ("limit", "warning")
     place = result["locations"][0]["physicalLocation"]
     assert (place["artifactLocation"]["uri"], place["region"]["startLine"]) == (
         "sizes.py", edit.line,
     )  # fmt: skip
     assert "row.to(tl.int64)" in result["message"]["text"]
-    assert f"line={edit.line}" in run(*asked, "-f", "github").stdout
+    assert f"line={edit.line}" in run(*asked, "-f", "github").out
 
 
 PACKAGED = """
@@ -201,10 +231,10 @@ def test_a_grid_is_too_large_and_a_gate_fails(kernels: Path) -> None:
     asked = (f"{kernels}:wide", "-t", "h100", "--along", "m=1..1000000")
     (limit,) = found(*asked[:1], *asked[3:]).sizes[0].limits
     assert (limit.kind, limit.size, limit.cause.most) == ("grid", 65_536, 65_535)
-    assert run(*asked, "--at-least", "m=65535").returncode == 0
+    assert run(*asked, "--at-least", "m=65535").code == 0
     failed = run(*asked, "--at-least", "m=65536")
-    assert failed.returncode == 1
-    assert "65,536 CTAs in y, and the GPU takes 65,535" in " ".join(failed.stdout.split())
+    assert failed.code == 1
+    assert "65,536 CTAs in y, and the GPU takes 65,535" in " ".join(failed.out.split())
 
 
 def test_what_breaks_just_below_a_launch_that_is_refused_is_found(kernels: Path) -> None:
@@ -218,8 +248,9 @@ def test_what_breaks_just_below_a_launch_that_is_refused_is_found(kernels: Path)
 
 
 def test_a_block_becomes_too_large_to_compile(kernels: Path) -> None:
-    (limit,) = found(f"{kernels}:block", "--along", "n=524288..2097152").sizes[0].limits
-    # Triton's largest tensor has 2^20 elements.
+    asked = (f"{kernels}:block", "--along", "n=1048576..2097152", "--num-warps", "32")
+    (limit,) = found(*asked).sizes[0].limits
+    # Triton's largest tensor has 2^20 elements, of which each thread has 1,024.
     assert (limit.kind, limit.size) == ("compile", 2**20 + 1)
 
 
@@ -234,7 +265,7 @@ def test_sizes_that_no_launch_reaches_are_not_tried() -> None:
 def test_programs_that_were_not_evaluated_are_no_proof(kernels: Path) -> None:
     asked = (f"{kernels}:regions", "-t", "h100", "--along", "n=512..1024")
     assert found(*asked[:1], *asked[3:]).sizes[0].sampled
-    text = run(*asked).stdout
+    text = run(*asked).out
     assert "? n: nothing found up to 1,024" in text
     assert "of many programs some were evaluated, and others may break" in text
     assert not found(f"{kernels}:rows", "--along", "tokens=1..100").sizes[0].sampled
@@ -245,19 +276,19 @@ def test_what_cannot_be_known_is_said(kernels: Path) -> None:
     assert size.limits == []
     line = next(n for n, text in enumerate(KERNELS.splitlines(), 1) if "tl.load(index" in text)
     assert f"sizes.py:{line}: what is accessed depends on data" in size.unknown
-    text = run(f"{kernels}:indirect", "-t", "h100", "--along", "n=1..64").stdout
+    text = run(f"{kernels}:indirect", "-t", "h100", "--along", "n=1..64").out
     assert "n: unknown" in text
-    assert run(f"{kernels}:indirect", "-t", "h100", "--at-least", "n=2").returncode == 1
+    assert run(f"{kernels}:indirect", "-t", "h100", "--at-least", "n=2").code == 1
 
 
 @pytest.mark.skipif(triton.__version__ != "3.9.0", reason="the capture is of Triton 3.9.0")
 def test_a_capture_whose_source_is_known_has_limits() -> None:
     """The sizes of its launch are those that the source is compiled with again."""
     capture = LAYER_NORM.parent / "softmax-h100"
-    ran = run(str(capture), "--along", "n_rows", "--format", "json")
-    assert ran.returncode in (0, 1), ran.stderr
-    assert "compiling from" in ran.stderr
-    limits = msgspec.json.decode(ran.stdout, type=Limits)
+    ran = run(str(capture), "--along", "n_rows=1..100000", "--format", "json")
+    assert ran.code in (0, 1), ran.err
+    assert "compiling from" in ran.err
+    limits = msgspec.json.decode(ran.out, type=Limits)
     assert limits.kernel == "softmax_kernel"
     assert [each.name for each in limits.sizes] == ["n_rows"]
 
@@ -279,10 +310,10 @@ def test_a_capture_whose_source_is_known_has_limits() -> None:
 )
 def test_bad_input_is_refused(arguments: list[str], message: str) -> None:
     ran = run(*arguments)
-    assert ran.returncode == 2
-    assert message in ran.stderr
-    assert "Traceback" not in ran.stderr
-    assert ran.stdout == ""
+    assert ran.code == 2
+    assert message in ran.err
+    assert "Traceback" not in ran.err
+    assert ran.out == ""
 
 
 def test_a_size_that_nothing_follows_is_not_said_to_hold() -> None:
@@ -294,10 +325,10 @@ def test_a_size_that_nothing_follows_is_not_said_to_hold() -> None:
     (size,) = found(*launch).sizes
     assert size.alone
     assert not size.limits
-    shown = run(*launch, "-t", "h100").stdout
+    shown = run(*launch, "-t", "h100").out
     assert "? n_elements: nothing breaks up to 4,096 in this grid and these tensors" in shown
     assert "Write them as functions of it" in " ".join(shown.split())
-    assert run(*launch, "-t", "h100", "--at-least", "n_elements=4096").returncode == 1
+    assert run(*launch, "-t", "h100", "--at-least", "n_elements=4096").code == 1
 
 
 def test_something_else_binds_the_time_where_inspect_says_so() -> None:
@@ -311,7 +342,7 @@ def test_something_else_binds_the_time_where_inspect_says_so() -> None:
         assert time is not None
         assert time.bound == bound
     asked = ("vector_add", "-t", "h100", "--along", "n_elements=65536..4194304")
-    text = " ".join(run(*asked).stdout.split())
+    text = " ".join(run(*asked).out.split())
     assert f"up to {before.last:,}, " in text
     assert f"evaluated up to {size.bounds[-1].last:,}, of multiples of 16" in text
 
@@ -320,4 +351,4 @@ def test_the_time_of_very_many_programs_is_unknown(kernels: Path) -> None:
     asked = (f"{kernels}:regions", "--along", "n=8..9")
     (size,) = found(*asked).sizes
     assert (size.bounds, size.untimed) == ([], "at n=8: 8,388,608 programs take too long")
-    assert f"Time        n: unknown: {size.untimed}" in run(*asked, "-t", "h100").stdout
+    assert f"Time        n: unknown: {size.untimed}" in run(*asked, "-t", "h100").out
