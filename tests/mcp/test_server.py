@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import msgspec
 import pytest
 
 pytest.importorskip("mcp.server.mcpserver")
@@ -15,8 +16,15 @@ from mcp.client.stdio import StdioServerParameters
 from mcp.server.mcpserver import MCPServer
 from mcp_types import CallToolResult, TextContent
 
+from irlens.mcp import worker
+from irlens.mcp.server import Server as Calls
 from irlens.mcp.server import make_server
 from tests.artifacts.test_revisions import git
+from tests.running import inline
+
+__all__ = ["inline"]
+
+pytestmark = pytest.mark.usefixtures("inline")
 
 CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
 SOFTMAX = str(CAPTURES / "softmax-h100")
@@ -66,6 +74,16 @@ async def error_of(server: MCPServer, tool: str, **arguments: Any) -> str:
     assert answered["note"].startswith("`untrusted` may quote a capture")
     error = answered["untrusted"]
     return f"{error['error']}\n{error.get('hint', '')}"
+
+
+@pytest.fixture(autouse=True)
+def _answering_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answer calls in this process; in ``test_limits`` each has one of its own, as always."""
+
+    async def run(_: Calls, call: worker.Call) -> worker.Answered:
+        return worker.answer(msgspec.json.decode(msgspec.json.encode(call), type=worker.Call))
+
+    monkeypatch.setattr(Calls, "_run", run)
 
 
 @pytest.fixture(scope="module")
