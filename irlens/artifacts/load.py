@@ -31,7 +31,7 @@ from irlens.model.capture import (
     stage_rank,
 )
 from irlens.model.config import Config
-from irlens.model.errors import ArtifactError
+from irlens.model.errors import ArtifactError, UnknownNameError
 
 if TYPE_CHECKING:
     from irlens.artifacts.identify import Identity
@@ -64,12 +64,29 @@ def load(path: Path) -> Iterator[Capture | Broken]:
     Args:
         path: A directory, an artifact (an unknown extension is decided by content), or an
             entry's ``NAME.json``, or a trace of tritonparse. ``FILE#N`` is the N-th module of a
-            text with several.
+            text with several, ``PATH:NAME`` the captures of one kernel.
 
     Raises:
         ArtifactError: While iterating: there is nothing at the path, it cannot be read, or
             it holds nothing that Triton wrote.
+        UnknownNameError: It holds no kernel of that name.
     """
+    path, kernel = files.of_kernel(path)
+    if kernel is None:
+        yield from _load(path)
+        return
+    names: dict[str, None] = {}
+    for each in _load(path):
+        if isinstance(each, Broken) or each.kernel == kernel:
+            yield each
+        if isinstance(each, Capture):
+            names[each.kernel] = None
+    if kernel not in names:
+        raise UnknownNameError("kernel", kernel, names)
+
+
+def _load(path: Path) -> Iterator[Capture | Broken]:
+    """Yield every capture at a path."""
     path, number = files.numbered(path)
     mode = _mode(path)
     if stat.S_ISDIR(mode):

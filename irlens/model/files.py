@@ -152,6 +152,18 @@ def numbered(path: Path) -> tuple[Path, int | None]:
     return path, None
 
 
+def of_kernel(path: Path) -> tuple[Path, str | None]:
+    """Return the path and the kernel that ``PATH:NAME`` names; a path that exists is only itself.
+
+    A shell that completes a folder leaves "recording/:NAME".
+    """
+    name, colon, kernel = path.name.rpartition(":")
+    if not colon or not kernel.isidentifier() or kind(path) is not None:
+        return path, None
+    holder = path.with_name(name) if name else path.parent
+    return (path, None) if kind(holder) is None else (holder, kernel)
+
+
 def kind(path: Path) -> Literal["file", "directory", "other"] | None:
     """Return what is at a path, links followed; ``None`` if nothing can be reached there."""
     try:

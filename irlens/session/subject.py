@@ -89,11 +89,12 @@ def is_compiled(kernel: str) -> bool:
     path, _ = files.numbered(Path(kernel).expanduser())
     if path.suffix == ".py" or ".py:" in kernel:
         return False
+    path, _ = files.of_kernel(path)
     kind = files.kind(path)
     if kind == "directory" and "/" not in kernel:
         from irlens.compiler.sources.lookup import known_files
 
-        return kernel not in known_files()
+        return path.name not in known_files()
     if kind == "file" and path.suffix in _LOGS:
         from irlens.compiler.sources.lookup import is_log_of_kernels
 

@@ -21,7 +21,7 @@ from irlens.artifacts.load import load, load_bytes
 from irlens.model import files as untrusted
 from irlens.model.capture import MANIFEST_NAME, MANIFEST_SCHEMA, Capture, Manifest, Stage
 from irlens.model.config import Target
-from irlens.model.errors import ArtifactError
+from irlens.model.errors import ArtifactError, UnknownNameError
 
 DATA = Path(__file__).parent.parent / "data"
 SAMPLES = Path(__file__).parents[2] / "samples" / "captures"
@@ -118,6 +118,22 @@ def test_a_capture_brings_its_manifest(tmp_path: Path) -> None:
     assert (found.config.constexprs, found.config.args) == (manifest.constexprs, manifest.args)
     assert (found.config.grid, found.config.num_warps) == ((4, 1, 1), 4)
     assert _only(entry / MANIFEST_NAME) == found
+
+
+def test_one_kernel_of_a_directory() -> None:
+    """As a shell completes the folder, too."""
+    for path in (f"{SAMPLES}:softmax_kernel", f"{SAMPLES}/:softmax_kernel"):
+        found = [each for each in load(Path(path)) if isinstance(each, Capture)]
+        assert [each.kernel for each in found] == ["softmax_kernel"] * 3
+    with pytest.raises(UnknownNameError) as raised:
+        list(load(Path(f"{SAMPLES}:softmax_kernl")))
+    assert raised.value.hint == "did you mean softmax_kernel or matmul_kernel?"
+
+
+def test_a_path_that_exists_is_only_itself(tmp_path: Path) -> None:
+    shutil.copytree(SAMPLES / "softmax-t4", tmp_path / "x:matmul_kernel")
+    (tmp_path / "x").mkdir()
+    assert len(list(load(tmp_path / "x:matmul_kernel"))) == 1
 
 
 def test_amd_metadata(tmp_path: Path) -> None:

@@ -92,6 +92,19 @@ def test_options_do_not_apply_to_saved_reports() -> None:
         Session().captures(str(report), Configurations())
 
 
+def test_one_kernel_of_a_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sample's name stays the sample's, beside a folder of that name."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("irlens-run", "softmax"):
+        (tmp_path / name).mkdir()
+    assert is_compiled("irlens-run:softmax_kernel")
+    assert is_compiled("./softmax:softmax_kernel")
+    assert not is_compiled("softmax:softmax_kernel")
+    assert not is_compiled("other:softmax_kernel")
+    (report,) = Session().reports(f"{SAMPLES / 'captures'}:spill_kernel", Configurations())
+    assert report.kernel == "spill_kernel"
+
+
 @pytest.mark.filterwarnings("default")
 def test_warnings_of_the_compiler_are_notes_and_come_once(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]

@@ -35,9 +35,9 @@ _MAX_LISTINGS = 32
 _HELP = """Show what the compiler made of KERNEL.
 
 KERNEL is a sample's name (see `irlens kernels`), path/file.py:kernel,
-package.module:kernel, a capture, a Triton cache or one entry of it, a single artifact
-(x.ptx, x.cubin, x.ttgir, ...), a JSON report, sweep, scan, comparison or check that irlens
-wrote, or - for an artifact or one of these on stdin.
+package.module:kernel, a capture, a recording, a Triton cache or one entry of it (FOLDER:kernel
+for one of its kernels), a single artifact (x.ptx, x.cubin, x.ttgir, ...), a JSON report, sweep,
+scan, comparison or check that irlens wrote, or - for an artifact or one of these on stdin.
 
 An option with several comma-separated values selects one configuration for each. A range of
 --arg draws the estimated time over that size instead, and which configuration is best where.
