@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -134,6 +135,25 @@ def test_a_second_recording_says_how_to_go_on(run: Run, folder: Path) -> None:
     assert "irlens-program exists: 2 variants (scale 2)" in err
     assert "irlens tui irlens-program" in err
     assert "irlens diff irlens-program irlens-program-new" in err
+    assert "replace it with  irlens record -t a100 --force program.py 32\n" in err
+    assert "with  irlens record -t a100 -o irlens-program-new program.py 32  and" in err
+    late = run(folder, "record", "-t", "a100", "program.py", "32", "--force")[2]
+    assert "replace it with  irlens record -t a100 --force program.py 32\n" in late
+
+
+def test_a_program_that_stops_says_how_to_go_on(run: Run, folder: Path) -> None:
+    """What it had compiled by then is kept, and replaced by the same command."""
+    (folder / "reads it.py").write_text(
+        "import torch, triton, triton.language as tl\n\n"
+        "@triton.jit\ndef fill(x):\n    tl.store(x + tl.program_id(0), 1.0)\n\n"
+        "held = torch.empty(32, device='cuda')\nfill[(32,)](held)\n"
+        "print('positive' if held.sum() > 0 else 'not')\n"
+    )
+    code, _, err = run(folder, "record", "-t", "a100", "reads it.py", "32")
+    assert (code, "could not continue at" in err) == (2, True), err
+    again = "irlens record -t a100 --assume 0 --force 'reads it.py' 32"
+    assert f"{again}  goes on with zeros" in err
+    assert run(folder, *shlex.split(again)[1:])[0] == 0
 
 
 def test_another_interpreter_runs_the_program(run: Run, folder: Path) -> None:
@@ -156,7 +176,8 @@ def test_a_target_after_the_program_is_the_programs_and_said(run: Run, folder: P
     (folder / "args.py").write_text("import sys; print(sys.argv[1:])")
     _, out, err = run(folder, "record", "-t", "a100", "args.py", "-t", "h100,b200")
     assert out == "['-t', 'h100,b200']\n"
-    assert "-t h100,b200 goes to args.py; irlens's own options come before args.py\n" in err
+    own = "for irlens it comes before args.py:  irlens record -t h100,b200 args.py\n"
+    assert f"-t h100,b200 goes to args.py; {own}" in err
     _, _, err = run(folder, "record", "-t", "a100", "args.py", "-t", "12")
     assert "goes to" not in err
 

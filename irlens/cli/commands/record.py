@@ -2,6 +2,7 @@
 
 import ast
 import os
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -66,6 +67,31 @@ class _Settings(msgspec.Struct, frozen=True):
     triton: str | None
     python: str | None
 
+    def line(self, **changed: object) -> str:
+        """Return the command line with other options, which stand before the program.
+
+        One of them that came after the program, which got it then, moves.
+        """
+        asked = msgspec.structs.replace(self, **changed)
+        values = {
+            "-t": ",".join(asked.target),
+            "-o": str(asked.destination or ""),
+            "--assume": "" if asked.assumed is None else f"{asked.assumed:g}",
+            "--configs": str(asked.configurations or ""),
+            "--triton": asked.triton or "",
+            "--python": asked.python or "",
+        }
+        words = [word for name, value in values.items() if value for word in (name, value)]
+        words += [
+            name for name, given in (("--force", asked.force), ("-m", asked.is_module)) if given
+        ]
+        arguments = list(asked.arguments)
+        for name, taken in (("--assume", 2), ("--force", 1)):
+            if name in words and name in arguments:
+                at = arguments.index(name)
+                del arguments[at : at + taken]
+        return shlex.join(["irlens", "record", *words, asked.program, *arguments])
+
 
 @click.command(
     help=_HELP,
@@ -118,10 +144,13 @@ def command(settings: _Settings) -> Exit:
     if not is_module and not Path(name).is_file():
         raise IrlensError(f"{name} is not a file", hint="name a Python script, or -m and a module")
     directory = settings.destination or default_recording(name)
-    _check_destination(directory, force=settings.force)
+    _check_destination(directory, settings)
     gpus, is_fake = _gpus(settings.target)
     if (misplaced := _misplaced_target(arguments)) is not None:
-        output.note(f"{misplaced} goes to {name}; irlens's own options come before {name}")
+        option, names = misplaced
+        at = arguments.index(option)
+        own = settings.line(target=(names,), arguments=(*arguments[:at], *arguments[at + 2 :]))
+        output.note(f"{option} {names} goes to {name}; for irlens it comes before {name}:  {own}")
     program = Program(name=name, is_module=is_module, arguments=arguments)
     options = Options(assumed=settings.assumed, configurations=settings.configurations)
     toolchain = settings.triton or settings.python
@@ -137,7 +166,7 @@ def command(settings: _Settings) -> Exit:
     if is_fake:
         assumes = settings.assumed is not None
         output.note(", ".join(_simplifications(recording, assumes=assumes)))
-    return _summarize(recording, directory, is_fake=is_fake, hint_without_kernels=hint)
+    return _summarize(recording, directory, settings, is_fake=is_fake, hint_without_kernels=hint)
 
 
 def _configurations(value: str) -> int | None:
@@ -150,12 +179,13 @@ def _configurations(value: str) -> int | None:
     return number or None
 
 
-def _check_destination(directory: Path, *, force: bool) -> None:
+def _check_destination(directory: Path, settings: _Settings) -> None:
     """Raise ``IrlensError`` before the program runs if its captures could not be written."""
     from irlens.artifacts.store import holds_captures
 
-    if directory.exists() and not force:
-        raise IrlensError(f"{directory} exists{_contents(directory)}", hint=_next_steps(directory))
+    if directory.exists() and not settings.force:
+        steps = _next_steps(directory, settings)
+        raise IrlensError(f"{directory} exists{_contents(directory)}", hint=steps)
     if directory.exists() and not holds_captures(directory):
         raise IrlensError(
             f"{directory} is not a recording, so --force does not replace it",
@@ -178,15 +208,18 @@ def _contents(directory: Path) -> str:
     return f": {plural(kernels.total(), 'variant')} ({', '.join(shown)}{more})"
 
 
-def _next_steps(directory: Path) -> str:
+def _next_steps(directory: Path, settings: _Settings) -> str:
     """Return how to go on with an earlier recording."""
+    other = directory.with_name(f"{directory.name}-new")
+    beside = settings.line(destination=other)
     if not any((entry / MANIFEST_NAME).exists() for entry in directory.iterdir()):
-        return "replace it with --force, or use -o"
-    other = f"{directory.name}-new"
+        return f"record beside it with  {beside}"
+    shown = shlex.quote(str(directory))
     return (
-        f"look at it with  irlens tui {directory}  or  irlens inspect {directory};  "
-        f"record again with --force, or record with -o {other} and compare with  "
-        f"irlens diff {directory} {other}"
+        f"look at it with  irlens tui {shown}  or  irlens inspect {shown}\n"
+        f"replace it with  {settings.line(force=True)}\n"
+        f"record beside it with  {beside}  and compare with  "
+        f"irlens diff {shown} {shlex.quote(str(other))}"
     )
 
 
@@ -202,8 +235,8 @@ def _gpus(names: tuple[str, ...]) -> "tuple[list[Gpu], bool]":
     return [sessions.session().default_gpu(device)], device is None
 
 
-def _misplaced_target(arguments: Sequence[str]) -> str | None:
-    """Return "-t h100" if it stands after the program, which gets it then."""
+def _misplaced_target(arguments: Sequence[str]) -> tuple[str, str] | None:
+    """Return "-t" and "h100" if they stand after the program, which gets them then."""
     from irlens import gpus
 
     for option, names in pairwise(arguments):
@@ -211,12 +244,17 @@ def _misplaced_target(arguments: Sequence[str]) -> str | None:
             with suppress(IrlensError):
                 for name in names.split(","):
                     gpus.find(name)
-                return f"{option} {names}"
+                return option, names
     return None
 
 
 def _summarize(
-    recording: "Recording", directory: Path, *, is_fake: bool, hint_without_kernels: str | None
+    recording: "Recording",
+    directory: Path,
+    settings: _Settings,
+    *,
+    is_fake: bool,
+    hint_without_kernels: str | None,
 ) -> Exit:
     """Report the captures and how the program ended."""
     if recording.variants:
@@ -237,8 +275,13 @@ def _summarize(
         hint = hint_without_kernels = _HELION
     for run in recording.runs:
         if run.stopped:
-            known = hint or "--assume 0 goes on with zeros for what only a kernel computes"
-            raise IrlensError(f"the program could not continue at {run.stopped}", hint=known)
+            again = settings.line(assumed=0.0, force=settings.force or directory.exists())
+            zeros = f"{again}  goes on with zeros for what only a kernel computes"
+            hints = [hint, zeros if settings.assumed is None and hint != _HELION else None]
+            raise IrlensError(
+                f"the program could not continue at {run.stopped}",
+                hint="\n".join(filter(None, hints)) or None,
+            )
         if run.code != 0:
             how = f"exited with code {run.code}" if run.code > 0 else f"died of signal {-run.code}"
             raise IrlensError(f"the program {how}", hint=hint)
