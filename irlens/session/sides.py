@@ -10,11 +10,16 @@ from irlens.model.capture import Capture, Manifest
 from irlens.model.code import CodeComparisons
 from irlens.model.comparison import Comparisons
 from irlens.model.errors import IrlensError
+from irlens.model.label import labels
 from irlens.model.report import Report
 from irlens.session.background import disassembling
+from irlens.session.documents import saved_reports
 from irlens.session.program_changes import program_changes
 from irlens.session.session import Session
 from irlens.session.subject import Configurations, is_compiled
+
+#: Entries of a side without a counterpart that an error names.
+_MOST_NAMED = 4
 
 
 class Sides:
@@ -124,10 +129,35 @@ class Sides:
     ) -> IrlensError:
         shared = {each.kernel for each in before} & {each.kernel for each in after}
         what = f"configuration of {', '.join(sorted(shared))}" if shared else "kernel"
-        return IrlensError(
-            f"{self._before} and {self._after} have no {what} in common",
-            hint=f"`irlens inspect` shows the {'configurations' if shared else 'kernels'} of each",
-        )
+        sides = (self._before, str(self._after))
+        kept = [
+            [each for each in one if not shared or each.kernel in shared] for one in (before, after)
+        ]
+        named = iter(labels([*kept[0], *kept[1]]))
+        lines = [
+            f"{side} has {_listed(list(dict.fromkeys(next(named) for _ in one)))}"
+            for side, one in zip(sides, kept, strict=True)
+        ]
+        entries = [self._entry(*each) for each in zip(sides, kept, strict=True)]
+        if None not in entries:
+            command = shlex.join(["irlens", "diff", *filter(None, entries)])
+            lines.append(f"any two are compared by the paths of their entries:  {command}")
+        return IrlensError(f"{' and '.join(sides)} have no {what} in common", hint="\n".join(lines))
+
+    def _entry(self, side: str, kept: Sequence[Report | Capture]) -> str | None:
+        """Return the path of the first entry of a side, if its captures have one."""
+        if not is_compiled(side) or saved_reports(side) is not None:
+            return None
+        kernels = {each.kernel for each in kept}
+        for capture in self._session.captures(side, Configurations()):
+            if capture.kernel in kernels and capture.directory is not None:
+                return str(capture.directory)
+        return None
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return f"{'; '.join(names[:_MOST_NAMED])}{more}"
 
 
 class _OfOneKernel(Sides):

@@ -1,6 +1,7 @@
 """``irlens diff`` from the command line."""
 
 import json
+import shlex
 import shutil
 from pathlib import Path
 
@@ -120,6 +121,12 @@ class TestBadInput:
                 shutil.copytree(CAPTURES / name, tmp_path / side / name)
         told = self.fails(str(tmp_path / "a"), str(tmp_path / "b"))
         assert "no kernel in common" in told
+        assert f"{tmp_path}/a has softmax_kernel sm_90; softmax_kernel sm_75" in told
+        assert f"{tmp_path}/b has spill_kernel" in told
+        _, _, command = told.strip().splitlines()[-1].partition("irlens ")
+        verb, *sides = shlex.split(command)
+        assert verb == "diff"
+        assert diff(*sides).code == 1
 
     def test_sides_with_a_kernel_but_no_configuration_in_common(self, tmp_path: Path) -> None:
         report = json.loads(
@@ -132,6 +139,8 @@ class TestBadInput:
             (tmp_path / side).write_text(json.dumps(made))
         told = self.fails(str(tmp_path / "a.json"), str(tmp_path / "b.json"))
         assert "no configuration of softmax_kernel in common" in told
+        assert "a.json has BLOCK_SIZE=128; BLOCK_SIZE=256" in told
+        assert "b.json has BLOCK_SIZE=512; BLOCK_SIZE=1024" in told
 
     def test_a_side_that_is_not_there(self, tmp_path: Path) -> None:
         assert "nowhere" in self.fails(SOFTMAX, str(tmp_path / "nowhere"))
