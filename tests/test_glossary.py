@@ -5,6 +5,8 @@ from collections import Counter
 import pytest
 
 from irlens import glossary
+from irlens.model.estimate import BOUND_NAMES
+from irlens.session.explain import explain
 
 
 def test_terms_are_sorted_and_unambiguous() -> None:
@@ -36,6 +38,22 @@ def test_finds_a_term_by_name_and_alias(name: str, term: str) -> None:
     found = glossary.find(name)
     assert found is not None
     assert found.name == term
+
+
+@pytest.mark.parametrize("bound", [*BOUND_NAMES, *BOUND_NAMES.values()])
+def test_what_a_time_is_bound_by_is_explained(bound: str) -> None:
+    assert explain(bound)
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["bound", "bound by", "bound by latency", "waves", "tail", "last wave", "floor", "in flight",
+     "moves the minimum", "not pipelined", "no spills", "achieved stages", "blocks/SM", "likely",
+     "despite", "not judged", "other arguments", "by unit alone", "ideal sectors", "FLOP/B",
+     "recording", "variant"],
+)  # fmt: skip
+def test_the_words_of_a_verdict_are_explained(words: str) -> None:
+    assert explain(words)
 
 
 def test_an_unknown_term_is_none() -> None:

@@ -24,7 +24,12 @@ def explain(name: str) -> str:
     """
     documents = list(_documents(name)) or list(_documents(_singular_of_known(name)))
     if not documents:
-        raise UnknownNameError("finding, figure or term", name, names())
+        unknown = UnknownNameError("finding, figure or term", name, names())
+        if (unknown.hint or "").startswith("known: "):  # four hundred of them
+            unknown = UnknownNameError(
+                "finding, figure or term", name, (), hint="`irlens explain` lists them all"
+            )
+        raise unknown
     return "\n".join(documents)
 
 
@@ -42,14 +47,15 @@ def _documents(name: str) -> Iterator[str]:
 
 
 def _singular_of_known(name: str) -> str:
-    """Return the known name that differs in number or in its separators; empty if none does."""
+    """Return the known name of the same words, in another number or order; empty if none is."""
     wanted = _uninflected(name)
     return next((known for known in names() if _uninflected(known) == wanted), "")
 
 
-def _uninflected(name: str) -> str:
-    """Return a name with hyphens and its words in the singular: "bank-conflict"."""
-    return _PLURAL.sub("", glossary.normalize(name.replace("_", "-")))
+def _uninflected(name: str) -> list[str]:
+    """Return the words of a name in the singular, sorted."""
+    plain = name.replace("_", "-").replace("/", "-per-")
+    return sorted(_PLURAL.sub("", glossary.normalize(plain)).split("-"))
 
 
 def _figure_documentation(figure: Figure) -> str:

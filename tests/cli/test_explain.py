@@ -8,6 +8,7 @@ from click.testing import CliRunner, Result
 from irlens import figures, glossary, rules
 from irlens.cli.commands.explain import command
 from irlens.figures import Figure
+from irlens.model.errors import UnknownNameError
 from irlens.session.explain import figure_name
 
 
@@ -71,6 +72,17 @@ def test_headings_stand_out_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> No
 )  # fmt: skip
 def test_number_and_separators_make_no_difference(name: str, known: str) -> None:
     assert run(name).output == run(known).output != ""
+
+
+@pytest.mark.parametrize("words", ["in flight", "groups in flight", "bound by latency"])
+def test_words_need_no_quotes(words: str) -> None:
+    assert run(*words.split()).output == run(words).output != ""
+
+
+def test_a_name_like_no_other_leads_to_the_list() -> None:
+    found = run("qqq", "zzz", "xxx").exception
+    assert isinstance(found, UnknownNameError)
+    assert found.hint == "`irlens explain` lists them all"
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import textwrap
 from collections.abc import Iterator
+from contextlib import suppress
 
 import click
 import msgspec
@@ -10,6 +11,7 @@ from irlens.cli import Exit, output
 from irlens.cli.options import completing, config_options
 from irlens.cli.settings import received_as
 from irlens.cli.writing import Writing, writing_options
+from irlens.model.errors import UnknownNameError
 from irlens.session.subject import Configurations
 
 _HELP = """Explain a finding, a figure or a term of a report; or why a kernel has a finding.
@@ -33,7 +35,7 @@ irlens explain softmax IRL301 --arg n_cols=781 --arg input_row_stride=781
 
 class _Settings(msgspec.Struct, frozen=True):
     kernel: str | None
-    name: str | None
+    name: tuple[str, ...]
     selection: Configurations
     writing: Writing
 
@@ -42,27 +44,37 @@ class _Settings(msgspec.Struct, frozen=True):
 @click.argument(
     "kernel", metavar="[KERNEL]", required=False, shell_complete=completing("explained")
 )
-@click.argument("name", required=False, shell_complete=completing("explained"))
+@click.argument("name", metavar="[NAME]", nargs=-1, shell_complete=completing("explained"))
 @config_options
 @writing_options("explanations")
 @received_as(_Settings)
 def command(settings: _Settings) -> Exit:
     """Print the documentation of a name, or list all names; or explain a kernel's finding."""
-    name, writing = settings.kernel, settings.writing
-    if name is not None and settings.name is not None:
+    first, writing = settings.kernel, settings.writing
+    plain = settings.selection.is_empty and writing.form == "text"
+    if first is not None and len(settings.name) == 1 and not (plain and _is_term(settings)):
         from irlens.cli import explanations
 
-        return explanations.show(name, settings.selection, writing, (settings.name,))
-    if not settings.selection.is_empty or writing.form != "text":
+        return explanations.show(first, settings.selection, writing, settings.name)
+    if not plain:
         raise click.UsageError("options need KERNEL and the finding: irlens explain softmax IRL203")
-    if name is None:
+    if first is None:
         output.write("\n".join(_lists()), None, paged=True)
         return Exit.OK
     from irlens.session.explain import explain
 
-    text = explain(name)
+    text = explain(" ".join([first, *settings.name]))
     output.write(_bold_headings(text) if output.use_color() else text, None, paged=True)
     return Exit.OK
+
+
+def _is_term(settings: _Settings) -> bool:
+    """Whether both words are one name, written without quotes: in flight."""
+    from irlens.session.explain import explain
+
+    with suppress(UnknownNameError):
+        return bool(explain(f"{settings.kernel} {settings.name[0]}"))
+    return False
 
 
 def _lists() -> Iterator[str]:
