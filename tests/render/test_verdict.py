@@ -254,6 +254,27 @@ def test_long_names_of_those_that_have_a_finding_are_counted() -> None:
     assert where(2, long) == ["all 2"]
 
 
+def test_a_finding_of_several_reports_has_the_figures_of_all() -> None:
+    """Those that say something else stand apart."""
+
+    def having(message: str, hint: str = "make 16 of them") -> Report:
+        return replace(SOFTMAX, findings=[replace(WARNING, message=message, hint=hint)])
+
+    numbers = ["fp32 at a.py:9 spills 96 B, 4-way", "fp32 at a.py:9 spills 1,024 B, 4-way"]
+    reports = [having(each) for each in (*reversed(numbers), "fp16 at a.py:9 spills 2 B, 4-way")]
+    found = merged(reports, ["A", "B", "C"])
+    assert found is not None
+    assert [(each.where, each.message, each.hint) for each in found.findings] == [
+        ("A, B", "fp32 at a.py:9 spills 96 to 1,024 B, 4-way", "make 16 of them"),
+        ("C", "fp16 at a.py:9 spills 2 B, 4-way", "make 16 of them"),
+    ]
+    found = merged([having(numbers[0]), having(numbers[0], "make 32 of them")], ["A", "B"])
+    assert found is not None
+    assert [(each.where, each.hint) for each in found.findings] == [
+        ("all 2", "make 16 to 32 of them")
+    ]
+
+
 @pytest.mark.parametrize("form", ["text", "markdown", "html"])
 def test_the_verdict_comes_before_and_the_next_step_after_everything(form: str) -> None:
     page = render(form, "reports", [report("spill-h100")], Options(subject="spill -t h100"))

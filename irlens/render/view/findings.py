@@ -1,5 +1,6 @@
 """Findings as nodes: of one report, and merged over several."""
 
+import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
@@ -17,6 +18,8 @@ from irlens.render.view.nodes import Run, Text, Tone, text
 _NAMED = 4
 #: Characters of names after which they are counted.
 _LONGEST_NAMES = 80
+#: A number that is no part of a name, a type or a place.
+_NUMBER = re.compile(r"(?<![\w.:#])\d+(?:,\d{3})*(?:\.\d+)?(?![\w:.]*\w)")
 _STATE_TONES: dict[str, Tone] = {"new": "warn", "gone": "good", "was": "dim", "now": "warn"}
 
 
@@ -100,13 +103,23 @@ def severities(found: Iterable[Finding | nodes.FindingItem]) -> dict[Severity, i
 def merged(reports: Sequence[Report], names: Sequence[str]) -> nodes.Findings | None:
     """Return the findings of several reports, each code and place once; ``None`` without any.
 
-    The words and figures are those of the first report that has the finding.
+    Where their figures differ, those of the report with the least and with the greatest stand.
 
     Args:
         names: What to call each.
     """
     found = [
-        (name, finding_item(finding, report.code), (report.kernel, finding.code, finding.source))
+        (
+            name,
+            finding_item(finding, report.code),
+            (
+                report.kernel,
+                finding.code,
+                finding.source,
+                _worded(finding.message),
+                _worded(finding.hint),
+            ),
+        )
         for name, report in zip(names, reports, strict=True)
         for finding in report.findings
     ]
@@ -117,9 +130,24 @@ def merged(reports: Sequence[Report], names: Sequence[str]) -> nodes.Findings | 
     return nodes.Findings(tuple(items), _counted(severities(items))) if items else None
 
 
+def _worded(text: str) -> str:
+    """Return a text without its numbers; those in names stay."""
+    return _NUMBER.sub("#", text)
+
+
+def _ranged(texts: Sequence[str]) -> str:
+    """Return texts that differ in numbers as one: "2 to 4-way bank conflicts"."""
+    columns = zip(*map(_NUMBER.findall, texts), strict=True)
+    values = [
+        sorted(set(each), key=lambda number: float(number.replace(",", ""))) for each in columns
+    ]
+    written = iter([" to ".join(dict.fromkeys((each[0], each[-1]))) for each in values])
+    return _NUMBER.sub(lambda _: next(written), texts[0])
+
+
 def _shorter(
     reports: Sequence[Report],
-    found: Sequence[tuple[str, nodes.FindingItem, tuple[str, str, object]]],
+    found: Sequence[tuple[str, nodes.FindingItem, tuple[str, str, object, str, str]]],
 ) -> dict[str, str]:
     """Return what to write in the place of long lists of names: how many of a kernel there are."""
     totals = Counter(report.kernel for report in reports)
@@ -144,10 +172,15 @@ def merge(found: Iterable[tuple[str, nodes.FindingItem, Hashable]]) -> list[node
     Args:
         found: Where each is, the finding, and what tells it from the others.
     """
-    alike: dict[Hashable, tuple[nodes.FindingItem, list[str]]] = {}
+    alike: dict[Hashable, list[tuple[str, nodes.FindingItem]]] = {}
     for name, item, key in found:
-        alike.setdefault(key, (item, []))[1].append(name)
-    items = [replace(item, where=_listed(names)) for item, names in alike.values()]
+        alike.setdefault(key, []).append((name, item))
+    items = []
+    for same in alike.values():
+        first, where = same[0][1], _listed([name for name, _ in same])
+        message = _ranged([item.message for _, item in same])
+        hint = _ranged([item.hint for _, item in same])
+        items.append(replace(first, where=where, message=message, hint=hint))
     return sorted(items, key=lambda item: SEVERITIES.index(item.severity))
 
 
