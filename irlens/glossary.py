@@ -9,6 +9,7 @@ import msgspec
 _PATH = Path(__file__).with_suffix(".md")
 _HEADING = re.compile(r"^## (.+)\n", re.MULTILINE)
 _ALSO = re.compile(r"\n*Also: (.+)\n")
+_ASKED = re.compile(r"\n*(?:Also: .+\n)?Asked as: (.+)\n")
 
 
 class Term(msgspec.Struct, frozen=True):
@@ -17,11 +18,13 @@ class Term(msgspec.Struct, frozen=True):
     Attributes:
         name: "Tail wave".
         aliases: Other names, also of terms that the same entry explains.
-        text: Markdown: the aliases, the explanation and its source, ending in a newline.
+        words: Everyday words of reports that it explains, where somebody asks for them.
+        text: Markdown: the aliases, the words, the explanation and its source, ending in a newline.
     """
 
     name: str
     aliases: tuple[str, ...]
+    words: tuple[str, ...]
     text: str
 
     @property
@@ -31,9 +34,9 @@ class Term(msgspec.Struct, frozen=True):
 
     @property
     def explanation(self) -> str:
-        """The explanation as plain text, without aliases and source."""
+        """The explanation as plain text, without other names and source."""
         paragraphs = self.text.strip().split("\n\n")
-        explained = " ".join(paragraphs[1 if self.aliases else 0 : -1])
+        explained = " ".join(paragraphs[1 if self.aliases or self.words else 0 : -1])
         return explained.replace("\n", " ").replace("`", "")
 
 
@@ -42,7 +45,7 @@ def terms() -> tuple[Term, ...]:
     """Return all terms in alphabetical order."""
     _, *sections = _HEADING.split(_PATH.read_text(encoding="utf-8"))
     return tuple(
-        Term(name, _aliases(text), f"{text.strip()}\n")
+        Term(name, _listed(_ALSO, text), _listed(_ASKED, text), f"{text.strip()}\n")
         for name, text in zip(sections[::2], sections[1::2], strict=True)
     )
 
@@ -54,7 +57,7 @@ def find(name: str) -> Term | None:
 
 @cache
 def _by_name() -> dict[str, Term]:
-    names = {normalize(alias): term for term in terms() for alias in term.aliases}
+    names = {normalize(each): term for term in terms() for each in (*term.aliases, *term.words)}
     return names | {normalize(term.name): term for term in terms()}
 
 
@@ -63,6 +66,6 @@ def normalize(name: str) -> str:
     return re.sub(r"[\s-]+", "-", name.strip().lower())
 
 
-def _aliases(text: str) -> tuple[str, ...]:
-    match = _ALSO.match(text)
+def _listed(line: re.Pattern[str], text: str) -> tuple[str, ...]:
+    match = line.match(text)
     return tuple(match[1].split(", ")) if match is not None else ()

@@ -15,7 +15,9 @@ def test_terms_are_sorted_and_unambiguous() -> None:
     assert names == sorted(names, key=str.lower)
     normalized = Counter(map(glossary.normalize, names))
     assert max(normalized.values()) == 1
-    aliases = Counter(glossary.normalize(a) for term in glossary.terms() for a in term.aliases)
+    aliases = Counter(
+        glossary.normalize(a) for term in glossary.terms() for a in (*term.aliases, *term.words)
+    )
     assert max(aliases.values()) == 1
     assert not aliases.keys() & normalized.keys()
 
@@ -25,7 +27,7 @@ def test_a_term_has_an_explanation_and_a_source(term: glossary.Term) -> None:
     paragraphs = term.text.strip().split("\n\n")
     assert paragraphs[-1].startswith("Source: ")
     assert 1 <= term.explanation.count(". ") + 1 <= 6
-    assert not term.explanation.startswith("Also:")
+    assert not term.explanation.startswith(("Also:", "Asked as:"))
     assert all(len(line) <= 99 for line in term.text.splitlines())
 
 

@@ -79,7 +79,7 @@ def names() -> Iterator[str]:
     for figure in figures.FIGURES:
         yield from (figure_name(figure), *figures.names(figure))
     for term in glossary.terms():
-        yield from (glossary.normalize(name) for name in (term.name, *term.aliases))
+        yield from (glossary.normalize(name) for name in (term.name, *term.aliases, *term.words))
 
 
 def figure_name(figure: Figure) -> str:
