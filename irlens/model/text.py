@@ -107,3 +107,16 @@ def split_list(text: str, brackets: str = "()[]{}") -> list[str]:
 
 def _escaped(code: int) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def microseconds(us: float) -> str:
+    """Return "12.6 µs", or "1.23 ms" for longer times."""
+    return f"{three_digits(us)} µs" if us < 999.5 else f"{three_digits(us / 1000)} ms"
+
+
+def three_digits(value: float) -> str:
+    """Return a number with three significant digits where it has a fraction: "0.625", "1,365"."""
+    if value < 0.9995:
+        return f"{value:.3g}"
+    digits = 2 if value < 9.995 else 1 if value < 99.95 else 0
+    return f"{value:,.{digits}f}"

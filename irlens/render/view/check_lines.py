@@ -5,11 +5,10 @@ from typing import NamedTuple
 
 from irlens.model.check import CheckedKernel
 from irlens.model.comparison import TimeRatio
-from irlens.model.text import count, percent
+from irlens.model.text import count, microseconds, percent
 from irlens.render.view.changes import describe
 from irlens.render.view.check_verdicts import LEVELS, Level, Verdict
 from irlens.render.view.comparison_verdict import in_short, other_work
-from irlens.render.view.memory_traffic import microseconds
 from irlens.render.view.nodes import Place, Tone
 
 #: Causes and configurations that a line names.

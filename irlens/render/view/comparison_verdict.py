@@ -10,7 +10,7 @@ from math import log
 from irlens import figures
 from irlens.model.comparison import Comparison, Comparisons, TimeRatio
 from irlens.model.estimate import BOUND_NAMES, Bound
-from irlens.model.text import count, percent, plural
+from irlens.model.text import count, microseconds, percent, plural
 from irlens.render.view.changes import (
     Change,
     changes,
@@ -22,7 +22,6 @@ from irlens.render.view.changes import (
     unpaired,
 )
 from irlens.render.view.launch_time import bound_name
-from irlens.render.view.memory_traffic import microseconds
 from irlens.render.view.nodes import Headline, Run, Tone
 
 _IN_VERDICT, _CODES = 3, 2

@@ -6,11 +6,10 @@ from irlens.model.conversions import Conversion, Price, SharedAccesses
 from irlens.model.estimate import RESOLUTION
 from irlens.model.report import Report
 from irlens.model.terms import Terms
-from irlens.model.text import count, plural, size
+from irlens.model.text import count, microseconds, plural, size
 from irlens.render.view import nodes
 from irlens.render.view.drawings import nearest, place_of
 from irlens.render.view.launch_time import bound_name
-from irlens.render.view.memory_traffic import microseconds
 from irlens.render.view.nodes import Cells, Column, Node, Run, phrases, table, text
 
 KEY = "conversions"

@@ -6,7 +6,7 @@ import msgspec
 
 from irlens.model.report import Report
 from irlens.model.terms import Terms
-from irlens.model.text import count, magnitude, short_size
+from irlens.model.text import count, magnitude, microseconds, short_size, three_digits
 from irlens.model.traffic import Access, Roofline, Traffic
 from irlens.render.view import nodes
 from irlens.render.view.argument_bytes import argument_bars
@@ -197,7 +197,7 @@ def _sectors_in_short(traffic: Traffic, terms: Terms) -> Run:
 def _intensity(roofline: Roofline | None) -> str:
     if roofline is None or roofline.flops_per_byte is None:
         return ""
-    return f"{_three_digits(roofline.flops_per_byte)} FLOP/B"
+    return f"{three_digits(roofline.flops_per_byte)} FLOP/B"
 
 
 def _floor(report: Report) -> Iterator[nodes.Phrases]:
@@ -286,20 +286,7 @@ def _operations(traffic: Traffic, terms: Terms) -> Iterator[nodes.Phrases]:
 
 def _factor(ratio: float) -> str:
     """Return "1.00 ×", "64.0 ×", "4,096 ×"."""
-    return f"{_three_digits(ratio)} ×"
-
-
-def microseconds(us: float) -> str:
-    """Return "12.6 µs", or "1.23 ms" for longer times."""
-    return f"{_three_digits(us)} µs" if us < 999.5 else f"{_three_digits(us / 1000)} ms"
-
-
-def _three_digits(value: float) -> str:
-    """Return a number with three significant digits where it has a fraction: "0.625", "1,365"."""
-    if value < 0.9995:
-        return f"{value:.3g}"
-    digits = 2 if value < 9.995 else 1 if value < 99.95 else 0
-    return f"{value:,.{digits}f}"
+    return f"{three_digits(ratio)} ×"
 
 
 def _count(number: int | None) -> str | Run:

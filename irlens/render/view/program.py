@@ -15,11 +15,10 @@ from irlens.model.recording import (
     ProgramChange,
     ProgramRun,
 )
-from irlens.model.text import count, percent, plural, rounded_size
+from irlens.model.text import count, microseconds, percent, plural, rounded_size
 from irlens.render.options import Options
 from irlens.render.view import nodes
 from irlens.render.view.axes import linear, time_unit
-from irlens.render.view.memory_traffic import microseconds
 from irlens.render.view.nodes import Cells, Column, Node, Run, Tone, row, table, text
 from irlens.render.view.roofline_chart import rooflines_of_program
 from irlens.render.view.time_charts import bound_kinds

@@ -11,10 +11,9 @@ from irlens.model.estimate import Mark, Standing
 from irlens.model.ranking import Candidate, Problem, Ranking
 from irlens.model.report import SEVERITIES, Severity
 from irlens.model.scan import Scan, ScanRow, ScanSummary, ScanValue
-from irlens.model.text import count, percent, plural
+from irlens.model.text import count, microseconds, percent, plural
 from irlens.render.options import Options
 from irlens.render.view import nodes
-from irlens.render.view.memory_traffic import microseconds
 from irlens.render.view.nodes import Cells, Column, Node, Run, Tone, row, table, text
 from irlens.render.view.program import run_view
 from irlens.render.view.standings import Listed, headline, time_listed, without_shared

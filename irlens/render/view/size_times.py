@@ -14,10 +14,9 @@ from irlens.model.label import setting_labels
 from irlens.model.ranking import of_trial
 from irlens.model.size_ranges import Choice, bound_ranges, choices, covered_size
 from irlens.model.sweep import Trial
-from irlens.model.text import count, plural
+from irlens.model.text import count, microseconds, plural
 from irlens.render.view import nodes
 from irlens.render.view.axes import Unit, linear, logarithmic, size_axis, time_unit
-from irlens.render.view.memory_traffic import microseconds
 from irlens.render.view.nodes import Cells, Column, Run, table, text
 from irlens.render.view.standings import bound_name
 from irlens.render.view.time_charts import RANGE, bound_kinds

@@ -6,8 +6,7 @@ from typing import NamedTuple
 from irlens import figures
 from irlens.model.estimate import BOUND_NAMES, RESOLUTION, Standing
 from irlens.model.ranking import Candidate, Problem, Ranking
-from irlens.model.text import count, percent, plural
-from irlens.render.view.memory_traffic import microseconds
+from irlens.model.text import count, microseconds, percent, plural
 from irlens.render.view.nodes import Cell, Column, Phrases, Run, Tone, phrases, text
 
 #: Problems that have a phrase of their own.

@@ -14,10 +14,9 @@ from irlens.model.label import differing
 from irlens.model.ranking import Candidate, rank_reports, rank_trials
 from irlens.model.report import Report
 from irlens.model.sweep import Trial
-from irlens.model.text import percent, plural
+from irlens.model.text import microseconds, percent, plural
 from irlens.render.view import nodes
 from irlens.render.view.axes import Unit, linear, time_unit
-from irlens.render.view.memory_traffic import microseconds
 from irlens.render.view.nodes import Cells, Column, table, text
 
 KEY = "time"

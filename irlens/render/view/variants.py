@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 
 from irlens.model.estimate import RESOLUTION
-from irlens.model.text import count, percent, plural
+from irlens.model.text import count, microseconds, percent, plural
 from irlens.model.variants import Advice, KernelVariants, Split, Variant, Variants
 from irlens.render.options import Options
-from irlens.render.view.memory_traffic import microseconds
 from irlens.render.view.nodes import (
     Column,
     Command,

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
+from irlens.model.text import microseconds
 from irlens.model.why import Experiment, Explanation, Explanations
-from irlens.render.view.memory_traffic import microseconds
 from irlens.render.view.nodes import (
     Fact,
     Facts,

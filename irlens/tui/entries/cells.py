@@ -12,9 +12,8 @@ from irlens.model.comparison import Side, Value
 from irlens.model.config import Config, Target
 from irlens.model.estimate import Standing
 from irlens.model.report import SEVERITIES, Occupancy, Severity
-from irlens.model.text import printable_line
+from irlens.model.text import microseconds, printable_line
 from irlens.render.view.characters import bar
-from irlens.render.view.memory_traffic import microseconds
 from irlens.render.view.standings import against_cell
 from irlens.session.workbench import Entry
 from irlens.tui.drawing import (
