@@ -22,9 +22,10 @@ for k in range(0, K, BLOCK_K):                 # and num_stages=4 with the launc
 
 ## What to do
 
-* Narrower than 4 bytes: let each thread read neighbours; IRL301 names the obstacle. The compiler
-  knows no alignment of a pointer or a stride that the kernel loads from memory: where it is a
-  multiple of 16, say so, `stride = tl.multiple_of(tl.load(strides), 16)`.
+* Narrower than 4 bytes: let each thread read neighbours that the compiler knows to be aligned.
+  Where IRL301 is found too, it names the obstacle. The compiler knows no alignment of a pointer or
+  a stride that the kernel loads from memory: where it is a multiple of 16, say so,
+  `stride = tl.multiple_of(tl.load(strides), 16)`.
 * Not an operand of the dot: load it before the loop, or request stages for the loop itself with
   `tl.range(..., num_stages=4)`, which applies to all of its loads.
 * Indirect: load the indices before the loop, or request one stage more.
@@ -76,7 +77,10 @@ _HINTS = {
     CONDITIONAL: "load unconditionally, under a mask",
     NO_CP_ASYNC: "let more warps per SM hide the latency: smaller tiles, fewer registers",
     SCALAR: "load it before the loop, or as part of a tensor",
-    NARROW: "let each thread read neighbours in memory; IRL301 names the obstacle",
+    NARROW: (
+        "let each thread read neighbours in memory that the compiler knows to be aligned: strides"
+        " and bounds that are multiples of 16, or tl.multiple_of and tl.max_contiguous"
+    ),
     NO_OPERAND: "load it before the loop, or write tl.range(..., num_stages=N) for all loads",
     INDIRECT: "load the indices before the loop, or request one stage more",
     TRANSPOSED: "store the matrix with K contiguous",
@@ -84,7 +88,7 @@ _HINTS = {
 }
 _LOADED = (
     "the kernel loads its pointer or a stride from memory: where each is a multiple of 16, say so"
-    " with tl.multiple_of(..., 16); IRL301 names other obstacles"
+    " with tl.multiple_of(..., 16)"
 )
 _ANY_HINT = "take it out of the loop, or make it wide, unconditional and direct"
 

@@ -77,6 +77,16 @@ def test_a_rule_is_silent_where_nothing_is_known(rule: RuleModule) -> None:
     assert list(rule.find(Facts(gpu=None, config=config, resources=resources))) == []
 
 
+@EVERY
+def test_a_rule_says_nothing_of_findings_that_may_not_be_there(rule: RuleModule) -> None:
+    """A hint of IRL203 sent the reader to an IRL301 that was not reported."""
+    path = Path(rules.__file__).with_name(f"{rule.NAME.replace('-', '_')}.py")
+    module = ast.parse(path.read_text("utf-8"))
+    texts = [each.value for each in ast.walk(module) if isinstance(each, ast.Constant)]
+    said = [each for each in texts if isinstance(each, str) and each != rule.__doc__]
+    assert [each for each in said if re.search(r"IRL\d{3}", each) and each != rule.CODE] == []
+
+
 def test_a_rule_is_found_by_code() -> None:
     rule = rules.find_rule("IRL201")
     assert rule is not None
