@@ -23,6 +23,7 @@ from irlens.model.traffic import Roofline, Traffic
 
 if TYPE_CHECKING:
     from irlens.analyze.sector_causes import SectorCause
+    from irlens.analyze.traffic import Updates
     from irlens.isa.amdgcn import Function as AmdFunction
 
 
@@ -44,6 +45,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         serialized: Whether ptxas serialized the matrix products of ``wgmma``.
         runs: The runs of bytes of each access of the traffic, in its order; ``None`` where its
             requests are unknown.
+        data_updates: What each atomic operation updates whose addresses depend on data: where these
+            are random, and where they are equal.
         contradictions: Why parts of the capture were put aside.
         products: Matrix products, and the types that they are computed in.
         missing: Why a fact that rules need is unknown, by its name: a field's, or "assembly",
@@ -68,6 +71,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     traffic: Traffic | None = None
     runs: tuple[Runs | None, ...] = ()
     roofline: Roofline | None = None
+    data_updates: "tuple[tuple[Updates, Updates], ...]" = ()
     contradictions: tuple[str, ...] = ()
     products: tuple[MatrixProduct, ...] = ()
     missing: Mapping[str, str] = {}

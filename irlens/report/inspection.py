@@ -59,7 +59,8 @@ from irlens.report.shared_costs import find_priced, find_shared_accesses, find_s
 if TYPE_CHECKING:
     from irlens.analyze.time.counting import CostedLaunch
     from irlens.analyze.time.shared_costs import SharedCosts
-    from irlens.analyze.traffic import Survey
+    from irlens.analyze.traffic import Survey, Updates
+    from irlens.analyze.traffic.launch import Numbers
 
 NOT_DISASSEMBLED = "the machine code was not disassembled; --sass does that"
 NO_TTGIR = "there is no ttgir in this capture"
@@ -354,14 +355,12 @@ class Inspection:
 
     @cached_property
     def _launched(self) -> Launched | None:
-        return self._surveyed(ascending=False)
+        return self._surveyed("random")
 
-    def _surveyed(self, *, ascending: bool) -> Launched | None:
+    def _surveyed(self, numbers: "Numbers") -> Launched | None:
         launch = self._survey
         assuming = launch is not None and bool(launch.traffic.reason)
-        assumed = partial(
-            survey, self._parsed, self._machine, assuming=assuming, ascending=ascending
-        )
+        assumed = partial(survey, self._parsed, self._machine, assuming=assuming, numbers=numbers)
         if launch is not None and work.EXCEEDED in launch.traffic.reason:
             return None
         if assuming:  # a time may rest on what a count of bytes must not
@@ -397,7 +396,7 @@ class Inspection:
             return None
         floor = self.roofline.floor_us if self.roofline else None
         near = None
-        if self._launched.launch.scattered and (ascending := self._surveyed(ascending=True)):
+        if self._launched.launch.scattered and (ascending := self._surveyed("ascending")):
             near = find_launch(self._parsed, ascending, self._provenance)
         may_return = self._launched.launch.may_return
         return find_time(
@@ -472,6 +471,7 @@ class Inspection:
             ptx=parsed.ptx,
             amdgcn=parsed.amdgcn,
             spills=self.spills,
+            data_updates=self._data_updates,
             serialized=self._serialized,
             traffic=self.traffic,
             runs=self.runs,
@@ -482,6 +482,16 @@ class Inspection:
         )
         missing = missing_facts(facts, self._provenance.unknown)
         return msgspec.structs.replace(facts, missing=missing)
+
+    @cached_property
+    def _data_updates(self) -> "tuple[tuple[Updates, Updates], ...]":
+        launch = self._launched.launch if self._launched is not None else None
+        if launch is None or not launch.scattered or not launch.updates:
+            return ()
+        equal = survey(self._parsed, self._machine, assuming=True, numbers="equal")
+        met = {(each.line, each.argument): each for each in equal.updates} if equal else {}
+        pairs = ((each, met.get((each.line, each.argument), each)) for each in launch.updates)
+        return tuple(pair for pair in pairs if pair[0] != pair[1])
 
     @cached_property
     def code(self) -> dict[str, str]:

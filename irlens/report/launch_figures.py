@@ -15,6 +15,7 @@ from irlens.report.parsed import Parsed
 
 if TYPE_CHECKING:
     from irlens.analyze.traffic import Survey
+    from irlens.analyze.traffic.launch import Numbers
 import mmap
 import os
 import sys
@@ -118,7 +119,7 @@ def survey(
     first: int | None = None,
     wave: int | None = None,
     assuming: bool = False,
-    ascending: bool = False,
+    numbers: "Numbers" = "random",
 ) -> "Survey | None":
     """Return what a launch moves; ``None`` where there is no launch.
 
@@ -127,7 +128,7 @@ def survey(
         first: How many programs run, if not all.
         wave: How many neighbouring CTAs share what they read, if not those of a wave.
         assuming: Whether data are taken to be as for most programs, for an estimate of the time.
-        ascending: Whether integers that addresses depend on ascend then, rather than be random.
+        numbers: What integers are then that addresses depend on.
 
     Raises:
         ArtifactError: A file with a tensor's contents is gone or unreadable.
@@ -159,7 +160,7 @@ def survey(
             products=matrix_products(source, parsed.ttgir, assembly, machine.gpu),
             first=first,
             assuming=assuming,
-            ascending=ascending,
+            numbers=numbers,
         )
     except UnknownTrafficError as error:
         return traffic.Survey(Traffic(reason=str(error)))

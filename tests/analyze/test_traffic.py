@@ -11,6 +11,7 @@ import pytest
 from irlens.analyze import work
 from irlens.analyze.traffic import Granules, count, survey
 from irlens.analyze.traffic.coverage import Coverage, TooManyIntervalsError
+from irlens.analyze.traffic.launch import Numbers
 from irlens.artifacts.load import load
 from irlens.isa.mlir import parse
 from irlens.model.capture import Capture
@@ -507,14 +508,12 @@ module {
 """
 
 
-@pytest.mark.parametrize("ascending", [True, False])
-def test_rows_whose_numbers_are_data_are_assumed_for_an_estimate(ascending: bool) -> None:
+@pytest.mark.parametrize("numbers", ["ascending", "random", "equal"])
+def test_rows_whose_numbers_are_data_are_assumed_for_an_estimate(numbers: Numbers) -> None:
     module, grid = parse(GATHER, stage="ttir"), (512, 1, 1)
     given = {"x": "fp32[1024, 256]", "index": "i32[512]", "y": "fp32[512, 64]"}
     assert "depends on data" in count(module, given, grid).reason
-    found = survey(
-        module, given, grid, granules=Granules(64, 32), assuming=True, ascending=ascending
-    )
+    found = survey(module, given, grid, granules=Granules(64, 32), assuming=True, numbers=numbers)
     assert found.scattered
     assert "depends on data" in found.assumed
     traffic = found.traffic
@@ -522,8 +521,10 @@ def test_rows_whose_numbers_are_data_are_assumed_for_an_estimate(ascending: bool
     assert traffic.read_bytes == 512 * (4 + 256)
     (x,) = [each for each in traffic.arguments if each.argument == "x"]
     assert all(each.out_of_bounds is None for each in traffic.accesses)
-    if ascending:  # each row once
+    if numbers == "ascending":  # each row once
         assert x.distinct_read_bytes == 512 * 256
+    elif numbers == "equal":
+        assert x.distinct_read_bytes == 256
     else:  # of 1,024 rows, 512 random ones hit 403 on average, each of 256 bytes
         assert x.distinct_read_bytes % 256 == 0
         assert 350 < x.distinct_read_bytes // 256 < 512

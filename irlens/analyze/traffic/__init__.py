@@ -20,7 +20,7 @@ from irlens.analyze.traffic.accesses import Reference
 from irlens.analyze.traffic.coverage import ByteSet, TooManyIntervalsError
 from irlens.analyze.traffic.evaluation import public_function, run
 from irlens.analyze.traffic.flops import Flops, count_flops
-from irlens.analyze.traffic.launch import Launch
+from irlens.analyze.traffic.launch import Launch, Numbers
 from irlens.analyze.traffic.strided_coverage import Strides
 from irlens.analyze.traffic.tally import Tally
 from irlens.analyze.traffic.tiles import tiles_of
@@ -72,6 +72,8 @@ class Updates(msgspec.Struct, frozen=True, kw_only=True):
     """What the lanes of one atomic operation update, over all programs of a launch.
 
     Attributes:
+        line: Line of the operation in the ttir.
+        argument: The argument whose tensor is updated.
         instructions: Instructions of single lanes; a vector is one.
         sectors: Sectors that programs update, each as often as they do.
         depth: Updates of one address, on average.
@@ -80,6 +82,8 @@ class Updates(msgspec.Struct, frozen=True, kw_only=True):
         floating: Whether it is a floating-point number.
     """
 
+    line: int
+    argument: str
     instructions: float
     sectors: float
     depth: float
@@ -165,13 +169,13 @@ def survey(
     products: Mapping[int, MatrixProduct] | None = None,
     first: int | None = None,
     assuming: bool = False,
-    ascending: bool = False,
+    numbers: Numbers = "random",
 ) -> Survey:
     """Count the same as ``count``, and the footprint in granules of a size in bytes, if given.
 
     What depends on data may be assumed, as ``Launch`` says.
     """
-    launch = Launch(arguments, grid, contents or {}, assuming, ascending)
+    launch = Launch(arguments, grid, contents or {}, assuming, numbers)
     counted = partial(_counted, module, launch, issued, wave, first, granules, products)
     try:
         with suppress(TooManyIntervalsError):
@@ -370,25 +374,28 @@ class _Tallies:
     def updates(self) -> tuple[Updates, ...]:
         """Return what the atomic operations update."""
         found = []
-        for (index, _), tally in self._tallies.items():
+        for (index, argument), tally in self._tallies.items():
             operation = self._module.operations[index]
             if operation.name in ATOMICS and tally.lanes:
-                found.append(self._updates(operation, tally))
+                found.append(self._updates(operation, argument, tally))
         return tuple(found)
 
-    def _updates(self, operation: Operation, tally: Tally) -> Updates:
+    def _updates(self, operation: Operation, argument: str, tally: Tally) -> Updates:
         width = self._issued.atomic_width(operation) if self._issued is not None else None
         size, distinct = tally.bytes // tally.lanes, tally.coverage.size()
         value = (*operation.types, *operation.result_types)[-1]
         floating = isinstance(value.element, Scalar) and not value.element.is_integer
         lanes = float(tally.lanes)
-        if distinct == size <= _SUMMED_BYTES and not floating:
+        by_data = self._launch.numbers == "equal"
+        if distinct == size <= _SUMMED_BYTES and not floating and not by_data:
             lanes /= min(_LANES, prod(value.shape))  # ptxas has each warp add up its lanes first
         try:
             sectors, granules = tally.touched(SECTOR), tally.coverage.granules(_GRANULE)
         except TooManyIntervalsError:  # too many to be few: those that hold the bytes
             sectors, granules = lanes, max(1, distinct // _GRANULE)
         return Updates(
+            line=operation.span.line,
+            argument=argument,
             instructions=lanes * size / max(size, width or 0),
             sectors=min(lanes, sectors),
             depth=lanes * size / distinct,

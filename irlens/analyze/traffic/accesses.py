@@ -36,6 +36,8 @@ from irlens.isa.mlir.types import TensorDesc, Type
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from irlens.analyze.traffic.launch import Numbers
+
 #: Bits of random integers, and a factor that scatters places over all 64 bits (Knuth's).
 _RANDOM_BITS, _GOLDEN = 20, 0x9E3779B97F4A7C15
 
@@ -157,15 +159,17 @@ def other(operation: Operation, operands: Sequence[Value]) -> Value | None:
     return operands[mask + 1] if mask is not None and len(operands) > mask + 1 else None
 
 
-def stand_in(access: Reference, *, ascending: bool) -> Integer:
-    """Return integers that may stand for those that a load yields: random, or ascending ones.
+def stand_in(access: Reference, numbers: "Numbers") -> Integer:
+    """Return integers that may stand for those that a load yields.
 
     Tiles at different places differ by one random number, so that they are alike for the caches
     and need not be counted one by one.
     """
     terms = access.pointer.offset.terms.values()
     places = [term // access.element_bytes for term in terms]
-    if ascending:
+    if numbers == "equal":
+        return integer(*(np.zeros_like(each) for each in places))
+    if numbers == "ascending":
         return integer(*places)
     shift = np.uint64(64 - _RANDOM_BITS)
     mixed = [(each.astype(np.uint64) * np.uint64(_GOLDEN)) >> shift for each in places]

@@ -288,7 +288,7 @@ class Evaluation:
             return value
         if not isinstance(kind, Scalar) or not kind.is_integer or kind.bits == 1:
             return value
-        return Unknown(value.reason, accesses.stand_in(reference, ascending=self._launch.ascending))
+        return Unknown(value.reason, accesses.stand_in(reference, self._launch.numbers))
 
     def _for(self, operation: Operation, operands: list[Value], frame: Frame) -> None:
         bounds = [scalar(each) for each in operands[:3]]

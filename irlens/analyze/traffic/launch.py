@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 
@@ -21,6 +21,10 @@ _TENSOR = re.compile(r"\w+\s*\[([\d,\s]*)\](?!\s*:\s*strides).*", re.DOTALL)
 _OFFSET = re.compile(r":\s*offset\s*\[(\d{1,18})\]")
 
 
+#: Integers that stand for those of data.
+Numbers: TypeAlias = Literal["random", "ascending", "equal"]
+
+
 class Launch(msgspec.Struct, frozen=True):
     """A launch.
 
@@ -31,14 +35,15 @@ class Launch(msgspec.Struct, frozen=True):
         assuming: Whether what depends on other data is assumed, as an estimate may: masks let all
             elements pass, the longer side of a branch runs, integers that addresses depend on are
             random, and a single element whose address is data is not worth counting.
-        ascending: Whether these integers are their own places instead: neighbours of neighbours.
+        numbers: What these integers are: random, "ascending" (their own places, so that those of
+            neighbours are neighbours), or "equal".
     """
 
     arguments: Mapping[str, Any]
     grid: tuple[int, int, int]
     contents: "Mapping[str, NDArray[Any]]" = {}
     assuming: bool = False
-    ascending: bool = False
+    numbers: Numbers = "random"
 
     def value(self, argument: Argument) -> Value:
         """Return the value of an argument of the kernel's function."""
