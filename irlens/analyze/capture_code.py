@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # a stage's dialect, and what follows its code, is loaded wit
     from irlens.artifacts.code_listings import CodeListings
     from irlens.isa import amdgcn, mlir, ptx, sass
     from irlens.isa.llir import parser as llir
+    from irlens.model.pressure import StagePressure
     from irlens.model.schedule import Control
 
 M = TypeVar("M")
@@ -279,6 +280,14 @@ class SassCode(FunctionCode["sass.Sass", "sass.Section", "SassCfg"]):
         from irlens.analyze import sass_cfg
 
         return sass_cfg.build(function)
+
+    @cached_property
+    def pressure(self) -> "StagePressure":
+        """The registers that the kernel occupies."""
+        from irlens.analyze import sass_pressure
+
+        assert self.kernel is not None
+        return sass_pressure.analyze(self.kernel, self.flow)
 
     @cached_property
     def control(self) -> "Mapping[int, Control]":

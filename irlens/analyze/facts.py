@@ -1,6 +1,6 @@
 """What is known about one capture: the input of the rules, and where each figure comes from."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -42,6 +42,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         ptx: The kernel's function in the PTX.
         amdgcn: The kernel's function in AMD's assembly.
         spills: Accesses of the machine code to spilled registers.
+        spare_registers: Returns how many of a thread's registers are never live at once; ``None``
+            if unknown.
         serialized: Whether ptxas serialized the matrix products of ``wgmma``.
         runs: The runs of bytes of each access of the traffic, in its order; ``None`` where its
             requests are unknown.
@@ -67,6 +69,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     ptx: Function | None = None
     amdgcn: "AmdFunction | None" = None
     spills: list[SpillSite] | None = None
+    spare_registers: Callable[[], int | None] = lambda: None
     serialized: bool | None = None
     traffic: Traffic | None = None
     runs: tuple[Runs | None, ...] = ()

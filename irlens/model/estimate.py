@@ -20,12 +20,14 @@ BOUND_NAMES: Final = {
 #: (``benchmarks/time_model.py``).
 RESOLUTION = 0.03
 
-#: What a change of a launch is about: a resource that limits its occupancy, the sectors of its
-#: accesses, bytes that it reads from memory again, bank conflicts, or its number of CTAs.
+#: What a change of a launch is about: a resource that limits its occupancy, spilled registers, the
+#: sectors of its accesses, bytes that it reads from memory again, bank conflicts, or its number of
+#: CTAs.
 Cause: TypeAlias = Literal[
     "registers",
     "shared_memory",
     "barriers",
+    "spills",
     "coalescing",
     "rereads",
     "bank_conflicts",

@@ -272,6 +272,13 @@ class Pipeline(msgspec.Struct, frozen=True, kw_only=True):
         return str(self.source) if self.source else f"{self.stage}:{self.line}"
 
     @property
+    def spare_bytes(self) -> int:
+        """Shared memory of the stages beyond the third: three keep copies in flight."""
+        if self.kind not in ("cp.async", "tma", "direct-to-lds"):
+            return 0
+        return max(0, (self.achieved_stages or 0) - 3) * (self.bytes_per_iteration or 0)
+
+    @property
     def product(self) -> str:
         """Place of the matrix product, like ``place``; empty for every other record."""
         if self.product_line is None:

@@ -265,9 +265,7 @@ class Inspection:
                 flow = parsed.flows[function.stage]
                 stages[function.stage] = register_pressure.analyze(function, flow)
         if parsed.sass is not None and parsed.code.sass is not None:
-            from irlens.analyze import sass_pressure
-
-            stages["sass"] = sass_pressure.analyze(parsed.sass, parsed.code.sass.flow)
+            stages["sass"] = parsed.code.sass.pressure
         elif "cubin" in self._capture.stages:
             provenance.missing(NOT_DISASSEMBLED, "pressure.sass")
         for stage, pressure in stages.items():
@@ -372,6 +370,7 @@ class Inspection:
             gpu=self._gpu, occupancy=self.occupancy, demand=self._demand, launch=launch,
             program=program,
             in_groups=lambda ctas: assumed(wave=ctas),
+            spare_shared_bytes=lambda: max((e.spare_bytes for e in self.pipelines), default=0),
         )  # fmt: skip
 
     @cached_property
@@ -471,6 +470,7 @@ class Inspection:
             ptx=parsed.ptx,
             amdgcn=parsed.amdgcn,
             spills=self.spills,
+            spare_registers=self._spare_registers,
             data_updates=self._data_updates,
             serialized=self._serialized,
             traffic=self.traffic,
@@ -492,6 +492,15 @@ class Inspection:
         met = {(each.line, each.argument): each for each in equal.updates} if equal else {}
         pairs = ((each, met.get((each.line, each.argument), each)) for each in launch.updates)
         return tuple(pair for pair in pairs if pair[0] != pair[1])
+
+    def _spare_registers(self) -> int | None:
+        launch = self.launch
+        if not isinstance(launch, str):
+            return launch.spare["registers"]()
+        allocated, sass = self._demand.resources.registers, self.pressure.sass
+        if sass is None or sass.peak is None or allocated is None:
+            return None
+        return allocated - sass.peak
 
     @cached_property
     def code(self) -> dict[str, str]:

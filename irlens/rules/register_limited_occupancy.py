@@ -10,6 +10,11 @@ at least a quarter more CTAs. A launch of which the GPU holds all CTAs at once h
 Low occupancy is not a defect in itself. A matmul that keeps its tensor cores busy with large tiles
 runs best with one or two CTAs per SM; a kernel that waits for memory needs more.
 
+Of a thread's registers fewer may be live at once than it has. Where no more are live than the step
+leaves, the hint is `maxnreg`, and the estimate of the time says what that saves, since the code
+stays much the same. Where more are live, `maxnreg` spills, and no saving is told: whatever else
+leaves a thread fewer registers is other code. `irlens explain KERNEL IRL102` tries some of it.
+
 ## Example
 
 A layer norm of 16 warps with 72 registers per thread fits once on an SM of a B200: 16 of its 64
@@ -19,9 +24,9 @@ for one kernel (triton-lang/triton issue 11127).
 ## What to do
 
 * Smaller tiles, or more warps for the same tile, so that each thread holds less.
-* `maxnreg=N` where the step is near; look for spills (IRL105) afterwards. Without it a
-  warp-specialized kernel is compiled for all registers of an SM and distributes them itself: the
-  report shows how many each warp group gets.
+* `maxnreg=N` where no more registers are live at once; look for spills (IRL105) afterwards. Without
+  it a warp-specialized kernel is compiled for all registers of an SM and distributes them itself:
+  the report shows how many each warp group gets.
 * Load late and consume early: values that are live across a loop occupy registers throughout.
 
 ## Targets
@@ -75,12 +80,15 @@ def find(facts: Facts) -> Iterator[Match]:
 
 
 def _remedy(facts: Facts, registers: int, step: NextStep) -> str:
+    cap = registers + step.change
     if facts.warp_groups and facts.config.maxnreg is None:
-        return f"ask for maxnreg={registers + step.change}: without it {_TAKES_ALL}"
-    tile = "use smaller tiles or a larger num_warps"
-    # A cap that removes more than a few registers causes spills.
-    if -step.change * 8 > registers or facts.gpu is None:
+        return f"ask for maxnreg={cap}: without it {_TAKES_ALL}"
+    tile = "smaller tiles need fewer, and more warps for the same tile do"
+    if facts.gpu is None or facts.gpu.arch.vendor != "nvidia":
+        return f"{tile}; a larger waves_per_eu makes the compiler use fewer"
+    spare = facts.spare_registers()
+    if spare is None:
         return tile
-    if facts.gpu.arch.vendor == "nvidia":
-        return f"{tile}, or maxnreg={registers + step.change}"
-    return f"{tile}, or a larger waves_per_eu"
+    if -step.change <= spare:
+        return f"ask for maxnreg={cap}, since at most {registers - spare} are live at once"
+    return f"{tile}; {registers - spare} are live at once, so that maxnreg={cap} would spill"

@@ -31,12 +31,14 @@ NVIDIA and AMD.
 from collections.abc import Iterator
 
 from irlens.analyze.facts import Facts
+from irlens.model.estimate import Cause
 from irlens.model.report import Severity
 from irlens.rules import Match
 
 CODE = "IRL105"
 NAME = "register-spill"
 SEVERITY: Severity = "warning"
+CAUSE: Cause = "spills"
 NEEDS = ("registers",)
 
 

@@ -10,6 +10,11 @@ has none to admit.
 Deep pipelines and many CTAs both hide the latency of memory. Neither is better in general; the
 finding shows what one costs in terms of the other.
 
+Where a loop has more than three stages, and those beyond the third hold what is too much, the hint
+names the number of stages that admits more CTAs, and the estimate of the time says what that saves.
+No saving is told of other remedies: smaller tiles move more bytes, and with two stages the copies
+and the compute take turns. `irlens explain KERNEL IRL103` tries them.
+
 ## Example
 
 A matmul whose four stages take 98,304 bytes fits twice on an H100, which has 233,472 for all CTAs
@@ -26,6 +31,7 @@ NVIDIA and AMD.
 """
 
 from collections.abc import Iterator
+from math import ceil
 
 from irlens.analyze.facts import Facts
 from irlens.model.estimate import Cause
@@ -55,6 +61,14 @@ def find(facts: Facts) -> Iterator[Match]:
     if resources.shared_dynamic_bytes is None:
         return
     words = facts.words
+    deep = max(facts.pipelines, key=lambda each: each.spare_bytes, default=None)
+    spare = deep.spare_bytes if deep is not None else 0
+    remedy = "smaller tiles need less, and fewer stages do"
+    if deep is not None and -step.change <= spare:
+        fewer = ceil(-step.change / (deep.bytes_per_iteration or 1))
+        remedy = (
+            f"ask for {(deep.achieved_stages or 0) - fewer} stages for the loop at {deep.place}"
+        )
     used = resources.shared_dynamic_bytes + (resources.shared_static_bytes or 0)
     yield Match(
         message=(
@@ -64,6 +78,6 @@ def find(facts: Facts) -> Iterator[Match]:
         ),
         hint=(
             f"{-step.change:,} B less admit {words.ctas(step.blocks_per_sm)}"
-            f" ({percent(step.theoretical)}): use fewer stages or smaller tiles"
+            f" ({percent(step.theoretical)}): {remedy}"
         ),
     )

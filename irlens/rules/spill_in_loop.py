@@ -29,6 +29,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from irlens.analyze.facts import Facts
+from irlens.model.estimate import Cause
 from irlens.model.report import Severity
 from irlens.model.resources import SpillSite
 from irlens.model.source import SourceLocation
@@ -38,6 +39,7 @@ from irlens.rules import Match
 CODE = "IRL106"
 NAME = "spill-in-loop"
 SEVERITY: Severity = "warning"
+CAUSE: Cause = "spills"
 NEEDS = ("spills",)
 
 

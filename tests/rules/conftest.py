@@ -89,6 +89,7 @@ def _facts(entry: Path, sass: bool) -> Facts:
         ptx=_ptx(variant),
         amdgcn=_amdgcn(variant),
         spills=report.spills,
+        spare_registers=inspection.facts.spare_registers,
         data_updates=inspection.facts.data_updates,
         serialized=_serialized(variant),
         traffic=report.traffic,

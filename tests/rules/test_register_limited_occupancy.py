@@ -28,7 +28,22 @@ def test_shows_that_fewer_registers_admit_another_cta(
 def test_shows_no_register_cap_that_would_only_spill(look: Look) -> None:
     (finding,) = look(CODE, "tile_sum.py", SIZE=32768, STAGES=1)
     assert re.search(r"255 registers .* 2 CTAs per SM", finding.message)
-    assert "maxnreg" not in finding.hint
+    assert "ask for maxnreg" not in finding.hint
+    assert re.search(r"live at once, so that maxnreg=\d+ would spill", finding.hint)
+
+
+def test_shows_a_register_cap_that_leaves_what_is_live(
+    look: Look, facts_of: Callable[..., Facts]
+) -> None:
+    """The code keeps to it, and does not spill."""
+    (finding,) = look(CODE, "layer_norm", "b200")
+    live = re.search(r"ask for maxnreg=64, since at most (\d+) are live", finding.hint)
+    assert live is not None
+    assert int(live[1]) <= 64
+    capped = facts_of("layer_norm", "b200", maxnreg=64)
+    assert capped.resources.local_bytes == 0
+    assert capped.occupancy is not None
+    assert capped.occupancy.blocks_per_sm == 2
 
 
 def test_counts_from_what_is_needed_and_not_from_what_is_allocated(look: Look) -> None:

@@ -1,5 +1,6 @@
 from collections.abc import Callable
 
+from irlens.analyze.facts import Facts
 from irlens.model.report import Finding
 
 CODE = "IRL103"
@@ -13,6 +14,25 @@ def test_shows_that_less_shared_memory_admits_another_cta(look: Look) -> None:
         "131,072 B of shared memory per CTA limit occupancy to 6.2 %, 1 CTA per SM"
     )
     assert finding.hint.startswith("15,360 B less admit 2 CTAs (12.5 %)")
+
+
+DEEP = {
+    "BLOCK_SIZE_M": 64, "BLOCK_SIZE_N": 128, "BLOCK_SIZE_K": 64, "GROUP_SIZE_M": 8, "num_warps": 4,
+}  # fmt: skip
+
+
+def test_shows_the_stages_that_admit_another_cta(
+    look: Look, facts_of: Callable[..., Facts]
+) -> None:
+    """Stages beyond the third can go; with two, the loop would wait for all of its copies."""
+    (finding,) = look(CODE, "matmul", **DEEP, num_stages=5)
+    assert ": ask for 4 stages for the loop at matmul.py:" in finding.hint
+    before, after = (facts_of("matmul", **DEEP, num_stages=each).occupancy for each in (5, 4))
+    assert before is not None
+    assert after is not None
+    assert (before.blocks_per_sm, after.blocks_per_sm) == (1, 2)
+    (third,) = look(CODE, "matmul", **DEEP, num_stages=3)
+    assert third.hint.endswith(": smaller tiles need less, and fewer stages do")
 
 
 def test_silent_where_the_gpu_holds_all_ctas_at_once(look: Look) -> None:

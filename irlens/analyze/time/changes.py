@@ -2,8 +2,10 @@
 
 Only causes whose effect follows from what was counted are tried, all else being equal:
 
-- one more CTA on each SM, for as many registers, bytes of shared memory or barriers less as the
-  occupancy says, with the same code and the same traffic (no fewer registers where some spill);
+- one more CTA on each SM, with the same code and the same traffic: for as many registers less as
+  ``maxnreg`` can take away without spills, or as much shared memory as a loop's stages beyond the
+  third take, each of which is one ``num_stages`` less;
+- no spills: the code without the instructions that spill registers and reload them;
 - accesses in as few sectors as hold their bytes; memory reads as many bytes as before;
 - memory that reads each byte once, as with another order of programs;
 - shared memory without bank conflicts;
@@ -23,9 +25,7 @@ from irlens.isa.sass import units
 from irlens.model.estimate import RESOLUTION, Cause, TimeEstimate, TimeStep
 
 _SHOWN = 3
-_RESOURCES: dict[str, Cause] = {
-    "registers": "registers", "shared_memory": "shared_memory", "barriers": "barriers",
-}  # fmt: skip
+_RESOURCES: dict[str, Cause] = {"registers": "registers", "shared_memory": "shared_memory"}
 
 
 def estimate_with_steps(launch: CostedLaunch) -> TimeEstimate:
@@ -36,7 +36,9 @@ def estimate_with_steps(launch: CostedLaunch) -> TimeEstimate:
     steps = []
     for cause, change, unit, changed in _changes(launch):
         after = estimate(changed, launch.machine.gpu).estimate_us
-        if after is not None and after < now.estimate_us * (1 - RESOLUTION):
+        if after is None or after >= now.estimate_us * (1 - RESOLUTION):
+            continue
+        if cause not in launch.spare or -change <= (launch.spare[cause]() or 0):
             steps.append(TimeStep(cause=cause, change=change, unit=unit, estimate_us=after))
     return replace(now, steps=sorted(steps, key=lambda step: step.estimate_us)[:_SHOWN])
 
@@ -45,11 +47,14 @@ def _changes(launch: CostedLaunch) -> Iterator[tuple[Cause, int, str, Counts]]:
     """Yield each cause, by how much it changes, in what unit, and what the launch then asks for."""
     counts = launch.counts
     for step in launch.next_steps:
-        # Code that spills would spill more with fewer registers, and is not the same.
-        spills = step.resource == "registers" and launch.moved.local_bytes
-        if step.resource in _RESOURCES and not spills:
+        if step.resource in _RESOURCES:
             resident = replace(counts, resident=step.blocks_per_sm)
             yield _RESOURCES[step.resource], step.change, step.unit, resident
+    if launch.spills:
+        moved = launch.moved.without_local()
+        kept = replace(launch.code, removed=launch.code.removed | launch.spills)
+        fewer = -round(launch.moved.local_bytes)
+        yield "spills", fewer, "bytes", count(replace(launch, code=kept, moved=moved))
     if (change := _coalesced(launch)) is not None:
         sectors, moved = change
         yield "coalescing", sectors, "sectors", count(replace(launch, moved=moved))

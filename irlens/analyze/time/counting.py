@@ -19,6 +19,7 @@ from irlens.gpus import Gpu
 from irlens.gpus.timing import Timing
 from irlens.isa.sass import Section, units
 from irlens.isa.sass.timing import is_bulk_copy
+from irlens.model.estimate import Cause
 from irlens.model.report import NextStep
 from irlens.model.schedule import Control
 from irlens.model.source import SourceLocation
@@ -88,7 +89,11 @@ class CostedLaunch(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         ideal_sectors: The fewest sectors that hold what its loads, and what its stores access;
             ``None`` if unknown.
         distinct_read_bytes: Bytes that it reads, each counted once.
+        spills: Instructions that spill a register or reload it, by index; empty where there are
+            others that access the stack.
         next_steps: What admits one more CTA to an SM.
+        spare: Return how much less of a resource the same code can do with, by the cause of a
+            change; ``None`` if unknown.
         repeated: Part of the sectors of loads that their CTA has loaded before, 0..1, by the place
             of the load.
         of_warps: Returns the wavefronts of the code's accesses as the mean over all warps.
@@ -102,6 +107,8 @@ class CostedLaunch(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     ideal_sectors: tuple[int, int] | None
     distinct_read_bytes: float
     next_steps: Sequence[NextStep]
+    spills: frozenset[int] = frozenset()
+    spare: Mapping[Cause, Callable[[], int | None]] = MappingProxyType({})
     repeated: Mapping[SourceLocation, float] = MappingProxyType({})
     of_warps: Callable[[], Mapping[int, float]] = dict
 

@@ -18,6 +18,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from irlens.analyze.time.atomics import colliding_us
 from irlens.analyze.traffic import Footprint, Survey
@@ -79,6 +80,7 @@ class Transfers(msgspec.Struct, frozen=True, kw_only=True):
         held_sectors: Those that it holds since an earlier loop, and not for a moment.
         local_bytes: Bytes of local memory between L1 and L2.
         local_written_bytes: Those of them that are written.
+        local_dram_bytes: Bytes of local memory between the L2 and memory; half of them are read.
         dram_read_bytes: Bytes that come from memory.
         dram_written_bytes: Bytes that go to memory.
         store_lines: 128-byte lines of the L2 that the stores touch.
@@ -96,9 +98,21 @@ class Transfers(msgspec.Struct, frozen=True, kw_only=True):
     held_sectors: float = 0.0
     local_bytes: float = 0.0
     local_written_bytes: float = 0.0
+    local_dram_bytes: float = 0.0
     store_lines: float = 0.0
     colliding_us: float = 0.0
     uncertain: str = ""
+
+    def without_local(self) -> "Transfers":
+        """Return the same without accesses to local memory."""
+        return replace(
+            self,
+            local_bytes=0.0,
+            local_written_bytes=0.0,
+            local_dram_bytes=0.0,
+            dram_read_bytes=self.dram_read_bytes - self.local_dram_bytes / 2,
+            dram_written_bytes=self.dram_written_bytes - self.local_dram_bytes / 2,
+        )
 
     @property
     def input_cycles(self) -> float:
@@ -211,6 +225,7 @@ def transfers(
         dram_written_bytes=written + beyond / 2,
         local_bytes=local,
         local_written_bytes=spilled.written_bytes if spilled is not None else 0.0,
+        local_dram_bytes=beyond,
         store_lines=launch.store_lines,
         colliding_us=colliding_us(launch.updates),
         uncertain=f"assumed of data: {launch.assumed}" if launch.assumed else "",

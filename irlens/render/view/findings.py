@@ -8,10 +8,12 @@ from msgspec.structs import replace
 
 from irlens.model.comparison import FindingDelta
 from irlens.model.report import SEVERITIES, Finding, Report, Severity
+from irlens.model.terms import Terms
 from irlens.model.text import count, plural
 from irlens.render.view import nodes
 from irlens.render.view.changes import finding_state
 from irlens.render.view.drawings import place_of
+from irlens.render.view.launch_time import describe_step
 from irlens.render.view.nodes import Run, Text, Tone, text
 
 #: Reports that a merged finding names.
@@ -27,18 +29,17 @@ def findings(report: Report) -> nodes.Findings | None:
     """Return the findings, the costliest first; ``None`` where there are none."""
     if not report.findings:
         return None
-    return nodes.Findings(
-        tuple(_with_effect(each, report) for each in by_effect(report)),
-        severities_in_words(report),
-    )
-
-
-def _with_effect(finding: Finding, report: Report) -> nodes.FindingItem:
-    item, less = finding_item(finding, report.code), saved(report, finding)
-    if not less or report.time is None or not report.time.estimate_us:
-        return item
-    effect = f"about {less / report.time.estimate_us:.0%} less time without it".replace("%", " %")
-    return replace(item, hint="; ".join(filter(None, (item.hint, effect))))
+    steps = {step.cause: step for step in report.time.steps} if report.time is not None else {}
+    items = []
+    for finding in by_effect(report):
+        # What findings of one cause cost together is said with the first of them.
+        item = finding_item(finding, report.code)
+        step = steps.pop(finding.cause, None) if finding.cause is not None else None
+        if step is not None and report.time is not None and report.time.estimate_us:
+            effect = describe_step(step, report.time.estimate_us, Terms(report))
+            item = replace(item, hint="; ".join(filter(None, (item.hint, effect))))
+        items.append(item)
+    return nodes.Findings(tuple(items), severities_in_words(report))
 
 
 def by_effect(report: Report) -> list[Finding]:

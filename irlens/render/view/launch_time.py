@@ -6,9 +6,8 @@ from irlens.model.comparison import TimeRatio
 from irlens.model.estimate import BOUND_NAMES, RESOLUTION, TimeEstimate, TimeStep
 from irlens.model.report import Report
 from irlens.model.terms import Terms
-from irlens.model.text import count, percent
+from irlens.model.text import count, microseconds, percent, rounded_size
 from irlens.render.view import nodes
-from irlens.render.view.memory_traffic import microseconds
 from irlens.render.view.nodes import Cells, Column, Node, Run, phrases, table, text
 
 KEY = "time"
@@ -141,10 +140,15 @@ def describe_step(step: TimeStep, whole: float, terms: Terms) -> str:
     """Return "about 16 % less time with 37 fewer registers/thread"."""
     saved = _share(1 - step.estimate_us / whole)
     per = terms.unit(step.unit) if "/" in step.unit else step.unit
-    fewer = f"{count(-step.change)} fewer {per}"
+    is_size = step.unit == "bytes"
+    fewer = (
+        f"{rounded_size(-step.change)} less" if is_size else f"{count(-step.change)} fewer {per}"
+    )
     match step.cause:
         case "shared_memory":
             how = f"with {fewer} of {terms.shared_memory}"
+        case "spills":
+            how = f"without spills: {fewer} between L1 and L2"
         case "coalescing":
             how = f"if accesses were coalesced: {fewer}"
         case "rereads":

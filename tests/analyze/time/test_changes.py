@@ -5,16 +5,17 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+import irlens
 from irlens import gpus
 from irlens.analyze.time.changes import estimate_with_steps
-from irlens.analyze.time.counting import CostedLaunch
+from irlens.analyze.time.counting import CostedLaunch, executed
 from irlens.model.estimate import RESOLUTION, TimeEstimate, TimeStep
 from irlens.render.view.details import details
 from irlens.render.view.launch_time import time_fact
 from irlens.render.view.nodes import Items, Sentence
 from irlens.report.inspection import Inspection
 from tests.analyze.h200_launches import launches
-from tests.report.test_launch_time import capture, report
+from tests.report.test_launch_time import SAMPLES, capture, report
 
 H200 = gpus.find("h200")
 
@@ -24,6 +25,11 @@ def launch(number: int, folder: Path) -> CostedLaunch:
     found = Inspection(capture(number, folder)).launch
     assert not isinstance(found, str)
     return found
+
+
+def with_spare(known: CostedLaunch, **resources: int) -> CostedLaunch:
+    """Return a launch whose code can do with some of its resources less."""
+    return replace(known, spare={name: lambda few=few: few for name, few in resources.items()})
 
 
 def steps(found: TimeEstimate) -> dict[str, TimeStep]:
@@ -49,10 +55,14 @@ def test_the_first_step_saves_the_most_and_each_more_than_the_noise(tmp_path: Pa
     time = found.time
     assert time is not None
     assert time.estimate_us is not None
+    assert [step.cause for step in time.steps] == ["grid"]
+    assert time.steps[-1].estimate_us < time.estimate_us * (1 - RESOLUTION)
+    fewer = with_spare(launch(208, tmp_path), registers=46)
+    time = estimate_with_steps(fewer)
     assert [step.cause for step in time.steps] == ["registers", "grid"]
     left = [step.estimate_us for step in time.steps]
     assert left == sorted(left)
-    assert left[-1] < time.estimate_us * (1 - RESOLUTION)
+    found = replace(found, time=time)
     fact = time_fact(found)
     assert fact is not None
     assert "less time with 46 fewer registers/thread" in str(fact.lines[1])
@@ -115,10 +125,38 @@ def test_a_grid_is_even_where_each_sm_gets_as_many_ctas(
         assert "grid" not in steps(estimate_with_steps(replace(known, grid=(ctas, 1, 1))))
 
 
-def test_code_that_spills_gets_no_fewer_registers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_registers_that_are_live_cannot_be_taken_away(tmp_path: Path) -> None:
+    """Under a cap that admits another CTA, this attention spilled and took six times as long."""
     known = launch(208, tmp_path)
-    spilling = replace(known, moved=replace(known.moved, local_bytes=1.0))
-    assert "registers" in steps(estimate_with_steps(known))
-    assert "registers" not in steps(estimate_with_steps(spilling))
+    live = known.spare["registers"]()
+    assert live is not None
+    assert live < 46
+    assert "registers" not in steps(estimate_with_steps(known))
+    assert "registers" not in steps(estimate_with_steps(with_spare(known, registers=45)))
+    assert "registers" in steps(estimate_with_steps(with_spare(known, registers=46)))
+
+
+def test_no_stage_is_left_out_where_its_copies_would_drain(tmp_path: Path) -> None:
+    """Three stages keep a copy in flight; two of a matmul take as long though a CTA more fits."""
+    known = launch(156, tmp_path)
+    assert known.spare["shared_memory"]() == 32768
+    assert "shared_memory" in steps(estimate_with_steps(known))
+    assert "shared_memory" not in steps(estimate_with_steps(with_spare(known, shared_memory=0)))
+    assert launch(155, tmp_path).spare["shared_memory"]() == 0
+
+
+def test_spills_cost_what_the_code_takes_without_them() -> None:
+    """Without them the sample waits for less, and moves no local memory."""
+    (spilling,) = irlens.load(SAMPLES / "spill-h100")
+    known = Inspection(spilling).launch
+    assert not isinstance(known, str)
+    local = known.moved.local_bytes
+    step = steps(estimate_with_steps(known))["spills"]
+    assert (step.change, step.unit) == (-round(local), "bytes")
+    moved = known.moved.without_local()
+    assert known.moved.crossed_bytes - moved.crossed_bytes == known.moved.local_written_bytes / 2
+    kept = replace(known.code, removed=known.spills)
+    without = estimate_with_steps(replace(known, code=kept, moved=moved, spills=frozenset()))
+    assert step.estimate_us == without.estimate_us
+    left = {known.code.section.instructions[each].opcode for each in executed(kept, known.followed)}
+    assert left.isdisjoint({"LDL", "STL"})
