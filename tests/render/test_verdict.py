@@ -144,7 +144,8 @@ def test_the_time_leads_and_what_costs_most_follows() -> None:
     [
         ({"l2": 9.0, "dram": 8.0}, "L2"),
         ({"l2": 8.0, "dram": 9.0}, "L2 and DRAM"),
-        ({"l2": 3.0, "launch": 5.5}, "the launch, then L2"),
+        ({"l2": 3.0, "launch": 5.5}, "L2 and the launch"),
+        ({"l2": 6.2, "latency": 9.1}, "L2 and latency"),
     ],
 )
 def test_a_bound_is_not_less_than_what_takes_longer(parts: dict[str, float], bound: str) -> None:

@@ -38,16 +38,18 @@ def estimated_time(report: Report) -> str:
 
 
 def _bound(time: TimeEstimate, bound: str) -> str:
-    """Return what a time is bound by; what takes longer alone is said too.
+    """Return what a time is bound by, and then what takes longer alone: "DRAM and latency".
 
-    The bound leaves out what a launch takes besides its CTAs, and may be the L2 where memory has
+    Lists name the bound alone: it is the busiest unit where one is busy for 60 % of the time, as
+    Nsight Compute has it, though latency or the launch may take longer, and the L2 where memory has
     more to move.
     """
-    both = f"{BOUND_NAMES['l2']} and {BOUND_NAMES['dram']}"
-    name = both if _is_linked(time) else bound_name(bound)
+    return " and ".join(map(bound_name, _binding(time, bound)))
+
+
+def _binding(time: TimeEstimate, bound: str) -> list[str]:
     longest = max(time.parts, key=lambda each: time.parts[each], default=bound)
-    is_short = longest == "launch" != bound
-    return f"{bound_name('launch')}, then {name}" if is_short else name
+    return list(dict.fromkeys((bound, longest)))
 
 
 def _is_linked(time: TimeEstimate) -> bool:
@@ -185,7 +187,7 @@ def _largest_first(parts: dict[str, float]) -> list[tuple[str, float]]:
 
 
 def _parts(time: TimeEstimate, whole: float) -> Iterator[Node]:
-    binding = ("l2", "dram") if _is_linked(time) else (time.bound,)
+    binding = _binding(time, time.bound) if time.bound is not None else []
     rows: list[Cells] = [
         [
             BOUND_NAMES.get(name, name),
