@@ -110,7 +110,7 @@ def suggest(
     known = estimate(variant.request) if current.outcome == "fits" else None
     if _time(current) is None:
         raise unknown_time(current.reason or (known.reason if known is not None else ""))
-    search.neighbours(variant, current)
+    search.neighbours(variant, current, _register_caps(current, known))
     return _suggestion(variant, current, known, search)
 
 
@@ -171,25 +171,25 @@ class _Search:
         number, current = min(trials.items(), key=lambda each: _order(each[1]))
         return planned[number], current
 
-    def neighbours(self, variant: PlannedVariant, current: Trial) -> None:
-        """Try the neighbours of the current configuration."""
+    def neighbours(self, variant: PlannedVariant, current: Trial, caps: Sequence[Changes]) -> None:
+        """Try the neighbours of the current configuration, those with caps on registers first."""
         settings = _varied(variant)
         self.floor_us = _floor(current)
         self._may_stop = True
         single = single_changes(settings, _sizes(variant.request, settings))
         pairs = double_changes(settings, [Tried(changes, None) for changes in single])
-        self.planned = len(single) + len(pairs)
+        self.planned = len(caps) + len(single) + len(pairs)
         before = self._total
         self._total += min(self._limits.most, self.planned)
         if self.stopped is not None:
             return
         try:
             self._end_if_done(current)
-            self._try(0, variant, current, single[: self._limits.most])
+            self._try(0, variant, current, [*caps, *single][: self._limits.most])
             tried = {tuple(changes.items()): trial for changes, trial in self.found}
             known = [_tried(each, tried.get(tuple(each.items())), current) for each in single]
             pairs = double_changes(settings, known)
-            self.planned = len(single) + len(pairs)
+            self.planned = len(caps) + len(single) + len(pairs)
             self._total = before + min(self._limits.most, self.planned)
             self._try(1, variant, current, pairs[: self._limits.most - len(self.found)])
         except _Stopped as stopped:
@@ -253,6 +253,18 @@ class _Search:
         known = _time(fastest)
         if self.floor_us and known is not None and known <= self.floor_us * (1 + RESOLUTION):
             raise _Stopped("floor")
+
+
+def _register_caps(current: Trial, known: TimeEstimate | None) -> list[Changes]:
+    """Return the cap on registers of which the estimate says that it saves time, if any does.
+
+    It is of the current code: another configuration has other registers.
+    """
+    registers = current.figure("registers")
+    if known is None or registers is None:
+        return []
+    steps = (each for each in known.steps if each.cause == "registers")
+    return [{"maxnreg": int(registers) + each.change} for each in steps]
 
 
 def _floor(trial: Trial) -> float | None:

@@ -12,6 +12,7 @@ from irlens.compiler.planning import Plan, PlannedVariant
 from irlens.figures import SWEEP_FIGURES
 from irlens.model.config import ConstexprValue, Target
 from irlens.model.errors import IrlensError
+from irlens.model.estimate import TimeEstimate, TimeStep
 from irlens.model.suggestion import Suggestion
 from irlens.model.sweep import Trial
 from irlens.render import Options, render
@@ -113,6 +114,20 @@ def test_a_pair_whose_changes_need_each_other_is_found_early(request_: Request) 
     assert [each["BLOCK_SIZE"] for each in pool.tried[1:4]] != [2048] * 3, "cheap ones first"
     assert found.stopped is None
     assert found.as_fast == 0
+
+
+def test_a_cap_is_tried_where_registers_limit_the_occupancy(request_: Request) -> None:
+    """It is that of the estimate, which asks for no fewer registers than are live at once."""
+    step = TimeStep(cause="registers", change=-8, unit="registers/thread", estimate_us=60.0)
+    known = TimeEstimate(estimate_us=100.0, steps=[step])
+    pool = Pool(request_, lambda settings: 60.0 if "maxnreg" in settings else 100.0)
+    found = suggest([request_], pool, lambda _: known, Limits(most=40))
+    assert found.best[0].changed == {"maxnreg": 24}
+    assert pool.tried[1] == _CURRENT | {"maxnreg": 24}
+    assert sum("maxnreg" in each for each in pool.tried) == 1
+    assert found.left_out == found.planned - found.compiled
+    page = render("text", "suggestion", found, Options())
+    assert "maxnreg=24 is the fastest" in page
 
 
 def test_the_fastest_of_a_recordings_configurations_is_the_current_one(request_: Request) -> None:

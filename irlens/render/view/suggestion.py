@@ -7,9 +7,8 @@ from irlens.model.estimate import BOUND_NAMES
 from irlens.model.ranking import of_trial, rank_trials
 from irlens.model.suggestion import Neighbour, Stop, Suggestion
 from irlens.model.sweep import Trial
-from irlens.model.text import count, percent, plural
+from irlens.model.text import count, microseconds, percent, plural
 from irlens.render.view.commands import inspect_command
-from irlens.render.view.memory_traffic import microseconds
 from irlens.render.view.nodes import (
     Column,
     Command,
@@ -89,7 +88,10 @@ def _table(suggestion: Suggestion) -> Table:
 
 def _changes(suggestion: Suggestion, neighbour: Neighbour) -> str:
     return ", ".join(
-        f"{name} {suggestion.settings[name]} → {value}" for name, value in neighbour.changed.items()
+        f"{name} {suggestion.settings[name]} → {value}"
+        if name in suggestion.settings
+        else f"{name}={value}"
+        for name, value in neighbour.changed.items()
     )
 
 
