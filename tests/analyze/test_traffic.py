@@ -440,6 +440,49 @@ def test_a_pointer_is_chosen_among_arguments_in_each_iteration() -> None:
     assert [each.argument for each in only.accesses] == ["x"]
 
 
+CHOSEN = """
+module {
+  tt.func public @k(%x: !tt.ptr<f32>, %y: !tt.ptr<f32>, %n: i32) {
+    %c2 = arith.constant 2 : i32
+    %few = arith.constant dense<3> : tensor<8xi32>
+    %pid = tt.get_program_id x : i32
+    %late = arith.cmpi sge, %pid, %c2 : i32
+    %xp = tt.addptr %x, %pid : !tt.ptr<f32>, i32
+    %p = arith.select %late, %xp, %y : !tt.ptr<f32>
+    %q = tt.addptr %p, %pid : !tt.ptr<f32>, i32
+    %r = tt.make_range {end = 8 : i32, start = 0 : i32} : tensor<8xi32>
+    %bound = tt.splat %n : i32 -> tensor<8xi32>
+    %short = arith.cmpi slt, %r, %few : tensor<8xi32>
+    %long = arith.cmpi slt, %r, %bound : tensor<8xi32>
+    %mask = arith.select %late, %short, %long : tensor<8xi1>
+    %qs = tt.splat %q : !tt.ptr<f32> -> tensor<8x!tt.ptr<f32>>
+    %far = tt.addptr %qs, %bound : tensor<8x!tt.ptr<f32>>, tensor<8xi32>
+    %at = arith.select %short, %qs, %far : tensor<8xi1>, tensor<8x!tt.ptr<f32>>
+    %ps = tt.addptr %at, %r : tensor<8x!tt.ptr<f32>>, tensor<8xi32>
+    %v = tt.load %ps, %mask : tensor<8x!tt.ptr<f32>>
+    tt.return
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("elementwise", [False, True])
+def test_a_condition_chooses_pointers_and_masks_of_some_programs(elementwise: bool) -> None:
+    """Programs 0 and 1 read eight elements of y, and 2 to 5 three of x, from 2 x pid on."""
+    text = CHOSEN if elementwise else CHOSEN.replace("%at, %r", "%qs, %r")
+    if elementwise:  # the condition of each element chooses within one argument alone
+        text = text.replace("%late, %xp, %y", "%late, %xp, %x")
+    traffic = count(parse(text, stage="ttir"), {"n": 8}, (6, 1, 1))
+    assert traffic.reason == ""
+    found = {each.argument: (each.bytes, each.distinct_bytes) for each in traffic.accesses}
+    late = {index for pid in range(2, 6) for index in range(2 * pid, 2 * pid + 3)}
+    early = {pid + e + 8 * (elementwise and e > 2) for pid in range(2) for e in range(8)}
+    if elementwise:
+        assert found == {"x": (4 * (16 + 12), 4 * len(late | early))}
+    else:
+        assert found == {"x": (48, 4 * len(late)), "y": (64, 4 * len(early))}
+
+
 ROUNDED = """
 module {
   tt.func public @k(%x: !tt.ptr<f32>, %n: i32) {

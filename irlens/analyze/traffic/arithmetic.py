@@ -235,22 +235,34 @@ def _select(_operation: Operation, operands: Sequence[Value]) -> Value | None:
     condition, left, right = operands
     if not isinstance(condition, Mask):
         return None
+    chosen = truth(condition)
+    if isinstance(left, Mask) and isinstance(right, Mask):
+        return Mask((_where(chosen, truth(left), truth(right)),))
     numbers = _integers((left, right))
     if numbers is None:
-        return _chosen_pointer(truth(condition), left, right)
-    chosen, one, other = truth(condition), materialize(numbers[0]), materialize(numbers[1])
-    rank = max(one.ndim, chosen.ndim)
-    chosen = chosen.reshape(chosen.shape + (1,) * (rank - chosen.ndim))
-    check_size(chosen, one, other)
-    return integer(np.where(chosen, one, other))
+        return _chosen_pointer(chosen, left, right)
+    return integer(_where(chosen, *map(materialize, numbers)))
+
+
+def _where(chosen: Array, one: Array, other: Array) -> Array:
+    rank = max(one.ndim, other.ndim, chosen.ndim)
+    arrays = [each.reshape(each.shape + (1,) * (rank - each.ndim)) for each in (chosen, one, other)]
+    check_size(*arrays)
+    return np.where(*arrays)
 
 
 def _chosen_pointer(held: Array, left: Value, right: Value) -> Value | None:
-    """Return one of two scalar pointers, which may be into different arguments."""
-    if held.ndim > 1 or not isinstance(left, Pointer | Choice):
+    """Return pointers that a condition chooses; into several arguments, of whole instances."""
+    both = [each for each in (left, right) if isinstance(each, Pointer)]
+    is_of_elements = held.size > held.shape[0]
+    if is_of_elements and len(both) == 2 and both[0].argument == both[1].argument:
+        places = _where(held, *(materialize(each.offset) for each in both))
+        return Pointer(both[0].argument, integer(places))
+    if is_of_elements or not isinstance(left, Pointer | Choice):
         return None
     if held.size == 1:
-        return left if held[0] else right
+        return left if held.item() else right
+    held = held.reshape(-1)
     rows = np.flatnonzero(held), np.flatnonzero(~held)
     return merged(
         held.size, [(at, taken(each, at)) for at, each in zip(rows, (left, right), strict=True)]

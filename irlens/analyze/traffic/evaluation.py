@@ -475,6 +475,15 @@ def data_operations(module: Module) -> frozenset[int]:
     return frozenset(found)
 
 
+def data_arguments(module: Module) -> frozenset[str]:
+    """Return the kernel's arguments that no address, mask, branch, loop or call depends on."""
+    data = data_operations(module)
+    decisive = (each for each in module.operations if each.index not in data)
+    used = {name for each in decisive for name in _decisive(each)}
+    (block, *_) = public_function(module).regions[0].blocks
+    return frozenset(each.name for each in block.arguments if each.name not in used)
+
+
 def _decisive(operation: Operation) -> Sequence[str]:
     """Return the operands of an operation, without the data that it stores."""
     at = POINTERS.get(operation.name)

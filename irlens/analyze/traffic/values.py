@@ -416,7 +416,7 @@ def _merged_integers(size: int, rows: list[Array], parts: list[Integer]) -> Inte
     for axes in {axes: None for each in parts for axes in each.terms}:
         terms = [each.terms.get(axes) for each in parts]
         known = next(each for each in terms if each is not None)
-        if all(each is known for each in terms):
+        if known.shape[0] == 1 and all(each is known for each in terms):
             found.append(known)
             continue
         filled = [np.zeros((1,) * known.ndim, np.int64) if t is None else t for t in terms]
