@@ -43,6 +43,7 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         bits: The width of its type.
         factors: Arguments of the kernel among its operands.
         most: What would be allowed: the tensor's bytes, the GPU's CTAs.
+        fixed: Whether the tensor has these bytes whatever the size is.
         reason: Why it does not fit, or does not compile.
     """
 
@@ -58,6 +59,7 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     bits: int | None = None
     factors: list[str] = []
     most: int | None = None
+    fixed: bool = False
     reason: str = ""
 
     @property
@@ -132,7 +134,14 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def breaks(self) -> str:
         """What happens, in a clause."""
+        if self.is_of_fixed_tensor:
+            return f"the fixed size of {self.cause.argument} is exceeded"
         return "a mask overflows" if self.cause.only_mask else _WORDS[self.kind]
+
+    @property
+    def is_of_fixed_tensor(self) -> bool:
+        """Whether an access leaves a tensor that the size does not change, though it may."""
+        return self.kind == "outside" and self.cause.fixed
 
     @property
     def why(self) -> str:
@@ -146,6 +155,8 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True):
             )
         if self.kind == "outside" and cause.value is not None and cause.most is not None:
             at = f"byte {count(cause.value)} of {cause.argument}, which has {count(cause.most)} B"
+            if self.cause.fixed:
+                return f"{at} at every size: where it follows the size, write --arg with it"
             return f"{at}: mask the access in every dimension"
         if cause.value is None or cause.bits is None:
             return "an integer overflows before the access"

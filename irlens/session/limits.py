@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # they load the compiler layer
     from irlens.model.capture import Capture
     from irlens.model.limits import Limits
     from irlens.sweeps.limit_probes import Probe
+    from irlens.sweeps.worker_pool import WorkerPool
 
 _RANGE = re.compile(r"(?P<first>[0-9]{1,18})\.\.(?P<last>[0-9]{1,18})")
 
@@ -68,13 +69,35 @@ def limits_of_request(
     from irlens.sweeps.limits import DEFAULT_RANGE, find_limits, sizes_of
 
     with session.workers([request], jobs) as pool:
-        varied = dict(sizes) or dict.fromkeys(sizes_of(request, pool))
+        varied = dict(sizes) or dict.fromkeys(_deciding(request, sizes_of(request, pool), pool))
         if not varied:
             raise IrlensError(
                 f"{request.kernel} has no size to vary", hint="write --arg n=1024 --along n"
             )
         ranges = {name: DEFAULT_RANGE if each is None else each for name, each in varied.items()}
         return find_limits(request, ranges, pool, _probe, progress, details=details)
+
+
+def _deciding(request: "Request", names: Sequence[str], pool: "WorkerPool") -> list[str]:
+    """Return the sizes that a launch's accesses depend on: no seed, no scale; all if unknown."""
+    from irlens.analyze.capture_code import CaptureCode
+    from irlens.analyze.traffic.evaluation import data_arguments
+    from irlens.analyze.traffic.values import UnknownTrafficError
+    from irlens.compiler import capture, find_kernel
+    from irlens.sweeps.run import plan_grid
+
+    description = find_kernel(request.kernel).description
+    if len(names) < 2 or (description is not None and description.sizes):
+        return list(names)
+    others = [*map(str, request.grid), *map(str, request.args.values())]
+    written = set(re.findall(r"[A-Za-z_]\w*", " ".join(others)))
+    first = plan_grid([request], pool).variants[0].request
+    code = CaptureCode(capture(first)[0]).ttir
+    try:
+        idle = data_arguments(code.named) if code is not None else frozenset()
+    except UnknownTrafficError:
+        return list(names)
+    return [name for name in names if f"%{name}" not in idle or name in written]
 
 
 def read_along(texts: Sequence[str]) -> dict[str, range | None]:

@@ -1,6 +1,6 @@
 """Applies the fix of an overflow to a copy of the kernel's file, and finds where it then breaks."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,6 +14,8 @@ from irlens.sweeps.limit_probes import Probe, Prober
 
 #: Edits of one fix at most: each access may compute its own offset.
 _MOST_EDITS = 8
+#: Overflows that are fixed one after the other: the sizes from there on are searched for each.
+_MOST_ROUNDS = 3
 #: Versions of an edit that are tried.
 _MOST_VERSIONS = 4
 
@@ -22,40 +24,51 @@ def fix_of(
     kernel: str,
     limit: Limit,
     prober_of: Callable[[str], Prober],
-    search: Callable[[Prober, int], Fix],
+    search: Callable[[Prober, int], tuple[Fix, Limit | None]],
 ) -> Fix:
     """Return what becomes of an overflow with wider integers.
+
+    Where another overflow follows, its operands are wide, too, as long as that moves the limit.
 
     Args:
         prober_of: Returns what evaluates launches of the kernel of another file.
         search: Finds the next limit, from a size on.
     """
     source = find_kernel(kernel)
-    text, edits = source.content.decode(errors="replace"), list[Edit]()
+    text, edits, size = source.content.decode(errors="replace"), list[Edit](), limit.size
     cause: Cause | None = limit.cause
-    while cause is not None:
+    found: list[Fix] = []
+    while cause is not None and len(found) < _MOST_ROUNDS:
         if len(edits) == _MOST_EDITS:
-            return Fix(edits=edits, unknown=f"{len(edits)} edits were not enough")
+            return _last(found, edits, f"{len(edits)} edits were not enough")
         if cause.at is None or cause.at.file != source.path.name:
             where = f"in {cause.at.file}" if cause.at is not None else "unknown"
-            return Fix(edits=edits, unknown=f"the operation is {where}")
+            return _last(found, edits, f"the operation is {where}")
         reason = "no operand of the operation can be edited"
         versions = widened_versions(text, cause.at, cause.word)
         for (version, edit), _ in zip(versions, range(_MOST_VERSIONS), strict=False):
             with _copied(source, version) as copy:
                 prober = prober_of(copy)
-                prober.probe([limit.size])
-                probe = prober.probes[limit.size]
+                prober.probe([size])
+                probe = prober.probes[size]
                 if reason := _refused(probe, cause, text, version):
                     continue
                 text, cause = version, probe.causes.get("overflow")
                 edits.append(edit)
                 if cause is None:
-                    return msgspec.structs.replace(search(prober, limit.size), edits=edits)
+                    fix, following = search(prober, size)
+                    found.append(msgspec.structs.replace(fix, edits=[*edits]))
+                    if following is not None and following.kind == "overflow":
+                        cause, size = following.cause, following.size
                 break
         else:
-            return Fix(edits=edits, unknown=reason)
-    return Fix(edits=edits)
+            return _last(found, edits, reason)
+    return _last(found, edits, "")
+
+
+def _last(found: Sequence[Fix], edits: list[Edit], reason: str) -> Fix:
+    """Return the last fix of an overflow; without one, why there is none."""
+    return found[-1] if found else Fix(edits=edits, unknown=reason)
 
 
 def _refused(probe: Probe, cause: Cause, text: str, version: str) -> str:

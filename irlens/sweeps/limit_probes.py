@@ -1,7 +1,7 @@
 """Evaluates launches of single sizes, each once: what breaks in them."""
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 import msgspec
@@ -68,11 +68,20 @@ class Prober:
         self._compiled: dict[bytes, Probe | Capture] = {}
         self.probes: dict[int, Probe] = {}
         self._surroundings: set[tuple[object, ...]] = set()
+        self._planned_names: list[Mapping[str, object]] = []
 
     @property
     def is_alone(self) -> bool:
         """Whether all launches have one grid and the same other arguments, whatever the size."""
         return len(self.probes) > 1 and len(self._surroundings) == 1
+
+    def is_fixed(self, argument: str) -> bool:
+        """Whether an argument, a tensor, is the same whatever the size."""
+        return (
+            len(self._planned_names) > 1
+            and argument in self._planned_names[0]
+            and (len({str(each[argument]) for each in self._planned_names}) == 1)
+        )
 
     def probe(self, sizes: Iterable[int]) -> None:
         """Evaluate launches of sizes that were not evaluated before."""
@@ -81,6 +90,8 @@ class Prober:
         self._compile([each for each in planned.values() if isinstance(each, PlannedVariant)])
         for size, each in planned.items():
             self._progress(self._name, size)
+            if isinstance(each, PlannedVariant):
+                self._planned_names.append(each.names)
             self.probes[size] = each if isinstance(each, Probe) else self._evaluated(each)
 
     def _planned(self, sizes: Sequence[int]) -> dict[int, PlannedVariant | Probe]:

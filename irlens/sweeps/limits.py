@@ -91,16 +91,12 @@ def _fixed(
 ) -> SizeLimits:
     """Return the limits of one size, that of an overflow with its fix."""
 
-    def moved(prober: Prober, size: int) -> Fix:
+    def moved(prober: Prober, size: int) -> tuple[Fix, Limit | None]:
         after = search(prober, found.name, range(size, numbers.stop))
-        first = after.limits[0] if after.limits else None
-        return Fix(
-            edits=[],
-            size=first.size if first is not None else None,
-            kind=first.kind if first is not None else None,
-            last=after.last,
-            unknown=after.unknown,
-        )
+        first = next((each for each in after.limits if not each.is_of_fixed_tensor), None)
+        at, kind = (first.size, first.kind) if first is not None else (None, None)
+        fix = Fix(edits=[], size=at, kind=kind, last=after.last, unknown=after.unknown)
+        return fix, first
 
     limits = [
         msgspec.structs.replace(each, fix=fix_of(kernel, each, prober_of, moved))
@@ -195,6 +191,6 @@ def _bisected(prober: Prober, kind: LimitKind, low: int, high: int) -> tuple[Lim
             return None, f"at {middle:,}: {probe.unknown}"
         low, high = (low, middle) if kind in probe.causes else (middle, high)
     is_exact = low not in prober.probes or prober.probes[low].is_whole
-    return Limit(
-        kind=kind, size=high, cause=prober.probes[high].causes[kind], is_exact=is_exact
-    ), ""
+    cause = prober.probes[high].causes[kind]
+    cause = msgspec.structs.replace(cause, fixed=prober.is_fixed(cause.argument))
+    return Limit(kind=kind, size=high, cause=cause, is_exact=is_exact), ""

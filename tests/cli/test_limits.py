@@ -12,6 +12,7 @@ import triton
 
 import irlens
 from irlens.model.limits import Limits
+from irlens.render import render
 from irlens.render.json import schema
 from irlens.session import limits as session_limits
 from irlens.session.session import Session
@@ -217,6 +218,38 @@ def test_a_fix_edits_all_that_it_has_to_in_a_package(tmp_path: Path) -> None:
     assert (fix.kind, fix.last, fix.unknown) == (None, 2_000_000, "")
     assert sorted(each.name for each in package.iterdir() if each.suffix == ".py") == before
     assert (package / "served.py").read_text() == PACKAGED
+
+
+DROPOUT = """
+import triton
+import triton.language as tl
+
+@triton.jit
+def drop(x, out, n, seed, BLOCK: tl.constexpr):
+    first = tl.program_id(0) * BLOCK
+    at = first + tl.arange(0, BLOCK)
+    value = tl.load(x + at, at < n)
+    tl.store(out + at, tl.where(tl.rand(seed, at) > 0.5, value, 0.0), at < n)
+"""
+
+
+def test_tensors_of_one_size_and_seeds_are_no_limits_of_a_kernel(tmp_path: Path) -> None:
+    (tmp_path / "drop.py").write_text(DROPOUT)
+    tensors = ("-a", "x=fp32[1048576]", "-a", "out=fp32[1048576]")
+    numbers = ("-a", "n=4096", "-a", "seed=7", "-s", "BLOCK=1024", "--grid", "cdiv(n, BLOCK)")
+    limits = found(f"{tmp_path / 'drop.py'}:drop", *tensors, *numbers)
+    assert [each.name for each in limits.sizes] == ["n"], "no access depends on the seed"
+    fixed, overflow = limits.sizes[0].limits
+    assert (fixed.kind, fixed.size, fixed.cause.fixed) == ("outside", 2**20 + 1, True)
+    assert fixed.breaks == "the fixed size of x is exceeded"
+    assert (overflow.kind, overflow.size, overflow.cause.fixed) == ("overflow", 2**31 + 1, False)
+    # A cast of the sum, or of the product in it, comes too late.
+    fix = overflow.fix
+    assert fix is not None
+    assert [each.after for each in fix.edits] == ["tl.program_id(0).to(tl.int64)"]
+    assert (fix.kind, fix.last) == (None, 2**32)
+    text = render("text", "limits", limits)
+    assert "n: an offset overflows from 2,147,483,649 on" in text
 
 
 def test_the_program_that_has_the_last_row_need_not_be_the_last(kernels: Path) -> None:

@@ -40,7 +40,7 @@ def edits(text: str, word: str, begins: str) -> list[str]:
     ("word", "begins", "first"),
     [
         ("multiplication", "pid * BLOCK", "pid = tl.program_id(0).to(tl.int64)"),
-        ("addition", "pid * BLOCK", "row = (pid * BLOCK).to(tl.int64) + 3 * n"),
+        ("addition", "pid * BLOCK", "pid = tl.program_id(0).to(tl.int64)"),
         ("multiplication", "3 * n", "row = pid * BLOCK + 3 * n.to(tl.int64)"),
         ("multiplication", "(pid + 1)", "row += ((pid + 1).to(tl.int64)) * BLOCK"),
         (
@@ -53,6 +53,19 @@ def edits(text: str, word: str, begins: str) -> list[str]:
 )
 def test_the_best_edit_comes_first(word: str, begins: str, first: str) -> None:
     assert edits(FILE, word, begins)[0] == first
+
+
+def test_a_factor_of_a_product_is_cast_before_the_product() -> None:
+    text = FILE.replace(
+        "    row = pid * BLOCK + 3 * n", "    first = pid * BLOCK\n    row = first + n * n"
+    )
+    assert edits(text, "addition", "first + n") == [
+        "pid = tl.program_id(0).to(tl.int64)",
+        "row = first.to(tl.int64) + n * n",
+        "row = first + n.to(tl.int64) * n",
+        "row = first + n * n.to(tl.int64)",
+        "row = first + (n * n).to(tl.int64)",
+    ]
 
 
 def test_a_name_that_is_assigned_twice_is_edited_where_it_is_used() -> None:
@@ -72,7 +85,7 @@ def test_the_language_goes_by_the_name_that_the_file_gives_it() -> None:
     ("word", "line", "column", "first"),
     [
         ("multiplication", 7, 16, "pid = tl.program_id(0).to(tl.int64)"),
-        ("addition", 7, 24, "row = (pid * BLOCK).to(tl.int64) + 3 * n"),
+        ("addition", 7, 24, "pid = tl.program_id(0).to(tl.int64)"),
         ("multiplication", 7, 28, "row = pid * BLOCK + 3 * n.to(tl.int64)"),
         ("multiplication", 9, 27, "row += ((pid + 1).to(tl.int64)) * BLOCK"),
         ("multiplication", 11, 18, "pid2 = 4096 * n.to(tl.int64) * BLOCK"),

@@ -17,7 +17,8 @@ _PRIMARY = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 def widened_versions(text: str, at: SourceLocation, word: str) -> Iterator[tuple[str, Edit]]:
     """Yield versions of a file in which an operation has an operand of 64 bits, the best first.
 
-    The program's number becomes wide where it is assigned, so that every use of it is.
+    The program's number becomes wide where it is assigned, so that every use of it is. A sum is
+    hardly larger than the product in it, of which a factor has to be wide.
 
     Args:
         at: The operation, as the compiler's debug information has it.
@@ -29,12 +30,21 @@ def widened_versions(text: str, at: SourceLocation, word: str) -> Iterator[tuple
         return
     language = _language(tree)
     function = _function(tree, operation)
-    for operand in (operation.left, operation.right):
-        if isinstance(operand, ast.Constant):
-            continue
-        program = _program(function, operand) if isinstance(operand, ast.Name) else None
-        for each in filter(None, (program, operand)):
-            yield _widened(text, each, f"{language}.int64")
+    operands = [each for each in (operation.left, operation.right) if _leaves(each)]
+    leaves = [leaf for each in operands for leaf in _leaves(each)]
+    if word in ("addition", "subtraction"):
+        chosen = [*(_program(function, each) for each in leaves), *leaves]
+    else:
+        chosen = [n for each in operands for n in (_program(function, each, 1), each)]
+    for each in dict.fromkeys(filter(None, [*chosen, *operands])):
+        yield _widened(text, each, f"{language}.int64")
+
+
+def _leaves(operand: ast.expr) -> list[ast.expr]:
+    """Return what a sum or a product is of, but for constants."""
+    if isinstance(operand, ast.BinOp) and isinstance(operand.op, tuple(_OPERATORS.values())):
+        return _leaves(operand.left) + _leaves(operand.right)
+    return [] if isinstance(operand, ast.Constant) else [operand]
 
 
 def operation_start(text: str, at: SourceLocation, word: str) -> tuple[int, int] | None:
@@ -73,21 +83,26 @@ def _function(tree: ast.Module, operation: ast.BinOp) -> ast.AST:
     return around[-1] if around else tree
 
 
-def _program(function: ast.AST, name: ast.Name) -> ast.expr | None:
-    """Return the call of ``program_id`` that a name is assigned, and nothing else is."""
+def _program(function: ast.AST, leaf: ast.expr, depth: int = 4) -> ast.expr | None:
+    """Return the call of ``program_id`` that a leaf is, or follows from by assigned names."""
+    if isinstance(leaf, ast.Call):
+        called = leaf.func
+        return leaf if isinstance(called, ast.Attribute) and called.attr == "program_id" else None
+    if not isinstance(leaf, ast.Name) or not depth:
+        return None
     values = [
         node.value if isinstance(node, ast.Assign) else None
         for node in ast.walk(function)
         if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.For)
         and any(
-            isinstance(each, ast.Name) and each.id == name.id and isinstance(each.ctx, ast.Store)
+            isinstance(each, ast.Name) and each.id == leaf.id and isinstance(each.ctx, ast.Store)
             for each in ast.walk(node)
         )
     ]
-    if len(values) != 1 or not isinstance(values[0], ast.Call):
+    if len(values) != 1 or values[0] is None:
         return None
-    called = values[0].func
-    return values[0] if isinstance(called, ast.Attribute) and called.attr == "program_id" else None
+    found = (_program(function, each, depth - 1) for each in _leaves(values[0]))
+    return next(filter(None, found), None)
 
 
 def _language(tree: ast.Module) -> str:

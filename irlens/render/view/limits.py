@@ -20,6 +20,9 @@ from irlens.render.view.nodes import (
 )
 from irlens.render.view.size_times import bound_words, phrase
 
+#: Tones of verdicts, the worst first.
+_TONES: tuple[Tone, ...] = ("bad", "unknown")
+
 
 def limits_view(limits: Limits) -> Section:
     """Return the limits of a kernel."""
@@ -29,9 +32,8 @@ def limits_view(limits: Limits) -> Section:
 def _nodes(limits: Limits) -> Iterator[Node]:
     known = {"target": limits.target.full_name, "Triton": limits.triton_version}
     yield Settings(tuple(Setting(name, value) for name, value in known.items()))
-    is_bad = any(each.limits for each in limits.sizes)
-    unknown = any(each.unknown or each.sampled or each.alone for each in limits.sizes)
-    tone: Tone = "bad" if is_bad else "unknown" if unknown else "good"
+    tones = {_verdict(each).tone for each in limits.sizes}
+    tone: Tone = next((each for each in _TONES if each in tones), "good")
     yield Headline(tuple(map(_verdict, limits.sizes)), tone)
     rows = tuple(_row(size, each) for size in limits.sizes for each in size.limits)
     if rows:
@@ -84,9 +86,10 @@ def _bounds(size: SizeLimits) -> str:
 def _verdict(size: SizeLimits) -> Run:
     """Return up to which size nothing breaks."""
     if size.limits:
-        least = size.limits[0]
+        least = next((e for e in size.limits if not e.is_of_fixed_tensor), size.limits[0])
         most = "" if least.is_exact else "at most "
-        return Run(f"{size.name}: {least.breaks} from {most}{count(least.size)} on", "bad")
+        tone: Tone = "unknown" if least.is_of_fixed_tensor else "bad"
+        return Run(f"{size.name}: {least.breaks} from {most}{count(least.size)} on", tone)
     if size.unknown:
         return Run(f"{size.name}: unknown", "unknown")
     if size.sampled:
