@@ -46,7 +46,9 @@ class _Timed(msgspec.Struct, frozen=True):
     """One instruction: its schedule, its latency, and what it occupies for how long.
 
     Attributes:
-        alone: The latency of a load while no other one is in flight.
+        alone: The latency of a load while nothing that the L1 lacks is in flight.
+        repeats: Whether it loads only what the CTA has loaded before, so that it brings nothing
+            that later loads could wait for.
         queues: Whether it is a product that queues at its unit while the warp goes on.
         ordering: How it orders other work, if it does.
         event: What it does to asynchronous work, if anything.
@@ -65,6 +67,7 @@ class _Timed(msgspec.Struct, frozen=True):
     shared: float
     bytes: float
     alone: float
+    repeats: bool
     queues: bool
     ordering: Ordering | None
     event: Event | None
@@ -152,6 +155,7 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
         stream, event = work or ("cp.async", None)
         orders = ordering(instruction)
         latency = self._latency(instruction)
+        repeated = self._repeated(instruction)
         return _Timed(
             stall=max(per_scheduler, control.stall),
             wait=tuple(bit for bit in range(6) if control.wait >> bit & 1),
@@ -163,7 +167,8 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
             cycles=cycles,
             shared=shared,
             bytes=self._bytes(instruction),
-            alone=self._alone(instruction, latency),
+            alone=latency + (self.timing.l1 - latency) * repeated,
+            repeats=repeated >= 1.0,
             queues=stream in ("wgmma", "tcgen05") and _issues(event),
             ordering=orders,
             event=event,
@@ -172,11 +177,10 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
             takes=self._takes(orders, stream, latency),
         )
 
-    def _alone(self, instruction: Instruction, latency: float) -> float:
+    def _repeated(self, instruction: Instruction) -> float:
         if instruction.opcode not in units.GLOBAL_LOADS or not instruction.locations:
-            return latency
-        part = self.repeated.get(instruction.locations[0], 0.0)
-        return latency + (self.timing.l1 - latency) * part
+            return 0.0
+        return self.repeated.get(instruction.locations[0], 0.0)
 
     def _occupied(self, instruction: Instruction, per_scheduler: float) -> tuple[int, float]:
         kind, timing = units.unit(instruction), self.timing
@@ -341,7 +345,8 @@ class _Clock:
             latency = each.alone if now >= self.loaded else each.latency
             self.arrived = max(self.arrived, done) + each.bytes / self.memory
             done = self.arrived
-            self.loaded = max(self.loaded, done + latency)
+            if not each.repeats:
+                self.loaded = max(self.loaded, done + latency)
         if each.event is not None:
             self._record(each.event, each, done)
         elif each.ordering == "write":

@@ -76,6 +76,22 @@ def test_a_load_of_what_the_cta_has_loaded_comes_from_the_l1_when_nothing_is_in_
         assert duration(code, together, line) == duration(code, together, timeline())
 
 
+def test_loads_of_what_the_cta_has_loaded_do_not_wait_for_each_other() -> None:
+    """A thread loads each row of a triangular inverse in eight parts, all of which the L1 has.
+
+    Of 64 rows the loop takes an H100 22 µs; it was 37 as if each row came from memory.
+    """
+    where = SourceLocation(file="k.py", line=59)
+    code = f'//## File "k.py", line 59;{LOAD};{LOAD};FADD R0, R4, 1;EXIT'
+    control = [stall(1, write=0), stall(1, write=0), stall(4, wait=1), stall(1)]
+    l1 = timeline().timing.l1
+    again, partly = (
+        duration(code, control, replace(timeline(), repeated={where: part})) for part in (1.0, 0.5)
+    )
+    assert again == pytest.approx(duration(code, control, timeline()) - (700 - l1))
+    assert partly == duration(code, control, timeline())
+
+
 def test_more_warps_take_longer() -> None:
     code = ";".join(["FADD R0, R0, 1"] * 64 + ["EXIT"])
     control = [stall(1)] * 65
