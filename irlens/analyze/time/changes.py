@@ -73,8 +73,10 @@ def _changes(launch: CostedLaunch) -> Iterator[tuple[Cause, int, str, Counts]]:
         yield "bank_conflicts", fewer, "wavefronts", changed
     sms = launch.machine.gpu.sm_count or 1
     if (even := counts.ctas // sms * sms) and even < counts.ctas:
-        cycles = counts.cta_cycles * counts.ctas / even
-        yield "grid", even - counts.ctas, "CTAs", replace(counts, ctas=even, cta_cycles=cycles)
+        more = counts.ctas / even
+        cycles, queued = counts.cta_cycles * more, counts.queued_cycles * more
+        changed = replace(counts, ctas=even, cta_cycles=cycles, queued_cycles=queued)
+        yield "grid", even - counts.ctas, "CTAs", changed
 
 
 def _coalesced(launch: CostedLaunch) -> tuple[int, Transfers] | None:

@@ -6,19 +6,27 @@ waits for one unit leaves others idle, so that the whole takes longer than the s
 their p-norm, a sharper or softer maximum. An SM with a single CTA has no other work to fill its
 waits with; how its units share their time is in the CTA's own. With few CTAs on an SM a unit of
 the SM therefore weighs less, but the whole never takes less than any unit alone.
+
+A load of a GPU that has little else to do takes less time than one that waits in the queues of L2
+and memory. How busy these are follows from the whole, which follows from the loads: a few passes
+find both. Until the way to memory is filled, while caches and pages are cold, loads take as long as
+on a busy GPU.
 """
 
 from math import ceil
 from typing import cast
 
+import msgspec
+
 from irlens.analyze.time.counts import Counts
 from irlens.gpus import Gpu
+from irlens.gpus.gpu import Product
 from irlens.gpus.timing import Timing
 from irlens.model.estimate import Bound, TimeEstimate
 from irlens.model.terms import no_time_model
 
 #: Part of the time for which a unit that binds is busy; where none is, latency or overhead binds
-#: (Nsight Compute's rule for bottlenecks).
+#: (Nsight Compute's rule for bottlenecks). From there on loads take as long as on a busy GPU.
 _BUSY = 0.6
 #: Units whose work is done by one pipe.
 _PIPE = ("l1", "shared")
@@ -30,6 +38,11 @@ _CROWDED = 0.3
 #: Microseconds in which the way to memory fills and drains, if it is busy for as long: copies of
 #: 0.25 to 8 MB take an H100 0.8 to 1.1 µs beyond an empty kernel and their bytes, and of 4 B 0.2.
 _FILLING = 1.0
+#: Exponent of the norm of the CTAs' own time and memory's, where CTAs that are alone on their SMs
+#: wait for all that they load: backward passes of norms take an H100 1.3 to 1.5 times the longer.
+_IN_TURN = 1.5
+#: Times that the whole is computed, each with the queues of the one before.
+_PASSES = 4
 #: Widens the range where counts are not exact.
 _UNCERTAIN = 1.25
 
@@ -50,38 +63,69 @@ def estimate(counts: Counts, gpu: Gpu) -> TimeEstimate:
         return TimeEstimate(reason=no_time_model(gpu.name, gpu.unsourced))
     if counts.ctas < 1 or counts.resident < 1:
         return TimeEstimate(reason="the kernel cannot launch")
-    clock = clock_of(counts, gpu)
     busiest = ceil(counts.ctas / sms)
     resident = min(counts.resident, busiest)
+    work = _work(counts, gpu, timing, product)
+    parts, busy = dict(work.parts), dict(work.busy)
+    most, waiting, queued = max(parts.values()), _waiting(counts, timing), 1.0
+    for _ in range(_PASSES):
+        cycles = counts.cta_cycles - counts.queued_cycles * (1 - queued)
+        rounds = busiest / resident * cycles / clock_of(counts, gpu) * 1e6
+        crowded = min(1.0, most / (_CROWDED * rounds)) if rounds else 1.0
+        contention = 1 + timing.contention * (1 - 1 / resident) * crowded
+        parts["latency"] = busy["latency"] = rounds * contention * counts.imbalance
+        units = _in_turn(busy, waiting, timing.exponent) if busiest == 1 else busy
+        side_by_side = _norm(units, work.dispatch, resident, timing.exponent, work.of_sm)
+        loads = (min(1.0, each / (_BUSY * side_by_side)) for each in (busy["dram"], parts["l2"]))
+        begins = min(1.0, _FILLING / side_by_side) if side_by_side else 1.0
+        queued = max(begins, timing.queued(counts.awaited, *loads))
+    filling = min(_FILLING, max(busy["l2"], busy["dram"]))
+    whole = timing.launch * 1e6 + side_by_side + filling
+    parts["launch"] = timing.launch * 1e6 + work.dispatch
+    kept = min(counts.written_bytes, _DIRTY * (product.l2_bytes or 0))
+    streaming = (counts.dram_bytes - kept) / product.bandwidth * 1e6
+    running = whole - timing.launch * 1e6
+    crosses = work.crossing > streaming
+    bound = _bound(parts, busy | {"launch": work.dispatch}, running, crosses=crosses)
+    return _ranged(whole, parts, timing, bound, counts.uncertain)
+
+
+class _Work(msgspec.Struct, frozen=True):
+    """What keeps the units busy, in microseconds, without the CTAs' own time.
+
+    Attributes:
+        parts: Each unit.
+        busy: The same, units that are one to all others together.
+        of_sm: Those of ``busy`` that are an SM's.
+        crossing: The way between the halves of the L2.
+        dispatch: What launches the CTAs.
+    """
+
+    parts: dict[str, float]
+    busy: dict[str, float]
+    of_sm: frozenset[str]
+    crossing: float
+    dispatch: float
+
+
+def _work(counts: Counts, gpu: Gpu, timing: Timing, product: Product) -> _Work:
+    sms, clock, share = gpu.sm_count or 1, clock_of(counts, gpu), sm_share(counts, gpu)
+    bandwidth = (product.bandwidth or 1.0) * timing.dram_share
     sm = _sm_cycles(counts, timing, gpu.arch.partitions)
-    share = sm_share(counts, gpu)
     parts = {name: cycles * share for name, cycles in sm.items()}
     moved = counts.dram_bytes + _written_back(counts, product.l2_bytes or 0)
-    parts["dram"] = moved / (product.bandwidth * timing.dram_share) * 1e6
+    parts["dram"] = moved / bandwidth * 1e6
     ports = counts.l2_bytes / (timing.port * timing.port_share * sms) * 1e6 / clock
     crossing = counts.crossed_bytes / timing.crossing * 1e6 if timing.crossing else 0.0
     entering = counts.input_cycles / timing.l2_input * 1e6 if timing.l2_input else 0.0
     own = max(ports, entering, counts.colliding_us)
     parts["l2"] = max(own, crossing)
-    rounds = busiest / resident * counts.cta_cycles / clock * 1e6
-    crowded = min(1.0, max(parts.values()) / (_CROWDED * rounds)) if rounds else 1.0
-    contention = 1 + timing.contention * (1 - 1 / resident) * crowded
-    parts["latency"] = rounds * contention * counts.imbalance
-    dispatch = busiest * timing.cta / product.clock * 1e6
     busy = {name: time for name, time in parts.items() if name not in _PIPE}
     busy["pipe"] = _pipe_cycles(counts, timing) * share
     # What crosses the L2 goes to memory or comes from it: both are one unit to all others.
     busy["l2"], busy["dram"] = own, max(parts["dram"], crossing)
-    of_sm = {*sm, "pipe"}
-    side_by_side = _norm(busy, dispatch, resident, timing.exponent, of_sm)
-    filling = min(_FILLING, max(busy["l2"], busy["dram"]))
-    whole = timing.launch * 1e6 + side_by_side + filling
-    parts["launch"] = timing.launch * 1e6 + dispatch
-    kept = min(counts.written_bytes, _DIRTY * (product.l2_bytes or 0))
-    streaming = (counts.dram_bytes - kept) / product.bandwidth * 1e6
-    running = whole - timing.launch * 1e6
-    bound = _bound(parts, busy | {"launch": dispatch}, running, crosses=crossing > streaming)
-    return _ranged(whole, parts, timing, bound, counts.uncertain)
+    dispatch = ceil(counts.ctas / sms) * timing.cta / (product.clock or clock) * 1e6
+    return _Work(parts, busy, frozenset({*sm, "pipe"}), crossing, dispatch)
 
 
 def clock_of(counts: Counts, gpu: Gpu) -> float:
@@ -136,8 +180,31 @@ def _pipe_cycles(counts: Counts, timing: Timing) -> float:
     return max(counts.shared_wavefronts, lanes)
 
 
+def _waiting(counts: Counts, timing: Timing) -> float:
+    """Part of a CTA's time on a busy GPU for which it waits for L2 and memory, 0..1."""
+    busy, idle = (
+        timing.load_latency(counts.awaited, 0.0, queues=queues) for queues in (True, False)
+    )
+    if busy <= idle or not counts.cta_cycles:
+        return 0.0
+    return min(1.0, counts.queued_cycles / counts.cta_cycles * busy / (busy - idle))
+
+
+def _in_turn(busy: dict[str, float], waiting: float, exponent: float) -> dict[str, float]:
+    """Return units with CTAs, L2 and memory as one, where each CTA has an SM to itself.
+
+    Such CTAs begin together, so that all load and then all compute. As far as they wait for what
+    they load, and do not load ahead, memory idles while they compute.
+    """
+    sharper = 1 / exponent
+    apart = 1 / (sharper + (1 / _IN_TURN - sharper) * waiting)
+    memory = (busy["dram"] ** exponent + busy["l2"] ** exponent) ** sharper
+    others = {name: time for name, time in busy.items() if name not in ("dram", "l2")}
+    return others | {"latency": (busy["latency"] ** apart + memory**apart) ** (1 / apart)}
+
+
 def _norm(
-    parts: dict[str, float], dispatch: float, resident: int, exponent: float, of_sm: set[str]
+    parts: dict[str, float], dispatch: float, resident: int, exponent: float, of_sm: frozenset[str]
 ) -> float:
     alone = 1 - 1 / resident
     total = dispatch**exponent

@@ -4,9 +4,11 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from math import prod
+from statistics import mean
 from types import MappingProxyType
 
 import msgspec
+from msgspec.structs import replace
 
 from irlens.analyze.cfg import Cfg
 from irlens.analyze.time.counts import Counts, awaited_share
@@ -149,15 +151,14 @@ def count(launch: CostedLaunch, latency: float | None = None) -> Counts:
     """Return what a launch asks of each unit.
 
     Args:
-        latency: Cycles from a load of global memory to its data; by default those of the timing,
-            by where the data are.
+        latency: Cycles from a load of global memory to its data, however busy the GPU is; by
+            default those of the timing, by where the data are.
     """
     code, followed, transfers, machine = launch.code, launch.followed, launch.moved, launch.machine
     timing, multiply_adds = machine.timing, machine.gpu.multiply_adds
     sms = machine.gpu.sm_count or 1
-    if latency is None:
-        share = awaited_share(transfers.memory_share, launch.ctas, sms * machine.resident)
-        latency = timing.load_latency(share, transfers.l1_share)
+    share = awaited_share(transfers.memory_share, launch.ctas, sms * machine.resident)
+    busy = timing.load_latency(share, transfers.l1_share) if latency is None else latency
     totals: defaultdict[units.Unit, float] = defaultdict(float)
     sums: defaultdict[str, float] = defaultdict(float)
     for index, times in executed(code, followed).items():
@@ -187,7 +188,7 @@ def count(launch: CostedLaunch, latency: float | None = None) -> Counts:
     totals["fma"] = max(totals["fma"], sums["integer"] / timing.fma)
     timeline = Timeline(
         timing=timing,
-        memory=latency,
+        memory=busy,
         multiply_adds=multiply_adds,
         partitions=machine.gpu.arch.partitions,
         wavefronts=code.wavefronts,
@@ -199,10 +200,16 @@ def count(launch: CostedLaunch, latency: float | None = None) -> Counts:
         repeated=launch.repeated,
     )
     cycles = _cta_cycles(code, followed, timeline)
+    idle = cycles
+    if latency is None:
+        least = timing.load_latency(share, transfers.l1_share, queues=False)
+        idle = _cta_cycles(code, followed, replace(timeline, memory=least))
     return Counts(
         ctas=launch.ctas,
         resident=machine.resident,
-        cta_cycles=sum(cycles) / len(cycles),
+        cta_cycles=mean(cycles),
+        queued_cycles=mean(cycles) - mean(idle),
+        awaited=share,
         imbalance=imbalance(launch.grid, sample(launch.grid), cycles, sms, machine.resident),
         instructions=sums["instructions"],
         units=dict(totals),

@@ -56,11 +56,15 @@ class Counts(_LaunchCounts, frozen=True, kw_only=True):
     """Counts of one launch.
 
     Attributes:
-        cta_cycles: Cycles that a CTA takes with an SM to itself.
+        cta_cycles: Cycles that a CTA takes with an SM to itself, while L2 and memory are busy.
+        queued_cycles: Those of them that it takes less while both are idle.
+        awaited: See ``awaited_share``.
         uncertain: What is not exact in these counts; empty if nothing.
     """
 
     cta_cycles: float
+    queued_cycles: float = 0.0
+    awaited: float = 1.0
     uncertain: str = ""
 
 
@@ -80,9 +84,12 @@ class CountedLaunch(_LaunchCounts, frozen=True, kw_only=True):
     def counts(self, timing: Timing, sms: int) -> Counts:
         """Return the counts with the time of a CTA that follows from a timing's latencies."""
         share = awaited_share(self.memory_share, self.ctas, sms * self.resident)
-        latency = timing.load_latency(share, self.l1_share)
+        busy, idle = (
+            _between(self.cycles, timing.load_latency(share, self.l1_share, queues=queues))
+            for queues in (True, False)
+        )
         fields = {name: getattr(self, name) for name in LATENCY_INDEPENDENT}
-        return Counts(**fields, cta_cycles=_between(self.cycles, latency))
+        return Counts(**fields, cta_cycles=busy, queued_cycles=busy - idle, awaited=share)
 
 
 def awaited_share(memory_share: float, ctas: int, held: int) -> float:

@@ -84,6 +84,33 @@ def test_l1_and_shared_memory_take_turns() -> None:
     assert l1.parts["l1"] == pytest.approx(4e7 / 132 / 0.9 / 1980, rel=0.01)
 
 
+def test_loads_wait_in_queues_as_far_as_memory_is_busy() -> None:
+    """One CTA whose loads depend on each other takes 528 to 540 cycles for each on an H100."""
+    alone = replace(
+        ADD, ctas=1, resident=1, cta_cycles=2_000_000.0, instructions=1e4, units={}, requests=2e3,
+        sectors=8e3, l2_bytes=256_000, dram_bytes=256_000, written_bytes=0.0,
+    )  # fmt: skip
+    queued = replace(alone, queued_cycles=700_000.0)
+    idle = replace(alone, cta_cycles=1_300_000.0)
+    assert estimate(queued, H200).estimate_us == pytest.approx(
+        estimate(idle, H200).estimate_us, rel=0.01
+    )
+    busy = replace(ADD, queued_cycles=400.0)
+    assert estimate(busy, H200) == estimate(replace(busy, queued_cycles=0.0), H200)
+
+
+def test_the_queues_of_l2_and_memory_count_by_what_waits_for_each() -> None:
+    timing = H200.timing
+    assert timing is not None
+    assert timing.queued(1.0, 0.5, 1.0) == 0.5
+    assert timing.queued(0.0, 0.5, 1.0) == 1.0
+    assert timing.queued(0.3, 1.0, 1.0) == pytest.approx(1.0)
+    waits = timing.load_latency(0.3, 0.0) - timing.load_latency(0.3, 0.0, queues=False)
+    of_memory = 0.3 * (timing.memory - timing.idle_memory)
+    assert timing.queued(0.3, 1.0, 0.0) == pytest.approx(of_memory / waits)
+    assert replace(timing, memory=500.0, l2=250.0).queued(0.5, 0.1, 0.1) == 1.0
+
+
 def test_no_launch_is_faster_than_a_unit_alone() -> None:
     time = estimate(replace(ADD, tensor_cycles=1e8, l2_bytes=2e9), H200)
     assert time.estimate_us is not None
