@@ -59,9 +59,9 @@ def guarded(x, n, BLOCK: tl.constexpr):
 """
 
 
-@pytest.fixture
-def kernels(tmp_path: Path) -> Path:
-    file = tmp_path / "served.py"
+@pytest.fixture(scope="module")
+def kernels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("variants") / "served.py"
     file.write_text(KERNELS)
     return file
 
@@ -150,7 +150,7 @@ def test_a_limit_fails_the_command(kernels: Path) -> None:
 @pytest.mark.usefixtures("preloaded")
 def test_a_recording_ends_with_what_was_recompiled(kernels: Path, tmp_path: Path) -> None:
     pytest.importorskip("torch")
-    program = tmp_path / "serve.py"
+    program = kernels.with_name("serve.py")
     program.write_text(
         "import torch\nfrom served import penalties, guarded\n"
         "x = torch.zeros(64, 512, device='cuda')\n"
@@ -267,7 +267,7 @@ def test_a_constexpr_that_cannot_be_written_is_refused(kernels: Path, tmp_path: 
 
 def test_a_warmup_list_is_whole_or_refused(kernels: Path, tmp_path: Path) -> None:
     place, target = f"{kernels}:penalties", ("-t", "h100", "--arg", "num_seqs=1..64")
-    listed = tmp_path / "warmup.json"
+    listed = kernels.with_name("whole.json")
     found(place, *target, "--emit", str(listed))
     (kernel,) = json.loads(listed.read_text())["kernels"]
     assert kernel["file"] == kernels.name
