@@ -195,6 +195,9 @@ def test_stores_that_became_atomics_are_neither(softmax: Report) -> None:
     assert verdict(pair).tone == "neutral"
     page = render("comparisons", match([before], [after]), Options())
     assert "Not judged  sectors stored · stores became atomics" in page
+    by_time = verdict(compare(timed(before, 100.0), timed(after, 50.0, latency=40.0))).words
+    assert "stores became atomics" in by_time
+    assert "sectors stored" not in by_time
     fewer = replace(softmax.traffic, accesses=[store], store_sectors=0)
     same = compare(before, replace(before, traffic=fewer))
     assert judged(same) == {"traffic.store_sectors": "better"}

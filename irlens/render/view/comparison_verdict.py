@@ -130,9 +130,23 @@ def _time(pair: Comparison) -> Iterator[Run]:
         yield from map(Run, [": ".join(told)] if told else [])
     if not causes:
         # What changed, without a claim that it is the cause.
-        yield from (Run(each.arrow) for each in _foremost(pair) if not each.path.startswith("time"))
+        told = [_unclaimed(pair, each) for each in _foremost(pair)]
+        yield from map(Run, dict.fromkeys(filter(None, told)))
         yield from map(Run, one_sided(pair)[:_IN_VERDICT])
     yield from _findings(pair)
+
+
+def _unclaimed(pair: Comparison, change: Change) -> str:
+    """Return a figure on both sides; of what means something else on either side, why it does.
+
+    Sectors stored that became 0 because atomics write them say nothing of the kind.
+    """
+    figure = figures.get(change.path)
+    if figure is None or not figure.of_launch:
+        return change.arrow
+    if figure.path.startswith("time.") or pair.other_work:
+        return ""
+    return pair.not_judged.get(figure.path, change.arrow)
 
 
 def other_work(pair: Comparison) -> list[str]:
