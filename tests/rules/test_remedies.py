@@ -15,7 +15,7 @@ DEEP = {
     "BLOCK_SIZE_M": 64, "BLOCK_SIZE_N": 128, "BLOCK_SIZE_K": 64, "GROUP_SIZE_M": 8, "num_warps": 4,
     "num_stages": 5,
 }  # fmt: skip
-UNGROUPED = {"args": dict.fromkeys("MNK", 16384), "GROUP_SIZE_M": 1}
+UNGROUPED = DEEP | {"args": dict.fromkeys("MNK", 16384), "GROUP_SIZE_M": 1}
 LARGE = {"SIZE": 32768, "STAGES": 1}
 
 
@@ -72,7 +72,7 @@ def test_the_proposed_change_removes_the_finding(
     [
         ("registers", "layer_norm", "b200", {}, {"maxnreg": 64}),
         ("shared_memory", "matmul", "h100", DEEP, {"num_stages": 4}),
-        ("spills", "tile_sum.py", "h100", LARGE, {"num_warps": 8}),
+        ("spills", "layer_norm", "h100", {"num_warps": 1}, {"num_warps": 4}),
     ],
 )
 def test_a_saving_that_is_told_comes_true(
