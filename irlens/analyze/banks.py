@@ -11,7 +11,7 @@ Guide, "Shared Memory" under the compute capabilities from 5.x on).
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from itertools import product
 
 import msgspec
@@ -92,7 +92,7 @@ def passes(registers: Blocked, shared: Swizzled, shape: tuple[int, ...], size: i
 
 def copy_passes(
     registers: Blocked,
-    places: Mapping[tuple[int, ...], tuple[int, ...]],
+    place: Callable[[tuple[int, ...]], tuple[int, ...]],
     shape: tuple[int, ...],
     size: int,
 ) -> int | None:
@@ -100,7 +100,7 @@ def copy_passes(
 
     Args:
         registers: The layout of the addresses that are copied from.
-        places: The offset of each element in shared memory, in elements.
+        place: Returns the offset of an element in shared memory, in elements.
         shape: Shape of the matrix.
         size: Bytes of an element.
     """
@@ -108,10 +108,10 @@ def copy_passes(
     if len(held) != 2 or registers.warp_size != BANKS:
         return None
     next_to = [(int(n == 0), int(n == 1)) for n in range(2) if held[n] > 1]
-    if any(places[each][0] - places[start][0] == 1 for each in next_to):
+    if any(place(each)[0] - place(start)[0] == 1 for each in next_to):
         return None
     lanes = (_wrapped(registers.lane(lane), start, shape) for lane in range(BANKS))
-    return most_words_in_a_bank([size * places[each][0] for each in lanes], size)
+    return most_words_in_a_bank([size * place(each)[0] for each in lanes], size)
 
 
 def _wrapped(

@@ -114,7 +114,7 @@ def _copied(module: Module, tensor: Tensor, descriptor: MemDesc) -> float | None
     if registers is None or bits is None or bits < 8:
         return None
     try:
-        places = memory_map(descriptor.layout, descriptor.shape, module.aliases).places()
+        shared = memory_map(descriptor.layout, descriptor.shape, module.aliases)
+        return banks.copy_passes(registers, shared.place, descriptor.shape, bits // 8)
     except UnmappedError:
         return None
-    return banks.copy_passes(registers, places, descriptor.shape, bits // 8)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from irlens.isa.mlir.linear_maps import UnmappedError
-from irlens.isa.mlir.memory_maps import memory_map
+from irlens.isa.mlir.memory_maps import MemoryMap, memory_map
 
 TRITON = tuple(map(int, version("triton").split(".")[:2]))
 has_linear_layouts = pytest.mark.skipif(
@@ -126,6 +126,23 @@ def test_every_element_has_a_place_of_its_own() -> None:
         for extent in shape:
             count *= extent
         assert sorted(places.values()) == [(offset,) for offset in range(count)]
+
+
+def test_the_place_of_one_element_is_that_among_all() -> None:
+    repeated = ((1, 0), (0, 0), (1, 0), (0, 1), (1, 1), (2, 1))
+    maps = [MemoryMap((4, 2), {"offset": repeated}, padding=((4, 2),))]
+    maps.append(MemoryMap((4, 2), {"row": repeated[:4], "column": repeated[4:]}))
+    swizzled = (layout for layout in _swizzled() if not getattr(layout[0], "cga_layout", None))
+    maps += [memory_map(_printed(layout, shape, "shared"), shape) for layout, shape in swizzled]
+    for each in maps:
+        places = each.places()
+        assert {element: each.place(element) for element in places} == places
+
+
+def test_an_element_of_another_cta_has_no_place() -> None:
+    half = MemoryMap((4, 2), {"offset": ((1, 0), (0, 1))}, block=((2, 0),))
+    with pytest.raises(UnmappedError, match="another CTA"):
+        half.place((2, 1))
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ is added to the offset that such a map gives.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 import msgspec
 
@@ -14,10 +15,11 @@ from irlens.isa.mlir.linear_maps import UnmappedError
 
 #: Offsets of a map that are listed at most.
 _MOST_BITS = 20
+_COORDINATE_BITS = 32
 _TENSOR_MEMORY_ROWS = 128
 
 
-class MemoryMap(msgspec.Struct, frozen=True):
+class MemoryMap(msgspec.Struct, frozen=True, dict=True):
     """Where the elements of a buffer lie.
 
     Attributes:
@@ -45,6 +47,36 @@ class MemoryMap(msgspec.Struct, frozen=True):
             found.setdefault(element, self._place(number))
         return found
 
+    def place(self, element: Sequence[int]) -> tuple[int, ...]:
+        """Return the same for one element, without listing all.
+
+        Raises:
+            UnmappedError: The first CTA does not hold it.
+        """
+        rest, number = _packed(element), 0
+        while rest:
+            pivot, of_pivot = self._pivots.get(rest.bit_length(), (0, 0))
+            if not pivot:
+                raise UnmappedError("another CTA holds the element")
+            rest, number = rest ^ pivot, number ^ of_pivot
+        return self._place(number)
+
+    @cached_property
+    def _pivots(self) -> dict[int, tuple[int, int]]:
+        """Elements with distinct highest bits, by these, and the number of each.
+
+        Bases that those before them add up to are left out, as the first number of an element has
+        none of them.
+        """
+        pivots: dict[int, tuple[int, int]] = {}
+        for bit, basis in enumerate(basis for each in self.bases.values() for basis in each):
+            rest, number = _packed(basis), 1 << bit
+            while (highest := rest.bit_length()) in pivots:
+                rest, number = rest ^ pivots[highest][0], number ^ pivots[highest][1]
+            if rest:
+                pivots[highest] = rest, number
+        return pivots
+
     def _place(self, number: int) -> tuple[int, ...]:
         place = []
         for bases in self.bases.values():
@@ -54,6 +86,10 @@ class MemoryMap(msgspec.Struct, frozen=True):
             offset = place[0]
             place[0] += sum(offset // interval * extra for interval, extra in self.padding)
         return tuple(place)
+
+
+def _packed(element: Sequence[int]) -> int:
+    return sum(each << _COORDINATE_BITS * n for n, each in enumerate(element))
 
 
 def memory_map(
