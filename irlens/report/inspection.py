@@ -90,6 +90,7 @@ class Inspection:
         self._code = subject if isinstance(subject, CaptureCode) else CaptureCode(subject)
         self._given = self._code.capture
         self._sass = sass
+        self._whole = False
         self._provenance = Provenance()
 
     @cached_property
@@ -371,6 +372,7 @@ class Inspection:
             program=program,
             in_groups=lambda ctas: assumed(wave=ctas),
             spare_shared_bytes=lambda: max((e.spare_bytes for e in self.pipelines), default=0),
+            priced=self._whole and numbers == "random",
         )  # fmt: skip
 
     @cached_property
@@ -522,6 +524,7 @@ class Inspection:
             ArtifactError: An artifact is broken.
             ToolError: Disassembly is requested, and the disassembler is missing or failed.
         """
+        self._whole = True
         _note_options(self._capture, self._provenance)
         parts = {
             name: getattr(self, name)

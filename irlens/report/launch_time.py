@@ -21,11 +21,12 @@ from irlens.model.terms import no_time_model
 from irlens.report.parsed import Parsed, noted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from irlens.analyze.time.counting import CostedLaunch
     from irlens.analyze.time.launched import Arguments
     from irlens.analyze.time.paths import PathFinder
+    from irlens.analyze.time.shared_wavefronts import Wavefronts
     from irlens.analyze.traffic import Survey
 
 _WARP = 32
@@ -42,6 +43,7 @@ class Launched(msgspec.Struct, frozen=True, kw_only=True):
         program: The traffic of its first program.
         in_groups: Returns the launch's traffic for waves of a number of CTAs.
         spare_shared_bytes: Returns the shared memory of a CTA's stages beyond the third.
+        priced: Whether ``CostedLaunch.of_warps`` is asked for, which is then found at once.
     """
 
     gpu: Gpu | None
@@ -51,6 +53,7 @@ class Launched(msgspec.Struct, frozen=True, kw_only=True):
     program: "Survey"
     in_groups: "Callable[[int], Survey | None]"
     spare_shared_bytes: "Callable[[], int]"
+    priced: bool = False
 
 
 def find_launch(parsed: Parsed, launched: Launched, provenance: Provenance) -> "CostedLaunch | str":
@@ -204,10 +207,9 @@ def _of_code(
     arguments = arguments_of(parsed.source, capture.config, grid, threads)
     walker = machine_code.once(_path_finder)
     followed = launches.follow(walker, kernels[0], arguments)
-    wavefronts = {
-        index: each.total
-        for index, each in launches.wavefronts(walker, kernels[0], arguments, followed[0]).items()
-    }
+    find = partial(launches.wavefronts, walker, kernels[0], arguments, followed[0])
+    found = find(every=launched.priced)
+    wavefronts = _totals(launches.mean_of_cta(followed[0], [each[:1] for each in found]))
     tensor = launches.tensor_memory(walker, kernels[0], arguments, followed)
     code = counting.KernelCode(section, flow, control, wavefronts, tensor)
     machine = counting.Placement(gpu=gpu, resident=occupancy.blocks_per_sm)
@@ -245,12 +247,9 @@ def _of_code(
             "shared_memory": launched.spare_shared_bytes,
         },
         repeated=_repeated(launched.program),
-        of_warps=lambda: {
-            index: each.total
-            for index, each in launches.wavefronts(
-                walker, kernels[0], arguments, followed[0], every=True
-            ).items()
-        },
+        of_warps=lambda: _totals(
+            launches.mean_of_cta(followed[0], found if launched.priced else find(every=True))
+        ),
     )
 
 
@@ -263,6 +262,10 @@ def _spare_registers(machine_code: SassCode, registers: int | None) -> int | Non
     """
     live = machine_code.pressure.peak
     return None if live is None or registers is None else registers - live
+
+
+def _totals(found: "Mapping[int, Wavefronts]") -> dict[int, float]:
+    return {index: each.total for index, each in found.items()}
 
 
 def _path_finder(machine_code: SassCode) -> "PathFinder":

@@ -17,7 +17,7 @@ Due: TypeAlias = tuple[Capture, bool | None]
 _FEW = 32
 #: Captures per task of a worker, whose machine code one run of nvdisasm lists: small enough for all
 #: workers to end together.
-_BATCH, _MOST = 8, 32
+_BATCH, _MOST = 8, 64
 
 
 def preparing(

@@ -163,8 +163,8 @@ def wavefronts(
     cta: Sequence[WarpPath],
     *,
     every: bool = False,
-) -> dict[int, Wavefronts]:
-    """Return the wavefronts of accesses to shared memory by a warp, the mean over a CTA's paths.
+) -> list[list[dict[int, Wavefronts]]]:
+    """Return the wavefronts of accesses to shared memory by the warps of each path of a CTA.
 
     Args:
         machine: The kernel's code.
@@ -173,22 +173,35 @@ def wavefronts(
             leave an access to one warp.
 
     Returns:
-        By index of the instruction; absent where the lanes' addresses depend on data.
+        For each path and warp, by index of the instruction; absent where the lanes' addresses
+        depend on data.
     """
     words = constants(kernel, arguments)
-    found: dict[int, list[tuple[Wavefronts, int]]] = {}
+    found = []
     for each in cta:
-        count = each.of_cta if every else 1
-        warps = [lanes(words, each.first + number) for number in range(count)]
-        of_warps = (
+        warps = [lanes(words, each.first + n) for n in range(each.of_cta if every else 1)]
+        found.append(
             [_of_lanes(machine, launches) for launches in warps]
             if each.diverges
             else shared_wavefronts(machine.data, each.path, list(chain.from_iterable(warps)))
         )
+    return found
+
+
+def mean_of_cta(
+    cta: Sequence[WarpPath], found: Sequence[Sequence[dict[int, Wavefronts]]]
+) -> dict[int, Wavefronts]:
+    """Return the wavefronts of each access by a warp, the mean over a CTA.
+
+    Args:
+        found: Those of the warps of each path, all or some that stand for them.
+    """
+    weighted: dict[int, list[tuple[Wavefronts, int]]] = {}
+    for each, of_warps in zip(cta, found, strict=True):
         for of_warp in of_warps:
             for index, one in of_warp.items():
-                found.setdefault(index, []).append((one, each.of_cta // count))
-    return {index: mean_wavefronts(weighted) for index, weighted in found.items()}
+                weighted.setdefault(index, []).append((one, each.of_cta // len(of_warps)))
+    return {index: mean_wavefronts(each) for index, each in weighted.items()}
 
 
 def _of_lanes(machine: PathFinder, launches: Sequence[ThreadInputs]) -> dict[int, Wavefronts]:

@@ -145,6 +145,7 @@ class _Warps:
         for name, at in SPECIAL.items():
             self.state[at] = _joined([each.special.get(name) for each in launches])
         self.known: dict[object, Wavefronts] = {}
+        self.masks: dict[int, NDArray[Any]] = {}
         self.found: defaultdict[int, list[tuple[Wavefronts | None, ...]]] = defaultdict(list)
 
     def run(self, path: Path) -> list[dict[int, Wavefronts]]:
@@ -199,29 +200,39 @@ class _Warps:
     def _by_lane(self, value: Any) -> list[int | None]:
         return value.tolist() if _differs(value) else [value] * self.count
 
-    def _known(self, value: Any) -> "tuple[NDArray[Any], NDArray[Any]]":
-        """Return the number of each lane, 0 where it is not known, and whether it is."""
+    def _known(self, value: Any) -> tuple[Any, Any]:
+        """Return the number of each lane, 0 where it is not known, and whether it is; or of all."""
         import numpy as np
 
         if not _differs(value):
-            return np.full(self.count, value or 0), np.full(self.count, value is not None)
+            return value or 0, np.bool_(value is not None)
         if value.dtype != object:
-            return value, np.ones(self.count, np.bool_)
+            return value, np.bool_(True)
         known = np.array([each is not None for each in value])
         return np.where(known, value, 0).astype(np.int64), known
+
+    def _running(self, mask: int) -> "NDArray[Any]":
+        """Return which lanes run what the lanes of a mask do."""
+        import numpy as np
+
+        if mask not in self.masks:
+            lanes = [mask >> lane % _LANES & 1 for lane in range(self.count)]
+            self.masks[mask] = np.array(lanes, np.bool_)
+        return self.masks[mask]
 
     def _access(self, index: int, mask: int) -> None:
         """Add the wavefronts of an access by each warp, ``None`` where they are unknown."""
         import numpy as np
 
         instruction, address = self.instructions[index], self.addresses[index]
-        place, known = self._known(None if address.terms is None else address.number)
+        number, known = self._known(None if address.terms is None else address.number)
+        place = np.full(self.count, number)
         for at, scale in address.terms or ():
             value, is_known = self._known(self.state[at])
             place, known = place + scale * value, known & is_known
         held, certain = self._known(1 if address.guard is None else self.state[address.guard])
-        running = np.array([mask >> lane % _LANES & 1 for lane in range(self.count)], np.bool_)
-        takes = running & (held.astype(np.bool_) != address.negated)
+        running = self._running(mask)
+        takes = running & (np.not_equal(held, 0) != address.negated)
         unknown = (running & ~certain | takes & ~known).reshape(-1, _LANES).any(axis=1)
         place, takes = (place & WORD).reshape(-1, _LANES), takes.reshape(-1, _LANES)
         first = np.where(takes, place, WORD).min(axis=1, keepdims=True) // _WORD * _WORD

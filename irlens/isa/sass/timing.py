@@ -21,6 +21,7 @@ Origin: TypeAlias = Literal["memory", "l1", "shared", "shuffle", "constant", "sp
 Ordering: TypeAlias = Literal["barrier", "fence", "write"]
 
 _CONSTANTS = frozenset({"LDC", "ULDC", "LDCU", "S2R", "S2UR", "CS2R", "R2UR", "B2R"})
+_OF_STREAMS = frozenset({"LDGSTS", "LDGDEPBAR", "DEPBAR", "WARPGROUP", "SYNCS", "UTMALDG"})
 _WRITES = units.GLOBAL_STORES | {"ATOM", "ATOMG"}
 #: Scopes of fences that reach the L2.
 _FENCED = frozenset({"GPU", "SYS"})
@@ -58,6 +59,8 @@ def asynchronous(instruction: Instruction) -> tuple[Stream, Event] | None:
     A product that closes its group is a commit that copies. Products in tensor memory belong to
     barriers whose addresses are computed, and have no event here (``commits_products``).
     """
+    if instruction.opcode not in _OF_STREAMS and not units.is_warpgroup_product(instruction):
+        return None
     line, at, modifiers = instruction.line, instruction.offset, instruction.modifiers
     texts = [operand.text for operand in instruction.operands]
     copy, commit = Copy(line, None, at=at), Commit(line, certain=True, at=at)

@@ -151,7 +151,8 @@ def _wavefronts(
         (first,) = launched.follow(machine, kernel, arguments, [launched.FIRST])
     except (ArtifactError, UnknownPathError):
         return {}
-    return launched.wavefronts(machine, kernel, arguments, first)
+    found = launched.wavefronts(machine, kernel, arguments, first)
+    return launched.mean_of_cta(first, found)
 
 
 def _timeline(gpu: Gpu | None, wavefronts: Mapping[int, Wavefronts]) -> Timeline | None:

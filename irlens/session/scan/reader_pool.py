@@ -23,7 +23,7 @@ T = TypeVar("T")
 _FEW = 24
 #: The fewest and the most entries that are read together. One run of nvdisasm lists the machine
 #: code of all of them, and starts longer than it works.
-_BATCH, _MOST = 8, 32
+_BATCH, _MOST = 8, 64
 #: Tasks per worker that wait or are done.
 _AHEAD = 4
 
