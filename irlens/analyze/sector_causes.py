@@ -300,7 +300,7 @@ class _Losses:
         self._places = offsets[index]
         self._count = index.shape[0] // (issued.layout.warps * issued.layout.blocks)
         accessed = offsets[mask]
-        self.repeats = accessed.size / np.unique(accessed).size
+        self.repeats = accessed.size / np.unique(accessed, return_counts=True)[0].size
         self.request_bytes = int(self._lanes.sum(axis=-1).max()) * issued.width
         self._by_thread(mask[index])
 
@@ -335,7 +335,7 @@ class _Losses:
                 continue
             self.vector = self.held
             starts = groups[..., 0][masks.any(axis=-1)] % (self.held * size)
-            self.starts = frozenset(np.unique(starts).tolist())
+            self.starts = frozenset(starts.tolist())
             self.uniform_mask = bool((masks.all(axis=-1) == masks.any(axis=-1)).all())
 
     def kind(self) -> Kind:

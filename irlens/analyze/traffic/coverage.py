@@ -190,7 +190,8 @@ def _merged(bases: Array, lengths: Array) -> Iterator[tuple[Array, Array]]:
     if lengths.size and (lengths == lengths[0]).all():
         starts, ends = joined(bases, bases + lengths[0])
         spans = ends - starts
-        sizes = np.unique(spans)
+        # Without the counts, which nobody needs, it imports numpy.ma to look for masked arrays.
+        sizes, _ = np.unique(spans, return_counts=True)
         if sizes.size <= _MOST_SIZES:
             for size in sizes:
                 yield starts[spans == size], size
