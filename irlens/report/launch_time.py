@@ -207,7 +207,7 @@ def _of_code(
     arguments = arguments_of(parsed.source, capture.config, grid, threads)
     walker = machine_code.once(_path_finder)
     followed = launches.follow(walker, kernels[0], arguments)
-    find = partial(launches.wavefronts, walker, kernels[0], arguments, followed[0])
+    find = partial(launches.wavefronts_of_warps, walker, kernels[0], arguments, followed[0])
     found = find(every=launched.priced)
     wavefronts = _totals(launches.mean_of_cta(followed[0], [each[:1] for each in found]))
     tensor = launches.tensor_memory(walker, kernels[0], arguments, followed)

@@ -161,6 +161,19 @@ def wavefronts(
     kernel: Kernel,
     arguments: Arguments,
     cta: Sequence[WarpPath],
+) -> dict[int, Wavefronts]:
+    """Return the wavefronts of accesses to shared memory by a warp, the mean over a CTA's paths.
+
+    The first warp of a path stands for all of them.
+    """
+    return mean_of_cta(cta, wavefronts_of_warps(machine, kernel, arguments, cta))
+
+
+def wavefronts_of_warps(
+    machine: PathFinder,
+    kernel: Kernel,
+    arguments: Arguments,
+    cta: Sequence[WarpPath],
     *,
     every: bool = False,
 ) -> list[list[dict[int, Wavefronts]]]:

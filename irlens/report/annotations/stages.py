@@ -151,8 +151,7 @@ def _wavefronts(
         (first,) = launched.follow(machine, kernel, arguments, [launched.FIRST])
     except (ArtifactError, UnknownPathError):
         return {}
-    found = launched.wavefronts(machine, kernel, arguments, first)
-    return launched.mean_of_cta(first, found)
+    return launched.wavefronts(machine, kernel, arguments, first)
 
 
 def _timeline(gpu: Gpu | None, wavefronts: Mapping[int, Wavefronts]) -> Timeline | None:
