@@ -226,7 +226,7 @@ class _Warps:
 
         instruction, address = self.instructions[index], self.addresses[index]
         number, known = self._known(None if address.terms is None else address.number)
-        place = np.full(self.count, number)
+        place: NDArray[Any] = np.full(self.count, number)
         for at, scale in address.terms or ():
             value, is_known = self._known(self.state[at])
             place, known = place + scale * value, known & is_known
