@@ -5,6 +5,7 @@ from functools import cache
 import pytest
 
 from irlens import gpus
+from irlens.analyze import layout_drawing
 from irlens.analyze.layout_drawing import draw_layout, namesakes
 from irlens.compiler import Request, capture
 from irlens.isa.mlir import Module, parse
@@ -12,6 +13,14 @@ from irlens.isa.mlir.encoding_maps import linear_map
 from irlens.isa.mlir.linear_maps import LinearMap
 from irlens.model.errors import IrlensError, UnknownNameError
 from irlens.model.layout import LayoutDrawing
+
+_of_registers = cache(layout_drawing._of_registers)
+
+
+@pytest.fixture(autouse=True)
+def _each_layout_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compute the owners of a layout once: hundreds of values of a kernel have a few layouts."""
+    monkeypatch.setattr(layout_drawing, "_of_registers", _of_registers)
 
 
 @cache
