@@ -36,6 +36,8 @@ PAGES = inventory.Kind("pages", folder="pages", name=_name)
 def report_of(capture: Capture, make: "Callable[[], Report]", *, sass: bool = False) -> "Report":
     """Return a capture's report from the cache, or make and cache it.
 
+    A report for which a tool did not answer, although it may another time, is not cached.
+
     Args:
         make: Makes the report on a cache miss; only then are the analyses imported.
         sass: Whether the report covers the machine code, too.
@@ -46,8 +48,12 @@ def report_of(capture: Capture, make: "Callable[[], Report]", *, sass: bool = Fa
     report_key = key(capture, sass=sass)
     report = recall(report_key)
     if report is None:
+        from irlens.artifacts.tools import UnansweredError
+
+        before = UnansweredError.count
         report = make()
-        remember(report_key, report)
+        if UnansweredError.count == before:
+            remember(report_key, report)
     return report
 
 

@@ -62,6 +62,17 @@ class StoppedError(ToolError):
         )
 
 
+class UnansweredError(ToolError):
+    """A tool did not answer, but may another time: it is missing, or the machine is overloaded."""
+
+    #: How many there were in this process.
+    count = 0
+
+    def __init__(self, message: str, *, hint: str) -> None:
+        super().__init__(message, hint=hint)
+        UnansweredError.count += 1
+
+
 #: One lock for each disassembly: who asks for one that is being made waits for it.
 _making: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 #: Why nvdisasm was stopped in this process, by disassembly.
@@ -80,7 +91,7 @@ def find(name: str) -> Path:
             return candidate
     on_path = shutil.which(name)
     if on_path is None:
-        raise ToolError(
+        raise UnansweredError(
             f"{name} is neither in an installed Triton nor on PATH",
             hint="install triton, or add the CUDA toolkit's bin directory to PATH",
         )
@@ -136,11 +147,11 @@ def run(
                 raise
     except subprocess.TimeoutExpired:
         waited = seconds * _WALL_PER_PROCESSOR_TIME
-        raise ToolError(
+        raise UnansweredError(
             f"{tool.name} did not end within {waited} s", hint="is the machine overloaded?"
         ) from None
     except OSError as error:
-        raise ToolError(
+        raise UnansweredError(
             f"cannot run {tool}: {error.strerror}", hint="reinstall triton or the CUDA toolkit"
         ) from error
     if process.returncode == -signal.SIGXCPU:

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 import irlens
-from irlens.artifacts import inventory, report_cache, store
+from irlens.artifacts import inventory, report_cache, store, tools
 from irlens.artifacts.scan_index import SCANS
-from irlens.artifacts.tools import DISASSEMBLY
+from irlens.artifacts.tools import DISASSEMBLY, UnansweredError
 from irlens.model.capture import Capture, Stage
 from irlens.report import inspect
+from irlens.session.scan.entry_rows import Wanted, read_rows
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "captures" / "softmax-h100"
 
@@ -144,3 +145,26 @@ def test_the_library_takes_the_cache_too(folder: Path, monkeypatch: pytest.Monke
     report = irlens.inspect(read(folder))
     monkeypatch.setattr("irlens.report.inspect", None)
     assert irlens.inspect(read(folder)) == report
+
+
+def test_what_a_tool_did_not_answer_is_asked_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On an overloaded machine times stayed unknown, long after it had recovered."""
+
+    def run(*arguments: object, **more: object) -> str:
+        raise UnansweredError("nvdisasm did not end within 50 s", hint="is it overloaded?")
+
+    entries = [Wanted(folder, ("time.estimate_us",))]
+    with monkeypatch.context() as context:
+        context.setattr(tools, "run", run)
+        time = irlens.inspect(read(folder)).time
+        assert time is not None
+        assert time.reason == "nvdisasm did not end within 50 s"
+        (row,) = read_rows(entries)
+        assert not row.is_lasting
+    time = irlens.inspect(read(folder)).time
+    assert time is not None
+    assert time.estimate_us is not None
+    (row,) = read_rows(entries)
+    assert row.is_lasting

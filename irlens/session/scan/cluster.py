@@ -30,6 +30,7 @@ class _Entry(msgspec.Struct, frozen=True):
     rows: list[dict[str, ScanValue]]
     broken: list[tuple[str, str]]
     reports: dict[str, Report]
+    is_lasting: bool
 
 
 class _Answer(msgspec.Struct, frozen=True):
@@ -71,7 +72,8 @@ def _received(entry: _Entry) -> EntryRows:
     """Return an entry's rows; its reports go to this machine's cache, where the scan looks."""
     for key, report in entry.reports.items():
         report_cache.remember(key, report)
-    return EntryRows(entry.rows, [Broken(Path(path), reason) for path, reason in entry.broken])
+    broken = [Broken(Path(path), reason) for path, reason in entry.broken]
+    return EntryRows(entry.rows, broken, is_lasting=entry.is_lasting)
 
 
 def _read(task: bytes) -> bytes:
@@ -94,4 +96,5 @@ def _entry(read: EntryRows) -> _Entry:
         rows=read.rows,
         broken=[(str(each.path), each.reason) for each in read.broken],
         reports={key: report for key, report in reports.items() if report is not None},
+        is_lasting=read.is_lasting,
     )

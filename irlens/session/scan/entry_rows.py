@@ -10,6 +10,7 @@ from irlens.analyze.capture_code import CaptureCode
 from irlens.artifacts import report_cache
 from irlens.artifacts.entries import Broken, Listing, list_files
 from irlens.artifacts.load import load_entry
+from irlens.artifacts.tools import UnansweredError
 from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError
 from irlens.model.scan import ScanValue
@@ -24,10 +25,15 @@ REPORT = "report"
 
 
 class EntryRows(msgspec.Struct, frozen=True):
-    """The values of each capture in a directory, and what cannot be read there."""
+    """The values of each capture in a directory, and what cannot be read there.
+
+    Attributes:
+        is_lasting: Whether another time the values are the same: all tools answered.
+    """
 
     rows: list[dict[str, ScanValue]]
     broken: list[Broken]
+    is_lasting: bool = True
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -68,6 +74,7 @@ def _read(
 ) -> EntryRows:
     rows: list[dict[str, ScanValue]] = []
     broken: list[Broken] = []
+    before = UnansweredError.count
     for capture in captures:
         if isinstance(capture, Broken):
             broken.append(capture)
@@ -76,7 +83,7 @@ def _read(
             rows.append(_row(capture, entry.keys, listings))
         except ArtifactError as error:
             broken.append(Broken(entry.directory, error.message))
-    return EntryRows(rows, broken)
+    return EntryRows(rows, broken, is_lasting=UnansweredError.count == before)
 
 
 def _row(capture: Capture, keys: Sequence[str], listings: "CodeListings") -> dict[str, ScanValue]:

@@ -279,7 +279,8 @@ class Scanner:
             try:
                 for found, read in self._read(parsed or entries, index, reader):
                     entry = self._merged(found, read)
-                    if found.signature is not None and found.is_read and not entry.broken:
+                    lasts = entry.is_lasting and not entry.broken
+                    if found.signature is not None and found.is_read and lasts:
                         index.add(found.name, found.signature, entry.rows)
                     yield found.directory, entry
                 complete = True
@@ -316,7 +317,7 @@ class Scanner:
         directory = found.directory
         if len(read.rows) == len(found.known) and not has_changed(directory, found.signature):
             rows = [old | new for old, new in zip(found.known, read.rows, strict=True)]
-            return EntryRows(rows, read.broken)
+            return EntryRows(rows, read.broken, is_lasting=read.is_lasting)
         return read_rows([Wanted(directory, self._request.keys)])[0]
 
     def _skip(self, broken: Broken) -> None:
