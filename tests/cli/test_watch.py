@@ -73,7 +73,10 @@ def test_every_save_is_compiled_and_what_moved_is_told(tmp_path: Path) -> None:
     kernel.write_text(PLAIN)
     factors.write_text(FACTOR.format(value="2"))
     with watching("k.py:scale", "-t", "h100", "-o", str(page), cwd=tmp_path) as process:
-        assert until_it_waits(process) == ["irlens: watching k.py and 1 more; press ctrl+c to stop"]
+        assert until_it_waits(process) == [
+            "irlens: the grid is unknown: --grid 1 covers the tensors",
+            "irlens: watching k.py and 1 more; press ctrl+c to stop",
+        ]
         first = page.read_text()
         assert first.startswith("scale   sm_90 (h100)")
 

@@ -141,7 +141,7 @@ def test_other_peoples_kernels_on_an_h100() -> None:
     assert model.score(short, model.predict(short, gpu)).error < 0.05
 
 
-def test_libraries_that_nothing_was_held_against() -> None:
+def test_libraries_that_no_constant_is_fitted_to() -> None:
     """The same libraries on another day, a launch for each kernel and arguments, and others."""
     model = benchmark()
     gpu = gpus.find("h100")
