@@ -133,6 +133,7 @@ def of_launch(one: dict[str, Json]) -> Iterator[float]:
                 yield round(value / whole, 2)
             for step in one["steps"]:
                 yield round(1 - step["estimate_us"] / whole, 2)
+                yield from three_digits(-step["change"])
         case {"accesses": list() as accesses, "flops": dict() | None}:
             yield from traffic(one, accesses)
         case {"memory_us": float(), "floor_us": _}:

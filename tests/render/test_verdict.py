@@ -285,7 +285,7 @@ def test_a_finding_of_several_reports_has_the_figures_of_all() -> None:
 @pytest.mark.parametrize("form", ["text", "markdown", "html"])
 def test_the_verdict_comes_before_and_the_next_step_after_everything(form: str) -> None:
     page = render(form, "reports", [report("spill-h100")], Options(subject="spill -t h100"))
-    first, last = page.index("25 % "), page.index("irlens tui spill -t h100")
+    first, last = page.index("about 452 µs"), page.index("irlens tui spill -t h100")
     details = page.index("128 registers per thread limit occupancy")
     assert first < details
     if form == "text":
@@ -343,10 +343,10 @@ def test_a_comparison_says_in_words_colour_and_sign_what_it_is(
     found = verdict_on_change(comparisons.pairs[0])
     assert found.tone == tone
     assert found.phrases[0].tone == tone
-    more = {"worse": "likely 44 % more time: 62.5 µs → 90.0 µs", "better": "likely 31 % less time"}
+    more = {"worse": "likely 41 % more time: 65.6 µs → 92.6 µs", "better": "likely 29 % less time"}
     assert found.phrases[0].text.startswith(more[tone])
     assert other not in found.words
-    moved = {"worse": "54.2 µs → 84.7 µs: blocks per SM 2 → 1", "better": "blocks per SM 1 → 2"}
+    moved = {"worse": "58.1 µs → 87.4 µs: blocks per SM 2 → 1", "better": "blocks per SM 1 → 2"}
     assert found.phrases[1].text.startswith("latency ")
     assert found.phrases[1].text.endswith(moved[tone])
     ansi = render("text", "comparisons", comparisons, Options(color=True, width=120))

@@ -6,7 +6,7 @@ from irlens.model.comparison import TimeRatio
 from irlens.model.estimate import BOUND_NAMES, RESOLUTION, TimeEstimate, TimeStep
 from irlens.model.report import Report
 from irlens.model.terms import Terms
-from irlens.model.text import count, microseconds, percent, rounded_size
+from irlens.model.text import count, microseconds, percent, short_size
 from irlens.render.view import nodes
 from irlens.render.view.nodes import Cells, Column, Node, Run, phrases, table, text
 
@@ -144,7 +144,7 @@ def describe_step(step: TimeStep, whole: float, terms: Terms) -> str:
     per = terms.unit(step.unit) if "/" in step.unit else step.unit
     is_size = step.unit == "bytes"
     fewer = (
-        f"{rounded_size(-step.change)} less" if is_size else f"{count(-step.change)} fewer {per}"
+        f"{short_size(-step.change)} less" if is_size else f"{count(-step.change)} fewer {per}"
     )
     match step.cause:
         case "shared_memory":

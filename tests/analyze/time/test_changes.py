@@ -58,8 +58,7 @@ def test_the_first_step_saves_the_most_and_each_more_than_the_noise(tmp_path: Pa
     assert time.estimate_us is not None
     assert [step.cause for step in time.steps] == ["grid"]
     assert time.steps[-1].estimate_us < time.estimate_us * (1 - RESOLUTION)
-    fewer = with_spare(launch(208, tmp_path), registers=46)
-    time = estimate_with_steps(fewer)
+    time = estimate_with_steps(with_spare(uneven, registers=46))
     assert [step.cause for step in time.steps] == ["registers", "grid"]
     left = [step.estimate_us for step in time.steps]
     assert left == sorted(left)
