@@ -99,7 +99,7 @@ def test_the_imports_are_the_revisions_too(repository: Path) -> None:
 def test_several_configurations_are_compared_each_with_itself(repository: Path) -> None:
     (repository / "kernel.py").write_text(AFTER)
     result = diff("kernel.py", "--git", "HEAD", "--num-warps", "2,4", "--format", "json")
-    document = json.loads(result.output)
+    document = json.loads(result.stdout)
     assert [pair["setting"] for pair in document["pairs"]] == ["num_warps=2", "num_warps=4"]
     assert {pair["before"]["label"] for pair in document["pairs"]} == {"HEAD"}
 

@@ -88,14 +88,20 @@ def test_a_scan_loads_only_what_reads_captures(h200_cache: Path) -> None:
         assert not imported("scan", entry, *arguments) & unneeded, arguments
 
 
-def test_counting_what_a_launch_moves_loads_no_masked_arrays() -> None:
+def test_counting_what_a_launch_moves_loads_no_masked_arrays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IRLENS_CACHE_DIR", str(tmp_path))  # a remembered report needs no numpy
     capture = Path(__file__).parents[2] / "samples" / "captures" / "softmax-h100"
     modules = imported("inspect", str(capture))
     assert "numpy" in modules
     assert "numpy.ma" not in modules
 
 
-def test_an_identical_request_is_answered_without_triton() -> None:
+def test_an_identical_request_is_answered_without_triton(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IRLENS_CACHE_DIR", str(tmp_path))
     request = ("inspect", "vector_add", "--target", "sm_80", "--set", "BLOCK_SIZE=256")
     child = "irlens.compiler.forked"  # which loads Triton in a process of its own
     assert child in imported(*request)

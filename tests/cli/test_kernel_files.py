@@ -55,7 +55,7 @@ def test_a_file_stands_for_all_its_kernels(project: Path) -> None:
     assert ran.err.splitlines() == [
         "irlens: skipped mine/several.py:second: second needs a value for x_ptr, n; "
         "for example  irlens inspect mine/several.py:second "
-        "--arg 'x_ptr=fp32[1048576]' --arg n=1024"
+        "--arg 'x_ptr=fp32[1048576]' --arg n=1024 --grid 1"
     ]
     given = ("-a", "x_ptr=fp32[64]", "-a", "n=3")
     ran = irlens(project, "inspect", "several", "-t", "h100", "--format", "json", *given)

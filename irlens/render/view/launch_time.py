@@ -143,9 +143,7 @@ def describe_step(step: TimeStep, whole: float, terms: Terms) -> str:
     saved = _share(1 - step.estimate_us / whole)
     per = terms.unit(step.unit) if "/" in step.unit else step.unit
     is_size = step.unit == "bytes"
-    fewer = (
-        f"{short_size(-step.change)} less" if is_size else f"{count(-step.change)} fewer {per}"
-    )
+    fewer = f"{short_size(-step.change)} less" if is_size else f"{count(-step.change)} fewer {per}"
     match step.cause:
         case "shared_memory":
             how = f"with {fewer} of {terms.shared_memory}"
