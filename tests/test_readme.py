@@ -36,7 +36,7 @@ def without_sizes(text: str) -> str:
 
 
 @pytest.mark.usefixtures("inline")
-@pytest.mark.parametrize(("arguments", "lines", "shown"), SINGLE)
+@pytest.mark.parametrize(("arguments", "lines", "shown"), SINGLE, ids=[each[0] for each in SINGLE])
 def test_the_output_shown_is_what_irlens_prints(
     arguments: str, lines: int | None, shown: str
 ) -> None:

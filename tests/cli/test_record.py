@@ -143,6 +143,7 @@ def test_a_second_recording_says_how_to_go_on(run: Run, folder: Path) -> None:
 
 def test_a_program_that_stops_says_how_to_go_on(run: Run, folder: Path) -> None:
     """What it had compiled by then is kept, and replaced by the same command."""
+    pytest.importorskip("torch")
     (folder / "reads it.py").write_text(
         "import torch, triton, triton.language as tl\n\n"
         "@triton.jit\ndef fill(x):\n    tl.store(x + tl.program_id(0), 1.0)\n\n"

@@ -122,7 +122,7 @@ def test_warnings_of_the_compiler_are_notes_and_come_once(
         settings=(("BLOCK", ("64",)),),
     )
     Session(notes).captures(f"{file}:warned", configurations)
-    (note,) = notes.lasting
+    (note,) = (each for each in notes.lasting if not each.startswith("the grid is unknown"))
     assert note.startswith("warned.py:7: Logical operators 'and' and 'or' are deprecated")
     out, err = capfd.readouterr()
     assert "deprecated" not in out + err
