@@ -36,6 +36,8 @@ def test_shows_a_register_cap_that_leaves_what_is_live(
     look: Look, facts_of: Callable[..., Facts]
 ) -> None:
     """The code keeps to it, and does not spill."""
+    if facts_of("layer_norm", "b200").resources.registers == 64:
+        pytest.skip("before Triton 3.7 it has no more registers than another CTA leaves")
     (finding,) = look(CODE, "layer_norm", "b200")
     live = re.search(r"ask for maxnreg=64, since at most (\d+) are live", finding.hint)
     assert live is not None
