@@ -47,7 +47,7 @@ def slow(tmp_path: Path) -> Path:
 def runs(pid: int) -> bool:
     try:
         return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2][:3]
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # it ended before, or while it was read
         return False
 
 
