@@ -300,6 +300,7 @@ class _Losses:
         self._places = offsets[index]
         self._count = index.shape[0] // (issued.layout.warps * issued.layout.blocks)
         accessed = offsets[mask]
+        # Without the counts, which nobody needs, it imports numpy.ma to look for masked arrays.
         self.repeats = accessed.size / np.unique(accessed, return_counts=True)[0].size
         self.request_bytes = int(self._lanes.sum(axis=-1).max()) * issued.width
         self._by_thread(mask[index])

@@ -65,7 +65,7 @@ class StoppedError(ToolError):
 class UnansweredError(ToolError):
     """A tool did not answer, but may another time: it is missing, or the machine is overloaded."""
 
-    #: How many there were in this process.
+    #: Number of these errors in this process.
     count = 0
 
     def __init__(self, message: str, *, hint: str) -> None:

@@ -47,7 +47,7 @@ def movements(
 
 
 def _eased(one: Movement) -> Movement:
-    """Return a movement of a launch that takes less time than the baseline's."""
+    """Return a movement without a loss, since the launch takes less time than the baseline's."""
     if one.judgement not in ("lost", "worse"):
         return one
     reason = "; ".join(filter(None, (one.reason, "no loss, as the launch takes less time")))

@@ -9,8 +9,8 @@ programs: indices that are random over the tensor, and indices that are all equa
 takes lies between them; a skewed histogram, or a padding token that most rows have, is near the
 second.
 
-The times are those for which the L2 is busy, as an H100 was measured. The estimated time of the
-launch takes random and neighbouring indices.
+The times say how long the L2 is busy, with constants measured on an H100. The estimated time of
+the launch assumes random and neighbouring indices, so that equal ones may exceed its range.
 
 ## Example
 

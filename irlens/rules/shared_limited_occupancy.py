@@ -12,8 +12,8 @@ finding shows what one costs in terms of the other.
 
 Where a loop has more than three stages, and those beyond the third hold what is too much, the hint
 names the number of stages that admits more CTAs, and the estimate of the time says what that saves.
-No saving is told of other remedies: smaller tiles move more bytes, and with two stages the copies
-and the compute take turns. `irlens explain KERNEL IRL103` tries them.
+Other remedies have no estimated saving: smaller tiles move more bytes, and with two stages the
+copies and the compute take turns. `irlens explain KERNEL IRL103` tries them.
 
 ## Example
 

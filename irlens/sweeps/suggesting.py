@@ -256,7 +256,7 @@ class _Search:
 
 
 def _register_caps(current: Trial, known: TimeEstimate | None) -> list[Changes]:
-    """Return the cap on registers of which the estimate says that it saves time, if any does.
+    """Return the cap on registers that saves time by the estimate, if there is one.
 
     It is of the current code: another configuration has other registers.
     """

@@ -20,7 +20,7 @@ from irlens.render import Options, render
 from irlens.render.view.changes import changes
 from irlens.render.view.comparison_verdict import verdict as verdict_on_change
 from irlens.render.view.configurations import ranked_headline
-from irlens.render.view.findings import by_effect, findings, merged
+from irlens.render.view.findings import by_effect, finding_item, findings, merge, merged
 from irlens.render.view.launch_time import estimated_time
 from irlens.render.view.nodes import Run
 from irlens.render.view.verdict import next_steps, verdict, verdicts
@@ -280,6 +280,14 @@ def test_a_finding_of_several_reports_has_the_figures_of_all() -> None:
     assert [(each.where, each.hint) for each in found.findings] == [
         ("all 2", "make 16 to 32 of them")
     ]
+
+
+def test_findings_of_equal_keys_and_other_hints_stand_apart() -> None:
+    """A comparison's key has no hint: "ask for 64, not 61" became "use tiles of 16"."""
+    hints = ["use 16", "ask 64, not 61"]
+    items = [finding_item(replace(WARNING, hint=hint), {}) for hint in hints]
+    found = merge((name, item, "one key") for name, item in zip("AB", items, strict=True))
+    assert [each.hint for each in found] == hints
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "html"])

@@ -191,7 +191,7 @@ def _waiting(counts: Counts, timing: Timing) -> float:
 
 
 def _in_turn(busy: dict[str, float], waiting: float, exponent: float) -> dict[str, float]:
-    """Return units with CTAs, L2 and memory as one, where each CTA has an SM to itself.
+    """Merge the times of the CTAs, the L2 and memory into one, where each CTA has its own SM.
 
     Such CTAs begin together, so that all load and then all compute. As far as they wait for what
     they load, and do not load ahead, memory idles while they compute.

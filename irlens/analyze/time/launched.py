@@ -204,7 +204,7 @@ def wavefronts_of_warps(
 def mean_of_cta(
     cta: Sequence[WarpPath], found: Sequence[Sequence[dict[int, Wavefronts]]]
 ) -> dict[int, Wavefronts]:
-    """Return the wavefronts of each access by a warp, the mean over a CTA.
+    """Return the mean wavefronts of each access over the warps of a CTA.
 
     Args:
         found: Those of the warps of each path, all or some that stand for them.

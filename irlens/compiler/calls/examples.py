@@ -237,7 +237,7 @@ class _Example:
         return tuple(shape) if is_held else self._default_shape(pointer, len(named))
 
     def _reached(self, pointer: Pointer, stride: str) -> int | None:
-        """Return how far accesses reach in a dimension; ``None`` if that is unknown."""
+        """Return the extent that accesses need in a dimension; ``None`` if it is unknown."""
         most = 0
         for terms in pointer.terms:
             found = [self._extents.of(index_of(each, stride)) for each in terms.get(stride, ())]

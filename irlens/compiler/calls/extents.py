@@ -77,7 +77,7 @@ class Extents:
         return None
 
     def of(self, index: ast.expr, depth: int = _DEPTH) -> int | None:
-        """Return one more than the largest value of an index; ``None`` if it is unknown."""
+        """Return the exclusive upper bound of an index; ``None`` if it is unknown."""
         index = plain(index)
         text = ast.unparse(index)
         sizes = (size for left, size in self._bounds if ast.unparse(left) == text)

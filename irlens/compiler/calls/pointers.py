@@ -9,7 +9,7 @@ import msgspec
 _ACCESSES = re.compile(r"load|store|make_block_ptr|\w*make_tensor_descriptor")
 #: Functions by the number of their arguments that are addresses, or bounds of loops.
 _INDICES = {"load": 1, "store": 1, "range": 3, "static_range": 3, "cdiv": 2}
-#: What makes an index.
+#: Functions whose results are indices.
 _INDEX_SOURCES = ("program_id", "arange", "load")
 _BITWISE = (ast.LShift, ast.RShift, ast.BitAnd, ast.BitOr, ast.BitXor)
 #: Functions and methods that move bits.

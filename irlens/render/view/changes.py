@@ -27,7 +27,7 @@ _TONES: dict[figures.ChangeVerdict, Tone] = {
     "better": "better", "worse": "worse", "neutral": "neutral", "unknown": "unknown",
 }  # fmt: skip
 _JUDGED: frozenset[Tone] = frozenset({"better", "worse"})
-#: Characters of the requests of both sides, as far as they fit a title beside other arguments.
+#: Longest requests of both sides, in characters, that fit a title beside other arguments.
 _LONGEST_SIDES = 60
 
 

@@ -110,17 +110,7 @@ def merged(reports: Sequence[Report], names: Sequence[str]) -> nodes.Findings | 
         names: What to call each.
     """
     found = [
-        (
-            name,
-            finding_item(finding, report.code),
-            (
-                report.kernel,
-                finding.code,
-                finding.source,
-                _worded(finding.message),
-                _worded(finding.hint),
-            ),
-        )
+        (name, finding_item(finding, report.code), (report.kernel, finding.code, finding.source))
         for name, report in zip(names, reports, strict=True)
         for finding in report.findings
     ]
@@ -148,7 +138,7 @@ def _ranged(texts: Sequence[str]) -> str:
 
 def _shorter(
     reports: Sequence[Report],
-    found: Sequence[tuple[str, nodes.FindingItem, tuple[str, str, object, str, str]]],
+    found: Sequence[tuple[str, nodes.FindingItem, tuple[str, str, object]]],
 ) -> dict[str, str]:
     """Return what to write in the place of long lists of names: how many of a kernel there are."""
     totals = Counter(report.kernel for report in reports)
@@ -175,7 +165,8 @@ def merge(found: Iterable[tuple[str, nodes.FindingItem, Hashable]]) -> list[node
     """
     alike: dict[Hashable, list[tuple[str, nodes.FindingItem]]] = {}
     for name, item, key in found:
-        alike.setdefault(key, []).append((name, item))
+        worded = (key, _worded(item.message), _worded(item.hint))
+        alike.setdefault(worded, []).append((name, item))
     items = []
     for same in alike.values():
         first, where = same[0][1], _listed([name for name, _ in same])
