@@ -6,10 +6,9 @@ were checked against ``cuobjdump -elf``, ``cuobjdump -res-usage`` and ``ptxas -v
 """
 
 import struct
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from enum import IntEnum
-from itertools import chain
 
 import msgspec
 
@@ -36,7 +35,7 @@ _CBANK = struct.Struct("<IHH")
 
 
 class Code(IntEnum):
-    """Known attributes of ``.nv.info``, by cuobjdump's ``EIATTR_`` names."""
+    """The attributes of ``.nv.info`` that figures come from, by cuobjdump's ``EIATTR_`` names."""
 
     MAX_THREADS = 0x05
     PARAM_CBANK = 0x0A
@@ -44,35 +43,11 @@ class Code(IntEnum):
     FRAME_SIZE = 0x11
     MIN_STACK_SIZE = 0x12
     KPARAM_INFO = 0x17
-    CBANK_PARAM_SIZE = 0x19
     MAXREG_COUNT = 0x1B
-    EXIT_INSTR_OFFSETS = 0x1C
-    S2RCTAID_INSTR_OFFSETS = 0x1D
-    CRS_STACK_SIZE = 0x1E
-    MAX_STACK_SIZE = 0x23
-    COOP_GROUP_INSTR_OFFSETS = 0x28
-    COOP_GROUP_MASK_REGIDS = 0x29
     REGCOUNT = 0x2F
-    INT_WARP_WIDE_INSTR_OFFSETS = 0x31
-    SW2861232_WAR = 0x35
-    SW_WAR = 0x36
-    CUDA_API_VERSION = 0x37
-    NUM_MBARRIERS = 0x38
-    MBARRIER_INSTR_OFFSETS = 0x39
     CTA_PER_CLUSTER = 0x3D
-    EXPLICIT_CLUSTER = 0x3E
-    MAX_CLUSTER_RANK = 0x3F
-    RESERVED_SMEM_USED = 0x41
-    UNUSED_LOAD_BYTE_OFFSET = 0x44
     KPARAM_INFO_V2 = 0x45
-    VRC_CTA_INIT_COUNT = 0x4A
     NUM_BARRIERS = 0x4C
-    AT_ENTRY_FRAGMENTS = 0x4F
-    SPARSE_MMA_MASK = 0x50
-    TCGEN05_1CTA_USED = 0x51
-    TCGEN05_2CTA_USED = 0x52
-    ANNOTATIONS = 0x55
-    MERCURY_ISA_VERSION = 0x5F
 
 
 class Attribute(msgspec.Struct, frozen=True):
@@ -112,13 +87,10 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
         constant_bytes: Size of each of the kernel's own constant banks, by bank number.
         code_bytes: Machine code with its padding and its callees.
         barriers: Named barriers per CTA: the highest one used, plus one.
-        mbarriers: Transaction barriers that the compiler counted.
         required_threads: Threads per CTA in x, y, z that a launch must use (``.reqntid``).
         max_threads: Maximum threads per CTA in x, y, z (``.maxntid``).
         max_registers: The assembler's register limit, 255 if there was none.
         cluster: CTAs per cluster in x, y, z (``.reqnctapercluster``).
-        parameter_bytes: Size of all parameters.
-        toolkit: Version of the CUDA toolkit, "12.8".
         attributes: Every attribute of the kernel's own section, in the file's order.
         doubts: Why figures are ``None`` that the file contradicts, by field.
     """
@@ -133,14 +105,11 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
     constant_bytes: dict[int, int] | None
     code_bytes: int | None
     barriers: int | None
-    mbarriers: int | None
     required_threads: tuple[int, int, int] | None
     max_threads: tuple[int, int, int] | None
     max_registers: int | None
     cluster: tuple[int, int, int] | None
-    parameter_bytes: int | None
     parameters: list[Parameter]
-    toolkit: str | None
     attributes: list[Attribute]
     doubts: Mapping[str, str] = {}
 
@@ -158,15 +127,10 @@ class Cubin(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         arch: "sm_90", without a feature suffix; ``None`` for an unknown ABI.
         kernels: In the order of their names.
-        unknown_attributes: Unknown attribute codes, with their counts.
     """
 
     arch: str | None
     kernels: list[Kernel]
-    unknown_attributes: dict[int, int]
-
-
-_KNOWN = frozenset(Code)
 
 
 def read(data: bytes) -> Cubin:
@@ -197,12 +161,7 @@ def read(data: bytes) -> Cubin:
         doubt=cubin_checks.doubted_layout(file),
     )
     kernels = [_checked(_kernel(symbol, source), symbol, source) for symbol in cubin_entries(file)]
-    codes = Counter(each.code for each in chain.from_iterable(attributes.values()))
-    return Cubin(
-        arch=source.arch,
-        kernels=sorted(kernels, key=lambda kernel: kernel.name),
-        unknown_attributes={code: codes[code] for code in sorted(codes.keys() - _KNOWN)},
-    )
+    return Cubin(arch=source.arch, kernels=sorted(kernels, key=lambda kernel: kernel.name))
 
 
 def code_sections(data: bytes) -> dict[str, bytes]:
@@ -263,7 +222,6 @@ def _kernel(symbol: elf.Symbol, source: _Source) -> Kernel:
     if barriers is None:
         # Before EIATTR_NUM_BARRIERS the count was in the flags of the code's section.
         barriers = text.flags >> 20 & 0x7F if text and source.old_abi else 0
-    version = _number(values.get(Code.CUDA_API_VERSION))
     return Kernel(
         name=name,
         registers=shared_attributes.get(Code.REGCOUNT),
@@ -275,14 +233,11 @@ def _kernel(symbol: elf.Symbol, source: _Source) -> Kernel:
         constant_bytes=source.constants[name],
         code_bytes=text.size if text else None,
         barriers=barriers,
-        mbarriers=_number(values.get(Code.NUM_MBARRIERS)),
         required_threads=_dimensions(values.get(Code.REQNTID)),
         max_threads=_dimensions(values.get(Code.MAX_THREADS)),
         max_registers=_number(values.get(Code.MAXREG_COUNT)),
         cluster=_dimensions(values.get(Code.CTA_PER_CLUSTER)),
-        parameter_bytes=_number(values.get(Code.CBANK_PARAM_SIZE)),
         parameters=sorted(_parameters(attributes), key=lambda each: each.ordinal),
-        toolkit=f"{version // 10}.{version % 10}" if version else None,
         attributes=attributes,
     )
 

@@ -40,7 +40,6 @@ class KernelNote(msgspec.Struct, frozen=True, rename=lambda name: f".{name}"):
     vgpr_spill_count: int | None = None
     sgpr_spill_count: int | None = None
     reqd_workgroup_size: tuple[int, int, int] | None = None
-    uses_dynamic_stack: bool = False
     workgroup_processor_mode: bool | int | None = None
 
 
@@ -71,7 +70,6 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
         lds_bytes: Static local data share per workgroup. It is 0 for Triton, which allocates LDS
             at launch: see ``shared`` in its metadata.
         scratch_bytes: Private memory per lane: spills and arrays, callees included.
-        dynamic_stack: Whether the kernel may need more scratch at run time.
         code_bytes: Machine code, without padding.
         kernarg_bytes: Arguments, hidden ones included.
         wavefront_size: Lanes per wave.
@@ -92,7 +90,6 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
     sgpr_spills: int | None
     lds_bytes: int | None
     scratch_bytes: int | None
-    dynamic_stack: bool
     code_bytes: int | None
     kernarg_bytes: int
     wavefront_size: int
@@ -225,7 +222,6 @@ def of_note(note: KernelNote, *, accumulation_offset: int | None, calls: bool) -
         sgpr_spills=None if calls else note.sgpr_spill_count,
         lds_bytes=note.group_segment_fixed_size,
         scratch_bytes=note.private_segment_fixed_size,
-        dynamic_stack=note.uses_dynamic_stack,
         code_bytes=None,
         kernarg_bytes=note.kernarg_segment_size,
         wavefront_size=note.wavefront_size,

@@ -99,11 +99,8 @@ def test_agrees_with_cuobjdump(archive: str, tmp_path: Path) -> None:
         assert [f"sm={file.arch.removeprefix('sm_')}" if file.arch else None] == re.findall(
             r"\bsm=\d+", out
         )
-        (toolkit,) = re.findall(r"toolkit=([\d.]+)", out)
         for kernel in file.kernels:
             assert not kernel.doubts
-            # That of CUDA 12.8 shows "02", the layout of a note, for files of CUDA 13.
-            assert toolkit.replace(".", "") in (str(kernel.toolkit).replace(".", ""), "02")
             seen += 1
     assert seen >= {"cubin/triton.tar.xz": 31, "cubin/kinds.tar.xz": 30}.get(archive, 31)
 
@@ -177,7 +174,7 @@ def test_agrees_with_the_assembler(assembler: str, target: str, tmp_path: Path) 
     assert (first.required_threads, first.max_threads) == ((96, 1, 1), None)
     assert (second.required_threads, second.max_threads) == (None, (128, 2, 1))
     assert [(each.offset, each.size) for each in first.parameters] == [(0, 8), (8, 4)]
-    assert (first.parameter_bytes, first.barriers, second.frame_bytes) == (12, 6, 80)
+    assert (first.barriers, second.frame_bytes) == (6, 80)
 
 
 def _figure(pattern: str, text: str) -> int:
@@ -191,7 +188,6 @@ def test_what_triton_does_not_emit() -> None:
     assert _kernel(data, "capped").max_registers == 40
     big = _kernel(data, "big")
     assert [(each.offset, each.size) for each in big.parameters] == [(0, 20000), (20000, 8)]
-    assert big.parameter_bytes == 20008
 
 
 @pytest.mark.parametrize("archive", ARCHIVES)
@@ -207,12 +203,9 @@ def test_elf_agrees_with_pyelftools(archive: str) -> None:
         ]
 
 
-def test_unknown_attributes_are_kept_and_counted(softmax: bytes) -> None:
-    at = softmax.index(struct.pack("<BBH", 4, cubin.Code.EXIT_INSTR_OFFSETS, 4))
+def test_unknown_attributes_are_kept(softmax: bytes) -> None:
+    at = softmax.index(struct.pack("<BBH", 4, 0x1C, 4))  # EIATTR_EXIT_INSTR_OFFSETS
     strange = softmax[: at + 1] + b"\xee" + softmax[at + 2 :]
-    assert cubin.read(softmax).unknown_attributes == {}
-    file = cubin.read(strange)
-    assert file.unknown_attributes == {0xEE: 1}
     before, after = (cubin.read(each).kernels[0].attributes for each in (softmax, strange))
     assert [each.value for each in before] == [each.value for each in after]
 

@@ -127,7 +127,6 @@ def test_workgroup(arch: str) -> None:
     assert kernel.max_workgroup_size == 8 * wave
     assert kernel.workgroup_processor_mode is (None if wave == 64 else True)
     assert kernel.required_workgroup_size is None
-    assert kernel.dynamic_stack is False
 
 
 def _bad() -> list[tuple[bytes, str]]:
