@@ -15,11 +15,10 @@ from irlens.isa.ptx import Function
 from irlens.model.capture import Stage
 from irlens.model.config import Config
 from irlens.model.memory import LoopLoad
-from irlens.model.products import MatrixProduct
 from irlens.model.report import Occupancy, Pipeline
 from irlens.model.resources import Resources, SpillSite, WarpGroup
 from irlens.model.terms import VendorTerms
-from irlens.model.traffic import Roofline, Traffic
+from irlens.model.traffic import MatrixProduct, Roofline, Traffic
 
 if TYPE_CHECKING:
     from irlens.analyze.sector_causes import SectorCause

@@ -20,8 +20,8 @@ from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.encodings import encoding_of
 from irlens.isa.mlir.products import Product, products
 from irlens.isa.ptx.products import matrix_instruction as of_ptx
-from irlens.model.products import MatrixProduct
 from irlens.model.source import SourceLocation
+from irlens.model.traffic import MatrixProduct
 
 _Place = tuple[SourceLocation, ...]
 #: The slowest first; of two operands' types the slower is the product's.

@@ -11,8 +11,12 @@ import signal
 import sys
 from enum import IntEnum
 from functools import partial
+from typing import TYPE_CHECKING
 
 from irlens.model import errors
+
+if TYPE_CHECKING:
+    from irlens.session.session import Session
 
 #: Errors of writing to stdout: a pipe without a reader, a full or broken disk.
 _STDOUT_ERRORS = (errno.EPIPE, errno.ENOSPC, errno.EIO)
@@ -34,6 +38,14 @@ class Exit(IntEnum):
     DIFFERENCE = 1  # a difference was found, a check failed, or no configuration fits
     TROUBLE = errors.TROUBLE  # the question could not be answered
     INTERRUPTED = 130  # as a shell reports SIGINT
+
+
+def new_session() -> "Session":
+    """Return a session whose messages go to stderr, and which survives a crash of the compiler."""
+    from irlens.cli import output
+    from irlens.session.session import Session
+
+    return Session(output.note, forks=owns_process)
 
 
 def main() -> None:

@@ -110,7 +110,7 @@ def open_kernel(
     with _without_interpreter():
         # These import Triton, which takes a third of a second and is not on every machine.
         from irlens.compiler import diagnostics
-        from irlens.compiler.triton_compat import drivers, execution, inductor, jit, patches
+        from irlens.compiler.triton_compat import drivers, execution, inductor, jit, knobs
 
     with ExitStack() as stack:
         stack.enter_context(_LOCK)
@@ -119,7 +119,7 @@ def open_kernel(
         if target is not None:
             stack.enter_context(drivers.compile_only(target, driver_properties(target)))
             execution.prepare_specialization()
-        stack.enter_context(patches.undone())
+        stack.enter_context(knobs.replacements_undone())
         file = stack.enter_context(loaded(source, target))
         stack.enter_context(execution.private_cache(workspace / "cache"))
         printed: Callable[[], str] = str

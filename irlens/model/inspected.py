@@ -7,10 +7,9 @@ from irlens.model.estimate import TimeEstimate
 from irlens.model.label import Labelled
 from irlens.model.memory import LoopLoad, SharedMemory
 from irlens.model.pressure import Pressure
-from irlens.model.products import MatrixProduct
 from irlens.model.report import Finding, InstructionMix, Occupancy, Pipeline
 from irlens.model.resources import LocalArray, Resources, SpillSite, WarpGroup
-from irlens.model.traffic import Roofline, Traffic
+from irlens.model.traffic import MatrixProduct, Roofline, Traffic
 
 
 class Inspected(Labelled, Protocol):

@@ -14,10 +14,9 @@ from irlens.model.conversions import Conversion, SharedAccesses
 from irlens.model.estimate import Cause, TimeEstimate
 from irlens.model.memory import LoopLoad, SharedMemory
 from irlens.model.pressure import Pressure
-from irlens.model.products import MatrixProduct
 from irlens.model.resources import LocalArray, Resources, SpillSite, WarpGroup
 from irlens.model.source import SourceLocation
-from irlens.model.traffic import Roofline, Traffic
+from irlens.model.traffic import MatrixProduct, Roofline, Traffic
 
 SCHEMA = 1
 

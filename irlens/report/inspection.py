@@ -36,7 +36,6 @@ from irlens.model.conversions import Conversion, SharedAccesses
 from irlens.model.estimate import TimeEstimate
 from irlens.model.memory import LoopLoad, SharedMemory
 from irlens.model.pressure import Pressure, StagePressure
-from irlens.model.products import MatrixProduct
 from irlens.model.report import (
     SCHEMA,
     Finding,
@@ -48,7 +47,7 @@ from irlens.model.report import (
 )
 from irlens.model.resources import LocalArray, Resources, SpillSite, WarpGroup
 from irlens.model.source import SourceLocation
-from irlens.model.traffic import Roofline, Traffic
+from irlens.model.traffic import MatrixProduct, Roofline, Traffic
 from irlens.report.agreement import Agreement, find_agreement
 from irlens.report.launch_figures import Machine, find_roofline, find_traffic, survey
 from irlens.report.launch_time import Launched, find_launch, find_time

@@ -35,8 +35,8 @@ NVIDIA and AMD, where the rates of the GPU's architecture are known.
 from collections.abc import Iterator
 
 from irlens.analyze.facts import Facts
-from irlens.model.products import MatrixProduct
 from irlens.model.report import Blame, Severity
+from irlens.model.traffic import MatrixProduct
 from irlens.rules import Match
 
 CODE = "IRL405"

@@ -53,7 +53,7 @@ def find(facts: Facts) -> Iterator[Match]:
     """Yield a finding for each atomic operation whose time depends on the data."""
     if facts.ttir is None or facts.gpu is None or facts.gpu.timing is None:
         return
-    from irlens.analyze.time.atomics import colliding_us  # needs numpy
+    from irlens.analyze.time.transfers import colliding_us  # needs numpy
 
     for spread, met in facts.data_updates:
         least, most = colliding_us([spread]), colliding_us([met])

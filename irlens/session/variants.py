@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from irlens.analyze.machine_code import code_digest
 from irlens.analyze.specialization import Compiled, specialization_of
+from irlens.artifacts.identify import code_digest
 from irlens.artifacts.load import load
 from irlens.model.capture import Capture
 from irlens.model.config import LAUNCH_OPTIONS, Values

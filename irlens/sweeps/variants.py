@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from irlens.analyze.machine_code import code_digest
+from irlens.artifacts.identify import code_digest
 from irlens.compiler import Request, capture, find_kernel
 from irlens.compiler.calls.examples import find_uses, parse_source
 from irlens.compiler.planning import PlannedVariant

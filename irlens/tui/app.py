@@ -43,6 +43,8 @@ _HEIGHTS = [(0, "-flat"), (MIN_HEIGHT, "-short"), (32, "-tall")]
 _COPIED_WIDTH = 60
 #: The widest text dialog, the cells around a fenced block in it, and the least for its text.
 _DIALOG_WIDTH, _AROUND_FENCE, _MIN_FENCE_WIDTH = 100, 14, 20
+#: Modules of views that are not called after them.
+_VIEW_MODULES = {"variants": "answers", "limits": "answers"}
 
 
 class IrlensApp(App[None]):
@@ -375,6 +377,6 @@ class IrlensApp(App[None]):
 
 def _view_class(name: str) -> type[EntryScreen]:
     """Return the screen class of a view; a screen is loaded when it is first shown."""
-    module = importlib.import_module(f"irlens.tui.screens.{name}")
+    module = importlib.import_module(f"irlens.tui.screens.{_VIEW_MODULES.get(name, name)}")
     view: type[EntryScreen] = getattr(module, f"{name.capitalize()}Screen")
     return view

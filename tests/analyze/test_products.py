@@ -7,8 +7,8 @@ import pytest
 from irlens.compiler import Request, capture
 from irlens.gpus import find
 from irlens.model.config import ConstexprValue
-from irlens.model.products import MatrixProduct
 from irlens.model.report import Report
+from irlens.model.traffic import MatrixProduct
 from irlens.render.view.verdict import verdict
 from irlens.report import inspect
 

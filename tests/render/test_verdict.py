@@ -11,11 +11,10 @@ from irlens.diff.report import compare
 from irlens.diff.report.comparisons import against_first, match
 from irlens.model.config import Target
 from irlens.model.estimate import TimeStep
-from irlens.model.products import MatrixProduct
 from irlens.model.report import Finding, Occupancy, Pipeline, Refusal, Report
 from irlens.model.resources import LocalArray
 from irlens.model.source import SourceLocation
-from irlens.model.traffic import Traffic
+from irlens.model.traffic import MatrixProduct, Traffic
 from irlens.render import Options, render
 from irlens.render.view.changes import changes
 from irlens.render.view.comparison_verdict import verdict as verdict_on_change

@@ -11,7 +11,7 @@ from irlens.model.variants import Variants
 from irlens.render import render
 from irlens.render.options import Options
 from irlens.tui.app import IrlensApp
-from irlens.tui.screens.answer import AnswerScreen
+from irlens.tui.screens.answers import AnswerScreen
 from irlens.tui.screens.inspector import InspectorScreen as Inspector
 from irlens.tui.widgets.panel import Panel
 from tests.tui.conftest import load_answer

@@ -29,8 +29,7 @@ from irlens.analyze.warp_requests import SECTOR
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.global_memory import ATOMICS, LOADS, STORES
 from irlens.isa.mlir.types import Scalar
-from irlens.model.products import MatrixProduct
-from irlens.model.traffic import Access, ArgumentTraffic, OutOfBounds, Traffic
+from irlens.model.traffic import Access, ArgumentTraffic, MatrixProduct, OutOfBounds, Traffic
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,7 +15,7 @@ from irlens.analyze.products import matrix_products
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.global_memory import is_floating
 from irlens.isa.mlir.products import PRODUCTS
-from irlens.model.products import MatrixProduct
+from irlens.model.traffic import MatrixProduct
 
 _VECTOR = {"f64": "fp64", "f32": "fp32", "f16": "fp16", "bf16": "bf16"}
 _COMBINATIONS = frozenset({"reduce", "scan"})

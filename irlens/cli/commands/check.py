@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from irlens.cli import Exit, output
+from irlens.cli import Exit, new_session, output
 from irlens.cli.options import complete_kernels, kernel_options
 from irlens.cli.settings import received_as
 from irlens.cli.writing import Writing, write, writing_options
@@ -74,7 +74,6 @@ class _Settings(msgspec.Struct, frozen=True):
 @received_as(_Settings)
 def command(settings: _Settings) -> Exit:
     """Check the kernels of the command line or the project."""
-    from irlens.cli import sessions
     from irlens.session.baselines import CheckRequest, run_check
 
     request = CheckRequest(
@@ -84,7 +83,7 @@ def command(settings: _Settings) -> Exit:
         update=settings.update,
         strict=settings.strict,
     )
-    checked = run_check(request, sessions.session())
+    checked = run_check(request, new_session())
     if settings.update:
         _replace(checked.path, checked.baseline)
     write(checked.check, "check", settings.writing)

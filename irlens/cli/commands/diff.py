@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from irlens.cli import Exit
+from irlens.cli import Exit, new_session
 from irlens.cli.options import (
     as_typed,
     complete_kernels,
@@ -158,10 +158,9 @@ def _write_passes(kernel: str, settings: _Settings) -> Exit:
     """Compare two compilations pass by pass."""
     writing = settings.writing
     check_format(writing.form, "passes-diff")
-    from irlens.cli import sessions
     from irlens.session.passes import compare_passes
 
-    diff = compare_passes(kernel, settings.selection, sessions.session(), settings.context)
+    diff = compare_passes(kernel, settings.selection, new_session(), settings.context)
     write(diff, "passes-diff", writing, side_by_side=settings.side_by_side)
     return Exit.DIFFERENCE if diff.at_start or diff.first is not None else Exit.OK
 
@@ -179,10 +178,9 @@ def _kernel_after_git(word: str | None) -> tuple[str, str]:
 
 def _sides(before: str, revisions: str | None, settings: _Settings) -> "Sides":
     """Return what the arguments name."""
-    from irlens.cli import sessions
     from irlens.session.sides import Sides, SinceLastSave, between_revisions
 
-    session, selection = sessions.session(), settings.selection
+    session, selection = new_session(), settings.selection
     given = (settings.after is not None, revisions is not None, settings.last_save)
     if sum(given) > 1:
         raise click.UsageError("AFTER, --git and --last-save each name the other side: give one")

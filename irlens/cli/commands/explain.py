@@ -7,11 +7,12 @@ from contextlib import suppress
 import click
 import msgspec
 
-from irlens.cli import Exit, output
+from irlens.cli import Exit, new_session, output
 from irlens.cli.options import completing, config_options
 from irlens.cli.settings import received_as
-from irlens.cli.writing import Writing, writing_options
+from irlens.cli.writing import Writing, write, writing_options
 from irlens.model.errors import UnknownNameError
+from irlens.render import check_format
 from irlens.session.subject import Configurations
 
 _HELP = """Explain a finding, a figure or a term of a report; or why a kernel has a finding.
@@ -53,9 +54,7 @@ def command(settings: _Settings) -> Exit:
     first, writing = settings.kernel, settings.writing
     plain = settings.selection.is_empty and writing.form == "text"
     if first is not None and len(settings.name) == 1 and not (plain and _is_term(settings)):
-        from irlens.cli import explanations
-
-        return explanations.show(first, settings.selection, writing, settings.name)
+        return show_reasons(first, settings.selection, writing, settings.name)
     if not plain:
         raise click.UsageError("options need KERNEL and the finding: irlens explain softmax IRL203")
     if first is None:
@@ -65,6 +64,22 @@ def command(settings: _Settings) -> Exit:
 
     text = explain(" ".join([first, *settings.name]))
     output.write(_bold_headings(text) if output.use_color() else text, None, paged=True)
+    return Exit.OK
+
+
+def show_reasons(
+    kernel: str, selection: Configurations, writing: Writing, codes: tuple[str, ...] = ()
+) -> Exit:
+    """Write why a kernel has its findings, here and for ``irlens inspect --why``.
+
+    Args:
+        selection: The options, which select one configuration.
+        codes: Codes or names of findings; all by default.
+    """
+    check_format(writing.form, "explanations")
+    from irlens.session.why import why
+
+    write(why(kernel, selection, new_session(), codes), "explanations", writing)
     return Exit.OK
 
 

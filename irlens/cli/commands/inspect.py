@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from irlens.cli import Exit, output
+from irlens.cli import Exit, new_session, output
 from irlens.cli.options import (
     as_typed,
     complete_kernels,
@@ -167,18 +167,17 @@ def command(settings: _Settings) -> Exit:
     if settings.why:
         if settings.stage or settings.place or settings.shown or settings.watch:
             raise click.UsageError("--why explains the findings alone: remove the other options")
-        from irlens.cli import explanations
+        from irlens.cli.commands.explain import show_reasons
 
-        return explanations.show(settings.kernel, settings.selection, settings.writing)
+        return show_reasons(settings.kernel, settings.selection, settings.writing)
     _check(settings)
     if settings.watch:  # a pager waits for a key, not for a save
         writing = msgspec.structs.replace(settings.writing, pager=False)
         settings = msgspec.structs.replace(settings, writing=writing)
-    from irlens.cli import sessions
 
     if _show_document(settings):
         return Exit.OK
-    session, selection = sessions.session(), settings.selection
+    session, selection = new_session(), settings.selection
     show: Show
     if settings.stage is not None:
         from irlens.session.stages import check_stage
@@ -205,12 +204,11 @@ def _show_sizes(settings: _Settings) -> Exit:
     """Draw the estimated time over the size that ranges."""
     refuse({f"--{name}": True for name in settings.details}, "has no effect over a range of sizes")
     check_format(settings.writing.form, "sweep")
-    from irlens.cli import sessions
     from irlens.session.grids import time_over_sizes
 
     kernel, selection = settings.kernel, settings.selection
     with output.progress("evaluating") as show:
-        sweep = time_over_sizes(sessions.session(), kernel, selection, progress=show)
+        sweep = time_over_sizes(new_session(), kernel, selection, progress=show)
     write(sweep, "sweep", settings.writing, named=as_typed([kernel], selection))
     return Exit.OK
 
@@ -236,10 +234,9 @@ def _show_layout(settings: _Settings, value: str) -> Exit:
     if others:
         raise click.UsageError("--layout draws one value alone: remove the other options")
     check_format(settings.writing.form, "layout")
-    from irlens.cli import sessions
     from irlens.session.layouts import layout_of
 
-    drawing = layout_of(settings.kernel, settings.selection, sessions.session(), value)
+    drawing = layout_of(settings.kernel, settings.selection, new_session(), value)
     write(drawing, "layout", settings.writing)
     return Exit.OK
 
@@ -257,10 +254,10 @@ def _show_other(settings: _Settings) -> Exit:
         return interpretation.show(settings.kernel, settings.selection, settings.writing)
     if code or settings.interpret:
         raise click.UsageError("--program shows one program alone: remove the other options")
-    from irlens.cli import one_program, sessions
+    from irlens.cli import one_program
 
     place = one_program.parse_program(settings.program)
-    session = sessions.session()
+    session = new_session()
     captures = session.select(settings.kernel, settings.selection)
     return one_program.show(session.inspect(settings.kernel, captures), place, settings.writing)
 

@@ -5,7 +5,7 @@ import re
 import click
 import msgspec
 
-from irlens.cli import Exit, output
+from irlens.cli import Exit, new_session, output
 from irlens.cli.options import complete_kernels, config_options, jobs_option
 from irlens.cli.settings import received_as
 from irlens.cli.writing import Writing, write, writing_options
@@ -78,13 +78,12 @@ def _least(_ctx: click.Context, _option: click.Parameter, texts: tuple[str, ...]
 @received_as(_Settings)
 def command(settings: _Settings) -> Exit:
     """Find limits."""
-    from irlens.cli import sessions
     from irlens.session.limits import holds_up_to, limits_of
 
     sizes = settings.along or dict.fromkeys(settings.at_least)
     with output.status() as update:
         limits = limits_of(
-            sessions.session(), settings.kernel, settings.selection, sizes, jobs=settings.jobs,
+            new_session(), settings.kernel, settings.selection, sizes, jobs=settings.jobs,
             progress=lambda name, size: update(f"trying {name} = {size:,}"),
         )  # fmt: skip
     write(limits, "limits", settings.writing)

@@ -3,7 +3,7 @@
 import click
 import msgspec
 
-from irlens.cli import Exit
+from irlens.cli import Exit, new_session
 from irlens.cli.options import complete_kernels, config_options, context_option
 from irlens.cli.settings import received_as
 from irlens.cli.writing import Writing, write, writing_options
@@ -78,7 +78,6 @@ def command(settings: _Settings) -> Exit:
         raise click.UsageError("--changes has no effect without --format json")
     if settings.changes and settings.llvm:
         raise click.UsageError("--changes lists what MLIR's passes change: leave --llvm out")
-    from irlens.cli import sessions
     from irlens.session.passes import Asked, passes_of
 
     asked = Asked(
@@ -90,6 +89,6 @@ def command(settings: _Settings) -> Exit:
         context=settings.context,
         llvm=settings.llvm,
     )
-    passes = passes_of(settings.kernel, settings.selection, sessions.session(), asked)
+    passes = passes_of(settings.kernel, settings.selection, new_session(), asked)
     write(passes, "passes", settings.writing)
     return Exit.OK

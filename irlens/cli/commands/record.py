@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from irlens.cli import Exit, output
+from irlens.cli import Exit, new_session, output
 from irlens.cli.options import is_number, target_option
 from irlens.cli.settings import received_as
 from irlens.model.capture import MANIFEST_NAME
@@ -226,13 +226,12 @@ def _next_steps(directory: Path, settings: _Settings) -> str:
 def _gpus(names: tuple[str, ...]) -> "tuple[list[Gpu], bool]":
     """Return the GPUs to compile for, and whether to fake them: all but the one present."""
     from irlens import gpus
-    from irlens.cli import sessions
     from irlens.compiler import find_device
 
     if names:
         return [gpus.find(name) for name in names], True
     device = find_device()
-    return [sessions.session().default_gpu(device)], device is None
+    return [new_session().default_gpu(device)], device is None
 
 
 def _misplaced_target(arguments: Sequence[str]) -> tuple[str, str] | None:

@@ -11,7 +11,7 @@ import click
 import msgspec
 from msgspec.structs import replace
 
-from irlens.cli import Exit, output
+from irlens.cli import Exit, new_session, output
 from irlens.cli.options import JOBS, refuse, split_names
 from irlens.cli.settings import received_as
 from irlens.cli.writing import (
@@ -151,7 +151,6 @@ def command(settings: _Settings) -> Exit:
 
 def _grouped(settings: _Settings) -> Exit:
     """Write what the captures of each kernel differ by."""
-    from irlens.cli import sessions
     from irlens.session.subject import Configurations
     from irlens.session.variants import variants_of
 
@@ -163,7 +162,7 @@ def _grouped(settings: _Settings) -> Exit:
     refuse(given, "has no effect with --group")
     check_format(settings.writing.form, "variants")
     named = [str(each) if each.is_absolute() else f"./{each}" for each in settings.directories]
-    variants = variants_of(sessions.session(), named, Configurations())
+    variants = variants_of(new_session(), named, Configurations())
     rows = shown_rows(_ROWS, settings.writing, everything=settings.everything)
     write(variants, "variants", settings.writing, rows=rows)
     return Exit.OK

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from irlens.cli import Exit, output
+from irlens.cli import Exit, new_session, output
 from irlens.cli.options import as_typed, complete_kernels, config_options, duration, jobs_option
 from irlens.cli.settings import received_as
 from irlens.cli.writing import Writing, write, writing_options
@@ -67,11 +67,10 @@ class _Settings(msgspec.Struct, frozen=True):
 @received_as(_Settings)
 def command(settings: _Settings) -> Exit:
     """Suggest a configuration of one kernel."""
-    from irlens.cli import sessions
     from irlens.session.grids import require_one_kernel
     from irlens.session.suggest import suggest_near
 
-    session = sessions.session()
+    session = new_session()
     requests = list(session.requests(settings.kernel, settings.selection))
     require_one_kernel(settings.kernel, requests)
     with output.progress("compiling") as show:

@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from irlens.artifacts import processes
-from irlens.cli import Exit, output
+from irlens.cli import Exit, new_session, output
 from irlens.cli.options import (
     Seconds,
     as_typed,
@@ -188,14 +188,13 @@ def _providers(
 def command(settings: _Settings) -> Exit:
     """Sweep one kernel."""
     _check(settings)
-    from irlens.cli import sessions
     from irlens.session.grids import samples_sizes, time_over_sizes
     from irlens.session.size_choice import choice_text, require_choice
 
     if settings.emit is not None:
         require_choice(settings.emit)
         output.require_writable(settings.emit)
-    session, kernel = sessions.session(), settings.kernel
+    session, kernel = new_session(), settings.kernel
     if not settings.wants_each and samples_sizes(settings.selection):
         with output.progress("evaluating") as show:
             result = time_over_sizes(

@@ -7,7 +7,7 @@ import sys
 import click
 import msgspec
 
-from irlens.cli import Exit
+from irlens.cli import Exit, new_session
 from irlens.cli.options import complete_kernels, kernel_options
 from irlens.cli.settings import received_as
 from irlens.model.errors import IrlensError
@@ -76,10 +76,9 @@ def command(settings: _Settings) -> Exit:
     if not settings.serve:
         _check_terminal()
     gc.disable()  # until the first frame: collections took a tenth of the start-up time
-    from irlens.cli import sessions
     from irlens.session.interactive import open_session
 
-    session = open_session(settings.kernel, settings.selection, sessions.session())
+    session = open_session(settings.kernel, settings.selection, new_session())
     entry = session.single() if settings.kernel is not None else None
     from irlens.tui.services import keymap, preferences
 

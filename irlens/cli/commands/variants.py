@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from irlens.cli import Exit, output
+from irlens.cli import Exit, new_session, output
 from irlens.cli.options import as_typed, complete_kernels, duration, jobs_option, range_options
 from irlens.cli.settings import received_as
 from irlens.cli.writing import Writing, every_row_option, shown_rows, write, writing_options
@@ -84,7 +84,6 @@ class _Settings(msgspec.Struct, frozen=True):
 @received_as(_Settings)
 def command(settings: _Settings) -> Exit:
     """List variants."""
-    from irlens.cli import sessions
     from irlens.session.variants import variants_of
 
     if settings.emit is not None:
@@ -94,7 +93,7 @@ def command(settings: _Settings) -> Exit:
         output.require_writable(settings.emit)
     with output.progress("compiling") as show:
         variants = variants_of(
-            sessions.session(), settings.kernels, settings.selection,
+            new_session(), settings.kernels, settings.selection,
             most=settings.most, seconds=settings.budget, jobs=settings.jobs, progress=show,
         )  # fmt: skip
     if settings.emit is not None:

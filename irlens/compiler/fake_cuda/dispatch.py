@@ -20,10 +20,14 @@ from torch.utils._pytree import tree_leaves, tree_map
 from irlens.compiler.fake_cuda import Deviations, NoValueError
 from irlens.compiler.fake_cuda.attention import install_attention
 from irlens.compiler.fake_cuda.autocast import install_autocast
-from irlens.compiler.fake_cuda.convolution import install_convolution
 from irlens.compiler.fake_cuda.device import is_fake, register_device
 from irlens.compiler.fake_cuda.inductor import disable_compile, install_compile, install_helion
-from irlens.compiler.fake_cuda.propagation import META_ERROR, install_mode, operators
+from irlens.compiler.fake_cuda.propagation import (
+    META_ERROR,
+    install_convolution,
+    install_mode,
+    operators,
+)
 from irlens.compiler.fake_cuda.runtime import GpuFacts, install_runtime
 from irlens.compiler.fake_cuda.unknown_numbers import (
     UnknownNumber,

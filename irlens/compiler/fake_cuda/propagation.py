@@ -1,4 +1,6 @@
-"""Enter the fake tensors' mode where PyTorch leaves it: backward, threads, custom operators.
+"""Enter the fake tensors' mode where PyTorch leaves it, and give convolutions a GPU's strides.
+
+PyTorch leaves the mode in the backward pass, in threads and in custom operators.
 
 A ``TorchFunctionMode`` is active in the thread that entered it, and inactive while a function that
 it handles runs. Code of the program that is called from there has to enter it again.
@@ -13,16 +15,24 @@ from typing import Any
 
 import torch
 from torch._ops import OpOverload
+from torch._subclasses import fake_tensor
 from torch.overrides import TorchFunctionMode
 from torch.utils._device import DeviceContext
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
-from torch.utils._pytree import tree_leaves
+from torch.utils._pytree import tree_leaves, tree_map
 
 from irlens.compiler.fake_cuda import NoValueError
-from irlens.compiler.fake_cuda.device import PLAIN, is_fake
+from irlens.compiler.fake_cuda.device import (
+    PLAIN,
+    as_torch_fake,
+    is_fake,
+    kernel_registry,
+    overload_of,
+)
 from irlens.compiler.fake_cuda.values import Values
 
 _META = torch.device("meta")
+_CONVOLUTIONS = ("convolution", "_convolution", "convolution_backward")
 #: In PyTorch's errors about tensors without values.
 META_ERROR = re.compile(r"(?<![a-z])meta(?![a-z])", re.IGNORECASE)
 #: Keys under which PyTorch registers an operator's kernel for CUDA tensors.
@@ -186,3 +196,38 @@ def _patch_default_device(to_meta: Callable[[Any], Any]) -> None:
     filename = construct.__code__.co_filename
     patched.__code__ = patched.__code__.replace(co_filename=filename)
     DeviceContext.__torch_function__ = patched
+
+
+def install_convolution() -> None:
+    """Make convolutions of "meta" tensors return a GPU's strides, for the whole process.
+
+    The memory format depends on the device's library, which PyTorch chooses for its fake tensors on
+    "cuda" and not for "meta": so each convolution runs once with the former.
+    """
+    with kernel_registry() as kernels:
+        for name in _CONVOLUTIONS:
+            operator = overload_of(name)
+            kernel = operator.py_kernels.get(torch._C.DispatchKey.Meta)
+            if kernel is not None:
+                # Library.impl would leave "meta" to the operator's decomposition.
+                kernels.m.impl(name, "Meta", _formatted(operator, kernel), False)
+
+
+def _formatted(operator: Any, kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a kernel whose results have the strides of those on "cuda"."""
+
+    def convolve(*args: Any, **kwargs: Any) -> Any:
+        if any(fake_tensor.is_fake(each) for each in tree_leaves((args, kwargs))):
+            return kernel(*args, **kwargs)  # PyTorch chooses the format of its fake tensors
+        with torch.no_grad(), fake_tensor.FakeTensorMode():
+            fake_args, fake_kwargs = tree_map(as_torch_fake, (args, kwargs))
+            result = operator(*fake_args, **fake_kwargs)
+        return tree_map(_on_meta, result)
+
+    return convolve
+
+
+def _on_meta(value: Any) -> Any:
+    if not isinstance(value, torch.Tensor):
+        return value
+    return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device="meta")

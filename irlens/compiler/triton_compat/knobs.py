@@ -1,10 +1,15 @@
-"""Triton's settings for the length of a compilation: its knobs, or its environment up to 3.3."""
+"""Triton's state for the length of a compilation: its settings, and what a kernel's file replaces.
+
+Its settings are knobs, or its environment up to 3.3.
+"""
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from irlens.compiler.compiler_output import environment
 
@@ -19,6 +24,8 @@ _OF_ENVIRONMENT = (
     "TRITON_STORE_BINARY_ONLY",
 )
 _CACHE = "TRITON_CACHE_DIR"
+#: Modules of PyTorch whose functions are restored; of Triton all are, with their classes.
+_OF_TORCH = ("torch", "torch.cuda", "torch.nn.functional")
 _HAS_KNOBS = find_spec("triton.knobs") is not None
 
 
@@ -66,6 +73,30 @@ def never_interpret() -> None:
     from triton import knobs
 
     knobs.runtime.interpret = False
+
+
+@contextmanager
+def replacements_undone() -> Iterator[None]:
+    """Restore each function and class of Triton and PyTorch that is replaced, added or removed."""
+    before = {owner: dict(vars(owner)) for owner in _owners()}
+    try:
+        yield
+    finally:
+        for owner, known in before.items():
+            for name, value in {**vars(owner), **known}.items():  # without submodules
+                if callable(value) and name not in known:
+                    delattr(owner, name)
+                elif callable(value) and vars(owner).get(name) is not value:
+                    setattr(owner, name, value)
+
+
+def _owners() -> Iterator[Any]:
+    """Yield the modules, and the classes that are defined in those of Triton."""
+    for name, module in sys.modules.copy().items():
+        if module is not None and (name in _OF_TORCH or name.partition(".")[0] == "triton"):
+            yield module
+            classes = (each for each in vars(module).values() if isinstance(each, type))
+            yield from (each for each in classes if each.__module__ == name != "torch")
 
 
 try:

@@ -7,11 +7,11 @@ from typing import get_args
 from irlens.model.capture import stage_rank
 from irlens.model.memory import SharedMemory
 from irlens.model.pressure import StagePressure
-from irlens.model.products import MatrixProduct
 from irlens.model.report import InstructionMix, LimitName, Occupancy, Report
 from irlens.model.resources import SpillSite
 from irlens.model.terms import Terms, describe_waves
 from irlens.model.text import count, percent, plural, size
+from irlens.model.traffic import MatrixProduct
 from irlens.render.view import nodes
 from irlens.render.view.conversions import conversions_section
 from irlens.render.view.drawings import memory_strip, nearest, place_of, pressure_curve, staircase

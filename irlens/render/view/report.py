@@ -37,13 +37,12 @@ from irlens.render.view.details import (
 from irlens.render.view.drawings import nearest, place_of
 from irlens.render.view.findings import findings
 from irlens.render.view.launch_time import time_fact
-from irlens.render.view.local_memory import describe_array, spills_known
 from irlens.render.view.memory_traffic import traffic_fact
 from irlens.render.view.nodes import Node, Run, Text, Tone, phrases, text
 from irlens.render.view.pipelines import mechanism, pipeline_depth, pipeline_tone
 from irlens.render.view.roofline_chart import rooflines_of_reports
 from irlens.render.view.time_charts import times_of_reports
-from irlens.render.view.verdict import next_steps, verdict
+from irlens.render.view.verdict import describe_array, next_steps, spills_known, verdict
 
 if TYPE_CHECKING:  # text shows no code
     from irlens.model.listing import Listing

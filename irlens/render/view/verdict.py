@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
 from irlens.model.report import COMPUTE_KINDS, SEVERITIES, Finding, Pipeline, Report
+from irlens.model.resources import LocalArray
 from irlens.model.terms import Terms, describe_depth, describe_missing_time, describe_run
 from irlens.model.text import count, percent, plural, short_size, size
 from irlens.render.view.findings import by_effect, severities
 from irlens.render.view.launch_time import describe_step, estimated_time
-from irlens.render.view.local_memory import spills_known
 from irlens.render.view.memory_traffic import MANY_SECTORS, moves_the_minimum, sector_ratio
 from irlens.render.view.nodes import SEVERITY_TONES, Command, Headline, NextSteps, Run, Tone
 from irlens.render.view.pipelines import is_drained
@@ -292,3 +292,37 @@ def _details(report: Report) -> Iterator[tuple[str, str]]:
         yield "memory", f"what {Terms(report).shared_memory} is used for"
     if "registers" in limited and not enough:
         yield "pressure", "which lines hold the registers"
+
+
+#: Bytes that a stack frame is rounded up to a multiple of.
+_FRAME_UNIT = 16
+_ORIGINS = {
+    "trigonometry": "for the slow path of sin, cos or tan",
+    "arguments": "for the arguments of device_print",
+    "indexed": "that is indexed at run time",
+}
+_MOST_LINES = 3
+
+
+def spills_known(report: Report) -> bool | None:
+    """Whether registers are spilled to memory; ``None`` where that is not known."""
+    held = report.resources
+    if held.vgpr_spills or report.spills:
+        return True
+    if report.spills is not None or held.local_bytes == 0 or held.vgpr_spills == 0:
+        return False
+    arrays = sum(each.bytes or 0 for each in report.local_arrays)
+    room = -(-arrays // _FRAME_UNIT) * _FRAME_UNIT
+    declared = "ptx" in report.stages and "calls" not in report.unknown
+    if held.local_bytes is None or not declared or held.local_bytes <= room:
+        return None
+    return True
+
+
+def describe_array(array: LocalArray) -> str:
+    """Return "array of 28 B for the slow path of sin, cos or tan at k.py:8"."""
+    extent = f" of {size(array.bytes)}" if array.bytes is not None else ""
+    lines = [str(each) for each in array.sources[:_MOST_LINES]]
+    more = " and elsewhere" if len(array.sources) > _MOST_LINES else ""
+    place = f" at {', '.join(lines)}{more}" if lines else ""
+    return f"array{extent} {_ORIGINS[array.origin]}{place}"

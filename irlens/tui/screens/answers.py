@@ -1,4 +1,4 @@
-"""Base of the views that ask a question about the kernel, and show the answer as text does."""
+"""The views that ask a question about the kernel, and show the answer as text does."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -14,12 +14,14 @@ from textual.content import Content
 
 from irlens.model.errors import IrlensError
 from irlens.model.text import printable_line
+from irlens.render.options import Options
+from irlens.render.view.limits import limits_view
 from irlens.render.view.nodes import Section, Sentence, Settings
+from irlens.render.view.variants import suggested_range, variants_view
 from irlens.session.workbench import Inquiry
 from irlens.tui.drawing import DIM
 from irlens.tui.nodes import page
-from irlens.tui.screens.base import EntryScreen
-from irlens.tui.screens.panel_actions import PanelActions, panel_bindings
+from irlens.tui.screens.base import EntryScreen, PanelActions, panel_bindings
 from irlens.tui.services.context import Context, Place
 from irlens.tui.widgets.compile_status import InquiryStatus
 from irlens.tui.widgets.heading import Heading
@@ -123,3 +125,53 @@ class AnswerScreen(PanelActions):
     def _show_error(self, error: IrlensError) -> None:
         told = Sentence(error.joined("; "), "unknown")
         self.query_one(Panel).show(partial(page, Section("", (told,))))
+
+
+class LimitsScreen(AnswerScreen):
+    """The smallest sizes at which the kernel breaks, as ``irlens limits`` finds them."""
+
+    VIEW = "limits"
+    TITLE = "Limits"
+    ASKING = "evaluating launches"
+    VARY_HINT = "sizes to vary: tokens batch=1..4096"
+    HELP_TEXT = """\
+For each size the smallest value at which an offset, a mask or a loop overflows its integers, an
+access leaves its tensor, the grid exceeds the GPU's, a CTA does not fit, or the kernel does not
+compile; with the program, the line and the value.
+
+Launches are evaluated without a GPU, in powers of two and then between two of them, which may take
+a minute for each size. `a` chooses the sizes, `tokens`, or `tokens=1..4096`; by default all vary
+from 1 to 2^32.
+"""
+
+    def question(self, inquiry: Inquiry) -> Section:
+        """Return the limits in all sizes, or in those that were chosen."""
+        limits = self.bench.limits(self.key, self.asked, inquiry)
+        self.offered = " ".join(each.name for each in limits.sizes)
+        return limits_view(limits)
+
+
+class VariantsScreen(AnswerScreen):
+    """What Triton compiles the kernel for, as ``irlens variants`` lists it."""
+
+    VIEW = "variants"
+    TITLE = "Variants"
+    ASKING = "compiling variants"
+    VARY_HINT = "arguments that vary: n_cols=1..131072 dtype=1,2"
+    HELP_TEXT = """\
+Triton compiles a kernel again for each type of an argument, for integers that are 1 or divisible by
+16, for the alignment of pointers, and for each value of a constexpr and an option. At first this is
+the variant of one launch.
+
+`a` varies arguments, `n_cols=1..131072`, several of them with a space between: each variant that
+the launches need is compiled, in at most a minute. Variants with the machine code of another are
+needless; below are the changes that would leave fewer, with their price in time.
+
+Where the kernel's source is unknown, these are the variants among the listed captures.
+"""
+
+    def question(self, inquiry: Inquiry) -> Section:
+        """Return the variants of the entry's launch, or of those that vary."""
+        variants = self.bench.variants(self.key, self.asked, inquiry)
+        self.offered = suggested_range(variants.kernels[0]) or self.offered
+        return variants_view(variants, Options(subject=None))
