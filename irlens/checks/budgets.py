@@ -122,7 +122,7 @@ def _is_broken(condition: Condition, values: dict[str, Value]) -> bool | None:
         return None
     try:
         return not condition.holds(values)
-    except ZeroDivisionError:
+    except ArithmeticError:
         return None
 
 
@@ -141,6 +141,8 @@ def _state(
         held = condition.holds(values)
     except ZeroDivisionError:
         return "unknown", "it divides by 0"
+    except ArithmeticError as error:
+        return "unknown", str(error)
     if held:
         return "held", ""
     if pipeline is not None:

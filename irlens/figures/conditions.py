@@ -7,9 +7,10 @@ the baseline's entry, and ``baseline`` alone that of the figure it is compared w
 """
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import pairwise
-from typing import NamedTuple
+from math import isfinite
+from typing import Any, NamedTuple
 
 import msgspec
 import simpleeval
@@ -28,6 +29,24 @@ _NODES = (
 _OPERATOR = ast.operator | ast.cmpop | ast.unaryop | ast.boolop
 _BASELINE = "baseline"
 _EXAMPLE = "write a comparison of figures: occupancy >= 0.5"
+
+
+def _finite(operator: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Return an operator that raises ``OverflowError`` in place of infinity and NaN."""
+
+    def checked(one: Any, other: Any) -> Any:
+        result = operator(one, other)
+        if isinstance(result, float) and not isfinite(result):
+            raise OverflowError("it computes a number that is too large")
+        return result
+
+    return checked
+
+
+_OPERATORS = {
+    kind: _finite(operator) if issubclass(kind, ast.operator) else operator
+    for kind, operator in simpleeval.DEFAULT_OPERATORS.items()
+}
 
 
 class ConditionError(IrlensError):
@@ -71,9 +90,9 @@ class Condition(msgspec.Struct, frozen=True):
                 baseline, by ``baseline_key``.
 
         Raises:
-            ZeroDivisionError: It divides by a figure that is 0.
+            ArithmeticError: It divides by a figure that is 0, or computes what is too large.
         """
-        evaluator = simpleeval.SimpleEval(names=dict(values), functions={})
+        evaluator = simpleeval.SimpleEval(_OPERATORS, functions={}, names=dict(values))
         return bool(evaluator.eval(self.text, previously_parsed=self.tree))
 
 
@@ -146,6 +165,8 @@ class _Names(NamedTuple):
             _check_operands(node, column)
             compared = _compared(node)
         if isinstance(node, ast.Constant) and isinstance(node.value, bool | int | float | str):
+            if isinstance(node.value, float) and not isfinite(node.value):
+                raise ConditionError("the number is too large", column)
             return node
         if not isinstance(node, _NODES):
             raise ConditionError(f"not allowed in a condition: {_EXAMPLE}", column)

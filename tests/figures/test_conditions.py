@@ -56,6 +56,29 @@ def test_values(text: str, value: Value, held: bool) -> None:
     assert parse(text).holds({"occupancy.theoretical": value}) is held
 
 
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [
+        ("registers <= 1e400", 14),
+        ("registers > -1e400", 14),
+        ("registers <= 1e308 * 10", 1),
+        ("registers * 1e308 * 10 - registers * 1e308 * 10 < 5", 1),
+    ],
+)
+def test_a_number_that_is_too_large_is_no_bound(text: str, column: int) -> None:
+    found, told = column_of_error(text)
+    assert found == column
+    assert "too large" in told
+
+
+@pytest.mark.parametrize("text", ["registers * 1e300 > 1", "registers / 3 > 1"])
+def test_a_figure_that_makes_a_number_too_large(text: str) -> None:
+    condition = parse(text)
+    assert condition.holds({"resources.registers": 30})
+    with pytest.raises(ArithmeticError, match="too large"):
+        condition.holds({"resources.registers": 10**400 if "/" in text else 1e200})
+
+
 def test_it_is_known_what_speaks_of_pipelines() -> None:
     assert parse("pipeline.kind == 'tma' and registers < 3").of_pipelines
     assert not parse("registers < 3").of_pipelines

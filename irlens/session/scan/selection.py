@@ -67,7 +67,7 @@ def _holds(condition: Condition, values: Mapping[Figure, Value]) -> bool:
         return False
     try:
         return condition.holds({figure.budget_path: value for figure, value in values.items()})
-    except ZeroDivisionError:
+    except ArithmeticError:
         return False
 
 
