@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from irlens import gpus
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.encoding_maps import Unmapped, linear_map
-from irlens.isa.mlir.linear_maps import LinearMap, UnmappedError
+from irlens.isa.mlir.linear_maps import LinearMap, UnmappedError, elements
 from irlens.isa.mlir.memory_maps import MemoryMap, buffer_rank, memory_map
 from irlens.isa.mlir.operations import LOADS
 from irlens.isa.mlir.types import MemDesc, Scalar, Tensor, Type
@@ -217,16 +217,17 @@ _Drawn: TypeAlias = tuple[
 def _of_registers(mapped: LinearMap) -> _Drawn:
     owners: dict[_Element, Owner] = {}
     held: dict[_Element, int] = {}
-    for warp, lane, register in product(
-        range(mapped.warps), range(mapped.lanes), range(mapped.registers)
+    places = product(range(mapped.warps), range(mapped.lanes), range(mapped.registers))
+    bases = (*mapped.register, *mapped.lane, *mapped.warp)
+    for element, (warp, lane, register) in zip(
+        elements(bases, len(mapped.shape)), places, strict=True
     ):
-        element = mapped.element(register, lane, warp)
         owners.setdefault(element, Owner(warp=warp, lane=lane, register=register))
         held[element] = held.get(element, 0) + 1
     copies = max(held.values(), default=1)
-    bases = dict(zip(("register", "lane", "warp", "block"), mapped.bases, strict=True))
+    named = dict(zip(("register", "lane", "warp", "block"), mapped.bases, strict=True))
     sentence = _sentence(mapped, copies)
-    return "registers", bases, (), owners, sentence, mapped.warps
+    return "registers", named, (), owners, sentence, mapped.warps
 
 
 def _sentence(mapped: LinearMap, copies: int) -> str:

@@ -206,3 +206,13 @@ def test_a_layout_of_very_many_threads_is_refused() -> None:
     layout = "sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [1048576], order = [0]"
     with pytest.raises(IrlensError, match="too many to draw"):
         draw_layout(_module("tensor<32xf16, #shared>", f"#ttg.blocked<{{{layout}}}>"), "%x", "k")
+
+
+def test_a_layout_of_many_elements_takes_a_step_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(LinearMap, "element", None)  # takes a step for each bit, too
+    layout = "sizePerThread = [1, 1], threadsPerWarp = [4, 8], warpsPerCTA = [2, 2], order = [1, 0]"
+    kind = "tensor<512x512xf32, #shared>"
+    drawing = draw_layout(_module(kind, f"#ttg.blocked<{{{layout}}}>"), "%x", "k")
+    owner = drawing.cells[9][3].owner
+    assert owner is not None
+    assert (owner.warp, owner.lane, owner.register) == (0, 11, 32)

@@ -103,6 +103,14 @@ def test_types_nested_without_bound_stay_text() -> None:
     assert str(read_type(text)) == text
 
 
+@pytest.mark.parametrize(
+    "shape", ["2x" * 20_000, "999999999x" * 20, "1x" * 300], ids=["2", "large", "1"]
+)
+def test_a_tensor_of_more_elements_than_any_stays_text(shape: str) -> None:
+    written = f"tensor<{shape}f32, #b>"
+    assert read_type(written) == Unknown(written)
+
+
 def attributed(attributes: str) -> Operation:
     (operation,) = parse(f"tt.x {{{attributes}}} : i32").operations
     return operation

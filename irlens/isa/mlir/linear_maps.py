@@ -9,6 +9,7 @@ and in one that is smaller several threads hold the same element.
 """
 
 from collections.abc import Iterable, Mapping
+from operator import xor
 
 import msgspec
 
@@ -69,6 +70,14 @@ class LinearMap(msgspec.Struct, frozen=True):
     def bases(self) -> tuple[Bases, Bases, Bases, Bases]:
         """The bases of registers, lanes, warps and blocks."""
         return self.register, self.lane, self.warp, self.block
+
+
+def elements(bases: Iterable[tuple[int, ...]], rank: int) -> list[tuple[int, ...]]:
+    """Return the coordinates that each number leads to, whose bits select from bases."""
+    found = [(0,) * rank]
+    for basis in bases:
+        found += [tuple(map(xor, one, basis)) for one in found]
+    return found
 
 
 class UnmappedError(Exception):

@@ -11,7 +11,7 @@ from functools import cached_property
 import msgspec
 
 from irlens.isa.mlir.encodings import Bases, Encoding, read_encoding
-from irlens.isa.mlir.linear_maps import UnmappedError
+from irlens.isa.mlir.linear_maps import UnmappedError, elements
 
 #: Offsets of a map that are listed at most.
 _MOST_BITS = 20
@@ -39,11 +39,8 @@ class MemoryMap(msgspec.Struct, frozen=True, dict=True):
         bases = [basis for each in self.bases.values() for basis in each]
         if len(bases) > _MOST_BITS:
             raise UnmappedError("the buffer is too large to list its elements")
-        elements = [(0,) * len(self.shape)]
-        for basis in bases:
-            elements += [tuple(a ^ b for a, b in zip(one, basis, strict=True)) for one in elements]
         found: dict[tuple[int, ...], tuple[int, ...]] = {}
-        for number, element in enumerate(elements):
+        for number, element in enumerate(elements(bases, len(self.shape))):
             found.setdefault(element, self._place(number))
         return found
 

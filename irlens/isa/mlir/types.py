@@ -16,6 +16,8 @@ from irlens.model.text import split_list
 _SCALAR = re.compile(r"(?:i|f|bf|tf)([0-9]{1,4})(?:E\w+)?|index")
 _PARAMETRIC = re.compile(r"(!?[\w.]*)<((?:[0-9]{1,9}x)*)(.*)>", re.DOTALL)
 _EXTENTS = re.compile(r"[0-9]{1,6}(?:x[0-9]{1,6})*")
+#: Bits of all extents together: a tensor of more dimensions or elements is none of Triton's.
+_EXTENT_BITS = 256
 #: Triton nests at most a tensor of pointers in a descriptor.
 _DEEPEST = 8
 
@@ -191,6 +193,8 @@ def _read(text: str, depth: int) -> Type:
     keyword, extents, inner = match.groups()
     element, *parameters = split_list(inner, "()[]{}<>")
     shape = tuple(int(extent) for extent in extents.split("x")[:-1])
+    if sum(extent.bit_length() for extent in shape) > _EXTENT_BITS:
+        return Unknown(text)
     if keyword == "!tt.ptr" and not shape and len(parameters) < 2:
         return Pointer(_read(element, depth - 1), *parameters)
     if keyword == "!tt.tensordesc":
