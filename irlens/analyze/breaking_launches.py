@@ -72,6 +72,7 @@ def broken(module: Module, arguments: Mapping[str, Any], grid: tuple[int, int, i
         (module, widened(module)),
         data_operations(module),
     )
+    launch.check_grid()
     numbers = at_ends(grid)
     can_all = prod(grid) * (len(module.operations) - len(data)) <= _MOST_WORK
     is_affine = is_affine_in_programs(module, data)

@@ -19,7 +19,7 @@ import msgspec
 
 from irlens.artifacts.entries import Broken, decode_metadata, find_target, make_config
 from irlens.model import files
-from irlens.model.capture import STAGE_ORDER, Capture, Stage
+from irlens.model.capture import STAGE_ORDER, Capture, Extent, Stage
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import ArtifactError
 
@@ -55,7 +55,7 @@ class _Event(msgspec.Struct, frozen=True):
     event_type: str = ""
     payload: _Payload | None = None
     name: str | None = None
-    grid: list[int] | None = None
+    grid: list[Extent] | None = None
     compilation_metadata: msgspec.Raw = _NOTHING
     extracted_args: msgspec.Raw = _NOTHING
 
@@ -118,6 +118,8 @@ def _captures(
         yield Broken(path, f"no stage of {name}: tritonparse could not read its files")
         return
     try:
+        for stage in stages.values():
+            files.check_size(len(stage.read()), f"the {stage.name}")
         known, options = decode_metadata(Path(f"{name}.json"), msgspec.json.encode(metadata))
     except ArtifactError as error:
         yield Broken(path, f"{name}: {error.message}")
@@ -165,10 +167,13 @@ def _zstd(content: bytes, path: Path) -> bytes:
         )
     zstandard = import_module("zstandard")
     limit = _TRACE * files.size_limit()
-    with zstandard.ZstdDecompressor().stream_reader(
-        io.BytesIO(content), read_across_frames=True
-    ) as stream:
-        text: bytes = stream.read(limit + 1)
+    try:
+        with zstandard.ZstdDecompressor().stream_reader(
+            io.BytesIO(content), read_across_frames=True
+        ) as stream:
+            text: bytes = stream.read(limit + 1)
+    except zstandard.ZstdError as error:
+        raise ArtifactError(f"{path} is broken: {error}") from error
     files.check_size(len(text), str(path), multiple=_TRACE)
     return text
 

@@ -28,7 +28,7 @@ BINARY_STAGES = frozenset({"cubin", "hsaco"})
 
 #: CTAs in a dimension of a grid, which a launch passes as 32-bit numbers.
 MOST_CTAS = (1 << 31) - 1
-_Extent = Annotated[int, msgspec.Meta(ge=0, le=MOST_CTAS)]
+Extent = Annotated[int, msgspec.Meta(ge=0, le=MOST_CTAS)]
 
 
 def stage_rank(name: str) -> int:
@@ -164,7 +164,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     target: Target
     constexprs: dict[str, ConstexprValue]
     args: dict[str, int | float | str]
-    grid: tuple[_Extent, _Extent, _Extent] | None = None
+    grid: tuple[Extent, Extent, Extent] | None = None
     run: RunResult | None = None
     dependencies: dict[str, str] = {}
     absent: tuple[str, ...] = ()

@@ -270,6 +270,7 @@ def describe_missing_time(report: Report) -> str:
         return f"which GPU it runs on is unknown: {_A_GPU}"
     reason = report.unknown.get("traffic" if report.traffic is None else "time", "")
     reason = reason or (time.reason if time is not None else "")
+    reason = reason or (report.traffic.reason if report.traffic is not None else "")
     if target is not None and target.vendor == "amd" and report.traffic is not None:
         return f"{reason or 'how long instructions take is unknown'}: {_OTHER_GPU}"
     return reason or "this report does not have it"

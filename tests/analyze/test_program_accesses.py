@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from irlens.analyze.breaking_launches import broken
 from irlens.analyze.program_accesses import program_accesses, step_of, tile_of
+from irlens.analyze.traffic.values import UnknownTrafficError
 from irlens.isa.mlir import parse
 from tests.analyze.random_ttir.accesses import INDEX
 from tests.analyze.random_ttir.kernels import random_kernel
@@ -140,3 +142,13 @@ def test_a_tensor_of_more_than_64_bits_has_no_tiles() -> None:
     ((access,), reason) = program_accesses(parse(TILE, stage="ttir"), launch, (1, 9, 1), (0, 2, 0))
     assert reason == ""
     assert (access.first, access.tile, access.tile_step) == (80, None, None)
+
+
+def test_a_grid_of_more_programs_than_64_bits_number_is_unknown() -> None:
+    extent = (1 << 31) - 1
+    grid, program = (extent,) * 3, (0, extent - 1, extent - 1)
+    module = parse(TILE, stage="ttir")
+    reason = "the grid has more programs than any GPU launches"
+    assert program_accesses(module, {"n": 4}, grid, program) == ([], reason)
+    with pytest.raises(UnknownTrafficError, match=reason):
+        broken(module, {"n": 4}, grid)

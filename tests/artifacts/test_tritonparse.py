@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from irlens.artifacts import tritonparse
 from irlens.artifacts.entries import Broken
 from irlens.artifacts.load import load
 from irlens.model.capture import Capture
@@ -121,6 +122,51 @@ def test_zstandard_names_the_way_around(tmp_path: Path, monkeypatch: pytest.Monk
     with pytest.raises(ArtifactError, match="Zstandard") as caught:
         list(load(path))
     assert "zstd -d" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize("extent", [1 << 31, 1 << 62, 10**300])
+def test_a_grid_that_no_launch_has_is_no_event(tmp_path: Path, extent: int) -> None:
+    *compilations, launch = TRACE.read_text().splitlines()
+    other = json.dumps(json.loads(launch) | {"grid": [extent] * 3})
+    path = tmp_path / "t.ndjson"
+    path.write_text("\n".join([*compilations, other]))
+    *captures, broken = load(path)
+    assert [each.config.grid for each in captures if isinstance(each, Capture)] == [None, None]
+    assert isinstance(broken, Broken)
+    assert broken.reason == "1 lines are no events of a trace"
+
+
+def test_a_stage_of_a_trace_has_the_limit_of_an_artifact(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IRLENS_MAX_INPUT_MB", "1")
+    compilation = json.loads(TRACE.read_text().splitlines()[0])
+    content = compilation["payload"]["file_content"]
+    (name,) = (each for each in content if each.endswith(".ptx"))
+    content[name] = "x" * 1_000_001
+    (tmp_path / "t.ndjson").write_text(json.dumps(compilation))
+    (broken,) = load(tmp_path / "t.ndjson")
+    assert isinstance(broken, Broken)
+    assert broken.reason == "add: the ptx is larger than 1.0 MB, the limit for one input"
+
+
+def test_a_trace_that_zstandard_cannot_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class ZstdError(Exception):
+        pass
+
+    class Zstandard:
+        def __getattr__(self, name: str) -> object:
+            if name == "ZstdError":
+                return ZstdError
+            raise ZstdError("zstd decompress error: Data corruption detected")
+
+    monkeypatch.setattr(tritonparse, "find_spec", lambda _: True)
+    monkeypatch.setattr(tritonparse, "import_module", lambda _: Zstandard())
+    (tmp_path / "t.ndjson").write_bytes(b"\x28\xb5\x2f\xfd" + b"x" * 100)
+    with pytest.raises(ArtifactError, match="is broken: zstd decompress error"):
+        list(load(tmp_path / "t.ndjson"))
 
 
 @pytest.mark.parametrize("place", ["(²,)", f"({'9' * 5000},)"])

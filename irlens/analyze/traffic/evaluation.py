@@ -499,8 +499,8 @@ def _steps(count: int) -> int:
     return count
 
 
-#: Programs that are evaluated at once: 1 MB for each array of a number.
-_AT_ONCE = 1 << 17
+#: Programs that are evaluated at once: arrays of 256 kB, whose memory is used again and again.
+_AT_ONCE = 1 << 15
 _Visits = TypeVar("_Visits", bound=Visitor)
 
 
@@ -521,6 +521,7 @@ def run(
     function, data = public_function(module), data_operations(module)
     stepwise: frozenset[int] = frozenset()
     at, step, left = programs.start, _AT_ONCE, work.STEPS
+    launch.check_grid()
     while at < programs.stop:
         visitor = begin()
         part = range(at, min(at + step, programs.stop))

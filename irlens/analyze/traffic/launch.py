@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 
-from irlens.analyze.traffic.values import Descriptor, Pointer, Unknown, Value, constant, truth_of
+from irlens.analyze.traffic.values import (
+    Descriptor,
+    Pointer,
+    Unknown,
+    UnknownTrafficError,
+    Value,
+    constant,
+    truth_of,
+)
 from irlens.isa.mlir import Argument
 from irlens.isa.mlir.types import Pointer as PointerType
 from irlens.isa.mlir.types import Scalar, TensorDesc
@@ -20,6 +28,9 @@ _TENSOR = re.compile(r"\w+\s*\[([\d,\s]*)\](?!\s*:\s*strides).*", re.DOTALL)
 #: Elements of the storage before a tensor.
 _OFFSET = re.compile(r":\s*offset\s*\[(\d{1,18})\]")
 
+
+#: Programs of a grid: no GPU takes more than 2^31 in x, and 2^16 in y and z.
+_MOST_PROGRAMS = (1 << 63) - 1
 
 #: Integers that stand for those of data.
 Numbers: TypeAlias = Literal["random", "ascending", "equal"]
@@ -44,6 +55,11 @@ class Launch(msgspec.Struct, frozen=True):
     contents: "Mapping[str, NDArray[Any]]" = {}
     assuming: bool = False
     numbers: Numbers = "random"
+
+    def check_grid(self) -> None:
+        """Raise ``UnknownTrafficError`` for a grid whose programs 64 bits cannot number."""
+        if prod(self.grid) > _MOST_PROGRAMS:
+            raise UnknownTrafficError("the grid has more programs than any GPU launches")
 
     def value(self, argument: Argument) -> Value:
         """Return the value of an argument of the kernel's function."""
