@@ -5,7 +5,7 @@ Importing this is cheap: each function imports what it needs, and only compiling
 
 import functools
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
@@ -574,25 +574,10 @@ def _configurations(
 def show_in_notebooks() -> None:
     """Give records the method that notebooks look for; they know nothing of rendering."""
     from irlens.model.capture import Capture
-    from irlens.model.check import Check
-    from irlens.model.code import CodeComparisons
-    from irlens.model.comparison import Comparison, Comparisons
-    from irlens.model.layout import LayoutDrawing
-    from irlens.model.ledger import Ledgers
-    from irlens.model.limits import Limits
-    from irlens.model.passes import Passes, PassesDiff
-    from irlens.model.report import Report
-    from irlens.model.scan import Scan
-    from irlens.model.suggestion import Suggestion
-    from irlens.model.sweep import Sweep
-    from irlens.model.variants import Variants
-    from irlens.model.why import Explanations
+    from irlens.model.comparison import Comparison
+    from irlens.model.results import KINDS, record_of
 
-    records: Iterable[type] = (
-        Check, CodeComparisons, Comparison, Comparisons, Explanations, LayoutDrawing, Ledgers,
-        Limits, Passes, PassesDiff, Report, Scan, Suggestion, Sweep, Variants,
-    )  # fmt: skip
-    for record in records:
+    for record in (Comparison, *map(record_of, KINDS)):
         setattr(record, _METHOD, _repr_html)
     setattr(Capture, _METHOD, _repr_capture)
 

@@ -13,27 +13,39 @@ Kind: TypeAlias = Literal[
     "passes", "passes-diff", "explanations", "layout", "limits",
 ]  # fmt: skip
 
-#: The record of each kind: its module in ``irlens.model``, and its name.
-_RECORDS: dict[Kind, tuple[str, str]] = {
-    "check": ("check", "Check"),
-    "code": ("code", "CodeComparisons"),
-    "comparisons": ("comparison", "Comparisons"),
-    "explanations": ("why", "Explanations"),
-    "layout": ("layout", "LayoutDrawing"),
-    "ledgers": ("ledger", "Ledgers"),
-    "limits": ("limits", "Limits"),
-    "passes": ("passes", "Passes"),
-    "passes-diff": ("passes", "PassesDiff"),
-    "reports": ("report", "Report"),
-    "scan": ("scan", "Scan"),
-    "suggestion": ("suggestion", "Suggestion"),
-    "sweep": ("sweep", "Sweep"),
-    "variants": ("variants", "Variants"),
+#: The record of each kind: its module in ``irlens.model``, its name, and what to call one.
+_RECORDS: dict[Kind, tuple[str, str, str]] = {
+    "reports": ("report", "Report", "report"),
+    "comparisons": ("comparison", "Comparisons", "comparison"),
+    "code": ("code", "CodeComparisons", "comparison of code"),
+    "check": ("check", "Check", "check"),
+    "sweep": ("sweep", "Sweep", "sweep"),
+    "scan": ("scan", "Scan", "scan"),
+    "ledgers": ("ledger", "Ledgers", "ledger of traffic"),
+    "suggestion": ("suggestion", "Suggestion", "suggestion"),
+    "variants": ("variants", "Variants", "list of variants"),
+    "limits": ("limits", "Limits", "list of limits"),
+    "passes": ("passes", "Passes", "list of passes"),
+    "passes-diff": ("passes", "PassesDiff", "comparison of passes"),
+    "explanations": ("why", "Explanations", "list of explanations"),
+    "layout": ("layout", "LayoutDrawing", "layout"),
 }
+KINDS = tuple(_RECORDS)
 
 
 def record_of(kind: Kind) -> type[msgspec.Struct]:
     """Return the record that JSON of a kind is, of which help loads none."""
-    module, name = _RECORDS[kind]
+    module, name, _ = _RECORDS[kind]
     record: type[msgspec.Struct] = getattr(importlib.import_module(f"irlens.model.{module}"), name)
     return record
+
+
+def kind_of(record: object) -> Kind:
+    """Return the kind of result that a record is."""
+    name = type(record).__name__
+    return next(kind for kind, (_, each, _) in _RECORDS.items() if each == name)
+
+
+def name_of(kind: Kind) -> str:
+    """Return what to call a result of a kind: "ledger of traffic"."""
+    return _RECORDS[kind][2]

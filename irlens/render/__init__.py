@@ -159,67 +159,31 @@ def stream(
     return pieces
 
 
+#: The module of ``irlens.render.view`` that draws each kind of result, and its function; those of
+#: results that look alike wherever they are seen take no options.
+_VIEWS: dict[Kind, tuple[str, str]] = {
+    "reports": ("report", "reports_view"),
+    "comparisons": ("comparison", "comparisons_view"),
+    "sweep": ("sweep", "sweep_view"),
+    "scan": ("scan", "scan_view"),
+    "ledgers": ("ledger", "ledgers_view"),
+    "suggestion": ("suggestion", "suggestion_view"),
+    "variants": ("variants", "variants_view"),
+}
+_PLAIN_VIEWS: dict[Kind, tuple[str, str]] = {
+    "code": ("comparison", "codes_view"),
+    "check": ("check", "check_view"),
+    "limits": ("limits", "limits_view"),
+    "passes": ("passes", "passes_view"),
+    "passes-diff": ("passes", "passes_diff_view"),
+    "explanations": ("why", "why_view"),
+    "layout": ("layout", "layout_view"),
+}
+
+
 def build_view(kind: Kind, subject: Any, options: Options) -> "Section":
     """Return the presentation tree of a result."""
-    match kind:
-        case "reports":
-            from irlens.render.view.report import reports_view
-
-            return reports_view(subject, options)
-        case "comparisons":
-            from irlens.render.view.comparison import comparisons_view
-
-            return comparisons_view(subject, options)
-        case "code":
-            from irlens.render.view.comparison import codes_view
-
-            return codes_view(subject)
-        case "check":
-            from irlens.render.view.check import check_view
-
-            return check_view(subject)
-        case "sweep":
-            from irlens.render.view.sweep import sweep_view
-
-            return sweep_view(subject, options)
-        case "scan":
-            from irlens.render.view.scan import scan_view
-
-            return scan_view(subject, options)
-        case "ledgers":
-            from irlens.render.view.ledger import ledgers_view
-
-            return ledgers_view(subject, options)
-        case "suggestion":
-            from irlens.render.view.suggestion import suggestion_view
-
-            return suggestion_view(subject, options.subject)
-        case "variants" | "limits":
-            return _view_of_sizes(kind, subject, options)
-        case "passes" | "passes-diff" | "explanations" | "layout":
-            return _view_of_passes(kind, subject)
-
-
-def _view_of_passes(kind: Kind, subject: Any) -> "Section":
-    """Return the presentation tree of what the passes of a compilation say."""
-    from irlens.render.view.passes import passes_diff_view, passes_view
-    from irlens.render.view.why import why_view
-
-    if kind == "layout":
-        from irlens.render.view.layout import layout_view
-
-        return layout_view(subject)
-    if kind == "explanations":
-        return why_view(subject)
-    return passes_view(subject) if kind == "passes" else passes_diff_view(subject)
-
-
-def _view_of_sizes(kind: Kind, subject: Any, options: Options) -> "Section":
-    """Return the presentation tree of what is found over ranges of sizes."""
-    if kind == "limits":
-        from irlens.render.view.limits import limits_view
-
-        return limits_view(subject)
-    from irlens.render.view.variants import variants_view
-
-    return variants_view(subject, options)
+    module, name = _VIEWS.get(kind) or _PLAIN_VIEWS[kind]
+    view = getattr(importlib.import_module(f"{__name__}.view.{module}"), name)
+    tree: Section = view(subject, options) if kind in _VIEWS else view(subject)
+    return tree

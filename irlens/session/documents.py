@@ -12,30 +12,13 @@ import msgspec
 
 from irlens.model import files
 from irlens.model.errors import ArtifactError
-from irlens.model.results import Kind, record_of
+from irlens.model.results import KINDS, Kind, name_of, record_of
 
 if TYPE_CHECKING:  # help needs no report
     from irlens.model.report import Report
 
 #: A file of saved reports may be this many times as large as an artifact: it holds a whole cache's.
 _REPORTS = 8
-
-#: What to call each kind but reports.
-NAMES: dict[Kind, str] = {
-    "comparisons": "comparison",
-    "code": "comparison of code",
-    "check": "check",
-    "sweep": "sweep",
-    "scan": "scan",
-    "ledgers": "ledger of traffic",
-    "suggestion": "suggestion",
-    "variants": "list of variants",
-    "limits": "list of limits",
-    "passes": "list of passes",
-    "passes-diff": "comparison of passes",
-    "explanations": "list of explanations",
-    "layout": "layout",
-}
 
 
 class Document(NamedTuple):
@@ -49,7 +32,7 @@ def _kind(document: object) -> Kind | None:
     """Return what irlens has written, by the fields that it must have; ``None`` for a report."""
     if not isinstance(document, dict) or _needed("reports") <= document.keys():
         return None
-    others = [kind for kind in NAMES if _needed(kind) <= document.keys()]
+    others = [kind for kind in KINDS if kind != "reports" and _needed(kind) <= document.keys()]
     return max(others, key=lambda kind: len(_needed(kind)), default=None)
 
 
@@ -78,7 +61,7 @@ def saved_document(kernel: str) -> Document | None:
     try:
         return Document(kind, msgspec.convert(document, record_of(kind)))
     except msgspec.ValidationError as error:
-        raise ArtifactError(f"{Path(kernel).name}: incomplete {NAMES[kind]}: {error}") from error
+        raise ArtifactError(f"{Path(kernel).name}: incomplete {name_of(kind)}: {error}") from error
 
 
 @contextmanager
@@ -91,7 +74,7 @@ def shown_document(kernel: str, document: Document) -> Iterator[None]:
         yield
     except (LookupError, ArithmeticError, TypeError, ValueError, AssertionError) as error:
         raise ArtifactError(
-            f"{Path(kernel).name}: the {NAMES[document.kind]} contradicts itself: {error!r}"
+            f"{Path(kernel).name}: the {name_of(document.kind)} contradicts itself: {error!r}"
         ) from error
 
 
@@ -117,7 +100,7 @@ def saved_reports(kernel: str) -> "list[Report] | None":
             return None
         if (kind := _kind(document)) is not None:
             raise ArtifactError(
-                f"{name} is a saved {NAMES[kind]}, not a report",
+                f"{name} is a saved {name_of(kind)}, not a report",
                 hint=f"show it with  irlens inspect {shlex.quote(kernel)}",
             )
         for item in items:

@@ -7,10 +7,10 @@ from typing import get_args
 import pytest
 
 from irlens.model.errors import ArtifactError
-from irlens.model.results import Kind
+from irlens.model.results import KINDS, Kind
 from irlens.model.scan import Scan
 from irlens.model.sweep import Sweep
-from irlens.session.documents import NAMES, saved_document, saved_reports, shown_document
+from irlens.session.documents import saved_document, saved_reports, shown_document
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 REPORT = SAMPLES / "reports" / "softmax-h100.json"
@@ -38,7 +38,7 @@ def test_a_saved_result_says_what_it_is(folder: str, kind: str) -> None:
 
 
 def test_every_kind_has_a_name() -> None:
-    assert {*NAMES, "reports"} == {*get_args(Kind)}
+    assert {*KINDS} == {*get_args(Kind)}
 
 
 def test_records_are_complete() -> None:

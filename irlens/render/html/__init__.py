@@ -12,7 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from irlens.model.comparison import COMPARISON_SCHEMA, Comparison, Comparisons
-from irlens.model.report import Report
+from irlens.model.results import kind_of
 from irlens.render import DETAILS, Kind, Options, build_view
 from irlens.render.html.markup import Content, Markup, join, tag
 from irlens.render.html.writer import write
@@ -20,25 +20,6 @@ from irlens.render.html.writer import write
 _STYLES = ("page.css", "charts.css", "code.css")
 _TABLE_SCRIPT, _CODE_SCRIPT = "table.js", "code.js"
 _FRAME = "width: 100%; height: 640px; border: 0"
-
-#: The kind of result that a record is, by the record's name.
-_KINDS: dict[str, Kind] = {
-    "Check": "check",
-    "CodeComparisons": "code",
-    "Comparison": "comparisons",
-    "Comparisons": "comparisons",
-    "Explanations": "explanations",
-    "LayoutDrawing": "layout",
-    "Ledgers": "ledgers",
-    "Limits": "limits",
-    "Passes": "passes",
-    "PassesDiff": "passes-diff",
-    "Report": "reports",
-    "Scan": "scan",
-    "Suggestion": "suggestion",
-    "Sweep": "sweep",
-    "Variants": "variants",
-}
 
 
 def embedded(record: object) -> str:
@@ -49,13 +30,11 @@ def embedded(record: object) -> str:
     Args:
         record: A report, a comparison, or what another kind of result is.
     """
-    kind, subject = _KINDS[type(record).__name__], record
-    if isinstance(record, Report):
-        subject = [record]
-    elif isinstance(record, Comparison):
-        subject = Comparisons(schema=COMPARISON_SCHEMA, different=record.different,
-                              against_first=False, pairs=[record])  # fmt: skip
-    page = render(kind, subject, Options())
+    if isinstance(record, Comparison):
+        record = Comparisons(schema=COMPARISON_SCHEMA, different=record.different,
+                             against_first=False, pairs=[record])  # fmt: skip
+    kind = kind_of(record)
+    page = render(kind, [record] if kind == "reports" else record, Options())
     return tag("iframe", srcdoc=page, sandbox="allow-scripts", style=_FRAME, title="irlens")
 
 

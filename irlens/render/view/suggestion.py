@@ -8,6 +8,7 @@ from irlens.model.ranking import of_trial, rank_trials
 from irlens.model.suggestion import Neighbour, Stop, Suggestion
 from irlens.model.sweep import Trial
 from irlens.model.text import count, microseconds, percent, plural
+from irlens.render.options import Options
 from irlens.render.view.commands import inspect_command
 from irlens.render.view.nodes import (
     Column,
@@ -39,13 +40,9 @@ _LEFT_OUT: dict[Stop | None, str] = {
 }  # fmt: skip
 
 
-def suggestion_view(suggestion: Suggestion, subject: str | None = None) -> Section:
-    """Return a suggestion; its table has the current configuration, then each of ``best``.
-
-    Args:
-        subject: How the user named the kernel, with options; ``None`` to suggest no command.
-    """
-    nodes = (*_nodes(suggestion), *_next_steps(suggestion, subject))
+def suggestion_view(suggestion: Suggestion, options: Options) -> Section:
+    """Return a suggestion; its table has the current configuration, then each of ``best``."""
+    nodes = (*_nodes(suggestion), *_next_steps(suggestion, options.subject))
     return Section(suggestion.kernel, nodes, key="suggestion")
 
 

@@ -14,6 +14,7 @@ from textual.widgets.option_list import Option
 
 from irlens.model.suggestion import Suggestion
 from irlens.model.text import printable_line
+from irlens.render.options import Options
 from irlens.render.view.nodes import Node, Table
 from irlens.render.view.suggestion import suggestion_view
 from irlens.tui.drawing import lines
@@ -62,7 +63,7 @@ the noise of the estimate are "as fast".
     def __init__(self, suggestion: Suggestion) -> None:
         super().__init__()
         self._suggestion = suggestion
-        self._view = suggestion_view(suggestion).children
+        self._view = suggestion_view(suggestion, Options(subject=None)).children
 
     def compose(self) -> ComposeResult:
         """Lay out the neighbours between what is said about all of them."""
