@@ -2,6 +2,7 @@
 
 import importlib.util
 import itertools
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,7 +26,7 @@ from irlens.compiler.capture_files import (
 )
 from irlens.compiler.request import Request, contents_in, store_key, with_shapes
 from irlens.compiler.sources.description import KernelSource, find_kernel
-from irlens.compiler.toolchains import environments
+from irlens.compiler.toolchains import environments, interpreters
 from irlens.compiler.toolchains.versions import triton_version
 from irlens.model.capture import (
     MANIFEST_NAME,
@@ -84,6 +85,8 @@ def capture_entries(request: Request) -> list[Path]:
         store.touch(destination)
     else:
         interpreter = environments.find_interpreter(request.triton)
+        if interpreter is None and request.llvm_passes:  # see ``compiler_output``
+            interpreter = interpreters.examine(Path(sys.executable))
         if interpreter is None:
             destination = compile_here(request, triton)
         else:

@@ -152,7 +152,7 @@ _SETTINGS = {
     "TRITON_DUMP_PTXAS_LOG": "1",
 }
 #: Read by Triton before LLVM's optimizer and before its code generator. LLVM's own option, which
-#: Triton sets then, stays set: the process prints the code generator's passes ever after.
+#: Triton sets then, stays set up to 3.6 at least: ``forked`` ends such a process.
 _OF_LLVM = {"LLVM_IR_ENABLE_DUMP": "1"}
 #: These would print elsewhere.
 _ELSEWHERE = ("MLIR_DUMP_PATH",)

@@ -43,7 +43,6 @@ NEEDS = ("ttir", "ttgir")
 
 #: The first compute capability with TMA.
 _FIRST = 90
-_COPIES = ("ttng.async_tma_copy_global_to_local", "ttng.async_tma_gather")
 
 
 def find(facts: Facts) -> Iterator[Match]:
@@ -59,17 +58,17 @@ def on_request(facts: Facts) -> Iterator[Match]:
     has_tma = arch.vendor == "nvidia" and int(arch.name.removeprefix("sm_")) >= _FIRST
     for load in facts.ttir.named("tt.load", "tt.descriptor_load"):
         source = user_line(load)
-        if source is None or source in reported or not _is_tile(load):
+        if source is None or (source.file, source.line) in reported or not _is_tile(load):
             continue
         if not has_tma:  # the ttir has pointers in place of descriptors
             kind, reason = "target", f"{arch.name} has no TMA"
         elif load.name == "tt.load":
             kind, reason = "pointers", "it goes through pointers, not a tensor descriptor"
-        elif any(user_line(each) == source for each in facts.ttgir.named(*_COPIES)):
-            continue
+        elif not any(facts.ttgir.named("tt.descriptor_load")):
+            continue  # all are lowered to copies, whose lines warp specialization may lose
         else:
             kind, reason = "", "the IR does not show why"
-        reported.add(source)
+        reported.add((source.file, source.line))
         yield Match(
             message=f"TMA does not load the tile at {source}: {reason}",
             hint="load it with tl.make_tensor_descriptor(...).load, and compare",

@@ -8,21 +8,21 @@ import msgspec
 from irlens import rules
 from irlens.analyze.capture_code import CaptureCode
 from irlens.analyze.counterfactuals import (
-    DECIDED_BY,
     DECIDED_BY_ASSEMBLER,
-    DECIDED_BY_LAUNCH,
     LASTING,
     LIMITS,
     LOOP_FINDINGS,
+    MARKS,
     Change,
     Symptom,
     changes_for,
+    decided_by,
     operations_of,
 )
 from irlens.artifacts import pass_dumps
 from irlens.diff.code.stage import side_of
 from irlens.diff.passes import States
-from irlens.diff.passes.lines import LineFollower, deciding, follow
+from irlens.diff.passes.lines import LineFollower, deciding, first_changing, follow
 from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError, IrlensError, UnknownNameError
 from irlens.model.report import Finding, Report
@@ -36,8 +36,6 @@ from irlens.session.subject import Configurations
 if TYPE_CHECKING:  # it loads the compiler layer
     from irlens.compiler import Request
 
-#: What decides that is no pass.
-_NO_PASS = ("ptxas", "LLVM", "the launch")
 #: Lines of ptxas that explain what it decides.
 _OF_ASSEMBLER = ("C75", "registers", "spill", "Potential Performance Loss")
 
@@ -186,6 +184,8 @@ class _Laboratory:
             is_amd=not self._is_nvidia(),
             occupancy=report.occupancy,
             registers=report.resources.registers,
+            triton=_version(self._capture.triton_version),
+            target=report.target.arch if report.target is not None else "",
         )
         changes = changes_for(symptom)
         said = self._said(finding)
@@ -202,7 +202,8 @@ class _Laboratory:
                 break
         if finding.code in DECIDED_BY_ASSEMBLER:
             name = "ptxas" if self._is_nvidia() else "LLVM"
-        operations = self._operations(finding, number) if name and name not in _NO_PASS else []
+        is_pass = bool(name) and name not in ("ptxas", "LLVM") and " " not in name
+        operations = self._operations(finding, number) if is_pass else []
         return Explanation(
             finding=finding,
             cause=cause,
@@ -255,27 +256,30 @@ class _Laboratory:
         return experiment, capture
 
     def _request_of(self, change: Change) -> "Request":
-        if change.ttir:
+        if not change.settings:
             return msgspec.structs.replace(self._request, ttir=change.ttir)
         from irlens.session.recompile import request_of
 
         changed = request_of(self._capture, self._request.kernel, change.settings)
-        return msgspec.structs.replace(changed, passes=True)
+        return msgspec.structs.replace(changed, passes=True, ttir=change.ttir)
 
     def _decided(
         self, finding: Finding, other: Capture | None, change: Change
     ) -> tuple[str, int | None]:
         """Return the pass that decides a finding, and its number, from a capture without it."""
-        if finding.code in DECIDED_BY_LAUNCH:
-            return "the launch", None
+        known = decided_by(finding)
+        if " " in known:
+            return known, None
         if self._states is None or other is None or finding.code in DECIDED_BY_ASSEMBLER:
             return "", None
-        if (name := DECIDED_BY.get(finding.code)) is not None:
+        if known:
             ran = [each.name for each in self._states.dumps.passes]
-            return (name, ran.index(name) + 1) if name in ran else ("", None)
+            return (known, ran.index(known) + 1) if known in ran else ("", None)
         dumps = pass_dumps.of_capture(other)
         if dumps is None or not dumps.passes:
             return "", None
+        if (marks := MARKS.get(finding.code)) is not None:
+            return first_changing(States(other, dumps), self._states, marks)
         names = operations_of("IRL203" if change.at else finding.code)
         if finding.code in LOOP_FINDINGS and change.at is None:
             names = frozenset()
@@ -302,6 +306,12 @@ class _Laboratory:
         steps = follow(self._states, finding.source, until=last - 1).steps
         lines = steps[-1].text if steps else []
         return [line for line in lines if any(f"{name} " in line for name in names)] or lines
+
+
+def _version(written: str | None) -> tuple[int, ...]:
+    """Return the first two numbers of a version, as far as they are known."""
+    parts = (written or "").split(".")[:2]
+    return tuple(int(each) for each in parts if each.isdecimal())
 
 
 def _is_same(one: Finding, other: Finding) -> bool:

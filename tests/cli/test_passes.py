@@ -3,8 +3,6 @@
 import json
 import lzma
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,22 +16,17 @@ from irlens.artifacts import pass_dumps
 from irlens.artifacts.load import load
 from irlens.compiler import Request
 from irlens.diff.passes import apply_changes
+from irlens.model.config import Target
 from irlens.model.errors import IrlensError
 from irlens.model.passes import Passes, PassesDiff
 from irlens.render.json import schema
 from irlens.session.passes import single_request
+from irlens.session.session import Session
 from irlens.session.subject import Configurations
-from tests.running import Ran, irlens
+from tests.running import irlens as run
 
+AMPERE = Target(vendor="nvidia", arch="sm_80", warp_size=32)
 SOFTMAX = ("softmax", "--target", "h100", "--num-stages", "4")
-
-
-def run(*arguments: str) -> Ran:
-    if "--llvm" not in arguments:
-        return irlens(*arguments)
-    # The options that Triton 3.6 sets in LLVM stay set until the process ends.
-    ran = subprocess.run([sys.executable, "-m", "irlens", *arguments], capture_output=True)
-    return Ran(ran.returncode, ran.stdout, ran.stderr.decode())
 
 
 def test_what_the_store_lost_is_not_what_the_compiler_left_out(
@@ -179,6 +172,16 @@ def test_a_capture_of_unknown_source_without_passes_is_refused(tmp_path: Path) -
     ran = run("passes", str(ttir))
     assert ran.code == 2
     assert "already compiled, and its source is unknown" in ran.err
+
+
+def test_the_compiler_prints_no_passes_of_llvm_afterwards(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """Triton 3.6 sets an option of LLVM's for good, so that another process compiles."""
+    assert run("passes", "vector_add", "-t", "sm_80", "--llvm").code == 0
+    capfd.readouterr()
+    Session().compile(Request(kernel="softmax", target=AMPERE, settings={"num_stages": 7}))
+    assert "IR Dump" not in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(

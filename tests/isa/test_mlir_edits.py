@@ -82,3 +82,64 @@ def test_a_dot_gets_a_precision(dot: int) -> None:
     edited = edits.with_precision(module, chosen, "tf32")
     assert len(_changed(edited)) == 1
     assert [*_read(edited).named("tt.dot")][dot].attributes["inputPrecision"] == "tf32"
+
+
+LOADED = """\
+module {
+  tt.func public @k(%x: !tt.ptr<f16>, %at: !tt.ptr<i64>, %n: i32) {
+    %c = arith.constant 1 : i32
+    %wide = arith.constant dense<5.0> : tensor<4xf64>
+    %s = tt.splat %n : i32 -> tensor<4xi32>
+    scf.for %i = %c to %n step %c  : i32 {
+      %t = tt.load %p : tensor<64x32x!tt.ptr<f16>> loc("t")
+      %r = tt.load %q : tensor<4x!tt.ptr<i64>>
+      %b = tt.load %at : !tt.ptr<i64>
+      %e = arith.extf %v : tensor<4xf32> to tensor<4xf64>
+      %m = arith.mulf %e, %wide : tensor<4xf64>
+      %d = arith.truncf %m : tensor<4xf64> to tensor<4xf32>
+      tt.store %o, %d : tensor<4x!tt.ptr<f32>>
+    }
+    tt.return
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(("wrapped", "block"), [(False, "64x32xf16"), (True, "tensor<64x32xf16>")])
+def test_a_tile_comes_through_a_descriptor(wrapped: bool, block: str) -> None:
+    module = _read(LOADED)
+    tile = next(module.doing("load"))
+    edited = edits.with_descriptors(module, [(tile, "%x", ["", "%i"])], wrapped=wrapped)
+    parsed = _read(edited)
+    (made,) = parsed.named("tt.make_tensor_descriptor")
+    (loaded,) = parsed.named("tt.descriptor_load")
+    assert made.operands[0] == "%x"
+    assert edited.split("\n")[made.span.line - 1].endswith(f": <f16>, <{block}>")
+    assert f"!tt.tensordesc<{block}> -> tensor<64x32xf16> loc" in edited
+    assert loaded.operands[-1] == "%i"
+    assert len(list(parsed.named("tt.load"))) == 2
+
+
+def test_indices_are_counted() -> None:
+    module = _read(LOADED)
+    tile, *indices = module.doing("load")
+    assert not edits.can_be_counted(tile)
+    assert all(map(edits.can_be_counted, indices))
+    parsed = _read(edits.with_counted(module, indices))
+    extended = [str(each.result_type) for each in parsed.named("arith.extsi")]
+    assert extended == ["tensor<4xi64>", "i64"]
+    assert [each.results[0][0] for each in parsed.named("arith.extsi")] == ["%r", "%b"]
+
+
+def test_fp64_becomes_fp32_without_conversions() -> None:
+    edited = edits.with_fp32(_read(LOADED))
+    assert "f64" not in edited
+    assert "arith.mulf %v, %wide : tensor<4xf32>" in edited
+    assert "tt.store %o, %m :" in edited
+
+
+def test_an_argument_is_constant_where_some_operations_read_it() -> None:
+    module = _read(LOADED)
+    edited = edits.with_argument_as(module, list(module.named("tt.splat", "scf.for")), "n", 7)
+    assert "tt.splat %irlens_constant : i32" in edited
+    assert "to %n step" in edited

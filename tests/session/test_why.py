@@ -35,6 +35,7 @@ WIDE_TILE = {
 MULTIPLES = "known to be multiples of 16"
 SECTORS, USERS = f"{FINDINGS}/sectors.py", f"{FINDINGS}/users.py"
 WARPS = f"{FINDINGS}/warp_specialized.py:ws_matmul"
+POINTERS = {"TMA": "False", "WS": "False"}
 E4M3 = {"a_ptr": "fp8e4nv[M, K]", "b_ptr": "fp8e4nv[K, N]"}
 LLVM, AMD = "ConvertTritonGPUToLLVM", "ConvertTritonAMDGPUToLLVM"
 
@@ -65,11 +66,11 @@ TABLE = [
     (f"{SECTORS}:every_other", "sm_90", {}, {}, "IRL302", "tl.load(", LLVM, "a step of 1 element"),
     (f"{SECTORS}:untold_columns", "gfx942", {}, {}, "IRL302", "tl.load(", "TritonGPUCoalesce",
      "sm known to be 1"),
-    (f"{SECTORS}:channels_last", "sm_100", {}, {}, "IRL302", "tl.load(", LLVM, "C=1"),
+    (f"{SECTORS}:channels_last", "sm_100", {}, {}, "IRL302", "tl.load(", LLVM, "1 in place of C"),
     (f"{FINDINGS}/columns.py:columns", "sm_80", {}, COLUMN, "IRL302", "tl.load(", LLVM,
-     "column_stride=1"),
+     "1 in place of column_stride"),
     (f"{FINDINGS}/columns.py:strip", "sm_90", {}, {}, "IRL302", "tl.load(", LLVM, "WIDTH=8"),
-    (f"{USERS}:transposed_copy", "sm_80", {}, {}, "IRL302", "tl.load(", LLVM, "n=1"),
+    (f"{USERS}:transposed_copy", "sm_80", {}, {}, "IRL302", "tl.load(", LLVM, "1 in place of n"),
     (f"{FINDINGS}/transpose.py:transpose", "sm_90", {}, {}, "IRL303", "tl.load(",
      "TritonGPUAssignLatencies", "num_stages=1"),
     (f"{FINDINGS}/misaligned.py:rows", "sm_90", {}, {}, "IRL307", "tl.load(", "", "stride=1024"),
@@ -92,8 +93,8 @@ TABLE = [
     (f"{USERS}:fp8_matmul", "gfx942", {}, {}, "IRL405", "tl.dot(", AMD, "f8E4M3FNUZ"),
     (f"{USERS}:fp8_matmul", "sm_90", {"num_warps": "2"}, {}, "IRL405", "tl.dot(",
      "TritonGPUAccelerateMatmul", "num_warps=4"),
-    (f"{USERS}:fp8_matmul", "sm_90", {}, {}, "IRL203", "tl.load(b", "TritonGPUAssignLatencies",
-     "f16 in place of f8E4M3FN"),
+    (f"{USERS}:fp8_matmul", "sm_90", {}, {}, "IRL203", "tl.load(b", "TritonGPUCoalesce",
+     "contiguous along K"),
     (f"{SECTORS}:halves", "sm_90", {}, {}, "IRL301", "tl.load(", LLVM, "contiguous and aligned"),
     (f"{SECTORS}:constant_bound", "sm_80", {}, {}, "IRL301", "tl.load(", LLVM, "the mask known"),
     (f"{SECTORS}:stencil", "sm_90", {}, {}, "IRL301", "i - 1", LLVM, "and the mask equal"),
@@ -107,6 +108,8 @@ TABLE = [
      "before the condition"),
     (f"{USERS}:row_norm", "sm_100", {}, {}, "IRL204", "in range(", "TritonGPUPipeline",
      "on the loop itself"),
+    (f"{USERS}:w8a8", "sm_90", {}, {}, "IRL203", "tl.load(b", "TritonGPUCoalesce",
+     "contiguous along K"),
     (f"{USERS}:persistent", "sm_90", PRINTS, {}, "IRL203", "tl.load(", "TritonGPUScheduleLoops",
      "without tl.device_print"),
     (f"{USERS}:persistent", "gfx942", PRINTS, {}, "IRL203", "tl.load(",
@@ -141,6 +144,20 @@ TABLE = [
      "num_stages="),
     (WARPS, "sm_100", {"WS": "False"}, {}, "IRL205", "tl.range(", "TritonGPUPartitionScheduling",
      "warp_specialize=True"),
+    (WARPS, "sm_100", POINTERS, {}, "IRL205", "tl.range(", "TritonGPUPartitionScheduling",
+     "tensor descriptors in place of pointers"),
+    (WARPS, "sm_90", {**POINTERS, "num_warps": "8"}, {}, "IRL205", "tl.range(",
+     "NVGPUWarpSpecialization", "tensor descriptors in place of pointers, num_warps=4"),
+    (WARPS, "sm_90", POINTERS, {}, "IRL311", "tl.load(", "the source", "a tensor descriptor"),
+    (WARPS, "sm_100", POINTERS, {}, "IRL311", "tl.load(", "the source", "a tensor descriptor"),
+    ("matmul_tma", "sm_80", {}, {}, "IRL311", ".load(",
+     "TritonRewriteTensorDescriptorToPointer", "sm_90"),
+    (f"{FINDINGS}/scattered_atomics.py:bins", "h100", {}, {}, "IRL313", "tl.atomic_add", "the data",
+     "consecutive indices in place of those loaded at line 27"),
+    (f"{FINDINGS}/scattered_atomics.py:rows", "h100", {}, {}, "IRL313", "tl.atomic_add", "the data",
+     "consecutive indices in place of those loaded at line 34"),
+    (f"{FINDINGS}/promoted.py", "sm_90", {}, {}, "IRL406", "x * half", "the front end", "fp32"),
+    (f"{FINDINGS}/promoted.py", "gfx942", {}, {}, "IRL406", "x * half", "the front end", "fp32"),
 ]  # fmt: skip
 
 #: What was changed by hand, in the source or the launch, so that the finding is gone.
@@ -189,11 +206,16 @@ BY_HAND = [
     (f"{SECTORS}:hinted_halves", "sm_90", {}, {}, "IRL301"),
     (f"{SECTORS}:constant_bound", "sm_80", {"N": "1024"}, {}, "IRL301"),
     (f"{USERS}:masked_softmax", "gfx950", {}, {"stride": "1008", "cols": "1008"}, "IRL301"),
+    (f"{USERS}:w8a8", "sm_90", {"ALONG_K": "True"}, {}, "IRL203"),
     (f"{USERS}:persistent", "sm_90", {"PRINT": "False"}, {}, "IRL203"),
     (f"{USERS}:persistent", "sm_90", {"PRINT": "False"}, {}, "IRL404"),
     (f"{USERS}:moved_line", "sm_80", {"EARLY": "True"}, {}, "IRL201"),
     (WARPS, "sm_90", {}, {}, "IRL205"),
     (WARPS, "sm_100", {}, {}, "IRL205"),
+    (WARPS, "sm_90", {}, {}, "IRL311"),
+    (WARPS, "sm_100", {}, {}, "IRL311"),
+    (f"{FINDINGS}/promoted.py", "sm_90", {"WIDE": "False"}, {}, "IRL406"),
+    (f"{FINDINGS}/promoted.py", "gfx942", {"WIDE": "False"}, {}, "IRL406"),
 ]  # fmt: skip
 
 
@@ -269,6 +291,25 @@ def test_a_wrong_explanation_is_not_proved(monkeypatch: pytest.MonkeyPatch) -> N
         assert each.proof == "refuted"
         assert each.decided_by == ""
         assert [one.gone for one in each.experiments] == [False]
+
+
+def test_a_stride_is_changed_in_the_address_alone() -> None:
+    """The argument also bounds the loop, which has as many iterations as before."""
+    (found,) = _explained(f"{FINDINGS}/columns.py:heads", "h100", {}, {}, "IRL302")
+    assert found.proof == "proved"
+    first = found.experiments[0]
+    assert first.change == "1 in place of n in its address"
+    assert first.before_us is not None
+    assert first.after_us is not None
+    assert first.after_us > 0.5 * first.before_us
+
+
+def test_a_load_of_another_address_in_each_iteration_stays_in_its_loop() -> None:
+    """Three loops read the same row, and no load is the same in each iteration."""
+    configurations = Configurations(targets=("sm_80",))
+    found = why("layer_norm_looped", configurations, Session(), ("IRL305",))
+    assert found.explanations == []
+    assert found.unexplained == ["IRL305"]
 
 
 def test_what_does_not_compile_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

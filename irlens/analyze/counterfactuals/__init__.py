@@ -9,9 +9,11 @@ from irlens.analyze.counterfactuals.accesses import (
     of_misaligned,
     of_narrow,
     of_repeated,
+    of_scattered,
     of_uncoalesced,
 )
 from irlens.analyze.counterfactuals.change import Change, Maker, Symptom, enough_warps, more_warps
+from irlens.analyze.counterfactuals.descriptors import of_one_kind_of_warp, of_pointers
 from irlens.analyze.counterfactuals.launches import (
     of_redundant,
     of_reread,
@@ -22,8 +24,6 @@ from irlens.analyze.counterfactuals.launches import (
 from irlens.analyze.counterfactuals.loads import (
     more_stages,
     of_load,
-    of_one_kind_of_warp,
-    of_pointers,
     of_shallow_loop,
     stages_of_its_own,
 )
@@ -32,22 +32,24 @@ from irlens.analyze.counterfactuals.products import (
     of_converted,
     of_dot,
     of_padding,
+    of_promoted,
     of_serialized,
 )
 from irlens.analyze.counterfactuals.registers import of_registers
 from irlens.isa.mlir.operations import Deed, names_of
+from irlens.model.report import Finding
 
 __all__ = [
-    "DECIDED_BY",
     "DECIDED_BY_ASSEMBLER",
-    "DECIDED_BY_LAUNCH",
     "LASTING",
     "LIMITS",
     "LOOP_FINDINGS",
+    "MARKS",
     "OPERATIONS",
     "Change",
     "Symptom",
     "changes_for",
+    "decided_by",
 ]
 
 _MAKERS: Mapping[str, Maker] = {
@@ -72,11 +74,13 @@ _MAKERS: Mapping[str, Maker] = {
     "IRL309": of_repeated,
     "IRL310": more_warps,
     "IRL311": of_pointers,
+    "IRL313": of_scattered,
     "IRL401": of_dot,
     "IRL402": of_padding,
     "IRL403": enough_warps,
     "IRL404": of_serialized,
     "IRL405": of_converted,
+    "IRL406": of_promoted,
     "IRL501": of_tail,
     "IRL502": smaller_tiles,
 }
@@ -105,15 +109,25 @@ _DEEDS: Mapping[str, tuple[Deed, ...]] = {
 }
 #: Findings about what all operations of a loop's line become.
 LOOP_FINDINGS = frozenset({"IRL201", "IRL202", "IRL204", "IRL205", "IRL303", "IRL311"})
-#: Findings that a pass decides by leaving an operation where it is, in which dumps cannot differ:
+#: Findings that no comparison of dumps leads to. IRL305: a pass leaves the load where it is, since
 #: it moves loads out of loops that store nothing (Triton's ``LoopInvariantCodeMotion.cpp``).
-DECIDED_BY: Mapping[str, str] = {"IRL305": "TritonLoopInvariantCodeMotion"}
+_DECIDED_BY: Mapping[str, str] = {
+    "IRL305": "TritonLoopInvariantCodeMotion",
+    "IRL306": "the launch",
+    "IRL311": "the source",
+    "IRL313": "the data",
+    "IRL406": "the front end",
+    "IRL501": "the launch",
+    "IRL502": "the launch",
+}
+#: The pass that makes pointers of descriptors on GPUs without TMA.
+_WITHOUT_TMA = "TritonRewriteTensorDescriptorToPointer"
+#: What the names of the passes have in them that may decide a finding, where others change too.
+MARKS: Mapping[str, tuple[str, ...]] = {"IRL205": ("WarpSpecial", "Partition")}
 #: Findings about conversions that the pass which removes them elsewhere decides.
 LASTING = frozenset({"IRL310"})
 #: Findings about the occupancy, which are gone where it is higher.
 LIMITS = frozenset({"IRL102", "IRL103"})
-#: Findings that the launch decides.
-DECIDED_BY_LAUNCH = frozenset({"IRL306", "IRL501", "IRL502"})
 #: Findings that the assembler decides, after all passes.
 DECIDED_BY_ASSEMBLER = frozenset({"IRL102", "IRL104", "IRL105", "IRL106", "IRL404"})
 
@@ -121,6 +135,13 @@ DECIDED_BY_ASSEMBLER = frozenset({"IRL102", "IRL104", "IRL105", "IRL106", "IRL40
 def operations_of(code: str) -> frozenset[str]:
     """Return the names of the operations that findings of a code are about; empty if unknown."""
     return names_of(*_DEEDS.get(code, ()))
+
+
+def decided_by(finding: Finding) -> str:
+    """Return what decides a finding, a pass or not, where no comparison of dumps leads to it."""
+    if finding.code == "IRL311" and finding.blame is not None and finding.blame.kind == "target":
+        return _WITHOUT_TMA
+    return _DECIDED_BY.get(finding.code, "")
 
 
 def changes_for(symptom: Symptom) -> list[Change]:

@@ -39,7 +39,7 @@ def of_narrow(symptom: Symptom) -> Iterator[Change]:
     access = symptom.operation(*ACCESSES)
     if access is None or blame.suffices is None:
         return
-    address, mask = _producers(module, access)
+    address, mask = producers(module, access)
     aligned = [(address, edits.contiguity(address, blame.suffices))] if address else []
     equal = [(mask, edits.constancy(mask, blame.suffices))] if mask else []
     if blame.kind == "mask":
@@ -53,7 +53,7 @@ def of_narrow(symptom: Symptom) -> Iterator[Change]:
         yield Change(f"{words}, and the mask equal for as many", ttir=text)
 
 
-def _producers(module: Module, access: Operation) -> tuple[Operation | None, Operation | None]:
+def producers(module: Module, access: Operation) -> tuple[Operation | None, Operation | None]:
     """Return the operations that compute the address and the mask of an access."""
     operands = Values(module).operands[access.index]
     found = [module.operations[each.operation] if each else None for each in operands]
@@ -102,10 +102,10 @@ def _fewer_warps(symptom: Symptom) -> Iterator[Change]:
 def _in_order(module: Module, access: Operation) -> Iterator[Change]:
     """Yield consecutive indices in place of those that are loaded."""
     loads = [each for each in computed_from(module, access, 1) if each.does == "load"]
-    ranges = [each for each in loads if edits.can_be_range(each)]
-    if ranges:
-        at = sorted({line.line for each in ranges if (line := user_line(each)) is not None})
-        text = edits.with_ranges(module, ranges)
+    indices = [each for each in loads if edits.can_be_counted(each)]
+    if indices:
+        at = sorted({line.line for each in indices if (line := user_line(each)) is not None})
+        text = edits.with_counted(module, indices)
         lines = ", ".join(map(str, at))
         yield Change(f"consecutive indices in place of those loaded at line {lines}", ttir=text)
 
@@ -116,7 +116,9 @@ def _side_by_side(symptom: Symptom, access: Operation) -> Iterator[Change]:
     roles = argument_roles(module, access)
     for name in [each for each, parts in roles.items() if "stride" in parts]:
         if symptom.config.args.get(name) not in (None, 1):
-            yield Change(f"{name}=1", ttir=edits.with_constant(module, name, 1))
+            address = computed_from(module, access, 1)
+            text = edits.with_argument_as(module, address, name, 1)
+            yield Change(f"1 in place of {name} in its address", ttir=text)
     for operation, number, value in _constant_operands(module, access, "multiply"):
         if value > 1:
             text = edits.with_operand(module, operation, number, 1)
@@ -184,6 +186,13 @@ def of_fence(symptom: Symptom) -> Iterator[Change]:
     if atomic is not None:
         text = edits.with_word(symptom.module, atomic, "acq_rel", "relaxed")
         yield Change('sem="relaxed" for the atomic', ttir=text)
+
+
+def of_scattered(symptom: Symptom) -> Iterator[Change]:
+    """Yield consecutive indices for an atomic in place of those that are loaded."""
+    atomic = symptom.operation("atomic")
+    if atomic is not None:
+        yield from _in_order(symptom.module, atomic)
 
 
 def of_conflict(symptom: Symptom) -> Iterator[Change]:

@@ -45,6 +45,8 @@ class Symptom(msgspec.Struct, frozen=True):
         module: The kernel's ttir.
         others: All findings of the kernel.
         registers: Per thread, if known.
+        triton: The version of the compiler, (3, 9); empty if unknown.
+        target: The architecture, "sm_90"; empty if unknown.
     """
 
     finding: Finding
@@ -54,6 +56,8 @@ class Symptom(msgspec.Struct, frozen=True):
     is_amd: bool = False
     occupancy: Occupancy | None = None
     registers: int | None = None
+    triton: tuple[int, ...] = ()
+    target: str = ""
 
     @property
     def blame(self) -> Blame:

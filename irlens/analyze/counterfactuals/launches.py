@@ -1,10 +1,10 @@
 """Changes against launches that leave the GPU idle or full, and against memory that CTAs share."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from irlens.analyze.counterfactuals.change import Change, Symptom
 from irlens.analyze.mlir_loops import inside
-from irlens.isa.mlir import edits
+from irlens.isa.mlir import Module, Operation, edits
 from irlens.isa.mlir.operations import NUM_STAGES
 
 #: Constexprs below this are no extents of tiles.
@@ -55,9 +55,15 @@ def of_redundant(symptom: Symptom) -> Iterator[Change]:
     loop = symptom.enclosing(load, "for")
     if load is not None and loop is not None and load.parent == loop.index:
         moved = inside(symptom.module, load, loop)
-        if moved is not None:
+        if moved is not None and not _reads_arguments(symptom.module, moved, loop):
             text = edits.moved_before(symptom.module, moved, loop)
             yield Change("the load before the loop", ttir=text)
+
+
+def _reads_arguments(module: Module, operations: Sequence[Operation], loop: Operation) -> bool:
+    """Whether operations read what changes with the iteration."""
+    names = {each.name for each in loop.parameters}
+    return any(not names.isdisjoint(each.operands) for each in operations)
 
 
 def _other_tiles(symptom: Symptom, times: int, divided: int) -> Iterator[Change]:

@@ -4,17 +4,19 @@ from collections.abc import Iterator
 
 from irlens.analyze import ttgir_refusals as refusals
 from irlens.analyze.address_slice import computed_from, loaded_parts
+from irlens.analyze.counterfactuals.accesses import producers
 from irlens.analyze.counterfactuals.change import (
     Change,
     Symptom,
-    enough_warps,
     known_multiples,
     larger_tile,
 )
+from irlens.analyze.counterfactuals.products import summed_dimension
 from irlens.analyze.loops import ONLY
 from irlens.analyze.mlir_loops import carried_loads, inside, requested_stages, user_line
 from irlens.isa.mlir import Module, Operation, edits
 from irlens.isa.mlir.operations import FLATTENED, SPECIALIZED
+from irlens.isa.mlir.types import Tensor
 
 #: Stages to ask for where a loop has none.
 _STAGES = 3
@@ -44,6 +46,7 @@ def of_load(symptom: Symptom) -> Iterator[Change]:
         text = edits.without(module, "print")
         yield Change("without tl.device_print and tl.device_assert", ttir=text)
     elif reason == refusals.TRANSPOSED:
+        yield from _along_k(symptom, load)
         for narrow in ("f8E4M3FN", "f8E5M2"):
             text = edits.with_type(module, narrow, "f16")
             yield Change(f"f16 in place of {narrow}, which wgmma takes in either order", ttir=text)
@@ -60,6 +63,21 @@ def of_load(symptom: Symptom) -> Iterator[Change]:
         yield Change(f"num_stages={more} on the loop itself (tl.range)", ttir=text)
     else:
         yield from _one_way(symptom, loop)
+
+
+def _along_k(symptom: Symptom, load: Operation | None) -> Iterator[Change]:
+    """Yield an operand that lies in memory in the order in which the tensor core takes it."""
+    module = symptom.module
+    address = producers(module, load)[0] if load is not None else None
+    tile = edits.loaded_type(load) if load is not None else None
+    if load is None or address is None or not isinstance(tile, Tensor) or len(tile.shape) != 2:
+        return
+    dimension = summed_dimension(module, load)
+    hint = edits.contiguity(address, tile.shape[dimension], dimension)
+    yield Change(
+        "the addresses known to be contiguous along K",
+        ttir=edits.with_hints(module, [(address, hint)]),
+    )
 
 
 def _one_way(symptom: Symptom, loop: Operation | None) -> Iterator[Change]:
@@ -119,27 +137,6 @@ def stages_of_its_own(symptom: Symptom) -> Iterator[Change]:
     if loop is not None:
         text = edits.with_stages(symptom.module, loop, _STAGES)
         yield Change(f"num_stages={_STAGES} on the loop itself (tl.range)", ttir=text)
-
-
-def of_one_kind_of_warp(symptom: Symptom) -> Iterator[Change]:
-    """Yield what warp specialization lacks."""
-    kind, loop = symptom.blame.kind, symptom.operation("for")
-    if kind == "not asked" and loop is not None:
-        text = edits.with_flag(symptom.module, loop, SPECIALIZED)
-        yield Change("warp_specialize=True on the loop", ttir=text)
-    elif kind == "warps":
-        yield from enough_warps(symptom)
-    elif kind == "stages":
-        yield Change(f"num_stages={_STAGES}", {"num_stages": str(_STAGES)})
-    elif kind == "target":
-        for target in ("sm_90", "sm_100"):
-            yield Change(f"compiled for {target}", {"target": target})
-
-
-def of_pointers(symptom: Symptom) -> Iterator[Change]:
-    """Yield a GPU with TMA for a descriptor; pointers cannot be made into one."""
-    if symptom.blame.kind == "target":
-        yield Change("compiled for sm_90, which has TMA", {"target": "sm_90"})
 
 
 def more_stages(symptom: Symptom) -> Iterator[Change]:

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
+from irlens.analyze.address_slice import computed_from
 from irlens.analyze.counterfactuals.change import Change, Symptom, larger_tile, more_warps
-from irlens.isa.mlir import edits
+from irlens.isa.mlir import Module, Operation, edits
 from irlens.isa.mlir.operations import Deed
 
 DOTS: tuple[Deed, ...] = ("multiply matrices", "multiply scaled matrices")
@@ -11,6 +12,17 @@ DOTS: tuple[Deed, ...] = ("multiply matrices", "multiply scaled matrices")
 _ROWS = 64
 #: Types that matrix cores do not take, and the ones of the same size that they do.
 _OTHER_TYPES = (("f8E4M3FN", "f8E4M3FNUZ"), ("f8E5M2", "f8E5M2FNUZ"))
+
+
+def summed_dimension(module: Module, load: Operation) -> int:
+    """Return the dimension of a loaded tile over which a dot of its loop sums: -1, or -2 of B."""
+    beside = module.operations[load.parent] if load.parent is not None else None
+    dots = [each for each in module.body(beside) if each.does in DOTS] if beside is not None else []
+    right = (
+        load in computed_from(module, each, 2) and load not in computed_from(module, each, 1)
+        for each in dots
+    )
+    return -2 if any(right) else -1
 
 
 def of_dot(symptom: Symptom) -> Iterator[Change]:
@@ -47,6 +59,11 @@ def of_converted(symptom: Symptom) -> Iterator[Change]:
     if warps is not None and warps < 4:
         yield Change("num_warps=4, one warp group", {"num_warps": "4"})
     yield from larger_tile(symptom, dot, _ROWS)
+
+
+def of_promoted(symptom: Symptom) -> Iterator[Change]:
+    """Yield fp32 where a constant or a scalar makes it fp64."""
+    yield Change("fp32 in place of fp64", ttir=edits.with_fp32(symptom.module))
 
 
 def of_serialized(symptom: Symptom) -> Iterator[Change]:

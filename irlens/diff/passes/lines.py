@@ -147,6 +147,29 @@ def deciding(
     return "", None
 
 
+def first_changing(states: States, others: States, marks: Sequence[str]) -> tuple[str, int | None]:
+    """Return the first pass of some kind that changes one compilation, and not another.
+
+    Args:
+        marks: What the names of passes of this kind have in them.
+
+    Returns:
+        The pass and its number in the other compilation; ``None`` if that does not run it. The
+            name is empty if there is no such pass.
+    """
+    ran = [each.name for each in others.dumps.passes]
+    for number, each in enumerate(states.dumps.passes, 1):
+        is_meant = any(mark in each.name for mark in marks)
+        if not is_meant or states.after(number) in (None, each.text):
+            continue
+        if each.name not in ran:
+            return each.name, None
+        theirs = ran.index(each.name) + 1
+        if others.after(theirs) == others.before(theirs):
+            return each.name, theirs
+    return "", None
+
+
 def _lasting(
     before: States,
     after: States,

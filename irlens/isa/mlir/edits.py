@@ -1,11 +1,11 @@
 """Edits of a ttir's text: an attribute, an operand, a constant, a type, an operation's place."""
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from irlens.isa.mlir.operations import NUM_STAGES, Deed
 from irlens.isa.mlir.tree import Module, Operation
-from irlens.isa.mlir.types import Pointer, Scalar, Tensor
+from irlens.isa.mlir.types import Pointer, Scalar, Tensor, Type
 
 _ARGUMENT = re.compile(
     r"(?P<head>%(?P<name>[\w$.-]+): (?:!?[\w.]+(?:<(?:[^<>]|<[^<>]*>)*>)?))"
@@ -16,6 +16,7 @@ _INTEGERS = frozenset(map(Scalar, ("i8", "i16", "i32", "i64")))
 _DIVISIBLE_RESULT = "tt.divisibility = dense<16> : tensor<1xi32>"
 #: The name of a value that an edit adds.
 _OWN = "irlens_constant"
+_CONVERSIONS = ("arith.extf", "arith.truncf")
 _PRECISION = re.compile(r"(?<=inputPrecision = )\w+")
 
 
@@ -102,14 +103,16 @@ def with_precision(module: Module, dot: Operation, precision: str) -> str:
     return "\n".join(lines)
 
 
-def contiguity(address: Operation, elements: int) -> str:
+def contiguity(address: Operation, elements: int, dimension: int = -1) -> str:
     """Return the hint of ``tl.max_contiguous`` and ``tl.multiple_of`` for pointers.
 
     Args:
         address: The operation that computes the pointers.
         elements: How many neighbours are contiguous, from a multiple of 16 bytes on.
+        dimension: Along which; from the last one, -1, backwards.
     """
-    return f"{_hint(address, 'contiguity', elements)}, {_hint(address, 'divisibility', 16)}"
+    hints = (("contiguity", elements), ("divisibility", 16))
+    return ", ".join(_hint(address, name, value, dimension) for name, value in hints)
 
 
 def constancy(mask: Operation, elements: int) -> str:
@@ -117,11 +120,14 @@ def constancy(mask: Operation, elements: int) -> str:
     return _hint(mask, "constancy", elements)
 
 
-def _hint(operation: Operation, name: str, value: int) -> str:
-    """Return a hint about the last dimension of a result."""
+def _hint(operation: Operation, name: str, value: int, dimension: int = -1) -> str:
+    """Return a hint about a dimension of a result."""
     kind = operation.result_type
     rank = len(kind.shape) if isinstance(kind, Tensor) else 1
-    values = [1] * (rank - 1) + [value] if rank > 1 else value
+    values: list[int] | int = value
+    if rank > 1:
+        values = [1] * rank
+        values[dimension] = value
     return f"tt.{name} = dense<{values}> : tensor<{rank}xi32>"
 
 
@@ -159,6 +165,24 @@ def with_constant(module: Module, name: str, value: int) -> str:
     return "\n".join(lines)
 
 
+def with_argument_as(module: Module, operations: Iterable[Operation], name: str, value: int) -> str:
+    """Return the text with a constant where some operations read an integer argument.
+
+    Args:
+        module: The ttir.
+        operations: Operations of one line; others keep the argument.
+    """
+    changed = with_constant(module, name, value)
+    lines = module.text.split("\n")
+    if changed == module.text or module.kernel is None:
+        return module.text
+    first, edited = module.kernel.span.line, changed.split("\n")
+    for operation in operations:
+        if not operation.regions:
+            lines[operation.span.line - 1] = edited[operation.span.line]
+    return "\n".join([*lines[:first], edited[first], *lines[first:]])
+
+
 def with_operand(module: Module, operation: Operation, number: int, value: int) -> str:
     """Return the text with a constant in place of one operand of an operation.
 
@@ -182,21 +206,27 @@ def with_operand(module: Module, operation: Operation, number: int, value: int) 
     return "\n".join(lines)
 
 
-def can_be_range(load: Operation) -> bool:
-    """Whether a load of indices could be ``tl.arange``: 32-bit integers along one dimension."""
-    kind = load.result_type
-    return isinstance(kind, Tensor) and len(kind.shape) == 1 and str(kind.element) == "i32"
+def can_be_counted(load: Operation) -> bool:
+    """Whether a load of indices could be ``tl.arange``, or that of an index ``tl.program_id``."""
+    kind = loaded_type(load)
+    element = kind.element if isinstance(kind, Tensor) else kind
+    return str(element) in ("i32", "i64") and (not isinstance(kind, Tensor) or len(kind.shape) == 1)
 
 
-def with_ranges(module: Module, loads: Collection[Operation]) -> str:
-    """Return the text with ``tl.arange`` in place of loads of indices, see ``can_be_range``."""
+def with_counted(module: Module, loads: Collection[Operation]) -> str:
+    """Return the text with consecutive indices in place of loads, see ``can_be_counted``."""
     lines = module.text.split("\n")
     for each in loads:
-        at = each.span.line - 1
-        head, kind = lines[at].partition(" = ")[0], each.result_type
+        kind, (result, _) = loaded_type(each), each.results[0]
+        narrow = str(kind).replace("i64", "i32")
+        is_wide, name = narrow != str(kind), f"{result}_{_OWN}"
+        counted = f"tt.get_program_id x : {narrow}"
         if isinstance(kind, Tensor):
-            extent = f"end = {kind.shape[0]} : i32, start = 0 : i32"
-            lines[at] = f"{head} = tt.make_range {{{extent}}} : {kind}"
+            counted = f"tt.make_range {{end = {kind.shape[0]} : i32, start = 0 : i32}} : {narrow}"
+        lines[each.span.line - 1] = f"{name if is_wide else result} = {counted}"
+        if is_wide:
+            extended = f"{result} = arith.extsi {name} : {narrow} to {kind}"
+            lines[each.span.line - 1] += f"\n{extended}"
     return "\n".join(lines)
 
 
@@ -273,6 +303,78 @@ def with_word(module: Module, operation: Operation, known: str, other: str) -> s
 def with_type(module: Module, known: str, other: str) -> str:
     """Return the text with one element type in place of another, "f8E4M3FN"."""
     return re.sub(rf"(?<=[x<]){known}(?![A-Za-z0-9])", other, module.text)
+
+
+def with_fp32(module: Module) -> str:
+    """Return the text with fp32 in place of fp64, and no conversions between the two."""
+    lines = module.text.split("\n")
+    renamed = {}
+    for each in module.operations:
+        kinds = {str(kind.element if isinstance(kind, Tensor) else kind) for kind in each.types}
+        if each.name in _CONVERSIONS and kinds == {"f32", "f64"}:
+            lines[each.span.line - 1] = ""
+            renamed[each.results[0][0]] = each.operands[0]
+    text = re.sub(r"(?<![\w.$-])f64(?![\w.$-])|(?<=\dx)f64(?=[>,])", "f32", "\n".join(lines))
+    return re.sub(r"%[\w$.-]+", lambda name: _renamed(name.group(), renamed), text)
+
+
+def _renamed(name: str, renamed: Mapping[str, str]) -> str:
+    while name in renamed:
+        name = renamed[name]
+    return name
+
+
+def with_descriptors(
+    module: Module, loads: Iterable[tuple[Operation, str, list[str]]], *, wrapped: bool
+) -> str:
+    """Return the text in which tiles are loaded through tensor descriptors, as TMA takes them.
+
+    The tiles are at other places, on which nothing depends that the compiler decides.
+
+    Args:
+        module: The ttir.
+        loads: Each load of a tile, on one line, the pointer of its descriptor, "%a_ptr", and its
+            place along each dimension: an i32, "%k"; empty for a constant.
+        wrapped: Whether the type of a descriptor names a tensor, as up to Triton 3.6.
+    """
+    if module.kernel is None:
+        return module.text
+    extent, step, one, start = (f"%{_OWN}_{name}" for name in ("extent", "step", "one", "start"))
+    lines = module.text.split("\n")
+    added = [
+        f"{extent} = arith.constant 65536 : i32",
+        f"{step} = arith.constant 65536 : i64",
+        f"{one} = arith.constant 1 : i64",
+        f"{start} = arith.constant 0 : i32",
+    ]
+    for number, (load, pointer, places) in enumerate(loads):
+        tile = loaded_type(load)
+        if not isinstance(tile, Tensor):
+            continue
+        rank, name, block = len(tile.shape), f"%{_OWN}_{number}", str(tile)
+        if not wrapped:
+            block = block.removeprefix("tensor<").removesuffix(">")
+        strides = ", ".join([step] * (rank - 1) + [one])
+        added.append(
+            f"{name} = tt.make_tensor_descriptor {pointer}, [{', '.join([extent] * rank)}],"
+            f" [{strides}] : <{tile.element}>, <{block}>"
+        )
+        _, mark, location = lines[load.span.line - 1].partition(" loc(")
+        lines[load.span.line - 1] = (
+            f"{load.results[0][0]} = tt.descriptor_load {name}"
+            f"[{', '.join(each or start for each in places)}] : !tt.tensordesc<{block}> -> {tile}"
+            f"{mark}{location}"
+        )
+    first = module.kernel.span.line
+    return "\n".join([*lines[:first], *added, *lines[first:]])
+
+
+def loaded_type(load: Operation) -> Type:
+    """Return the type of what a load returns, of which MLIR prints that of the pointers."""
+    pointers = load.operand_type
+    if isinstance(pointers, Tensor) and isinstance(pointers.element, Pointer):
+        return Tensor(pointers.shape, pointers.element.pointee)
+    return pointers.pointee if isinstance(pointers, Pointer) else load.result_type
 
 
 def _joined(attributes: str | None, name: str, written: str) -> str:

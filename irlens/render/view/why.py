@@ -29,6 +29,13 @@ _VERDICTS = {
 }
 #: What a pass leaves undone, where the dumps do not show it.
 _LEFT = {"IRL305": "which moves loads out of loops that store nothing only"}
+#: What decides that is no pass.
+_OUTSIDE = {
+    "the launch": "its grid and the order of its programs, which no pass changes",
+    "the source": "no pass makes descriptors of pointers",
+    "the data": "they are the addresses, which no pass knows",
+    "the front end": "Triton promotes types before any pass",
+}
 #: Operations that are shown.
 _MOST_OPERATIONS = 4
 
@@ -108,8 +115,8 @@ def _decided(explanation: Explanation) -> str:
         return f"{name}, pass {number}, {_LEFT[explanation.finding.code]}"
     if number is not None:
         return f"{name}, pass {number}: the first that treats the line differently with the change"
-    if name == "the launch":
-        return "the launch: its grid and the order of its programs, which no pass changes"
+    if name in _OUTSIDE:
+        return f"{name}: {_OUTSIDE[name]}"
     if name in ("ptxas", "LLVM"):
         return f"{name}, after all passes"
     return f"{name}, which this compilation does not run"

@@ -30,6 +30,13 @@ IRLENS_KERNELS = {
         "options": {"num_warps": 4},
         "grid": ["n"],
     },
+    "heads": {
+        "sizes": {"n": 4096},
+        "args": {"x_ptr": "fp32[n, n]", "out_ptr": "fp32[n]", "n": "n"},
+        "constexprs": {"SIZE": 128},
+        "options": {"num_warps": 4},
+        "grid": ["n // SIZE"],
+    },
     "strip": {
         "sizes": {"n": 4096},
         "args": {"x_ptr": "fp32[n, n]", "out_ptr": "fp32[n]"},
@@ -54,6 +61,16 @@ def gather(x_ptr, index_ptr, out_ptr, SIZE: tl.constexpr):
     """Copy what the indices name."""
     offsets = tl.program_id(0) * SIZE + tl.arange(0, SIZE)
     tl.store(out_ptr + offsets, tl.load(x_ptr + tl.load(index_ptr + offsets)))
+
+
+@triton.jit
+def heads(x_ptr, out_ptr, n, SIZE: tl.constexpr):
+    """Add up rows, a column after the other."""
+    rows = tl.program_id(0) * SIZE + tl.arange(0, SIZE)
+    total = tl.zeros([SIZE], tl.float32)
+    for column in range(n):
+        total += tl.load(x_ptr + rows * n + column)
+    tl.store(out_ptr + rows, total)
 
 
 @triton.jit

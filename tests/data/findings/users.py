@@ -35,6 +35,13 @@ IRLENS_KERNELS = {
         "options": {"num_warps": 4, "num_stages": 3},
         "grid": ["M // BM", "N // BN"],
     },
+    "w8a8": {
+        "sizes": {"M": 1024, "N": 1024, "K": 4096},
+        "args": {"a": "i8[M, K]", "b": "i8[K, N]", "c": "i32[M, N]", "N": "N", "K": "K"},
+        "constexprs": {"BM": 64, "BN": 64, "BK": 64, "ALONG_K": False},
+        "options": {"num_warps": 4, "num_stages": 3},
+        "grid": ["M // BM", "N // BN"],
+    },
     "embedding_bag": {
         "args": {"table": "fp32[65536, D]", "ids": "i32[512, 64]", "out": "fp32[512, D]", "n": 64},
         "constexprs": {"D": 1024, "STAGES": 2},
@@ -170,6 +177,24 @@ def fp8_matmul(a, b, c, stride_am, stride_bk, N, K,
         w = tl.load(b + k[:, None] * stride_bk + n[None, :])
         acc = tl.dot(x, w, acc)
     tl.store(c + m[:, None] * N + n[None, :], acc.to(tl.float16))
+
+
+@triton.jit
+def w8a8(a, b, c, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+         ALONG_K: tl.constexpr):
+    """Product of two int8 matrices, the second one row-major or column-major."""
+    m = tl.program_id(0) * BM + tl.arange(0, BM)
+    n = tl.program_id(1) * BN + tl.arange(0, BN)
+    acc = tl.zeros([BM, BN], tl.int32)
+    for start in range(0, K, BK):
+        k = start + tl.arange(0, BK)
+        x = tl.load(a + m[:, None] * K + k[None, :])
+        if ALONG_K:
+            w = tl.load(b + n[None, :] * K + k[:, None])
+        else:
+            w = tl.load(b + k[:, None] * N + n[None, :])
+        acc = tl.dot(x, w, acc)
+    tl.store(c + m[:, None] * N + n[None, :], acc)
 
 
 @triton.jit
