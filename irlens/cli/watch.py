@@ -15,7 +15,7 @@ from irlens.diff.report.comparisons import match
 from irlens.model.capture import Capture
 from irlens.model.code import CodeComparison, CodeComparisons
 from irlens.model.errors import IrlensError
-from irlens.model.text import plural, printable_line
+from irlens.model.text import first_of, plural, printable_line
 from irlens.render.view.code import code_summary
 from irlens.render.view.comparison_verdict import verdict
 from irlens.session.compilation import Compiler
@@ -71,8 +71,8 @@ def watch(kernel: str, configurations: Configurations, show: Show) -> Exit:
             else:
                 saves.compiled(after)
                 before = after
-            output.note(f"watching {_file_names(saves.files)}; press ctrl+c to stop")
-            output.note(f"{_file_names(saves.wait())} saved")
+            output.note(f"watching {_named(saves.files)}; press ctrl+c to stop")
+            output.note(f"{_named(saves.wait())} saved")
     except KeyboardInterrupt:
         output.end_interrupted_line()
         return Exit.OK
@@ -118,7 +118,6 @@ def _compare_code(
     return known + compare_sets(before, after, others).pairs if others else known
 
 
-def _file_names(files: Sequence[Path]) -> str:
+def _named(files: Sequence[Path]) -> str:
     """Return "softmax.py and 2 more"."""
-    more = f" and {len(files) - 1} more" if len(files) > 1 else ""
-    return f"{files[0].name}{more}"
+    return first_of([each.name for each in files], 1)

@@ -4,7 +4,7 @@ The server describes the tools by their signatures; a worker process calls them.
 """
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any
 
 import msgspec
 import re2
@@ -15,6 +15,20 @@ from irlens import gpus
 from irlens.analyze.capture_code import CaptureCode
 from irlens.compiler.sources.lookup import known_files
 from irlens.mcp.answers import Answer, record_answer, text_answer
+from irlens.mcp.parameters import (
+    Args,
+    Filters,
+    Format,
+    FormatName,
+    Grid,
+    Kernel,
+    Sass,
+    Settings,
+    StageName,
+    Targets,
+    Where,
+    axes,
+)
 from irlens.mcp.roots import Roots
 from irlens.model.capture import BINARY_STAGES, Capture
 from irlens.model.errors import IrlensError
@@ -29,61 +43,11 @@ from irlens.session.session import Session
 from irlens.session.sides import Sides, between_revisions
 from irlens.session.stages import check_stage, check_text, find_line, listed, read_stage
 from irlens.session.subject import Configurations, is_compiled
-from irlens.session.values import split_values
 from irlens.session.wording import worded
 
 #: Lines of a stage, and reports, in one answer.
 MAX_LINES, MAX_REPORTS = 1000, 20
 _MAX_LINE = 2000
-
-#: One value, or several to ask for each.
-_Value: TypeAlias = str | int | float | bool
-_Values: TypeAlias = dict[str, _Value | list[_Value]]
-#: Formats that hold a list of rows or a page for people.
-_Format: TypeAlias = Literal["markdown", "text", "json", "csv"]
-_Document: TypeAlias = Literal["markdown", "text", "json"]
-
-_Kernel = Annotated[
-    str,
-    Meta(
-        description="A sample's name (softmax), path/file.py:kernel, package.module:kernel, a "
-        "capture or Triton cache directory, an artifact (x.ptx, x.cubin), or a saved report"
-    ),
-]
-_Targets = Annotated[
-    list[str] | str | None,
-    Meta(description='GPUs to compile for: ["h100"], ["sm_90", "gfx942"]; see `targets`'),
-]
-_Settings = Annotated[
-    _Values | None,
-    Meta(
-        description='Constexprs and compile options: {"num_stages": [2, 4], "BLOCK_SIZE": 1024}; '
-        'a list, or a range as "1..5" and "16..256..x2", asks for each of its values'
-    ),
-]
-_Args = Annotated[
-    _Values | None,
-    Meta(description='Arguments and sizes: {"n_cols": 781, "x_ptr": "fp16[1024, 1024]"}'),
-]
-_Grid = Annotated[
-    list[int | str] | None,
-    Meta(description='CTAs in x, y and z: [4096], ["cdiv(n, BLOCK)", 8]'),
-]
-_Stage = Annotated[
-    str, Meta(description="source, ttir, ttgir, llir, ptx, sass, amdgcn or metadata")
-]
-_Sass = Annotated[
-    bool | None,
-    Meta(description="Disassemble the machine code, too; by default that of few captures"),
-]
-_FormatName = Annotated[_Document, Meta(description="How the answer is written")]
-_Where = Annotated[
-    list[str] | None,
-    Meta(description='Compile only matching configurations: ["BLOCK_M * BLOCK_K <= 16384"]'),
-]
-_Filters = Annotated[
-    list[str] | None, Meta(description='Show only matching results: ["occupancy >= 0.25"]')
-]
 
 
 class Tools:
@@ -103,17 +67,17 @@ class Tools:
 
     def inspect(
         self,
-        kernel: _Kernel,
-        targets: _Targets = None,
-        settings: _Settings = None,
-        args: _Args = None,
-        grid: _Grid = None,
-        format: Annotated[_Format, Meta(description="json: whole records")] = "markdown",  # noqa: A002
+        kernel: Kernel,
+        targets: Targets = None,
+        settings: Settings = None,
+        args: Args = None,
+        grid: Grid = None,
+        format: Annotated[Format, Meta(description="json: whole records")] = "markdown",  # noqa: A002
         details: Annotated[
             list[Detail] | None,
             Meta(description="Sections in full: pipelines, pressure, memory, time, mix, figures"),
         ] = None,
-        sass: _Sass = None,
+        sass: Sass = None,
     ) -> Answer:
         """Report time, registers, spills, shared memory, pipelining, occupancy and findings.
 
@@ -143,10 +107,10 @@ class Tools:
 
     def capture(
         self,
-        kernel: _Kernel,
-        targets: _Targets = None,
-        settings: _Settings = None,
-        args: _Args = None,
+        kernel: Kernel,
+        targets: Targets = None,
+        settings: Settings = None,
+        args: Args = None,
     ) -> Answer:
         """Compile a kernel, and list its captures: directory, config, and stages with line counts.
 
@@ -157,14 +121,14 @@ class Tools:
 
     def diff(
         self,
-        before: _Kernel,
+        before: Kernel,
         after: Annotated[
             str | None,
             Meta(description="The other side; without it, a list of values makes the sides"),
         ] = None,
-        targets: _Targets = None,
-        settings: _Settings = None,
-        args: _Args = None,
+        targets: Targets = None,
+        settings: Settings = None,
+        args: Args = None,
         stages: Annotated[
             list[str] | None,
             Meta(description='Compare the code of these stages instead: ["ttgir", "ptx"]'),
@@ -173,8 +137,8 @@ class Tools:
             str | None,
             Meta(description='Compare a git revision of the kernel with the file now: "HEAD"'),
         ] = None,
-        sass: _Sass = None,
-        format: _FormatName = "markdown",  # noqa: A002
+        sass: Sass = None,
+        format: FormatName = "markdown",  # noqa: A002
     ) -> Answer:
         """Compare two captures or configurations by meaning, or the code of their stages.
 
@@ -197,13 +161,13 @@ class Tools:
 
     def suggest(
         self,
-        kernel: _Kernel,
-        targets: _Targets = None,
-        settings: _Settings = None,
-        args: _Args = None,
-        grid: _Grid = None,
+        kernel: Kernel,
+        targets: Targets = None,
+        settings: Settings = None,
+        args: Args = None,
+        grid: Grid = None,
         most: Annotated[int, Meta(description="Neighbours to compile at most", ge=1, le=200)] = 40,
-        format: _FormatName = "markdown",  # noqa: A002
+        format: FormatName = "markdown",  # noqa: A002
     ) -> Answer:
         """Compile the neighbours of a configuration and return the fastest by estimated time.
 
@@ -219,15 +183,15 @@ class Tools:
 
     def variants(
         self,
-        kernel: _Kernel,
-        targets: _Targets = None,
-        settings: _Settings = None,
+        kernel: Kernel,
+        targets: Targets = None,
+        settings: Settings = None,
         ranges: Annotated[
             dict[str, str] | None,
             Meta(description='What arguments and sizes take: {"n": "1..131072", "m": "1,16"}'),
         ] = None,
         most: Annotated[int, Meta(description="Variants to compile at most", ge=1, le=200)] = 40,
-        format: _FormatName = "markdown",  # noqa: A002
+        format: FormatName = "markdown",  # noqa: A002
     ) -> Answer:
         """List the variants that Triton compiles of a kernel, why, and what would leave fewer.
 
@@ -236,24 +200,24 @@ class Tools:
         from irlens.session.variants import variants_of
 
         selection = self._configurations(kernel, targets, settings, None)
-        axes = tuple((name, tuple(split_list(text))) for name, text in (ranges or {}).items())
-        chosen = replace(selection, args=axes)
+        taken = tuple((name, tuple(split_list(text))) for name, text in (ranges or {}).items())
+        chosen = replace(selection, args=taken)
         return self._rendered(
             format, "variants", variants_of(self._session, [kernel], chosen, most=most)
         )
 
     def limits(
         self,
-        kernel: _Kernel,
-        targets: _Targets = None,
-        settings: _Settings = None,
+        kernel: Kernel,
+        targets: Targets = None,
+        settings: Settings = None,
         along: Annotated[
             list[str] | None,
             Meta(description='Sizes to vary, each alone: ["tokens", "batch=1..4096"]; all if none'),
         ] = None,
-        args: _Args = None,
-        grid: _Grid = None,
-        format: _FormatName = "markdown",  # noqa: A002
+        args: Args = None,
+        grid: Grid = None,
+        format: FormatName = "markdown",  # noqa: A002
     ) -> Answer:
         """Find the smallest sizes at which a kernel breaks: overflows, grids, CTAs that do not fit.
 
@@ -268,13 +232,13 @@ class Tools:
 
     def sweep(
         self,
-        kernel: _Kernel,
-        targets: _Targets = None,
-        settings: _Settings = None,
-        args: _Args = None,
-        grid: _Grid = None,
-        where: _Where = None,
-        filters: _Filters = None,
+        kernel: Kernel,
+        targets: Targets = None,
+        settings: Settings = None,
+        args: Args = None,
+        grid: Grid = None,
+        where: Where = None,
+        filters: Filters = None,
         rank: Annotated[
             str | None, Meta(description='Rank the results by a figure: "time", "occupancy"')
         ] = None,
@@ -282,7 +246,7 @@ class Tools:
             int | None,
             Meta(description="Configurations to keep for each target, of those that fit", ge=1),
         ] = None,
-        format: Annotated[_Format, Meta(description="json: whole records")] = "markdown",  # noqa: A002
+        format: Annotated[Format, Meta(description="json: whole records")] = "markdown",  # noqa: A002
     ) -> Answer:
         """Compile a grid of configurations, and list which fit, with their figures.
 
@@ -296,7 +260,7 @@ class Tools:
 
         selection = self._configurations(kernel, targets, settings, None, grid)
         self._roots.check_values(args or {})
-        selection = replace(selection, args=_axes(args, spread=False))
+        selection = replace(selection, args=axes(args, spread=False))
         chosen = Selection(
             where=tuple(where or ()), filters=tuple(filters or ()), rank=rank, top=top
         )
@@ -308,13 +272,13 @@ class Tools:
             list[str] | None,
             Meta(description="KERNELs; all that the project and its baseline name if left out"),
         ] = None,
-        targets: _Targets = None,
-        settings: _Settings = None,
-        args: _Args = None,
+        targets: Targets = None,
+        settings: Settings = None,
+        args: Args = None,
         strict: Annotated[
             bool, Meta(description="Fail on any difference from the baseline")
         ] = False,
-        format: _FormatName = "markdown",  # noqa: A002
+        format: FormatName = "markdown",  # noqa: A002
     ) -> Answer:
         """Compare kernels with the project's baseline and budgets, as `irlens check` does in CI.
 
@@ -334,8 +298,8 @@ class Tools:
 
     def read_stage(
         self,
-        kernel: _Kernel,
-        stage: _Stage,
+        kernel: Kernel,
+        stage: StageName,
         first: Annotated[int, Meta(description="First line to return", ge=1)] = 1,
         lines: Annotated[
             int, Meta(description="Number of lines to return", ge=1, le=MAX_LINES)
@@ -344,9 +308,9 @@ class Tools:
             bool,
             Meta(description="Add live registers, pipeline roles and loops to each line"),
         ] = False,
-        targets: _Targets = None,
-        settings: _Settings = None,
-        args: _Args = None,
+        targets: Targets = None,
+        settings: Settings = None,
+        args: Args = None,
     ) -> Answer:
         """Return lines of one stage of a kernel, numbered."""
         check_stage(stage)
@@ -364,12 +328,12 @@ class Tools:
 
     def search_stage(
         self,
-        kernel: _Kernel,
-        stage: _Stage,
+        kernel: Kernel,
+        stage: StageName,
         pattern: Annotated[str, Meta(description="Regular expression of RE2's syntax")],
-        targets: _Targets = None,
-        settings: _Settings = None,
-        args: _Args = None,
+        targets: Targets = None,
+        settings: Settings = None,
+        args: Args = None,
     ) -> Answer:
         """Return the lines of a stage that match a pattern, numbered."""
         check_stage(stage)
@@ -386,11 +350,11 @@ class Tools:
 
     def source_line(
         self,
-        kernel: _Kernel,
+        kernel: Kernel,
         line: Annotated[str, Meta(description='"51" of the kernel\'s file, or "standard.py:170"')],
-        targets: _Targets = None,
-        settings: _Settings = None,
-        args: _Args = None,
+        targets: Targets = None,
+        settings: Settings = None,
+        args: Args = None,
     ) -> Answer:
         """Return the code that a line of Python became, at every stage."""
         capture = self._one_capture(kernel, targets, settings, args)
@@ -433,13 +397,13 @@ class Tools:
         self._roots.check_kernel(kernel)
 
     def _captures(
-        self, kernel: str, targets: _Targets, settings: _Settings, args: _Args
+        self, kernel: str, targets: Targets, settings: Settings, args: Args
     ) -> Sequence[Capture]:
         selection = self._configurations(kernel, targets, settings, args)
         return self._session.captures(kernel, selection)
 
     def _one_capture(
-        self, kernel: str, targets: _Targets, settings: _Settings, args: _Args
+        self, kernel: str, targets: Targets, settings: Settings, args: Args
     ) -> Capture:
         """Return the only capture that is asked for.
 
@@ -468,10 +432,10 @@ class Tools:
     def _configurations(
         self,
         kernel: str,
-        targets: _Targets,
-        settings: _Settings,
-        args: _Args,
-        grid: _Grid = None,
+        targets: Targets,
+        settings: Settings,
+        args: Args,
+        grid: Grid = None,
         *,
         completes: bool = False,
     ) -> Configurations:
@@ -496,15 +460,15 @@ class Tools:
         return chosen
 
     def _selection(
-        self, targets: _Targets, settings: _Settings, args: _Args, grid: _Grid = None
+        self, targets: Targets, settings: Settings, args: Args, grid: Grid = None
     ) -> Configurations:
         for named in (settings, args):
             self._roots.check_values(named or {})
         several = targets.split(",") if isinstance(targets, str) else targets or ()
         return Configurations(
             targets=tuple(each.strip() for each in several),
-            settings=_axes(settings),
-            args=_axes(args),
+            settings=axes(settings),
+            args=axes(args),
             grid=tuple(map(str, grid or ())),
             run=False,
         )
@@ -573,22 +537,3 @@ def _only_reads(reason: str) -> IrlensError:
     return IrlensError(
         f"{reason}, and this server only reads captures", hint="start it without --no-compile"
     )
-
-
-def _axes(
-    values: _Values | None, *, spread: bool = True
-) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Return each name with its values as they are written on a command line, ranges spread."""
-    return tuple(
-        (
-            name,
-            tuple(text for each in listed for text in (_written(each) if spread else [str(each)])),
-        )
-        for name, held in (values or {}).items()
-        for listed in (held if isinstance(held, list) else [held],)
-    )
-
-
-def _written(value: _Value) -> tuple[str, ...]:
-    """Return a value as text; a range as its values."""
-    return split_values(value) if isinstance(value, str) and ".." in value else (str(value),)

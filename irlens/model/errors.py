@@ -6,7 +6,7 @@ Library code raises them; only ``irlens.cli`` turns them into text on stderr and
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from irlens.model.text import clipped
+from irlens.model.text import clipped, first_of
 
 #: Characters of untrusted text in an error: in one line of a message, and of a source line.
 _MAX_QUOTED = 500
@@ -82,8 +82,7 @@ class UnknownNameError(IrlensError):
         if hint is None and near:
             hint = "did you mean " + " or ".join(near) + "?"
         elif hint is None and choices:
-            shown, rest = choices[:_MAX_KNOWN], len(choices) - _MAX_KNOWN
-            hint = f"known: {', '.join(shown)}" + (f" and {rest} more" if rest > 0 else "")
+            hint = f"known: {first_of(choices, _MAX_KNOWN)}"
         super().__init__(f"unknown {what} '{name}'", hint=hint)
 
 

@@ -40,10 +40,9 @@ def record_of(kind: Kind) -> type[msgspec.Struct]:
     return record
 
 
-def kind_of(record: object) -> Kind:
-    """Return the kind of result that a record is."""
-    name = type(record).__name__
-    return next(kind for kind, (_, each, _) in _RECORDS.items() if each == name)
+def kind_of(record: type) -> Kind:
+    """Return the kind of result whose record a class is."""
+    return next(kind for kind, (_, name, _) in _RECORDS.items() if name == record.__name__)
 
 
 def name_of(kind: Kind) -> str:

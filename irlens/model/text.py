@@ -1,6 +1,7 @@
 """Text: untrusted text made safe to show, numbers with their units, lists in brackets."""
 
 import re
+from collections.abc import Sequence
 
 # C0 and C1 controls and DEL start or are terminal escape sequences; the bidirectional controls
 # reorder what a reader sees (CVE-2021-42574). Newline and tab are layout and stay.
@@ -86,6 +87,13 @@ def signed(value: int) -> str:
 def plural(value: int, noun: str) -> str:
     """Return "1 iteration", "3 iterations"."""
     return f"{value:,} {noun}" if value == 1 else f"{value:,} {noun}s"
+
+
+def first_of(items: Sequence[object], most: int, between: str = ", ") -> str:
+    """Return some of many items: "a, b and 3 more"."""
+    left_out = len(items) - most
+    more = f" and {count(left_out)} more" if left_out > 0 else ""
+    return between.join(map(str, items[:most])) + more
 
 
 def split_list(text: str, brackets: str = "()[]{}") -> list[str]:

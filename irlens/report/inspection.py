@@ -7,17 +7,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from irlens import rules
-from irlens.analyze import local_arrays, shared_memory, ttgir_loads, work
-from irlens.analyze import pressure as register_pressure
-from irlens.analyze import spills as spilling
+from irlens.analyze import shared_memory, ttgir_loads, work
 from irlens.analyze.capture_code import CaptureCode
 from irlens.analyze.facts import Facts, Provenance
-from irlens.analyze.mlir_loops import requested_stages
 from irlens.analyze.occupancy import all_curves
-from irlens.analyze.pipelines import find_pipelines, settle, warp_specialization
-from irlens.analyze.pipelines.distinct_bytes import source_bytes
-from irlens.analyze.pipelines.ptx_loops import analyze_loops
-from irlens.analyze.pipelines.verdicts import PtxKernel
+from irlens.analyze.pipelines import warp_specialization
 from irlens.analyze.pipelines.warp_specialization import Specialization
 from irlens.analyze.pipelines.wgmma import find_serialized
 from irlens.analyze.products import matrix_products
@@ -35,7 +29,7 @@ from irlens.model.config import Config, Target
 from irlens.model.conversions import Conversion, SharedAccesses
 from irlens.model.estimate import TimeEstimate
 from irlens.model.memory import LoopLoad, SharedMemory
-from irlens.model.pressure import Pressure, StagePressure
+from irlens.model.pressure import Pressure
 from irlens.model.report import (
     SCHEMA,
     Finding,
@@ -49,10 +43,24 @@ from irlens.model.resources import LocalArray, Resources, SpillSite, WarpGroup
 from irlens.model.source import SourceLocation
 from irlens.model.traffic import MatrixProduct, Roofline, Traffic
 from irlens.report.agreement import Agreement, find_agreement
+from irlens.report.assembly_figures import (
+    find_local_arrays,
+    find_loop_pipelines,
+    find_pressure,
+    find_spills,
+    read_stack,
+    with_bytes_per_sm,
+)
 from irlens.report.launch_figures import Machine, find_roofline, find_traffic, survey
 from irlens.report.launch_time import Launched, find_launch, find_time
 from irlens.report.missing_facts import missing_facts
-from irlens.report.parsed import Parsed, parse, with_machine_code
+from irlens.report.parsed import (
+    NO_ASSEMBLY,
+    NO_TTGIR,
+    Parsed,
+    parse,
+    with_machine_code,
+)
 from irlens.report.shared_costs import find_priced, find_shared_accesses, find_shared_costs
 
 if TYPE_CHECKING:
@@ -60,10 +68,6 @@ if TYPE_CHECKING:
     from irlens.analyze.time.shared_costs import SharedCosts
     from irlens.analyze.traffic import Survey, Updates
     from irlens.analyze.traffic.launch import Numbers
-
-NOT_DISASSEMBLED = "the machine code was not disassembled; --sass does that"
-NO_TTGIR = "there is no ttgir in this capture"
-NO_ASSEMBLY = "there is no ptx and no amdgcn in this capture"
 
 
 class _Fit(msgspec.Struct, frozen=True):
@@ -246,73 +250,33 @@ class Inspection:
         """One record per loop and mechanism."""
         try:
             with work.budget():
-                found = _pipelines(
+                found = find_loop_pipelines(
                     self._parsed, self._demand, tuple(self.loads), self._serialized,
                     self._specialization, self._provenance,
                 )  # fmt: skip
         except work.OutOfWorkError as error:
             self._provenance.missing(error.message, "pipelines")
             return []
-        return [_with_bytes_per_sm(pipeline, self._gpu, self._occupancy) for pipeline in found]
+        return [with_bytes_per_sm(pipeline, self._gpu, self._occupancy) for pipeline in found]
 
     @cached_property
     def pressure(self) -> Pressure:
         """Register pressure by stage."""
-        parsed, provenance = self._parsed, self._provenance
-        stages: dict[str, StagePressure] = {}
-        for function in (parsed.ptx, parsed.amdgcn):
-            if function is not None:
-                flow = parsed.flows[function.stage]
-                stages[function.stage] = register_pressure.analyze(function, flow)
-        if parsed.sass is not None and parsed.code.sass is not None:
-            stages["sass"] = parsed.code.sass.pressure
-        elif "cubin" in self._capture.stages:
-            provenance.missing(NOT_DISASSEMBLED, "pressure.sass")
-        for stage, pressure in stages.items():
-            provenance.known(f"{stage}, liveness over its control flow", f"pressure.{stage}")
-            if pressure.peak is None:
-                provenance.missing(pressure.reason, f"pressure.{stage}.peak")
-        return Pressure(**stages)
+        return find_pressure(self._parsed, self._capture, self._provenance)
 
     @cached_property
     def _stack(self) -> Stack | None:
-        """The accesses to the stack; ``None`` where no machine code was read."""
-        parsed = self._parsed
-        if parsed.amdgcn is not None:
-            count, calls = self._demand.resources.vgpr_spills, parsed.amdgcn.expansion is not None
-            return spilling.read_amdgcn(parsed.amdgcn, count, calls=calls)
-        return spilling.read_sass(parsed.sass, parsed.ptx) if parsed.sass is not None else None
+        return read_stack(self._parsed, self._demand)
 
     @cached_property
     def spills(self) -> list[SpillSite] | None:
         """Instructions that spill or reload registers."""
-        parsed, local_bytes = self._parsed, self._demand.resources.local_bytes
-        if parsed.amdgcn is None and local_bytes == 0:
-            return []
-        machine_code, stack = parsed.amdgcn or parsed.sass, self._stack
-        if machine_code is None or stack is None:
-            absent = "there is no machine code in this capture"
-            self._provenance.missing(absent if local_bytes is None else NOT_DISASSEMBLED, "spills")
-            return None
-        reason = stack.unknown
-        if parsed.amdgcn is not None and parsed.amdgcn.expansion is not None:
-            unfollowed = parsed.amdgcn.expansion.unknown
-            reason = f"{unfollowed} is not known" if unfollowed else reason
-        if reason:
-            self._provenance.missing(reason, "spills")
-            return None
-        return spilling.find_spills(machine_code, stack.spills, parsed.flows[machine_code.stage])
+        return find_spills(self._parsed, self._demand, self._stack, self._provenance)
 
     @cached_property
     def local_arrays(self) -> list[LocalArray]:
         """Arrays in local memory."""
-        parsed, local_bytes = self._parsed, self._demand.resources.local_bytes
-        if parsed.ptx is not None and local_bytes:
-            gone = self._stack is not None and not self._stack.unknown and not self._stack.arrays
-            return [] if gone else local_arrays.of_ptx(parsed.ptx)
-        if parsed.amdgcn is not None and self._stack is not None:
-            return local_arrays.of_accesses(parsed.amdgcn, self._stack.arrays)
-        return []
+        return find_local_arrays(self._parsed, self._demand, self._stack)
 
     @cached_property
     def memory(self) -> SharedMemory | None:
@@ -560,65 +524,6 @@ def _stage_size(stage: Stage) -> StageSize:
     content = stage.read()
     lines = None if stage.name in BINARY_STAGES else len(content.splitlines())
     return StageSize(lines=lines, bytes=len(content), sha256=stage.sha256)
-
-
-def _pipelines(
-    parsed: Parsed,
-    demand: Demand,
-    loads: tuple[LoopLoad, ...],
-    serialized: bool | None,
-    specialization: Specialization | None,
-    provenance: Provenance,
-) -> list[Pipeline]:
-    requested = requested_stages(parsed.ttir, parsed.code.capture.config.num_stages)
-    threads = demand.usage.threads if demand.usage else None
-    if parsed.amdgcn is not None:
-        from irlens.analyze.pipelines import amdgcn as amd_pipelines
-        from irlens.analyze.ttgir_buffers import stays_in_iteration
-
-        provenance.known("amdgcn, loads followed to their waits and uses", "pipelines")
-        pipelines = amd_pipelines.find_pipelines(
-            parsed.amdgcn,
-            threads_per_cta=threads,
-            requested=requested,
-            of_source=source_bytes(loads),
-            lds_stays=stays_in_iteration(parsed.ttgir),
-        )
-        known = amd_pipelines.against_source(pipelines, loads, parsed.ttgir)
-        return settle(known, parsed.amdgcn.expansion, parsed.flows["amdgcn"])
-    if parsed.ptx is None:
-        provenance.missing(NO_ASSEMBLY, "pipelines")
-        return []
-    pipelines = find_pipelines(
-        PtxKernel(
-            loops=analyze_loops(parsed.ptx, parsed.flows["ptx"], specialization),
-            requested=requested,
-            threads_per_cta=threads or parsed.ptx.threads_per_cta,
-            serialized=serialized,
-            of_source=source_bytes(loads),
-        )
-    )
-    origin = "ptx, copies, commits and waits followed along the control flow"
-    if serialized is not None and any(pipeline.kind == "wgmma" for pipeline in pipelines):
-        origin += "; cubin, whether ptxas serialized matrix products"
-    provenance.known(origin, "pipelines")
-    return settle(pipelines, parsed.ptx.expansion, parsed.flows["ptx"])
-
-
-def _with_bytes_per_sm(
-    pipeline: Pipeline, gpu: Gpu | None, occupancy: Occupancy | None
-) -> Pipeline:
-    """Add a pipeline's bytes in flight per SM, and the bytes that hide the memory's latency."""
-    in_flight = pipeline.bytes_in_flight
-    return msgspec.structs.replace(
-        pipeline,
-        bytes_in_flight_per_sm=(
-            in_flight * occupancy.blocks_per_sm
-            if in_flight is not None and occupancy is not None and occupancy.launchable
-            else None
-        ),
-        bytes_to_cover_latency=gpu.bytes_to_cover_latency if gpu is not None else None,
-    )
 
 
 def _code(

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from irlens.artifacts import mlir_dumps
     from irlens.isa import amdgcn, sass
 
+NOT_DISASSEMBLED = "the machine code was not disassembled; --sass does that"
+NO_TTGIR = "there is no ttgir in this capture"
+NO_ASSEMBLY = "there is no ptx and no amdgcn in this capture"
+
 K = TypeVar("K")
 
 #: What cannot be known without a stage of MLIR.

@@ -15,7 +15,7 @@ from irlens.model.check import BudgetFigure, BudgetState, BudgetVerdict
 from irlens.model.errors import IrlensError
 from irlens.model.report import Report
 from irlens.model.source import SourceLocation
-from irlens.model.text import count, plural, split_list
+from irlens.model.text import count, first_of, plural, split_list
 from irlens.model.variants import KernelVariants
 from irlens.session.limits import limits_of
 from irlens.session.recipes import configurations_of, to_cwd
@@ -159,8 +159,7 @@ def _told_apart(found: KernelVariants) -> str:
         return "nothing recorded tells them apart"
     first = found.splits[0]
     names = [name for split in found.splits for name in split.names]
-    others = len(names) - _MOST_NAMED
-    named = ", ".join(names[:_MOST_NAMED]) + (f" and {others} more" if others > 0 else "")
+    named = first_of(names, _MOST_NAMED)
     quoted = ", ".join(f'"{name}"' for name in first.names)
     changes = {
         "argument": f"do_not_specialize=[{quoted}]",

@@ -12,6 +12,7 @@ from irlens.model.comparison import Comparisons
 from irlens.model.errors import IrlensError
 from irlens.model.label import labels
 from irlens.model.report import Report
+from irlens.model.text import first_of
 from irlens.session.background import disassembling
 from irlens.session.documents import saved_reports
 from irlens.session.program_changes import program_changes
@@ -133,10 +134,10 @@ class Sides:
         kept = [
             [each for each in one if not shared or each.kernel in shared] for one in (before, after)
         ]
-        named = iter(labels([*kept[0], *kept[1]]))
+        every, first = labels([*kept[0], *kept[1]]), len(kept[0])
         lines = [
-            f"{side} has {_listed(list(dict.fromkeys(next(named) for _ in one)))}"
-            for side, one in zip(sides, kept, strict=True)
+            f"{side} has {first_of(list(dict.fromkeys(names)), _MOST_NAMED, '; ')}"
+            for side, names in zip(sides, (every[:first], every[first:]), strict=True)
         ]
         entries = [self._entry(*each) for each in zip(sides, kept, strict=True)]
         if None not in entries:
@@ -153,11 +154,6 @@ class Sides:
             if capture.kernel in kernels and capture.directory is not None:
                 return str(capture.directory)
         return None
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return f"{'; '.join(names[:_MOST_NAMED])}{more}"
 
 
 class _OfOneKernel(Sides):

@@ -1,8 +1,6 @@
 """Records in a notebook: a page in a frame."""
 
 import html
-import importlib
-import pkgutil
 import re
 import subprocess
 import sys
@@ -13,6 +11,8 @@ import msgspec
 import pytest
 
 import irlens
+from irlens.model.comparison import Comparison
+from irlens.model.results import KINDS, kind_of, record_of
 from irlens.model.sweep import Sweep
 from irlens.render import Kind
 
@@ -47,16 +47,11 @@ def test_report_comparison_and_sweep_are_pages_in_frames() -> None:
 
 
 def test_every_kind_of_result_is_shown() -> None:
-    from irlens.render import html
-
-    for module in pkgutil.iter_modules(irlens.model.__path__, "irlens.model."):
-        importlib.import_module(module.name)
-    assert set(html._KINDS.values()) == set(get_args(Kind))
-    modules = [module for name, module in sys.modules.items() if name.startswith("irlens.model")]
-    for name in html._KINDS:
-        found = {id(r): r for m in modules if (r := getattr(m, name, None)) is not None}
-        (record,) = found.values()
-        assert callable(record._repr_html_)
+    assert set(KINDS) == set(get_args(Kind))
+    records = [record_of(kind) for kind in KINDS]
+    assert [kind_of(record) for record in records] == [*KINDS]
+    for record in (Comparison, *records):
+        assert callable(record._repr_html_)  # type: ignore[attr-defined]
 
 
 def test_a_notebook_shows_them(tmp_path: Path) -> None:

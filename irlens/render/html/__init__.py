@@ -33,7 +33,7 @@ def embedded(record: object) -> str:
     if isinstance(record, Comparison):
         record = Comparisons(schema=COMPARISON_SCHEMA, different=record.different,
                              against_first=False, pairs=[record])  # fmt: skip
-    kind = kind_of(record)
+    kind = kind_of(type(record))
     page = render(kind, [record] if kind == "reports" else record, Options())
     return tag("iframe", srcdoc=page, sandbox="allow-scripts", style=_FRAME, title="irlens")
 

@@ -13,7 +13,7 @@ from irlens.model.report import SEVERITIES, Finding, Report, Rule, Severity
 from irlens.model.results import Kind
 from irlens.model.source import SourceLocation
 from irlens.model.sweep import Sweep
-from irlens.model.text import count
+from irlens.model.text import count, first_of
 from irlens.render.options import Options
 from irlens.render.view.changes import describe, finding_state, full_title
 from irlens.render.view.check_lines import moved_lines
@@ -67,9 +67,7 @@ class Annotation(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def text(self) -> str:
         """The message after the configurations it holds for, the first few of them."""
-        named = "; ".join(self.where[:_NAMED])
-        if len(self.where) > _NAMED:
-            named += f" and {count(len(self.where) - _NAMED)} more"
+        named = first_of(self.where, _NAMED, "; ")
         return f"{named}: {self.message}" if named else self.message
 
 

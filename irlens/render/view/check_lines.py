@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from irlens.model.check import CheckedKernel
 from irlens.model.comparison import TimeRatio
-from irlens.model.text import count, microseconds, percent
+from irlens.model.text import count, first_of, microseconds, percent
 from irlens.render.view.changes import describe
 from irlens.render.view.check_verdicts import LEVELS, Level, Verdict
 from irlens.render.view.comparison_verdict import in_short, other_work
@@ -139,8 +139,7 @@ def _where(kernels: Sequence[CheckedKernel]) -> str:
         target = side.target.name if side.target is not None else "unknown"
         settings = describe(side).partition(", ")[2]
         names.append(" ".join(filter(None, (target, settings))))
-    more = f" and {count(len(names) - _NAMED)} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
+    return first_of(names, _NAMED)
 
 
 def _time(kernels: Sequence[CheckedKernel]) -> tuple[str, str]:

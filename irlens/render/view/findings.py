@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from irlens.model.comparison import FindingDelta
 from irlens.model.report import SEVERITIES, Finding, Report, Severity
 from irlens.model.terms import Terms
-from irlens.model.text import count, plural
+from irlens.model.text import count, first_of, plural
 from irlens.render.view import nodes
 from irlens.render.view.changes import finding_state
 from irlens.render.view.drawings import place_of
@@ -177,10 +177,8 @@ def merge(found: Iterable[tuple[str, nodes.FindingItem, Hashable]]) -> list[node
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Return "A, C", with as many names as are short to read."""
-    once = list(dict.fromkeys(names))
-    more = f" and {count(len(once) - _NAMED)} more" if len(once) > _NAMED else ""
-    return f"{', '.join(once[:_NAMED])}{more}"
+    """Return "A, C", each once, with as many names as are short to read."""
+    return first_of(list(dict.fromkeys(names)), _NAMED)
 
 
 def delta_items(delta: FindingDelta, code: dict[str, str]) -> Iterator[nodes.FindingItem]:

@@ -11,7 +11,7 @@ from irlens.model.estimate import Mark, Standing
 from irlens.model.ranking import Candidate, Problem, Ranking
 from irlens.model.report import SEVERITIES, Severity
 from irlens.model.scan import Scan, ScanRow, ScanSummary, ScanValue
-from irlens.model.text import count, microseconds, percent, plural
+from irlens.model.text import count, first_of, microseconds, percent, plural
 from irlens.render.options import Options
 from irlens.render.view import nodes
 from irlens.render.view.nodes import Cells, Column, Node, Run, Tone, row, table, text
@@ -271,7 +271,7 @@ def _duplicates(summary: ScanSummary) -> Iterator[nodes.Section]:
         text(
             Run(group.kernel, "strong"),
             f" {len(group.paths)} times  ",
-            Run(_some(group.paths), "dim"),
+            Run(first_of(group.paths, 2), "dim"),
         )
         for group in groups[:_MOST_GROUPS]
     ]
@@ -279,8 +279,3 @@ def _duplicates(summary: ScanSummary) -> Iterator[nodes.Section]:
         items.append(text(Run(f"… and {plural(len(groups) - _MOST_GROUPS, 'more group')}", "dim")))
     title = f"Duplicates: {plural(spare, 'capture')} equal to another, byte by byte"
     yield nodes.Section(title, (nodes.Items(tuple(items)),), key="duplicates", folded=True)
-
-
-def _some(paths: Sequence[str]) -> str:
-    first, second, *others = paths
-    return f"{first}, {second}{f' and {len(others)} more' if others else ''}"

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from irlens.model.listing import PipelineAnnotation
 from irlens.model.report import SEVERITIES
-from irlens.model.text import plural, short_size
+from irlens.model.text import first_of, plural, short_size
 from irlens.render.view.characters import EIGHTHS, HEIGHTS
 from irlens.render.view.drawings import full_heat
 from irlens.render.view.gutters import (
@@ -260,7 +260,7 @@ def _describe_mark(document: Document, mark: PipelineAnnotation) -> str:
     role = document.role(mark)
     if not mark.partners:
         return role
-    lines = _lines(sorted(mark.partners))
+    lines = first_of(sorted(mark.partners), _LINES_NAMED)
     partners = (document.mark(line) for line in mark.partners)
     committed = any(other is not None and other.role == "commit" for other in partners)
     match mark.role:
@@ -272,9 +272,3 @@ def _describe_mark(document: Document, mark: PipelineAnnotation) -> str:
             return f"wait for what begins at {lines}"
         case _:
             return f"{role}, waited for at {lines}"
-
-
-def _lines(lines: Sequence[int]) -> str:
-    named = ", ".join(map(str, lines[:_LINES_NAMED]))
-    more = len(lines) - _LINES_NAMED
-    return f"{named} and {more} more" if more > 0 else named
