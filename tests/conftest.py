@@ -195,7 +195,15 @@ def h200_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def h200_reports(_private_store: None, h200_cache: Path) -> list[tuple[Capture, Report]]:
     """The captures of that cache, each with its report, which is made once in a session."""
     captures = irlens.load(h200_cache)
-    return [(each, report_cache.report_of(each, partial(inspect, each))) for each in captures]
+    return [
+        (
+            each,
+            report_cache.report_of(
+                report_cache.key_of(each.digest, sass=False), partial(inspect, each)
+            ),
+        )
+        for each in captures
+    ]
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,6 @@ from irlens.analyze.facts import Provenance
 from irlens.analyze.graph import find_loops
 from irlens.gpus import Gpu
 from irlens.isa.ptx import Function, Immediate, Instruction, effects
-from irlens.model.capture import Capture
 from irlens.model.resources import Resources
 
 #: A column's 128 lanes of 32 bits (PTX ISA, Tensor Memory Addressing).
@@ -31,7 +30,7 @@ def allocations(function: Function) -> list[Instruction]:
 
 def with_tensor_memory(
     resources: Resources,
-    capture: Capture,
+    recorded: int | None,
     function: Function | None,
     flow: Cfg | None,
     gpu: Gpu | None,
@@ -40,12 +39,11 @@ def with_tensor_memory(
     """Add the tensor memory that a CTA takes; nothing on a GPU that has none.
 
     Args:
-        capture: Its metadata says what Triton allocates.
+        recorded: The columns that Triton's metadata has, if it says.
         function: The kernel in the PTX, if the capture has it.
         gpu: The GPU it was compiled for; ``None`` where that is unknown.
         provenance: Receives origins and reasons under "resources".
     """
-    recorded = capture.metadata.tmem_size if capture.metadata is not None else None
     has_tensor_memory = gpu is not None and gpu.arch.tensor_memory_columns is not None
     if not has_tensor_memory and not recorded and (function is None or not allocations(function)):
         return resources

@@ -17,7 +17,6 @@ import msgspec
 
 from irlens.artifacts import inventory, store
 from irlens.model import calibration_files, files
-from irlens.model.capture import Capture
 
 if TYPE_CHECKING:  # a cached page needs none
     from irlens.model.report import Report
@@ -33,37 +32,32 @@ REPORTS = inventory.Kind("reports", folder="reports", name=_name)
 PAGES = inventory.Kind("pages", folder="pages", name=_name)
 
 
-def report_of(capture: Capture, make: "Callable[[], Report]", *, sass: bool = False) -> "Report":
-    """Return a capture's report from the cache, or make and cache it.
+def report_of(key: str, make: "Callable[[], Report]") -> "Report":
+    """Return the report of a key from the cache, or make and cache it.
 
     A report for which a tool did not answer, although it may another time, is not cached.
 
     Args:
         make: Makes the report on a cache miss; only then are the analyses imported.
-        sass: Whether the report covers the machine code, too.
-
-    Raises:
-        ArtifactError: An artifact is gone, unreadable or broken.
     """
-    report_key = key(capture, sass=sass)
-    report = recall(report_key)
+    report = recall(key)
     if report is None:
         from irlens.artifacts.tools import UnansweredError
 
         before = UnansweredError.count
         report = make()
         if UnansweredError.count == before:
-            remember(report_key, report)
+            remember(key, report)
     return report
 
 
-def key(capture: Capture, *, sass: bool) -> str:
-    """Return the key of a capture's report.
+def key_of(digest: bytes, *, sass: bool) -> str:
+    """Return the key of the report of a capture with some ``digest``.
 
-    Raises:
-        ArtifactError: An artifact is gone or unreadable.
+    Args:
+        sass: Whether the report covers the machine code, too.
     """
-    parts = (program_digest(), calibration_files.digest(), capture.digest, bytes([sass]))
+    parts = (program_digest(), calibration_files.digest(), digest, bytes([sass]))
     return hashlib.sha256(b"".join(parts)).hexdigest()
 
 

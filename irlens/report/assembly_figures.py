@@ -15,7 +15,6 @@ from irlens.analyze.pipelines.warp_specialization import Specialization
 from irlens.analyze.resources import Demand
 from irlens.analyze.spills import Stack
 from irlens.gpus import Gpu
-from irlens.model.capture import Capture
 from irlens.model.memory import LoopLoad
 from irlens.model.pressure import Pressure, StagePressure
 from irlens.model.report import Occupancy, Pipeline
@@ -86,8 +85,8 @@ def with_bytes_per_sm(pipeline: Pipeline, gpu: Gpu | None, occupancy: Occupancy 
     )
 
 
-def find_pressure(parsed: Parsed, capture: Capture, provenance: Provenance) -> Pressure:
-    """Return the register pressure of each stage."""
+def find_pressure(parsed: Parsed, provenance: Provenance, *, has_cubin: bool) -> Pressure:
+    """Return the register pressure of each stage, of machine code as far as it was read."""
     stages: dict[str, StagePressure] = {}
     for function in (parsed.ptx, parsed.amdgcn):
         if function is not None:
@@ -95,7 +94,7 @@ def find_pressure(parsed: Parsed, capture: Capture, provenance: Provenance) -> P
             stages[function.stage] = register_pressure.analyze(function, flow)
     if parsed.sass is not None and parsed.code.sass is not None:
         stages["sass"] = parsed.code.sass.pressure
-    elif "cubin" in capture.stages:
+    elif has_cubin:
         provenance.missing(NOT_DISASSEMBLED, "pressure.sass")
     for stage, pressure in stages.items():
         provenance.known(f"{stage}, liveness over its control flow", f"pressure.{stage}")

@@ -187,10 +187,10 @@ class Inspection:
     @cached_property
     def resources(self) -> Resources:
         """Registers and memories."""
-        parsed = self._parsed
+        parsed, metadata = self._parsed, self._capture.metadata
         return with_tensor_memory(
-            self._demand.resources, self._capture, parsed.ptx, parsed.flows.get("ptx"), self._gpu,
-            self._provenance,
+            self._demand.resources, metadata.tmem_size if metadata is not None else None,
+            parsed.ptx, parsed.flows.get("ptx"), self._gpu, self._provenance,
         )  # fmt: skip
 
     @cached_property
@@ -242,8 +242,8 @@ class Inspection:
 
     @cached_property
     def _serialized(self) -> bool | None:
-        ptx = self._parsed.ptx
-        return find_serialized(self._capture, ptx) if ptx is not None else None
+        ptx, cubin = self._parsed.ptx, self._capture.stages.get("cubin")
+        return find_serialized(ptx, cubin, self.kernel) if ptx is not None else None
 
     @cached_property
     def pipelines(self) -> list[Pipeline]:
@@ -262,7 +262,9 @@ class Inspection:
     @cached_property
     def pressure(self) -> Pressure:
         """Register pressure by stage."""
-        return find_pressure(self._parsed, self._capture, self._provenance)
+        return find_pressure(
+            self._parsed, self._provenance, has_cubin="cubin" in self._capture.stages
+        )
 
     @cached_property
     def _stack(self) -> Stack | None:

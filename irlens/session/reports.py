@@ -38,12 +38,12 @@ def report_of(subject: "Capture | CaptureCode", *, sass: bool | None = False) ->
 
     def make() -> "Report":
         with disassembling([capture] if wanted else []):
-            from irlens.report import inspect
+            from irlens.report.inspection import Inspection
 
-            return inspect(subject, sass=wanted)
+            return Inspection(subject, sass=wanted).report()
 
     try:
-        return report_cache.report_of(capture, make, sass=wanted)
+        return report_cache.report_of(report_cache.key_of(capture.digest, sass=wanted), make)
     except ToolError as error:
         if sass is not None:
             raise
@@ -208,7 +208,7 @@ def report_keys(selected: "Sequence[Capture | Report]", sass: bool | None) -> li
         return None
     try:
         return [
-            report_cache.key(each, sass=_has_cubin(each) if sass is None else sass)
+            report_cache.key_of(each.digest, sass=_has_cubin(each) if sass is None else sass)
             for each in captures
         ]
     except ArtifactError:  # making the report reports the error

@@ -255,9 +255,9 @@ def _inspect(requests: Sequence[Request]) -> list[Result]:
 
 def _result(capture: Capture, listings: CodeListings) -> Result:
     try:
-        return from_report(
-            report_cache.report_of(capture, lambda: inspect(CaptureCode(capture, listings)))
-        )
+        key = report_cache.key_of(capture.digest, sass=False)
+        report = report_cache.report_of(key, lambda: inspect(CaptureCode(capture, listings)))
+        return from_report(report)
     except ArtifactError as error:
         return from_error(error)
 

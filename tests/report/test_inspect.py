@@ -52,7 +52,9 @@ def captured(
 
 def reported(captured: Capture) -> Report:
     """The report of a capture, which is made once for all tests that look at it."""
-    return report_cache.report_of(captured, partial(inspect, captured))
+    return report_cache.report_of(
+        report_cache.key_of(captured.digest, sass=False), partial(inspect, captured)
+    )
 
 
 @pytest.mark.parametrize("n_cols", [1024, 781])

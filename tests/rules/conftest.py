@@ -109,7 +109,11 @@ def _amdgcn(variant: Capture) -> amdgcn.Function | None:
 
 def _serialized(variant: Capture) -> bool | None:
     function = _ptx(variant)
-    return find_serialized(variant, function) if function is not None else None
+    return (
+        find_serialized(function, variant.stages.get("cubin"), variant.kernel)
+        if function is not None
+        else None
+    )
 
 
 def _ptx(variant: Capture) -> ptx.Function | None:

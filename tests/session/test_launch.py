@@ -92,9 +92,9 @@ class TestContents:
         launched = with_launch(bare, Launch(args={"input_ptr": f"@{path}"}))
         assert launched.config.args == {"input_ptr": "fp32[64, 1024]"}
         assert list(launched.contents) == ["input_ptr"]
-        key = report_cache.key(launched, sass=False)
+        key = report_cache.key_of(launched.digest, sass=False)
         np.save(path, np.ones((64, 1024), np.float32))
-        assert report_cache.key(launched, sass=False) != key
+        assert report_cache.key_of(launched.digest, sass=False) != key
 
     @pytest.mark.parametrize("content", [b"", b"text", b"\x93NUMPY\x01\x00"])
     def test_other_files(self, bare: Capture, tmp_path: Path, content: bytes) -> None:

@@ -32,7 +32,7 @@ from irlens.isa.events import Commit, Copy, Event, Wait
 from irlens.isa.ptx import Function
 from irlens.isa.ptx.copies import is_wgmma, is_wgmma_commit, wgmma_events
 from irlens.isa.sass import warpgroup
-from irlens.model.capture import Capture
+from irlens.model.capture import Stage
 from irlens.model.report import Pipeline
 
 PASSED_BY = (
@@ -137,12 +137,13 @@ def _only(numbers: Collection[int]) -> int | None:
     return next(iter(numbers)) if len(numbers) == 1 else None
 
 
-def find_serialized(capture: Capture, function: Function) -> bool | None:
+def find_serialized(function: Function, cubin: Stage | None, kernel: str) -> bool | None:
     """Return whether ptxas serialized the products of a kernel whose PTX lets them overlap.
 
     Args:
-        capture: The capture; its cubin is read only if there are products.
         function: The kernel, in PTX.
+        cubin: Read only if there are products.
+        kernel: The kernel's name in it.
 
     Returns:
         ``None`` without machine code that shows it.
@@ -154,9 +155,9 @@ def find_serialized(capture: Capture, function: Function) -> bool | None:
         return False
     blocks = cfg.build(function).blocks
     events = [tuple(wgmma_events(function.instructions[b.start : b.stop])) for b in blocks]
-    if "cubin" not in capture.stages:
+    if cubin is None:
         return None
-    code = kernel_named(warpgroup.read(capture.stages["cubin"].read()) or [], capture.kernel)
+    code = kernel_named(warpgroup.read(cubin.read()) or [], kernel)
     if code is None or not any(isinstance(step, warpgroup.Product) for step in code.steps):
         return None
     return _code_is_serialized(code.steps) and not all(map(_ptx_is_serialized, events))

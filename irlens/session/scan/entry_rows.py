@@ -90,7 +90,7 @@ def _row(capture: Capture, keys: Sequence[str], listings: "CodeListings") -> dic
     if REPORT in keys:
         report = complete_report(CaptureCode(capture, listings))
         sass = report.pressure.sass is not None
-        row: dict[str, ScanValue] = {REPORT: report_cache.key(capture, sass=sass)}
+        row: dict[str, ScanValue] = {REPORT: report_cache.key_of(capture.digest, sass=sass)}
         others = [key for key in keys if key != REPORT]
         return row | dict(read_values(capture, report, others))
     from irlens.report.inspection import Inspection

@@ -331,7 +331,7 @@ class Scanner:
             captures = [each for each in load(directory) if isinstance(each, Capture)]
             for capture in captures:
                 for sass in (False, True):
-                    if report_cache.key(capture, sass=sass) == row[REPORT]:
+                    if report_cache.key_of(capture.digest, sass=sass) == row[REPORT]:
                         return report_of(capture, sass=sass)
         except ArtifactError as error:
             self._skip(Broken(directory, error.message))

@@ -56,7 +56,9 @@ def find(directory: Path, *, assembled: bool = True) -> list[Pipeline]:
         PtxKernel(
             loops=analyze_loops(kernel, cfg.build(kernel)),
             requested=lambda *_: None,
-            serialized=find_serialized(capture, kernel) if assembled else False,
+            serialized=find_serialized(kernel, capture.stages.get("cubin"), capture.kernel)
+            if assembled
+            else False,
         )
     )
     return [each for each in pipelines if each.kind in COMPUTE_KINDS]

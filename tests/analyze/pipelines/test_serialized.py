@@ -135,7 +135,7 @@ def kernel_of(capture: Capture) -> ptx.Function:
 
 
 def serialized(capture: Capture) -> bool | None:
-    return find_serialized(capture, kernel_of(capture))
+    return find_serialized(kernel_of(capture), capture.stages.get("cubin"), capture.kernel)
 
 
 @pytest.mark.slow
