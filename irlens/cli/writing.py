@@ -58,11 +58,7 @@ class Writing(msgspec.Struct, frozen=True):
 
 
 def writing_options(kind: Kind, *, plain: tuple[str, ...] = ()) -> Callable[[F], F]:
-    """Return the decorator that adds the options for writing a kind of result: ``writing``.
-
-    Args:
-        plain: See ``format_options``.
-    """
+    """Return the decorator that adds the options for writing a kind of result: ``writing``."""
     options = (
         click.option("--summary", is_flag=True,
                      help=f"Also append the result to ${_SUMMARY_VARIABLE}, in Markdown."),

@@ -31,7 +31,6 @@ class Launch(msgspec.Struct, frozen=True):
         grid: CTAs in x, y and z; ``None`` if the kernel was only compiled (``warmup``).
         options: See ``Config.options``; ``None`` if unknown.
         grid_formula: How ``grid`` follows from the constexprs; empty where that is unknown.
-        fixed: See ``Config.fixed``.
     """
 
     entry: str

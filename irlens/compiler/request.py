@@ -38,7 +38,6 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         relaxed: Parameters that are compiled as if the file declared them otherwise.
         ttir: The text of a ttir to compile in place of the kernel's own; empty for that. The kernel
             and its settings stay what says how it is launched.
-        fixed: See ``Config.fixed``.
     """
 
     kernel: str

@@ -112,8 +112,6 @@ def make_server(
     Args:
         compiles: Whether tools may compile kernels. Compiling loads the Python file of the kernel,
             as ``irlens inspect`` does; captures are read and never executed.
-        folders: See ``Server``.
-        time_limit: See ``Server``.
     """
     described = MCPServer(
         "irlens", version=VERSION, instructions=_INSTRUCTIONS, log_level="WARNING"

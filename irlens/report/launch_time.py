@@ -106,7 +106,6 @@ def find_time(
     """Return the estimated time of a launch.
 
     Args:
-        launch: As ``find_launch`` returns it.
         floor_us: The roofline's floor, in microseconds; ``None`` if unknown.
         provenance: Receives the origin under "time", or why it is unknown.
         steps: Whether to find what would change it, too.

@@ -27,11 +27,7 @@ _NO_ACCESS = "its line has no access to shared memory in the machine code"
 
 
 def find_shared_costs(launch: "CostedLaunch | str") -> "SharedCosts | str":
-    """Return what accesses of a launch to shared memory cost, or why that is unknown.
-
-    Args:
-        launch: As ``launch_time.find_launch`` returns it.
-    """
+    """Return what accesses of a launch to shared memory cost, or why that is unknown."""
     if isinstance(launch, str):
         return launch
     from irlens.analyze.time.shared_costs import SharedCosts
@@ -51,7 +47,6 @@ def find_priced(
 
     Args:
         module: The ttgir.
-        costs: As ``find_shared_costs`` returns it.
         provenance: Receives the origin, under "conversions".
     """
     found = list(find_conversions(module))

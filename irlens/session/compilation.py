@@ -135,9 +135,6 @@ class Compilations:
     def compile(self, request: "Request", cancels: int) -> dict[str, Capture]:
         """Compile a kernel, and return its captures by key, at least one.
 
-        Args:
-            cancels: See ``Compiler.compile``.
-
         Raises:
             CaptureError: The kernel does not compile, or the compilation was cancelled.
         """

@@ -80,8 +80,6 @@ class Inquirer:
 
         Args:
             inquiry: Learns how far the child is, and cancels it.
-            finding: See ``Question``.
-            ranges: See ``Question``.
 
         Raises:
             IrlensError: There is no answer, or the question was cancelled.

@@ -196,9 +196,6 @@ def nothing_readable(kernel: str) -> ArtifactError:
 def report_keys(selected: "Sequence[Capture | Report]", sass: bool | None) -> list[str] | None:
     """Return the keys of captures' reports.
 
-    Args:
-        sass: As ``Session.inspect`` takes it.
-
     Returns:
         ``None`` if an artifact is unreadable, or reports are saved ones.
     """

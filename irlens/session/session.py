@@ -99,7 +99,6 @@ class Session:
 
         Args:
             kernel: KERNEL, for error messages.
-            sass: As ``reports`` takes it.
 
         Raises:
             ArtifactError: No capture is readable.

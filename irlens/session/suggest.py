@@ -34,7 +34,6 @@ def suggest_near(
         most: Neighbours to compile at most.
         jobs: Worker processes; as many as there are processors if not given.
         seconds: Budget, see ``irlens.sweeps.suggesting.Limits``.
-        progress: See ``irlens.sweeps.suggesting.suggest``.
 
     Raises:
         IrlensError: See ``irlens.sweeps.suggesting.suggest``.

@@ -261,7 +261,6 @@ class Workbench(Protocol):
 
         Args:
             ranges: Values of arguments: "n=1..131072". Without any, the entry's launch.
-            inquiry: See ``suggest``.
 
         Where the kernel's source is unknown, the variants are the listed captures of the kernel.
         """
@@ -272,7 +271,6 @@ class Workbench(Protocol):
         Args:
             sizes: The sizes to vary, over a range, "n=1..4096", or the default one, "n"; all of
                 them if there are none.
-            inquiry: See ``suggest``.
         """
 
     def layout(self, key: str, names: Sequence[str], line: int) -> LayoutDrawing:

@@ -47,7 +47,6 @@ class CompiledGrid(msgspec.Struct, frozen=True):
         excluded: Number of configurations that ``where`` excludes.
         journal: The open journal, for times to be added. The caller closes it, and removes it
             once the sweep is complete.
-        notes: See ``Plan``.
     """
 
     kernel: str

@@ -58,7 +58,6 @@ class Counts(_LaunchCounts, frozen=True, kw_only=True):
     Attributes:
         cta_cycles: Cycles that a CTA takes with an SM to itself, while L2 and memory are busy.
         queued_cycles: Those of them that it takes less while both are idle.
-        awaited: See ``awaited_share``.
         uncertain: What is not exact in these counts; empty if nothing.
     """
 

@@ -76,7 +76,6 @@ def annotations(kind: Kind, subject: Any) -> list[Annotation]:
 
     Args:
         kind: What ``subject`` is.
-        subject: As ``irlens.render.render`` takes it.
     """
     match kind:
         case "comparisons":
