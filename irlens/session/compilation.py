@@ -1,48 +1,25 @@
-"""Compilation in a child process that can be killed, and the history of compiled entries.
+"""Compilation in a child process that can be killed, and the history of compiled entries."""
 
-The child reads a request as JSON on stdin and writes its answer as JSON to stdout; see
-``irlens.session.child``.
-"""
-
-import sys
 import threading
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
-import msgspec
 from msgspec.structs import replace
 
 from irlens.artifacts import store
 from irlens.artifacts.entries import Broken
 from irlens.artifacts.load import load
-from irlens.artifacts.processes import Refused, answering
-from irlens.model import files
 from irlens.model.capture import Capture
-from irlens.model.errors import CaptureError, IrlensError
+from irlens.model.errors import CaptureError
+from irlens.session import inquiries
 from irlens.session.child import Child
 from irlens.session.listed_entries import key_of
-from irlens.session.reports import report_of
 
 # The first screen appears before anything is compiled, and sooner without these.
 if TYPE_CHECKING:
     from irlens.compiler import Request
     from irlens.compiler.sources.watcher import SourceWatcher
-
-
-class Compiled(msgspec.Struct, frozen=True, tag="done"):
-    """The child's answer after a successful compilation.
-
-    Attributes:
-        entries: Directories of the captures, one for each variant.
-    """
-
-    entries: list[str]
-
-
-#: The child's answer; it refuses a kernel that does not compile.
-Answer: TypeAlias = Compiled | Refused
 
 
 class Compiler(Child):
@@ -86,16 +63,10 @@ class Compiler(Child):
 
     def _run_child(self, request: "Request", cancels: int) -> list[str]:
         """Return the directories of the compiled captures."""
-        ended = self.run(__name__, msgspec.json.encode(request), cancels)
+        ended = self.run(inquiries.__name__, inquiries.question("compile", request), cancels)
         if self.cancels != cancels:
             raise CaptureError(f"compiling {request.kernel} was cancelled")
-        try:
-            answer: Answer = msgspec.json.decode(ended.last_line, type=Answer)
-        except files.DECODE_ERRORS:
-            raise ended.died(request.kernel) from None
-        if isinstance(answer, Refused):
-            raise CaptureError(answer.message, hint=answer.hint)
-        return answer.entries
+        return inquiries.answer_of(ended, request.kernel, list[str])
 
 
 class Compilations:
@@ -195,35 +166,5 @@ class Compilations:
         return self._saves[key]
 
 
-def main() -> None:
-    """Run the child process: compile the request on stdin."""
-    from irlens.compiler import Request
-
-    with answering() as stream:
-        request = msgspec.json.decode(sys.stdin.buffer.read(), type=Request)
-        stream.write(msgspec.json.encode(_answer(request)))
-
-
-def _answer(request: "Request") -> Answer:
-    from irlens.compiler import capture_entries
-
-    try:
-        entries = capture_entries(request)
-    except IrlensError as error:
-        return Refused(error.message, error.hint)
-    for entry in entries:
-        # The report is made here and remembered, so the interface does not wait for it. An error
-        # in it is raised again when the report is requested.
-        with suppress(IrlensError):
-            for capture in load(entry):
-                if isinstance(capture, Capture):
-                    report_of(capture)
-    return Compiled([str(entry) for entry in entries])
-
-
 def _names(saved: Iterable[Path]) -> str:
     return ", ".join(file.name for file in saved)
-
-
-if __name__ == "__main__":
-    main()

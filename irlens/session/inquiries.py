@@ -6,16 +6,20 @@ JSON to stdout; see ``irlens.session.child``.
 
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 import msgspec
 
 from irlens.artifacts import store
+from irlens.artifacts.load import load
 from irlens.artifacts.processes import Refused, answering
 from irlens.model import files
+from irlens.model.capture import Capture
 from irlens.model.errors import CaptureError, IrlensError
 from irlens.model.report import Finding
-from irlens.session.child import Child
+from irlens.session.child import Child, Ended
+from irlens.session.reports import report_of
 from irlens.session.session import Session
 from irlens.session.workbench import Inquiry
 
@@ -24,9 +28,9 @@ if TYPE_CHECKING:  # it loads the compiler layer
 
 T = TypeVar("T")
 
-#: What is asked for. "passes" is a compilation that keeps the IR between the passes; the answer is
-#: the directory of its capture.
-Kind: TypeAlias = Literal["suggest", "why", "variants", "limits", "passes"]
+#: What is asked for. "passes" is a compilation that keeps the IR between the passes; the answer of
+#: either compilation is the directories of its captures.
+Kind: TypeAlias = Literal["compile", "suggest", "why", "variants", "limits", "passes"]
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,6 +64,26 @@ class Answered(msgspec.Struct, frozen=True, tag="answer"):
 Line: TypeAlias = Reached | Answered | Refused
 
 
+def question(
+    kind: Kind, request: "Request", finding: Finding | None = None, ranges: Sequence[str] = ()
+) -> bytes:
+    """Return what a child reads; see ``Question``."""
+    encoded = msgspec.Raw(msgspec.json.encode(request))
+    asked = Question(kind=kind, request=encoded, finding=finding, ranges=tuple(ranges))
+    return msgspec.json.encode(asked)
+
+
+def answer_of(ended: Ended, kernel: str, answer: type[T]) -> T:
+    """Return the answer of a child that has ended; raise ``CaptureError`` if it has none."""
+    match _decode(ended.last_line):
+        case Answered(content):
+            return msgspec.json.decode(content, type=answer)
+        case Refused(message, hint):
+            raise CaptureError(message, hint=hint)
+        case _:
+            raise ended.died(kernel)
+
+
 class Inquirer:
     """Asks child processes; every question has one of its own."""
 
@@ -86,8 +110,6 @@ class Inquirer:
         """
         store.ensure_writable()
         store.hold()
-        encoded = msgspec.Raw(msgspec.json.encode(request))
-        question = Question(kind=kind, request=encoded, finding=finding, ranges=tuple(ranges))
         child = Child()
 
         def on_line(line: bytes) -> None:
@@ -97,18 +119,13 @@ class Inquirer:
         self._running.add(inquiry)
         inquiry.begin(child.cancel)
         try:
-            ended = child.run(__name__, msgspec.json.encode(question), 0, on_line)
+            task = question(kind, request, finding, ranges)
+            ended = child.run(__name__, task, 0, on_line)
         finally:
             self._running.discard(inquiry)
         if inquiry.is_cancelled:
             raise CaptureError(f"{request.kernel}: cancelled")
-        match _decode(ended.last_line):
-            case Answered(content):
-                return msgspec.json.decode(content, type=answer)
-            case Refused(message, hint):
-                raise IrlensError(message, hint=hint)
-            case _:
-                raise ended.died(request.kernel)
+        return answer_of(ended, request.kernel, answer)
 
     def close(self) -> None:
         """Cancel every question."""
@@ -129,24 +146,26 @@ def main() -> None:
     from irlens.compiler import Request
 
     with answering() as stream:
-        question = msgspec.json.decode(sys.stdin.buffer.read(), type=Question)
-        request = msgspec.json.decode(question.request, type=Request)
+        asked = msgspec.json.decode(sys.stdin.buffer.read(), type=Question)
+        request = msgspec.json.decode(asked.request, type=Request)
 
         def write(line: Line) -> None:
             stream.write(msgspec.json.encode(line) + b"\n")
             stream.flush()  # fails once the parent is gone: the workers are then stopped
 
         try:
-            answer = _answer(question, request, Session(), lambda words: write(Reached(words)))
+            answer = _answer(asked, request, Session(), lambda words: write(Reached(words)))
             write(Answered(msgspec.Raw(msgspec.json.encode(answer))))
         except IrlensError as error:
             write(Refused(error.message, error.hint))
 
 
 def _answer(
-    question: Question, request: "Request", session: Session, progress: Callable[[str], None]
+    asked: Question, request: "Request", session: Session, progress: Callable[[str], None]
 ) -> object:
-    match question.kind:
+    match asked.kind:
+        case "compile":
+            return _compiled(request)
         case "suggest":
             from irlens.session.suggest import suggest_near
 
@@ -156,26 +175,39 @@ def _answer(
         case "why":
             from irlens.session.why import why_finding
 
-            assert question.finding is not None
-            return why_finding(request, session, question.finding, progress)
+            assert asked.finding is not None
+            return why_finding(request, session, asked.finding, progress)
         case "variants":
             from irlens.session.values import read_ranges
             from irlens.session.variants import variants_of_requests
 
             return variants_of_requests(
-                session, [request], read_ranges(question.ranges),
+                session, [request], read_ranges(asked.ranges),
                 progress=lambda done, total: progress(f"{done} of {total}"),
             )  # fmt: skip
         case "limits":
             from irlens.session.limits import limits_of_request, read_along
 
             return limits_of_request(
-                session, request, read_along(question.ranges),
+                session, request, read_along(asked.ranges),
                 progress=lambda name, size: progress(f"{name} = {size:,}"),
             )  # fmt: skip
         case "passes":
             captures = session.compile(msgspec.structs.replace(request, passes=True))
             return [str(each.directory) for each in captures]
+
+
+def _compiled(request: "Request") -> list[str]:
+    """Compile a kernel, and remember its reports, for which the interface need not wait then."""
+    from irlens.compiler import capture_entries
+
+    entries = capture_entries(request)
+    for entry in entries:
+        with suppress(IrlensError):  # raised again when the report is requested
+            for capture in load(entry):
+                if isinstance(capture, Capture):
+                    report_of(capture)
+    return [str(entry) for entry in entries]
 
 
 if __name__ == "__main__":
