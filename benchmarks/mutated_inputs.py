@@ -24,128 +24,17 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
+
+import mutations  # type: ignore[import-not-found]
 
 _ALL_SAMPLES = Path(__file__).parents[1] / "samples"
 SAMPLES = _ALL_SAMPLES / "captures"
 SECONDS = 10
 MEMORY = 1 << 30
-_SIZE = 4_000_000  # of a mutated file
 _SPLICED = 0.25  # of all inputs
-_TEXT = re.compile(rb"\w+|[^\w\s]|\s+")
-_NUMBER = re.compile(rb"\d+")
-_ODD = (
-    b"\0", b"\x1b]0;x\x07", b"\xff\xfe", b"\xc3(", "\u202e".encode(), b"\r", b"\v", b"\x85",
-    b"=1+1", b"::error::x", b"<script>", b"](javascript:x)", b"|", b"`", b'"', b"{", b"}",
-    b"(", b"<",
-    b"%", b"@", b"..", b"/../../../etc/passwd", b"*/", b"/*", b"//",
-)  # fmt: skip
-_NUMBERS = (
-    b"0", b"-1", b"4294967295", b"4294967296", b"18446744073709551616", b"9" * 400, b"9" * 5000,
-    b"1e999", b"0x7fffffffffffffff", b"000", b"3.5", b"NaN", b"1048576", b"1048576", b"65536",
-    b"1000000007", b"100000000000", b"1" + b"0" * 18, "\u0663".encode(), b"1_0",
-)  # fmt: skip
-
-Mutation = Callable[[bytes, random.Random], bytes]
-
-
-def flip(data: bytes, rng: random.Random) -> bytes:
-    """Flip a few bits."""
-    out = bytearray(data)
-    for _ in range(rng.choice((1, 1, 1, 4, 40))):
-        out[rng.randrange(len(out))] ^= 1 << rng.randrange(8)
-    return bytes(out)
-
-
-def cut(data: bytes, rng: random.Random) -> bytes:
-    """Leave out the end, or a part."""
-    start = rng.randrange(len(data))
-    return data[:start] + (data[rng.randrange(start, len(data)) :] if rng.random() < 0.5 else b"")
-
-
-def repeat(data: bytes, rng: random.Random) -> bytes:
-    """Repeat a part: once, or until the file is large."""
-    start = rng.randrange(len(data))
-    part = data[start : start + rng.choice((1, 8, 100, 2000))]
-    count = rng.choice((1, 10, 10_000, 300_000))
-    return data[:start] + part * min(count, _SIZE // len(part)) + data[start:]
-
-
-def swell(data: bytes, rng: random.Random) -> bytes:
-    """Replace a few numbers."""
-    numbers = list(_NUMBER.finditer(data[:1_000_000]))
-    if not numbers:
-        return flip(data, rng)
-    out, chosen = data, sorted(rng.sample(numbers, min(len(numbers), rng.choice((1, 3, 30)))),
-                               key=lambda match: -match.start())  # fmt: skip
-    for match in chosen:
-        out = out[: match.start()] + rng.choice(_NUMBERS) + out[match.end() :]
-    return out
-
-
-def swap(data: bytes, rng: random.Random) -> bytes:
-    """Exchange tokens."""
-    tokens = _TEXT.findall(data[:1_000_000])
-    for _ in range(rng.choice((1, 1, 5, 100))):
-        one, other = rng.randrange(len(tokens)), rng.randrange(len(tokens))
-        tokens[one], tokens[other] = tokens[other], tokens[one]
-    return b"".join(tokens)
-
-
-def insert(data: bytes, rng: random.Random) -> bytes:
-    """Insert odd characters, one or very many."""
-    at = rng.randrange(len(data))
-    odd = rng.choice(_ODD)
-    return data[:at] + odd * rng.choice((1, 1, 3, 1000, 200_000)) + data[at:]
-
-
-def rename(data: bytes, rng: random.Random) -> bytes:
-    """Give a name in the file another, odd one, everywhere."""
-    names = list(set(re.findall(rb"[A-Za-z_][\w.]{3,}", data[:300_000])))
-    if not names:
-        return flip(data, rng)
-    return data.replace(rng.choice(names), rng.choice(_ODD) * rng.choice((1, 3, 2000)))
-
-
-def shuffle_lines(data: bytes, rng: random.Random) -> bytes:
-    """Move, drop and repeat lines."""
-    lines = data.split(b"\n")
-    for _ in range(rng.choice((1, 1, 10, 200))):
-        line = lines.pop(rng.randrange(len(lines)))
-        for _ in range(rng.choice((0, 1, 2))):
-            lines.insert(rng.randrange(len(lines) + 1), line)
-        if not lines:
-            break
-    return b"\n".join(lines)
-
-
-def replace_integers(data: bytes, rng: random.Random) -> bytes:
-    """Overwrite words of a binary with extreme ones, more often in its header."""
-    out = bytearray(data)
-    for _ in range(rng.choice((1, 2, 10))):
-        size = rng.choice((2, 4, 8))
-        end = max(1, (64 if rng.random() < 0.5 else len(out)) - size)
-        at = rng.randrange(end)
-        value = rng.choice(
-            (0, 1, (1 << 8 * size) - 1, 1 << (8 * size - 1), rng.getrandbits(8 * size))
-        )
-        out[at : at + size] = value.to_bytes(size, "little")
-    return bytes(out)
-
-
-def nest(data: bytes, rng: random.Random) -> bytes:
-    """Open brackets that never close."""
-    at = rng.randrange(len(data))
-    opening = rng.choice((b"[", b"{", b"(", b"<", b'{"a":', b"{\n", b"/*"))
-    return data[:at] + opening * 100_000 + data[at:]
-
-
-TEXT: tuple[Mutation, ...] = (
-    flip, cut, repeat, swell, swell, swap, insert, rename, shuffle_lines, nest,
-)  # fmt: skip
-BINARY: tuple[Mutation, ...] = (flip, cut, repeat, insert, replace_integers, replace_integers)
 
 
 def find_captures(folders: list[Path]) -> list[Path]:
@@ -164,7 +53,7 @@ def splice(path: Path, captures: list[Path], rng: random.Random) -> str:
         at, begin = rng.randrange(len(data)), rng.randrange(len(other))
         part = other[begin : begin + rng.choice((100, 2000, len(other)))]
         other = data[:at] + part + data[at + rng.choice((0, len(part))) :]
-    path.write_bytes(other[:_SIZE])
+    path.write_bytes(other[: mutations.SIZE])
     return f"splice {path.name} with {donor.parent.name}"
 
 
@@ -178,8 +67,10 @@ def mutate(source: Path, destination: Path, rng: random.Random, captures: list[P
     for path in rng.sample(files, rng.choice((1, 1, 1, 2))):
         data = path.read_bytes()
         for _ in range(rng.choice((1, 1, 2))):
-            how = rng.choice(BINARY if path.suffix in (".cubin", ".hsaco") else TEXT)
-            data = (how(data, rng) if data else data)[:_SIZE]
+            how = rng.choice(
+                mutations.BINARY if path.suffix in (".cubin", ".hsaco") else mutations.TEXT
+            )
+            data = (how(data, rng) if data else data)[: mutations.SIZE]
             done.append(f"{how.__name__} {path.name}")
         path.write_bytes(data)
     return ", ".join(done)
@@ -380,7 +271,7 @@ def use_saved(path: Path, original: Path, rng: random.Random) -> None:
         saved = path / "irlens.baseline.json"
         formats = ("text", "csv", "html", "sarif", "github", "markdown", "json")
         commands = (["check", original, "--baseline", saved, "--format", rng.choice(formats)],) * 3
-    saved.write_bytes(rng.choice(TEXT)(source.read_bytes(), rng)[:_SIZE])
+    saved.write_bytes(rng.choice(mutations.TEXT)(source.read_bytes(), rng)[: mutations.SIZE])
     run_command(map(str, rng.choice(commands)))
 
 

@@ -81,7 +81,7 @@ def limits_of_request(
 def _deciding(request: "Request", names: Sequence[str], pool: "WorkerPool") -> list[str]:
     """Return the sizes that a launch's accesses depend on: no seed, no scale; all if unknown."""
     from irlens.analyze.capture_code import CaptureCode
-    from irlens.analyze.traffic.evaluation import data_arguments
+    from irlens.analyze.traffic.data_operations import data_arguments
     from irlens.analyze.traffic.values import UnknownTrafficError
     from irlens.compiler import capture, find_kernel
     from irlens.sweeps.run import plan_grid

@@ -18,7 +18,8 @@ from irlens.analyze.issue_table import IssueTable
 from irlens.analyze.request_runs import Runs
 from irlens.analyze.traffic.accesses import Reference
 from irlens.analyze.traffic.coverage import ByteSet, TooManyIntervalsError
-from irlens.analyze.traffic.evaluation import public_function, run
+from irlens.analyze.traffic.data_operations import public_function
+from irlens.analyze.traffic.evaluation import run
 from irlens.analyze.traffic.flops import Flops, count_flops
 from irlens.analyze.traffic.launch import Launch, Numbers
 from irlens.analyze.traffic.strided_coverage import Strides

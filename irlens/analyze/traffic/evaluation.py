@@ -1,6 +1,6 @@
 """Runs the integer and pointer part of a kernel's ttir for many programs and iterations at once."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar, cast
 
@@ -11,13 +11,13 @@ from irlens.analyze.mlir_loops import place_of
 from irlens.analyze.traffic import accesses, arithmetic, loops
 from irlens.analyze.traffic.accesses import Reference
 from irlens.analyze.traffic.branches import Branches
+from irlens.analyze.traffic.data_operations import data_operations, public_function
 from irlens.analyze.traffic.frames import (
     Frame,
     bind,
     define,
     define_all,
     placed,
-    result_names,
     scalar,
     truth_values,
 )
@@ -43,7 +43,6 @@ from irlens.isa.mlir import Block, Module, Operation
 from irlens.isa.mlir.global_memory import (
     DATA_REGIONS,
     LOADS,
-    POINTERS,
     SILENT,
     TENSORMAPS,
     TERMINATORS,
@@ -443,54 +442,6 @@ class Evaluation:
         body = Frame(frame.size, programs=frame.programs)
         bind(called[0].regions[0].blocks[0], operands, body)
         define(operation, self._function(called[0], body), frame)
-
-
-def public_function(module: Module) -> Operation:
-    """Return a kernel's function.
-
-    Raises:
-        UnknownTrafficError: There is no single one, or the module is not understood.
-    """
-    if module.kernel is None:
-        raise UnknownTrafficError("the ttir has no single kernel, or is not understood")
-    return module.kernel
-
-
-def data_operations(module: Module) -> frozenset[int]:
-    """Return the operations that no address, mask, branch, loop or call depends on, by index."""
-    makers: defaultdict[str, list[Operation]] = defaultdict(list)
-    names: list[str] = []
-    found: set[int] = set()
-    for operation in module.operations:
-        if is_pure(operation.name) or operation.name in DATA_REGIONS:
-            found.add(operation.index)
-            for name in result_names(operation):
-                makers[name].append(operation)
-        else:
-            names += _decisive(operation)
-    while names:
-        for operation in makers.pop(names.pop(), ()):
-            found.discard(operation.index)
-            names += operation.operands
-    return frozenset(found)
-
-
-def data_arguments(module: Module) -> frozenset[str]:
-    """Return the kernel's arguments that no address, mask, branch, loop or call depends on."""
-    data = data_operations(module)
-    decisive = (each for each in module.operations if each.index not in data)
-    used = {name for each in decisive for name in _decisive(each)}
-    (block, *_) = public_function(module).regions[0].blocks
-    return frozenset(each.name for each in block.arguments if each.name not in used)
-
-
-def _decisive(operation: Operation) -> Sequence[str]:
-    """Return the operands of an operation, without the data that it stores."""
-    at = POINTERS.get(operation.name)
-    if at is None or operation.name in VALUES:
-        return operation.operands
-    places = (at.pointer, at.mask, at.pointer + 1 if at.offsets else None)
-    return [name for number, name in enumerate(operation.operands) if number in places]
 
 
 def _steps(count: int) -> int:

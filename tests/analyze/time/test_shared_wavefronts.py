@@ -17,7 +17,7 @@ from irlens.analyze.time import launched
 from irlens.analyze.time.launched import Arguments, constants, follow, lanes
 from irlens.analyze.time.paths import PathFinder
 from irlens.analyze.time.shared_wavefronts import Wavefronts, wavefronts
-from irlens.analyze.traffic.evaluation import public_function
+from irlens.analyze.traffic.data_operations import public_function
 from irlens.artifacts import cubin
 from irlens.artifacts.tools import disassemble
 from irlens.isa import sass
