@@ -7,9 +7,11 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import OptionList
 
+from irlens.model.source import SourceLocation
 from irlens.tui.app import IrlensApp
 from irlens.tui.screens.inspector import InspectorScreen as Inspector
 from irlens.tui.screens.passes import PassesScreen, PassList
+from irlens.tui.services.context import PassPlace
 from irlens.tui.widgets.code_pane import CodePane
 from irlens.tui.widgets.diff_view import DiffView
 from irlens.tui.widgets.line_facts import LineFacts
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from tests.tui.conftest import FakeWorkbench, Late
 
 ENTRY = "softmax-h100"
-PIPELINE = 31
+COALESCE, PIPELINE = 9, 31
 
 
 async def open_passes(pilot: Pilot[None]) -> PassesScreen:
@@ -95,6 +97,22 @@ async def test_f_follows_a_line_of_python(bench: "FakeWorkbench") -> None:
         await pilot.press("f")
         await settle(pilot)
         assert len(numbers(screen)) == 22
+
+
+async def test_a_pass_that_is_asked_for_is_shown_although_it_leaves_the_line_alone(
+    bench: "FakeWorkbench",
+) -> None:
+    """A pass decides a finding by what it does not do."""
+    async with opened(bench, ENTRY) as (app, pilot):
+        assert isinstance(app, IrlensApp)
+        place = PassPlace(SourceLocation("softmax.py", 50), COALESCE + 1)
+        app.screen.context.navigator.show_view("passes", ENTRY, place)
+        await settle(pilot)
+        screen = app.screen
+        assert isinstance(screen, PassesScreen)
+        assert screen.number == COALESCE + 1
+        assert COALESCE + 1 in numbers(screen)
+        assert "it changes nothing" in screen_text(app)
 
 
 async def test_a_line_without_code_says_which_have(bench: "FakeWorkbench") -> None:

@@ -85,7 +85,8 @@ class FindingDialog(Reading):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer the pass where one is known to decide."""
-        return action != "deciding_pass" or self._number is not None
+        is_known = self._number is not None and self._finding.source is not None
+        return action != "deciding_pass" or is_known
 
     def action_deciding_pass(self) -> None:
         """Show what the pass that decides the finding changes."""

@@ -126,6 +126,8 @@ last pass.
         self.passes: Passes | None = None
         self.followed: FollowedLine | None = None
         self.number = at.number if isinstance(at, PassPlace) else 0
+        #: The pass that was asked for: listed although it may leave the followed line alone.
+        self._asked = self.number
         self._documents: list[Document] = []
         self._differences: dict[int, Difference] = {}
         #: Whether the passes are known, or there are none.
@@ -259,8 +261,8 @@ last pass.
         runs = self.passes.runs if self.passes is not None else ()
         if self.followed is not None:
             steps = self._steps
-            return [run for run in runs if run.number in steps]
-        return [run for run in runs if run.changed]
+            return [run for run in runs if run.number in steps or run.number == self._asked]
+        return [run for run in runs if run.changed or run.number == self._asked]
 
     def _list_passes(self) -> None:
         """List the passes, and select the one that was selected, or the next one."""
@@ -330,7 +332,9 @@ last pass.
         if number != self.number:
             return
         if not difference.comparison.different:
-            self.diff.show_note("nothing but names and order")
+            run = self.passes.runs[number - 1] if self.passes is not None else None
+            is_same = run is not None and not run.changed
+            self.diff.show_note("it changes nothing" if is_same else "nothing but names and order")
             return
         self.diff.show(difference)
         if (step := self._steps.get(number)) is not None:
@@ -398,7 +402,7 @@ last pass.
         """Follow a line of Python."""
         super().go_to(at)
         if isinstance(at, PassPlace):
-            self.number = at.number
+            self.number = self._asked = at.number
         if self._line is not None and self._documents:
             self._show_python(self._line)
             if self.passes is not None:

@@ -29,7 +29,7 @@ VIEWS = {
 
 
 class PassPlace(NamedTuple):
-    """A line of Python, and a pass that changes its operations."""
+    """A line of Python, and a pass that changes its operations, or could."""
 
     source: SourceLocation
     number: int
