@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from irlens import rules
+from irlens.analyze import register_holders
 from irlens.analyze.capture_code import CaptureCode
 from irlens.analyze.counterfactuals import (
     DECIDED_BY_ASSEMBLER,
@@ -13,6 +14,7 @@ from irlens.analyze.counterfactuals import (
     LIMITS,
     LOOP_FINDINGS,
     MARKS,
+    NEEDS_REGISTERS,
     Change,
     Symptom,
     changes_for,
@@ -197,7 +199,7 @@ class _Laboratory:
             experiment, capture = self._try(finding, change)
             experiments.append(experiment)
             if experiment.gone:
-                cause = change.cause or cause
+                cause = change.cause or self._holders(finding, experiment, change) or cause
                 name, number = self._decided(finding, capture, change)
                 break
         if finding.code in DECIDED_BY_ASSEMBLER:
@@ -214,6 +216,13 @@ class _Laboratory:
             experiments=sorted(experiments, key=lambda each: not each.gone),
             proof=_proof(experiments),
         )
+
+    def _holders(self, finding: Finding, experiment: Experiment, change: Change) -> str:
+        """Return what holds the registers, where a change that may be about anything proves it."""
+        if change.is_cause or not experiment.is_cause:
+            return ""
+        pressure = register_holders.needed(self.report.pressure)
+        return register_holders.describe(pressure) if pressure is not None else ""
 
     def _is_nvidia(self) -> bool:
         return self.report.target is not None and self.report.target.vendor == "nvidia"
@@ -244,16 +253,24 @@ class _Laboratory:
         if finding.code in LIMITS and _occupancy(report) > _occupancy(self.report):
             same = []  # another limit of the same resource
         times = [each.time.estimate_us if each.time else None for each in (self.report, report)]
-        if change.settings.get("target"):  # another GPU's time is no effect of the change
-            times = [None, None]
+        if change.settings.get("target") or _written(report) != _written(self.report):
+            times = [None, None]  # the time of another GPU, or of other work
         experiment = Experiment(
             change=change.words,
             gone=not same,
-            is_cause=change.is_cause,
+            is_cause=change.is_cause or self._frees_what_holds(finding, report),
             before_us=times[0],
             after_us=times[1],
         )
         return experiment, capture
+
+    def _frees_what_holds(self, finding: Finding, report: Report) -> bool:
+        """Whether the lines that hold most registers account for those that a change frees."""
+        sides = [register_holders.needed(each.pressure) for each in (self.report, report)]
+        before, after = sides
+        if finding.code not in NEEDS_REGISTERS or before is None or after is None:
+            return False
+        return register_holders.accounts_for(before, after)
 
     def _request_of(self, change: Change) -> "Request":
         if not change.settings:
@@ -319,6 +336,11 @@ def _is_same(one: Finding, other: Finding) -> bool:
         return False
     places = [(f.source.file, f.source.line) if f.source else None for f in (one, other)]
     return places[0] == places[1]
+
+
+def _written(report: Report) -> int | None:
+    """Return the bytes that a launch stores, which a smaller tile may leave to nobody."""
+    return report.traffic.written_bytes if report.traffic is not None else None
 
 
 def _occupancy(report: Report) -> float:

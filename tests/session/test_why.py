@@ -333,12 +333,15 @@ def test_a_finding_that_is_not_there_is_named() -> None:
 
 @pytest.mark.parametrize(
     ("warps", "proof", "blamed"),
-    [("2", "proved", "IRL301 at softmax.py:54"), ("1", "relieved", "B of registers per thread")],
+    [
+        ("2", "proved", "IRL301 at softmax.py:54"),
+        ("1", "proved", "registers that are live at once"),
+    ],
 )
 def test_spills_are_explained_by_a_narrow_access_before_more_warps(
     warps: str, proof: str, blamed: str
 ) -> None:
-    """More warps remove the spills whatever takes the registers: they prove no cause."""
+    """More warps prove what holds the registers at the peak, if nothing else removes the spills."""
     args = dict.fromkeys(("n_cols", "input_row_stride", "output_row_stride"), "8191")
     (found,) = _explained("softmax", "sm_90", {"num_warps": warps}, args, "IRL105")
     assert found.proof == proof
@@ -346,5 +349,15 @@ def test_spills_are_explained_by_a_narrow_access_before_more_warps(
     first = found.experiments[0]
     assert first.gone
     assert first.is_cause == (proof == "proved")
-    assert ("IRL301 at" in first.change) == (proof == "proved")
-    assert any("num_warps" in each.change for each in found.experiments) == (proof == "relieved")
+    assert ("IRL301 at" in first.change) == (warps == "2")
+    assert any("num_warps" in each.change for each in found.experiments) == (warps == "1")
+
+
+@pytest.mark.parametrize("code", ["IRL104", "IRL105"])
+def test_what_holds_the_registers_is_proved_by_a_smaller_tile(code: str) -> None:
+    (found,) = _explained("spill", "a100", {}, {}, code)
+    assert found.proof == "proved"
+    assert found.cause.startswith("spill.py:44 and spill.py:45 hold ")
+    first = found.experiments[0]
+    assert first.change == "BLOCK_SIZE=32768 in place of 65536"
+    assert first.after_us is None, "it leaves half of the row to nobody"

@@ -45,6 +45,7 @@ __all__ = [
     "LIMITS",
     "LOOP_FINDINGS",
     "MARKS",
+    "NEEDS_REGISTERS",
     "OPERATIONS",
     "Change",
     "Symptom",
@@ -128,6 +129,8 @@ MARKS: Mapping[str, tuple[str, ...]] = {"IRL205": ("WarpSpecial", "Partition")}
 LASTING = frozenset({"IRL310"})
 #: Findings about the occupancy, which are gone where it is higher.
 LIMITS = frozenset({"IRL102", "IRL103"})
+#: Findings that a kernel has because it needs too many registers.
+NEEDS_REGISTERS = frozenset({"IRL102", "IRL104", "IRL105", "IRL106"})
 #: Findings that the assembler decides, after all passes.
 DECIDED_BY_ASSEMBLER = frozenset({"IRL102", "IRL104", "IRL105", "IRL106", "IRL404"})
 
