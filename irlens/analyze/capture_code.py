@@ -136,11 +136,10 @@ class MlirCode(StageCode):
 
     def _with_names(self, module: "mlir.Module") -> "mlir.Module":
         manifest = self._whole.capture.manifest
-        if manifest is None or not manifest.args:
-            return module
         from irlens.isa.mlir.normalization import named_text
 
-        text = named_text(module, manifest.args)  # where Triton only numbers the arguments
+        # Triton numbers arguments up to 3.4, and later renames those that the kernel assigns.
+        text = named_text(module, manifest.args if manifest is not None else {})
         return module if text is None else cast("mlir.Module", parse(self.name, text))
 
     @property

@@ -201,6 +201,10 @@ def _capture(
         metadata=metadata,
         manifest=manifest,
         directory=directory,
+        contents={
+            name: Stage("contents", content=content)
+            for name, content in (manifest.contents if manifest else {}).items()
+        },
     )
 
 

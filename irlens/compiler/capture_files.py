@@ -41,6 +41,7 @@ class Launch(msgspec.Struct, frozen=True):
     options: dict[str, ConstexprValue] | None = None
     grid_formula: tuple[int | str, ...] = ()
     fixed: tuple[str, ...] = ()
+    contents: dict[str, bytes] = {}
 
 
 class CompileFailure(msgspec.Struct, frozen=True):

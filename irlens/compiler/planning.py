@@ -138,6 +138,7 @@ def plan_here(requests: Sequence[Request], triton: str) -> Plan:
         str(stage.path): sha256(stage.read())
         for request in requests
         for stage in contents_in(request).values()
+        if stage.path is not None
     }
     return Plan(
         function=source.function,

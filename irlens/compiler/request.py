@@ -38,6 +38,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         relaxed: Parameters that are compiled as if the file declared them otherwise.
         ttir: The text of a ttir to compile in place of the kernel's own; empty for that. The kernel
             and its settings stay what says how it is launched.
+        contents: What tensors of a recorded launch hold, ``.npy`` files by argument.
     """
 
     kernel: str
@@ -53,6 +54,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     relaxed: dict[str, Relaxation] = {}
     ttir: str = ""
     fixed: tuple[str, ...] = ()
+    contents: dict[str, bytes] = {}
 
 
 def with_shapes(request: Request) -> Request:
@@ -69,8 +71,17 @@ def with_shapes(request: Request) -> Request:
 
 
 def contents_in(request: Request) -> dict[str, Stage]:
-    """Return the files with the contents of a request's tensors, by argument."""
-    return {name: contents_of(value) for name, value in request.args.items() if is_file(value)}
+    """Return the contents of a request's tensors by argument: files, and those of a recording.
+
+    Those of a recording are left out where the request has a tensor of another shape.
+    """
+    recorded = {n: Stage("contents", content=held) for n, held in request.contents.items()}
+    alike = {
+        name: stage
+        for name, stage in recorded.items()
+        if str(request.args.get(name)) == str(tensor_in_file(stage))
+    }
+    return alike | {n: contents_of(value) for n, value in request.args.items() if is_file(value)}
 
 
 def store_key(request: Request, source: KernelSource, triton: str) -> str:

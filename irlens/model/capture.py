@@ -154,6 +154,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         grid_formula: How ``grid`` follows from the occupancy, where it does and is therefore
             ``None``; or from the constexprs, where a recorded program computes it by a function.
         fixed: See ``Config.fixed``.
+        contents: What small tensors of integers held when a recorded program first launched the
+            variant, ``.npy`` files by argument; none that the kernel writes.
     """
 
     schema: int
@@ -173,6 +175,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     source: SourceFile | None = None
     grid_formula: GridFormula | None = None
     fixed: tuple[str, ...] = ()
+    contents: dict[str, bytes] = {}
 
 
 def load_notes(file: str, absent: Sequence[str], stopped: str | None) -> tuple[str, ...]:
@@ -234,7 +237,7 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         directory: Its directory, if it has one.
         notes: What a reader should know about what the artifacts were taken from.
         contents: Contents of tensors of the launch, ``.npy`` files by argument, as far as the user
-            gives them.
+            gives them or a recording has them.
     """
 
     kernel: str

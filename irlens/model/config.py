@@ -1,12 +1,19 @@
 """The records of a compilation: its target, its configuration, and what its arguments take."""
 
 from collections.abc import Iterator, Sequence
-from typing import Literal, TypeAlias
+from math import inf, isfinite, nan
+from typing import Literal, TypeAlias, TypeVar
 
 import msgspec
 
 Vendor: TypeAlias = Literal["nvidia", "amd"]
 ConstexprValue: TypeAlias = bool | int | float | str | None
+T = TypeVar("T")
+
+#: Values that JSON cannot hold as numbers, by the text that stands for them.
+_NOT_FINITE = {"inf": inf, "-inf": -inf, "nan": nan}
+#: Arguments that are numbers, by the text that configurations have for them.
+_NUMBERS = {"True": True, "False": False, **_NOT_FINITE}
 
 #: The compile options that ``triton.Config`` takes by name, and ``Config`` has fields for.
 LAUNCH_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
@@ -80,9 +87,29 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     options: dict[str, ConstexprValue] | None = {}
     fixed: tuple[str, ...] = ()
 
+    def numbers(self) -> dict[str, int | float]:
+        """Return the run-time arguments that are numbers or booleans."""
+        read = {name: number_in(value) for name, value in self.args.items()}
+        return {name: value for name, value in read.items() if value is not None}
+
     def fixed_values(self) -> dict[str, ConstexprValue]:
         """Return the values of the constexprs that say what is computed."""
         return {n: self.constexprs[n] for n in self.fixed if n in self.constexprs}
+
+
+def number_in(value: ConstexprValue) -> int | float | None:
+    """Return the number or boolean that an argument's value stands for, if it does."""
+    return _NUMBERS.get(value) if isinstance(value, str) else value
+
+
+def finite_or_text(value: T) -> T | str:
+    """Return a value as JSON can hold it: infinities and NaN as "inf", "-inf" and "nan"."""
+    return str(value) if isinstance(value, float) and not isfinite(value) else value
+
+
+def from_finite_or_text(value: ConstexprValue) -> ConstexprValue:
+    """Return the value that ``finite_or_text`` has written."""
+    return _NOT_FINITE.get(value, value) if isinstance(value, str) else value
 
 
 #: What one argument takes, in the order in which it was written.

@@ -184,8 +184,7 @@ def _key(candidate: Candidate, standing: Standing) -> tuple[object, ...]:
 def problem_of(report: Labelled) -> Hashable:
     """Return what equals for reports of one problem: kernel, target, and what is computed."""
     config = report.config
-    scalars = {n: value for n, value in config.args.items() if not isinstance(value, str)}
-    return report.kernel, report.target, _frozen({**scalars, **config.fixed_values()})
+    return report.kernel, report.target, _frozen({**config.numbers(), **config.fixed_values()})
 
 
 def of_report(report: Report) -> Candidate:

@@ -21,6 +21,7 @@ from irlens.compiler.triton_compat.autotuning import pause_while_measuring
 from irlens.isa.dialect import kernel_named
 from irlens.model.config import Target
 from irlens.model.errors import CaptureError
+from irlens.programs.contents import ContentsReader
 from irlens.programs.job import FAILURES, LAUNCHES, OPERATIONS, Job
 
 if TYPE_CHECKING:
@@ -36,19 +37,23 @@ def instrument(job: Job, deviations: Deviations, tally: Tally) -> None:
         deviations: Counts what runs differently from a GPU from now on.
         tally: Counts what runs from now on.
     """
-    target = job.target
+    target, contents = job.target, ContentsReader()
     if target is not None:
         _install_command(job, target)
         _install_driver(job, target, deviations)
         install_math(deviations)
-        after_import("torch", lambda module: _install_torch_gpu(job, target, deviations, tally))
+        after_import(
+            "torch",
+            lambda module: _install_torch_gpu(job, target, deviations, tally, contents),
+        )
     if job.options.configurations is not None:
         from irlens.compiler.triton_compat.autotuning import limit_configurations
 
         limit_configurations(job.options.configurations)
     pause_while_measuring(tally.paused)
     watch_origins(tally, (job.folder,))
-    _note_launches(Path(job.folder), _log_launch if job.options.operations else None, tally)
+    every = _log_launch if job.options.operations else None
+    _note_launches(Path(job.folder), every, tally, contents)
 
 
 def write_operations(folder: Path) -> None:
@@ -66,7 +71,9 @@ def _log_launch(launch: "Launch", name: str, arguments: dict[str, Any]) -> None:
     active().launch(launch, name, arguments)
 
 
-def _note_launches(folder: Path, every: "Every | None", tally: Tally) -> None:
+def _note_launches(
+    folder: Path, every: "Every | None", tally: Tally, contents: ContentsReader
+) -> None:
     """Note launches and failures as they happen: a program may be killed by a signal."""
     from irlens.compiler import diagnostics
     from irlens.compiler.capture_files import CompileFailure
@@ -92,7 +99,7 @@ def _note_launches(folder: Path, every: "Every | None", tally: Tally) -> None:
         line = user_line((str(folder),))
         tally.launch(entry, args, grid, "" if line is None else str(line))
 
-    watch_launches(lambda launch: note(launch, LAUNCHES), note_failure, every, count)
+    watch_launches(lambda launch: note(launch, LAUNCHES), note_failure, every, count, contents.read)
 
 
 #: What a program may run to find out whether there is a GPU. Like the real one, it answers [N/A] to
@@ -161,8 +168,10 @@ def _install_driver(job: Job, target: Target, deviations: Deviations) -> None:
     install_stub_driver(target, known, row.threads_per_block, read, written_arguments, read_time)
 
 
-def _install_torch_gpu(job: Job, target: Target, deviations: Deviations, tally: Tally) -> None:
-    """Install a fake GPU for PyTorch."""
+def _install_torch_gpu(
+    job: Job, target: Target, deviations: Deviations, tally: Tally, contents: ContentsReader
+) -> None:
+    """Install a fake GPU for PyTorch, whose tensors' contents are read from now on."""
     from irlens.compiler.fake_cuda.dispatch import install_fake_cuda
     from irlens.compiler.fake_cuda.runtime import GpuFacts
     from irlens.compiler.sources.target_facts import properties_of
@@ -181,7 +190,8 @@ def _install_torch_gpu(job: Job, target: Target, deviations: Deviations, tally: 
         from irlens.compiler.operations.library_calls import LibraryCalls
 
         observe = LibraryCalls(tally, (job.folder,)).note
-    install_fake_cuda(facts, deviations, job.options.assumed, observe)
+    values = install_fake_cuda(facts, deviations, job.options.assumed, observe)
+    contents.read_tensor = values.known
 
 
 def _cubin_facts(binary: bytes, kernel: str) -> "LoadedFacts":

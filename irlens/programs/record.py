@@ -15,6 +15,7 @@ from typing import IO, TypeVar
 
 import msgspec
 
+from irlens.analyze.written_arguments import written_arguments
 from irlens.artifacts import locks, store
 from irlens.artifacts.load import load
 from irlens.compiler.capture_files import (
@@ -29,6 +30,7 @@ from irlens.compiler.sources.target_facts import driver_name
 from irlens.compiler.toolchains import environments
 from irlens.compiler.toolchains.versions import triton_version
 from irlens.gpus import Gpu
+from irlens.isa.mlir.parser import parse
 from irlens.model import files
 from irlens.model.capture import MANIFEST_SCHEMA, PYTHON_FOLDER, Capture, Manifest
 from irlens.model.config import GridFormula, Target
@@ -409,4 +411,19 @@ def _manifest(
         grid_formula=(
             GridFormula(launch.grid_formula, {}) if launch and launch.grid_formula else None
         ),
+        contents=_unwritten(capture, launch.contents) if launch else {},
     )
+
+
+def _unwritten(capture: Capture, contents: dict[str, bytes]) -> dict[str, bytes]:
+    """Return what tensors hold that a kernel does not write: the others hold something else now."""
+    ttir = capture.stages.get("ttir")
+    if not contents or ttir is None:
+        return {}
+    module = parse(ttir.text(), stage="ttir")
+    written = written_arguments(ttir.text(), "ttir")
+    if module.kernel is None or written is None:
+        return {}
+    names = [each.name.removeprefix("%") for each in module.kernel.parameters]
+    kept = {name for at, name in enumerate(names) if at not in written}
+    return {name: content for name, content in contents.items() if name in kept}

@@ -10,9 +10,10 @@ from irlens.analyze import spills as spilling
 from irlens.analyze.capture_code import SassCode
 from irlens.analyze.facts import Provenance
 from irlens.analyze.resources import Demand
+from irlens.artifacts import npy
 from irlens.gpus import Gpu
 from irlens.isa import mlir
-from irlens.model.config import Config
+from irlens.model.capture import Capture
 from irlens.model.errors import ToolError
 from irlens.model.estimate import TimeEstimate
 from irlens.model.report import Occupancy
@@ -153,15 +154,17 @@ def _between(far: TimeEstimate, near: TimeEstimate) -> TimeEstimate:
 
 
 def arguments_of(
-    source: mlir.Module, config: Config, grid: tuple[int, int, int], threads: int
+    source: mlir.Module, capture: Capture, grid: tuple[int, int, int], threads: int
 ) -> "Arguments":
     """Return a launch as its kernel's machine code sees it.
 
     Args:
         source: The ttir or ttgir, which names the parameters.
+        capture: Its configuration has the arguments.
         grid: CTAs in x, y and z.
 
     Raises:
+        ArtifactError: A file with a tensor's contents is gone or unreadable.
         UnknownPathError: The parameters have no names.
     """
     from irlens.analyze.time.dataflow import UnknownPathError
@@ -171,9 +174,10 @@ def arguments_of(
         raise UnknownPathError(f"the {source.stage} has no single kernel, or is not understood")
     return Arguments(
         names=tuple(e.name.removeprefix("%") for e in source.kernel.parameters),
-        values={n: v for n, v in config.args.items() if not isinstance(v, str)},
+        values=capture.config.numbers(),
         grid=grid,
         warps=threads // _WARP,
+        contents={name: npy.read(each).tobytes() for name, each in capture.contents.items()},
     )
 
 
@@ -203,8 +207,8 @@ def _of_code(
     control = [fields[each.line] for each in section.instructions if each.line in fields]
     if len(control) < len(section.instructions):
         return "the cubin's code is not what the disassembler read"
-    arguments = arguments_of(parsed.source, capture.config, grid, threads)
-    walker = machine_code.once(_path_finder)
+    arguments = arguments_of(parsed.source, capture, grid, threads)
+    walker = machine_code.once(_reading_path_finder if arguments.contents else _path_finder)
     followed = launches.follow(walker, kernels[0], arguments)
     find = partial(launches.wavefronts_of_warps, walker, kernels[0], arguments, followed[0])
     found = find(every=launched.priced)
@@ -273,6 +277,14 @@ def _path_finder(machine_code: SassCode) -> "PathFinder":
 
     assert machine_code.kernel is not None
     return PathFinder(machine_code.kernel, machine_code.flow)
+
+
+def _reading_path_finder(machine_code: SassCode) -> "PathFinder":
+    """Return the same for launches that come with the contents of tensors."""
+    from irlens.analyze.time.paths import PathFinder
+
+    assert machine_code.kernel is not None
+    return PathFinder(machine_code.kernel, machine_code.flow, from_memory=True)
 
 
 def _repeated(program: "Survey") -> "dict[SourceLocation, float]":

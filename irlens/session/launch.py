@@ -106,7 +106,8 @@ def with_launch(capture: Capture, launch: Launch, target: str | None = None) -> 
         args=_ordered({**config.args, **given}, parameters),
         grid=_grid(launch.grid, names) if launch.grid else config.grid,
     )
-    return replace(capture, config=config, contents={**capture.contents, **contents})
+    kept = {n: stage for n, stage in capture.contents.items() if n not in given}
+    return replace(capture, config=config, contents={**kept, **contents})
 
 
 def launches(

@@ -145,10 +145,19 @@ def _reports(
 
 
 def _launched(capture: Capture, launch: RecordedLaunches | None) -> Capture:
-    """Return a capture with a kind of its launches."""
+    """Return a capture with a kind of its launches.
+
+    What its tensors hold is known of the first launch, and taken to be alike where they are.
+    """
     if launch is None:
         return capture
-    return replace(capture, config=replace(capture.config, args=launch.args, grid=launch.grid))
+    config = replace(capture.config, args=launch.args, grid=launch.grid)
+    alike = {
+        name: stage
+        for name, stage in capture.contents.items()
+        if launch.args.get(name) == capture.config.args.get(name)
+    }
+    return replace(capture, config=config, contents=alike)
 
 
 def _run(

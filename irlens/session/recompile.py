@@ -202,6 +202,7 @@ def request_of(capture: Capture, kernel: str, changes: Mapping[str, str]) -> Req
         grid=() if derivation.grid else grid,
         triton=None if triton == _installed_triton() else triton,
         fixed=tuple(name for name in capture.config.fixed if name not in changes),
+        contents={n: each.read() for n, each in capture.contents.items() if n not in changes},
     )
 
 

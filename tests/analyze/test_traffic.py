@@ -221,7 +221,9 @@ def test_an_address_that_depends_on_data_is_unknown_with_its_line() -> None:
     )
     traffic = count(parse(text, stage="ttir"), {}, (4, 1, 1))
     assert traffic.read_bytes is None
-    assert traffic.reason == "line 10: the traffic depends on data that is loaded here"
+    assert (
+        traffic.reason == "line 10: the traffic depends on data in n (--arg n=@FILE.npy gives them)"
+    )
 
 
 def test_what_a_kernel_writes_is_not_as_it_was_given() -> None:
@@ -388,11 +390,16 @@ def test_what_depends_on_data_is_assumed_only_where_that_is_asked_for() -> None:
     module = parse(IGNORED, stage="ttir")
     exact = survey(module, {}, (4, 1, 1), granules=None)
     assert exact.traffic.read_bytes is None
-    assert exact.traffic.reason == "line 6: the traffic depends on data that is loaded here"
+    assert (
+        exact.traffic.reason
+        == "line 6: the traffic depends on data in t (--arg t=@FILE.npy gives them)"
+    )
     assumed = survey(module, {}, (4, 1, 1), granules=None, assuming=True)
     assert assumed.traffic.read_bytes == 4 * (4 + 4 + 64 * 4)
     assert assumed.traffic.written_bytes == 4 * 64 * 4
-    assert assumed.assumed == "line 6: the traffic depends on data that is loaded here"
+    assert (
+        assumed.assumed == "line 6: the traffic depends on data in t (--arg t=@FILE.npy gives them)"
+    )
 
 
 def test_a_pointer_to_booleans_is_cast_to_one_to_bytes() -> None:
@@ -522,6 +529,79 @@ def test_indices_are_interpolated_and_rounded_up(n: int, rounds: int) -> None:
     assert not traffic.reason
     (load,) = traffic.accesses
     assert (load.bytes, load.distinct_bytes) == (32 * rounds, 16)
+
+
+SCALED = """
+module {
+  tt.func public @scaled(%x: !tt.ptr<f32>, %scale: f32) {
+    %r = tt.make_range {end = 8 : i32, start = 0 : i32} : tensor<8xi32>
+    %c3 = arith.constant dense<3> : tensor<8xi32>
+    %away = arith.subi %r, %c3 : tensor<8xi32>
+    %near = math.absi %away : tensor<8xi32>
+    %f = arith.sitofp %near : tensor<8xi32> to tensor<8xf32>
+    %s = tt.splat %scale : f32 -> tensor<8xf32>
+    %g = arith.mulf %f, %s : tensor<8xf32>
+    %i = arith.fptosi %g : tensor<8xf32> to tensor<8xi32>
+    %p = tt.splat %x : !tt.ptr<f32> -> tensor<8x!tt.ptr<f32>>
+    %q = tt.addptr %p, %i : tensor<8x!tt.ptr<f32>>, tensor<8xi32>
+    %v = tt.load %q : tensor<8x!tt.ptr<f32>>
+    tt.return
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(("scale", "distinct"), [(0.5, 3), (1, 5), (2.0, 5), (0.1, 1)])
+def test_indices_follow_from_an_argument_that_is_a_float(scale: float, distinct: int) -> None:
+    """Lanes 0 to 7 are 3, 2, 1, 0, 1, 2, 3 and 4 from the third."""
+    module = parse(SCALED, stage="ttir")
+    traffic = count(module, {"scale": scale}, (1, 1, 1))
+    assert not traffic.reason
+    assert traffic.accesses[0].distinct_bytes == 4 * distinct
+    assert "scale is a floating-point number" in count(module, {}, (1, 1, 1)).reason
+
+
+COMPACTED = """
+module {
+  tt.func public @compacted(%mask: !tt.ptr<i32>, %counts: !tt.ptr<i32>, %out: !tt.ptr<f32>) {
+    %c1 = arith.constant 1 : i32
+    %c0 = arith.constant 0 : i32
+    %c4 = arith.constant 4 : i32
+    %zero = arith.constant dense<0> : tensor<64xi32>
+    %value = arith.constant dense<1.0> : tensor<64xf32>
+    %r = tt.make_range {end = 64 : i32, start = 0 : i32} : tensor<64xi32>
+    %first = tt.load %counts : !tt.ptr<i32>
+    %end:2 = scf.for %i = %c0 to %c4 step %c1 iter_args(%to = %out, %step = %first) -> (!tt.ptr<f32>, i32) : i32 {
+      %p = tt.splat %mask : !tt.ptr<i32> -> tensor<64x!tt.ptr<i32>>
+      %q = tt.addptr %p, %r : tensor<64x!tt.ptr<i32>>, tensor<64xi32>
+      %m = tt.load %q : tensor<64x!tt.ptr<i32>>
+      %next = tt.addptr %to, %step : !tt.ptr<f32>, i32
+      %sum = "tt.reduce"(%m) <{axis = 0 : i32}> ({
+      ^bb0(%a: i32, %b: i32):
+        %ab = arith.addi %a, %b : i32
+        tt.reduce.return %ab : i32
+      }) : (tensor<64xi32>) -> i32
+      %s = tt.splat %next : !tt.ptr<f32> -> tensor<64x!tt.ptr<f32>>
+      %t = tt.addptr %s, %r : tensor<64x!tt.ptr<f32>>, tensor<64xi32>
+      tt.store %t, %value : tensor<64x!tt.ptr<f32>>
+      scf.yield %next, %sum : !tt.ptr<f32>, i32
+    }
+    %last = tt.addptr %end#0, %end#1 : !tt.ptr<f32>, i32
+    %ls = tt.splat %last : !tt.ptr<f32> -> tensor<64x!tt.ptr<f32>>
+    %lt = tt.addptr %ls, %r : tensor<64x!tt.ptr<f32>>, tensor<64xi32>
+    tt.store %lt, %value : tensor<64x!tt.ptr<f32>>
+    tt.return
+  }
+}
+"""  # noqa: E501
+
+
+def test_what_stands_for_a_tensor_of_data_stands_for_no_sum_of_it() -> None:
+    module = parse(COMPACTED, stage="ttir")
+    given = {"mask": "i32[64]", "counts": "i32[4]", "out": "fp32[4096]"}
+    held = {"counts": np.arange(4, dtype=np.int32)}
+    found = survey(module, given, (4, 1, 1), granules=None, contents=held, assuming=True)
+    assert "malformed" not in found.traffic.reason
 
 
 GATHER = """

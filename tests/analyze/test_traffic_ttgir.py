@@ -99,7 +99,9 @@ def test_the_verdict_says_what_it_could_not_look_at() -> None:
     report = report_of("accesses.py:by_data", "h100")
     headline = verdict(report)
     assert headline.tone != "good"
-    reason = "accesses.py:75: the traffic depends on data that is loaded here"
+    reason = (
+        "accesses.py:75: the traffic depends on data in source (--arg source=@FILE.npy gives them)"
+    )
     assert f"memory traffic unknown: {reason}" in _told(headline)
     assert report.time is not None
     assert reason in report.time.reason

@@ -88,3 +88,31 @@ def test_a_numbered_capture_moves_as_many_bytes(tmp_path: Path) -> None:
     assert found.traffic.read_bytes == 16_777_216
     assert found.traffic == expected.traffic
     assert found.time == expected.time
+
+
+ASSIGNED = """
+#loc = loc("/k.py":3:0)
+#loc1 = loc("/k.py":5:0)
+#loc2 = loc("out"(#loc))
+#loc3 = loc("in_a"(#loc))
+#loc4 = loc("in_b"(#loc))
+#loc5 = loc("x"(#loc4))
+module {
+  tt.func public @k(%out: !tt.ptr<f32> {tt.divisibility = 16 : i32} loc("out"(#loc)), %x: !tt.ptr<f32> loc("x"(#loc3)), %x_0: !tt.ptr<f32> loc("again"(#loc5))) {
+    %x_1 = tt.load %x : !tt.ptr<f32> loc(#loc1)
+    %y = tt.load %x_0 : !tt.ptr<f32> loc(#loc1)
+    tt.store %out, %y : !tt.ptr<f32> loc(#loc1)
+    tt.return loc(#loc1)
+  } loc(#loc)
+} loc(#loc)
+"""  # noqa: E501
+
+
+def test_parameters_that_are_assigned_to_other_names_keep_theirs() -> None:
+    text = named_text(parse(ASSIGNED), {})
+    assert text is not None
+    assert names(text) == ["%out", "%in_a", "%in_b"]
+    for kept in ("tt.load %in_a :", "tt.load %in_b :", "%x_1 ="):
+        assert kept in text
+    taken = ASSIGNED.replace("%y", "%in_b")
+    assert named_text(parse(taken), {}) is None

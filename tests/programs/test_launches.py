@@ -1,19 +1,26 @@
 """What a recording says of a program's launches, and where its time goes."""
 
+import math
 import shutil
 from importlib.util import find_spec
+from itertools import accumulate
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from irlens import inspect, load
+from irlens.artifacts import npy
+from irlens.compiler import compile_request
+from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError
 from irlens.model.recording import PROGRAM_NAME, ProgramRun, RecordedIndex
 from irlens.render.options import Options as View
 from irlens.render.text import write
 from irlens.render.view.program import program_view
+from irlens.session.launch import Launch, with_launch
 from irlens.session.programs import is_recording, program_runs
+from irlens.session.recompile import request_of, source_of
 from tests.programs.test_values import run
 
 pytestmark = pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed")
@@ -183,3 +190,67 @@ def test_an_index_is_not_trusted(recording: Path, tmp_path: Path) -> None:
     assert is_recording(copy)
     with pytest.raises(ArtifactError):
         program_runs(copy)
+
+
+VARIED = """
+@triton.jit
+def ragged(x, starts, lengths, out, limit, BLOCK: tl.constexpr):
+    first, length = tl.load(starts + tl.program_id(0)), tl.load(lengths + tl.program_id(0))
+    total = tl.zeros([BLOCK], tl.float32)
+    for at in range(0, length, BLOCK):
+        inside = at + tl.arange(0, BLOCK)
+        total += tl.minimum(tl.load(x + first + inside, inside < length, other=0.0), limit)
+    tl.store(out + tl.program_id(0), tl.sum(total))
+
+lengths = torch.tensor([1000, 20000, 300, 70000] * 64, device="cuda", dtype=torch.int32)
+starts = torch.cumsum(lengths, 0).to(torch.int32) - lengths
+x = torch.randn(int(lengths.sum()), device="cuda")
+found = torch.zeros(256, device="cuda", dtype=torch.int32)
+ragged[(256,)](x, starts, lengths, torch.empty(256, device="cuda"), float("inf"), BLOCK=1024)
+ragged[(256,)](x, starts, lengths, found, float("-inf"), BLOCK=1024)
+"""
+
+
+@pytest.fixture(scope="module")
+def varied(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("varied")
+    (ran,) = run(folder, VARIED).runs
+    assert ran.code == 0
+    return folder / "kept"
+
+
+def test_what_lengths_hold_is_kept_and_gives_the_time_of_loops_over_them(varied: Path) -> None:
+    first, second = (each for each in load(varied) if isinstance(each, Capture))
+    held = {name: npy.read(stage).tolist() for name, stage in first.contents.items()}
+    lengths = [1000, 20000, 300, 70000] * 64
+    assert held == {"lengths": lengths, "starts": [0, *accumulate(lengths)][:-1]}
+    assert set(second.contents) == {"lengths", "starts"}, "what the kernel writes is not kept"
+    report = inspect(first)
+    assert report.traffic is not None
+    assert report.time is not None
+    assert report.traffic.read_bytes == 4 * (sum(lengths) + 2 * 256)
+    assert report.time.estimate_us is not None
+    bare = inspect(msgspec.structs.replace(first, contents={}))
+    assert "lengths=@FILE.npy" in bare.unknown["traffic"]
+    assert bare.time is None or bare.time.estimate_us is None
+    other = inspect(with_launch(first, Launch(args={"lengths": "int32[256]"})))
+    assert other.time is None or other.time.estimate_us is None
+
+
+def test_numbers_that_are_not_finite_are_kept(varied: Path) -> None:
+    captures = [each for each in load(varied) if isinstance(each, Capture)]
+    assert [each.config.args["limit"] for each in captures] == ["inf", "-inf"]
+    assert captures[0].config.numbers()["limit"] == math.inf
+    (ran,) = program_runs(varied)
+    assert sum(each.launches or 0 for each in ran.kernels) == 2
+    assert ran.total_us
+
+
+def test_a_recording_with_lengths_is_compiled_again_with_them(varied: Path) -> None:
+    first = next(each for each in load(varied) if isinstance(each, Capture))
+    request = request_of(first, source_of(first, None) or "", {"BLOCK": "512"})
+    again = compile_request.capture(request)[0]
+    assert set(again.contents) == {"lengths", "starts"}
+    report = inspect(again)
+    assert report.time is not None
+    assert report.time.estimate_us is not None

@@ -39,6 +39,9 @@ class Slice(msgspec.Struct, frozen=True):
 class DataFlow:
     """The registers, and the words of local memory, that the instructions of a kernel use.
 
+    Args:
+        from_memory: Whether launches come with the contents of tensors, which loads then bring.
+
     Attributes:
         local: The words of local memory.
 
@@ -46,17 +49,22 @@ class DataFlow:
         UnknownPathError: The registers of an instruction are not known.
     """
 
-    def __init__(self, section: Section, flow: SassCfg) -> None:
+    def __init__(self, section: Section, flow: SassCfg, *, from_memory: bool = False) -> None:
         accesses = [_registers(each) for each in section.instructions]
         self.section, self.flow = section, flow
         first = flow.blocks[0].indices if flow.blocks else range(0)
         self.local = find_local_words(section, first, [each.writes for each in accesses])
         self._accesses = [
-            dependencies(instruction, accessed, self.local.words.get(instruction.offset))
+            dependencies(
+                instruction,
+                accessed,
+                self.local.words.get(instruction.offset),
+                from_memory=from_memory,
+            )
             for instruction, accessed in zip(section.instructions, accesses, strict=True)
         ]
         self._graph = FlowGraph(flow.through_calls)
-        self._constants: Mapping[int, int] = {}
+        self._inputs = ThreadInputs({}, {})
         self._steps: dict[int, Step] = {}
 
     def slice(self, also: Mapping[int, int] = MappingProxyType({})) -> Slice:
@@ -89,10 +97,8 @@ class DataFlow:
 
     def step(self, index: int, launch: ThreadInputs) -> Step:
         """Return what an instruction does to a state: what is not understood makes it unknown."""
-        if launch.constants is not self._constants:
-            if launch.constants != self._constants:
-                self._steps = {}
-            self._constants = launch.constants
+        if not launch.is_of_launch(self._inputs):
+            self._inputs, self._steps = launch, {}
         step = self._steps.get(index)
         if step is None:
             instruction = self.section.instructions[index]

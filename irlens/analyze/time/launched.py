@@ -58,12 +58,14 @@ class Arguments(msgspec.Struct, frozen=True):
         names: Names of the kernel's parameters, in order, as the ttir has them.
         values: Numbers by name; what is not a number is taken to be a pointer.
         grid: CTAs in x, y and z.
+        contents: What tensors hold, by name, where the user or the recording gives it.
     """
 
     names: tuple[str, ...]
     values: Mapping[str, int | float]
     grid: tuple[int, int, int]
     warps: int
+    contents: Mapping[str, bytes] = {}
 
 
 def constants(kernel: Kernel, arguments: Arguments) -> dict[int, int]:
@@ -83,6 +85,16 @@ def constants(kernel: Kernel, arguments: Arguments) -> dict[int, int]:
         if parameter.size > 4:
             words[base + parameter.offset + 4] = bits >> 32 & WORD
     return words
+
+
+def inputs(kernel: Kernel, arguments: Arguments) -> ThreadInputs:
+    """Return what all threads of a launch can read of it."""
+    memory = tuple(
+        (_bits(None, 8, ordinal), arguments.contents[name])
+        for ordinal, name in enumerate(arguments.names)
+        if name in arguments.contents
+    )
+    return ThreadInputs(constants(kernel, arguments), {}, memory)
 
 
 def _parameter_base(kernel: Kernel) -> int:
@@ -115,7 +127,7 @@ def follow(
     Raises:
         UnknownPathError: A branch depends on data, or a path is too long.
     """
-    words = constants(kernel, arguments)
+    launch = inputs(kernel, arguments)
     ctas = prod(arguments.grid)
     if not programs:
         programs = sample(arguments.grid) if machine.varies_by_program else [FIRST]
@@ -124,7 +136,7 @@ def follow(
     for program in programs:
         groups = alike or ([[w] for w in range(arguments.warps)] if machine.varies_by_warp
                            else [list(range(arguments.warps))])  # fmt: skip
-        found = [(group, *_warp(machine, words, program, group[0])) for group in groups]
+        found = [(group, *_warp(machine, launch, program, group[0])) for group in groups]
         merged: dict[Path, tuple[list[int], Counter[int], bool]] = {}
         for group, path, counts, diverges in found:
             merged.setdefault(path, ([], counts, diverges))[0].extend(group)
@@ -189,10 +201,10 @@ def wavefronts_of_warps(
         For each path and warp, by index of the instruction; absent where the lanes' addresses
         depend on data.
     """
-    words = constants(kernel, arguments)
+    launch = inputs(kernel, arguments)
     found = []
     for each in cta:
-        warps = [lanes(words, each.first + n) for n in range(each.of_cta if every else 1)]
+        warps = [lanes(launch, each.first + n) for n in range(each.of_cta if every else 1)]
         found.append(
             [_of_lanes(machine, launches) for launches in warps]
             if each.diverges
@@ -270,34 +282,30 @@ def tensor_memory(
         if sum(issues) > 1 or any(each - waits[one] for each in waits):
             raise UnknownPathError("how long warps wait for the products of others is unknown")
         issuing[cta[one].path] = cta[one].first
-    first = ThreadInputs(
-        constants(kernel, arguments), _special((0, 0, 0), min(issuing.values()), 0)
-    )
+    first = _thread(inputs(kernel, arguments), FIRST, min(issuing.values()), 0)
     return of_paths(machine.data, issuing, first)
 
 
-def lanes(words: dict[int, int], warp: int) -> list[ThreadInputs]:
+def lanes(launch: ThreadInputs, warp: int) -> list[ThreadInputs]:
     """Return what each lane of a warp of the first program can read of its launch."""
-    return [ThreadInputs(words, _special(FIRST, warp, lane)) for lane in range(_WARP)]
+    return [_thread(launch, FIRST, warp, lane) for lane in range(_WARP)]
 
 
-def _special(program: Sequence[int], warp: int, lane: int) -> dict[str, int]:
-    """Return the special registers of a lane."""
-    return dict(zip(SPECIAL, (*program, warp * _WARP + lane, 0, 0, lane, 0), strict=True))
+def _thread(launch: ThreadInputs, program: Sequence[int], warp: int, lane: int) -> ThreadInputs:
+    """Return what a lane can read of its launch, its special registers among it."""
+    special = dict(zip(SPECIAL, (*program, warp * _WARP + lane, 0, 0, lane, 0), strict=True))
+    return ThreadInputs(launch.constants, special, launch.memory)
 
 
 def _warp(
-    machine: PathFinder,
-    words: dict[int, int],
-    program: Sequence[int],
-    warp: int,
+    machine: PathFinder, launch: ThreadInputs, program: Sequence[int], warp: int
 ) -> tuple[Path, Counter[int], bool]:
     """Return the longest path of a warp's lanes, the blocks that any runs, and if lanes part."""
-    best = machine.follow(ThreadInputs(words, _special(program, warp, 0)))
+    best = machine.follow(_thread(launch, program, warp, 0))
     counts = own = best.counts()
     diverges = False
     if machine.varies_by_warp:
-        last = machine.follow(ThreadInputs(words, _special(program, warp, _WARP - 1)))
+        last = machine.follow(_thread(launch, program, warp, _WARP - 1))
         diverges = last != best
         if diverges:
             others = last.counts()

@@ -5,7 +5,6 @@ stays unknown, and a branch on unknown data ends the attempt, unless it only ski
 """
 
 from collections import Counter
-from collections.abc import Mapping
 from functools import reduce
 from operator import or_
 
@@ -59,15 +58,18 @@ class Path(msgspec.Struct, frozen=True):
 class PathFinder:
     """Follows the paths of a kernel's warps.
 
+    Args:
+        from_memory: Whether launches come with the contents of tensors.
+
     Raises:
         UnknownPathError: Its control flow is not known.
     """
 
-    def __init__(self, section: Section, flow: SassCfg) -> None:
+    def __init__(self, section: Section, flow: SassCfg, *, from_memory: bool = False) -> None:
         if flow.unknown:
             raise UnknownPathError(flow.unknown)
         self.section, self.flow = section, flow
-        self.data = DataFlow(section, flow)
+        self.data = DataFlow(section, flow, from_memory=from_memory)
         self.slice = self.data.slice()
         self._forest = find_loops(flow.successors, flow.entries)
         self._headers = {loop.header for loop in self._forest.loops}
@@ -86,7 +88,7 @@ class PathFinder:
         # A failed assertion calls what it finds in a register, and nothing comes after it.
         self._traps |= set(range(len(flow.blocks))) - self._leading_out()
         self._regions: dict[int, Region | None] = {}
-        self._constants: Mapping[int, int] = {}
+        self._launch = ThreadInputs({}, {})
         self._runs: dict[Key, Run] = {}
         self._assuming = {
             number
@@ -120,10 +122,10 @@ class PathFinder:
             self._regions[header] = found
         return self._regions[header]
 
-    def runs(self, constants: Mapping[int, int]) -> dict[Key, Run]:
+    def runs(self, launch: ThreadInputs) -> dict[Key, Run]:
         """Return what is known of loops in a launch, to be added to."""
-        if constants != self._constants:
-            self._constants, self._runs = constants, {}
+        if not launch.is_of_launch(self._launch):
+            self._launch, self._runs = launch, {}
         return self._runs
 
     def _end(self, number: int) -> End:
@@ -176,7 +178,7 @@ class _Walk:
         self.steps: dict[int, list[Step]] = {}
         self.barriers: dict[int, int] = {}
         self.returns: list[int] = []
-        self.runs = machine.runs(launch.constants)
+        self.runs = machine.runs(launch)
         self.is_known_flow = True
         self.count = 0
         self.segments: list[Segment] = []

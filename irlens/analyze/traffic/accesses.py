@@ -206,19 +206,18 @@ def loaded(access: Reference, contents: "NDArray[Any] | None", masked: Value | N
     Raises:
         TooLargeError: Fewer instances at once may do.
     """
+    name = access.pointer.argument
     if contents is None:
         return Unknown("the traffic depends on data that is loaded here")
     if contents.dtype.kind not in "iu" or contents.dtype.itemsize != access.element_bytes:
-        return Unknown(
-            f"it is loaded from {access.pointer.argument}, which is given as another type"
-        )
+        return Unknown(f"it is loaded from {name}, which is given as another type")
     places = materialize(access.pointer.offset) // access.element_bytes
     flat = contents.reshape(-1)
     inside = (places >= 0) & (places < flat.size)
     held = truth(access.mask)
     check_size(places, held)
     if (held & ~inside).any():
-        return Unknown(f"it is loaded from outside {access.pointer.argument}")
+        return Unknown(f"it is loaded from outside {name}")
     values = flat[np.where(inside, places, 0)].astype(np.int64)
     if isinstance(masked, Unknown) and not held.all():
         return masked

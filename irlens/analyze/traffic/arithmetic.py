@@ -66,6 +66,8 @@ def compute(operation: Operation, operands: Sequence[Value]) -> Value | None:
         real = reals.chosen(operands[0], *operands[1:])
         if real is not None:
             return real
+    if does in _SHAPES and isinstance(operands[0], reals.Literal):
+        return operands[0]  # one number, whatever the shape
     unknown = next((each for each in operands if isinstance(each, Unknown)), None)
     if unknown is None:
         return function(operation, operands)
@@ -164,6 +166,13 @@ def _elementwise(operation: Operation, operands: Sequence[Value]) -> Value | Non
         return None
     function = _ELEMENTWISE[_UNSIGNED.get(operation.does, operation.does)]
     return wrapped(separated(function(left, right)), _bits(operation))
+
+
+def _absolute(operation: Operation, operands: Sequence[Value]) -> Value | None:
+    (number,) = operands
+    if not isinstance(number, Integer):
+        return None
+    return wrapped(separated(np.abs(materialize(number))), _bits(operation))
 
 
 def _shift_left(operation: Operation, operands: Sequence[Value]) -> Value | None:
@@ -354,10 +363,13 @@ def _offset(operation: Operation, operands: Sequence[Value]) -> Value | None:
     return Pointer(pointer.argument, wrapped(moved, 64))
 
 
+#: What arranges elements anew.
+_SHAPES = frozenset({"spread", "insert", "reshape", "transpose", "stretch", "relayout"})
 _FUNCTIONS: dict[Deed | None, Callable[[Operation, Sequence[Value]], Value | None]] = {
     **dict.fromkeys(("add", "subtract", "multiply"), _sum),
     **dict.fromkeys((*_ELEMENTWISE, *_UNSIGNED), _elementwise),
     **dict.fromkeys(("extend", "extend unsigned", "to index"), _widen),
+    "absolute": _absolute,
     "shift left": _shift_left,
     "truncate": _narrow,
     "compare": _compare,

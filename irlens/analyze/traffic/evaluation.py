@@ -208,6 +208,8 @@ class Evaluation:
             reasons = [each for each in operands if isinstance(each, Unknown)]
             own = Unknown(f"{place_of(operation)}: {operation.name} is not evaluated")
             result = reasons[0] if reasons else own
+            if operation.result_type.shape != operation.operand_type.shape:
+                result = Unknown(result.reason)  # what stands for a tensor stands for no sum of it
         define_all(operation, result, frame)
 
     def _program(self, operation: Operation, frame: Frame) -> Integer:
@@ -283,11 +285,17 @@ class Evaluation:
             return Unknown("the traffic depends on data that is loaded here")
         value = accesses.loaded(reference, contents, accesses.other(operation, operands))
         kind = operation.operand_type.element.pointee
-        if not isinstance(value, Unknown) or not self._launch.assuming or contents is not None:
+        if not isinstance(value, Unknown) or contents is not None:
             return value
         if not isinstance(kind, Scalar) or not kind.is_integer or kind.bits == 1:
             return value
-        return Unknown(value.reason, accesses.stand_in(reference, self._launch.numbers))
+        # The user can say what a tensor of integers holds.
+        reason = (
+            f"the traffic depends on data in {argument} (--arg {argument}=@FILE.npy gives them)"
+        )
+        assumed = self._launch.assuming
+        numbers = accesses.stand_in(reference, self._launch.numbers) if assumed else None
+        return Unknown(reason, numbers)
 
     def _for(self, operation: Operation, operands: list[Value], frame: Frame) -> None:
         bounds = [scalar(each) for each in operands[:3]]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 
+from irlens.analyze.traffic import reals
 from irlens.analyze.traffic.values import (
     Descriptor,
     Pointer,
@@ -19,6 +20,7 @@ from irlens.analyze.traffic.values import (
 from irlens.isa.mlir import Argument
 from irlens.isa.mlir.types import Pointer as PointerType
 from irlens.isa.mlir.types import Scalar, TensorDesc
+from irlens.model.config import number_in
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -72,13 +74,14 @@ class Launch(msgspec.Struct, frozen=True):
         given = self.arguments.get(name)
         if isinstance(kind, TensorDesc):
             return self._descriptor(name)
-        number = (
-            {"True": True, "False": False}.get(given, given) if isinstance(given, str) else given
-        )
+        number = number_in(given)
         if isinstance(kind, Scalar) and kind.is_integer and isinstance(number, int):
             return truth_of(bool(number)) if kind.bits == 1 else constant(int(number))
         if isinstance(kind, Scalar) and not kind.is_integer:
-            return Unknown(f"{name} is a floating-point number")
+            reason = f"{name} is a floating-point number"
+            return (
+                Unknown(reason) if number is None else reals.Literal(reason, number=float(number))
+            )
         return Unknown(f"the launch does not give {name} as a number")
 
     def tensor_bytes(self, argument: Argument) -> int | None:

@@ -33,7 +33,7 @@ _MOST = float(1 << 62)
 
 
 class Literal(Unknown, frozen=True):
-    """A constant, which only the operations of this module know."""
+    """A constant or an argument, which only the operations of this module know."""
 
     number: float = 0.0
 

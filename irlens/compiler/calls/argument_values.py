@@ -28,7 +28,7 @@ from irlens.compiler.calls.dtypes import (
 )
 from irlens.compiler.calls.expressions import LAYOUT_PATTERN, Names, evaluate, evaluate_extent
 from irlens.model.capture import Stage
-from irlens.model.config import ConstexprValue
+from irlens.model.config import ConstexprValue, finite_or_text
 from irlens.model.errors import CaptureError
 from irlens.model.text import plural, split_list
 
@@ -126,7 +126,7 @@ def manifest_value(value: Argument) -> int | float | str:
     """Return an argument as manifests store it: a number, "fp32[4096, 1024]", "True" or "None"."""
     if value is None or isinstance(value, bool | Tensor | Descriptor):
         return str(value)
-    return value
+    return finite_or_text(value)
 
 
 def tensor_of(value: Argument) -> Tensor | None:

@@ -47,8 +47,8 @@ def install_fake_cuda(
     deviations: Deviations,
     assumed: float | None = None,
     observe: Observer | None = None,
-) -> None:
-    """Install a fake CUDA device for the whole process.
+) -> Values:
+    """Install a fake CUDA device for the whole process, and return the values of its tensors.
 
     Args:
         deviations: Counts what runs differently from a GPU from now on.
@@ -77,6 +77,7 @@ def install_fake_cuda(
     install_attention(capability, is_amd=is_amd, deviations=deviations)
     watch_writes(values.written)
     install_mode(mode, values, _to_meta)
+    return values
 
 
 class _FakeCudaMode(TorchFunctionMode):  # type: ignore[misc]  # mypy does not follow torch

@@ -11,7 +11,7 @@ What a Triton kernel wrote stays unknown. Random numbers are drawn on the CPU.
 import time
 import weakref
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -37,6 +37,8 @@ from irlens.compiler.fake_cuda.recorded_operators import (
 
 #: Limits for a program: recorded operators, seconds of computing; for a read: bytes, operations.
 _MAX_RECORDED, _MAX_SECONDS, _MAX_BYTES, _MAX_FLOPS = 200_000, 60.0, 4 << 30, 400e9
+#: The most bytes and operations that values may take which the program does not ask for.
+_LITTLE = 1 << 28
 #: Tensors on the CPU up to this size are copied; larger ones must not change until they are read.
 _COPIED_BYTES = 1 << 20
 #: Between two removals of the memory that was freed.
@@ -160,6 +162,23 @@ class Values:
                 self._compute(source.version, what)
                 self._deviations.computed += 1
             return self._view(source).clone()
+
+    def known(self, tensor: torch.Tensor) -> torch.Tensor | None:
+        """Return a fake tensor's values if they are known at little cost; ``None`` if not."""
+        what = "a tensor"
+        with torch._C.DisableTorchFunction():  # to the program, it is on "cuda"
+            if not is_fake(tensor):
+                return None
+            with suppress(NoValueError), plain_pytorch():
+                self.check_known(tensor, what)
+                source = self._input(tensor)
+                if source.version.memory is None:
+                    order = self._ordered(source.version, what)
+                    if sum(each.cost() + each.flops for each in order) > _LITTLE:
+                        return None
+                    self._compute(source.version, what)
+                return self._view(source).clone()
+        return None
 
     def check_known(self, tensor: torch.Tensor, what: str) -> None:
         """Raise ``NoValueError`` if a tensor's values depend on what is unknown or assumed."""

@@ -22,7 +22,7 @@ from irlens.compiler.calls.dtypes import DTYPE_PREFIX, dtype_of
 from irlens.compiler.calls.expressions import is_layout
 from irlens.compiler.sources.inductor import Specialization
 from irlens.compiler.sources.stand_ins import StandInError, refuse_stand_in
-from irlens.model.config import ConstexprValue, Target
+from irlens.model.config import ConstexprValue, Target, finite_or_text, from_finite_or_text
 from irlens.model.errors import CaptureError, IrlensError, UnknownNameError
 
 #: Values of a kernel's parameters and options by name: Triton takes any Python object.
@@ -249,7 +249,7 @@ def _to_triton(value: ConstexprValue) -> object:
 
         return parse_layout(value)
     dtype = dtype_of(value)
-    return getattr(tl, dtype.language) if dtype else value
+    return getattr(tl, dtype.language) if dtype else from_finite_or_text(value)
 
 
 def _from_triton(value: object) -> ConstexprValue:
@@ -258,7 +258,7 @@ def _from_triton(value: object) -> ConstexprValue:
         value = value.value
     refuse_stand_in(value)
     if value is None or isinstance(value, bool | int | float | str):
-        return value
+        return finite_or_text(value)
     if isinstance(value, tl.dtype):
         names = (name for name, known in vars(tl).items() if known is value)
         return next((f"{DTYPE_PREFIX}{name}" for name in names), str(value))

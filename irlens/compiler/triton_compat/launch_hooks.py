@@ -26,6 +26,8 @@ from irlens.compiler.triton_compat.jit import Values, manifest_values, options_o
 Counted: TypeAlias = Callable[
     [str, dict[str, int | float | str], tuple[int, int, int] | None], None
 ]
+#: Returns what tensors among the arguments hold, ``.npy`` files by name, as far as that is kept.
+Contents: TypeAlias = Callable[[Values], dict[str, bytes]]
 #: Receives a launch, the kernel's name, and the values of its arguments.
 Every: TypeAlias = Callable[[Launch, str, Values], None]
 
@@ -39,6 +41,7 @@ def watch_launches(
     refused: Callable[[JITFunction, Exception], None],
     every: Every | None = None,
     counted: Counted = lambda entry, args, grid: None,
+    contents: Contents = lambda args: {},
 ) -> None:
     """Report the first launch of each variant from now on, in the whole process.
 
@@ -49,8 +52,9 @@ def watch_launches(
         report: Receives the launch after the GPU has accepted it.
         refused: Receives a kernel and the exception that its compilation or launch raised.
         every: Receives every launch, not only the first of a variant.
+        contents: Returns what tensors hold, for the launches that are reported.
     """
-    watch = _LaunchWatch(report, every, counted)
+    watch = _LaunchWatch(report, every, counted, contents)
     _hook_run(watch, refused)
     _hook_autotuner(refused)
     _hook_compiled(watch)
@@ -65,9 +69,14 @@ class _LaunchWatch:
     """Remembers which variants have been reported."""
 
     def __init__(
-        self, report: Callable[[Launch], None], every: Every | None, counted: Counted
+        self,
+        report: Callable[[Launch], None],
+        every: Every | None,
+        counted: Counted,
+        contents: Contents,
     ) -> None:
         self._report = report
+        self._contents = contents
         self._every = every
         self._counted = counted
         self._launched: dict[str, bool] = {}
@@ -93,7 +102,10 @@ class _LaunchWatch:
             launch = _launch(handle, function, constexprs, arguments, extents)
             formula = grid.formula(constexprs) if launched else ()
             fixed = tuple(name for name in constexprs if _FIXED and name in _FIXED[-1])
-            self._report(msgspec.structs.replace(launch, grid_formula=formula, fixed=fixed))
+            held = self._contents(arguments) if launched else {}
+            self._report(
+                msgspec.structs.replace(launch, grid_formula=formula, fixed=fixed, contents=held)
+            )
 
     def note_launch(
         self, handle: Any, function: Any, constexprs: Values, args: Values, grid: Any
@@ -106,7 +118,8 @@ class _LaunchWatch:
         self.count(handle, args, grid)
         self._pass_on(handle, function, constexprs, args, grid)
         if self._is_news(handle.hash, launched=True):
-            self._report(_launch(handle, function, constexprs, args, grid))
+            launch = _launch(handle, function, constexprs, args, grid)
+            self._report(msgspec.structs.replace(launch, contents=self._contents(args)))
 
     def count(self, handle: Any, args: Values, grid: Any) -> None:
         """Count a launch."""

@@ -7,7 +7,7 @@ operations.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from irlens.isa.mlir.tree import Argument, Module
 from irlens.isa.mlir.types import Pointer
@@ -95,7 +95,11 @@ def balanced(text: str) -> str:
 
 
 _NUMBERED = re.compile(r"%arg\d{1,4}")
-_USE = re.compile(r"(?<![\w$.%-])%arg(\d{1,4})(?![\w$.-])")
+
+
+#: An argument of a function with the location that its name is kept in, and such a location.
+_PLACED = re.compile(r'%(?P<name>[\w$.-]+): [^%"]*?loc\("[^"\n]*"\((?P<at>#loc\d+)\)\)')
+_NAMED_PLACE = re.compile(r'^(?P<at>#loc\d+) = loc\("(?P<name>\w+)"\((?P<rest>#loc\d*)\)\)', re.M)
 
 
 def named_text(module: Module, given: Mapping[str, object]) -> str | None:
@@ -112,18 +116,45 @@ def named_text(module: Module, given: Mapping[str, object]) -> str | None:
     kernel = module.kernel
     if kernel is None or not (arguments := kernel.parameters):
         return None
-    if any(not _NUMBERED.fullmatch(each.name) for each in arguments):
-        return None
-    names = _names(arguments, given)
-    if names is None:
-        return None
+    if all(_NUMBERED.fullmatch(each.name) for each in arguments):
+        names = _names(arguments, given)
+        if names is None:
+            return None
+        # Arguments of inner blocks are numbered on from the kernel's own.
+        renamed = {f"arg{number}": name for number, name in enumerate(names)}
+    else:
+        renamed = _assigned(module.text, kernel.start)
     text = module.text
-    # Arguments of inner blocks are numbered on from the kernel's own.
-    body = _USE.sub(
-        lambda use: f"%{names[int(use[1])]}" if int(use[1]) < len(names) else use[0],
-        text[kernel.start : kernel.stop],
-    )
+    body = text[kernel.start : kernel.stop]
+    if not renamed or re.search(_uses(renamed.values()), body):
+        return None
+    body = re.sub(_uses(renamed), lambda use: f"%{renamed[use[1]]}", body)
     return text[: kernel.start] + body + text[kernel.stop :]
+
+
+def _uses(names: Iterable[str]) -> str:
+    """Return the pattern of uses of some values."""
+    return rf"(?<![\w$.%-])%({'|'.join(map(re.escape, names))})(?![\w$.-])"
+
+
+def _assigned(text: str, start: int) -> dict[str, str]:
+    """Return the parameters that a kernel assigns to other names, by the name that they got.
+
+    Triton renames a value when it is assigned, and keeps the name before in its location.
+    """
+    header = text[start : text.find("\n", start)]
+    places = {each["name"]: each["at"] for each in _PLACED.finditer(header)}
+    if not places:
+        return {}
+    named = {each["at"]: (each["name"], each["rest"]) for each in _NAMED_PLACE.finditer(text)}
+    found = {}
+    for name, at in places.items():
+        first = ""
+        while at in named:
+            first, at = named.pop(at)
+        if first not in ("", name):
+            found[name] = first
+    return found
 
 
 def _names(arguments: tuple[Argument, ...], given: Mapping[str, object]) -> list[str] | None:

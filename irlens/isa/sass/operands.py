@@ -43,10 +43,18 @@ class ThreadInputs(msgspec.Struct, frozen=True):
     Attributes:
         constants: 32-bit words of constant bank 0 by their offset in bytes: those of the launch.
         special: Special registers by name ("SR_CTAID.X"): those of the thread.
+        memory: Parts of global memory whose contents are known, by the address where they begin.
     """
 
     constants: Mapping[int, int]
     special: Mapping[str, int]
+    memory: tuple[tuple[int, bytes], ...] = ()
+
+    def is_of_launch(self, other: "ThreadInputs") -> bool:
+        """Whether another thread is of the same launch."""
+        if self.constants is not other.constants and self.constants != other.constants:
+            return False
+        return self.memory is other.memory or self.memory == other.memory
 
     def state(self, size: int, others: int | None) -> State:
         """Return the state of a thread that begins; ``others`` is what other registers hold."""

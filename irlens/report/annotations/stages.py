@@ -145,9 +145,9 @@ def _wavefronts(
     grid = report.config.grid
     if section is None or kernel is None or usage is None or grid is None or whole.source is None:
         return {}
-    machine = PathFinder(section, code.flow)
+    machine = PathFinder(section, code.flow, from_memory=bool(capture.contents))
     try:
-        arguments = arguments_of(whole.source.named, report.config, grid, usage.threads)
+        arguments = arguments_of(whole.source.named, capture, grid, usage.threads)
         (first,) = launched.follow(machine, kernel, arguments, [launched.FIRST])
     except (ArtifactError, UnknownPathError):
         return {}

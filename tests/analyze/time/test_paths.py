@@ -1,5 +1,6 @@
 """Paths of warps through machine code, against the instructions that an H200 executed."""
 
+import struct
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
@@ -157,6 +158,36 @@ def test_a_loop_whose_bound_is_loaded_is_unknown() -> None:
     text = LOOP.replace("ULDC UR4, c[0x0][0x210]", "LDG.E R4, desc[UR6][R2.64]")
     with pytest.raises(UnknownPathError, match=r"BRA at 0x0050\) depends on data"):
         machine(text.replace("R0, UR4, PT", "R0, R4, PT")).follow(ThreadInputs({}, {}))
+
+
+#: The bound of the loop is loaded from 8 bytes after the address in the constant bank.
+LOADED = LOOP.replace(
+    "ULDC UR4, c[0x0][0x210]",
+    "LDC.64 R2, c[0x0][0x218] ;\n        /*0008*/  LDG{form} R4, desc[UR6][R2.64+0x8]",
+).replace("R0, UR4, PT", "R0, R4, PT")
+
+
+@pytest.mark.parametrize(
+    ("form", "held", "rounds"),
+    [
+        (".E", struct.pack("<iii", 0, 0, 3000), 1000),
+        (".E.64", struct.pack("<qq", 0, 3000), 1000),
+        (".E.U16", struct.pack("<HHHHH", 0, 0, 0, 0, 3000), 1000),
+        (".E.S8", struct.pack("<9b", *range(-8, 1)), 1),
+    ],
+)
+def test_a_loop_whose_bound_is_known_contents_of_a_tensor(
+    form: str, held: bytes, rounds: int
+) -> None:
+    section = sass.parse(LOADED.replace("{form}", form)).sections[0]
+    finder = PathFinder(section, sass_cfg.build(section), from_memory=True)
+    words = {0x218: 0x1000, 0x21C: 0x7F}
+    known = ThreadInputs(words, {}, ((0x7F_0000_1000, held),))
+    assert finder.follow(known).counts()[1] == rounds
+    for others in ((), ((0x7F_0000_1000, held[:8]),), ((0x7F_0000_2000, held),)):
+        with pytest.raises(UnknownPathError, match="depends on data"):
+            finder.follow(ThreadInputs(words, {}, others))
+    assert finder.follow(known).counts()[1] == rounds
 
 
 def test_a_loop_that_data_may_skip_is_unknown() -> None:

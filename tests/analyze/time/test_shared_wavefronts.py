@@ -14,7 +14,7 @@ import pytest
 from irlens.analyze import sass_cfg
 from irlens.analyze.banks import most_words_in_a_bank
 from irlens.analyze.time import launched
-from irlens.analyze.time.launched import Arguments, constants, follow, lanes
+from irlens.analyze.time.launched import Arguments, follow, inputs, lanes
 from irlens.analyze.time.paths import PathFinder
 from irlens.analyze.time.shared_wavefronts import Wavefronts, wavefronts
 from irlens.analyze.traffic.data_operations import public_function
@@ -22,6 +22,7 @@ from irlens.artifacts import cubin
 from irlens.artifacts.tools import disassemble
 from irlens.isa import sass
 from irlens.isa.mlir import parse
+from irlens.isa.sass.operands import ThreadInputs
 from tests.analyze.h200_launches import DATA, artifact, launches
 
 LOADS, STORES = ("LDS", "LDSM"), ("STS", "STSM")
@@ -58,11 +59,11 @@ def count(launch: dict[str, Any]) -> dict[str, Wavefronts]:
     """All wavefronts of a launch, by direction, each warp of a CTA followed."""
     machine, kernel, arguments = code_of(launch)
     section, flow = machine.section, machine.flow
-    words = constants(kernel, arguments)
+    launch_inputs = inputs(kernel, arguments)
     sums = {"ld": (0.0, 0.0), "st": (0.0, 0.0)}
     cta = follow(machine, kernel, arguments)[0]
     for warp, each in enumerate(path for path in cta for _ in range(path.of_cta)):
-        found = wavefronts(machine.data, each.path, lanes(words, warp))[0]
+        found = wavefronts(machine.data, each.path, lanes(launch_inputs, warp))[0]
         for block, times in each.counts.items():
             for index in flow.blocks[block].indices:
                 opcode = section.instructions[index].opcode
@@ -131,7 +132,8 @@ k:
 """
     section = sass.parse(text).sections[0]
     machine = PathFinder(section, sass_cfg.build(section))
-    return wavefronts(machine.data, machine.follow(lanes({}, 0)[0]), lanes({}, 0))[0].get(3)
+    warp = lanes(ThreadInputs({}, {}), 0)
+    return wavefronts(machine.data, machine.follow(warp[0]), warp)[0].get(3)
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from irlens.isa.sass.semantics.arithmetic import (
     multiply,
     shift,
 )
+from irlens.isa.sass.semantics.loads import load
 from irlens.isa.sass.semantics.moves import (
     from_first_lane,
     move,
@@ -66,7 +67,9 @@ def step_of(instruction: Instruction, launch: ThreadInputs, words: tuple[int, ..
     """
     if words is not None:
         return as_step(instruction, words)
-    step = None if _brings_data(instruction) else compile_step(instruction, launch)
+    step = None
+    if not _brings_data(instruction) or (launch.memory and is_global_load(instruction)):
+        step = compile_step(instruction, launch)
     if step is not None:
         return step
     targets = written(instruction)
@@ -78,13 +81,23 @@ def step_of(instruction: Instruction, launch: ThreadInputs, words: tuple[int, ..
     return forget
 
 
+def is_global_load(instruction: Instruction) -> bool:
+    """Whether it is a load that ``load`` may know the result of."""
+    return instruction.opcode == "LDG"
+
+
 def dependencies(
-    instruction: Instruction, accessed: Access, words: tuple[int, ...] | None
+    instruction: Instruction,
+    accessed: Access,
+    words: tuple[int, ...] | None,
+    *,
+    from_memory: bool = False,
 ) -> Access:
     """Return what the results of an instruction depend on: data depends on nothing.
 
     Args:
         words: The words of local memory that it accesses, if any.
+        from_memory: Whether parts of global memory are known: a load then depends on its address.
     """
     reads, writes, kills = accessed.reads, accessed.writes, accessed.kills
     if instruction.opcode in ("IMAD", "UIMAD") and "HI" in instruction.modifiers:
@@ -93,6 +106,8 @@ def dependencies(
     if words is not None:
         more = word_access(instruction, words)
         return Access(reads | more[0], writes | more[1], kills | more[2])
+    if from_memory and is_global_load(instruction):
+        return Access(reads, writes, kills)
     return Access(0 if _brings_data(instruction) else reads, writes, kills)
 
 
@@ -162,6 +177,7 @@ _RULES: dict[str, Callable[[Form], Step | None]] = {
     "MUFU": reciprocal,
     "HFMA2": packed_constant,
     "ELECT": hold,
+    "LDG": load,
     "SHFL": from_first_lane,
     "SYNCS": hold,
     "UTCATOMSWS": allocate,
