@@ -25,6 +25,7 @@ from irlens.analyze.counterfactuals.loads import (
     more_stages,
     of_load,
     of_shallow_loop,
+    stages_around,
     stages_of_its_own,
 )
 from irlens.analyze.counterfactuals.products import (
@@ -76,6 +77,7 @@ _MAKERS: Mapping[str, Maker] = {
     "IRL310": more_warps,
     "IRL311": of_pointers,
     "IRL313": of_scattered,
+    "IRL314": stages_around,
     "IRL401": of_dot,
     "IRL402": of_padding,
     "IRL403": enough_warps,
@@ -103,13 +105,14 @@ _DEEDS: Mapping[str, tuple[Deed, ...]] = {
     "IRL309": ACCESSES,
     "IRL310": ("relayout",),
     "IRL311": _LOADS,
+    "IRL314": ("relayout",),
     "IRL401": DOTS,
     "IRL402": DOTS,
     "IRL403": ("reduce",),
     "IRL405": DOTS,
 }
 #: Findings about what all operations of a loop's line become.
-LOOP_FINDINGS = frozenset({"IRL201", "IRL202", "IRL204", "IRL205", "IRL303", "IRL311"})
+LOOP_FINDINGS = frozenset({"IRL201", "IRL202", "IRL204", "IRL205", "IRL303", "IRL311", "IRL314"})
 #: Findings that no comparison of dumps leads to. IRL305: a pass leaves the load where it is, since
 #: it moves loads out of loops that store nothing (Triton's ``LoopInvariantCodeMotion.cpp``).
 _DECIDED_BY: Mapping[str, str] = {

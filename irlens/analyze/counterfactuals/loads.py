@@ -133,7 +133,15 @@ def _unconditional(symptom: Symptom, load: Operation) -> Iterator[Change]:
 
 def stages_of_its_own(symptom: Symptom) -> Iterator[Change]:
     """Yield stages for a loop that has none of its own."""
-    loop = symptom.operation("for")
+    yield from _with_stages(symptom, symptom.operation("for"))
+
+
+def stages_around(symptom: Symptom) -> Iterator[Change]:
+    """Yield stages for the loop around a load."""
+    yield from _with_stages(symptom, symptom.enclosing(symptom.operation("load"), "for"))
+
+
+def _with_stages(symptom: Symptom, loop: Operation | None) -> Iterator[Change]:
     if loop is not None:
         text = edits.with_stages(symptom.module, loop, _STAGES)
         yield Change(f"num_stages={_STAGES} on the loop itself (tl.range)", ttir=text)

@@ -1,0 +1,86 @@
+"""A tile that a loop loads changes its layout in every iteration, and pipelining would avoid it.
+
+## What it means
+
+The compiler loads a tile in the layout in which its threads read neighbours, and converts it to the
+layout of what it meets: a transposed tile, or one that is longer in the other dimension. The tile
+goes through shared memory, with two barriers, each time around. Asynchronous copies put a tile into
+shared memory anyway, from where threads read it in any layout, so that a pipelined loop converts
+nothing.
+
+The finding is reported for loads that the compiler would pipeline if the loop had stages of its
+own.
+
+## Example
+
+```python
+for n in range(0, N, BN):
+    x = tl.load(x_ptr + rows[:, None] * N + (n + columns)[None, :])
+    y = tl.load(y_ptr + (n + columns)[:, None] * M + rows[None, :])
+    tl.store(z_ptr + rows[:, None] * N + (n + columns)[None, :], x + tl.trans(y))
+```
+
+## What to do
+
+* `tl.range(0, N, BN, num_stages=3)`: the loads are copied ahead, too. Reads down the columns of a
+  buffer may have bank conflicts (IRL303), so compare the times.
+* Load both tiles along the same dimension, if the data can lie so.
+
+`irlens inspect --memory` shows what each conversion of the kernel costs.
+
+## Targets
+
+NVIDIA from Ampere on. On AMD the loads of such loops are pipelined through registers, and what they
+bring is converted as before.
+"""
+
+from collections.abc import Iterator
+
+from irlens.analyze.facts import Facts
+from irlens.analyze.layout_conversions import find_conversions
+from irlens.analyze.mlir_loops import user_line
+from irlens.analyze.ttgir_refusals import NO_DOT, NO_OPERAND, ONE_STAGE
+from irlens.isa.mlir.values import Values
+from irlens.model.report import Blame, Severity
+from irlens.rules import Match
+
+CODE = "IRL314"
+NAME = "converted-tile"
+SEVERITY: Severity = "note"
+NEEDS = ("ttgir",)
+
+#: Why loads are not pipelined that would be, if their loop had stages of its own.
+_FOR_LACK_OF_STAGES = frozenset({NO_DOT, NO_OPERAND, ONE_STAGE})
+
+
+def find(facts: Facts) -> Iterator[Match]:
+    """Yield a finding for each line whose loaded tiles a pipelined loop would not convert."""
+    module, arch = facts.ttgir, facts.gpu.arch if facts.gpu is not None else None
+    if module is None or arch is None or arch.vendor != "nvidia":
+        return
+    idle = {each.source for each in facts.loads if each.reason in _FOR_LACK_OF_STAGES}
+    reported, values = set(), None
+    for operation, conversion in find_conversions(module) if idle else ():
+        tensor = operation.result_type
+        if not conversion.depth or conversion.through != "shared memory" or len(tensor.shape) < 2:
+            continue
+        values = values or Values(module)
+        (value,) = values.operands[operation.index]
+        load = module.operations[value.operation] if value and value.region is None else None
+        source = user_line(load) if load is not None and load.does == "load" else None
+        if source is None or source in reported or source not in idle:
+            continue
+        reported.add(source)
+        extents = "x".join(map(str, tensor.shape))
+        yield Match(
+            message=(
+                f"the {extents} tile that {source} loads is converted to another layout in every"
+                f" iteration, through {facts.words.shared_memory}: the loop is not pipelined, and"
+                " copies of a pipelined one are read in any layout"
+            ),
+            hint="write the loop as tl.range(..., num_stages=3), and compare the times",
+            stage=module.stage,
+            line=operation.span.line,
+            source=source,
+            blame=Blame(reason="the loop is not pipelined"),
+        )

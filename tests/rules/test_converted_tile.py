@@ -1,0 +1,49 @@
+from collections.abc import Callable
+
+import pytest
+
+from irlens.analyze.facts import Facts
+from irlens.model.report import Finding
+
+CODE, KERNEL = "IRL314", "transposed_sum.py"
+Look = Callable[..., list[Finding]]
+
+
+def conversions(facts: Facts) -> int:
+    """Number of conversions of tiles in the kernel."""
+    assert facts.ttgir is not None
+    return sum(1 for _ in facts.ttgir.named("ttg.convert_layout"))
+
+
+@pytest.mark.parametrize("target", ["a100", "h100", "b200"])
+def test_shows_a_tile_that_a_pipelined_loop_would_not_convert(
+    look: Look, facts_of: Callable[..., Facts], target: str
+) -> None:
+    (finding,) = look(CODE, KERNEL, target)
+    assert finding.message == (
+        "the 64x64 tile that transposed_sum.py:28 loads is converted to another layout in every"
+        " iteration, through shared memory: the loop is not pipelined, and copies of a pipelined"
+        " one are read in any layout"
+    )
+    assert conversions(facts_of(KERNEL, target)) == 2
+    # The remedy: the conversions go, and the finding with them.
+    assert look(CODE, KERNEL, target, STAGES=3) == []
+    assert conversions(facts_of(KERNEL, target, STAGES=3)) == 0
+
+
+def test_silent_where_the_tiles_lie_in_one_order(look: Look) -> None:
+    assert look(CODE, KERNEL, TRANSPOSED=False) == []
+
+
+@pytest.mark.parametrize("target", ["mi300x", "t4"])
+def test_silent_where_pipelining_would_not_help(
+    look: Look, facts_of: Callable[..., Facts], target: str
+) -> None:
+    """There it goes through registers, or does not exist."""
+    assert look(CODE, KERNEL, target) == []
+    assert conversions(facts_of(KERNEL, target, STAGES=3)) > 0
+
+
+@pytest.mark.parametrize("kernel", ["matmul_persistent", "flash_attention"])
+def test_silent_on_the_conversion_before_a_store(look: Look, kernel: str) -> None:
+    assert look(CODE, kernel) == []
