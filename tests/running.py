@@ -19,6 +19,7 @@ from click.testing import CliRunner
 
 from irlens.cli import _run
 from irlens.compiler import forked
+from irlens.model.passes import TextChange
 from irlens.sweeps import worker_pool
 from irlens.sweeps.tasks import Handler
 
@@ -106,3 +107,15 @@ class InlinePool:
 def inline(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let sweeps and suggestions compile in this process."""
     monkeypatch.setattr(worker_pool, "LocalPool", InlinePool)
+
+
+def with_changes(before: str, changes: Sequence[TextChange]) -> str:
+    """Return the text that the changes of a pass make of another."""
+    lines = before.split("\n")
+    made: list[str] = []
+    at = 0
+    for change in changes:
+        made += lines[at : change.start]
+        made += change.added
+        at = change.start + change.removed
+    return "\n".join(made + lines[at:])

@@ -9,7 +9,7 @@ cores are occupied for is the least time of an iteration on its SIMD.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from msgspec.structs import replace
@@ -94,7 +94,7 @@ def _straight(kernel_loops: Loops[Instruction], loop: int) -> tuple[int, ...]:
     spins = {
         block
         for child in forest.loops[loop].children
-        if _only_waits(kernel_loops.body(child))
+        if all(map(only_waits, kernel_loops.body(child)))
         for block in forest.body(child)
     }
     header = forest.loops[loop].header
@@ -107,10 +107,6 @@ def _straight(kernel_loops: Loops[Instruction], loop: int) -> tuple[int, ...]:
         if len(following) != 1 or not following <= inside or following & set(order):
             return ()
         order += following
-
-
-def _only_waits(instructions: Iterable[Instruction]) -> bool:
-    return all(map(only_waits, instructions))
 
 
 def _alone(

@@ -148,7 +148,7 @@ def _by_registers(arch: Arch, usage: Usage) -> int | None:
 def _by_shared(arch: Arch, usage: Usage) -> int | None:
     if usage.shared_bytes > arch.shared_per_block_optin:
         return 0
-    shared = _shared_allocated(arch, usage)
+    shared = _round_up(usage.shared_bytes + arch.shared_reserved_per_block, arch.shared_unit)
     return arch.shared_per_sm // shared if shared else None
 
 
@@ -227,10 +227,6 @@ def _round_up(value: int, unit: int) -> int:
 def _registers_per_warp(arch: Arch, usage: Usage) -> int:
     """Return the vector registers that a warp is given, all lanes together."""
     return _round_up(usage.registers * arch.warp_size, arch.register_unit)
-
-
-def _shared_allocated(arch: Arch, usage: Usage) -> int:
-    return _round_up(usage.shared_bytes + arch.shared_reserved_per_block, arch.shared_unit)
 
 
 def _barriers(arch: Arch, usage: Usage) -> int:

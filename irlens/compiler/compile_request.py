@@ -104,7 +104,7 @@ def compile_here(request: Request, triton: str) -> Path:
     source = find_kernel(request.kernel)
     key = store_key(request, source, triton)
     while True:
-        destination = _stored(key) or _free(key)
+        destination = _stored(key) or next(path for path in _candidates(key) if not path.exists())
         published = _compile_into(request, source, destination)
         # Another process may have published first, from other versions of the file's imports.
         if published or _is_current(destination):
@@ -161,11 +161,6 @@ def _entries(destination: Path) -> list[Path]:
 def _stored(key: str, *, elsewhere: bool = False) -> Path | None:
     """Return the store's directory for a key whose captures match the current files, if any."""
     return next((path for path in _candidates(key) if _is_current(path, elsewhere)), None)
-
-
-def _free(key: str) -> Path:
-    """Return the first unused directory for a key."""
-    return next(path for path in _candidates(key) if not path.exists())
 
 
 def _candidates(key: str) -> Iterator[Path]:

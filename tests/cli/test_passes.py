@@ -15,7 +15,6 @@ from irlens import gpus
 from irlens.artifacts import pass_dumps
 from irlens.artifacts.load import load
 from irlens.compiler import Request
-from irlens.diff.passes import apply_changes
 from irlens.model.config import Target
 from irlens.model.errors import IrlensError
 from irlens.model.passes import Passes, PassesDiff
@@ -24,6 +23,7 @@ from irlens.session.passes import single_request
 from irlens.session.session import Session
 from irlens.session.subject import Configurations
 from tests.running import irlens as run
+from tests.running import with_changes
 
 AMPERE = Target(vendor="nvidia", arch="sm_80", warp_size=32)
 SOFTMAX = ("softmax", "--target", "h100", "--num-stages", "4")
@@ -65,7 +65,7 @@ def test_json_has_every_change() -> None:
     text = passes.first
     for each in passes.runs:
         assert text.count("\n") == each.lines_before
-        text = apply_changes(text, each.changes)
+        text = with_changes(text, each.changes)
         assert each.lines_after in (text.count("\n"), None)
     assert "llvm.func @softmax_kernel" in text
     refused = run("passes", *SOFTMAX, "--changes")

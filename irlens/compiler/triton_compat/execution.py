@@ -100,7 +100,7 @@ def prepare_specialization() -> None:
     """
     if "torch" in sys.modules:
         return
-    absent = _Absent("torch")
+    absent = _NoTorch()
     sys.meta_path.insert(0, absent)
     try:
         jit.mangle_type(0)
@@ -108,15 +108,15 @@ def prepare_specialization() -> None:
         sys.meta_path.remove(absent)
 
 
-class _Absent(MetaPathFinder):
-    """Finds nothing in the place of a module, for the thread that made it."""
+class _NoTorch(MetaPathFinder):
+    """Finds no PyTorch, for the thread that made it."""
 
-    def __init__(self, name: str) -> None:
-        self._name, self._thread = name, threading.get_ident()
+    def __init__(self) -> None:
+        self._thread = threading.get_ident()
 
     def find_spec(self, name: str, path: object, target: object = None) -> None:
-        """Raise ``ModuleNotFoundError`` for the module; leave others to the next finder."""
-        if name == self._name and threading.get_ident() == self._thread:
+        """Raise ``ModuleNotFoundError`` for PyTorch; leave others to the next finder."""
+        if name == "torch" and threading.get_ident() == self._thread:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
 from itertools import pairwise
 
@@ -202,18 +202,6 @@ def text_changes(before: str, after: str) -> Iterator[TextChange]:
         if i > at or j > other_at:
             yield TextChange(at, i - at, tuple(theirs[other_at:j]))
         at, other_at = i + 1, j + 1
-
-
-def apply_changes(before: str, changes: Sequence[TextChange]) -> str:
-    """Return the text that changes make of another."""
-    lines = before.split("\n")
-    made: list[str] = []
-    at = 0
-    for change in changes:
-        made += lines[at : change.start]
-        made += change.added
-        at = change.start + change.removed
-    return "\n".join(made + lines[at:])
 
 
 def change_of(states: States, number: int, *, context: int = 3) -> CodeComparison:

@@ -63,11 +63,6 @@ def find_calls(instructions: tuple[Instruction, ...], labels: Set[int]) -> dict[
     return calls
 
 
-def find_returns(instructions: tuple[Instruction, ...]) -> frozenset[int]:
-    """Return the indices of the instructions that return to the caller."""
-    return frozenset(index for index, each in enumerate(instructions) if _returns(each))
-
-
 def _returns(instruction: Instruction) -> bool:
     target = _range(instruction, -1) if instruction.mnemonic.startswith(_JUMPS) else None
     return target is not None and (target.file, target.first) == ("s", _RETURN_ADDRESS)
@@ -167,15 +162,11 @@ class Function(FunctionBody, frozen=True):
 
     def calls(self) -> Mapping[int, Call]:
         """Return the calls by the index of their instruction."""
-        return find_calls(self.instructions, self._label_positions)
+        return find_calls(self.instructions, frozenset(_labels(self)[0].values()))
 
     def returns(self) -> frozenset[int]:
         """Return the indices of the instructions that return to the caller."""
-        return find_returns(self.instructions)
-
-    @property
-    def _label_positions(self) -> frozenset[int]:
-        return frozenset(_labels(self)[0].values())
+        return frozenset(index for index, each in enumerate(self.instructions) if _returns(each))
 
     def written_flow(self) -> ControlFlow:
         """Return where basic blocks end and begin, as if calls came back and returns ended.

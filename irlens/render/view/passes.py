@@ -127,16 +127,11 @@ def operations(came: Counts, went: Counts) -> str:
     signed += [(name, number, f"−{count(number)} {name}") for name, number in went.items()]
     if not signed:
         return "the same operations, with other operands, types or attributes"
-    signed.sort(key=lambda each: (_is_common(each[0]), -each[1]))
+    signed.sort(key=lambda each: (each[0].startswith(_COMMON), -each[1]))
     telling = [words for _, _, words in signed]
     most = len(telling) if len(telling) <= _MOST_KINDS else _MOST_KINDS - 1
     left = [f"{len(telling) - most} more kinds"] if most < len(telling) else []
     return ", ".join([*telling[:most], *left])
-
-
-def _is_common(name: str) -> bool:
-    """Whether any lowering brings an operation in dozens."""
-    return name.startswith(_COMMON)
 
 
 def _left_out(runs: Sequence[PassRun]) -> str:

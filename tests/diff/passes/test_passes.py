@@ -13,7 +13,6 @@ from irlens.compiler import Request, capture
 from irlens.diff.passes import (
     STAGE,
     States,
-    apply_changes,
     change_of,
     crossing,
     describe_passes,
@@ -24,6 +23,7 @@ from irlens.diff.passes.lines import follow, lines_with_code
 from irlens.isa import mlir
 from irlens.model.errors import IrlensError, UnknownNameError
 from irlens.model.source import SourceLocation
+from tests.running import with_changes
 
 COPY = "ttg.async_copy_global_to_local"
 
@@ -75,7 +75,7 @@ def test_the_changes_in_order_make_the_last_of_the_first(compiled: States) -> No
     assert text == compiled.before(1)
     for number, run in enumerate(passes.runs, 1):
         assert text == compiled.before(number)
-        text = apply_changes(text, run.changes)
+        text = with_changes(text, run.changes)
     assert text == compiled.before(len(compiled))
     assert sum(bool(run.changes) for run in passes.runs) > 10
 
@@ -169,4 +169,4 @@ def test_changes_rebuild_any_text() -> None:
             "\n".join(chance.choice("abcd") * chance.randrange(3) for _ in range(length))
             for length in (chance.randrange(30), chance.randrange(30))
         )
-        assert apply_changes(one, list(text_changes(one, two))) == two
+        assert with_changes(one, list(text_changes(one, two))) == two
