@@ -41,10 +41,13 @@ depth is enough, request that one: it may need less shared memory.
 A load at the end of the body whose result the next iteration uses is pipelined by hand, by one
 iteration, and the compiler leaves it so. Move it to the iteration that uses it.
 
-On AMD it is LLVM that places loads and waits. Its scheduler may move a load after the products, to
-save registers, and on RDNA the fence of a barrier waits for every load before it. Tiles, numbers of
-warps, sizes of matrix instructions (`matrix_instr_nonkdim`) and versions of Triton differ in this:
-`irlens inspect --pipelines` lists where each load is issued and awaited.
+On AMD it is LLVM that places loads and waits. Where a loop keeps what it loads in registers, each
+iteration moves it on, and a move waits for the load: more than two stages take registers and hide
+nothing more. A masked load is waited for in its own iteration, which selects `other`. LLVM's
+scheduler may move a load after the products, to save registers, and on RDNA the fence of a barrier
+waits for every load before it. Tiles, numbers of warps, sizes of matrix instructions
+(`matrix_instr_nonkdim`) and versions of Triton differ in this: `irlens inspect --pipelines` lists
+where each load is issued and awaited.
 
 ## Targets
 
@@ -57,6 +60,7 @@ from irlens.analyze.facts import Facts
 from irlens.analyze.mlir_loops import carried_loads, user_line
 from irlens.model.report import Blame, Pipeline, PipelineLoad, Severity
 from irlens.model.terms import describe_loads
+from irlens.model.text import plural
 from irlens.rules import Match
 
 CODE = "IRL201"
@@ -70,11 +74,16 @@ def find(facts: Facts) -> Iterator[Match]:
     for pipeline in facts.pipelines:
         carried = ""
         exposed = [load for load in pipeline.loads if load.is_exposed]
+        suffices = pipeline.requested_stages
         if pipeline.verdict == "shallower":
             kind, (message, hint) = "shallower", _shallower(pipeline)
             if carried := _carried(facts, pipeline):
                 kind, message = "carried", f"{message}: {carried}"
                 hint = "load it in the iteration that uses it, and leave it to the compiler"
+            elif kept := pipeline.kept_iterations:
+                kind, suffices, carried = "kept", pipeline.achieved_stages, _kept(pipeline, kept)
+                message = f"{message}: {carried}"
+                hint = f"request num_stages={suffices}: as far ahead, and fewer registers"
         elif len(exposed) < len(pipeline.loads) and exposed and _asked(pipeline):
             kind, (message, hint) = "exposed", _exposed(pipeline, exposed)
         else:
@@ -85,7 +94,7 @@ def find(facts: Facts) -> Iterator[Match]:
             stage=pipeline.stage,
             line=pipeline.line,
             source=pipeline.source,
-            blame=Blame(reason=carried or message, kind=kind, suffices=pipeline.requested_stages),
+            blame=Blame(reason=carried or message, kind=kind, suffices=suffices),
         )
 
 
@@ -101,6 +110,15 @@ def _carried(facts: Facts, pipeline: Pipeline) -> str:
     return (
         f"the load at {user_line(loads[0])} is for the next iteration, and the compiler pipelines"
         " those that the same iteration uses"
+    )
+
+
+def _kept(pipeline: Pipeline, kept: int) -> str:
+    """Return how long a loop keeps data in registers after it has arrived."""
+    ahead = pipeline.prefetch_iterations or 0
+    return (
+        f"LLVM waits for the data {plural(ahead, 'iteration')} after its load, and the loop then"
+        f" keeps it in registers for {plural(kept, 'more iteration')}"
     )
 
 

@@ -19,6 +19,7 @@ from irlens.analyze.counterfactuals import (
     Symptom,
     changes_for,
     decided_by,
+    is_pass,
     operations_of,
 )
 from irlens.artifacts import pass_dumps
@@ -204,8 +205,9 @@ class _Laboratory:
                 break
         if finding.code in DECIDED_BY_ASSEMBLER:
             name = "ptxas" if self._is_nvidia() else "LLVM"
-        is_pass = bool(name) and name not in ("ptxas", "LLVM") and " " not in name
-        operations = self._operations(finding, number) if is_pass else []
+        elif (known := decided_by(finding)) and not is_pass(known):
+            name = known
+        operations = self._operations(finding, number) if is_pass(name) else []
         return Explanation(
             finding=finding,
             cause=cause,
@@ -285,7 +287,7 @@ class _Laboratory:
     ) -> tuple[str, int | None]:
         """Return the pass that decides a finding, and its number, from a capture without it."""
         known = decided_by(finding)
-        if " " in known:
+        if known and not is_pass(known):
             return known, None
         if self._states is None or other is None or finding.code in DECIDED_BY_ASSEMBLER:
             return "", None

@@ -133,3 +133,17 @@ def test_another_matrix_instruction_lets_all_loads_run_ahead(look: Callable[...,
     if not found:
         pytest.skip("this Triton lets all loads run ahead")
     assert look(CODE, "dots.py", "gfx90a", args=half, **tile, matrix_instr_nonkdim=16) == []
+
+
+@pytest.mark.parametrize("target", ["gfx942", "gfx950"])
+def test_says_how_long_a_loop_of_amd_keeps_what_it_loads(
+    look: Callable[..., list[Finding]], target: str
+) -> None:
+    """Each iteration moves the data of later ones on, and a move waits for its load."""
+    (finding,) = look(CODE, "softmax", target, num_stages=4)
+    assert finding.message.endswith(
+        "requested 4 stages and got 2: LLVM waits for the data 1 iteration after its load, and the"
+        " loop then keeps it in registers for 2 more iterations"
+    )
+    assert finding.hint == "request num_stages=2: as far ahead, and fewer registers"
+    assert look(CODE, "softmax", target, num_stages=2) == []

@@ -52,6 +52,7 @@ __all__ = [
     "Symptom",
     "changes_for",
     "decided_by",
+    "is_pass",
 ]
 
 _MAKERS: Mapping[str, Maker] = {
@@ -147,7 +148,14 @@ def decided_by(finding: Finding) -> str:
     """Return what decides a finding, a pass or not, where no comparison of dumps leads to it."""
     if finding.code == "IRL311" and finding.blame is not None and finding.blame.kind == "target":
         return _WITHOUT_TMA
+    if finding.code == "IRL201" and finding.stage == "amdgcn":
+        return "LLVM"
     return _DECIDED_BY.get(finding.code, "")
+
+
+def is_pass(name: str) -> bool:
+    """Whether what decides is a pass of MLIR's, whose IR is known."""
+    return bool(name) and name not in ("ptxas", "LLVM") and " " not in name
 
 
 def changes_for(symptom: Symptom) -> list[Change]:

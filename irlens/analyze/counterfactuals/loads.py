@@ -168,6 +168,10 @@ def of_shallow_loop(symptom: Symptom) -> Iterator[Change]:
                 at = user_line(load)
                 where = f" at line {at.line}" if at is not None else ""
                 yield Change(f"the load{where} in the iteration that uses it", ttir=text, at=at)
+    if symptom.blame.kind == "kept" and loop is not None and symptom.blame.suffices:
+        stages = symptom.blame.suffices
+        text = edits.with_stages(module, loop, stages)
+        yield Change(f"num_stages={stages} on the loop, which then keeps nothing", ttir=text)
     if symptom.blame.kind != "exposed":
         return
     for size in (16, 32):
