@@ -85,7 +85,7 @@ class Requests(msgspec.Struct, frozen=True):
         sectors: Distinct sectors that each of them touches, added up.
         ideal_sectors: The fewest that hold as many bytes as a program accesses, each counted once.
         runs: The runs of bytes that the requests access.
-        lines: Distinct lines of the L2 that each store touches, added up; 0 for loads.
+        lines: Distinct lines of the L2 that each of them touches, added up.
     """
 
     requests: int
@@ -141,8 +141,7 @@ def count_patterns(
     """
     import numpy as np
 
-    # Where a tile begins in a line, or in a sector if lines do not count.
-    period = max(LINE, access.granule) if access.direction == "store" else access.granule
+    period = max(LINE, access.granule)  # a tile may begin anywhere in a line
     every = np.bincount(kinds * period + bases % period)
     keys = np.flatnonzero(every)
     weights = every[keys]
@@ -164,13 +163,15 @@ def _count(
     access: WarpAccess, offsets: "Integers", masks: "Booleans | None", weights: "Integers"
 ) -> Requests:
     """Count each program's requests, times its weight."""
+    import numpy as np
+
     index, active = instructions(access)
-    total = Requests(0, 0, 0)
+    total, of_line = Requests(0, 0, 0), max(1, LINE // access.granule)
     for chunk in _chunks(access, len(offsets)):
         mask = None if masks is None else masks[chunk]
         lanes = active[None] if mask is None else active & mask[:, index[..., 0]]
         places = offsets[chunk][:, index]
-        numbers = _touched_sectors(access, places, lanes)
+        numbers = np.sort(_touched_sectors(access, places, lanes), axis=-1)
         touched = _distinct(numbers)
         sectors = touched.sum(axis=-1)
         ideal = _ideal_sectors(access, offsets[chunk], mask)
@@ -181,19 +182,9 @@ def _count(
             int((sectors * weight).sum()),
             int((ideal * weight).sum()),
             _runs(access, places[..., 0], lanes, touched, ideal, weight),
-            _lines(access, numbers, weight),
+            int((_distinct(numbers // of_line).sum(axis=-1) * weight).sum()),
         )
     return total
-
-
-def _lines(access: WarpAccess, sectors: "Integers", weights: "Integers") -> int:
-    """Return the lines that the sectors of each program's stores are in, times its weight."""
-    import numpy as np
-
-    if access.direction != "store":
-        return 0
-    lines = np.where(sectors == _NOWHERE, _NOWHERE, sectors * access.granule // LINE)
-    return int((_distinct(lines).sum(axis=-1) * weights).sum())
 
 
 def _runs(
@@ -339,14 +330,12 @@ def _ideal_sectors(access: WarpAccess, offsets: "Integers", mask: "Booleans | No
     import numpy as np
 
     accessed = offsets if mask is None else np.where(mask, offsets, _NOWHERE)
-    return -(-_distinct(accessed) * access.element_bytes // access.granule)
+    number = _distinct(np.sort(accessed, axis=-1))
+    return -(-number * access.element_bytes // access.granule)
 
 
-def _distinct(values: "Integers") -> "Integers":
-    """Count the distinct values along the last dimension, ``_NOWHERE`` not among them."""
-    import numpy as np
-
-    ordered = np.sort(values, axis=-1)
+def _distinct(ordered: "Integers") -> "Integers":
+    """Count the distinct values along the last dimension, those for nothing not among them."""
     changes = (ordered[..., 1:] != ordered[..., :-1]).sum(axis=-1)
-    distinct: Integers = changes + (ordered[..., 0] != _NOWHERE)
+    distinct: Integers = changes + (ordered[..., 0] > _NOWHERE // LINE)
     return distinct

@@ -34,7 +34,8 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
         port: Bytes a cycle between an SM and the L2.
         crossing: Bytes a second between the two halves of the L2, each of which is home to half of
             the data; ``None`` where it is unknown or there are no halves.
-        l2_input: Cycles a second of the inputs of all of the L2's slices; ``None`` where unknown.
+        l2_slices: Cycles a second of all of the L2's slices. In one each takes a line of a
+            request, or a sector to write, or looks up a line; ``None`` where unknown.
         warp_products: Part of the tensor cores' rate that products of single warps reach.
         tensor_clock: Clock in Hz under products of tensor cores; ``None`` for the peak clock.
         cta: Cycles between two CTAs that an SM receives.
@@ -78,7 +79,7 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
     sector_bytes: float
     port: float
     crossing: float | None
-    l2_input: float | None
+    l2_slices: float | None
     warp_products: float
     tensor_clock: float | None
     cta: float
@@ -169,7 +170,7 @@ H200 = Timing(
     sector_bytes=128.0,
     port=64.0,
     crossing=None,
-    l2_input=None,
+    l2_slices=None,
     warp_products=0.625,
     tensor_clock=1.755e9,
     cta=160.0,
@@ -213,7 +214,7 @@ H100 = replace(
     H200,
     ratio_error=0.22,
     crossing=1.88e12,
-    l2_input=1.37e11,
+    l2_slices=1.37e11,
     sources=H200.sources
     | {
         name: f"{H200.sources[name]}; held against 600 launches on an H100"
@@ -222,8 +223,10 @@ H100 = replace(
     | {
         "crossing": "lts__ltcfabric2ltc_cycles_active of an H100's launches that keep it busy for "
         "92 to 95 % of the time: spilled pointwise kernels, 1.75 TB/s",
-        "l2_input": "lts__xbar2lts_cycles_active of an H100: a copy of images from NCHW to NHWC "
-        "keeps its 80 slices busy for 82 % of 66.5 µs with 7.47 million cycles",
+        "l2_slices": "lts__xbar2lts_cycles_active of an H100: a copy of images from NCHW to NHWC "
+        "keeps its 80 slices busy for 82 % of 66.5 µs with 7.47 million cycles; and "
+        "lts__t_tag_requests: sums of columns keep them busy for 97 % of 511 µs with 67.1 million "
+        "lines",
     },
 )
 

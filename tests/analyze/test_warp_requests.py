@@ -32,8 +32,7 @@ def _by_hand(access: WarpAccess, offsets: Any, mask: Any) -> Requests:
                     bytes_ |= set(reach)
             requests += bool(touched)
             sectors += len(touched)
-            if access.direction == "store":
-                lines += len({byte // 128 for byte in bytes_})
+            lines += len({byte // 128 for byte in bytes_})
             dense += -(-len(bytes_) // access.granule)
             aligned += min(len(touched), sum(-(-n // access.granule) for n in _runs(bytes_)))
     distinct = len(set(offsets[mask].tolist())) * access.element_bytes
@@ -108,18 +107,20 @@ def test_of_threads_that_hold_the_same_element_all_load_and_one_stores() -> None
     """32 fp32 values in 4 warps, of which three hold copies."""
     layout = _blocked(1, [1, 32], [4, 1], [1, 32])
     offsets = np.arange(32).reshape(1, 32) * 4
-    assert count(WarpAccess(layout, "load", 4, 4), offsets) == Requests(4, 16, 4, Runs(16, 16, 1))
+    assert count(WarpAccess(layout, "load", 4, 4), offsets) == Requests(
+        4, 16, 4, Runs(16, 16, 1), 4
+    )
     assert count(WarpAccess(layout, "store", 4, 4), offsets) == Requests(1, 4, 4, Runs(4, 4, 1), 1)
-    assert count(WarpAccess(layout, "copy", 4, 4), offsets) == Requests(1, 4, 4, Runs(4, 4, 1))
+    assert count(WarpAccess(layout, "copy", 4, 4), offsets) == Requests(1, 4, 4, Runs(4, 4, 1), 1)
 
 
 def test_a_scalar_is_a_request_and_a_sector_of_every_warp() -> None:
     scalar = LinearMap((), (), ((),) * 5, ((),) * 2, ())
-    assert count(WarpAccess(scalar, "load", 4, 4), 12) == Requests(4, 4, 1, Runs(4, 4, 1 << 12))
+    assert count(WarpAccess(scalar, "load", 4, 4), 12) == Requests(4, 4, 1, Runs(4, 4, 1 << 12), 4)
     tiles = np.array([12, 12 + 32]), np.zeros(2, np.int64)
     element = (np.zeros(1, np.int64), None)
     load = WarpAccess(scalar, "load", 4, 4)
-    assert count_patterns(load, [element], *tiles) == Requests(8, 8, 2, Runs(8, 8, 1 << 12))
+    assert count_patterns(load, [element], *tiles) == Requests(8, 8, 2, Runs(8, 8, 1 << 12), 8)
     assert count(WarpAccess(scalar, "store", 4, 4), 12) == Requests(1, 1, 1, Runs(1, 1, 1), 1)
 
 
@@ -147,25 +148,28 @@ def test_fp32_of_a_layout_made_for_fp16_takes_twice_its_sectors() -> None:
     )
     assert isinstance(found, LinearMap)
     single = count(WarpAccess(found, "load", 4, 16), np.arange(256) * 4)
-    assert single == Requests(2, 64, 32, Runs(32, 64, 1 | 1 << 16))
+    assert single == Requests(2, 64, 32, Runs(32, 64, 1 | 1 << 16), 16)
     half = count(WarpAccess(found, "load", 2, 16), np.arange(256) * 2)
-    assert half == Requests(1, 16, 16, Runs(16, 16, 1))
+    assert half == Requests(1, 16, 16, Runs(16, 16, 1), 4)
 
 
 @pytest.mark.parametrize(
-    ("start", "sectors", "past"), [(0, 4, 0), (4, 5, 4), (28, 5, 28), (64, 4, 0)]
+    ("start", "sectors", "past", "lines"),
+    [(0, 4, 0, 1), (4, 5, 4, 2), (28, 5, 28, 2), (64, 4, 0, 2)],
 )
-def test_a_run_off_a_boundary_takes_a_sector_more(start: int, sectors: int, past: int) -> None:
+def test_a_run_off_a_boundary_takes_a_sector_more(
+    start: int, sectors: int, past: int, lines: int
+) -> None:
     access = WarpAccess(_blocked(1, [1, 32], [1, 1], [1, 32]), "load", 4, 4)
     offsets = (start + np.arange(32) * 4).reshape(1, 32)
-    assert count(access, offsets) == Requests(1, sectors, 4, Runs(4, 4, 1 << past))
+    assert count(access, offsets) == Requests(1, sectors, 4, Runs(4, 4, 1 << past), lines)
 
 
 def test_short_runs_are_not_made_fewer_sectors_by_alignment() -> None:
     """Every fourth element: 32 runs, in 16 sectors wherever they start."""
     access = WarpAccess(_blocked(1, [1, 32], [1, 1], [1, 32]), "load", 4, 4)
     offsets = (4 + np.arange(32) * 16).reshape(1, 32)
-    assert count(access, offsets) == Requests(1, 16, 4, Runs(4, 16, 1 << 4 | 1 << 20))
+    assert count(access, offsets) == Requests(1, 16, 4, Runs(4, 16, 1 << 4 | 1 << 20), 4)
 
 
 def test_an_instruction_that_cannot_be() -> None:

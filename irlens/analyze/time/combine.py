@@ -117,8 +117,9 @@ def _work(counts: Counts, gpu: Gpu, timing: Timing, product: Product) -> _Work:
     parts["dram"] = moved / bandwidth * 1e6
     ports = counts.l2_bytes / (timing.port * timing.port_share * sms) * 1e6 / clock
     crossing = counts.crossed_bytes / timing.crossing * 1e6 if timing.crossing else 0.0
-    entering = counts.input_cycles / timing.l2_input * 1e6 if timing.l2_input else 0.0
-    own = max(ports, entering, counts.colliding_us)
+    cycles = max(counts.input_cycles, counts.lookups)
+    slices = cycles / timing.l2_slices * 1e6 if timing.l2_slices else 0.0
+    own = max(ports, slices, counts.colliding_us)
     parts["l2"] = max(own, crossing)
     busy = {name: time for name, time in parts.items() if name not in _PIPE}
     busy["pipe"] = _pipe_cycles(counts, timing) * share

@@ -222,6 +222,7 @@ def count(launch: CostedLaunch, latency: float | None = None) -> Counts:
         dram_bytes=transfers.dram_read_bytes + transfers.dram_written_bytes,
         crossed_bytes=transfers.crossed_bytes,
         input_cycles=transfers.input_cycles,
+        lookups=transfers.lookups,
         colliding_us=transfers.colliding_us,
         written_bytes=transfers.dram_written_bytes,
         uncertain=_uncertain(followed, transfers),

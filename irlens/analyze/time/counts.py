@@ -26,6 +26,7 @@ class _LaunchCounts(msgspec.Struct, frozen=True, kw_only=True):
         crossed_bytes: Bytes that pass between the two halves of the L2.
         written_bytes: Those of ``dram_bytes`` that are written.
         input_cycles: Cycles for which requests occupy the inputs of the L2's slices.
+        lookups: Lines that the slices look up.
         colliding_us: Microseconds for which atomic operations keep the L2 busy.
         imbalance: Time of its CTAs over that of equal ones with the same mean, at least 1.
     """
@@ -44,6 +45,7 @@ class _LaunchCounts(msgspec.Struct, frozen=True, kw_only=True):
     crossed_bytes: float = 0.0
     written_bytes: float = 0.0
     input_cycles: float = 0.0
+    lookups: float = 0.0
     colliding_us: float = 0.0
     imbalance: float = 1.0
 

@@ -93,7 +93,8 @@ class Transfers(msgspec.Struct, frozen=True, kw_only=True):
         local_dram_bytes: Bytes of local memory between the L2 and memory; half of them are read.
         dram_read_bytes: Bytes that come from memory.
         dram_written_bytes: Bytes that go to memory.
-        store_lines: 128-byte lines of the L2 that the stores touch.
+        load_lines: 128-byte lines of the L2 that the loads' requests touch.
+        store_lines: The same of the stores.
         colliding_us: Microseconds for which atomic operations keep the L2 busy.
         uncertain: What is not exact in these; empty if nothing.
     """
@@ -109,6 +110,7 @@ class Transfers(msgspec.Struct, frozen=True, kw_only=True):
     local_bytes: float = 0.0
     local_written_bytes: float = 0.0
     local_dram_bytes: float = 0.0
+    load_lines: float = 0.0
     store_lines: float = 0.0
     colliding_us: float = 0.0
     uncertain: str = ""
@@ -136,6 +138,18 @@ class Transfers(msgspec.Struct, frozen=True, kw_only=True):
         sectors = (self.written_bytes + self.local_written_bytes) / 32
         asked = self.l2_read_bytes + self.local_bytes - self.local_written_bytes
         return stored + sectors + asked / _LINE
+
+    @property
+    def lookups(self) -> float:
+        """Lines that the L2's slices look up.
+
+        One for each line of a request that the L1 does not answer, and two for each that goes to
+        memory or comes from it, as lts__t_tag_requests of an H100 has them.
+        """
+        missed = self.missed_sectors / self.load_sectors if self.load_sectors else 0.0
+        whole_lines = (self.bulk_read_bytes + self.bulk_written_bytes + self.local_bytes) / _LINE
+        moved = (self.dram_read_bytes + self.dram_written_bytes) / _LINE
+        return self.load_lines * missed + self.store_lines + whole_lines + 2 * moved
 
     @property
     def l2_read_bytes(self) -> float:
@@ -236,6 +250,7 @@ def transfers(
         local_bytes=local,
         local_written_bytes=spilled.written_bytes if spilled is not None else 0.0,
         local_dram_bytes=beyond,
+        load_lines=launch.load_lines,
         store_lines=launch.store_lines,
         colliding_us=colliding_us(launch.updates),
         uncertain=f"assumed of data: {launch.assumed}" if launch.assumed else "",

@@ -112,7 +112,9 @@ class Survey(msgspec.Struct, frozen=True):
         assumed: What was assumed of data; empty if nothing.
         scattered: Whether addresses were.
         may_return: Whether data decide if programs return early.
-        store_lines: Lines of the L2 that its stores touch; 0 where their requests are unknown.
+        load_lines: Lines of the L2 that each request of its loads touches, added up; 0 where the
+            requests are unknown.
+        store_lines: The same of its stores.
         updates: Those of its atomic operations.
     """
 
@@ -123,6 +125,7 @@ class Survey(msgspec.Struct, frozen=True):
     assumed: str = ""
     scattered: bool = False
     may_return: bool = False
+    load_lines: int = 0
     store_lines: int = 0
     updates: tuple[Updates, ...] = ()
 
@@ -237,7 +240,7 @@ def _counted(
     repeated = tallies.repeated(granules.sector) if footprint and granules and first == 1 else ()
     return Survey(
         traffic, footprint, tallies.runs(), repeated, assumed, scattered, may_return,
-        tallies.store_lines(), tallies.updates(),
+        tallies.lines(LOADS), tallies.lines(STORES), tallies.updates(),
     )  # fmt: skip
 
 
@@ -367,9 +370,13 @@ class _Tallies:
         tallies = (tally for _, tally in sorted(self._tallies.items(), key=lambda item: item[0]))
         return tuple(each.requests.runs if each.requests else None for each in tallies)
 
-    def store_lines(self) -> int:
-        """Return the lines of the L2 that the stores touch, as far as their requests are known."""
-        return sum(tally.requests.lines for tally in self._tallies.values() if tally.requests)
+    def lines(self, operations: frozenset[str]) -> int:
+        """Return the lines of the L2 that requests touch, as far as these are known."""
+        return sum(
+            tally.requests.lines
+            for (index, _), tally in self._tallies.items()
+            if tally.requests and self._module.operations[index].name in operations
+        )
 
     def updates(self) -> tuple[Updates, ...]:
         """Return what the atomic operations update."""

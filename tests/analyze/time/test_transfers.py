@@ -172,6 +172,25 @@ def test_each_line_and_each_written_sector_enters_the_l2() -> None:
     assert found.input_cycles == pytest.approx(7.47e6, rel=0.02)
 
 
+@pytest.mark.parametrize(
+    ("loaded", "stored", "read", "written", "looked_up"),
+    [
+        (67_108_864, 32_768, 134.2e6, 0, 67.9e6),  # sums of columns, a sector of each line
+        (393_216, 131_072, 50.3e6, 16.8e6, 1.56e6),  # a fourth tensor from three, whole lines
+    ],
+)
+def test_each_line_of_a_request_is_looked_up(
+    loaded: float, stored: float, read: float, written: float, looked_up: float
+) -> None:
+    """lts__t_tag_requests of an H100, 97 and 46 % of 511 and 24.8 µs."""
+    found = Transfers(
+        load_sectors=4 * loaded, store_sectors=4 * stored, bulk_read_bytes=0,
+        bulk_written_bytes=0, missed_sectors=4 * loaded, dram_read_bytes=read,
+        dram_written_bytes=written, load_lines=loaded, store_lines=stored,
+    )  # fmt: skip
+    assert found.lookups == pytest.approx(looked_up, rel=0.03)
+
+
 def test_ctas_that_run_at_once_wait_for_what_they_share() -> None:
     assert awaited_share(0.25, 100, 2112) == 0.5
     assert awaited_share(1.0, 100, 2112) == 1.0
