@@ -29,8 +29,9 @@ _INSTRUCTIONS = """irlens shows what the compiler made of a Triton kernel, for a
 GPU, without needing one: estimated time, registers, spills, shared memory, software pipelining, \
 occupancy, findings, and the code of every stage. Start with `inspect`. After an edit of the \
 kernel's file, `inspect` it again, or `diff` it with a git revision. `suggest` and `sweep` look \
-for faster configurations. `explain` documents findings (IRL201), figures and terms. Every number \
-is the compiler's, the vendor's or an estimate that says so; what cannot be known is "unknown".
+for faster configurations. `why` proves what causes a finding. `explain` documents findings \
+(IRL201), figures and terms. Every number is the compiler's, the vendor's or an estimate that says \
+so; what cannot be known is "unknown".
 
 Answers are JSON. Where `next` is not null, the same call with these arguments added returns what \
 follows; parts of one record merge, objects by key and lists end to end. What stands under \

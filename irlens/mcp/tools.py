@@ -206,6 +206,32 @@ class Tools:
             format, "variants", variants_of(self._session, [kernel], chosen, most=most)
         )
 
+    def why(
+        self,
+        kernel: Kernel,
+        findings: Annotated[
+            list[str] | None,
+            Meta(description='Codes or names: ["IRL203", "narrow-access"]; all if left out'),
+        ] = None,
+        targets: Targets = None,
+        settings: Settings = None,
+        args: Args = None,
+        grid: Grid = None,
+        format: FormatName = "markdown",  # noqa: A002
+    ) -> Answer:
+        """Explain why a kernel has its findings: the pass, the operation, the proof.
+
+        Takes one configuration of a kernel's source, and compiles it again with the blamed cause
+        alone changed: a finding that goes is proved, and the effect on the time is said.
+        """
+        from irlens.session.why import why
+
+        selection = self._configurations(kernel, targets, settings, args, grid)
+        if is_compiled(kernel):  # its source would be compiled again
+            raise _already_compiled(kernel)
+        found = why(kernel, selection, self._session, tuple(findings or ()))
+        return self._rendered(format, "explanations", found)
+
     def limits(
         self,
         kernel: Kernel,

@@ -288,6 +288,15 @@ async def test_variants_of_a_range_are_listed(server: MCPServer) -> None:
     assert "3 variants for 131,072 launches" in text
 
 
+async def test_findings_are_explained(server: MCPServer) -> None:
+    asked = {"kernel": "column_sum", "targets": "h100"}
+    text = await call(server, "why", **asked, findings=["stages-not-asked"])
+    assert "proved: the finding goes with its cause" in text
+    assert "TritonGPUPipeline, pass" in text
+    assert "has no finding IRL401" in await error_of(server, "why", **asked, findings=["IRL401"])
+    assert "already compiled" in await error_of(server, "why", kernel=SOFTMAX)
+
+
 async def test_limits_of_a_size_are_found(server: MCPServer) -> None:
     asked = {"kernel": "vector_add", "targets": ["h100"]}
     text = await call(server, "limits", **asked, along=["n_elements=1..5000000000"])
