@@ -125,7 +125,8 @@ class PassDifference(msgspec.Struct, frozen=True, kw_only=True):
         name: The pass.
         before_number: Its number in the first compilation.
         after_number: Its number in the second.
-        differing: Lines of the two IRs that differ in meaning.
+        differing: Lines of the two IRs that differ in meaning; of LLVM's passes, instructions of a
+            kind of which one compilation has more than the other.
         grown: How many more than after the last pass that both ran.
     """
 
@@ -185,6 +186,7 @@ class PassesDiff(msgspec.Struct, frozen=True, kw_only=True):
         only_after: Those of the second.
         code: The difference after the first pass; ``None`` if there is none.
         lines: The lines of Python that it belongs to, those with most of it first.
+        llvm: The passes of LLVM that both ran, if they were asked for.
         after_passes: The stages after the passes.
         registers: Registers per thread of both; ``None`` where unknown.
     """
@@ -198,6 +200,7 @@ class PassesDiff(msgspec.Struct, frozen=True, kw_only=True):
     only_after: list[str]
     code: CodeComparison | None
     lines: list[DifferingLine] = []
+    llvm: list[PassDifference] = []
     after_passes: list[StageDifference] = []
     registers: tuple[int | None, int | None] = (None, None)
 

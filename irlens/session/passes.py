@@ -91,9 +91,17 @@ def follow_line(states: States, location: SourceLocation) -> FollowedLine:
 
 
 def compare_passes(
-    kernel: str, configurations: Configurations, session: Session, context: int
+    kernel: str,
+    configurations: Configurations,
+    session: Session,
+    context: int,
+    *,
+    llvm: bool = False,
 ) -> PassesDiff:
     """Return two configurations of KERNEL, or two Tritons, held against each other pass by pass.
+
+    Args:
+        llvm: Whether LLVM's passes are compared, too.
 
     Raises:
         IrlensError: See ``passes_of``; the options select another number than two.
@@ -106,7 +114,7 @@ def compare_passes(
         )
     from irlens.diff.passes.across import first_difference
 
-    one, two = (states_of(kernel, each, session) for each in sides)
+    one, two = (states_of(kernel, each, session, llvm=llvm) for each in sides)
     return first_difference(one, two, context=context)
 
 

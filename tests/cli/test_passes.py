@@ -139,6 +139,28 @@ def test_two_configurations_differ_first_behind_a_pass() -> None:
         assert len(refused.err.splitlines()) <= 3
 
 
+@pytest.mark.parametrize("target", ["h100", "mi300x"])
+def test_two_configurations_are_compared_after_passes_of_llvm_on_request(target: str) -> None:
+    asked = ("vector_add", "-t", target, "--num-warps", "4,8", "--passes", "--llvm")
+    ran = run("diff", *asked, "--format", "json")
+    assert ran.code == 1, ran.err
+    jsonschema.validate(json.loads(ran.out), json.loads(schema("passes-diff")))
+    diff = msgspec.json.decode(ran.out, type=PassesDiff)
+    last = max(each.before_number for each in diff.passes)
+    assert all(each.before_number > last for each in diff.llvm)
+    assert any("Instruction Selection" in each.name for each in diff.llvm)
+    before = [0, *(each.differing for each in diff.llvm)]
+    assert all(
+        each.grown == each.differing - known for each, known in zip(diff.llvm, before, strict=False)
+    )
+    assert not {each.name for each in diff.llvm} & {*diff.only_before, *diff.only_after}
+    most = max(diff.llvm, key=lambda each: each.grown)
+    text = " ".join(run("diff", *asked).out.split())
+    assert f"of LLVM's passes, {most.name} ({most.before_number} and" in text
+    refused = run("diff", "vector_add", "-t", target, "--num-warps", "4,8", "--llvm")
+    assert (refused.code, "--llvm needs --passes" in refused.err) == (2, True)
+
+
 def _stored(store: Path) -> Path:
     (found,) = store.rglob(pass_dumps.NAME)
     return found.parent

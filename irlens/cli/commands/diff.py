@@ -75,6 +75,7 @@ class _Settings(msgspec.Struct, frozen=True):
     pressure: bool
     stage: str | None
     passes: bool
+    llvm: bool
     side_by_side: bool
     context: int
     writing: Writing
@@ -106,6 +107,7 @@ class _Settings(msgspec.Struct, frozen=True):
 @click.option(
     "--passes", is_flag=True, help="Compare after each pass, and show where they differ first."
 )
+@click.option("--llvm", is_flag=True, help="With --passes: also after each pass of LLVM.")
 @click.option(
     "-y",
     "--side-by-side",
@@ -139,6 +141,8 @@ def command(settings: _Settings) -> Exit:
         code = sides.compare_code(settings.stage, settings.context)
         write(code, "code", writing, side_by_side=settings.side_by_side)
         return Exit.DIFFERENCE if code.different else Exit.OK
+    if settings.llvm:
+        raise click.UsageError("--llvm needs --passes")
     if settings.side_by_side:
         raise click.UsageError("--side-by-side needs --stage: name the stages to show")
     comparisons = sides.compare(sass=sass)
@@ -160,7 +164,9 @@ def _write_passes(kernel: str, settings: _Settings) -> Exit:
     check_format(writing.form, "passes-diff")
     from irlens.session.passes import compare_passes
 
-    diff = compare_passes(kernel, settings.selection, new_session(), settings.context)
+    diff = compare_passes(
+        kernel, settings.selection, new_session(), settings.context, llvm=settings.llvm
+    )
     write(diff, "passes-diff", writing, side_by_side=settings.side_by_side)
     return Exit.DIFFERENCE if diff.at_start or diff.first is not None else Exit.OK
 

@@ -35,14 +35,16 @@ def first_difference(before: States, after: States, *, context: int = 3) -> Pass
     """
     compare = _Comparer(before, after, context)
     start = compare.at(1, 1)
-    names = [[each.name.removesuffix("Pass") for each in side.dumps.passes]
-             for side in (before, after)]  # fmt: skip
+    names = [
+        [each.name.removesuffix("Pass") for each in side.dumps.passes if not each.stage]
+        for side in (before, after)
+    ]
     passes: list[PassDifference] = []
     lines: list[DifferingLine] = []
     last, first, code = _differing(start), None, None
     for i, j in common(*names):
-        if i + 1 >= len(before) or j + 1 >= len(after):
-            continue  # the compiler prints nothing after the last one
+        if i + 1 >= len(names[0]) or j + 1 >= len(names[1]):
+            continue  # MLIR prints nothing after the last one
         comparison = compare.at(i + 2, j + 2)
         differing = _differing(comparison)
         passes.append(
@@ -65,13 +67,43 @@ def first_difference(before: States, after: States, *, context: int = 3) -> Pass
         at_start=_differing(start),
         passes=passes,
         first=first,
-        only_before=_alone(before, names[1]),
-        only_after=_alone(after, names[0]),
+        only_before=_alone(before, after),
+        only_after=_alone(after, before),
         code=code,
         lines=lines,
+        llvm=_of_llvm(before, after),
         after_passes=stage_differences(before.capture, after.capture),
         registers=(_registers(before.capture), _registers(after.capture)),
     )
+
+
+def _of_llvm(before: States, after: States) -> list[PassDifference]:
+    """Return how the instructions of two compilations differ after each pass of LLVM's.
+
+    What differs before LLVM's first pass is counted there: the dumps do not tell it apart.
+    """
+    numbers = [
+        [number for number in range(1, len(side) + 1) if side.is_of_llvm(number)]
+        for side in (before, after)
+    ]
+    names = [
+        [side.dumps.passes[number - 1].name for number in own]
+        for side, own in zip((before, after), numbers, strict=True)
+    ]
+    found: list[PassDifference] = []
+    for i, j in common(*names):
+        one, two = before.counts_after(numbers[0][i]), after.counts_after(numbers[1][j])
+        differing = (one - two).total() + (two - one).total()
+        found.append(
+            PassDifference(
+                name=names[1][j],
+                before_number=numbers[0][i],
+                after_number=numbers[1][j],
+                differing=differing,
+                grown=differing - (found[-1].differing if found else 0),
+            )
+        )
+    return found
 
 
 def _differing(comparison: CodeComparison) -> int:
@@ -152,14 +184,15 @@ def _registers(capture: Capture) -> int | None:
     return usage.registers if usage.registers is not None else usage.vgprs
 
 
-def _alone(states: States, others: list[str]) -> list[str]:
+def _alone(states: States, other: States) -> list[str]:
     """Return the passes that change something and that the other side does not have."""
+    theirs = {each.name.removesuffix("Pass") for each in other.dumps.passes}
     numbered = enumerate(states.dumps.passes, 1)
     return list(
         dict.fromkeys(
             each.name
             for number, each in numbered
-            if each.name.removesuffix("Pass") not in others
+            if each.name.removesuffix("Pass") not in theirs
             and each.text != (states.after(number) or each.text)
         )
     )

@@ -216,25 +216,32 @@ def _diff_nodes(diff: PassesDiff) -> Iterator[Node]:
             name="lines",
             noun="line",
         )
-    growing = [each for each in diff.passes if each.grown]
-    if growing:
-        columns = (
-            Column("pass"),
-            Column(f"# {names[0]}", numbers=True),
-            Column(f"# {names[1]}", numbers=True),
-            Column("lines that differ", numbers=True),
-            Column("change", numbers=True),
-        )
-        yield nodes.Table(columns, tuple(map(_diff_row, growing)), name="passes", noun="pass")
+    yield from _growing(diff.passes, names, "lines that differ", "passes")
     for label, alone in zip(names, (diff.only_before, diff.only_after), strict=True):
         if alone:
             yield nodes.Sentence(
                 f"only {label} runs, and they change something: {', '.join(alone)}"
             )
+    yield from _growing(diff.llvm, names, "instructions that differ", "llvm")
     yield from _after_passes(diff)
     if diff.code is not None and diff.first is not None:
         at = next(each for each in diff.passes if each.after_number == diff.first)
         yield nodes.CodeDiff(f"after {at.name}", code_summary(diff.code), diff.code, folded=False)
+
+
+def _growing(
+    passes: Sequence[PassDifference], names: tuple[str, str], what: str, name: str
+) -> Iterator[Node]:
+    """Yield a table of the passes after which two compilations differ more, or less."""
+    columns = (
+        Column("pass"),
+        Column(f"# {names[0]}", numbers=True),
+        Column(f"# {names[1]}", numbers=True),
+        Column(what, numbers=True),
+        Column("change", numbers=True),
+    )
+    if growing := [each for each in passes if each.grown]:
+        yield nodes.Table(columns, tuple(map(_diff_row, growing)), name=name, noun="pass")
 
 
 _STAGES = {"llir": "LLVM's optimizer", "ptx": "LLVM's code generator",
@@ -261,6 +268,7 @@ def _diff_verdict(diff: PassesDiff) -> Iterator[Run]:
     if diff.first is None:
         more = "no pass makes more of it" if diff.at_start else "no difference after any pass"
         yield Run(more)
+        yield from _of_llvm(diff)
         yield from _registers(diff)
         return
     at = next(each for each in diff.passes if each.after_number == diff.first)
@@ -271,7 +279,22 @@ def _diff_verdict(diff: PassesDiff) -> Iterator[Run]:
     )
     more = "it grows first" if diff.at_start else "they differ first"
     yield Run(f"{more} after {at.name} ({numbers}): {plural(at.differing, 'line')}")
+    yield from _of_llvm(diff)
     yield from _registers(diff)
+
+
+def _of_llvm(diff: PassesDiff) -> Iterator[Run]:
+    """Yield the pass of LLVM's after which the instructions of two sides differ most anew."""
+    most = max(diff.llvm, key=lambda each: each.grown, default=None)
+    if most is None:
+        return
+    if most.grown <= 0:
+        yield Run("LLVM's passes: the same instructions by kind and number")
+        return
+    yield Run(
+        f"of LLVM's passes, {most.name} ({most.before_number} and {most.after_number}) adds most to"
+        f" it: {plural(most.grown, 'instruction')}"
+    )
 
 
 def _registers(diff: PassesDiff) -> Iterator[Run]:
