@@ -32,6 +32,7 @@ from irlens.analyze.traffic.data_operations import data_operations, public_funct
 from irlens.analyze.traffic.launch import Launch
 from irlens.analyze.traffic.loops import NotAffineError
 from irlens.analyze.traffic.values import (
+    ELEMENTS_OF_STEP,
     Array,
     TooLargeError,
     UnknownTrafficError,
@@ -112,6 +113,7 @@ class _Compared:
     def __call__(self, operation: Operation, access: Reference, programs: Array) -> None:
         """Note an access."""
         mask, places = accessed(access)
+        work.spend(places.size >> (ELEMENTS_OF_STEP - 2))  # hashed, and compared
         passed = np.where(mask, places, 0)
         self.digests.append((operation.index, _digest(np.packbits(mask), passed)))
         if self._keeps:

@@ -21,25 +21,32 @@ class OutOfWorkError(ArtifactError):
 
 
 class Budget:
-    """What is left of a number of steps; negative once more were taken than there were."""
+    """What is left of a number of steps; negative once more were taken than there were.
 
-    def __init__(self, steps: int) -> None:
-        self.left = steps
+    Attributes:
+        most: The steps that it, or the budget around it which has fewer left, began with.
+    """
+
+    def __init__(self, steps: int, most: int) -> None:
+        self.left, self.most = steps, most
 
 
 _budget: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 
 @contextmanager
-def budget(steps: int | None = None) -> Iterator[Budget]:
+def budget(most: int | None = None, left: int | None = None) -> Iterator[Budget]:
     """Let what runs within the block take this many steps, and no more than one around it has.
 
     Args:
-        steps: ``STEPS`` if not given.
+        most: ``STEPS`` if not given.
+        left: What is left of them.
     """
     outer = _budget.get()
-    most = STEPS if steps is None else steps
-    inner = Budget(most if outer is None else min(most, outer.left))
+    most = STEPS if most is None else most
+    inner = Budget(most if left is None else left, most)
+    if outer is not None and outer.left < inner.left:
+        inner = Budget(outer.left, outer.most)
     token = _budget.set(inner)
     begun = inner.left
     try:
@@ -61,4 +68,4 @@ def spend(steps: int) -> None:
         return
     current.left -= steps
     if current.left < 0:
-        raise OutOfWorkError(f"it takes more than {STEPS:,} {EXCEEDED}")
+        raise OutOfWorkError(f"it takes more than {current.most:,} {EXCEEDED}")

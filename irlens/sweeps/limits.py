@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
+from irlens.analyze import work
 from irlens.compiler import Request, find_kernel
 from irlens.compiler.planning import PlannedVariant
 from irlens.compiler.toolchains.versions import version_of
@@ -18,6 +19,9 @@ from irlens.sweeps.worker_pool import WorkerPool
 
 #: Sizes that are tried unless a range is given.
 DEFAULT_RANGE = range(1, (1 << 32) + 1)
+#: Steps of analysis that the launches of one size may take together, and those that are timed: of
+#: the kernels of irlens none takes more than 3,500,000.
+_STEPS = 5_000_000
 #: Sizes that are tried together on the way up: a block that no GPU holds compiles for minutes.
 _AHEAD = 2
 
@@ -58,10 +62,13 @@ def find_limits(
             chosen = msgspec.structs.replace(fixed, kernel=kernel)
             return Prober(chosen, name, pool, evaluate, progress)
 
-        limits = search(prober_of(fixed.kernel), name, numbers)
+        with work.budget(_STEPS):
+            limits = search(prober_of(fixed.kernel), name, numbers)
+            if details:
+                limits = _fixed(limits, fixed.kernel, numbers, prober_of)
         if details:
-            limits = _fixed(limits, fixed.kernel, numbers, prober_of)
-            limits = _timed(limits, fixed, pool)
+            with work.budget(_STEPS):
+                limits = _timed(limits, fixed, pool)
         found.append(limits)
     return Limits(
         schema=LIMITS_SCHEMA,

@@ -108,5 +108,15 @@ def test_a_budget_is_spent_once() -> None:
             work.spend(1)
 
 
+def test_a_budget_within_another_names_the_steps_of_the_one_that_ends_first() -> None:
+    with work.budget(3000), pytest.raises(work.OutOfWorkError, match="more than 3,000 steps"):
+        work.spend(2900)
+        with work.budget():
+            work.spend(101)
+    with work.budget(3000), pytest.raises(work.OutOfWorkError, match="more than 200 steps"):
+        with work.budget(200, left=100):
+            work.spend(101)
+
+
 def test_without_a_budget_nothing_is_counted() -> None:
     work.spend(10 * work.STEPS)

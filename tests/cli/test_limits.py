@@ -1,6 +1,7 @@
 """``irlens limits`` from the command line, against brute force in narrow integers."""
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -385,3 +386,16 @@ def test_the_time_of_very_many_programs_is_unknown(kernels: Path) -> None:
     (size,) = found(*asked).sizes
     assert (size.bounds, size.untimed) == ([], "at n=8: 8,388,608 programs take too long")
     assert f"Time        n: unknown: {size.untimed}" in run(*asked, "-t", "h100").out
+
+
+def test_the_launches_of_a_size_share_a_budget_of_work(
+    kernels: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("irlens.sweeps.limits._STEPS", 400)
+    (size,) = found(f"{kernels}:persistent", "--along", "rows=1..65536").sizes
+    assert size.limits == []
+    assert 1 < size.last < 65_536
+    assert re.fullmatch(r"at rows=[\d,]+: .*it takes more than 400 steps of analysis", size.unknown)
+    ran = run(f"{kernels}:persistent", "-t", "h100", "--along", "rows=1..65536",
+              "--at-least", "rows=65536")  # fmt: skip
+    assert ran.code == 1

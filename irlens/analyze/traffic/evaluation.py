@@ -24,6 +24,7 @@ from irlens.analyze.traffic.frames import (
 from irlens.analyze.traffic.launch import Launch
 from irlens.analyze.traffic.loops import NotAffineError
 from irlens.analyze.traffic.values import (
+    ELEMENTS_OF_STEP,
     Array,
     Choice,
     Integer,
@@ -33,6 +34,7 @@ from irlens.analyze.traffic.values import (
     UnknownTrafficError,
     Value,
     constant,
+    elements,
     integer,
     is_zero,
     known,
@@ -158,6 +160,8 @@ class Evaluation:
             try:
                 work.spend(_STEPS_EACH + (frame.size >> _INSTANCES_OF_STEP))
                 self._run(operation, operands, frame)
+                computed = sum(elements(frame.read(name)) for name, _ in operation.results)
+                work.spend(computed >> ELEMENTS_OF_STEP)
             except (UnknownTrafficError, work.OutOfWorkError) as error:
                 raise placed(operation, str(error)) from None
             except _MALFORMED as error:
@@ -486,7 +490,7 @@ def run(
         part = range(at, min(at + step, programs.stop))
         evaluation = Evaluation(module, launch, part, visitor, stepwise, step, data)
         try:
-            with work.budget(left) as budget:
+            with work.budget(left=left) as budget:
                 evaluation.run(function)
         except NotAffineError as error:
             stepwise |= {error.operation}

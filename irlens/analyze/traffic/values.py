@@ -23,6 +23,8 @@ Axes: TypeAlias = tuple[int, ...]
 MOST_ELEMENTS = 1 << 22
 #: Powers of two: comparisons that sort numbers, and intervals that are joined, in a step of work.
 _COMPARED_OF_STEP, JOINED_OF_STEP = 11, 7
+#: The same of elements that are computed.
+ELEMENTS_OF_STEP = 10
 
 
 class UnknownTrafficError(Exception):
@@ -181,6 +183,23 @@ def _slice(array: Array, axes: set[int]) -> Array:
 def is_zero(value: Integer) -> bool:
     """Return whether all elements are zero; a sum of terms that cancel may be missed."""
     return not any(term.any() for term in value.terms.values())
+
+
+def elements(value: "Value") -> int:
+    """Return how many elements the arrays of a value have."""
+    match value:
+        case Integer():
+            return sum(term.size for term in value.terms.values())
+        case Real() | Choice():
+            return value.array.size if isinstance(value, Real) else value.which.size
+        case Pointer():
+            return elements(value.offset)
+        case Mask():
+            return sum(
+                each.size if isinstance(each, np.ndarray) else elements(each.difference)
+                for each in value.factors
+            )
+    return 0
 
 
 def materialize(value: Integer) -> Array:
