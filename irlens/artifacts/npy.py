@@ -13,7 +13,10 @@ if TYPE_CHECKING:  # few captures come with contents
 
 _MAGIC = b"\x93NUMPY"
 #: What NumPy raises for headers that are none, or that name more than the file holds.
-_NO_HEADER = (EOFError, MemoryError, OSError, SyntaxError, TokenError, TypeError, ValueError)
+_NO_HEADER = (
+    EOFError, MemoryError, OSError, OverflowError, RecursionError, SyntaxError, TokenError, TypeError,
+    ValueError,
+)  # fmt: skip
 
 
 def read(stage: Stage) -> "np.ndarray[Any, np.dtype[Any]]":

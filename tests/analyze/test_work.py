@@ -108,13 +108,14 @@ def test_a_budget_is_spent_once() -> None:
             work.spend(1)
 
 
-def test_a_budget_within_another_names_the_steps_of_the_one_that_ends_first() -> None:
-    with work.budget(3000), pytest.raises(work.OutOfWorkError, match="more than 3,000 steps"):
+@pytest.mark.parametrize(("outer", "inner", "left"), [(3000, None, None), (8000, 3000, 100)])
+def test_a_budget_within_another_names_the_steps_of_the_one_that_ends_first(
+    outer: int, inner: int | None, left: int | None
+) -> None:
+    with work.budget(outer):
         work.spend(2900)
-        with work.budget():
-            work.spend(101)
-    with work.budget(3000), pytest.raises(work.OutOfWorkError, match="more than 200 steps"):
-        with work.budget(200, left=100):
+        reason = "more than 3,000 steps"
+        with work.budget(inner, left), pytest.raises(work.OutOfWorkError, match=reason):
             work.spend(101)
 
 

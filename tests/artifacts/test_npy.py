@@ -40,6 +40,7 @@ def test_the_order_in_the_file_does_not_matter(tmp_path: Path, fortran: bool) ->
         "{'descr': '<i4', 'fortran_order': False, 'shape': (True,)}",
         "{'descr': '<i4', 'fortran_order': False, 'shape': (1.5,)}",
         "{'descr': '<i4', 'fortran_order': False, 'shape': (" + "9" * 5000 + ",)}",
+        "{'descr': '<i4', 'fortran_order': False, 'shape': (" + "9" * 30 + ",)}",
         "{'descr': '|O', 'fortran_order': False, 'shape': (1,)}",
         "{'descr': '<U4', 'fortran_order': False, 'shape': (1,)}",
         "{'descr': [('a', '<i4')], 'fortran_order': False, 'shape': (1,)}",
