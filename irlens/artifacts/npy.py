@@ -14,8 +14,8 @@ if TYPE_CHECKING:  # few captures come with contents
 _MAGIC = b"\x93NUMPY"
 #: What NumPy raises for headers that are none, or that name more than the file holds.
 _NO_HEADER = (
-    EOFError, MemoryError, OSError, OverflowError, RecursionError, SyntaxError, TokenError, TypeError,
-    ValueError,
+    EOFError, MemoryError, OSError, OverflowError, RecursionError, SyntaxError, TokenError,
+    TypeError, ValueError,
 )  # fmt: skip
 
 
