@@ -37,7 +37,8 @@ def instrument(job: Job, deviations: Deviations, tally: Tally) -> None:
         deviations: Counts what runs differently from a GPU from now on.
         tally: Counts what runs from now on.
     """
-    target, contents = job.target, ContentsReader()
+    target = job.target
+    contents = ContentsReader() if job.options.contents else None
     if target is not None:
         _install_command(job, target)
         _install_driver(job, target, deviations)
@@ -72,7 +73,7 @@ def _log_launch(launch: "Launch", name: str, arguments: dict[str, Any]) -> None:
 
 
 def _note_launches(
-    folder: Path, every: "Every | None", tally: Tally, contents: ContentsReader
+    folder: Path, every: "Every | None", tally: Tally, contents: ContentsReader | None
 ) -> None:
     """Note launches and failures as they happen: a program may be killed by a signal."""
     from irlens.compiler import diagnostics
@@ -99,7 +100,8 @@ def _note_launches(
         line = user_line((str(folder),))
         tally.launch(entry, args, grid, "" if line is None else str(line))
 
-    watch_launches(lambda launch: note(launch, LAUNCHES), note_failure, every, count, contents.read)
+    held = contents.read if contents is not None else lambda args: {}
+    watch_launches(lambda launch: note(launch, LAUNCHES), note_failure, every, count, held)
 
 
 #: What a program may run to find out whether there is a GPU. Like the real one, it answers [N/A] to
@@ -169,7 +171,11 @@ def _install_driver(job: Job, target: Target, deviations: Deviations) -> None:
 
 
 def _install_torch_gpu(
-    job: Job, target: Target, deviations: Deviations, tally: Tally, contents: ContentsReader
+    job: Job,
+    target: Target,
+    deviations: Deviations,
+    tally: Tally,
+    contents: ContentsReader | None,
 ) -> None:
     """Install a fake GPU for PyTorch, whose tensors' contents are read from now on."""
     from irlens.compiler.fake_cuda.dispatch import install_fake_cuda
@@ -191,7 +197,8 @@ def _install_torch_gpu(
 
         observe = LibraryCalls(tally, (job.folder,)).note
     values = install_fake_cuda(facts, deviations, job.options.assumed, observe)
-    contents.read_tensor = values.known
+    if contents is not None:
+        contents.read_tensor = values.known
 
 
 def _cubin_facts(binary: bytes, kernel: str) -> "LoadedFacts":

@@ -52,11 +52,13 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         configurations: Number of configurations that autotuners try; ``None`` for all.
         operations: Whether to record every operator of PyTorch that runs on the fake GPU, and every
             launch.
+        contents: Whether to keep what small tensors of integers hold at a launch.
     """
 
     assumed: float | None = None
     configurations: int | None = None
     operations: bool = False
+    contents: bool = True
 
 
 class Program(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,6 +15,7 @@ from irlens.compiler import compile_request
 from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError
 from irlens.model.recording import PROGRAM_NAME, ProgramRun, RecordedIndex
+from irlens.programs import Options
 from irlens.render.options import Options as View
 from irlens.render.text import write
 from irlens.render.view.program import program_view
@@ -254,3 +255,9 @@ def test_a_recording_with_lengths_is_compiled_again_with_them(varied: Path) -> N
     report = inspect(again)
     assert report.time is not None
     assert report.time.estimate_us is not None
+
+
+def test_what_tensors_hold_is_left_out_on_request(tmp_path: Path) -> None:
+    (ran,) = run(tmp_path, VARIED, Options(contents=False)).runs
+    assert ran.code == 0
+    assert not any(each.contents for each in load(tmp_path / "kept") if isinstance(each, Capture))

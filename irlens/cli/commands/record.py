@@ -64,6 +64,7 @@ class _Settings(msgspec.Struct, frozen=True):
     force: bool
     assumed: float | None
     configurations: int | None
+    contents: bool
     triton: str | None
     python: str | None
 
@@ -83,7 +84,13 @@ class _Settings(msgspec.Struct, frozen=True):
         }
         words = [word for name, value in values.items() if value for word in (name, value)]
         words += [
-            name for name, given in (("--force", asked.force), ("-m", asked.is_module)) if given
+            name
+            for name, given in (
+                ("--force", asked.force),
+                ("--no-contents", not asked.contents),
+                ("-m", asked.is_module),
+            )
+            if given
         ]
         arguments = list(asked.arguments)
         for name, taken in (("--assume", 2), ("--force", 1)):
@@ -124,6 +131,12 @@ class _Settings(msgspec.Struct, frozen=True):
     callback=lambda context, parameter, value: _configurations(value),
     help="Configurations that autotuners try.  [default: all]",
 )
+@click.option(
+    "--contents/--no-contents",
+    default=True,
+    help="Keep what small tensors of integers hold at a launch, which loops over data need for "
+    "their time.  [default: --contents]",
+)
 @click.option("--triton", metavar="VERSION", help="Run the program with this version of Triton.")
 @click.option(
     "--python",
@@ -152,7 +165,11 @@ def command(settings: _Settings) -> Exit:
         own = settings.line(target=(names,), arguments=(*arguments[:at], *arguments[at + 2 :]))
         output.note(f"{option} {names} goes to {name}; for irlens it comes before {name}:  {own}")
     program = Program(name=name, is_module=is_module, arguments=arguments)
-    options = Options(assumed=settings.assumed, configurations=settings.configurations)
+    options = Options(
+        assumed=settings.assumed,
+        configurations=settings.configurations,
+        contents=settings.contents,
+    )
     toolchain = settings.triton or settings.python
     with output.status() as update:
         recording = record(
