@@ -271,8 +271,8 @@ def _compile_variants(
             grid = evaluate_formula(formula, blocks)
         if launcher is None:
             passed = tensors.with_descriptors(kernel, values(args), args)
-            log = workspace / f"passes-{number}.txt" if request.passes else None
-            printing = _printing(log, of_llvm=request.llvm_passes)
+            log = workspace / f"passes-{number}.txt"
+            printing = _printing(request, log)
             with printing as printed, specialization.relaxed(kernel, request.relaxed):
                 if request.ttir:
                     compiled = execution.compile_ttir(kernel, request.ttir, settings, workspace)
@@ -309,14 +309,14 @@ def _nothing() -> None:
 
 
 @contextmanager
-def _printing(log: Path | None, *, of_llvm: bool) -> Iterator[Callable[[], bytes | None]]:
-    """Let the compiler print its passes into a file, if there is one."""
-    if log is None:
+def _printing(request: Request, log: Path) -> Iterator[Callable[[], bytes | None]]:
+    """Let the compiler print its passes or remarks into a file, if a request wants them."""
+    if not (request.passes or request.remarks):
         yield _nothing
         return
     from irlens.compiler.compiler_output import printed_passes
 
-    with printed_passes(log, of_llvm=of_llvm) as printed:
+    with printed_passes(log, of_mlir=request.passes, of_llvm=request.llvm_passes) as printed:
         yield printed
 
 

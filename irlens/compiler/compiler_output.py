@@ -146,11 +146,10 @@ def _exit_code_on_exit(libc: ctypes.CDLL) -> Iterator[None]:
 
 #: Read by the pass manager, and the last by Triton's NVIDIA backend for what ptxas says.
 _SETTINGS = {
-    "MLIR_ENABLE_DUMP": "1",
-    "MLIR_ENABLE_TIMING": "1",
     "MLIR_ENABLE_DIAGNOSTICS": "warnings,remarks",
     "TRITON_DUMP_PTXAS_LOG": "1",
 }
+_OF_MLIR = {"MLIR_ENABLE_DUMP": "1", "MLIR_ENABLE_TIMING": "1"}
 #: Read by Triton before LLVM's optimizer and before its code generator. LLVM's own option, which
 #: Triton sets then, stays set up to 3.6 at least: ``forked`` ends such a process.
 _OF_LLVM = {"LLVM_IR_ENABLE_DUMP": "1"}
@@ -161,20 +160,22 @@ _OF_PASSES = re.compile(r"ptxas|\s|.*\b(?:remark|note): ")
 
 
 @contextmanager
-def printed_passes(log: Path, *, of_llvm: bool) -> Iterator[Callable[[], bytes]]:
-    """Make Triton print its passes into a file.
+def printed_passes(log: Path, *, of_mlir: bool, of_llvm: bool) -> Iterator[Callable[[], bytes]]:
+    """Make Triton print its passes and remarks into a file.
 
     What else it prints goes where it would have gone.
 
     Args:
         log: The file, which must not exist yet.
+        of_mlir: Whether to print MLIR's passes, not only remarks.
         of_llvm: Whether to print LLVM's passes, too.
 
     Yields:
         A function that returns the file for a capture, see ``pass_dumps``; to be called once the
         block has ended.
     """
-    with environment(_SETTINGS | (_OF_LLVM if of_llvm else {}), without=_ELSEWHERE):
+    settings = _SETTINGS | (_OF_MLIR if of_mlir else {}) | (_OF_LLVM if of_llvm else {})
+    with environment(settings, without=_ELSEWHERE):
         try:
             with divert_output(log) as printed:
                 yield lambda: pass_dumps.compressed(printed())

@@ -34,6 +34,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         triton: The Triton that compiles: a version ("3.7.1"), or the path of a Python interpreter
             that has one; ``None`` for the installed one. See ``toolchains.environments``.
         passes: Keep the IR before each of the compiler's passes in the capture.
+        remarks: Keep what the compiler says in the capture, without the IR of its passes.
         llvm_passes: Also keep what LLVM prints after each of its passes.
         relaxed: Parameters that are compiled as if the file declared them otherwise.
         ttir: The text of a ttir to compile in place of the kernel's own; empty for that. The kernel
@@ -50,6 +51,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     run: bool = False
     triton: str | None = None
     passes: bool = False
+    remarks: bool = False
     llvm_passes: bool = False
     relaxed: dict[str, Relaxation] = {}
     ttir: str = ""

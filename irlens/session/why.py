@@ -24,7 +24,7 @@ from irlens.analyze.counterfactuals import (
 )
 from irlens.artifacts import pass_dumps
 from irlens.diff.code.stage import side_of
-from irlens.diff.passes import States
+from irlens.diff.passes import States, remarks_of
 from irlens.diff.passes.lines import LineFollower, deciding, first_changing, follow
 from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError, IrlensError, UnknownNameError
@@ -95,11 +95,11 @@ def _explained(
     select: "Callable[[_Laboratory], list[Finding]]",
     progress: Callable[[str], None] = lambda _: None,
 ) -> Explanations:
-    request = msgspec.structs.replace(request, passes=True)
     progress("compiling")
     capture = _one(session, request)
     laboratory = _Laboratory(session, request, capture, progress)
     findings = select(laboratory)
+    laboratory.listen(findings)
     explained = [laboratory.explain(each) for each in findings]
     return Explanations(
         schema=WHY_SCHEMA,
@@ -134,6 +134,9 @@ def _codes_of(named: tuple[str, ...]) -> set[str]:
 class _Laboratory:
     """One compilation, and recompilations with a change.
 
+    A compilation that prints its passes takes ten times as long as one that does not. It is made
+    for findings that a pass decides, and for the change that removes one.
+
     Args:
         progress: Receives what is tried.
     """
@@ -148,12 +151,24 @@ class _Laboratory:
         self._session, self._request, self._capture = session, request, capture
         self._progress = progress
         self.report = complete_report(capture)
-        dumps = pass_dumps.of_capture(capture)
-        self._states = None if dumps is None or not dumps.passes else States(capture, dumps)
+        self._states: States | None = None
+        self._remarks: list[str] = []
         code = CaptureCode(capture).source
         if code is None:
             raise ArtifactError(f"{capture.kernel}: no ttir and no ttgir in this capture")
         self._module = code.named
+
+    def listen(self, findings: list[Finding]) -> None:
+        """Compile again, and keep what the compiler prints that explains findings."""
+        if not findings:
+            return
+        passes = any(_needs_passes(each) for each in findings)
+        request = msgspec.structs.replace(self._request, passes=passes, remarks=not passes)
+        capture = _one(self._session, request)
+        dumps = pass_dumps.of_capture(capture)
+        if dumps is not None:
+            self._remarks = remarks_of(dumps)
+            self._states = States(capture, dumps) if dumps.passes else None
 
     def selected(self, codes: tuple[str, ...]) -> list[Finding]:
         """Return the findings of some codes or names; all of the report if there are none.
@@ -197,11 +212,11 @@ class _Laboratory:
         experiments: list[Experiment] = []
         name, number, cause = "", None, symptom.blame.reason
         for change in changes:
-            experiment, capture = self._try(finding, change)
+            experiment = self._try(finding, change)
             experiments.append(experiment)
             if experiment.gone:
                 cause = change.cause or self._holders(finding, experiment, change) or cause
-                name, number = self._decided(finding, capture, change)
+                name, number = self._decided(finding, change)
                 break
         if finding.code in DECIDED_BY_ASSEMBLER:
             name = "ptxas" if self._is_nvidia() else "LLVM"
@@ -236,20 +251,18 @@ class _Laboratory:
             marks.append(f"{source.file}:{source.line}:")
         if finding.code in DECIDED_BY_ASSEMBLER:
             marks += _OF_ASSEMBLER
-        remarks = self._states.remarks if self._states is not None else []
-        return [line for line in remarks if any(mark in line for mark in marks)]
+        return [line for line in self._remarks if any(mark in line for mark in marks)]
 
-    def _try(self, finding: Finding, change: Change) -> tuple[Experiment, Capture | None]:
+    def _try(self, finding: Finding, change: Change) -> Experiment:
         """Recompile with a change, and look whether the finding is still there."""
         self._progress(f"trying {change.words}")
         try:
             capture = _one(self._session, self._request_of(change))
             report = complete_report(capture)
         except IrlensError as error:
-            failed = Experiment(
+            return Experiment(
                 change=change.words, gone=None, is_cause=change.is_cause, error=error.message
             )
-            return failed, None
         found = [*report.findings, *self._answers(capture, finding.code)]
         same = [each for each in found if _is_same(each, finding)]
         if finding.code in LIMITS and _occupancy(report) > _occupancy(self.report):
@@ -257,14 +270,13 @@ class _Laboratory:
         times = [each.time.estimate_us if each.time else None for each in (self.report, report)]
         if change.settings.get("target") or _written(report) != _written(self.report):
             times = [None, None]  # the time of another GPU, or of other work
-        experiment = Experiment(
+        return Experiment(
             change=change.words,
             gone=not same,
             is_cause=change.is_cause or self._frees_what_holds(finding, report),
             before_us=times[0],
             after_us=times[1],
         )
-        return experiment, capture
 
     def _frees_what_holds(self, finding: Finding, report: Report) -> bool:
         """Whether the lines that hold most registers account for those that a change frees."""
@@ -280,20 +292,20 @@ class _Laboratory:
         from irlens.session.recompile import request_of
 
         changed = request_of(self._capture, self._request.kernel, change.settings)
-        return msgspec.structs.replace(changed, passes=True, ttir=change.ttir)
+        return msgspec.structs.replace(changed, ttir=change.ttir)
 
-    def _decided(
-        self, finding: Finding, other: Capture | None, change: Change
-    ) -> tuple[str, int | None]:
-        """Return the pass that decides a finding, and its number, from a capture without it."""
+    def _decided(self, finding: Finding, change: Change) -> tuple[str, int | None]:
+        """Return the pass that decides a finding, and its number, by a change that removes it."""
         known = decided_by(finding)
         if known and not is_pass(known):
             return known, None
-        if self._states is None or other is None or finding.code in DECIDED_BY_ASSEMBLER:
+        if self._states is None or finding.code in DECIDED_BY_ASSEMBLER:
             return "", None
         if known:
             ran = [each.name for each in self._states.dumps.passes]
             return (known, ran.index(known) + 1) if known in ran else ("", None)
+        request = msgspec.structs.replace(self._request_of(change), passes=True)
+        other = _one(self._session, request)
         dumps = pass_dumps.of_capture(other)
         if dumps is None or not dumps.passes:
             return "", None
@@ -325,6 +337,12 @@ class _Laboratory:
         steps = follow(self._states, finding.source, until=last - 1).steps
         lines = steps[-1].text if steps else []
         return [line for line in lines if any(f"{name} " in line for name in names)] or lines
+
+
+def _needs_passes(finding: Finding) -> bool:
+    """Whether the compiler's passes say what decides a finding, or what it is about."""
+    known = decided_by(finding)
+    return finding.code not in DECIDED_BY_ASSEMBLER and (not known or is_pass(known))
 
 
 def _version(written: str | None) -> tuple[int, ...]:

@@ -24,19 +24,26 @@ RAGGED = {"n_cols": "781", "input_row_stride": "781", "output_row_stride": "781"
 COLUMN = {"row_stride": "1", "column_stride": "4096"}
 ROW = {"row_stride": "4096", "column_stride": "1"}
 PRINTS = {"PRINT": "True"}
-IEEE = {"PRECISION": "'ieee'"}
-TF32 = {"PRECISION": "'tf32'"}
+# Tiles are as small as the findings allow: the compiler prints its IR before each of 80 passes.
+IEEE = {"N": "16", "BLOCK_K": "16", "PRECISION": "'ieee'"}
+TF32 = {**IEEE, "PRECISION": "'tf32'"}
+SMALL = {"BM": "32", "BN": "32", "BK": "32"}
+FLAT = {"BN": "16", "BK": "32"}
+FLATTEST = {**FLAT, "BM": "16"}
+NARROW = {"BN": "32", "BK": "32"}
+LONG_ROWS = {"SIZE": "16384", "num_warps": "8"}
 ALIGNED = {"n_cols": "784", "input_row_stride": "784", "output_row_stride": "784"}
 BY_DOT = {"STAGES": "None", "num_stages": "3"}
 WIDE_TILE = {
-    "BLOCK_SIZE_M": "128", "BLOCK_SIZE_N": "256", "BLOCK_SIZE_K": "64", "GROUP_SIZE_M": "8",
+    "BLOCK_SIZE_M": "128", "BLOCK_SIZE_N": "256", "BLOCK_SIZE_K": "16", "GROUP_SIZE_M": "8",
     "num_warps": "4", "num_stages": "3",
 }  # fmt: skip
 MULTIPLES = "known to be multiples of 16"
 SECTORS, USERS = f"{FINDINGS}/sectors.py", f"{FINDINGS}/users.py"
 WARPS = f"{FINDINGS}/warp_specialized.py:ws_matmul"
-POINTERS = {"TMA": "False", "WS": "False"}
+POINTERS = {**FLAT, "TMA": "False", "WS": "False"}
 E4M3 = {"a_ptr": "fp8e4nv[M, K]", "b_ptr": "fp8e4nv[K, N]"}
+AMDS_FP8 = {"a": "fp8e4b8[M, K]", "b": "fp8e4b8[K, N]"}
 LLVM, AMD = "ConvertTritonGPUToLLVM", "ConvertTritonAMDGPUToLLVM"
 
 #: Kernel, target, settings, arguments, finding, line's code, pass, what was changed.
@@ -76,7 +83,7 @@ TABLE = [
     (f"{FINDINGS}/misaligned.py:rows", "sm_90", {}, {}, "IRL307", "tl.load(", "", "stride=1024"),
     (f"{FINDINGS}/misaligned.py:shifted", "sm_80", {}, {}, "IRL307", "tl.load(", LLVM,
      "0 in place of 1"),
-    (f"{USERS}:split_k", "sm_80", {}, {}, "IRL308", "tl.atomic_add", LLVM, "relaxed"),
+    (f"{USERS}:split_k", "sm_80", SMALL, {}, "IRL308", "tl.atomic_add", LLVM, "relaxed"),
     (f"{SECTORS}:few_elements", "sm_90", {}, {}, "IRL309", "tl.load(", LLVM, "num_warps=2"),
     (f"{SECTORS}:few_elements", "gfx942", {}, {}, "IRL309", "tl.load(", AMD, "num_warps=1"),
     (f"{SECTORS}:spread", "sm_90", {}, {}, "IRL309", "tl.load(",
@@ -90,10 +97,11 @@ TABLE = [
     (f"{USERS}:embedding_bag", "sm_80", {"D": "256"}, {}, "IRL403", "tl.sum(", LLVM, "num_warps=2"),
     (f"{FINDINGS}/dots.py:dots", "sm_90", {"M": "16"}, E4M3, "IRL405", "tl.dot(",
      "TritonGPUAccelerateMatmul", "M=64"),
-    (f"{USERS}:fp8_matmul", "gfx942", {}, {}, "IRL405", "tl.dot(", AMD, "f8E4M3FNUZ"),
-    (f"{USERS}:fp8_matmul", "sm_90", {"num_warps": "2"}, {}, "IRL405", "tl.dot(",
+    (f"{USERS}:fp8_matmul", "gfx942", FLATTEST, {}, "IRL405", "tl.dot(", AMD,
+     "f8E4M3FNUZ"),
+    (f"{USERS}:fp8_matmul", "sm_90", {**FLAT, "num_warps": "2"}, {}, "IRL405", "tl.dot(",
      "TritonGPUAccelerateMatmul", "num_warps=4"),
-    (f"{USERS}:fp8_matmul", "sm_90", {}, {}, "IRL203", "tl.load(b", "TritonGPUCoalesce",
+    (f"{USERS}:fp8_matmul", "sm_90", FLAT, {}, "IRL203", "tl.load(b", "TritonGPUCoalesce",
      "contiguous along K"),
     (f"{SECTORS}:halves", "sm_90", {}, {}, "IRL301", "tl.load(", LLVM, "contiguous and aligned"),
     (f"{SECTORS}:constant_bound", "sm_80", {}, {}, "IRL301", "tl.load(", LLVM, "the mask known"),
@@ -118,40 +126,40 @@ TABLE = [
      "without tl.device_print"),
     (f"{FINDINGS}/warp_specialized.py:ws_sum", "sm_90", {}, {}, "IRL203", "tl.load(",
      "TritonGPUAssignLatencies", "without warp_specialize"),
-    (f"{USERS}:moved_line", "sm_80", {}, {}, "IRL201", "in range(", "TritonGPUAssignLatencies",
+    (f"{USERS}:moved_line", "sm_80", SMALL, {}, "IRL201", "in range(", "TritonGPUAssignLatencies",
      "in the iteration that uses it"),
     ("softmax", "gfx942", {"num_stages": "4"}, {}, "IRL201", "for row_idx", "LLVM",
      "num_stages=2 on the loop"),
     ("softmax", "gfx950", {"num_stages": "3"}, {}, "IRL201", "for row_idx", "LLVM",
      "num_stages=2 on the loop"),
-    (f"{USERS}:turning", "sm_90", {}, {}, "IRL203", "tl.load(x", "TritonGPUPipeline",
+    (f"{USERS}:turning", "sm_90", FLAT, {}, "IRL203", "tl.load(x", "TritonGPUPipeline",
      "always taken"),
-    (f"{USERS}:turning", "sm_80", {}, {}, "IRL202", "in range(", "TritonGPUPipeline",
+    (f"{USERS}:turning", "sm_80", SMALL, {}, "IRL202", "in range(", "TritonGPUPipeline",
      "always taken"),
-    (f"{FINDINGS}/scaled_product.py", "sm_90", {}, {}, "IRL310", "sums",
+    (f"{FINDINGS}/scaled_product.py", "sm_90", {"BLOCK_K": "16"}, {}, "IRL310", "sums",
      "TritonGPURemoveLayoutConversions", "num_warps=8"),
-    (f"{FINDINGS}/scaled_product.py", "gfx942", {"BLOCK": "256"}, {}, "IRL310", "sums",
-     "TritonGPURemoveLayoutConversions", "num_warps=8"),
+    (f"{FINDINGS}/scaled_product.py", "gfx942", {"BLOCK_K": "16", "num_warps": "2"}, {}, "IRL310",
+     "sums", "TritonGPURemoveLayoutConversions", "num_warps=4"),
     (f"{FINDINGS}/transposed_sum.py", "h100", {}, {}, "IRL314", "x = ",
      "TritonGPUAssignLatencies", "num_stages=3"),
     (f"{FINDINGS}/transposed_sum.py", "sm_100", {}, {}, "IRL314", "x = ",
      "TritonGPUAssignLatencies", "num_stages=3"),
     ("layer_norm", "b200", {}, {}, "IRL102", "", "ptxas", "maxnreg=64"),
-    (f"{FINDINGS}/tile_sum.py", "h100", {"SIZE": "16384", "STAGES": "3"}, {}, "IRL103", "",
+    (f"{FINDINGS}/tile_sum.py", "h100", {**LONG_ROWS, "STAGES": "3"}, {}, "IRL103", "",
      "TritonGPUPipeline", "num_stages=2"),
     (f"{FINDINGS}/memory.py:scaled", "mi300x", {}, {}, "IRL305", "factors =",
      "TritonLoopInvariantCodeMotion", "before the loop"),
     (f"{USERS}:moved_line", "h100", {}, {}, "IRL502", "", "the launch", "BM=32"),
-    (f"{USERS}:transposed_operand", "sm_90", {}, {}, "IRL303", "b + ", "TritonGPUAssignLatencies",
-     "num_stages=1"),
+    (f"{USERS}:transposed_operand", "sm_90", NARROW, {}, "IRL303", "b + ",
+     "TritonGPUAssignLatencies", "num_stages=1"),
     (f"{USERS}:transposed_operand", "h100", {}, {}, "IRL301", "b + ", "TritonGPUAssignLatencies",
      "num_stages=1"),
-    (WARPS, "sm_90", {"num_warps": "8"}, {}, "IRL205", "tl.range(", "NVGPUWarpSpecialization",
-     "num_warps=4"),
-    (WARPS, "sm_90", {"num_stages": "1"}, {}, "IRL205", "tl.range(", "NVGPUWarpSpecialization",
-     "num_stages="),
-    (WARPS, "sm_100", {"WS": "False"}, {}, "IRL205", "tl.range(", "TritonGPUPartitionScheduling",
-     "warp_specialize=True"),
+    (WARPS, "sm_90", {**FLAT, "num_warps": "8"}, {}, "IRL205", "tl.range(",
+     "NVGPUWarpSpecialization", "num_warps=4"),
+    (WARPS, "sm_90", {**FLAT, "num_stages": "1"}, {}, "IRL205", "tl.range(",
+     "NVGPUWarpSpecialization", "num_stages="),
+    (WARPS, "sm_100", {**FLAT, "WS": "False"}, {}, "IRL205", "tl.range(",
+     "TritonGPUPartitionScheduling", "warp_specialize=True"),
     (WARPS, "sm_100", POINTERS, {}, "IRL205", "tl.range(", "TritonGPUPartitionScheduling",
      "tensor descriptors in place of pointers"),
     (WARPS, "sm_90", {**POINTERS, "num_warps": "8"}, {}, "IRL205", "tl.range(",
@@ -188,20 +196,20 @@ BY_HAND = [
     (f"{USERS}:embedding_bag", "gfx942", {"num_warps": "1"}, {}, "IRL309"),
     (f"{USERS}:embedding_bag", "sm_80", {"D": "256", "num_warps": "2"}, {}, "IRL403"),
     (f"{FINDINGS}/short_rows.py:short_rows", "sm_90", {"num_warps": "1"}, {}, "IRL403"),
-    (f"{USERS}:fp8_matmul", "sm_90", {"num_warps": "4"}, {}, "IRL405"),
+    (f"{USERS}:fp8_matmul", "sm_90", {**FLAT, "num_warps": "4"}, {}, "IRL405"),
     (f"{USERS}:persistent", "gfx942", {"PRINT": "False"}, {}, "IRL203"),
-    (f"{FINDINGS}/scaled_product.py", "sm_90", {"num_warps": "8"}, {}, "IRL310"),
-    (f"{FINDINGS}/scaled_product.py", "gfx942", {"BLOCK": "256", "num_warps": "8"}, {}, "IRL310"),
+    (f"{FINDINGS}/scaled_product.py", "sm_90", {"BLOCK_K": "16", "num_warps": "8"}, {}, "IRL310"),
+    (f"{FINDINGS}/scaled_product.py", "gfx942", {"BLOCK_K": "16", "num_warps": "4"}, {}, "IRL310"),
     (f"{FINDINGS}/transposed_sum.py", "h100", {"STAGES": "3"}, {}, "IRL314"),
     (f"{FINDINGS}/transposed_sum.py", "sm_100", {"STAGES": "3"}, {}, "IRL314"),
-    (f"{FINDINGS}/tile_sum.py", "h100", {"SIZE": "16384", "STAGES": "1"}, {}, "IRL103"),
+    (f"{FINDINGS}/tile_sum.py", "h100", {**LONG_ROWS, "STAGES": "1"}, {}, "IRL103"),
     (f"{USERS}:moved_line", "h100", {"BM": "32"}, {}, "IRL502"),
-    (f"{USERS}:transposed_operand", "sm_90", {"num_stages": "1"}, {}, "IRL303"),
+    (f"{USERS}:transposed_operand", "sm_90", {**NARROW, "num_stages": "1"}, {}, "IRL303"),
     (f"{USERS}:transposed_operand", "h100", {"num_stages": "1"}, {}, "IRL301"),
     ("softmax", "gfx942", {"num_stages": "2"}, {}, "IRL201"),
     ("softmax", "gfx950", {"num_stages": "2"}, {}, "IRL201"),
-    (f"{USERS}:turning", "sm_90", {"TURN": "False"}, {}, "IRL203"),
-    (f"{USERS}:turning", "sm_80", {"TURN": "False"}, {}, "IRL202"),
+    (f"{USERS}:turning", "sm_90", {**FLAT, "TURN": "False"}, {}, "IRL203"),
+    (f"{USERS}:turning", "sm_80", {**SMALL, "TURN": "False"}, {}, "IRL202"),
     (f"{SECTORS}:pairs", "sm_90", {}, {}, "IRL302"),
     (f"{SECTORS}:told_columns", "gfx942", {}, {}, "IRL302"),
     (f"{SECTORS}:channels_last", "sm_100", {}, {"C": "1"}, "IRL302"),
@@ -213,19 +221,19 @@ BY_HAND = [
     (f"{SECTORS}:doubled", "sm_90", {}, {}, "IRL309"),
     (f"{FINDINGS}/short_rows.py:short_rows", "gfx950", {"num_warps": "1"}, {}, "IRL403"),
     (f"{FINDINGS}/dots.py:dots", "sm_90", {"M": "64"}, E4M3, "IRL405"),
-    (f"{USERS}:fp8_matmul", "gfx942", {}, {"a": "fp8e4b8[M, K]", "b": "fp8e4b8[K, N]"}, "IRL405"),
-    (f"{USERS}:fp8_matmul", "sm_90", {}, {"a": "fp16[M, K]", "b": "fp16[K, N]"}, "IRL203"),
+    (f"{USERS}:fp8_matmul", "gfx942", FLATTEST, AMDS_FP8, "IRL405"),
+    (f"{USERS}:fp8_matmul", "sm_90", FLAT, {"a": "fp16[M, K]", "b": "fp16[K, N]"}, "IRL203"),
     (f"{SECTORS}:hinted_halves", "sm_90", {}, {}, "IRL301"),
     (f"{SECTORS}:constant_bound", "sm_80", {"N": "1024"}, {}, "IRL301"),
     (f"{USERS}:masked_softmax", "gfx950", {}, {"stride": "1008", "cols": "1008"}, "IRL301"),
     (f"{USERS}:w8a8", "sm_90", {"ALONG_K": "True"}, {}, "IRL203"),
     (f"{USERS}:persistent", "sm_90", {"PRINT": "False"}, {}, "IRL203"),
     (f"{USERS}:persistent", "sm_90", {"PRINT": "False"}, {}, "IRL404"),
-    (f"{USERS}:moved_line", "sm_80", {"EARLY": "True"}, {}, "IRL201"),
-    (WARPS, "sm_90", {}, {}, "IRL205"),
-    (WARPS, "sm_100", {}, {}, "IRL205"),
-    (WARPS, "sm_90", {}, {}, "IRL311"),
-    (WARPS, "sm_100", {}, {}, "IRL311"),
+    (f"{USERS}:moved_line", "sm_80", {**SMALL, "EARLY": "True"}, {}, "IRL201"),
+    (WARPS, "sm_90", FLAT, {}, "IRL205"),
+    (WARPS, "sm_100", FLAT, {}, "IRL205"),
+    (WARPS, "sm_90", FLAT, {}, "IRL311"),
+    (WARPS, "sm_100", FLAT, {}, "IRL311"),
     (f"{FINDINGS}/promoted.py", "sm_90", {"WIDE": "False"}, {}, "IRL406"),
     (f"{FINDINGS}/promoted.py", "gfx942", {"WIDE": "False"}, {}, "IRL406"),
 ]  # fmt: skip
@@ -344,25 +352,23 @@ def test_a_finding_that_is_not_there_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("warps", "proof", "blamed"),
-    [
-        ("2", "proved", "IRL301 at softmax.py:54"),
-        ("1", "proved", "registers that are live at once"),
-    ],
+    ("stages", "blamed"),
+    [("2", "IRL301 at softmax.py:50"), ("4", "softmax.py:49 holds ")],
 )
 def test_spills_are_explained_by_a_narrow_access_before_more_warps(
-    warps: str, proof: str, blamed: str
+    stages: str, blamed: str
 ) -> None:
     """More warps prove what holds the registers at the peak, if nothing else removes the spills."""
-    args = dict.fromkeys(("n_cols", "input_row_stride", "output_row_stride"), "8191")
-    (found,) = _explained("softmax", "sm_90", {"num_warps": warps}, args, "IRL105")
-    assert found.proof == proof
-    assert blamed in found.cause
+    args = dict.fromkeys(("n_cols", "input_row_stride", "output_row_stride"), "4095")
+    settings = {"num_warps": "1", "num_stages": stages}
+    (found,) = _explained("softmax", "sm_90", settings, args, "IRL105")
+    assert found.proof == "proved"
+    assert found.cause.startswith(blamed)
     first = found.experiments[0]
     assert first.gone
-    assert first.is_cause == (proof == "proved")
-    assert ("IRL301 at" in first.change) == (warps == "2")
-    assert any("num_warps" in each.change for each in found.experiments) == (warps == "1")
+    assert first.is_cause
+    assert ("IRL301 at" in first.change) == (stages == "2")
+    assert any("num_warps" in each.change for each in found.experiments) == (stages == "4")
 
 
 @pytest.mark.parametrize("code", ["IRL104", "IRL105"])

@@ -47,14 +47,18 @@ _LLVM = "llir"
 _FOLDER = re.compile(r"(?<![\w.])/(?:[^/\s:\"]+/)*(?=[^/\s:\"]+:\d+:)")
 
 
+def remarks_of(dumps: Dumps) -> list[str]:
+    """Return what else the compiler said, without folders, which differ between machines."""
+    return [_FOLDER.sub("", line.strip()) for line in dumps.remarks]
+
+
 class States:
     """The IR before and after each pass of a compilation."""
 
     def __init__(self, capture: Capture, dumps: Dumps) -> None:
         self.capture = capture
         self.dumps = dumps
-        #: What else the compiler said, without folders, which differ between machines.
-        self.remarks = [_FOLDER.sub("", line.strip()) for line in dumps.remarks]
+        self.remarks = remarks_of(dumps)
 
     def __len__(self) -> int:
         return len(self.dumps.passes)
