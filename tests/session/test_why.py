@@ -41,6 +41,8 @@ WIDE_TILE = {
 MULTIPLES = "known to be multiples of 16"
 SECTORS, USERS = f"{FINDINGS}/sectors.py", f"{FINDINGS}/users.py"
 WARPS = f"{FINDINGS}/warp_specialized.py:ws_matmul"
+GLUON = str(ROOT / "tests/data/gluon/turning.py")
+SWIZZLED = {"shared": "SwizzledSharedLayout(vec=1, per_phase=1, max_phase=32, order=[1, 0])"}
 POINTERS = {**FLAT, "TMA": "False", "WS": "False"}
 E4M3 = {"a_ptr": "fp8e4nv[M, K]", "b_ptr": "fp8e4nv[K, N]"}
 AMDS_FP8 = {"a": "fp8e4b8[M, K]", "b": "fp8e4b8[K, N]"}
@@ -154,6 +156,8 @@ TABLE = [
      "TritonGPUAssignLatencies", "num_stages=1"),
     (f"{USERS}:transposed_operand", "h100", {}, {}, "IRL301", "b + ", "TritonGPUAssignLatencies",
      "num_stages=1"),
+    (GLUON, "h100", {}, {}, "IRL303", "buffer.load", LLVM, "max_phase=32"),
+    (GLUON, "sm_80", {}, {}, "IRL303", "buffer.load", LLVM, "max_phase=32"),
     (WARPS, "sm_90", {**FLAT, "num_warps": "8"}, {}, "IRL205", "tl.range(",
      "NVGPUWarpSpecialization", "num_warps=4"),
     (WARPS, "sm_90", {**FLAT, "num_stages": "1"}, {}, "IRL205", "tl.range(",
@@ -229,6 +233,8 @@ BY_HAND = [
     (f"{USERS}:w8a8", "sm_90", {"ALONG_K": "True"}, {}, "IRL203"),
     (f"{USERS}:persistent", "sm_90", {"PRINT": "False"}, {}, "IRL203"),
     (f"{USERS}:persistent", "sm_90", {"PRINT": "False"}, {}, "IRL404"),
+    (GLUON, "h100", SWIZZLED, {}, "IRL303"),
+    (GLUON, "sm_80", SWIZZLED, {}, "IRL303"),
     (f"{USERS}:moved_line", "sm_80", {**SMALL, "EARLY": "True"}, {}, "IRL201"),
     (WARPS, "sm_90", FLAT, {}, "IRL205"),
     (WARPS, "sm_100", FLAT, {}, "IRL205"),

@@ -1,5 +1,6 @@
 """Changes against accesses that are narrow, uncoalesced, misaligned or repeated."""
 
+import re
 from collections.abc import Iterator
 
 from irlens.analyze.address_slice import argument_roles, computed_from
@@ -22,6 +23,8 @@ ACCESSES: tuple[Deed, ...] = ("load", "load tile", "store", "store tile")
 #: Bytes of a row that no access splits: a cache line.
 _LINE = 128
 _MOST_THREADS = 1024
+#: Elements that stay together, and rows after which a swizzle repeats.
+_SWIZZLES = ((4, 8), (4, 16), (2, 16), (1, 32))
 _DIVISIONS = ("divide", "divide unsigned")
 
 
@@ -196,9 +199,26 @@ def of_scattered(symptom: Symptom) -> Iterator[Change]:
 
 
 def of_conflict(symptom: Symptom) -> Iterator[Change]:
-    """Yield the loop without pipelining: a pipeline's buffer keeps the order of the load."""
+    """Yield the loop without pipelining: a pipeline's buffer keeps the order of the load.
+
+    In Gluon the kernel's own layouts are swizzled more.
+    """
+    yield from _swizzled(symptom)
     module, access = symptom.module, symptom.operation(*ACCESSES, "transpose", "multiply matrices")
     loop = symptom.enclosing(access, "for")
-    if loop is not None:
+    if loop is not None and module.stage == "ttir":
         text = edits.with_stages(module, loop, 1)
         yield Change("num_stages=1 on the loop, which needs no buffer", ttir=text)
+
+
+def _swizzled(symptom: Symptom) -> Iterator[Change]:
+    """Yield other swizzles for each constexpr that is a swizzled layout of shared memory."""
+    for name, value in symptom.config.constexprs.items():
+        if not isinstance(value, str) or not value.startswith("SwizzledSharedLayout("):
+            continue
+        for vector, phases in _SWIZZLES:
+            other = value
+            for parameter, number in (("vec", vector), ("per_phase", 1), ("max_phase", phases)):
+                other = re.sub(rf"\b{parameter}=\d+", f"{parameter}={number}", other)
+            words = f"vec={vector}, per_phase=1, max_phase={phases}"
+            yield Change(f"{name} swizzled with {words}", {name: other})
