@@ -9,6 +9,7 @@ from textual.widgets import OptionList
 
 from irlens.model.source import SourceLocation
 from irlens.tui.app import IrlensApp
+from irlens.tui.screens.base import EntryScreen
 from irlens.tui.screens.inspector import InspectorScreen as Inspector
 from irlens.tui.screens.passes import PassesScreen, PassList
 from irlens.tui.services.context import PassPlace
@@ -104,7 +105,7 @@ async def test_a_pass_that_is_asked_for_is_shown_although_it_leaves_the_line_alo
 ) -> None:
     """A pass decides a finding by what it does not do."""
     async with opened(bench, ENTRY) as (app, pilot):
-        assert isinstance(app, IrlensApp)
+        assert isinstance(app.screen, EntryScreen)
         place = PassPlace(SourceLocation("softmax.py", 50), COALESCE + 1)
         app.screen.context.navigator.show_view("passes", ENTRY, place)
         await settle(pilot)
