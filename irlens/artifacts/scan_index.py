@@ -10,6 +10,7 @@ import hashlib
 import os
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -120,15 +121,16 @@ class ScanIndex(Generic[T]):
         return self._decode(entry.rows)
 
     def add(self, name: str, digest: bytes, rows: Sequence[T]) -> None:
-        """Remember all rows of an entry.
+        """Remember all rows of an entry; not those with a number that has no place in the index.
 
         Args:
             name: The entry's ``name_of``.
             digest: Its ``signature``, taken before it was read.
             rows: At least one.
         """
-        self._seen[name] = _Entry(digest, msgspec.Raw(_encode(rows)))
-        self._is_changed = True
+        with suppress(OverflowError):  # of more than 64 bits
+            self._seen[name] = _Entry(digest, msgspec.Raw(_encode(rows)))
+            self._is_changed = True
 
     def save(self, *, complete: bool) -> None:
         """Write the index. One that cannot be written is no error.

@@ -70,9 +70,10 @@ class RegisterFiles:
 
     def bits(self, file: str, first: int, count: int = 1) -> int:
         """Return a range of registers as a set; empty for a file that is not laid out."""
-        if file not in self._layout:
+        at, size = self._layout.get(file, (0, 0))
+        if not 0 <= first < size:
             return 0
-        return ((1 << count) - 1) << (self._layout[file][0] + first) & self.masks[file]
+        return ((1 << max(0, min(count, size))) - 1) << (at + first) & self.masks[file]
 
     def numbers(self, bits: int, file: str) -> list[int]:
         """Return the numbers of a file's registers in a set, in ascending order."""

@@ -30,6 +30,10 @@ BINARY_STAGES = frozenset({"cubin", "hsaco"})
 MOST_CTAS = (1 << 31) - 1
 Extent = Annotated[int, msgspec.Meta(ge=0, le=MOST_CTAS)]
 
+#: Numbers of Triton's metadata, which its launchers pass as 32-bit integers.
+_Number = Annotated[int, msgspec.Meta(ge=-(1 << 31), le=(1 << 31) - 1)]
+_Size = Annotated[int, msgspec.Meta(ge=0, le=(1 << 31) - 1)]
+
 
 def stage_rank(name: str) -> int:
     """Return a stage's index in ``STAGE_ORDER``; unknown stages come last."""
@@ -213,13 +217,13 @@ class Metadata(msgspec.Struct, frozen=True):
 
     name: str | None = None
     target: MetadataTarget | None = None
-    num_warps: int | None = None
-    shared: Annotated[int, msgspec.Meta(ge=0)] | None = None
-    num_stages: int | None = None
-    num_ctas: int | None = None
-    maxnreg: int | None = None
-    tmem_size: Annotated[int, msgspec.Meta(ge=0)] | None = None
-    global_scratch_size: int | None = None
+    num_warps: _Number | None = None
+    shared: _Size | None = None
+    num_stages: _Number | None = None
+    num_ctas: _Number | None = None
+    maxnreg: _Number | None = None
+    tmem_size: _Size | None = None
+    global_scratch_size: _Number | None = None
     triton_version: str | None = None
     wgp_cu_mode: str | None = None
 

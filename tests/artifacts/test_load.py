@@ -266,6 +266,7 @@ def test_a_broken_entry_is_reported_and_the_others_still_given(
     [
         ("num_warps", "8"), ("shared", None), ("shared", [1]), ("num_stages", {}), ("name", 7),
         ("target", "cuda:90"), ("target", None), ("triton_version", 3), ("tmem_size", -1),
+        ("shared", 10**30), ("num_warps", 1 << 40), ("global_scratch_size", -(10**30)),
     ],
 )  # fmt: skip
 def test_a_field_of_another_type_is_lost_and_nothing_else(

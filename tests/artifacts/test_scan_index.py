@@ -3,11 +3,16 @@
 import os
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from irlens.artifacts import scan_index
 from irlens.artifacts.entries import list_files
 from irlens.artifacts.scan_index import has_changed, signature
+
+
+class _Row(msgspec.Struct, frozen=True):
+    number: int
 
 
 @pytest.fixture
@@ -55,3 +60,12 @@ def test_what_changed_just_now_has_none(entry: Path, monkeypatch: pytest.MonkeyP
 
 def test_an_entry_that_is_gone_has_changed(entry: Path) -> None:
     assert has_changed(entry / "gone", sign(entry))
+
+
+def test_a_number_without_a_place_in_the_index_is_not_remembered(entry: Path) -> None:
+    index = scan_index.ScanIndex(entry, _Row)
+    index.add("large", b"1", [_Row(10**30)])
+    index.add("small", b"1", [_Row(1)])
+    index.save(complete=True)
+    again = scan_index.ScanIndex(entry, _Row)
+    assert (again.rows("large", b"1"), again.rows("small", b"1")) == ([], [_Row(1)])

@@ -21,6 +21,7 @@ from irlens.isa.amdgcn import (
     Unknown,
     parse,
 )
+from irlens.isa.amdgcn.registers import FILES
 from irlens.isa.dialect import instruction_mix
 from irlens.model.errors import ParseError
 from irlens.model.source import SourceLocation, Span
@@ -321,3 +322,9 @@ def test_time_grows_with_the_text_and_no_faster(piece: str) -> None:
     for start in ("\tv_mov_b32 ", "\t.loc 1 1 1 ; a:1:1", "\t.set "):
         text = start + piece * size + "\n"
         assert _joined(parse(text)) == text
+
+
+@pytest.mark.parametrize("count", [-1, 10**18])
+def test_a_number_of_registers_that_no_wave_has(count: int) -> None:
+    assert FILES.bits("s", 0, count) == (0 if count < 0 else FILES.masks["s"])
+    assert FILES.bits("s", 10**18) == 0
