@@ -49,7 +49,7 @@ def test_scalars_and_tensors() -> None:
     (function,) = parse_ptx(PTX + STORE).kernels
     scalar = issued_accesses(parse(TTGIR), function)[0].access
     assert scalar
-    assert count(scalar, 0) == Requests(2, 2, 1, Runs(2, 2, 1))
+    assert count(scalar, 0) == Requests(2, 2, 1, Runs(2, 2, 1), 2)
 
 
 def test_what_is_unknown_says_why() -> None:

@@ -24,7 +24,7 @@ def test_shows_a_walk_down_a_column(look: Look) -> None:
     (finding,) = look(CODE, "columns.py:columns")
     # 4,096 programs load 1,024 elements each, 32 at a time, and each lies in a row of its own.
     assert finding.message == (
-        "the load at columns.py:48 is not coalesced: neighbours in the tile are 4,096 elements"
+        "the load at columns.py:55 is not coalesced: neighbours in the tile are 4,096 elements"
         " apart, and its 131,072 requests touch 4,194,304 sectors of 32 B where 524,288 would do"
     )
 
@@ -36,7 +36,7 @@ def test_estimates_sectors_of_a_warp_where_the_requests_are_unknown(
     facts = msgspec.structs.replace(facts_of("columns.py:columns"), runs=())
     (finding,) = uncoalesced_access.find(facts)
     assert finding.message == (
-        "the load at columns.py:48 is not coalesced: neighbours in the tile are 4,096 elements"
+        "the load at columns.py:55 is not coalesced: neighbours in the tile are 4,096 elements"
         " apart, and a warp touches 128 sectors of 32 B where 16 would do"
     )
 
@@ -45,7 +45,7 @@ def test_shows_rows_that_are_short(look: Look) -> None:
     """Two neighbours lie side by side, and the next two in another row: a sector for 8 bytes."""
     (finding,) = look(CODE, "columns.py:strip")
     assert finding.message == (
-        "the load at columns.py:64 is not coalesced: rows of the tile are 2 elements long and 4,096"
+        "the load at columns.py:81 is not coalesced: rows of the tile are 2 elements long and 4,096"
         " apart, and its 16,384 requests touch 524,288 sectors of 32 B where 131,072 would do"
     )
     assert finding.hint == "make the tile wider along the dimension that is contiguous in memory"
