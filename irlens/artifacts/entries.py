@@ -202,7 +202,7 @@ def _capture(
         manifest=manifest,
         directory=directory,
         contents={
-            name: Stage("contents", content=content)
+            name: Stage(f"contents of {name}", content=content)
             for name, content in (manifest.contents if manifest else {}).items()
         },
     )

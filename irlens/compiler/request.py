@@ -77,7 +77,7 @@ def contents_in(request: Request) -> dict[str, Stage]:
 
     Those of a recording are left out where the request has a tensor of another shape.
     """
-    recorded = {n: Stage("contents", content=held) for n, held in request.contents.items()}
+    recorded = {n: Stage(f"contents of {n}", content=held) for n, held in request.contents.items()}
     alike = {
         name: stage
         for name, stage in recorded.items()

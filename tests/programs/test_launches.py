@@ -1,5 +1,6 @@
 """What a recording says of a program's launches, and where its time goes."""
 
+import json
 import math
 import shutil
 from importlib.util import find_spec
@@ -23,6 +24,7 @@ from irlens.session.launch import Launch, with_launch
 from irlens.session.programs import is_recording, program_runs
 from irlens.session.recompile import request_of, source_of
 from tests.programs.test_values import run
+from tests.running import irlens
 
 pytestmark = pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed")
 
@@ -261,3 +263,25 @@ def test_what_tensors_hold_is_left_out_on_request(tmp_path: Path) -> None:
     (ran,) = run(tmp_path, VARIED, Options(contents=False)).runs
     assert ran.code == 0
     assert not any(each.contents for each in load(tmp_path / "kept") if isinstance(each, Capture))
+
+
+@pytest.mark.parametrize(
+    ("held", "told"),
+    [
+        ("AAAA", "contents of lengths is no .npy file"),
+        ("?", "irlens.json is broken"),
+        (5, "broken"),
+    ],
+)
+def test_contents_that_are_none_are_told_in_a_line(
+    varied: Path, tmp_path: Path, held: object, told: str
+) -> None:
+    entry = next(each for each in sorted(varied.iterdir()) if each.is_dir())
+    copy = Path(shutil.copytree(entry, tmp_path / entry.name))
+    manifest = json.loads((copy / "irlens.json").read_text())
+    manifest["contents"] = {"lengths": held}
+    (copy / "irlens.json").write_text(json.dumps(manifest))
+    ended = irlens("inspect", str(copy))
+    assert ended.code == 2
+    assert told in ended.err
+    assert "Traceback" not in ended.err
