@@ -12,7 +12,8 @@ from irlens.analyze.occupancy import Usage
 from irlens.artifacts import cubin, hsaco
 from irlens.gpus import Gpu
 from irlens.isa.dialect import kernel_named
-from irlens.model.capture import Capture
+from irlens.model.capture import Capture, Metadata
+from irlens.model.config import Target
 from irlens.model.errors import CaptureError, UnknownNameError
 from irlens.model.report import Occupancy
 from irlens.model.resources import Resources
@@ -55,13 +56,14 @@ class Demand(msgspec.Struct, frozen=True, kw_only=True):
     doubt: str = ""
 
 
-def find_gpu(capture: Capture, provenance: Provenance) -> Gpu | None:
-    """Return the GPU that a capture was compiled for.
+def find_gpu(
+    target: Target | None, metadata: Metadata | None, provenance: Provenance
+) -> Gpu | None:
+    """Return the GPU that a capture of a target was compiled for.
 
     Args:
         provenance: Receives the reason where it is unknown, which is ``None``.
     """
-    target = capture.target
     if target is None:
         provenance.missing("no artifact says what it was compiled for", "target", "occupancy")
         return None
@@ -70,7 +72,7 @@ def find_gpu(capture: Capture, provenance: Provenance) -> Gpu | None:
     except UnknownNameError:
         provenance.missing(f"irlens has no row for {target.arch}", "occupancy")
         return None
-    if capture.metadata and capture.metadata.wgp_cu_mode == "cu":
+    if metadata and metadata.wgp_cu_mode == "cu":
         return gpu.in_cu_mode()
     return gpu
 

@@ -127,7 +127,10 @@ def _evaluated(
         grid=grid,
         program=program,
         persistence=persistence(
-            find_gpu(capture, Provenance()), report.occupancy, report.resources, report.config
+            find_gpu(capture.target, capture.metadata, Provenance()),
+            report.occupancy,
+            report.resources,
+            report.config,
         ),
         accesses=accesses,
         reason=reason,

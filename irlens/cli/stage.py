@@ -33,7 +33,7 @@ def show(
     Raises:
         IrlensError: A capture lacks the stage, or it is binary and would go to a terminal.
     """
-    with disassembling(captures if name == "sass" else []):
+    with disassembling([each.stages for each in captures] if name == "sass" else []):
         if annotate:
             _show_annotated(captures, name, destination, paged=paged, interleave=interleave)
             return

@@ -1,6 +1,5 @@
 """What is known about one capture, each part computed on demand; all of them are its report."""
 
-from collections.abc import Iterable
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
@@ -40,7 +39,6 @@ from irlens.model.report import (
     StageSize,
 )
 from irlens.model.resources import LocalArray, Resources, SpillSite, WarpGroup
-from irlens.model.source import SourceLocation
 from irlens.model.traffic import MatrixProduct, Roofline, Traffic
 from irlens.report.agreement import Agreement, find_agreement
 from irlens.report.assembly_figures import (
@@ -126,7 +124,7 @@ class Inspection:
 
     @cached_property
     def _gpu(self) -> Gpu | None:
-        return find_gpu(self._as_loaded, self._provenance)
+        return find_gpu(self.target, self._as_loaded.metadata, self._provenance)
 
     @cached_property
     def _complete(self) -> Capture:
@@ -471,7 +469,7 @@ class Inspection:
 
     @cached_property
     def code(self) -> dict[str, str]:
-        """Text of the lines of Python that the report mentions."""
+        """Text of the lines of Python that the report mentions, as far as they are kept."""
         locations = [
             *(pipeline.source for pipeline in self.pipelines),
             *(pipeline.product_source for pipeline in self.pipelines),
@@ -480,7 +478,13 @@ class Inspection:
             *(line.source for _, stage in self.pressure.stages() for line in stage.lines),
             *(each.source for each in (self.traffic.accesses if self.traffic else [])),
         ]
-        return _code(self._capture, locations, self._provenance)
+        named = sorted({each for each in locations if each is not None})
+        for file in dict.fromkeys(each.file for each in named):
+            if self._capture.refuses_python(file):
+                reason = f"python/{file} leads out of the capture and is not read"
+                self._provenance.missing(reason, "code")
+        lines = {str(each): self._capture.python_line(each) for each in named}
+        return {place: line for place, line in lines.items() if line is not None}
 
     def report(self) -> Report:
         """Return all of it.
@@ -490,7 +494,7 @@ class Inspection:
             ToolError: Disassembly is requested, and the disassembler is missing or failed.
         """
         self._whole = True
-        _note_options(self._capture, self._provenance)
+        self._note_options()
         parts = {
             name: getattr(self, name)
             for name in Report.__struct_fields__
@@ -503,39 +507,26 @@ class Inspection:
             **parts,
         )
 
-
-def _note_options(capture: Capture, provenance: Provenance) -> None:
-    """Note whether the compile options are known, and whether they are all that were chosen."""
-    version = capture.metadata.triton_version if capture.metadata else None
-    if capture.config.options is None:
-        reason = "Triton's metadata is not in this capture"
-    elif capture.manifest is not None and capture.manifest.options is not None:
-        return  # the compiler itself stated its defaults
-    elif is_known_release(version):
-        return
-    else:
-        reason = (
-            f"the defaults of Triton {version} are not known to this irlens"
-            if version
-            else "Triton's metadata is too old to say which version's defaults it has"
-        )
-    provenance.missing(reason, "config.options")
+    def _note_options(self) -> None:
+        """Note whether the compile options are known, and whether they are all that were chosen."""
+        capture = self._capture
+        version = capture.metadata.triton_version if capture.metadata else None
+        if capture.config.options is None:
+            reason = "Triton's metadata is not in this capture"
+        elif capture.manifest is not None and capture.manifest.options is not None:
+            return  # the compiler itself stated its defaults
+        elif is_known_release(version):
+            return
+        else:
+            reason = (
+                f"the defaults of Triton {version} are not known to this irlens"
+                if version
+                else "Triton's metadata is too old to say which version's defaults it has"
+            )
+        self._provenance.missing(reason, "config.options")
 
 
 def _stage_size(stage: Stage) -> StageSize:
     content = stage.read()
     lines = None if stage.name in BINARY_STAGES else len(content.splitlines())
     return StageSize(lines=lines, bytes=len(content), sha256=stage.sha256)
-
-
-def _code(
-    capture: Capture, locations: Iterable[SourceLocation | None], provenance: Provenance
-) -> dict[str, str]:
-    """The source lines that the report refers to, if the capture holds the source."""
-    named = sorted({each for each in locations if each is not None})
-    for file in dict.fromkeys(each.file for each in named):
-        if capture.refuses_python(file):
-            reason = f"python/{file} leads out of the capture and is not read"
-            provenance.missing(reason, "code")
-    lines = {str(each): capture.python_line(each) for each in named}
-    return {place: line for place, line in lines.items() if line is not None}

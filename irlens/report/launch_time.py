@@ -13,7 +13,7 @@ from irlens.analyze.resources import Demand
 from irlens.artifacts import npy
 from irlens.gpus import Gpu
 from irlens.isa import mlir
-from irlens.model.capture import Capture
+from irlens.model.config import Config
 from irlens.model.errors import ToolError
 from irlens.model.estimate import TimeEstimate
 from irlens.model.report import Occupancy
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from irlens.analyze.time.paths import PathFinder
     from irlens.analyze.time.shared_wavefronts import Wavefronts
     from irlens.analyze.traffic import Survey
+    from irlens.model.capture import Stage
 
 _WARP = 32
 _ANY_ORDER = "between neighbouring and random addresses"
@@ -154,13 +155,18 @@ def _between(far: TimeEstimate, near: TimeEstimate) -> TimeEstimate:
 
 
 def arguments_of(
-    source: mlir.Module, capture: Capture, grid: tuple[int, int, int], threads: int
+    source: mlir.Module,
+    config: Config,
+    contents: "Mapping[str, Stage]",
+    grid: tuple[int, int, int],
+    threads: int,
 ) -> "Arguments":
     """Return a launch as its kernel's machine code sees it.
 
     Args:
         source: The ttir or ttgir, which names the parameters.
-        capture: Its configuration has the arguments.
+        config: It has the arguments.
+        contents: What tensors hold, ``.npy`` files by argument.
         grid: CTAs in x, y and z.
 
     Raises:
@@ -174,10 +180,10 @@ def arguments_of(
         raise UnknownPathError(f"the {source.stage} has no single kernel, or is not understood")
     return Arguments(
         names=tuple(e.name.removeprefix("%") for e in source.kernel.parameters),
-        values=capture.config.numbers(),
+        values=config.numbers(),
         grid=grid,
         warps=threads // _WARP,
-        contents={name: npy.read(each).tobytes() for name, each in capture.contents.items()},
+        contents={name: npy.read(each).tobytes() for name, each in contents.items()},
     )
 
 
@@ -207,7 +213,7 @@ def _of_code(
     control = [fields[each.line] for each in section.instructions if each.line in fields]
     if len(control) < len(section.instructions):
         return "the cubin's code is not what the disassembler read"
-    arguments = arguments_of(parsed.source, capture, grid, threads)
+    arguments = arguments_of(parsed.source, capture.config, capture.contents, grid, threads)
     walker = machine_code.once(_reading_path_finder if arguments.contents else _path_finder)
     followed = launches.follow(walker, kernels[0], arguments)
     find = partial(launches.wavefronts_of_warps, walker, kernels[0], arguments, followed[0])

@@ -1,13 +1,13 @@
 """Work on captures that begins before its results are needed, on all cores."""
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import TypeAlias
 
 from irlens.artifacts import processes, store
 from irlens.artifacts.report_cache import REPORTS
-from irlens.model.capture import Capture
+from irlens.model.capture import Capture, Stage
 from irlens.model.errors import ArtifactError, ToolError
 
 #: A capture without a remembered report, and the ``sass`` of ``report_of``.
@@ -34,7 +34,7 @@ def preparing(
     if len(due) > _FEW and store.can_write(REPORTS.folder):
         _spread(due, make)
         return nullcontext()
-    return disassembling([capture for capture, sass in due if sass is not False])
+    return disassembling([capture.stages for capture, sass in due if sass is not False])
 
 
 def _spread(due: Sequence[Due], make: Callable[[Sequence[Due]], None]) -> None:
@@ -59,7 +59,7 @@ def _spread(due: Sequence[Due], make: Callable[[Sequence[Due]], None]) -> None:
 
 
 @contextmanager
-def disassembling(captures: Iterable[Capture]) -> Iterator[None]:
+def disassembling(captures: Iterable[Mapping[str, Stage]]) -> Iterator[None]:
     """Disassemble captures while the body runs; ``tools.disassemble`` then finds them in the cache.
 
     nvdisasm needs half a second even for a small kernel, and one core. The body waits for a
@@ -67,17 +67,17 @@ def disassembling(captures: Iterable[Capture]) -> Iterator[None]:
     not waited for is abandoned at its end.
 
     Args:
-        captures: Those without a cubin are skipped.
+        captures: The stages of each; those without a cubin are skipped.
     """
-    pending = [capture for capture in captures if "cubin" in capture.stages]
+    pending = [stages["cubin"] for stages in captures if "cubin" in stages]
     if not pending or not _can_keep():
         yield
         return
     from concurrent.futures import ThreadPoolExecutor
 
     executor = ThreadPoolExecutor(processes.processors(), thread_name_prefix="nvdisasm")
-    for capture in pending:
-        executor.submit(_disassemble, capture)
+    for cubin in pending:
+        executor.submit(_disassemble, cubin)
     try:
         yield
     finally:
@@ -90,12 +90,12 @@ def _can_keep() -> bool:
     return store.can_write(DISASSEMBLY.folder)
 
 
-def _disassemble(capture: Capture) -> None:
+def _disassemble(stage: Stage) -> None:
     from irlens.artifacts import tools
 
     # Errors are raised where the text is needed.
     with _processors_free, suppress(ArtifactError, ToolError):
-        cubin = capture.stages["cubin"].read()
+        cubin = stage.read()
         if not tools.is_disassembled(cubin):
             tools.disassemble(cubin)
 

@@ -115,7 +115,7 @@ def entry_of_binary(key: str, capture: Capture, place: str) -> Entry:
 
     provenance = Provenance()
     try:
-        gpu = find_gpu(capture, provenance)
+        gpu = find_gpu(capture.target, capture.metadata, provenance)
         demand = read_demand(CaptureCode(capture), gpu, provenance)
         occupancy = find_occupancy(capture, gpu, demand, provenance, changes=False)
     except ArtifactError as error:

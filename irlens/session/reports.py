@@ -37,7 +37,7 @@ def report_of(subject: "Capture | CaptureCode", *, sass: bool | None = False) ->
     wanted = _has_cubin(capture) if sass is None else sass
 
     def make() -> "Report":
-        with disassembling([capture] if wanted else []):
+        with disassembling([capture.stages] if wanted else []):
             from irlens.report.inspection import Inspection
 
             return Inspection(subject, sass=wanted).report()

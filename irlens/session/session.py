@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec.structs import replace
 
 from irlens.artifacts import processes, store
-from irlens.model.capture import Capture, load_notes
+from irlens.model.capture import Capture, Manifest, load_notes
 from irlens.model.errors import CaptureError, IrlensError, UnknownNameError
 from irlens.session.documents import read_stdin, saved_reports
 from irlens.session.reports import inspect_sets, nothing_readable
@@ -216,7 +216,9 @@ class Session:
         from irlens.compiler import capture, is_stored, needs_install
 
         if is_stored(request):
-            return self._note_loading(capture(request), request)
+            captures: Sequence[Capture] = capture(request)
+            self._note_loading([each.manifest for each in captures], request)
+            return captures
         from irlens.compiler import forked
 
         self.ensure_store()
@@ -227,7 +229,8 @@ class Session:
         self._notify(message, transient=not install)  # an installation takes minutes
         with self._noting_warnings():
             captures = (self._compile or (forked.capture if self._forks else capture))(request)
-        return self._note_loading(captures, request)
+        self._note_loading([each.manifest for each in captures], request)
+        return captures
 
     @contextmanager
     def _noting_warnings(self) -> "Iterator[None]":
@@ -249,17 +252,16 @@ class Session:
         if problem is not None:
             self._notify(f"{problem}; using a temporary directory, which is removed at the end")
 
-    def _note_loading(self, captures: Sequence[Capture], request: "Request") -> Sequence[Capture]:
+    def _note_loading(self, manifests: Sequence[Manifest | None], request: "Request") -> None:
         """Show once how a kernel's file was loaded, and the grid that a launch lacks."""
         from irlens.session.recompile import covering_grid
 
-        for manifest in (each.manifest for each in captures if each.manifest is not None):
+        for manifest in filter(None, manifests):
             self.note_once(load_notes(manifest.file, manifest.absent, manifest.stopped))
             if request.kernel not in self._noted and (grid := covering_grid(manifest, request)):
                 self.note_once(
                     [f"the grid is unknown: --grid {shlex.quote(grid)} covers the tensors"]
                 )
-        return captures
 
     def note_once(self, notes: Sequence[str]) -> None:
         """Show the notes that this session has not shown yet."""

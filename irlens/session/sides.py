@@ -86,7 +86,9 @@ class Sides:
         configurations = self._configurations
         if self._after is not None:
             before, after = self._both_captures(self._after)
-            with disassembling([*before, *after] if "sass" in names else []):
+            with disassembling(
+                [each.stages for each in (*before, *after)] if "sass" in names else []
+            ):
                 comparisons = compare_sets(before, after, names, sides=self._names, context=context)
             if not comparisons.pairs:
                 raise self._nothing_in_common(before, after)
@@ -95,7 +97,9 @@ class Sides:
         sides = [self._session.captures(self._before, one) for one in each_triton]
         if len(sides) == len(sides[0]) == 1:
             raise self._one_side()
-        with disassembling([each for side in sides for each in side] if "sass" in names else []):
+        with disassembling(
+            [each.stages for side in sides for each in side] if "sass" in names else []
+        ):
             return compare_across(sides, names, context=context)
 
     def _both_reports(

@@ -1,11 +1,11 @@
 """The text of a stage: as it is, with what is known of each line, and beside the Python source."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
 
 from irlens.analyze.capture_code import CaptureCode, StageCode
 from irlens.isa.dialects import PARSED, dialect_of
-from irlens.model.capture import BINARY_STAGES, STAGE_ORDER, Capture
+from irlens.model.capture import BINARY_STAGES, STAGE_ORDER
 from irlens.model.errors import IrlensError, UnknownNameError
 from irlens.model.listing import CodeLine, PythonLine, StageLines, StageListing
 from irlens.model.report import Report
@@ -17,26 +17,28 @@ def interleaved(code: CaptureCode, stage: str) -> str:
     """Return a stage's text with the Python source as comments between the lines.
 
     Raises:
-        IrlensError: See ``with_source``.
-    """
-    return "\n".join(line for _, line in with_source(code, stage)) + "\n"
-
-
-def with_source(code: CaptureCode, stage: str) -> Iterator[tuple[int | None, str]]:
-    """Yield a stage's lines with their numbers, and the Python between them without a number.
-
-    Raises:
         IrlensError: The capture lacks the stage, or it has no source locations.
     """
-    located = _located(code)
-    if stage not in located:
+    _check_source(code, stage)
+    rows = _with_captions(code[stage], code.capture.python_line)
+    return "\n".join(line for _, line in rows) + "\n"
+
+
+def _check_source(code: CaptureCode, stage: str) -> None:
+    """Raise ``IrlensError`` for a stage whose lines have no source."""
+    if stage not in PARSED:
         raise IrlensError(
             f"{code.capture.kernel}: {stage} has no source locations to interleave",
-            hint=f"stages with source locations: {', '.join(located)}",
+            hint=f"stages with source locations: {', '.join(_located(code))}",
         )
-    listed, comment = code[stage], dialect_of(stage).comment
-    caption = cache(partial(_caption, code.capture))
-    last = ""
+
+
+def _with_captions(
+    listed: StageCode, python_line: Callable[[SourceLocation], str | None]
+) -> Iterator[tuple[int | None, str]]:
+    """Yield a stage's lines with their numbers, and the Python between them without a number."""
+    caption = cache(partial(_caption, python_line))
+    comment, last = dialect_of(listed.name).comment, ""
     for number, text in enumerate(listed.text.splitlines(), 1):
         if text.lstrip().startswith("//## File "):
             continue  # the disassembler's own, less readable location comments
@@ -53,13 +55,15 @@ def _located(code: CaptureCode) -> list[str]:
     return [stage for stage in code.stages if stage in PARSED]
 
 
-def _caption(capture: Capture, chain: Sequence[SourceLocation]) -> str:
+def _caption(
+    python_line: Callable[[SourceLocation], str | None], chain: Sequence[SourceLocation]
+) -> str:
     """Return "softmax.py:49  CODE  < FRAME": the user's line, and the frames inlined there."""
     if not chain:
         return "no source"
     user = chain[-1]
     inlined = "".join(f"  < {frame}" for frame in reversed(chain[:-1]))
-    return printable_line(f"{user}  {capture.python_line(user) or ''}{inlined}".rstrip())
+    return printable_line(f"{user}  {python_line(user) or ''}{inlined}".rstrip())
 
 
 def find_line(code: CaptureCode, place: str) -> PythonLine:
@@ -178,7 +182,11 @@ def listed(
         IrlensError: The capture lacks the stage, or it is not text.
     """
     check_text(stage)
+    if interleave:
+        _check_source(code, stage)
     from irlens.report.annotations import list_stage
 
     listing = list_stage(code, stage, report)
-    return listing, with_source(code, stage) if interleave else enumerate(listing.lines, 1)
+    if not interleave:
+        return listing, enumerate(listing.lines, 1)
+    return listing, _with_captions(code[stage], code.capture.python_line)

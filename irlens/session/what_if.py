@@ -48,7 +48,7 @@ def demand_of_capture(capture: Capture) -> Demand | None:
         ArtifactError: The binary is broken or gone.
     """
     provenance = Provenance()
-    gpu = find_gpu(capture, provenance)
+    gpu = find_gpu(capture.target, capture.metadata, provenance)
     usage = read_demand(CaptureCode(capture), gpu, provenance).usage
     num_warps = capture.config.num_warps
     if gpu is None or usage is None or num_warps is None:

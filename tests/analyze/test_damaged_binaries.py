@@ -46,7 +46,7 @@ def figures(data: bytes, name: str) -> tuple[dict[str, object], dict[str, str]]:
     captures = list(load_bytes(data, name=name))
     capture = next((each for each in captures if each.kernel == name), captures[0])
     provenance = Provenance()
-    gpu = find_gpu(capture, provenance)
+    gpu = find_gpu(capture.target, capture.metadata, provenance)
     demand = read_demand(CaptureCode(capture), gpu, provenance)
     occupancy = find_occupancy(capture, gpu, demand, provenance, changes=False)
     found = msgspec.structs.asdict(demand.resources)

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from irlens.artifacts import processes, tools
-from irlens.model.capture import Capture, Stage
-from irlens.model.config import Config
+from irlens.model.capture import Stage
 from irlens.model.errors import ToolError
 from irlens.session import background
 
@@ -18,16 +17,8 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
-def capture(*stages: Stage) -> Capture:
-    config = Config(
-        num_warps=None, num_stages=None, num_ctas=None, maxnreg=None,
-        constexprs={}, args={}, options=None,
-    )  # fmt: skip
-    return Capture(kernel="k", target=None, config=config, stages={s.name: s for s in stages})
-
-
-def cubin(content: bytes) -> Capture:
-    return capture(Stage("cubin", content=content))
+def cubin(content: bytes) -> dict[str, Stage]:
+    return {"cubin": Stage("cubin", content=content)}
 
 
 class Tool:
@@ -87,7 +78,7 @@ def test_each_cubin_is_disassembled_once(tool: Tool) -> None:
 
 def test_an_error_is_raised_where_the_code_is_needed(tool: Tool) -> None:
     tool.release.set()
-    gone = capture(Stage("cubin", path=Path("gone.cubin")))
+    gone = {"cubin": Stage("cubin", path=Path("gone.cubin"))}
     with background.disassembling([cubin(b"broken"), gone, cubin(b"one")]):
         assert tools.disassemble(b"one") == "the code of one"
         with pytest.raises(ToolError, match="nvdisasm failed"):
@@ -98,7 +89,7 @@ def test_captures_without_a_cubin_need_no_tool(
     monkeypatch: pytest.MonkeyPatch, cache: Path
 ) -> None:
     monkeypatch.setattr(tools, "find", lambda _: pytest.fail("no tool is needed"))
-    with background.disassembling([capture(Stage("ptx", content=b"")), capture()]):
+    with background.disassembling([{"ptx": Stage("ptx", content=b"")}, {}]):
         pass
     assert not cache.exists()
 

@@ -97,3 +97,8 @@ def test_what_has_no_source_cannot_be_interleaved() -> None:
     with pytest.raises(IrlensError, match="cubin has no source locations to interleave") as error:
         interleaved(CaptureCode(sample("softmax-h100")), "cubin")
     assert "ptx" in (error.value.hint or "")
+
+
+def test_a_stage_that_is_not_there_cannot_be_interleaved() -> None:
+    with pytest.raises(IrlensError, match="no amdgcn in this capture"):
+        interleaved(CaptureCode(sample("softmax-h100")), "amdgcn")

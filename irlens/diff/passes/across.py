@@ -177,7 +177,7 @@ def _registers(capture: Capture) -> int | None:
     provenance = Provenance()
     try:
         usage = read_demand(
-            CaptureCode(capture), find_gpu(capture, provenance), provenance
+            CaptureCode(capture), find_gpu(capture.target, capture.metadata, provenance), provenance
         ).resources
     except ArtifactError:
         return None

@@ -91,7 +91,7 @@ def of_sass(
     control = [fields[each.line] for each in instructions if each.line in fields]
     if not ranges or len(control) < len(instructions):
         return ranges
-    gpu = find_gpu(whole.capture, Provenance())
+    gpu = find_gpu(whole.capture.target, whole.capture.metadata, Provenance())
     wavefronts = _wavefronts(code, gpu, report, whole)
     timeline = _timeline(gpu, wavefronts)
     schedules = (
@@ -147,7 +147,9 @@ def _wavefronts(
         return {}
     machine = PathFinder(section, code.flow, from_memory=bool(capture.contents))
     try:
-        arguments = arguments_of(whole.source.named, capture, grid, usage.threads)
+        arguments = arguments_of(
+            whole.source.named, capture.config, capture.contents, grid, usage.threads
+        )
         (first,) = launched.follow(machine, kernel, arguments, [launched.FIRST])
     except (ArtifactError, UnknownPathError):
         return {}
