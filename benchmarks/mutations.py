@@ -8,6 +8,7 @@ SIZE = 4_000_000  # of a damaged file
 _TEXT = re.compile(rb"\w+|[^\w\s]|\s+")
 _NUMBER = re.compile(rb"\d+")
 _ODD = (
+    "\u200f\u2028".encode(),
     b"\0", b"\x1b]0;x\x07", b"\xff\xfe", b"\xc3(", "\u202e".encode(), b"\r", b"\v", b"\x85",
     b"=1+1", b"::error::x", b"<script>", b"](javascript:x)", b"|", b"`", b'"', b"{", b"}",
     b"(", b"<",

@@ -4,8 +4,9 @@ import re
 from collections.abc import Sequence
 
 # C0 and C1 controls and DEL start or are terminal escape sequences; the bidirectional controls
-# reorder what a reader sees (CVE-2021-42574). Newline and tab are layout and stay.
-_UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+# reorder what a reader sees (CVE-2021-42574; all of Unicode's property Bidi_Control, and the
+# separators that some end a line at). Newline and tab are layout and stay.
+_UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 def printable(text: str) -> str:

@@ -45,6 +45,12 @@ def test_a_size_as_people_say_it(value: int, text: str) -> None:
     assert units.rounded_size(value) == text
 
 
+@pytest.mark.parametrize("code", [0x9B, 0x61C, 0x200E, 0x200F, 0x2028, 0x2029, 0x202E, 0x2066])
+def test_controls_of_direction_and_of_lines_are_escaped(code: int) -> None:
+    escaped = f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+    assert units.printable(f"a{chr(code)}b") == f"a{escaped}b"
+
+
 def test_plural() -> None:
     assert units.plural(1, "line") == "1 line"
     assert units.plural(2048, "line") == "2,048 lines"
