@@ -28,6 +28,8 @@ from irlens.model.recording import PROGRAM_NAME
 ROOT_VARIABLE = "IRLENS_CACHE_DIR"
 #: The folder of the captures.
 CAPTURES = "captures"
+#: The file beside a request's captures with the checksum of theirs.
+CHECKSUM_NAME = "irlens.checksum"
 
 #: A workspace younger than this, in seconds, is left alone even if its process seems to be gone:
 #: process ids mean nothing across machines or containers that share a directory.
@@ -282,6 +284,29 @@ def _remove(path: Path) -> None:
     shutil.rmtree(path, ignore_errors=True)
 
 
+def seal(build: Path) -> None:
+    """Write the checksum of captures that are about to be published, beside them."""
+    (build / CHECKSUM_NAME).write_bytes(_checksum_of(build))
+
+
+def is_whole(captures: Path) -> bool:
+    """Whether every file of published captures is as ``seal`` saw it.
+
+    Raises:
+        OSError: One cannot be read.
+    """
+    return (captures / CHECKSUM_NAME).read_bytes() == _checksum_of(captures)
+
+
+def _checksum_of(folder: Path) -> bytes:
+    digest = hashlib.blake2b(digest_size=_CHECKSUM_BYTES)
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and path.name != CHECKSUM_NAME:
+            content = path.read_bytes()
+            digest.update(f"{path.relative_to(folder)}\0{len(content)}\0".encode() + content)
+    return digest.digest()
+
+
 def _move(build: Path, destination: Path, *, replace: bool) -> bool:
     """Rename ``build`` to ``destination``; see ``publish`` for what may be there."""
     while True:
@@ -327,7 +352,7 @@ def holds_captures(path: Path) -> bool:
         children = list(path.iterdir())
     except OSError:
         return False
-    entries = [child for child in children if child.name != PROGRAM_NAME]
+    entries = [child for child in children if child.name not in (PROGRAM_NAME, CHECKSUM_NAME)]
     return bool(entries) and all((child / MANIFEST_NAME).is_file() for child in entries)
 
 

@@ -190,9 +190,10 @@ def _is_current(destination: Path, elsewhere: bool = False) -> bool:
         absent = {name for m in manifests for name in m.absent}
         if not elsewhere and any(importlib.util.find_spec(name) is not None for name in absent):
             return False  # it has been installed since
-        return bool(manifests) and all(
+        is_unchanged = bool(manifests) and all(
             sha256(Path(path).read_bytes()) == digest for path, digest in files.items()
         )
+        return is_unchanged and store.is_whole(destination)
     except (OSError, ValueError):  # also of a module's name that is none
         return False
 
@@ -236,6 +237,7 @@ def _compile_into(request: Request, source: KernelSource, destination: Path) -> 
                 raise error
         for index, variant in enumerate(variants):
             _write_capture(workspace / "build" / f"{index:03}", request, session, variant)
+        store.seal(workspace / "build")
         # Captures that another process has published meanwhile may be in use: keep them.
         return store.publish(workspace / "build", destination, replace=request.run)
 

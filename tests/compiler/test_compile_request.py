@@ -253,6 +253,26 @@ def test_a_damaged_capture_is_compiled_again(sm_90: Target, write: Callable[...,
     assert manifest(entry).kernel == "copy"
 
 
+@pytest.mark.parametrize("name", ["copy.json", "copy.ptx", "copy.cubin", "irlens.json", "source"])
+def test_a_capture_with_a_flipped_bit_is_compiled_again(
+    name: str, sm_90: Target, write: Callable[..., Path]
+) -> None:
+    request = Request(
+        kernel=f"{write(COPY)}:copy", target=sm_90, args=COPY_ARGS, settings={"BLOCK": 64}
+    )
+    (entry,) = capture_entries(request)
+    expected = inspect(capture(request)[0])
+    path = next(each for each in sorted(entry.rglob("*")) if each.name.endswith(name))
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    assert not is_stored(request)
+    (again,) = capture(request)
+    assert again.directory != entry
+    assert inspect(again) == expected
+    assert is_stored(request)
+
+
 def test_capturing_leaves_no_other_files(
     private_store: Path, sm_90: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -345,14 +365,14 @@ def test_capture_returns_capture_records(sm_90: Target) -> None:
     assert found.metadata.shared == 8_224
 
 
-def test_a_stored_capture_without_its_files_is_an_error(sm_90: Target) -> None:
+def test_a_stored_capture_without_its_files_is_compiled_again(sm_90: Target) -> None:
     request = Request(kernel="vector_add", target=sm_90)
     (entry,) = capture_entries(request)
     for path in entry.glob("vector_add_kernel.*"):
         path.unlink()
-    with pytest.raises(CaptureError, match="is broken") as raised:
-        capture(request)
-    assert raised.value.hint == f"delete {Path(entry).parent}"
+    (again,) = capture(request)
+    assert again.directory != entry
+    assert "ptx" in again.stages
 
 
 def test_a_changed_file_of_an_option_is_compiled_again(
