@@ -108,6 +108,7 @@ def _evaluated(
     from irlens.analyze.occupancy import persistence
     from irlens.analyze.program_accesses import program_accesses
     from irlens.analyze.resources import find_gpu
+    from irlens.artifacts import npy
     from irlens.model.program import Program
 
     grid = report.config.grid
@@ -121,7 +122,8 @@ def _evaluated(
             f"{report.kernel} has no such program: its grid is {' × '.join(map(str, grid))},"
             f" {prod(grid):,} programs"
         )
-    accesses, reason = program_accesses(source.named, report.config.args, grid, program)
+    contents = {name: npy.read(stage) for name, stage in capture.contents.items()}
+    accesses, reason = program_accesses(source.named, report.config.args, grid, program, contents)
     return Program(
         kernel=report.kernel,
         grid=grid,

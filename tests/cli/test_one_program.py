@@ -1,7 +1,9 @@
 """``irlens inspect --program``: one program's accesses, in text and JSON."""
 
 import json
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 import irlens
@@ -30,6 +32,18 @@ def test_a_tile_at_the_edge() -> None:
         "loads b_ptr[0:64, 128:200] and 1 more, [64, 0] apart",
         "writes c_ptr[128:200, 128:200]",
     ]
+
+
+def test_a_program_whose_loop_is_data(tmp_path: Path) -> None:
+    """Two of three segments are empty; the second has 2,500 elements, of 1,024 at a time."""
+    np.save(tmp_path / "offsets.npy", np.array([0, 0, 2500, 2500], np.int32))
+    sizes = ["-a", "n_segments=3", "-a", "n_elements=2500"]
+    given = ["-a", f"offsets_ptr=@{tmp_path / 'offsets.npy'}"]
+    ran = running.irlens("inspect", "segment_sum", "-t", "h100", *sizes, *given, "--program", "1")
+    assert ran.code == 0, ran.err
+    assert "loads input_ptr[0:1024] and 2 more, [1024] apart" in ran.out
+    without = running.irlens("inspect", "segment_sum", "-t", "h100", *sizes, "--program", "1")
+    assert "offsets_ptr=@FILE.npy" in without.out + without.err
 
 
 def registers() -> int:
