@@ -12,6 +12,7 @@ from irlens.artifacts.load import load
 from irlens.model import files
 from irlens.model.errors import ArtifactError
 from irlens.session import session
+from irlens.sweeps import limits
 
 ROOT = Path(__file__).parents[1]
 TEXT = " ".join((ROOT / "SECURITY.md").read_text("utf-8").split())
@@ -37,6 +38,7 @@ def test_the_limits_of_inputs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_budgets_of_analyses_and_tools() -> None:
     assert stated(r"has a budget of ([\d,]+) steps") == work.STEPS
+    assert stated(r"tries for a size share ([\d,]+)") == limits._STEPS
     seconds = (tools._SECONDS, tools._SECONDS_PER_MB)
     assert re.search(r"nvdisasm gets (\d+) seconds of processor time, and (\d+) more", TEXT)
     assert stated(r"nvdisasm gets (\d+) seconds") == seconds[0]

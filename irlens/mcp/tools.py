@@ -42,7 +42,7 @@ from irlens.session.reports import report_of
 from irlens.session.session import Session
 from irlens.session.sides import Sides, between_revisions
 from irlens.session.stages import check_stage, check_text, find_line, listed, read_stage
-from irlens.session.subject import Configurations, is_compiled
+from irlens.session.subject import Configurations, is_compiled, names_a_source
 from irlens.session.wording import worded
 
 #: Lines of a stage, and reports, in one answer.
@@ -63,7 +63,7 @@ class Tools:
         self._roots = roots
         self._skip = skip
         self.notes: list[str] = []
-        self._session = Session(self._note)
+        self._session = Session(self._note, recompiles=False)
 
     def inspect(
         self,
@@ -227,8 +227,6 @@ class Tools:
         from irlens.session.why import why
 
         selection = self._configurations(kernel, targets, settings, args, grid)
-        if is_compiled(kernel):  # its source would be compiled again
-            raise _already_compiled(kernel)
         found = why(kernel, selection, self._session, tuple(findings or ()))
         return self._rendered(format, "explanations", found)
 
@@ -452,7 +450,7 @@ class Tools:
         """
         launched = self._session.launched(kernel, selection)
         if launched is None:
-            raise _already_compiled(kernel)
+            raise names_a_source(kernel)
         return launched
 
     def _configurations(
@@ -479,7 +477,7 @@ class Tools:
         chosen = self._selection(targets, settings, args, grid)
         if is_compiled(kernel):
             if not chosen.is_empty and not completes:
-                raise _already_compiled(kernel)
+                raise names_a_source(kernel)
             return chosen
         if not self._compiles:
             raise _only_reads(f"{kernel} is not compiled")
@@ -549,14 +547,6 @@ def _capture(capture: Capture) -> dict[str, object]:
 def _text(capture: Capture, stage: str) -> list[str]:
     check_text(stage)
     return read_stage(CaptureCode(capture), stage).decode("utf-8", "replace").splitlines()
-
-
-def _already_compiled(kernel: str) -> IrlensError:
-    return IrlensError(
-        f"{kernel} is already compiled, and this server executes nothing that a capture names",
-        hint="leave out the options, or name the kernel's source; `inspect` takes the launch of a"
-        " Triton cache entry",
-    )
 
 
 def _only_reads(reason: str) -> IrlensError:

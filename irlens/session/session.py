@@ -15,7 +15,12 @@ from irlens.model.capture import Capture, Manifest, load_notes
 from irlens.model.errors import CaptureError, IrlensError, UnknownNameError
 from irlens.session.documents import read_stdin, saved_reports
 from irlens.session.reports import inspect_sets, nothing_readable
-from irlens.session.subject import Configurations, is_compiled, refuse_options
+from irlens.session.subject import (
+    Configurations,
+    is_compiled,
+    names_a_source,
+    refuse_options,
+)
 
 if TYPE_CHECKING:
     from irlens.compiler import Device, Request
@@ -51,6 +56,7 @@ class Session:
         compile: Compiles a request that the store does not answer; in this process if not given.
         forks: Whether to compile in a fork of this process instead, which then survives a crash
             of the compiler.
+        recompiles: Whether the source of a capture may be compiled again.
     """
 
     def __init__(
@@ -59,7 +65,9 @@ class Session:
         compile: "Callable[[Request], Sequence[Capture]] | None" = None,  # noqa: A002
         *,
         forks: bool = False,
+        recompiles: bool = True,
     ) -> None:
+        self._recompiles = recompiles
         self._notify = notify
         self._compile = compile
         self._forks = forks
@@ -317,6 +325,8 @@ class Session:
         )
 
         _refuse_report(kernel)
+        if not self._recompiles:
+            raise names_a_source(kernel)
         sources: dict[str, dict[str, None]] = {}
         found = list(recompilations(self._load(kernel), configurations))
         for capture, request in found:

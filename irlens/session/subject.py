@@ -102,6 +102,15 @@ def is_compiled(kernel: str) -> bool:
     return kind is not None or ("/" in kernel and ":" not in kernel)
 
 
+def names_a_source(kernel: str) -> IrlensError:
+    """Return the error for a capture whose source would be compiled, and so executed."""
+    return IrlensError(
+        f"{kernel} is already compiled, and this server executes nothing that a capture names",
+        hint="leave out the options, or name the kernel's source; `inspect` takes the launch of a"
+        " Triton cache entry",
+    )
+
+
 def refuse_options(kernel: str, configurations: Configurations) -> None:
     """Raise ``IrlensError`` if options select configurations of something finished."""
     if not configurations.is_empty:

@@ -17,8 +17,11 @@ from mcp.server.mcpserver import MCPServer
 from mcp_types import CallToolResult, TextContent
 
 from irlens.mcp import worker
+from irlens.mcp.roots import Roots
 from irlens.mcp.server import Server as Calls
 from irlens.mcp.server import make_server
+from irlens.mcp.tools import Tools
+from irlens.model.errors import IrlensError
 from tests.artifacts.test_revisions import git
 from tests.running import inline
 
@@ -250,6 +253,27 @@ async def test_without_compiling_only_captures_are_read() -> None:
     server = make_server(compiles=False, folders=[CAPTURES])
     assert "only reads captures" in await error_of(server, "inspect", kernel="softmax")
     assert "softmax_kernel" in await call(server, "inspect", kernel=SOFTMAX)
+
+
+@pytest.mark.parametrize("compiles", [False, True])
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("limits", {}),
+        ("suggest", {"most": 1}),
+        ("sweep", {"args": {"n_cols": [256, 512]}}),
+        ("why", {}),
+        ("variants", {"ranges": {"n_cols": "1..64"}}),
+        ("diff", {"revision": "HEAD"}),
+    ],
+)
+def test_no_tool_compiles_the_source_of_a_capture(
+    tool: str, arguments: dict[str, object], compiles: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("irlens.session.recompile.recompilations", None)
+    tools = Tools(compiles=compiles, roots=Roots([CAPTURES]))
+    with pytest.raises(IrlensError, match="executes nothing that a capture names"):
+        getattr(tools, tool)(SOFTMAX, **arguments)
 
 
 async def test_escape_sequences_do_not_reach_the_agent(server: MCPServer, tmp_path: Path) -> None:
