@@ -1,6 +1,6 @@
 """Runs recorded programs in forks of a process that has imported PyTorch and Triton.
 
-That takes two seconds of processor time in each recording. The program still runs in a process of
+That takes three seconds of processor time in each recording. The program still runs in a process of
 its own, with its own arguments, environment, working directory and streams, and ends it as it
 likes. ``Preloaded`` stands in for ``subprocess`` in ``irlens.programs.record``; this file is also
 what the process runs.
@@ -24,8 +24,12 @@ from typing import IO, Any
 
 #: Bytes of a request: the environment and the job.
 _LARGEST = 1 << 20
-#: What every recorded program imports, or irlens for it.
-_MODULES = ("torch", "triton", "triton.language", "irlens.programs.runner")
+#: What every recorded program imports, or irlens or PyTorch for it. TorchDynamo is not among them:
+#: it takes over functions of ``torch.cuda`` that irlens replaces first.
+_MODULES = (
+    "torch", "triton", "triton.language", "irlens.programs.runner", "sympy",
+    "torch.distributed.tensor", "torch.distributed.fsdp", "triton.experimental.gluon",
+)  # fmt: skip
 
 
 class Preloaded:
