@@ -47,9 +47,9 @@ def test_shows_what_is_computed_from_a_row_too(look: Look, facts_of: Callable[..
 
 
 def test_speaks_as_amd_does(look: Look) -> None:
-    (finding,) = look(CODE, "scaled_product.py", "mi300x", BLOCK=256)
-    assert "through LDS: the workgroup has 256 threads" in finding.message
-    assert look(CODE, "scaled_product.py", "mi300x", BLOCK=256, num_warps=8) == []
+    (finding,) = look(CODE, "scaled_product.py", "mi300x", num_warps=2)
+    assert "through LDS: the workgroup has 128 threads" in finding.message
+    assert look(CODE, "scaled_product.py", "mi300x", num_warps=4) == []
 
 
 @pytest.mark.parametrize("kernel", ["matmul_persistent", "flash_attention"])

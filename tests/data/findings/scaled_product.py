@@ -10,7 +10,7 @@ IRLENS_KERNELS = {
             "a_ptr": "fp16[M, K]", "b_ptr": "fp16[K, N]", "scale_ptr": "fp32[cdiv(K, BLOCK_K), N]",
             "c_ptr": "fp16[M, N]", "M": "M", "N": "N", "K": "K",
         },
-        "constexprs": {"BLOCK": 128, "BLOCK_K": 64, "EXPONENTS": False},
+        "constexprs": {"BLOCK": 128, "BLOCK_K": 16, "EXPONENTS": False},
         "options": {"num_warps": 4},
         "grid": ["cdiv(M, BLOCK)", "cdiv(N, BLOCK)"],
     }

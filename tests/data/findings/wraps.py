@@ -9,13 +9,13 @@ def rows(p, stride, n_rows, n_columns, WIDE: tl.constexpr):
     """Fill tiles of a matrix; the product of row and stride is the first that is too large."""
     blocks = tl.cdiv(n_rows, 128)
     r = (tl.program_id(0) % blocks) * 128 + tl.arange(0, 128)
-    c = (tl.program_id(0) // blocks) * 256 + tl.arange(0, 256)
+    c = (tl.program_id(0) // blocks) * 32 + tl.arange(0, 32)
     if WIDE:
         q = p + r[:, None].to(tl.int64) * stride + c[None, :]
     else:
         q = p + r[:, None] * stride + c[None, :]
     mask = (r[:, None] < n_rows) & (c[None, :] < n_columns)
-    tl.store(q, tl.zeros((128, 256), tl.float32), mask=mask)
+    tl.store(q, tl.zeros((128, 32), tl.float32), mask=mask)
 
 
 @triton.jit
@@ -53,15 +53,15 @@ def unmasked(p, stride, WIDE: tl.constexpr):
 IRLENS_KERNELS = {
     "rows": {
         "args": {
-            "p": "fp32[n_rows, n_columns]",
-            "stride": "n_columns",
+            "p": "fp32[n_rows, stride]",
+            "stride": "stride",
             "n_rows": "n_rows",
             "n_columns": "n_columns",
         },
-        "sizes": {"n_rows": 65536, "n_columns": 65536},
+        "sizes": {"n_rows": 65536, "n_columns": 8192, "stride": 65536},
         "constexprs": {"WIDE": False},
         "options": {"num_warps": 8},
-        "grid": ["cdiv(n_rows, 128) * cdiv(n_columns, 256)"],
+        "grid": ["cdiv(n_rows, 128) * cdiv(n_columns, 32)"],
     },
     "added": {
         "args": {"p": "int8[4294967296]", "n": 4294967296},
