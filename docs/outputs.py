@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -70,8 +70,12 @@ def run_shell(command: str, folder: Path) -> None:
     subprocess.run(["bash", "-euc", command], check=True, cwd=folder, capture_output=True)
 
 
-def renewed(page: str) -> str:
-    """Return a page with what its commands print now; ``diff`` and ``check`` may exit with 1."""
+def renewed(page: str, run: Callable[[str, Path], subprocess.CompletedProcess[str]] = run) -> str:
+    """Return a page with what its commands print now; ``diff`` and ``check`` may exit with 1.
+
+    Args:
+        run: Runs a command.
+    """
     with folder_of(page) as folder:
 
         def output(step: re.Match[str]) -> str:

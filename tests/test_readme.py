@@ -3,6 +3,7 @@
 import re
 import shlex
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 from packaging.version import Version
@@ -35,6 +36,14 @@ def without_sizes(text: str) -> str:
     return "\n".join(kept)
 
 
+def run(arguments: str, folder: Path) -> CompletedProcess[str]:
+    """Run a command here, but for what PyTorch is imported for."""
+    if arguments.startswith(("traffic ", "record ")):
+        return outputs.run(arguments, folder)
+    ran = irlens(*shlex.split(arguments), cwd=folder)
+    return CompletedProcess(arguments, ran.code, ran.out, ran.err)
+
+
 @pytest.mark.usefixtures("inline")
 @pytest.mark.parametrize(("arguments", "lines", "shown"), SINGLE, ids=[each[0] for each in SINGLE])
 def test_the_output_shown_is_what_irlens_prints(
@@ -47,10 +56,8 @@ def test_the_output_shown_is_what_irlens_prints(
         pytest.skip("a neighbour is 3.1 % faster with Triton 3.6: beyond the margin of 3 %")
     if arguments.startswith("traffic "):
         pytest.importorskip("torch", reason="the references are PyTorch's")
-        own = outputs.run(arguments, ROOT)  # a program has a process of its own
-        ran = Ran(own.returncode, own.stdout.encode(), own.stderr)
-    else:
-        ran = irlens(*shlex.split(arguments), cwd=ROOT)
+    own = run(arguments, ROOT)
+    ran = Ran(own.returncode, own.stdout.encode(), own.stderr)
     assert ran.code == (1 if arguments.startswith("diff ") else 0), ran.err
     printed = "".join(ran.out.splitlines(keepends=True)[:lines])
     if "samples/" in arguments or f"Triton {triton_version()}" in shown:
@@ -60,12 +67,13 @@ def test_the_output_shown_is_what_irlens_prints(
         assert all(label in ran.out for label in labels[1:])
 
 
+@pytest.mark.usefixtures("inline")
 @pytest.mark.parametrize("page", [page for page, text in TEXTS.items() if outputs.has_folder(text)])
 def test_a_tutorial_shows_what_its_commands_print(page: str) -> None:
     pytest.importorskip("torch", reason="tutorials record programs")
     if f"Triton {triton_version()}" not in TEXTS[page]:
         pytest.skip("the page shows what another Triton compiles")
-    assert without_sizes(outputs.renewed(TEXTS[page])) == without_sizes(TEXTS[page])
+    assert without_sizes(outputs.renewed(TEXTS[page], run)) == without_sizes(TEXTS[page])
 
 
 def test_every_option_that_the_pages_name_exists() -> None:
