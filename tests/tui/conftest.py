@@ -17,6 +17,7 @@ import textual.screen
 from msgspec.structs import replace
 from textual.notifications import Notification
 from textual.pilot import Pilot
+from textual.screen import Screen
 
 from irlens.analyze.capture_code import CaptureCode
 from irlens.artifacts import pass_dumps
@@ -44,7 +45,7 @@ from irlens.session.passes import follow_line
 from irlens.session.what_if import demand_of_report
 from irlens.session.workbench import Entry, Inquiry, Setting
 from irlens.tui.widgets import compile_status
-from tests.tui.waiting import rest
+from tests.tui.waiting import draw, draw_later, rest
 
 T = TypeVar("T")
 
@@ -97,12 +98,15 @@ def _patient_pilot(monkeypatch: pytest.MonkeyPatch) -> None:
         for key in keys:
             await press(pilot, key)
             await rest(pilot.app)
+        draw(pilot.app)
 
     async def pause_and_rest(pilot: Pilot[Any], delay: float | None = None) -> None:
         await pause(pilot, delay)
         await rest(pilot.app)
+        draw(pilot.app)
 
     monkeypatch.setattr(textual.screen, "UPDATE_PERIOD", _FRAME)
+    monkeypatch.setattr(Screen, "_compositor_refresh", draw_later)
     monkeypatch.setattr(compile_status, "_TICK", 0.4)  # a busy machine is idle between two ticks
     monkeypatch.setattr(textual.app, "wait_for_idle", nothing)
     monkeypatch.setattr(textual.pilot, "wait_for_idle", nothing)

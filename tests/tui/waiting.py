@@ -10,6 +10,7 @@ from textual.app import App
 from textual.events import Key
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
+from textual.screen import Screen
 from textual.worker import WorkerCancelled
 
 from irlens.tui.app import IrlensApp
@@ -19,6 +20,7 @@ from irlens.tui.screens.browser import BrowserScreen
 PATIENCE = 60.0
 #: Seconds between two looks at what no event announces: a timer of the app, a thread.
 _TURN = 0.002
+_DRAW = Screen._compositor_refresh
 #: The characters of named keys.
 _SIGNS = {"slash": "/", "colon": ":"}
 
@@ -33,6 +35,25 @@ async def settle(pilot: Pilot[None]) -> None:
             await pilot.app.workers.wait_for_complete()
         await asyncio.sleep(0 if all(each.is_finished for each in pilot.app.workers) else _TURN)
         await rest(pilot.app)
+    draw(pilot.app)
+
+
+def draw_later(screen: Screen[Any]) -> None:
+    """Note what a frame would draw: nobody sees those between keys, nor before an answer.
+
+    They are most of the processor time of tests.
+    """
+    if screen is not screen.app.screen:
+        _DRAW(screen)
+        return
+    screen._dirty_widgets.clear()
+    screen.app._update_mouse_over(screen)
+
+
+def draw(app: App[Any]) -> None:
+    """Draw all that has changed since the last frame."""
+    if app._running and app.screen_stack and app.screen._compositor._dirty_regions:
+        _DRAW(app.screen)
 
 
 async def rest(app: App[Any]) -> None:
