@@ -1,6 +1,5 @@
 """Variants of kernels whose numbers of variants were published, and what leaves fewer."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from irlens.render.text import write
 from irlens.render.view.variants import variants_view
 from irlens.sweeps.variants import find_variants
 from irlens.sweeps.worker_pool import LocalPool, WorkerPool
+from tests.running import InlinePool
 
 #: Batch sizes that a server sees; those of vllm#57107.
 SIZES = (1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 23, 31, 32, 33, 47, 48, 63, 64, 96, 127, 128, 129, 192,
@@ -122,10 +122,8 @@ def tiled(x, BLOCK: tl.constexpr):
 
 
 @pytest.fixture(scope="module")
-def pool() -> Iterator[WorkerPool]:
-    workers = LocalPool(2)
-    yield workers
-    workers.stop()
+def pool() -> WorkerPool:
+    return InlinePool(1)
 
 
 @pytest.fixture(scope="module")
@@ -166,7 +164,8 @@ def test_a_seed_is_not_padded(file: Path, pool: WorkerPool) -> None:
     assert not [each for each in found.advice if each.change == "pad"]
 
 
-def test_what_there_is_no_time_for_is_counted(file: Path, pool: WorkerPool) -> None:
+def test_what_there_is_no_time_for_is_counted(file: Path) -> None:
+    pool = LocalPool(2)
     request = Request(kernel=f"{file}:per_request", target=gpus.find("h100").target)
     axes: dict[str, Values] = {"requests": [range(1, 99_999_999_999)]}
     (found,) = find_variants([request], axes, pool, most=8, seconds=0.0)
@@ -181,6 +180,7 @@ def test_what_there_is_no_time_for_is_counted(file: Path, pool: WorkerPool) -> N
     (whole,) = find_variants([request], {"requests": ["8"]}, pool, most=8)
     assert not whole.cut_short
     assert whole.variants[0].outcome == "fits", "the pool still works"
+    pool.stop()
 
 
 def test_blocks_larger_than_one_that_does_not_fit_are_given_up(
