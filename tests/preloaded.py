@@ -8,6 +8,7 @@ what the process runs.
 
 import array
 import gc
+import io
 import json
 import os
 import select
@@ -59,7 +60,7 @@ class Preloaded:
             "environment": dict(env),
             "folder": str(Path.cwd()),
         }
-        streams = [0, 1 if stdout is None else stdout.fileno(), 2]
+        streams = [0, _descriptor(stdout), 2]
         with theirs:
             _send(self._connection(), json.dumps(request).encode(), [*streams, theirs.fileno()])
         return _Fork(command, mine)
@@ -114,6 +115,14 @@ class _Fork:
         while not line.endswith(b"\n") and (read := self._status.recv(1)):
             line += read
         return line
+
+
+def _descriptor(stdout: IO[str] | None) -> int:
+    """Return the descriptor that a program prints to: stderr's for the one that a test keeps."""
+    try:
+        return 1 if stdout is None else stdout.fileno()
+    except io.UnsupportedOperation:
+        return 2
 
 
 def _send(connection: socket.socket, data: bytes, descriptors: list[int]) -> None:

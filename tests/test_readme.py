@@ -37,14 +37,14 @@ def without_sizes(text: str) -> str:
 
 
 def run(arguments: str, folder: Path) -> CompletedProcess[str]:
-    """Run a command here, but for what PyTorch is imported for."""
-    if arguments.startswith(("traffic ", "record ")):
+    """Run a command here; what ``record`` runs prints to its stdout, and starts from nothing."""
+    if arguments.startswith("record "):
         return outputs.run(arguments, folder)
     ran = irlens(*shlex.split(arguments), cwd=folder)
     return CompletedProcess(arguments, ran.code, ran.out, ran.err)
 
 
-@pytest.mark.usefixtures("inline")
+@pytest.mark.usefixtures("inline", "preloaded")
 @pytest.mark.parametrize(("arguments", "lines", "shown"), SINGLE, ids=[each[0] for each in SINGLE])
 def test_the_output_shown_is_what_irlens_prints(
     arguments: str, lines: int | None, shown: str
@@ -67,7 +67,7 @@ def test_the_output_shown_is_what_irlens_prints(
         assert all(label in ran.out for label in labels[1:])
 
 
-@pytest.mark.usefixtures("inline")
+@pytest.mark.usefixtures("inline", "preloaded")
 @pytest.mark.parametrize("page", [page for page, text in TEXTS.items() if outputs.has_folder(text)])
 def test_a_tutorial_shows_what_its_commands_print(page: str) -> None:
     pytest.importorskip("torch", reason="tutorials record programs")

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Protocol
 
 import jsonschema
 import msgspec
@@ -16,6 +17,7 @@ import pytest
 from irlens.model.ledger import Ledgers
 from irlens.render import render
 from irlens.render.json import schema
+from tests.running import irlens
 
 needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed")
 
@@ -60,14 +62,31 @@ print("printed", len(y))
 """
 
 
-def irlens(
-    *arguments: object, cwd: Path | None = None, **environment: str
-) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "irlens", "traffic", *map(str, arguments)]
-    return subprocess.run(
-        command, capture_output=True, text=True, check=False, cwd=cwd, stdin=subprocess.DEVNULL,
-        env={**os.environ, **environment},
+class Run(Protocol):
+    """Runs the command, and returns its exit code, stdout and stderr."""
+
+    def __call__(self, *arguments: object) -> tuple[int, str, str]: ...
+
+
+def run_alone(*arguments: object, **environment: str) -> tuple[int, str, str]:
+    """Run the command in a process of its own, and what it starts from nothing."""
+    ran = subprocess.run(
+        [sys.executable, "-m", "irlens", "traffic", *map(str, arguments)], capture_output=True,
+        text=True, check=False, stdin=subprocess.DEVNULL, env={**os.environ, **environment},
     )  # fmt: skip
+    return ran.returncode, ran.stdout, ran.stderr
+
+
+@pytest.fixture
+def run(preloaded: None, capfd: pytest.CaptureFixture[str]) -> Run:
+    """Run the command; what it starts has imported PyTorch, and prints to these streams."""
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        ran = irlens("traffic", *arguments)
+        printed = capfd.readouterr()
+        return ran.code, printed.out + ran.out, printed.err + ran.err
+
+    return run
 
 
 @pytest.fixture
@@ -79,9 +98,9 @@ def kernel(tmp_path: Path) -> Path:
 
 @needs_torch
 def test_a_users_reference(kernel: Path) -> None:
-    ran = irlens(kernel, "--arg", "n=1000", "-f", "json")
-    assert ran.returncode == 0, ran.stderr
-    (ledger,) = json.loads(ran.stdout)["ledgers"]
+    code, out, err = run_alone(kernel, "--arg", "n=1000", "-f", "json")
+    assert code == 0, err
+    (ledger,) = json.loads(out)["ledgers"]
     assert ledger["name"] == "scaled"
     assert ledger["separate"] == {"kernels": 3, "read_bytes": 10_000, "written_bytes": 10_000}
     assert ledger["grouped"] == {"kernels": 1, "read_bytes": 2000, "written_bytes": 2000}
@@ -89,11 +108,11 @@ def test_a_users_reference(kernel: Path) -> None:
 
 
 @needs_torch
-def test_the_same_bytes_in_every_format(kernel: Path) -> None:
-    ran = irlens(kernel, "-f", "json")
-    assert ran.stdout == irlens(kernel, "-f", "json").stdout
-    jsonschema.Draft202012Validator(json.loads(schema("ledgers"))).validate(json.loads(ran.stdout))
-    document = msgspec.json.decode(ran.stdout, type=Ledgers)
+def test_the_same_bytes_in_every_format(kernel: Path, run: Run) -> None:
+    _, out, _ = run(kernel, "-f", "json")
+    assert out == run(kernel, "-f", "json")[1]
+    jsonschema.Draft202012Validator(json.loads(schema("ledgers"))).validate(json.loads(out))
+    document = msgspec.json.decode(out, type=Ledgers)
     rows = list(csv.DictReader(io.StringIO(render("csv", "ledgers", document))))
     separate = next(row for row in rows if row["what"] == "separate")
     assert separate["read bytes"] == str(4096 * 10)
@@ -117,37 +136,37 @@ def test_the_same_bytes_in_every_format(kernel: Path) -> None:
         (("nowhere.py", "--program"), "nowhere.py is not a file"),
     ],
 )
-def test_mistakes_end_in_a_line(arguments: tuple[str, ...], message: str) -> None:
-    ran = irlens(*arguments)
-    assert ran.returncode == 2
-    assert ran.stdout == ""
-    assert message in ran.stderr
-    assert "Traceback" not in ran.stderr
+def test_mistakes_end_in_a_line(arguments: tuple[str, ...], message: str, run: Run) -> None:
+    code, out, err = run(*arguments)
+    assert code == 2
+    assert out == ""
+    assert message in err
+    assert "Traceback" not in err
 
 
 def test_a_reference_without_pytorch_is_refused_in_a_line(kernel: Path, tmp_path: Path) -> None:
     absent = tmp_path / "absent"
     absent.mkdir()
     (absent / "torch.py").write_text('raise ModuleNotFoundError("none here", name="torch")')
-    ran = irlens(kernel, PYTHONPATH=str(absent))
-    assert (ran.returncode, ran.stdout) == (2, "")
-    assert "a reference needs PyTorch, which is not installed" in ran.stderr
-    assert "irlens[run]" in ran.stderr
-    assert "Traceback" not in ran.stderr
+    code, out, err = run_alone(kernel, PYTHONPATH=str(absent))
+    assert (code, out) == (2, "")
+    assert "a reference needs PyTorch, which is not installed" in err
+    assert "irlens[run]" in err
+    assert "Traceback" not in err
 
 
 @needs_torch
-def test_references_that_cannot_run(kernel: Path) -> None:
-    ran = irlens(kernel, "--reference", "broken")
-    assert ran.returncode == 2
-    assert "broken cannot run" in ran.stderr
-    assert "Traceback" not in ran.stderr
+def test_references_that_cannot_run(kernel: Path, run: Run) -> None:
+    code, _, err = run(kernel, "--reference", "broken")
+    assert code == 2
+    assert "broken cannot run" in err
+    assert "Traceback" not in err
 
 
 @needs_torch
-def test_a_file_of_several_kernels_has_a_ledger_of_each(tmp_path: Path) -> None:
-    ran = irlens("softmax_naive", "-o", tmp_path / "out.json", "-f", "json")
-    assert ran.returncode == 0, ran.stderr
+def test_a_file_of_several_kernels_has_a_ledger_of_each(tmp_path: Path, run: Run) -> None:
+    code, _, err = run("softmax_naive", "-o", tmp_path / "out.json", "-f", "json")
+    assert code == 0, err
     document = msgspec.json.decode((tmp_path / "out.json").read_bytes(), type=Ledgers)
     names = [each.name for each in document.ledgers]
     assert names[:2] == ["row_max_reference", "subtract_reference"]
@@ -155,17 +174,17 @@ def test_a_file_of_several_kernels_has_a_ledger_of_each(tmp_path: Path) -> None:
 
 
 @needs_torch
-def test_a_program(tmp_path: Path) -> None:
+def test_a_program(tmp_path: Path, run: Run) -> None:
     script = tmp_path / "program.py"
     script.write_text(PROGRAM)
-    ran = irlens(script, "-f", "csv", "--", "1000")
-    assert ran.returncode == 0, ran.stderr
-    assert "printed 1000" in ran.stderr
-    rows = list(csv.DictReader(io.StringIO(ran.stdout)))
+    code, out, err = run(script, "-f", "csv", "--", "1000")
+    assert code == 0, err
+    assert "printed 1000" in err
+    rows = list(csv.DictReader(io.StringIO(out)))
     assert [row["name"] for row in rows if row["what"] == "operation"] == ["aten.ones", "aten.exp"]
     assert next(row for row in rows if row["what"] == "one_pass")["written bytes"] == "8000"
     nothing = tmp_path / "nothing.py"
     nothing.write_text("import torch")
-    ran = irlens(nothing)
-    assert (ran.returncode, ran.stdout) == (2, "")
-    assert "the program ran nothing on the GPU" in ran.stderr
+    code, out, err = run(nothing)
+    assert (code, out) == (2, "")
+    assert "the program ran nothing on the GPU" in err
