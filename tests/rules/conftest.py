@@ -9,12 +9,9 @@ import pytest
 
 from irlens import gpus as arch
 from irlens import rules
-from irlens.analyze import ttgir_loads
 from irlens.analyze.facts import Facts
-from irlens.analyze.pipelines.wgmma import find_serialized
 from irlens.artifacts.load import load
 from irlens.compiler import Request, capture_entries
-from irlens.isa import amdgcn, mlir, ptx
 from irlens.model.capture import Capture
 from irlens.model.config import ConstexprValue
 from irlens.model.report import Finding
@@ -61,9 +58,11 @@ def look(facts_of: FactsOf) -> Look:
     """Compile a kernel as ``facts_of`` does, and return the findings of one code."""
 
     def look(code: str, *args: object, **options: object) -> list[Finding]:
-        return [
-            finding for finding in rules.run(facts_of(*args, **options)) if finding.code == code
-        ]
+        (rule,) = (each for each in rules.all_rules() if code == each.CODE)
+        facts = facts_of(*args, **options)
+        with pytest.MonkeyPatch.context() as patch:  # others may disassemble machine code
+            patch.setattr(rules, "all_rules", lambda: (rule,))
+            return rules.run(facts)
 
     return look
 
@@ -73,51 +72,4 @@ def _facts(entry: Path, sass: bool) -> Facts:
     (variant,) = load(entry)
     assert isinstance(variant, Capture)
     assert variant.target is not None
-    inspection = Inspection(variant, sass=sass)
-    report = inspection.report()
-    ttgir = mlir.parse(variant.stages["ttgir"].text())
-    return Facts(
-        gpu=arch.find(variant.target.product or variant.target.arch),
-        config=report.config,
-        resources=report.resources,
-        occupancy=report.occupancy,
-        pipelines=report.pipelines,
-        threads=(report.config.num_warps or 0) * variant.target.warp_size or None,
-        ttir=mlir.parse(variant.stages["ttir"].text(), stage="ttir"),
-        ttgir=ttgir,
-        loads=ttgir_loads.find(ttgir, report.config.num_stages),
-        ptx=_ptx(variant),
-        amdgcn=_amdgcn(variant),
-        spills=report.spills,
-        spare_registers=inspection.facts.spare_registers,
-        data_updates=inspection.facts.data_updates,
-        serialized=_serialized(variant),
-        traffic=report.traffic,
-        runs=inspection.runs,
-        roofline=report.roofline,
-        products=tuple(report.products),
-        contents=variant.contents,
-    )
-
-
-def _amdgcn(variant: Capture) -> amdgcn.Function | None:
-    if "amdgcn" not in variant.stages:
-        return None
-    (kernel,) = amdgcn.parse(variant.stages["amdgcn"].text()).kernels
-    return kernel
-
-
-def _serialized(variant: Capture) -> bool | None:
-    function = _ptx(variant)
-    return (
-        find_serialized(function, variant.stages.get("cubin"), variant.kernel)
-        if function is not None
-        else None
-    )
-
-
-def _ptx(variant: Capture) -> ptx.Function | None:
-    if "ptx" not in variant.stages:
-        return None
-    (kernel,) = ptx.parse(variant.stages["ptx"].text()).kernels
-    return kernel
+    return Inspection(variant, sass=sass).facts
