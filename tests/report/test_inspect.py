@@ -4,7 +4,6 @@ import json
 import re
 import shutil
 import subprocess
-from functools import partial
 from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
@@ -12,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from irlens import gpus as arch
-from irlens.artifacts import report_cache
 from irlens.artifacts.load import load
 from irlens.compiler import Request, capture
 from irlens.model.capture import Capture
 from irlens.model.config import ConstexprValue
 from irlens.model.report import Report
 from irlens.report import inspect
+from irlens.report.inspection import Inspection
 
 DATA = Path(__file__).parents[1] / "data"
 SAMPLE_CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
@@ -50,20 +49,24 @@ def captured(
     return only
 
 
-def reported(captured: Capture) -> Report:
-    """The report of a capture, which is made once for all tests that look at it."""
-    return report_cache.report_of(
-        report_cache.key_of(captured.digest, sass=False), partial(inspect, captured)
-    )
+_inspections: dict[str, Inspection] = {}
+
+
+def reported(captured: Capture) -> Inspection:
+    """What the report of a capture has, made once for all tests that look at it."""
+    return _inspections.setdefault(captured.digest, Inspection(captured))
 
 
 @pytest.mark.parametrize("n_cols", [1024, 781])
 @pytest.mark.parametrize("target", ["sm_75", "sm_80", "sm_89", "sm_90", "sm_100", "sm_120"])
 def test_softmax_is_pipelined_as_asked(target: str, n_cols: int) -> None:
     for stages in range(1, 6):
-        report = inspect(captured("softmax", target, {"num_stages": stages}, n_cols))
+        made = captured("softmax", target, {"num_stages": stages}, n_cols)
+        report = Inspection(made)
         (pipeline,) = report.pipelines
-        assert report.code[str(pipeline.source)].startswith("for row_idx in tl.range(")
+        if stages == 3:  # the lines of code include those of findings, which need a time
+            line = inspect(made).code[str(pipeline.source)]
+            assert line.startswith("for row_idx in tl.range(")
         assert pipeline.requested_stages == stages
         if target == "sm_75" or stages == 1:
             assert pipeline.verdict == "not pipelined"
@@ -93,7 +96,7 @@ def test_matmul_commits_two_groups_a_stage(target: str, m: int, n: int, k: int, 
             "num_stages": stages, "num_warps": warps, "GROUP_SIZE_M": 8,
             "BLOCK_SIZE_M": m, "BLOCK_SIZE_N": n, "BLOCK_SIZE_K": k,
         }  # fmt: skip
-        report = inspect(captured("matmul", target, settings))
+        report = Inspection(captured("matmul", target, settings))
         (pipeline,) = (found for found in report.pipelines if found.kind == "cp.async")
         assert pipeline.groups_per_iteration == 2
         assert (pipeline.achieved_stages, pipeline.verdict) == (stages, "pipelined")
@@ -132,7 +135,7 @@ def test_amd_registers_limit_occupancy_as_llvm_says(kernel: str, target: str) ->
     )
     assert report.resources.registers == int(comments.get("TotalNumVgprs") or comments["NumVgprs"])
     assert report.resources.local_bytes == int(comments["ScratchSize"])
-    occupancy, waves = report.occupancy, report.config.num_warps
+    occupancy, waves = report.occupancy, made.config.num_warps
     assert occupancy is not None
     assert occupancy.limits.registers is not None
     assert occupancy.limits.warps is not None
