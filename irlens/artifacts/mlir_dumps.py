@@ -103,8 +103,14 @@ def _last(found: list[Dump]) -> Dump:
 def dumps(text: str) -> Iterator[Dump]:
     """Yield the modules of a text."""
     modules = list(_MODULE.finditer(text))
-    closed = [_closed(text, module.end()) for module in modules]
-    ends = [0, *(end or module.end() for end, module in zip(closed, modules, strict=True))]
+    # MLIR closes the brace of a module in column 1, before the next module begins.
+    limits = [*(module.start() for module in modules[1:]), len(text)]
+    closed = [
+        _CLOSED.search(text, module.end(), limit)
+        for module, limit in zip(modules, limits, strict=True)
+    ]
+    last = zip(closed, modules, strict=True)
+    ends = [0, *(brace.end() if brace else module.end() for brace, module in last)]
     starts = [_start(text, *each) for each in zip(ends, modules, strict=False)]
     line, counted = 1, 0
     for index in range(len(modules)):
@@ -131,14 +137,6 @@ def _start(text: str, end_before: int, module: re.Match[str]) -> int:
     headers = list(_HEADER.finditer(text, end_before, module.start()))
     first = headers[-1] if headers else _FIRST.search(text, end_before, module.end())
     return first.start() if first else module.start()
-
-
-def _closed(text: str, start: int) -> int | None:
-    """Return where a module ends, whose brace MLIR closes in column 1, before the next begins."""
-    closing, following = _CLOSED.search(text, start), _MODULE.search(text, start)
-    if closing is None or (following is not None and following.start() < closing.start()):
-        return None
-    return closing.end()
 
 
 def _ordinal(number: int) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TextIO
 import click
 
 from irlens.model.errors import IrlensError, UnknownNameError
-from irlens.model.text import printable, printable_json, printable_line
+from irlens.model.text import clipped, printable, printable_json, printable_line
 
 if TYPE_CHECKING:  # click has no public name for it
     from click._termui_impl import ProgressBar
@@ -19,6 +19,8 @@ if TYPE_CHECKING:  # click has no public name for it
     from irlens.sweeps import measuring
 
 _MAX_WIDTH = 250
+#: Characters of an error's line.
+_MAX_MESSAGE = 1000
 _PIPE_WIDTH = 80
 #: The progress bar names an item that takes longer.
 _SLOW_SECONDS = 5
@@ -77,7 +79,9 @@ def show_error(error: IrlensError) -> None:
     is_colored = use_color(sys.stderr)
     label = click.style("error:", fg="red", bold=True) if is_colored else "error:"
     try:
-        click.echo(f"irlens: {label} {printable_line(error.message)}", err=True, color=is_colored)
+        # What is escaped is longer than what was quoted.
+        message = clipped(printable_line(error.message), _MAX_MESSAGE)
+        click.echo(f"irlens: {label} {message}", err=True, color=is_colored)
         for line in printable(error.hint or "").splitlines():
             click.echo(f"  {line}", err=True)
     except OSError:  # the exit code still tells

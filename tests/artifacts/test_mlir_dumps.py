@@ -1,5 +1,6 @@
 """Files with several modules: what the compiler prints with MLIR_ENABLE_DUMP, and pastes."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -158,3 +159,12 @@ def test_a_block_may_stand_before_one_that_leads_to_it(tmp_path: Path) -> None:
     )
     (capture,) = load(path)
     assert "loads" not in inspect(capture).unknown
+
+
+def test_many_modules_that_nothing_closes_are_read_in_proportion_to_them() -> None:
+    text = "module {\n" * 100_000
+    begun = time.process_time()
+    found = list(mlir_dumps.dumps(text))
+    assert time.process_time() - begun < 3
+    assert len(found) == 100_000
+    assert not any(each.complete for each in found)

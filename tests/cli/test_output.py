@@ -170,3 +170,13 @@ def test_a_dumb_terminal_gets_no_progress_bar(
     with output.progress("compiling") as update:
         update(1, 2)
     assert capsys.readouterr().err == ""
+
+
+def test_an_error_that_quotes_what_is_escaped_stays_short(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    output.show_error(IrlensError("unknown field " + "\u202e" * 3000))
+    (line,) = capsys.readouterr().err.splitlines()
+    assert len(line) < 1100
+    assert line.startswith(r"irlens: error: unknown field \u202e\u202e")
+    assert " … " in line
