@@ -8,6 +8,10 @@ from functools import cached_property
 
 import msgspec
 
+from irlens.analyze.work import OutOfWorkError
+
+#: Steps of finding loops, and those for each edge: reducible loops take one.
+_STEPS, _STEPS_OF_EDGE = 1 << 18, 8
 #: Nodes by their number, each with the nodes that can follow it.
 Successors = Sequence[Sequence[int]]
 
@@ -138,6 +142,10 @@ def find_loops(successors: Successors, entries: Sequence[int] = (0,)) -> LoopFor
 
     Havlak, "Nesting of reducible and irreducible loops" (1997): headers innermost first, each
     collapsing what reaches it backwards into one node.
+
+    Raises:
+        OutOfWorkError: It takes many times the number of edges, as only irreducible loops within
+            each other do.
     """
     preorder, _, parent = _search(successors, entries)
     backward, forward, last = _edges(successors, preorder, parent)
@@ -146,22 +154,29 @@ def find_loops(successors: Successors, entries: Sequence[int] = (0,)) -> LoopFor
     header_of: dict[int, int] = {}
     latches: dict[int, tuple[int, ...]] = {}
     irreducible: set[int] = set()
+    left = _STEPS + _STEPS_OF_EDGE * sum(map(len, successors))
     for header in reversed(preorder):
         if not backward[header]:
             continue
         latches[header] = tuple(backward[header])
         members = {_find(merged, latch) for latch in backward[header]} - {header}
+        entering: set[int] = set()
         pending = list(members)
         while pending:
-            for source in forward[pending.pop()]:
+            sources = forward[pending.pop()]
+            left -= len(sources)
+            if left < 0:
+                raise OutOfWorkError("its loops are entered past their headers in too many ways")
+            for source in sources:
                 node = _find(merged, source)
                 if not number[header] <= number[node] <= last[header]:
                     # Seen from the loop around it this is an entry of the collapsed node.
                     irreducible.add(header)
-                    forward[header].append(node)
+                    entering.add(node)
                 elif node != header and node not in members:
                     members.add(node)
                     pending.append(node)
+        forward[header] += sorted(entering.difference(forward[header]))
         for member in members:
             header_of[member] = header
             merged[member] = header

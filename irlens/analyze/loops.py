@@ -50,6 +50,17 @@ class Loops(msgspec.Struct, Generic[I_co], frozen=True, dict=True):
         for block in self.forest.body(loop):
             yield from self.block(block)
 
+    @cached_property
+    def lines(self) -> list[tuple[int, int]]:
+        """The first and the last line of each loop, those of its inner loops included."""
+        found: list[tuple[int, int]] = [(0, 0)] * len(self.forest.loops)
+        for index in reversed(range(len(found))):  # inner loops come later
+            header = self.header(index).line
+            own = [line for each in self.own(index) for line in (each.line, each.end_line)]
+            inner = [line for each in self.forest.loops[index].children for line in found[each]]
+            found[index] = min(header, *own, *inner), max(header, *own, *inner)
+        return found
+
     def own(self, loop: int) -> Iterator[I_co]:
         """Instructions of a loop, without those of its inner loops."""
         for block in self.forest.loops[loop].own:

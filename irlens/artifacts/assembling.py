@@ -9,6 +9,7 @@ import msgspec
 
 from irlens.artifacts import tools
 from irlens.artifacts.temporary_folders import TemporaryFolder
+from irlens.artifacts.tools import StoppedError
 from irlens.model.errors import ToolError
 
 _TARGET = re.compile(r"^[ \t]*\.target[ \t]+(sm_(\d{2,3})[af]?)\b", re.MULTILINE)
@@ -48,6 +49,9 @@ def assemble(ptx: str) -> Assembled | str:
         try:
             release = _release(tool)
             return Assembled(_run(tool, release, ptx, target[1]), f"ptxas {release}")
+        except StoppedError as error:  # the other one would take as long
+            problem = error.message
+            break
         except ToolError as error:
             problem = _PREFIX.sub("", error.message)
     return f"ptxas does not assemble the ptx: {problem}"

@@ -17,6 +17,7 @@ from irlens.model.source import SourceLocation
 
 #: More than any compiler writes; copies of functions that call each other multiply.
 _MOST_INSTRUCTIONS = 1 << 20
+_MOST_COPIES = 1 << 14
 MOST_LEVELS = 64
 
 
@@ -201,6 +202,7 @@ class _Expander(Generic[F]):
             reason = f"{callee.name} calls itself"
         elif callee is not None and (
             len(self._active) >= MOST_LEVELS
+            or len(self.copies) >= _MOST_COPIES
             or len(self.origins) + len(callee.instructions) > _MOST_INSTRUCTIONS
         ):
             reason = "there are too many calls to follow"

@@ -1,5 +1,7 @@
+import time
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -8,6 +10,7 @@ from irlens.analyze.graph import (
     predecessors,
     reverse_postorder,
 )
+from irlens.analyze.work import OutOfWorkError
 
 Graph = list[list[int]]
 
@@ -111,3 +114,12 @@ def test_long_and_deep_graphs_need_no_stack() -> None:
     latches = [[size - 1 - node, size + node + 1] for node in range(size - 1)]
     nest = find_loops([*headers, *latches, [0]])
     assert [loop.depth for loop in nest.loops] == list(range(1, size + 1))
+
+
+def test_loops_that_are_entered_in_very_many_ways_are_refused() -> None:
+    size = 4000
+    graph = [[n + 1, n * 7919 % size, (n * 104_729 + 1) % size] for n in range(size - 1)] + [[]]
+    begun = time.process_time()
+    with pytest.raises(OutOfWorkError, match="entered past their headers in too many ways"):
+        find_loops(graph)
+    assert time.process_time() - begun < 5

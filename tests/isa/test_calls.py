@@ -132,6 +132,16 @@ def test_calls_are_followed_up_to_a_bound() -> None:
     assert "too many calls" in kernel.expansion.unknown
 
 
+def test_small_functions_that_call_each_other_are_copied_up_to_a_number() -> None:
+    functions = "".join(
+        f".func f{n}()\n{{ call f{n + 1}; call f{n + 1}; ret; }}\n" for n in range(MOST_LEVELS)
+    )
+    kernel = _kernel("call f0;", functions + f".func f{MOST_LEVELS}() {{ ret; }}\n")
+    assert kernel.expansion is not None
+    assert len(kernel.expansion.copies) <= 1 << 14
+    assert "too many calls" in kernel.expansion.unknown
+
+
 @pytest.mark.parametrize(
     ("name", "levels", "copies"),
     [

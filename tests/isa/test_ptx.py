@@ -21,7 +21,7 @@ from irlens.isa.ptx import (
     Vector,
     parse,
 )
-from irlens.model.errors import ParseError
+from irlens.model.errors import ArtifactError, ParseError
 from irlens.model.source import SourceLocation
 
 pytestmark = pytest.mark.stored
@@ -278,6 +278,15 @@ def test_inner_labels_and_lists_hide_outer_ones() -> None:
         assert label is not None
         assert label.position == position
     assert fragment.targets("t", outer.scope) == ("L", "M")
+
+
+def test_branches_that_share_a_list_of_labels_have_a_number_of_targets_at_most() -> None:
+    count = 400
+    labels = ", ".join(f"L{n}" for n in range(count))
+    branches = "".join(f"L{n}: brx.idx %r1, t; " for n in range(count))
+    (fragment,) = parse(f"{{ t: .branchtargets {labels}; {branches} }}").functions
+    with pytest.raises(ArtifactError, match=r"lists of labels have more than 131,072 targets"):
+        fragment.control_flow()
 
 
 def test_what_no_rule_reads_is_kept_and_counted() -> None:

@@ -34,6 +34,8 @@ _FRAME_UNIT = 16
 BRANCHES = frozenset({"bra", "brx"})
 #: Opcodes after which control does not continue.
 EXITS = frozenset({"ret", "exit", "trap"})
+#: Targets of branches through lists of labels, which may share one.
+_MOST_TARGETS = 1 << 17
 _ENDS = BRANCHES | EXITS
 _STATE_SPACES = frozenset({"const", "global", "local", "param", "shared"})
 #: libdevice's tables of the digits of 2/pi, to which sin, cos and tan reduce large arguments.
@@ -93,16 +95,19 @@ class Function(FunctionBody, frozen=True, kw_only=True):
         them may also fall through.
 
         Raises:
-            ArtifactError: A branch to a label, or through a list of labels, that does not exist.
+            ArtifactError: A branch to a label, or through a list of labels, that does not exist; or
+                more targets than any compiler writes.
         """
         terminators: dict[int, Terminator] = {}
         labels: dict[int, BlockLabel] = {}
+        left = _MOST_TARGETS
         for index, instruction in enumerate(self.instructions):
             if instruction.opcode not in _ENDS:
                 continue
             targets: tuple[Label, ...] = ()
             if instruction.opcode in BRANCHES:
-                targets = _targets(self, instruction)
+                targets = _targets(self, instruction, left)
+                left -= len(targets) if instruction.opcode == "brx" else 0
             for label in targets:
                 labels.setdefault(label.position, BlockLabel(label.name, label.line))
             terminators[index] = Terminator(
@@ -271,7 +276,7 @@ def _moved(scope: Scope, first: int) -> Scope:
     )
 
 
-def _targets(function: FunctionBody, branch: Instruction) -> tuple[Label, ...]:
+def _targets(function: FunctionBody, branch: Instruction, most: int) -> tuple[Label, ...]:
     operand = branch.operands[-1] if branch.operands else None
     if not isinstance(operand, Symbol):
         raise _dangling(branch, "a target that is not a label")
@@ -280,6 +285,11 @@ def _targets(function: FunctionBody, branch: Instruction) -> tuple[Label, ...]:
         names = function.targets(operand.name, branch.scope)
         if names is None:
             raise _dangling(branch, f"the list '{operand.name}', which does not exist")
+        if len(names) > most:  # branches may share a list
+            raise ArtifactError(
+                f"ptx:{branch.line}: the branches through lists of labels have more than"
+                f" {_MOST_TARGETS:,} targets"
+            )
     labels = []
     for name in names or ():
         label = function.label(name, branch.scope)

@@ -116,11 +116,10 @@ def _range(
     kernel_loops: Loops[Instruction], index: int, source: SourceLocation | None
 ) -> LoopRange:
     """Return a loop's range: compilers rotate loops, so some lines may precede the header."""
-    lines = [line for each in kernel_loops.body(index) for line in (each.line, each.end_line)]
-    header = kernel_loops.header(index).line
+    first, last = kernel_loops.lines[index]
     return LoopRange(
-        first=min(header, *lines),
-        last=max(header, *lines),
+        first=first,
+        last=last,
         depth=kernel_loops.forest.loops[index].depth,
         source=source,
     )
