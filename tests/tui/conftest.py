@@ -15,6 +15,8 @@ import textual.app
 import textual.pilot
 import textual.screen
 from msgspec.structs import replace
+from textual.css.model import RuleSet
+from textual.css.stylesheet import Stylesheet
 from textual.notifications import Notification
 from textual.pilot import Pilot
 from textual.screen import Screen
@@ -112,6 +114,24 @@ def _patient_pilot(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(textual.pilot, "wait_for_idle", nothing)
     monkeypatch.setattr(Pilot, "press", press_in_turn)
     monkeypatch.setattr(Pilot, "pause", pause_and_rest)
+
+
+_parse_rules = Stylesheet._parse_rules
+#: Parsed rules of style sheets, by the values of the variables in them, their text and place.
+_parsed: dict[object, list[RuleSet]] = {}
+
+
+@pytest.fixture(autouse=True)
+def _styles_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Share the parsed style sheets of all apps, as each app does among its widgets."""
+
+    def parsed(sheet: Stylesheet, *args: Any, **named: Any) -> list[RuleSet]:
+        key = (*sorted(sheet._variables.items()), args, *sorted(named.items()))
+        if key not in _parsed:
+            _parsed[key] = _parse_rules(sheet, *args, **named)
+        return _parsed[key]
+
+    monkeypatch.setattr(Stylesheet, "_parse_rules", parsed)
 
 
 class FakeWorkbench:
