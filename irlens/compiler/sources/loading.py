@@ -9,6 +9,7 @@ import sysconfig
 import traceback
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, redirect_stdout
+from functools import lru_cache
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from itertools import takewhile
 from pathlib import Path
@@ -128,10 +129,11 @@ def loaded(source: KernelSource, target: Target | None = None) -> Iterator[Loade
         sys.path[:] = path
         sys.dont_write_bytecode = bytecode
         added = set(sys.modules) - set(modules)
-        _PACKAGES.remember(arch, added)
-        for other in added:
-            if other == name or _local_file(sys.modules[other]):
-                del sys.modules[other]
+        removed = {each for each in added if each == name or _local_file(sys.modules[each])}
+        if added > removed:
+            _PACKAGES.remember(arch, added)
+        for other in removed:
+            del sys.modules[other]
         if name in modules:
             sys.modules[name] = modules[name]
 
@@ -240,9 +242,15 @@ def local_files(module: ModuleType, imported: Collection[str]) -> list[Path]:
 
 def _imports(module: ModuleType, file: Path) -> list[ModuleType]:
     """Return the loaded modules that the ``import`` statements of a module's file name."""
-    package = module.__package__ or ""
+    names = _imported_names(file.read_bytes(), module.__package__ or "")
+    return [sys.modules[name] for name in names if name in sys.modules]
+
+
+@lru_cache(maxsize=256)  # a sweep loads its kernel's file for each configuration
+def _imported_names(code: bytes, package: str) -> frozenset[str]:
+    """Return the names of modules, and what may be some, that a file of a package imports."""
     names: set[str] = set()
-    for node in ast.walk(ast.parse(file.read_bytes())):
+    for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -251,7 +259,7 @@ def _imports(module: ModuleType, file: Path) -> list[ModuleType]:
                 origin = importlib.util.resolve_name("." * node.level + origin, package)
             names.add(origin)
             names.update(f"{origin}.{alias.name}" for alias in node.names)
-    return [sys.modules[name] for name in names if name in sys.modules]
+    return frozenset(names)
 
 
 def _module_name(path: Path) -> tuple[str, list[str]]:

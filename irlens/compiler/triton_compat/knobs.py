@@ -3,6 +3,7 @@
 Its settings are knobs, or its environment up to 3.3.
 """
 
+import operator
 import os
 import sys
 from collections.abc import Iterator
@@ -83,6 +84,8 @@ def replacements_undone() -> Iterator[None]:
         yield
     finally:
         for owner, known in before.items():
+            if _is_unchanged(owner, known):
+                continue
             for name, value in {**vars(owner), **known}.items():  # without submodules
                 if callable(value) and name not in known:
                     delattr(owner, name)
@@ -90,10 +93,21 @@ def replacements_undone() -> Iterator[None]:
                     setattr(owner, name, value)
 
 
+def _is_unchanged(owner: Any, known: dict[str, Any]) -> bool:
+    """Whether a module or class has the same objects by the same names, in the same order."""
+    now = vars(owner)
+    return (
+        len(now) == len(known)
+        and all(map(operator.eq, now, known))
+        and all(map(operator.is_, now.values(), known.values()))
+    )
+
+
 def _owners() -> Iterator[Any]:
     """Yield the modules, and the classes that are defined in those of Triton."""
     for name, module in sys.modules.copy().items():
-        if module is not None and (name in _OF_TORCH or name.partition(".")[0] == "triton"):
+        is_tritons = name == "triton" or name.startswith("triton.")
+        if module is not None and (is_tritons or name in _OF_TORCH):
             yield module
             classes = (each for each in vars(module).values() if isinstance(each, type))
             yield from (each for each in classes if each.__module__ == name != "torch")
