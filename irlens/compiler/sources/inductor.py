@@ -22,11 +22,10 @@ _MARK, _LOG_MARK = "triton_heuristics", "[__output_code]"
 _PREFIX = re.compile(r"^.*?\[__output_code\] ?")
 #: Lines of the log that are not the code's.
 _HEADING = re.compile(r"^\s*Output code(?::| written to: .*)\s*$")
-#: A kernel inside the wrapper's code: ``name = async_compile.triton('name', '''...''')``.
+#: Where a kernel begins inside the wrapper's code: ``name = async_compile.triton('name', '''``.
 _WRAPPED = re.compile(
-    r"(?P<name>\w+)\s*=\s*async_compile\.triton\(\s*['\"]\w+['\"],\s*"
-    r"(?P<text>'''.*?(?<!\\)'''|\"\"\".*?(?<!\\)\"\"\")",
-    re.S,
+    r"(?<!\w)(?P<name>\w+)\s*=\s*async_compile\.triton\(\s*['\"]\w+['\"],\s*"
+    r"(?P<quotes>'''|\"\"\")"
 )
 #: The function's name unless PyTorch gives each kernel its own, which tells them apart.
 _SHARED_NAME = re.compile(r"^def triton_\(", re.M)
@@ -126,16 +125,31 @@ def _graphs(code: str) -> Iterator[str]:
 
 def _modules(code: str) -> Iterator[tuple[str, str]]:
     """Yield the name and the source of each kernel's module, each line at its place."""
-    wrapped = list(_WRAPPED.finditer(code))
-    for match in wrapped:
-        before = code.count("\n", 0, match.start("text"))
+    found, unclosed, at = False, set[str](), 0
+    while (match := _WRAPPED.search(code, at)) is not None:
+        quotes, at = match["quotes"], match.end()
+        # What one string lacks to the end of the text, later ones lack, too.
+        end = -1 if quotes in unclosed else _closing(code, at, quotes)
+        if end < 0:
+            unclosed.add(quotes)
+            continue
+        found, at = True, end
+        before = code.count("\n", 0, match.end())
         try:
-            module = "\n" * before + ast.literal_eval(match["text"])
+            module = "\n" * before + ast.literal_eval(code[match.start("quotes") : end])
         except (ValueError, SyntaxError):
             continue
         yield match["name"], _SHARED_NAME.sub(f"def {match['name']}(", module, count=1)
-    if not wrapped:
+    if not found:
         yield "", code
+
+
+def _closing(code: str, start: int, quotes: str) -> int:
+    """Return where a string ends, its quotes included; -1 if nothing closes it."""
+    at = code.find(quotes, start)
+    while at >= 0 and code[at - 1] == "\\":
+        at = code.find(quotes, at + 1)
+    return at + len(quotes) if at >= 0 else -1
 
 
 def _first_line(module: str) -> int:

@@ -1,6 +1,7 @@
 """Kernels that TorchInductor generated, in the forms that its versions print."""
 
 import re
+import time
 from pathlib import Path
 
 import msgspec
@@ -205,3 +206,14 @@ def test_the_grid_of_combined_kernels() -> None:
     }  # fmt: skip
     inductor = {"grid_type": "SequentialComboKernelGrid", "combo_grid_meta": meta}
     assert grid_of(inductor, {}) == ("100 + cdiv(4096, 1024)",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a" * 1_000_000, 'x = async_compile.triton(\'x\', """' * 2 + "\\'''" * 100_000],
+    ids=["a long word", "quotes that close nothing"],
+)
+def test_text_that_is_no_kernel_is_read_in_proportion_to_it(text: str) -> None:
+    begun = time.process_time()
+    assert generated_kernels(text) == ()
+    assert time.process_time() - begun < 3
