@@ -49,7 +49,7 @@ def captured(
     return only
 
 
-_inspections: dict[str, Inspection] = {}
+_inspections: dict[bytes, Inspection] = {}
 
 
 def reported(captured: Capture) -> Inspection:
