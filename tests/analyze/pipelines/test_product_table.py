@@ -137,7 +137,7 @@ def bodies(lines: list[str], label: str, jump: str, product: str) -> Iterator[li
 def machine_loops(directory: Path, product: str) -> list[list[str]]:
     """The loops with products in a capture's machine code."""
     (cubin,) = directory.glob("*.cubin")
-    command = [str(tools.find("nvdisasm")), "-c", str(cubin)]
+    command = [str(tools.find("nvdisasm")), tools.WITHOUT_DATAFLOW, "-c", str(cubin)]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     # Without a condition: the way back from a poll that stands out of line, or that of a loop which
     # is left in front of it.
