@@ -12,6 +12,8 @@ Values: TypeAlias = dict[str, Value | list[Value]]
 #: Formats that hold a list of rows or a page for people.
 Format: TypeAlias = Literal["markdown", "text", "json", "csv"]
 Document: TypeAlias = Literal["markdown", "text", "json"]
+#: Formats of a row for each report, however many there are.
+ROWS: frozenset[Format] = frozenset({"csv"})
 
 Kernel = Annotated[
     str,
@@ -45,6 +47,9 @@ StageName = Annotated[
 Sass = Annotated[
     bool | None,
     Meta(description="Disassemble the machine code, too; by default that of few captures"),
+]
+ReportFormat = Annotated[
+    Format, Meta(description="json: whole records; csv: a row for each capture of a directory")
 ]
 FormatName = Annotated[Document, Meta(description="How the answer is written")]
 Where = Annotated[

@@ -16,12 +16,13 @@ from irlens.analyze.capture_code import CaptureCode
 from irlens.compiler.sources.lookup import known_files
 from irlens.mcp.answers import Answer, record_answer, text_answer
 from irlens.mcp.parameters import (
+    ROWS,
     Args,
     Filters,
-    Format,
     FormatName,
     Grid,
     Kernel,
+    ReportFormat,
     Sass,
     Settings,
     StageName,
@@ -72,7 +73,7 @@ class Tools:
         settings: Settings = None,
         args: Args = None,
         grid: Grid = None,
-        format: Annotated[Format, Meta(description="json: whole records")] = "markdown",  # noqa: A002
+        format: ReportFormat = "markdown",  # noqa: A002
         details: Annotated[
             list[Detail] | None,
             Meta(description="Sections in full: pipelines, pressure, memory, time, mix, figures"),
@@ -85,8 +86,7 @@ class Tools:
         of irlens have one; a Triton cache entry gets it from `args` and `grid`, and the product
         from `targets`.
 
-        Compiles the kernel if it is not compiled yet; a directory may hold many captures, of which
-        csv gives one row each.
+        Compiles the kernel if it is not compiled yet; a directory may hold many captures.
         """
         selection = self._configurations(kernel, targets, settings, args, grid, completes=True)
         selected: Sequence[Capture | Report]
@@ -94,7 +94,7 @@ class Tools:
             selected = self._session.select(kernel, selection)
         else:
             selected = self._launched(kernel, selection)
-        chosen = selected if format == "csv" else selected[self._skip :][:MAX_REPORTS]
+        chosen = selected if format in ROWS else selected[self._skip :][:MAX_REPORTS]
         reports = [report for _, report in self._session.inspect(kernel, chosen, sass=sass)]
         others: dict[str, Any] = {"notes": self.notes, "skip": self._skip}
         if (end := self._skip + len(chosen)) < len(selected):
@@ -270,7 +270,7 @@ class Tools:
             int | None,
             Meta(description="Configurations to keep for each target, of those that fit", ge=1),
         ] = None,
-        format: Annotated[Format, Meta(description="json: whole records")] = "markdown",  # noqa: A002
+        format: ReportFormat = "markdown",  # noqa: A002
     ) -> Answer:
         """Compile a grid of configurations, and list which fit, with their figures.
 

@@ -10,7 +10,7 @@ import msgspec
 
 from irlens.compiler.calls.dtypes import DTYPE_PREFIX, DTYPES
 from irlens.compiler.sources.description import find_kernel
-from irlens.model.config import ConstexprValue
+from irlens.model.config import ConstexprValue, from_finite_or_text
 from irlens.model.errors import IrlensError
 from irlens.model.text import count
 from irlens.model.variants import KernelVariants, Specialized, Variant, Variants
@@ -176,7 +176,7 @@ def _value(kernel: KernelVariants, each: Specialized) -> ConstexprValue | Pointe
 
 
 def _compiled_in(kernel: KernelVariants, each: Specialized) -> ConstexprValue | Dtype:
-    value = each.value
+    value = from_finite_or_text(each.value)
     if isinstance(value, str) and value.startswith(DTYPE_PREFIX):
         return Dtype(value.removeprefix(DTYPE_PREFIX))
     # A record has a tuple and a layout as their text, and JSON has no infinity.

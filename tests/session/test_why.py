@@ -327,7 +327,8 @@ def test_a_stride_is_changed_in_the_address_alone() -> None:
     assert first.change == "1 in place of n in its address"
     assert first.before_us is not None
     assert first.after_us is not None
-    assert first.after_us > 0.5 * first.before_us
+    # A loop of one iteration would read 16 KB: all columns alone take memory 20 µs.
+    assert first.after_us > 64 * 2**20 / 3.35e6
 
 
 def test_a_load_of_another_address_in_each_iteration_stays_in_its_loop() -> None:
