@@ -2,7 +2,7 @@
 
     python benchmarks/atomics.py -o atomics.json
 
-The constants of ``irlens/analyze/time/atomics.py`` are from here, and what an H100 answered is
+The constants of ``irlens/analyze/time/transfers.py`` are from here, and what an H100 answered is
 ``tests/data/h100/atomics.json``, against which a test holds the estimates.
 """
 

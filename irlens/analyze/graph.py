@@ -10,7 +10,8 @@ import msgspec
 
 from irlens.analyze.work import OutOfWorkError
 
-#: Steps of finding loops, and those for each edge: reducible loops take one.
+#: The most steps that finding loops takes, and those for each edge. Without irreducible loops, one
+#: suffices for an edge.
 _STEPS, _STEPS_OF_EDGE = 1 << 18, 8
 #: Nodes by their number, each with the nodes that can follow it.
 Successors = Sequence[Sequence[int]]

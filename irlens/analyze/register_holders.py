@@ -45,7 +45,7 @@ def accounts_for(before: StagePressure, after: StagePressure) -> bool:
 
 
 def describe(pressure: StagePressure) -> str:
-    """Return which lines hold most registers at the peak; empty if that is unknown."""
+    """Return the lines that hold the most registers at the peak; empty if unknown."""
     found = holders(pressure)
     if not found:
         return ""

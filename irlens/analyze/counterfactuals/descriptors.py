@@ -32,7 +32,7 @@ def of_pointers(symptom: Symptom) -> Iterator[Change]:
 
 
 def of_one_kind_of_warp(symptom: Symptom) -> Iterator[Change]:
-    """Yield what warp specialization lacks."""
+    """Yield the changes that give a loop what warp specialization needs."""
     kind, loop = symptom.blame.kind, symptom.operation("for")
     if kind == "not asked" and loop is not None:
         yield from _specialized(symptom, loop)

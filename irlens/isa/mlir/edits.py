@@ -121,7 +121,7 @@ def constancy(mask: Operation, elements: int) -> str:
 
 
 def _hint(operation: Operation, name: str, value: int, dimension: int = -1) -> str:
-    """Return a hint about a dimension of a result."""
+    """Return the hint that an attribute gives for one dimension of a result."""
     kind = operation.result_type
     rank = len(kind.shape) if isinstance(kind, Tensor) else 1
     values: list[int] | int = value

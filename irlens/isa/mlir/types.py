@@ -16,7 +16,7 @@ from irlens.model.text import split_list
 _SCALAR = re.compile(r"(?:i|f|bf|tf)([0-9]{1,4})(?:E\w+)?|index")
 _PARAMETRIC = re.compile(r"(!?[\w.]*)<((?:[0-9]{1,9}x)*)(.*)>", re.DOTALL)
 _EXTENTS = re.compile(r"[0-9]{1,6}(?:x[0-9]{1,6})*")
-#: Bits of all extents together: a tensor of more dimensions or elements is none of Triton's.
+#: The most bits of all extents together: Triton makes no larger tensor, nor one of more dimensions.
 _EXTENT_BITS = 256
 #: Triton nests at most a tensor of pointers in a descriptor.
 _DEEPEST = 8
