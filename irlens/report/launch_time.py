@@ -22,7 +22,7 @@ from irlens.model.terms import no_time_model
 from irlens.report.parsed import Parsed, noted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from irlens.analyze.time.counting import CostedLaunch
     from irlens.analyze.time.launched import Arguments
@@ -201,6 +201,7 @@ def _of_code(
     from irlens.analyze.time import launched as launches
     from irlens.analyze.time.transfers import Wave, transfers
     from irlens.artifacts import cubin as cubins
+    from irlens.isa.sass import units
 
     capture = parsed.code.capture
     section = noted(machine_code.kernel, "sass", parsed.code, provenance)
@@ -227,6 +228,11 @@ def _of_code(
     local = resources.local_bytes or 0
     stack = spilling.read_sass(section, parsed.ptx) if local else spilling.Stack()
     ctas = grid[0] * grid[1] * grid[2]
+    bypassing = {
+        each.locations[0]
+        for each in section.instructions
+        if each.locations and units.bypasses_l1(each)
+    }
     looping = any(one.times > 1 for each in followed[0] for one in each.path.segments)
     moved = transfers(
         launched.launch,
@@ -236,6 +242,7 @@ def _of_code(
         outermost_loops(parsed.source),
         counting.spilled(code, followed, machine, local * threads),
         launched.in_groups,
+        bypassing,
     )
     if isinstance(moved, str):
         return moved
@@ -255,7 +262,7 @@ def _of_code(
             "registers": partial(_spare_registers, machine_code, resources.registers),
             "shared_memory": launched.spare_shared_bytes,
         },
-        repeated=_repeated(launched.program),
+        repeated=_repeated(launched.program, bypassing),
         of_warps=lambda: _totals(
             launches.mean_of_cta(followed[0], found if launched.priced else find(every=True))
         ),
@@ -293,10 +300,13 @@ def _reading_path_finder(machine_code: SassCode) -> "PathFinder":
     return PathFinder(machine_code.kernel, machine_code.flow, from_memory=True)
 
 
-def _repeated(program: "Survey") -> "dict[SourceLocation, float]":
-    """Return the part of the sectors of loads that a CTA has loaded before, by their places."""
+def _repeated(
+    program: "Survey", bypassing: "Collection[SourceLocation]"
+) -> "dict[SourceLocation, float]":
+    """Return the part of the sectors of loads that a CTA finds in the L1, by their places."""
     found: dict[SourceLocation, float] = {}
     for access, part in zip(program.traffic.accesses, program.repeated, strict=False):
-        if access.source is not None and access.direction != "store":
-            found[access.source] = min(found.get(access.source, 1.0), part)
+        source = access.source
+        if source is not None and source not in bypassing and access.direction != "store":
+            found[source] = min(found.get(source, 1.0), part)
     return found

@@ -78,3 +78,16 @@ def test_cycles_of_shared_memory_without_bank_conflicts(text: str, cycles: float
 
 def test_a_shape_with_digits_that_are_no_numbers_has_no_size() -> None:
     assert units.multiply_adds(instruction("HMMA.²x8.F32 R0, R1, R2, R3")) in (None, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "bypasses"),
+    [
+        ("LDGSTS.E.BYPASS.128 [R2+0x800], desc[UR8][R4.64]", True),  # cp.async.cg
+        ("LDGSTS.E.BYPASS.LTC128B.128 [R2], desc[UR8][R4.64], P0", True),
+        ("LDGSTS.E.64 [R2], desc[UR8][R4.64]", False),  # cp.async.ca
+        ("LDG.E.128 R4, desc[UR8][R2.64]", False),
+    ],
+)
+def test_copies_of_16_bytes_bypass_the_l1(text: str, bypasses: bool) -> None:
+    assert units.bypasses_l1(instruction(text)) is bypasses

@@ -1,7 +1,8 @@
 """What a launch moves between its SMs, the L2 and memory, from the traffic that it requests.
 
-- Loads of one CTA that touch a sector twice take it from the L1 the second time. What one loop has
-  read and another reads again is there only if the L1 holds what the SM's CTAs move in between.
+- Loads of one CTA that touch a sector twice take it from the L1 the second time, but for copies to
+  shared memory that bypass it. What one loop has read and another reads again is there only if the
+  L1 holds what the SM's CTAs move in between.
 - The L2 keeps what the CTAs of one wave share, and what the next wave reads again if a wave's data
   are no more than half of its capacity: an H200's L2 keeps data in both of its partitions.
 - A CTA that reads its own data again in another operation finds them in the L2 as far as a wave's
@@ -15,14 +16,14 @@ On 217 launches on an H200 the DRAM's reads are within 3 % of this on 198, and w
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 import msgspec
 from msgspec.structs import replace
 
 from irlens.analyze.traffic import Footprint, Survey, Updates
 from irlens.isa.mlir.global_memory import BULK_LOADS, BULK_STORES
-from irlens.model.source import Span
+from irlens.model.source import SourceLocation, Span
 
 # Of atomic operations, in microseconds, fitted to what an H100 took (``benchmarks/atomics.py``,
 # tests/data/h100). Other GPUs are assumed to be as fast.
@@ -206,6 +207,7 @@ def transfers(
     loops: Sequence[Span] = (),
     spilled: Spilled | None = None,
     in_groups: Callable[[int], Survey | None] = lambda _: None,
+    bypassing: Collection[SourceLocation] = (),
 ) -> Transfers | str:
     """Return what a launch moves, or why that is unknown.
 
@@ -216,6 +218,7 @@ def transfers(
         loops: Lines of the ttir's outermost loops.
         spilled: Its accesses to local memory, if there are any.
         in_groups: Returns its traffic for waves of a number of CTAs.
+        bypassing: Places of the loads that bypass the L1.
     """
     traffic, footprint = launch.traffic, launch.footprint
     if traffic.reason or footprint is None:
@@ -224,13 +227,13 @@ def transfers(
     if loads is None or stores is None:
         reasons = [each.reason for each in traffic.accesses if each.reason]
         return next(iter(reasons), "the sectors of its loads and stores are unknown")
-    again = _touched_again(program)
+    again = _touched_again(program, bypassing)
     bulk = [
         sum(each.bytes for each in traffic.accesses
             if each.operation in kinds and not each.requests)
         for kinds in (BULK_LOADS, BULK_STORES)
     ]  # fmt: skip
-    held, evicted = _read_again(launch, program, loops, wave, caches)
+    held, evicted = _read_again(launch, program, loops, wave, caches, bypassing)
     missed = loads * (1 - max(0.0, again - evicted))
     read = _from_memory(launch, footprint, program, wave, caches)
     written: float = footprint.written_bytes
@@ -257,16 +260,25 @@ def transfers(
     )
 
 
-def _touched_again(program: Survey) -> float:
-    """Part of the sectors that a CTA's loads touch which it has loaded before, 0..1."""
+def _touched_again(program: Survey, bypassing: Collection[SourceLocation]) -> float:
+    """Part of the sectors that a CTA's loads touch which it has loaded to the L1 before, 0..1."""
     sectors, footprint = program.traffic.load_sectors, program.footprint
     if not sectors or footprint is None:
         return 0.0
-    return max(0.0, 1 - footprint.read_sector_bytes / (32 * sectors))
+    again = sectors - footprint.read_sector_bytes / 32
+    for each in program.traffic.accesses:
+        if each.direction == "load" and each.source in bypassing and each.sectors and each.bytes:
+            again -= each.sectors * (1 - each.distinct_bytes / each.bytes)
+    return max(0.0, again / sectors)
 
 
 def _read_again(
-    launch: Survey, program: Survey, loops: Sequence[Span], wave: Wave, caches: Caches
+    launch: Survey,
+    program: Survey,
+    loops: Sequence[Span],
+    wave: Wave,
+    caches: Caches,
+    bypassing: Collection[SourceLocation],
 ) -> tuple[float, float]:
     """Parts of a CTA's loads that are of what another of its outermost loops has loaded, 0..1.
 
@@ -280,6 +292,8 @@ def _read_again(
     sectors: defaultdict[str, dict[int, float]] = defaultdict(dict)
     moved: defaultdict[int, dict[str, int]] = defaultdict(dict)  # by the CTAs of an SM
     for each in program.traffic.accesses:
+        if each.source in bypassing:
+            continue
         around = (n for n, span in enumerate(loops) if span.line <= each.line <= span.end_line)
         loop, argument = next(around, -1), each.argument
         most = all_ctas[each.line, argument].distinct_bytes

@@ -48,6 +48,11 @@ def loads_shared(instruction: Instruction) -> bool:
     return instruction.opcode == "LDS"
 
 
+def bypasses_l1(instruction: Instruction) -> bool:
+    """Whether it takes from the L2 what it loads, also where the L1 holds that: ``cp.async.cg``."""
+    return "BYPASS" in instruction.modifiers
+
+
 #: What an instruction does in shared memory, or with its data path.
 SharedAccess: TypeAlias = Literal["load", "store", "copy", "shuffle"]
 _SHARED_ACCESSES: dict[str, SharedAccess] = {

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from irlens.analyze.time.counts import awaited_share
 from irlens.analyze.time.transfers import Caches, Transfers, Wave, transfers
 from irlens.analyze.traffic import Footprint, Survey
-from irlens.model.source import Span
+from irlens.model.source import SourceLocation, Span
 from irlens.model.traffic import Access, Traffic
 from irlens.report.inspection import Inspection
 from tests.analyze.h200_launches import launches
@@ -111,6 +111,22 @@ def test_the_l1_holds_what_another_loop_has_read_if_there_is_room(
     assert found.missed_sectors / found.load_sectors == pytest.approx(missed)
     assert found.held_sectors / found.load_sectors == pytest.approx(held)
     assert found.l1_share == pytest.approx(held and 0.5)
+
+
+@pytest.mark.parametrize(("bypassing", "missed"), [(False, 0.25), (True, 1.0)])
+def test_copies_that_bypass_the_l1_take_all_from_the_l2(bypassing: bool, missed: float) -> None:
+    """The four warps of a CTA copy the same bytes, as experts do whose tokens are one."""
+    row, ctas, place = 4096, 1024, SourceLocation("k.py", 5)
+    read = replace(access("tt.load", 4 * row, row), source=place, sectors=4 * row // 32)
+    once = survey(read, read=row)
+    program = replace(once, traffic=replace(once.traffic, load_sectors=4 * row // 32))
+    whole = survey(replace(read, distinct_bytes=row * ctas), read=row * ctas)
+    launch = replace(whole, traffic=replace(whole.traffic, load_sectors=4 * row * ctas // 32))
+    wave = Wave(ctas=ctas, waves=0.97, resident=8, looping=True)
+    places = {place} if bypassing else set()
+    found = transfers(launch, program, wave, CACHES, bypassing=places)
+    assert isinstance(found, Transfers)
+    assert found.missed_sectors / found.load_sectors == pytest.approx(missed)
 
 
 @pytest.mark.parametrize(
