@@ -26,6 +26,19 @@ if TYPE_CHECKING:
     from irlens.isa.amdgcn import Function as AmdFunction
 
 
+class Moved(msgspec.Struct, frozen=True):
+    """What a launch moves; ``None`` is unknown.
+
+    Attributes:
+        runs: The runs of bytes of each access of the traffic, in its order; ``None`` where its
+            requests are unknown.
+    """
+
+    traffic: Traffic | None = None
+    runs: tuple[Runs | None, ...] = ()
+    roofline: Roofline | None = None
+
+
 class Facts(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """Everything that is known about one kernel; ``None`` is unknown.
 
@@ -44,14 +57,11 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         spare_registers: Returns how many of a thread's registers are never live at once; ``None``
             if unknown.
         serialized: Whether ptxas serialized the matrix products of ``wgmma``.
-        runs: The runs of bytes of each access of the traffic, in its order; ``None`` where its
-            requests are unknown.
-        data_updates: What each atomic operation updates whose addresses depend on data: where these
-            are random, and where they are equal.
+        evaluate_launch: Returns what the launch moves.
+        find_data_updates: Returns what each atomic operation updates whose addresses depend on
+            data: where these are random, and where they are equal.
         contradictions: Why parts of the capture were put aside.
         products: Matrix products, and the types that they are computed in.
-        missing: Why a fact that rules need is unknown, by its name: a field's, or "assembly",
-            "product", "grid", "registers", "sectors", "waves".
         contents: Files with what tensors of integers hold, by argument.
     """
 
@@ -70,14 +80,26 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     spills: list[SpillSite] | None = None
     spare_registers: Callable[[], int | None] = lambda: None
     serialized: bool | None = None
-    traffic: Traffic | None = None
-    runs: tuple[Runs | None, ...] = ()
-    roofline: Roofline | None = None
-    data_updates: "tuple[tuple[Updates, Updates], ...]" = ()
+    evaluate_launch: Callable[[], Moved] = Moved
+    find_data_updates: "Callable[[], tuple[tuple[Updates, Updates], ...]]" = tuple
     contradictions: tuple[str, ...] = ()
     products: tuple[MatrixProduct, ...] = ()
-    missing: Mapping[str, str] = {}
     contents: Mapping[str, Stage] = {}
+
+    @cached_property
+    def launch(self) -> Moved:
+        """What the launch moves: its programs are evaluated for the first rule that looks at it."""
+        return self.evaluate_launch()
+
+    @property
+    def traffic(self) -> Traffic | None:
+        """The traffic of the launch."""
+        return self.launch.traffic
+
+    @cached_property
+    def data_updates(self) -> "tuple[tuple[Updates, Updates], ...]":
+        """What atomic operations update whose addresses depend on data."""
+        return self.find_data_updates()
 
     @cached_property
     def addresses(self) -> Addresses | None:
@@ -114,7 +136,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         if self.traffic is None:
             return None
         total = Requests(0, 0, 0)
-        for access, runs in zip(self.traffic.accesses, self.runs, strict=False):
+        for access, runs in zip(self.traffic.accesses, self.launch.runs, strict=False):
             if access.line != line:
                 continue
             if runs is None or access.requests is None:

@@ -72,9 +72,11 @@ class Explanations(msgspec.Struct, frozen=True, kw_only=True):
         compiled: The kernel, GPU, Triton and configuration.
         explanations: In the order of the report's findings.
         unexplained: Codes of other findings, of which irlens has no experiment and no pass.
+        left: The findings that were not looked at because the user interrupted.
     """
 
     schema: int
     compiled: Side
     explanations: list[Explanation]
     unexplained: list[str]
+    left: list[Finding] = []

@@ -8,7 +8,7 @@ import msgspec
 from irlens import rules
 from irlens.analyze import shared_memory, ttgir_loads, work
 from irlens.analyze.capture_code import CaptureCode
-from irlens.analyze.facts import Facts, Provenance
+from irlens.analyze.facts import Facts, Moved, Provenance
 from irlens.analyze.occupancy import all_curves
 from irlens.analyze.pipelines import warp_specialization
 from irlens.analyze.pipelines.warp_specialization import Specialization
@@ -413,15 +413,23 @@ class Inspection:
     @cached_property
     def findings(self) -> list[Finding]:
         """Findings, most severe first."""
-        for code, reason in rules.not_looked_for(self.facts).items():
+        missing = missing_facts(self.facts, self._provenance.unknown)
+        for code, reason in rules.not_looked_for(self.facts, missing).items():
             self._provenance.missing(reason, f"findings.{code}")
         return rules.run(self.facts)
+
+    def findings_of(self, code: str) -> list[Finding]:
+        """Return the findings of one rule, and what it finds where it is asked for by name.
+
+        The programs of the launch are evaluated only if the rule looks at what they move.
+        """
+        return [*rules.run(self.facts, code), *rules.answers(code, lambda: self.facts)]
 
     @cached_property
     def facts(self) -> Facts:
         """What the rules look at."""
         parsed, usage = self._parsed, self._demand.usage
-        facts = Facts(
+        return Facts(
             gpu=self._gpu,
             config=self._capture.config,
             resources=self.resources,
@@ -436,20 +444,15 @@ class Inspection:
             amdgcn=parsed.amdgcn,
             spills=self.spills,
             spare_registers=self._spare_registers,
-            data_updates=self._data_updates,
+            evaluate_launch=lambda: Moved(self.traffic, self.runs, self.roofline),
+            find_data_updates=self._find_data_updates,
             serialized=self._serialized,
-            traffic=self.traffic,
-            runs=self.runs,
-            roofline=self.roofline,
             contradictions=self._agreement.contradictions,
             products=tuple(self.products),
             contents=self._capture.contents,
         )
-        missing = missing_facts(facts, self._provenance.unknown)
-        return msgspec.structs.replace(facts, missing=missing)
 
-    @cached_property
-    def _data_updates(self) -> "tuple[tuple[Updates, Updates], ...]":
+    def _find_data_updates(self) -> "tuple[tuple[Updates, Updates], ...]":
         launch = self._launched.launch if self._launched is not None else None
         if launch is None or not launch.scattered or not launch.updates:
             return ()

@@ -5,7 +5,7 @@ A rule is a module of this package, without a leading underscore, that has
 * ``CODE`` ("IRL" and three digits), ``NAME`` and ``SEVERITY``,
 * a docstring in Markdown: one line that says what is found, then what it means, an example and
   what to do; ``irlens explain`` prints it, and
-* ``NEEDS``, the facts without which it cannot look, by their names in ``Facts.missing``, and
+* ``NEEDS``, the facts without which it cannot look, by their names in ``report.missing_facts``, and
 * ``find(facts)``, which yields a ``Match`` for each place it applies to, and none where it lacks
   a fact.
 
@@ -21,7 +21,7 @@ The first digit of a code is the family: 1 resources and occupancy, 2 software p
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Protocol, cast
 
@@ -64,13 +64,17 @@ def all_rules() -> tuple[RuleModule, ...]:
     return tuple(sorted(modules, key=lambda rule: rule.CODE))
 
 
-def run(facts: Facts) -> list[Finding]:
+def run(facts: Facts, code: str = "") -> list[Finding]:
     """Return the findings of all rules: the most severe first, then by code and place.
 
     Where the compiler made several copies of a loop, equal findings are reported once, for the
     first copy.
+
+    Args:
+        code: The code of the only rule to run.
     """
-    ranked = sorted((each for rule in all_rules() for each in _findings(rule, facts)), key=_rank)
+    asked = (rule for rule in all_rules() if code in ("", rule.CODE))
+    ranked = sorted((each for rule in asked for each in _findings(rule, facts)), key=_rank)
     first: dict[tuple[object, ...], Finding] = {}
     for finding in ranked:
         first.setdefault((finding.code, finding.message, finding.hint, finding.source), finding)
@@ -91,14 +95,18 @@ def answers(code: str, facts_of: Callable[[], Facts]) -> list[Finding]:
     return sorted(_records(rule, facts, ask(facts)), key=_rank)
 
 
-def not_looked_for(facts: Facts) -> dict[str, str]:
-    """Return the rules that could not look, or not everywhere, by code, and why."""
-    reasons = {rule.CODE: _unseen(rule, facts) for rule in all_rules()}
+def not_looked_for(facts: Facts, missing: Mapping[str, str]) -> dict[str, str]:
+    """Return the rules that could not look, or not everywhere, by code, and why.
+
+    Args:
+        missing: Why facts are unknown that rules need, by name.
+    """
+    reasons = {rule.CODE: _unseen(rule, facts, missing) for rule in all_rules()}
     return {code: reason for code, reason in reasons.items() if reason}
 
 
-def _unseen(rule: RuleModule, facts: Facts) -> str:
-    lacking = (facts.missing[need] for need in rule.NEEDS if need in facts.missing)
+def _unseen(rule: RuleModule, facts: Facts, missing: Mapping[str, str]) -> str:
+    lacking = (missing[need] for need in rule.NEEDS if need in missing)
     partly: Callable[[Facts], str] = getattr(rule, "unseen", lambda _: "")
     return next(lacking, "") or partly(facts)
 

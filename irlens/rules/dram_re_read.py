@@ -59,7 +59,8 @@ def find(facts: Facts) -> Iterator[Match]:
     if read < _TOLERATED * distinct or read / waves <= product.l2_bytes:
         return
     bandwidth = product.bandwidth
-    compute = facts.roofline.compute_us if facts.roofline is not None else None
+    roofline = facts.launch.roofline
+    compute = roofline.compute_us if roofline is not None else None
     if bandwidth is None or compute is None or read / bandwidth * 1e6 <= compute:
         return
     each = rounded_size(read // waves)

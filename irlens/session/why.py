@@ -1,7 +1,8 @@
 """Why a finding is there: what decides it, and a recompilation without its cause as the proof."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -28,9 +29,9 @@ from irlens.diff.passes import States, remarks_of
 from irlens.diff.passes.lines import LineFollower, deciding, first_changing, follow
 from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError, IrlensError, UnknownNameError
-from irlens.model.report import Finding, Report
+from irlens.model.report import Finding
 from irlens.model.why import WHY_SCHEMA, Experiment, Explanation, Explanations, Proof
-from irlens.report.inspection import Inspection
+from irlens.session.outcomes import Outcome, Outcomes
 from irlens.session.passes import single_request
 from irlens.session.reports import complete_report
 from irlens.session.session import Session
@@ -43,21 +44,38 @@ if TYPE_CHECKING:  # it loads the compiler layer
 _OF_ASSEMBLER = ("C75", "registers", "spill", "Potential Performance Loss")
 
 
+class Progress(Protocol):
+    """Receives the number of explained findings, of all findings, and what is tried."""
+
+    def __call__(self, done: int, total: int, current: str) -> None:
+        """Show it."""
+
+
+def _hide(done: int, total: int, current: str) -> None:
+    pass
+
+
 def why(
-    kernel: str, configurations: Configurations, session: Session, codes: tuple[str, ...] = ()
+    kernel: str,
+    configurations: Configurations,
+    session: Session,
+    codes: tuple[str, ...] = (),
+    progress: Progress = _hide,
 ) -> Explanations:
     """Explain the findings of one compilation of KERNEL, and test each explanation.
 
     Args:
         configurations: The options, which select one configuration.
         codes: Codes or names of findings; all by default.
+        progress: Receives what is tried.
 
     Raises:
         IrlensError: KERNEL cannot be compiled.
         UnknownNameError: It has no finding of a code.
+        KeyboardInterrupt: Before a finding is explained; later ones are then ``left``.
     """
     request = single_request(kernel, configurations, session)
-    return _explained(request, session, lambda laboratory: laboratory.selected(codes))
+    return _explained(request, session, lambda laboratory: laboratory.selected(codes), progress)
 
 
 def why_finding(
@@ -86,29 +104,43 @@ def why_finding(
             )
         return same[:1]
 
-    return _explained(request, session, select, progress)
+    return _explained(request, session, select, lambda done, total, current: progress(current))
 
 
 def _explained(
     request: "Request",
     session: Session,
     select: "Callable[[_Laboratory], list[Finding]]",
-    progress: Callable[[str], None] = lambda _: None,
+    progress: Progress,
 ) -> Explanations:
-    progress("compiling")
+    progress(0, 1, "compiling")
     capture = _one(session, request)
-    laboratory = _Laboratory(session, request, capture, progress)
+    laboratory = _Laboratory(session, request, capture)
     findings = select(laboratory)
+    progress(0, len(findings), "printing the passes")
     laboratory.listen(findings)
-    explained = [laboratory.explain(each) for each in findings]
+    explained: list[Explanation | None] = []
+    try:
+        for each in findings:
+            label = f"{each.code}: trying "
+            laboratory.progress = partial(_tried, progress, len(explained), len(findings), label)
+            explained.append(laboratory.explain(each))
+    except KeyboardInterrupt:
+        if not any(explained):
+            raise
     return Explanations(
         schema=WHY_SCHEMA,
         compiled=side_of(capture, ""),
         explanations=[each for each in explained if each is not None],
         unexplained=sorted(
-            {f.code for f, each in zip(findings, explained, strict=True) if each is None}
+            {f.code for f, each in zip(findings, explained, strict=False) if each is None}
         ),
+        left=findings[len(explained) :],
     )
+
+
+def _tried(progress: Progress, done: int, total: int, label: str, change: str) -> None:
+    progress(done, total, label + change)
 
 
 def _one(session: Session, request: "Request") -> Capture:
@@ -137,20 +169,16 @@ class _Laboratory:
     A compilation that prints its passes takes ten times as long as one that does not. It is made
     for findings that a pass decides, and for the change that removes one.
 
-    Args:
+    Attributes:
         progress: Receives what is tried.
     """
 
-    def __init__(
-        self,
-        session: Session,
-        request: "Request",
-        capture: Capture,
-        progress: Callable[[str], None],
-    ) -> None:
+    progress: Callable[[str], None]
+
+    def __init__(self, session: Session, request: "Request", capture: Capture) -> None:
         self._session, self._request, self._capture = session, request, capture
-        self._progress = progress
         self.report = complete_report(capture)
+        self._outcomes = Outcomes()
         self._states: States | None = None
         self._remarks: list[str] = []
         code = CaptureCode(capture).source
@@ -180,16 +208,15 @@ class _Laboratory:
         report, wanted = self.report, _codes_of(codes)
         found = [each for each in report.findings if not wanted or each.code in wanted]
         for code in sorted(wanted):
-            found += self._answers(self._capture, code)
+            known = [each for each in found if each.code == code]
+            of_code = self._outcomes.of(self._capture).findings(code)
+            found += [each for each in of_code if each not in known]
         if missing := sorted(wanted - {each.code for each in found}):
             raise IrlensError(
                 f"{report.kernel} has no finding {missing[0]}",
                 hint=f"it has: {', '.join(sorted({f.code for f in report.findings})) or 'none'}",
             )
         return found
-
-    def _answers(self, capture: Capture, code: str) -> list[Finding]:
-        return rules.answers(code, lambda: Inspection(capture).facts)
 
     def explain(self, finding: Finding) -> Explanation | None:
         """Return the explanation of a finding; ``None`` if irlens has neither cause nor test."""
@@ -255,34 +282,45 @@ class _Laboratory:
 
     def _try(self, finding: Finding, change: Change) -> Experiment:
         """Recompile with a change, and look whether the finding is still there."""
-        self._progress(f"trying {change.words}")
+        self.progress(change.words)
         try:
-            capture = _one(self._session, self._request_of(change))
-            report = complete_report(capture)
+            outcome = self._outcomes.of(_one(self._session, self._request_of(change)))
+            same = [each for each in outcome.findings(finding.code) if _is_same(each, finding)]
+            if finding.code in LIMITS and outcome.occupancy > self._own.occupancy:
+                same = []  # another limit of the same resource
+            before, after = self._times(change, outcome)
+            is_cause = change.is_cause or self._frees_what_holds(finding, outcome)
         except IrlensError as error:
             return Experiment(
                 change=change.words, gone=None, is_cause=change.is_cause, error=error.message
             )
-        found = [*report.findings, *self._answers(capture, finding.code)]
-        same = [each for each in found if _is_same(each, finding)]
-        if finding.code in LIMITS and _occupancy(report) > _occupancy(self.report):
-            same = []  # another limit of the same resource
-        times = [each.time.estimate_us if each.time else None for each in (self.report, report)]
-        if change.settings.get("target") or _written(report) != _written(self.report):
-            times = [None, None]  # the time of another GPU, or of other work
         return Experiment(
             change=change.words,
             gone=not same,
-            is_cause=change.is_cause or self._frees_what_holds(finding, report),
-            before_us=times[0],
-            after_us=times[1],
+            is_cause=is_cause,
+            before_us=before,
+            after_us=after,
         )
 
-    def _frees_what_holds(self, finding: Finding, report: Report) -> bool:
+    @property
+    def _own(self) -> Outcome:
+        return self._outcomes.of(self._capture)
+
+    def _times(self, change: Change, outcome: Outcome) -> tuple[float | None, float | None]:
+        """Return the estimated times without a change and with it, if they are of one work."""
+        before = self._own.estimate_us
+        if before is None or change.settings.get("target"):
+            return None, None  # the time of another GPU
+        if outcome.written_bytes != self._own.written_bytes:
+            return None, None
+        return before, outcome.estimate_us
+
+    def _frees_what_holds(self, finding: Finding, outcome: Outcome) -> bool:
         """Whether the lines that hold most registers account for those that a change frees."""
-        sides = [register_holders.needed(each.pressure) for each in (self.report, report)]
-        before, after = sides
-        if finding.code not in NEEDS_REGISTERS or before is None or after is None:
+        if finding.code not in NEEDS_REGISTERS:
+            return False
+        before, after = self._own.needed, outcome.needed
+        if before is None or after is None:
             return False
         return register_holders.accounts_for(before, after)
 
@@ -356,15 +394,6 @@ def _is_same(one: Finding, other: Finding) -> bool:
         return False
     places = [(f.source.file, f.source.line) if f.source else None for f in (one, other)]
     return places[0] == places[1]
-
-
-def _written(report: Report) -> int | None:
-    """Return the bytes that a launch stores, which a smaller tile may leave to nobody."""
-    return report.traffic.written_bytes if report.traffic is not None else None
-
-
-def _occupancy(report: Report) -> float:
-    return report.occupancy.theoretical if report.occupancy is not None else 0.0
 
 
 def _proof(experiments: list[Experiment]) -> Proof:

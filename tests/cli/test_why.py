@@ -87,6 +87,24 @@ def test_a_change_that_leaves_the_cause_alone_proves_none(monkeypatch: pytest.Mo
     assert "multiples of 16: the finding goes, whatever its cause" in said
 
 
+def test_an_interruption_leaves_what_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = counterfactuals._MAKERS["IRL301"]
+    asked = []
+
+    def interrupted(symptom: Symptom) -> Iterator[Change]:
+        asked.append(symptom.finding)
+        if len(asked) > 1:
+            raise KeyboardInterrupt
+        yield from known(symptom)
+
+    monkeypatch.setitem(counterfactuals._MAKERS, "IRL301", interrupted)
+    ran = run("explain", "softmax", "IRL301", *RAGGED[1:])
+    assert ran.code == 130
+    said = " ".join(ran.out.split())
+    assert said.count("proved: the finding goes with its cause") == 1
+    assert f"Interrupted, and not looked at: IRL301 at {asked[1].source}" in said
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -3,7 +3,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from irlens.analyze.facts import Facts
+from irlens.analyze.facts import Facts, Moved
 from irlens.model.report import Finding
 from irlens.rules import misaligned_access
 
@@ -82,6 +82,8 @@ def test_silent_on_aligned_samples(kernel: str, target: str, look: Look) -> None
 def test_silent_where_sectors_are_unknown(facts_of: Callable[..., Facts]) -> None:
     facts = facts_of("misaligned.py:rows")
     assert list(misaligned_access.find(facts))
-    unknown = [None] * len(facts.runs)
-    for change in ({"traffic": None}, {"runs": tuple(unknown)}, {"runs": ()}, {"gpu": None}):
-        assert list(misaligned_access.find(msgspec.structs.replace(facts, **change))) == []
+    uncounted = (None,) * len(facts.launch.runs)
+    for moved in (Moved(), Moved(facts.traffic, uncounted), Moved(facts.traffic)):
+        changed = msgspec.structs.replace(facts, evaluate_launch=lambda moved=moved: moved)
+        assert list(misaligned_access.find(changed)) == []
+    assert list(misaligned_access.find(msgspec.structs.replace(facts, gpu=None))) == []

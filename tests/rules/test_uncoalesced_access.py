@@ -8,7 +8,7 @@ import pytest
 import triton
 
 from irlens import gpus
-from irlens.analyze.facts import Facts
+from irlens.analyze.facts import Facts, Moved
 from irlens.artifacts.load import load
 from irlens.compiler import Request, capture_entries
 from irlens.model.capture import Capture, Stage
@@ -33,7 +33,9 @@ def test_estimates_sectors_of_a_warp_where_the_requests_are_unknown(
     facts_of: Callable[..., Facts],
 ) -> None:
     """A warp holds 32 x 4 elements side by side: 512 bytes, and each lies in a row of its own."""
-    facts = msgspec.structs.replace(facts_of("columns.py:columns"), runs=())
+    facts = facts_of("columns.py:columns")
+    uncounted = Moved(facts.traffic)
+    facts = msgspec.structs.replace(facts, evaluate_launch=lambda: uncounted)
     (finding,) = uncoalesced_access.find(facts)
     assert finding.message == (
         "the load at columns.py:55 is not coalesced: neighbours in the tile are 4,096 elements"
@@ -75,7 +77,7 @@ def test_shows_a_stride_that_is_not_known(facts_of: Callable[..., Facts]) -> Non
     """What a bare Triton cache tells: no values of arguments."""
     facts = facts_of("columns.py:columns")
     bare = msgspec.structs.replace(facts, config=msgspec.structs.replace(facts.config, args={}))
-    (finding,) = uncoalesced_access.find(msgspec.structs.replace(bare, traffic=None))
+    (finding,) = uncoalesced_access.find(msgspec.structs.replace(bare, evaluate_launch=Moved))
     assert finding.message.endswith(
         "neighbours in the tile are column_stride elements apart, which is not known to be 1"
     )

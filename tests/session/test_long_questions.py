@@ -52,7 +52,7 @@ def test_why_is_what_explain_says() -> None:
     assert len(findings) == 2
     inquiry = Inquiry()
     explanations = bench.why(key, findings[1], inquiry)
-    assert inquiry.reached.startswith("trying ")
+    assert inquiry.reached.startswith("IRL301: trying ")
     command = printed(
         Explanations, "explain", "softmax", "IRL301", "-t", "h100", "--arg", "n_cols=781"
     )

@@ -79,8 +79,10 @@ def show_reasons(
     check_format(writing.form, "explanations")
     from irlens.session.why import why
 
-    write(why(kernel, selection, new_session(), codes), "explanations", writing)
-    return Exit.OK
+    with output.progress("explaining") as show:
+        explanations = why(kernel, selection, new_session(), codes, show)
+    write(explanations, "explanations", writing)
+    return Exit.INTERRUPTED if explanations.left else Exit.OK
 
 
 def _is_term(settings: _Settings) -> bool:

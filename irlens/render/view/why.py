@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from irlens.model.report import Finding
 from irlens.model.text import microseconds
 from irlens.model.why import Experiment, Explanation, Explanations
 from irlens.render.view.nodes import (
@@ -51,6 +52,9 @@ def why_view(explanations: Explanations) -> Section:
         nodes.append(Sentence("no findings to explain"))
     if explanations.unexplained:
         nodes.append(Sentence(_unexplained(explanations.unexplained), "dim"))
+    if explanations.left:
+        left = ", ".join(map(_place, explanations.left))
+        nodes.append(Sentence(f"Interrupted, and not looked at: {left}", "warn"))
     return Section(explanations.compiled.kernel, tuple(nodes), key="why")
 
 
@@ -66,11 +70,18 @@ def _unexplained(codes: Sequence[str]) -> str:
 
 def _section(explanation: Explanation, said: Sequence[str]) -> Section:
     """Return an explanation, with the lines of the compiler that no other has shown."""
-    finding = explanation.finding
-    place = f" at {finding.source}" if finding.source is not None else ""
     return Section(
-        f"{finding.code}{place}", tuple(_nodes(explanation, said)), key="explanation", wide=True
+        _place(explanation.finding),
+        tuple(_nodes(explanation, said)),
+        key="explanation",
+        wide=True,
     )
+
+
+def _place(finding: Finding) -> str:
+    """Return a finding's code and line."""
+    place = f" at {finding.source}" if finding.source is not None else ""
+    return f"{finding.code}{place}"
 
 
 def summary(explanations: Explanations) -> list[Run]:

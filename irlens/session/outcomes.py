@@ -1,0 +1,79 @@
+"""What recompilations come to, each looked at only as far as it is asked about."""
+
+from irlens import rules
+from irlens.analyze import register_holders
+from irlens.model.capture import Capture
+from irlens.model.pressure import StagePressure
+from irlens.model.report import Finding, Report
+from irlens.report.inspection import Inspection
+from irlens.session.reports import complete_report, needs_machine_code, recall_complete
+
+#: Compilations whose parsed stages are kept.
+_MOST_KEPT = 4
+
+
+class Outcome:
+    """One compilation: a report that is remembered, or what is computed when it is read.
+
+    A whole report takes several times as long as one rule: it evaluates all programs of the
+    launch, and estimates what would change the time.
+
+    Raises:
+        ArtifactError: By all methods, if an artifact is broken.
+    """
+
+    def __init__(self, capture: Capture) -> None:
+        self._capture = capture
+        self._seen: Report | Inspection = recall_complete(capture) or Inspection(capture)
+        if isinstance(self._seen, Inspection) and needs_machine_code(self._seen):
+            self._seen = complete_report(capture)
+
+    def findings(self, code: str) -> list[Finding]:
+        """Return the findings of a code, those included that are only found on request."""
+        if isinstance(self._seen, Inspection):
+            return self._seen.findings_of(code)
+        found = [each for each in self._seen.findings if each.code == code]
+        return [*found, *rules.answers(code, lambda: Inspection(self._capture).facts)]
+
+    @property
+    def occupancy(self) -> float:
+        """Return the theoretical occupancy, 0 if it is unknown."""
+        occupancy = self._seen.occupancy
+        return occupancy.theoretical if occupancy is not None else 0.0
+
+    @property
+    def needed(self) -> StagePressure | None:
+        """Return what needs the registers at the peak."""
+        return register_holders.needed(self._seen.pressure)
+
+    @property
+    def written_bytes(self) -> int | None:
+        """Return the bytes that the launch stores, which a smaller tile may leave to nobody."""
+        traffic = self._seen.traffic
+        return traffic.written_bytes if traffic is not None else None
+
+    @property
+    def estimate_us(self) -> float | None:
+        """Return the estimated time."""
+        seen = self._seen
+        time = seen.time_alone if isinstance(seen, Inspection) else seen.time
+        return time.estimate_us if time is not None else None
+
+
+class Outcomes:
+    """The outcomes of captures, the last ones kept."""
+
+    def __init__(self) -> None:
+        self._kept: dict[bytes, Outcome] = {}
+
+    def of(self, capture: Capture) -> Outcome:
+        """Return the outcome of a capture.
+
+        Raises:
+            ArtifactError: An artifact is broken.
+        """
+        found = self._kept.pop(capture.digest, None) or Outcome(capture)
+        self._kept[capture.digest] = found
+        if len(self._kept) > _MOST_KEPT:
+            del self._kept[next(iter(self._kept))]
+        return found

@@ -1,0 +1,58 @@
+"""What recompilations come to, against whole reports, and how little is computed for it."""
+
+import pytest
+
+from irlens.model.capture import Capture
+from irlens.report import inspection
+from irlens.session.outcomes import Outcome, Outcomes
+from irlens.session.reports import complete_report
+from irlens.session.session import Session
+from irlens.session.subject import Configurations
+
+
+def compiled(kernel: str, **settings: str) -> Capture:
+    configurations = Configurations(
+        targets=("h100",), settings=tuple((name, (value,)) for name, value in settings.items())
+    )
+    (request,) = Session().requests(kernel, configurations)
+    (capture,) = Session().compile(request)
+    return capture
+
+
+@pytest.mark.parametrize("kernel", ["softmax", "matmul_tiled", "spill"])
+def test_each_part_is_that_of_the_report(kernel: str) -> None:
+    capture = compiled(kernel, num_warps="2")
+    outcome = Outcome(capture)
+    parts = (outcome.occupancy, outcome.written_bytes, outcome.estimate_us)
+    findings = {each: outcome.findings(each) for each in ("IRL105", "IRL203", "IRL301", "IRL502")}
+    report = complete_report(capture)
+    assert report.occupancy is not None
+    assert report.traffic is not None
+    assert report.time is not None
+    assert parts == (
+        report.occupancy.theoretical,
+        report.traffic.written_bytes,
+        report.time.estimate_us,
+    )
+    for code, found in findings.items():
+        assert found == [each for each in report.findings if each.code == code]
+        assert Outcome(capture).findings(code) == found, "from the remembered report"
+
+
+def test_a_rule_about_loops_evaluates_no_launch(monkeypatch: pytest.MonkeyPatch) -> None:
+    def evaluated(*_: object) -> None:
+        pytest.fail("the programs of the launch are evaluated")
+
+    monkeypatch.setattr(inspection, "find_traffic", evaluated)
+    capture = compiled("softmax", num_stages="2", num_warps="1")
+    assert [each.code for each in Outcome(capture).findings("IRL202")] == ["IRL202"]
+
+
+def test_the_last_outcomes_are_kept() -> None:
+    outcomes = Outcomes()
+    first, *others = (compiled("softmax", num_warps=str(1 << warps)) for warps in range(5))
+    known = outcomes.of(first)
+    assert outcomes.of(first) is known
+    for each in others:
+        outcomes.of(each)
+    assert outcomes.of(first) is not known
