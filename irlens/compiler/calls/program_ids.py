@@ -17,7 +17,9 @@ _DECISIVE = (ast.Mult, ast.FloorDiv, ast.Mod, ast.Div, ast.LShift, ast.RShift)
 #: What an expression of sizes is made of.
 _ARITHMETIC = (ast.BinOp, ast.operator, ast.Name, ast.Constant, ast.expr_context)
 #: Functions whose result follows from no argument.
-_SOURCES = frozenset({"load", "arange", "zeros", "full", "dot", "dot_scaled"})
+_SOURCES = frozenset({"load", "zeros", "full", "dot", "dot_scaled"})
+#: What an index of elements follows from.
+_ELEMENTS = "arange()"
 #: What the functions belong to that are no helpers of the kernel.
 _LIBRARIES = frozenset({"tl", "triton", "libdevice", "math"})
 _BUILT_IN = frozenset({"range", "min", "max", "abs", "print", "float", "int"})
@@ -28,11 +30,14 @@ class Axis(msgspec.Struct):
 
     Attributes:
         names: What its IDs are multiplied, divided or compared with, and what that follows from.
+        tiles: Those of them whose programs it may number: an index of elements is not divided
+            among programs once more.
         factors: Names that multiply its IDs where these number no tiles: strides.
         step: The constant that multiplies its IDs.
     """
 
     names: set[str] = set()
+    tiles: set[str] = set()
     factors: set[str] = set()
     step: int | None = None
 
@@ -108,7 +113,10 @@ class ProgramIds:
         for value in values:
             for axis in self._axes(value):
                 others = [each for each in values if each is not value]
-                self.axes[axis].names.update(*map(self._follow, others))
+                names = set[str]().union(*map(self._follow, others))
+                self.axes[axis].names |= names
+                if _ELEMENTS not in self._follow(value):
+                    self.axes[axis].tiles |= names
                 if not self._constexprs & self._follow(value):
                     self.axes[axis].factors |= set(map(plain_name, others)) - {""}
 
@@ -117,7 +125,7 @@ class ProgramIds:
         return [axis for axis in self.axes if f"program_id({axis})" in self._follow(value)]
 
     def _follow(self, value: ast.expr) -> set[str]:
-        """Return the names that a value follows from, IDs as "program_id(0)"."""
+        """Return the names that a value follows from, IDs as "program_id(0)", ranges as "arange()"."""
         if value in self._followed:
             return self._followed[value]
         found: set[str] = set()
@@ -129,6 +137,8 @@ class ProgramIds:
                 pending += self._assigned.get(node.id, ())
             elif isinstance(node, ast.Call) and called_name(node) == "program_id":
                 found.add(f"program_id({_axis_of(node)})")
+            elif isinstance(node, ast.Call) and called_name(node) == "arange":
+                found.add(_ELEMENTS)
             elif not isinstance(node, ast.Call) or called_name(node) not in _SOURCES:
                 pending += ast.iter_child_nodes(node)
         self._followed[value] = found
@@ -157,7 +167,7 @@ class ProgramIds:
     def _extent(self, number: int, dimensions: Sequence[Mapping[str, int]]) -> str:
         axis = self.axes[number]
         sizes = self._sizes(number, dimensions)
-        tiles = sorted(axis.names & sizes.keys())
+        tiles = sorted(axis.tiles & sizes.keys())
         if not tiles and axis.step and len(told := self._numbered(number) & sizes.keys()) == 1:
             return f"cdiv({sizes[told.pop()]}, {axis.step})"
         splits = {one: two for one, two in self._products() if two not in sizes}

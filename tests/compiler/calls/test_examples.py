@@ -307,6 +307,11 @@ def test_a_grid_follows_from_what_program_ids_number() -> None:
   for step in range(0, tl.cdiv(K, BK * SPLIT)):
     tl.load(x + m * stride + k, mask=k < K - step)"""
     assert extents(f"{head}{split}") == ["cdiv(64, BM)", "SPLIT"]
+    scaled = f"""{grouped}
+  for k in range(0, tl.cdiv(K, BK)):
+    tl.load(x + rows * tl.cdiv(K, BK) + k) * tl.load(y + columns // BK * tl.cdiv(K, BK) + k)"""
+    scales = "an element's index is multiplied to address scales, and numbers no more programs"
+    assert extents(f"{head}{scaled}") == ["cdiv(M, BM) * cdiv(N, BN)"], scales
     assert extents(f"{head}tl.load(x + tl.program_id(axis=0) * stride)") == ["64"]
     unknown = "m = tl.program_id(0) * BM + tl.arange(0, BM)"
     assert extents(f"{head}{unknown}") == [""], "nothing says what the tiles are part of"
