@@ -92,6 +92,11 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         read = {name: number_in(value) for name, value in self.args.items()}
         return {name: value for name, value in read.items() if value is not None}
 
+    def element_types(self) -> dict[str, str]:
+        """Return the element types of the run-time arguments that are tensors: "fp16"."""
+        texts = {name: value for name, value in self.args.items() if isinstance(value, str)}
+        return {name: value.partition("[")[0] for name, value in texts.items() if "[" in value}
+
     def fixed_values(self) -> dict[str, ConstexprValue]:
         """Return the values of the constexprs that say what is computed."""
         return {n: self.constexprs[n] for n in self.fixed if n in self.constexprs}

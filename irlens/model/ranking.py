@@ -182,9 +182,13 @@ def _key(candidate: Candidate, standing: Standing) -> tuple[object, ...]:
 
 
 def problem_of(report: Labelled) -> Hashable:
-    """Return what equals for reports of one problem: kernel, target, and what is computed."""
+    """Return what equals for reports of one problem: kernel, target, and what is computed.
+
+    Shapes are left out: a configuration may choose that of a workspace.
+    """
     config = report.config
-    return report.kernel, report.target, _frozen({**config.numbers(), **config.fixed_values()})
+    told = {**config.element_types(), **config.numbers(), **config.fixed_values()}
+    return report.kernel, report.target, _frozen(told)
 
 
 def of_report(report: Report) -> Candidate:

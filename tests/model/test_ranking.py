@@ -1,9 +1,13 @@
 """Which configuration is the fastest, and which times compare at all."""
 
+from collections.abc import Hashable
+from types import SimpleNamespace
+
 import pytest
 
+from irlens.model.config import Config
 from irlens.model.estimate import RESOLUTION
-from irlens.model.ranking import Candidate, rank
+from irlens.model.ranking import Candidate, problem_of, rank
 
 
 def candidate(us: float | None, **facts: object) -> Candidate:
@@ -87,3 +91,17 @@ def test_without_times_the_order_stays() -> None:
     assert found.order == [0, 1]
     assert not found.is_timed
     assert found.missing == "--grid gives it"
+
+
+def test_another_type_of_data_is_another_problem() -> None:
+    """As of two programs; a workspace may have another shape in each configuration."""
+
+    def of(**args: int | str) -> Hashable:
+        config = Config(
+            num_warps=4, num_stages=3, num_ctas=1, maxnreg=None, constexprs={}, args=args
+        )
+        return problem_of(SimpleNamespace(kernel="norm", target=None, config=config))  # type: ignore[arg-type]
+
+    assert of(x="fp16[64,64]", n=64) != of(x="bf16[64,64]", n=64)
+    assert of(x="fp16[64,64]", n=64) == of(x="fp16[32,64]", n=64)
+    assert of(x="fp16[64,64]", n=64) != of(x="fp16[64,64]", n=32)
