@@ -22,6 +22,8 @@ _NUMBERS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
 _DURATION = re.compile(r"(?P<number>\d+(\.\d+)?)\s*(?P<unit>s|m|min|h|)")
 #: The line of a hint that names what to add to a command, see ``require_values``.
 _EXAMPLE = re.compile(r"(?m)^(?P<before>for example  )irlens [a-z]+ (?P<rest>.*)$")
+#: Its line that names a recording of the kernel, see ``how_to_run``.
+_RECORDED = re.compile(r"(?m)^(?P<before>its launches are recorded:  irlens )inspect (?P<name>.*)$")
 _SECONDS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600}
 
 
@@ -298,7 +300,21 @@ def with_example_as_typed(error: IrlensError, arguments: Sequence[str]) -> Irlen
             command = _completed(arguments, kernel, words)
             if command:
                 error.hint = _EXAMPLE.sub(lambda found: found["before"] + command, error.hint)
+            error.hint = _RECORDED.sub(
+                lambda found: found["before"] + _of_recording(arguments, kernel, found["name"]),
+                error.hint,
+            )
     return error
+
+
+def _of_recording(arguments: Sequence[str], kernel: str, recording: str) -> str:
+    """Return the command as typed, of a recording: "diff irlens-train --git"."""
+    (name,) = shlex.split(recording)
+    words = [
+        name + "".join(word.partition(":")[1:]) if _with_function(word, kernel) == kernel else word
+        for word in arguments
+    ]
+    return shlex.join(words) if words != list(arguments) else f"inspect {recording}"
 
 
 def _completed(arguments: Sequence[str], kernel: str, words: Sequence[str]) -> str:

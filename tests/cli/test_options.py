@@ -115,6 +115,21 @@ def test_an_example_keeps_its_grid_unless_one_is_typed(typed: list[str], grid: s
     assert error.hint == f"for example  irlens {shlex.join(command)} --arg n=1{grid}"
 
 
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [
+        (["diff", "k.py", "--git"], "diff irlens-k --git"),
+        (["suggest", "k.py:add", "--budget", "60s"], "suggest irlens-k:add --budget 60s"),
+        (["sweep", "mine"], "inspect irlens-k"),
+    ],
+)
+def test_a_recording_is_named_in_the_command_as_typed(typed: list[str], shown: str) -> None:
+    recorded = "its launches are recorded:  irlens inspect irlens-k"
+    hint = f"{recorded}\nfor example  irlens inspect k.py:add --arg n=1"
+    error = with_example_as_typed(IrlensError("add needs a value for n", hint=hint), typed)
+    assert (error.hint or "").splitlines()[0] == f"its launches are recorded:  irlens {shown}"
+
+
 @pytest.mark.parametrize("hint", [None, "see --help", "for example  irlens inspect 'k.py"])
 def test_other_hints_stay(hint: str | None) -> None:
     error = with_example_as_typed(IrlensError("wrong", hint=hint), ["inspect", "k.py"])

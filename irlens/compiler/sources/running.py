@@ -8,11 +8,16 @@ from pathlib import Path
 
 from irlens.model.recording import PROGRAM_NAME
 
+#: Files beside another that are looked at, and their bytes: a hint takes no time.
+_MOST_BESIDE, _LARGEST = 50, 200_000
 _TEST = re.compile(r"test|Test")
 
 
 def how_to_run(path: Path) -> str | None:
-    """Return a line that records what a file launches by itself; ``None`` if it runs nothing."""
+    """Return a line that records a file's launches; ``None`` where nothing is known to run it.
+
+    A file that runs nothing by itself may have a test or a program beside it.
+    """
     try:
         tree = ast.parse(path.read_bytes())
     except (OSError, SyntaxError, ValueError, RecursionError):
@@ -21,11 +26,41 @@ def how_to_run(path: Path) -> str | None:
     if _is_program(tree):
         recording = default_recording(str(path))
         if (recording / PROGRAM_NAME).is_file():
-            return f"its launches are recorded: name {shlex.quote(str(recording))} as KERNEL"
+            return f"its launches are recorded:  irlens inspect {shlex.quote(str(recording))}"
         return f"it runs something: capture its own launches with  irlens record {name}"
     if defines_tests(tree):
         return f"it defines tests: capture what they launch with  irlens record -m pytest {name}"
+    return _beside(path)
+
+
+def _beside(path: Path) -> str | None:
+    """Return how to record the first test, or program, beside a file that imports it."""
+    others = [path.parent / f"test_{path.name}", path.parent / f"{path.stem}_test.py"]
+    others += sorted(each for each in path.parent.glob("*.py") if each not in others)
+    for other in others[:_MOST_BESIDE]:
+        try:
+            if other == path or other.stat().st_size > _LARGEST:
+                continue
+            tree = ast.parse(other.read_bytes())
+        except (OSError, SyntaxError, ValueError, RecursionError):
+            continue
+        name = shlex.quote(_short(other))
+        if path.stem not in _imported(tree):
+            continue
+        if defines_tests(tree):
+            return f"{name} tests it: capture its launches with  irlens record -m pytest {name}"
+        if _is_program(tree):
+            return f"{name} uses it: capture its launches with  irlens record {name}"
     return None
+
+
+def _imported(tree: ast.Module) -> set[str]:
+    """Return the last names of the modules that a file imports: "norm" of "ops.norm"."""
+    found = [each.module or "" for each in tree.body if isinstance(each, ast.ImportFrom)]
+    for each in tree.body:
+        if isinstance(each, ast.Import | ast.ImportFrom):
+            found += [alias.name for alias in each.names]
+    return {name.rpartition(".")[2] for name in found}
 
 
 def default_recording(program: str) -> Path:

@@ -56,7 +56,30 @@ def test_a_recorded_program_names_its_recording(
     recording.mkdir()
     assert "irlens record" in (how_to_run(path) or "")
     (recording / PROGRAM_NAME).write_text("{}")
-    assert how_to_run(path) == "its launches are recorded: name irlens-my_file as KERNEL"
+    assert how_to_run(path) == "its launches are recorded:  irlens inspect irlens-my_file"
+
+
+@pytest.mark.parametrize(
+    ("other", "content", "line"),
+    [
+        ("test_norm.py", "from ops.norm import f\ndef test_f():\n    f()\n", "-m pytest test_norm.py"),
+        ("a.py", "import norm\ndef test_f():\n    norm.f()\n", "-m pytest a.py"),
+        ("train.py", "from . import norm\nif __name__ == '__main__':\n    norm.f()\n", "train.py"),
+        ("train.py", "import other\nif __name__ == '__main__':\n    other.f()\n", None),
+        ("lib.py", "import norm\n", None),
+    ],
+)
+def test_what_runs_nothing_names_what_runs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: str, content: str, line: str | None
+) -> None:
+    """Nothing of what is beside a file is executed."""
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "norm.py"
+    path.write_text(KERNEL)
+    (tmp_path / "broken.py").write_text("def broken(")
+    (tmp_path / other).write_text(content)
+    said = how_to_run(path)
+    assert said is None if line is None else (said or "").endswith(f"  irlens record {line}")
 
 
 def test_a_name_is_quoted_for_the_shell(tmp_path: Path) -> None:
