@@ -267,12 +267,12 @@ def suggest(
     """
     from irlens.library_arguments import kernel_name, one_target, one_value
     from irlens.session.session import Session
-    from irlens.session.suggest import suggest_near
+    from irlens.session.suggest import requests_near, suggest_near
 
     session = Session()
     single = {name: one_value(name, value) for name, value in settings.items()}
     chosen = _configurations(one_target(target, "suggest"), args, grid, triton, single)
-    requests = list(session.requests(kernel_name(kernel), chosen))
+    requests = requests_near(kernel_name(kernel), chosen, session)
     return suggest_near(requests, session, most=most, jobs=jobs)
 
 

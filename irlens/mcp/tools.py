@@ -173,10 +173,10 @@ class Tools:
 
         Takes one configuration: one target, and one value of each setting.
         """
-        from irlens.session.suggest import suggest_near
+        from irlens.session.suggest import requests_near, suggest_near
 
         selection = self._configurations(kernel, targets, settings, args, grid)
-        requests = list(self._session.requests(kernel, selection))
+        requests = requests_near(kernel, selection, self._session)
         return self._rendered(
             format, "suggestion", suggest_near(requests, self._session, most=most)
         )

@@ -51,6 +51,8 @@ class Suggestion(msgspec.Struct, frozen=True, kw_only=True):
         other_launch: Those that fit and access other bytes: they solve another problem.
         unknown: Those whose time or accessed bytes are unknown.
         left_out: Neighbours that were not compiled.
+        unseen: Configurations of an autotuner that were not compiled: one of them may be faster
+            than the current one.
         stopped: Why the search ended early; ``None`` if it did not.
         floor_us: The least time that any configuration of the launch can take, in microseconds;
             ``None`` if unknown.
@@ -71,6 +73,7 @@ class Suggestion(msgspec.Struct, frozen=True, kw_only=True):
     other_launch: int = 0
     unknown: int = 0
     left_out: int = 0
+    unseen: int = 0
     as_fast: int = 0
     stopped: Stop | None = None
     floor_us: float | None = None

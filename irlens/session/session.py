@@ -288,7 +288,7 @@ class Session:
             CaptureError: The source of a capture is unknown or gone.
         """
         if is_compiled(kernel):
-            yield from self._recompilations(kernel, configurations)
+            yield from (request for _, request in self.recompilations(kernel, configurations))
             return
         from importlib.util import find_spec
 
@@ -315,7 +315,10 @@ class Session:
                     triton=triton,
                 )
 
-    def _recompilations(self, kernel: str, configurations: Configurations) -> "Iterator[Request]":
+    def recompilations(
+        self, kernel: str, configurations: Configurations
+    ) -> "Iterator[tuple[Capture, Request]]":
+        """Yield each capture that KERNEL holds with its request, as ``requests`` does."""
         from irlens.session.recompile import (
             dropped_grid,
             evident_grid,
@@ -344,7 +347,7 @@ class Session:
                 if formula := evident_grid(capture, request):
                     keeps = f"--grid {shlex.quote(formula)} if the program computes it so; {keeps}"
                 self.note_once([f"the grid may follow from what changes: {keeps}"])
-            yield request
+            yield capture, request
 
     def default_gpu(self, device: "Device | None") -> "Gpu":
         """Return the GPU to compile for without ``--target``: the one present, or the default.

@@ -129,6 +129,7 @@ class _Search:
 
     Attributes:
         planned: Number of all neighbours.
+        unseen: Configurations among which the current one was chosen before they were compiled.
         stopped: Why it ended early.
         floor_us: The least time that the launch can take.
     """
@@ -146,6 +147,7 @@ class _Search:
         self._may_stop = False
         self._found: dict[tuple[int, int], tuple[Changes, Trial]] = {}
         self.planned = 0
+        self.unseen = 0
         self.stopped: Stop | None = None
         self.floor_us: float | None = None
 
@@ -168,6 +170,7 @@ class _Search:
             if not self._may_stop:
                 raise
             self.stopped = "interrupted"
+        self.unseen = len(planned) - len(trials)
         number, current = min(trials.items(), key=lambda each: _order(each[1]))
         return planned[number], current
 
@@ -319,6 +322,7 @@ def _suggestion(
         other_launch=len(timed) - len(same),
         unknown=len(found) - len(unfit) - len(timed),
         left_out=search.planned - len(found),
+        unseen=search.unseen,
         as_fast=sum(each.time_ratio <= best[0].time_ratio * (1 + RESOLUTION) for each in best[1:]),
         stopped=search.stopped,
         floor_us=search.floor_us,

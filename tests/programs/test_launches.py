@@ -23,6 +23,9 @@ from irlens.render.view.program import program_view
 from irlens.session.launch import Launch, with_launch
 from irlens.session.programs import is_recording, program_runs
 from irlens.session.recompile import request_of, source_of
+from irlens.session.session import Session
+from irlens.session.subject import Configurations
+from irlens.session.suggest import requests_near
 from tests.programs.test_values import run
 from tests.running import irlens
 
@@ -121,6 +124,20 @@ def test_without_a_gpu_the_fastest_candidate_counts(recording: Path, program: Pr
     lines = write(program_view([program], View(width=200)), View(width=200)).splitlines()
     assert f"    {tuned.configuration}: the fastest of 3 by estimate" in lines
     assert any(line.startswith("Autotuned   no GPU timed the configurations") for line in lines)
+
+
+def test_a_suggestion_starts_from_the_fastest_candidate(
+    recording: Path, program: ProgramRun
+) -> None:
+    """All candidates are compiled: none but the fastest is compiled again."""
+    notes: list[str] = []
+    session = Session(lambda message, *, transient=False: notes.append(message))
+    (request,) = requests_near(f"{recording}:tuned", Configurations(), session)
+    tuned = next(each for each in program.kernels if each.kernel == "tuned")
+    assert f"BLOCK={request.settings['BLOCK']}" == tuned.configuration
+    assert "starting from the fastest of 3 recorded configurations, by estimate" in notes
+    several = requests_near(f"{recording}:tuned", Configurations(targets=("a100",)), session)
+    assert len(several) == 3, "times of another GPU are not known yet"
 
 
 def test_what_a_gpu_timed_is_not_chosen_again(recording: Path, tmp_path: Path) -> None:

@@ -179,6 +179,21 @@ def test_a_spent_budget_ends_it(request_: Request) -> None:
     assert found.left_out == found.planned - found.compiled
 
 
+def test_candidates_that_no_time_was_left_for_are_said(request_: Request) -> None:
+    """The current configuration is then not the fastest of an autotuner's, but of the first."""
+    blocks = (1024, 2048, 4096)
+    several = [
+        msgspec.structs.replace(request_, settings=_CURRENT | {"BLOCK_SIZE": each})
+        for each in blocks
+    ]
+    for seconds, unseen in ((0.0, 1), (60.0, 0)):
+        found = suggest(several, Pool(request_), lambda _: None, Limits(most=2, seconds=seconds))
+        assert found.unseen == unseen
+        page = " ".join(render("text", "suggestion", found, Options()).split())
+        said = "1 configuration of the autotuner not tried, which may be faster"
+        assert (said in page) == bool(unseen)
+
+
 def test_what_was_not_tried_is_not_said_to_be_no_better(request_: Request) -> None:
     pages = []
     for tried in (0, 2):

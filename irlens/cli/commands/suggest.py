@@ -67,12 +67,10 @@ class _Settings(msgspec.Struct, frozen=True):
 @received_as(_Settings)
 def command(settings: _Settings) -> Exit:
     """Suggest a configuration of one kernel."""
-    from irlens.session.grids import require_one_kernel
-    from irlens.session.suggest import suggest_near
+    from irlens.session.suggest import requests_near, suggest_near
 
     session = new_session()
-    requests = list(session.requests(settings.kernel, settings.selection))
-    require_one_kernel(settings.kernel, requests)
+    requests = requests_near(settings.kernel, settings.selection, session)
     with output.progress("compiling") as show:
         suggestion = suggest_near(
             requests, session, most=settings.most, jobs=settings.jobs, seconds=settings.budget,

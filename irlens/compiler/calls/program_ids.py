@@ -125,7 +125,7 @@ class ProgramIds:
         return [axis for axis in self.axes if f"program_id({axis})" in self._follow(value)]
 
     def _follow(self, value: ast.expr) -> set[str]:
-        """Return the names that a value follows from, IDs as "program_id(0)", ranges as "arange()"."""
+        """Return the names that a value follows from, calls as "program_id(0)" and "arange()"."""
         if value in self._followed:
             return self._followed[value]
         found: set[str] = set()

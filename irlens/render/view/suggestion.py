@@ -119,6 +119,9 @@ def _verdict(suggestion: Suggestion) -> Iterator[Run]:
     if suggestion.stopped in _CUT:
         tried = f"{count(suggestion.compiled)} of {plural(suggestion.planned, 'neighbour')} tried"
         yield Run(f"{_CUT[suggestion.stopped]}: {tried}", "warn")
+    if suggestion.unseen:
+        unseen = plural(suggestion.unseen, "configuration")
+        yield Run(f"{unseen} of the autotuner not tried, which may be faster", "warn")
 
 
 def _next_steps(suggestion: Suggestion, subject: str | None) -> Iterator[NextSteps]:

@@ -62,7 +62,7 @@ def test_a_recorded_program_names_its_recording(
 @pytest.mark.parametrize(
     ("other", "content", "line"),
     [
-        ("test_norm.py", "from ops.norm import f\ndef test_f():\n    f()\n", "-m pytest test_norm.py"),
+        ("test_norm.py", "from a.norm import f\ndef test_f(): f()\n", "-m pytest test_norm.py"),
         ("a.py", "import norm\ndef test_f():\n    norm.f()\n", "-m pytest a.py"),
         ("train.py", "from . import norm\nif __name__ == '__main__':\n    norm.f()\n", "train.py"),
         ("train.py", "import other\nif __name__ == '__main__':\n    other.f()\n", None),
