@@ -490,6 +490,37 @@ def test_a_condition_chooses_pointers_and_masks_of_some_programs(elementwise: bo
         assert found == {"x": (48, 4 * len(late)), "y": (64, 4 * len(early))}
 
 
+OPTIONAL = """
+module {
+  tt.func public @k(%x: !tt.ptr<f32>, %bias: !tt.ptr<f32>) {
+    %null = arith.constant 0 : i64
+    %b = tt.ptr_to_int %bias : !tt.ptr<f32> -> i64
+    %given = arith.cmpi ne, %b, %null : i64
+    %pid = tt.get_program_id x : i32
+    %p = tt.addptr %x, %pid : !tt.ptr<f32>, i32
+    scf.if %given {
+      %v = tt.load %p : !tt.ptr<f32>
+    } else {
+      %one = arith.constant 1 : i32
+      %u = tt.load %p : !tt.ptr<f32>
+      %next = tt.addptr %p, %one : !tt.ptr<f32>, i32
+      %v = tt.load %next : !tt.ptr<f32>
+    }
+    tt.return
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(("predicate", "loads"), [("ne", [3]), ("eq", [3, 3])])
+def test_the_pointer_of_a_tensor_is_not_null(predicate: str, loads: list[int]) -> None:
+    """The three programs take one way where it is given, and load twice on the other."""
+    module = parse(OPTIONAL.replace("cmpi ne", f"cmpi {predicate}"), stage="ttir")
+    traffic = count(module, {}, (3, 1, 1))
+    assert traffic.reason == ""
+    assert [each.bytes // 4 for each in traffic.accesses if each.bytes] == loads
+
+
 ROUNDED = """
 module {
   tt.func public @k(%x: !tt.ptr<f32>, %n: i32) {

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from irlens.analyze.mlir_loops import place_of
 from irlens.analyze.traffic import reals
 from irlens.analyze.traffic.values import (
     MOST_ELEMENTS,
@@ -68,6 +69,8 @@ def compute(operation: Operation, operands: Sequence[Value]) -> Value | None:
             return real
     if does in _SHAPES and isinstance(operands[0], reals.Literal):
         return operands[0]  # one number, whatever the shape
+    if does == "compare" and (found := _compared_with_null(operation, operands)) is not None:
+        return found
     unknown = next((each for each in operands if isinstance(each, Unknown)), None)
     if unknown is None:
         return function(operation, operands)
@@ -76,6 +79,10 @@ def compute(operation: Operation, operands: Sequence[Value]) -> Value | None:
         return Unknown(unknown.reason)
     result = compute(operation, standing)
     return None if result is None else likened(unknown.reason, result)
+
+
+class Address(Unknown, frozen=True):
+    """The address of a tensor's element: it is not known, and not null."""
 
 
 def _number(operation: Operation, name: str) -> int:
@@ -104,6 +111,8 @@ def _integers(operands: Sequence[Value]) -> list[Integer] | None:
 
 
 def _sum(operation: Operation, operands: Sequence[Value]) -> Value | None:
+    if all(isinstance(each, Mask) for each in operands):
+        return _logic(operation, [each for each in operands if isinstance(each, Mask)])
     numbers = _integers(operands)
     if numbers is None:
         return None
@@ -206,19 +215,40 @@ def _divided_alike(operation: Operation, left: Integer, right: Integer) -> Integ
     return wrapped(quotient, _bits(operation))
 
 
+#: Operations on integers of one bit but for ``and``, with the predicates of comparisons.
+_LOGIC: dict[str | None, Callable[[Array, Array], Array]] = {
+    "or": np.logical_or,
+    **dict.fromkeys(("xor", "add", "subtract", "ne"), np.logical_xor),
+    "eq": np.equal,
+}
+
+
 def _logic(operation: Operation, masks: Sequence[Mask]) -> Value | None:
     left, right = masks
-    if operation.does == "and":
+    if operation.does in ("and", "multiply"):
         return Mask(left.factors + right.factors)
-    functions = {"or": np.logical_or, "xor": np.logical_xor}
-    if operation.does not in functions:
+    does = operation.words[0] if operation.does == "compare" else operation.does
+    if does not in _LOGIC:
         return None
     one, other = truth(left), truth(right)
     check_size(one, other)
-    return Mask((np.asarray(functions[operation.does](one, other)),))
+    return Mask((np.asarray(_LOGIC[does](one, other)),))
+
+
+def _compared_with_null(operation: Operation, operands: Sequence[Value]) -> Mask | None:
+    """Return the result of ``if pointer:`` and the like; ``None`` if it is another comparison."""
+    left, right = operands
+    null = right if isinstance(left, Address) else left if isinstance(right, Address) else None
+    if not isinstance(null, Integer) or bounds(null) != (0, 0):
+        return None
+    result = {"eq": False, "ne": True}.get(operation.words[0])
+    shape = (1,) * (len(operation.operand_type.shape) + 1)
+    return None if result is None else Mask((np.full(shape, result),))
 
 
 def _compare(operation: Operation, operands: Sequence[Value]) -> Value | None:
+    if all(isinstance(each, Mask) for each in operands):
+        return _logic(operation, [each for each in operands if isinstance(each, Mask)])
     numbers = _integers(operands)
     if numbers is None:
         return None
@@ -347,6 +377,12 @@ def _cast(_operation: Operation, operands: Sequence[Value]) -> Value | None:
     return operands[0] if isinstance(operands[0], Pointer | Choice) else None
 
 
+def _address(operation: Operation, operands: Sequence[Value]) -> Value | None:
+    if not isinstance(operands[0], Pointer | Choice):
+        return None
+    return Address(f"{place_of(operation)}: {operation.name} is not evaluated")
+
+
 def _offset(operation: Operation, operands: Sequence[Value]) -> Value | None:
     pointer, number = operands
     if isinstance(pointer, Choice):
@@ -382,4 +418,5 @@ _FUNCTIONS: dict[Deed | None, Callable[[Operation, Sequence[Value]], Value | Non
     "stretch": _same,
     "relayout": _same,
     "recast": _cast,
+    "to address": _address,
 }

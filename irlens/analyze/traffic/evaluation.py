@@ -8,7 +8,7 @@ import numpy as np
 
 from irlens.analyze import work
 from irlens.analyze.mlir_loops import place_of
-from irlens.analyze.traffic import accesses, arithmetic, loops
+from irlens.analyze.traffic import accesses, arithmetic, loops, reals
 from irlens.analyze.traffic.accesses import Reference
 from irlens.analyze.traffic.branches import Branches
 from irlens.analyze.traffic.data_operations import data_operations, public_function
@@ -210,6 +210,7 @@ class Evaluation:
         result = arithmetic.compute(operation, operands) if pure else None
         if result is None:
             reasons = [each for each in operands if isinstance(each, Unknown)]
+            reasons.sort(key=lambda each: isinstance(each, reals.Literal))  # its reason is no cause
             own = Unknown(f"{place_of(operation)}: {operation.name} is not evaluated")
             result = reasons[0] if reasons else own
             if operation.result_type.shape != operation.operand_type.shape:

@@ -23,7 +23,7 @@ Deed: TypeAlias = Literal[
     "multiply scaled matrices", "opaque", "reduce", "scan", "histogram", "gather",
     "allocate shared", "free shared", "load shared", "store shared", "view shared", "pick buffer",
     "slice buffer", "make tile", "make block", "advance block", "await barrier", "announce bytes",
-    "create descriptor", "to pointer", "print", "allocate tensor memory",
+    "create descriptor", "to pointer", "to address", "print", "allocate tensor memory",
 ]  # fmt: skip
 
 #: Attributes of loops.
@@ -131,6 +131,7 @@ _DEEDS: dict[str, Deed] = {
     "ttng.barrier_expect": "announce bytes",
     "ttng.tensormap_create": "create descriptor",
     "tt.int_to_ptr": "to pointer",
+    "tt.ptr_to_int": "to address",
     "tt.print": "print",
     "tt.assert": "print",
 }

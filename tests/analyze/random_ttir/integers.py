@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tests.analyze.random_ttir.machine import (
+    LOGIC,
     OPERATIONS,
     PREDICATES,
     Machine,
@@ -318,13 +319,13 @@ class Integers:
         choice = self.random.random()
         if depth > 0 and choice < 0.4:
             left, right = self.flag(shape, depth - 1), self.flag(shape, depth - 1)
-            name = self.random.choice(["andi", "andi", "andi", "ori", "xori"])
-            function = OPERATIONS[name]
+            name = self.random.choice(["andi", "andi", *LOGIC])
+            function = LOGIC[name]
             return self.emit(
                 f"arith.{name} {left.name}, {right.name} : {left.type}",
                 "i1",
                 shape,
-                lambda m: function(m.values[left.name], m.values[right.name], "i1"),
+                lambda m: function(m.values[left.name], m.values[right.name]),
             )
         if shape and choice < 0.5:
             source = self.flag((), depth - 1)

@@ -157,6 +157,19 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
 }
 
 
+#: Operations on integers of one bit.
+LOGIC: dict[str, Callable[[Any, Any], Any]] = {
+    "andi": np.logical_and,
+    "ori": np.logical_or,
+    "xori": np.logical_xor,
+    "muli": np.logical_and,
+    "addi": np.logical_xor,
+    "subi": np.logical_xor,
+    "cmpi eq,": np.equal,
+    "cmpi ne,": np.not_equal,
+}
+
+
 PREDICATES: dict[str, Callable[[Any, Any], Any]] = {
     "eq": np.equal,
     "ne": np.not_equal,
