@@ -38,7 +38,9 @@ class _TritonPackages:
     def remember(self, arch: str | None, added: Collection[str]) -> None:
         """Keep the names of modules that were imported while a GPU was active."""
         triton = sys.modules.get("triton")
-        users = {_package(n) for n in added if getattr(sys.modules[n], "triton", None) is triton}
+        # A sliced module executes what an attribute needs, which may raise anything.
+        own = {name: getattr(sys.modules[name], "__dict__", {}) for name in added}
+        users = {_package(name) for name in added if own[name].get("triton") is triton}
         # Extension modules cannot be imported twice, and PyTorch does not depend on the GPU. They
         # may have been imported long before: PyTorch imports its compiler when it is first used.
         native = {

@@ -111,8 +111,12 @@ class _Slices:
         except IrlensError:
             raise
         except Exception as error:  # a user's file may raise anything
-            text = traceback.format_exception_only(error)[-1].strip()
-            raise CaptureError(f"{self._file}:{self._line(error, code)}: {text}") from error
+            raise self._raised(error, code) from error
+
+    def _raised(self, error: Exception, code: ast.stmt) -> CaptureError:
+        """Return what says that a statement raised an exception."""
+        text = traceback.format_exception_only(error)[-1].strip()
+        return CaptureError(f"{self._file}:{self._line(error, code)}: {text}")
 
     def _line(self, error: Exception, code: ast.stmt) -> int:
         """Return the line of the file that an exception passed through last."""
@@ -156,6 +160,10 @@ class _Slices:
             module = importlib.import_module(origin, package)
         except ImportError:
             return False
+        except IrlensError:
+            raise
+        except Exception as error:
+            raise self._raised(error, star.code) from error
         slices = getattr(vars(module).get("__getattr__"), "__self__", None)
         is_whole = not isinstance(slices, _Slices) or slices._lists_public_names
         public = getattr(module, "__all__", None) if is_whole else None

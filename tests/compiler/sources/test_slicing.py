@@ -173,11 +173,20 @@ def test_what_star_imports_take(
         monkeypatch.delitem(sys.modules, name)
 
 
+def test_what_a_star_import_takes_must_run(
+    write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(write("1 / 0\n", "raises_of_a_test.py").parent))
+    with pytest.raises(CaptureError, match=r"^file\.py:2: ZeroDivisionError: division by zero"):
+        sliced("OTHER = 1\nfrom raises_of_a_test import *\nVALUE = NAME", "VALUE")
+
+
 @pytest.fixture
 def package(write: Callable[..., Path]) -> Path:
     """A library that asks for a GPU wherever it can."""
     write("", "pyproject.toml")
-    write("raise ImportError('install the extension')\n", "lib/__init__.py")
+    write("raise OSError('no GPU')\n", "lib/devices.py")
+    write("raise ImportError('install the extension')\nfrom .devices import *\n", "lib/__init__.py")
     write("FROM_PACKAGE = 1\nraise OSError('no GPU')\n", "lib/ops/__init__.py")
     write(
         "import triton\nimport triton.language as tl\nfrom . import tables\n"
