@@ -167,7 +167,7 @@ _RUN_OPTION = click.option(
     "--run/--no-run",
     "run",
     default=None,
-    help="Launch the kernel and check its results; the default if its GPU is present.",
+    help="Launch the kernel, check its results and time it; the default if its GPU is present.",
 )
 
 

@@ -3,6 +3,7 @@
 import importlib.util
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from types import ModuleType
 from typing import Any
 
@@ -14,10 +15,10 @@ from irlens.compiler.sources.stand_ins import is_stand_in
 from irlens.compiler.triton_compat import execution, tensors
 from irlens.compiler.triton_compat.execution import Compiled
 from irlens.compiler.triton_compat.jit import Kernel, Values
-from irlens.model.capture import RunResult
+from irlens.model.capture import RunResult, Timing
 from irlens.model.config import Target
 from irlens.model.errors import CaptureError, NotInstalledError
-from irlens.model.sweep import Measurement, ProviderName, ProviderTime, Timing
+from irlens.model.sweep import Measurement, ProviderName, ProviderTime
 
 #: Of the times: ``Timing`` has them in this order.
 _QUANTILES = (0.5, 0.2, 0.8)
@@ -60,7 +61,7 @@ class GpuLauncher:
         settings: Values,
         grid: tuple[int, int, int],
     ) -> tuple[Compiled, RunResult | None]:
-        """Launch one variant on new tensors and compare its outputs with the reference.
+        """Launch one variant on new tensors, compare its outputs with the reference, and time it.
 
         Returns:
             No result if the variant exceeds the GPU's resources.
@@ -80,6 +81,10 @@ class GpuLauncher:
         matches, error = None, None
         if expected is not None:
             matches, error = self._reference.compare(values, expected)
+        timing = None
+        if matches is not False:
+            with execution.scratch_from(self._scratch), suppress(RuntimeError):  # no memory left
+                timing = _timing(execution.benchmark(kernel, described, settings, grid, _QUANTILES))
         facts = self._facts(compiled)
         return compiled, RunResult(
             device=self.device_name,
@@ -88,6 +93,7 @@ class GpuLauncher:
             registers=facts.registers,
             local_bytes=facts.local_bytes,
             blocks_per_sm=facts.blocks_per_sm,
+            timing=timing,
         )
 
     def time(

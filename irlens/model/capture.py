@@ -98,6 +98,30 @@ class Stage(msgspec.Struct, frozen=True, dict=True):
         return files.text(self.read(), name=self.path or self.name)
 
 
+class Timing(msgspec.Struct, frozen=True, kw_only=True):
+    """Run time of the kernel in milliseconds, over many launches with a cold L2 cache.
+
+    Attributes:
+        median_ms: Median of the launches.
+        fast_ms: 20th percentile.
+        slow_ms: 80th percentile.
+    """
+
+    median_ms: float
+    fast_ms: float
+    slow_ms: float
+
+    @property
+    def median_us(self) -> float:
+        """The median in microseconds."""
+        return self.median_ms * 1e3
+
+    @property
+    def is_plausible(self) -> bool:
+        """Whether it may be of a launch: a capture may hold any numbers."""
+        return all(1e-9 < each < 1e12 for each in (self.fast_ms, self.median_ms, self.slow_ms))
+
+
 class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result of launching the kernel on a real GPU.
 
@@ -109,6 +133,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
         registers: Registers per thread as the driver reports them.
         local_bytes: Local memory per thread in bytes as the driver reports it.
         blocks_per_sm: CTAs per SM as the driver computes them.
+        timing: The run time; ``None`` where the outputs are wrong, or it was not measured.
     """
 
     device: str
@@ -117,6 +142,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     registers: int | None = None
     local_bytes: int | None = None
     blocks_per_sm: int | None = None
+    timing: Timing | None = None
 
 
 class SourceFile(msgspec.Struct, frozen=True):

@@ -41,6 +41,7 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
         refusal: The limit of one CTA that it exceeds, in words; "" where it can launch, or that is
             unknown.
         estimate_us: The estimated time of its launch, in microseconds; ``None`` if unknown.
+        measured_us: Its measured time; ``None`` if it was not measured.
         bound: What that is bound by.
     """
 
@@ -52,6 +53,7 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     multiprocessor: Multiprocessor | None = None
     refusal: str = ""
     estimate_us: float | None = None
+    measured_us: float | None = None
     bound: Bound | None = None
 
 
@@ -147,17 +149,20 @@ class LineDelta(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TimeRatio(msgspec.Struct, frozen=True, kw_only=True):
-    """The estimated time on the second side over that on the first.
+    """The time on the second side over that on the first.
 
     Attributes:
-        ratio: The ratio of both estimates.
+        ratio: The ratio of both estimates; of both measured times where there are some.
         low: The ratio of both times is at least so much in nine of ten cases, together with
             ``high``. Of two configurations of one kernel on one GPU, what is wrong alike in both
-            estimates cancels; otherwise the errors of both count.
+            estimates cancels; otherwise the errors of both count. Of measured times, the fast
+            launches of the second side over the slow ones of the first.
         high: It is at most so much.
-        noise: Whether the estimates are too near to tell which side is the faster.
+        noise: Whether the times are too near to tell which side is the faster.
         moved_by: The unit whose part moved the time the most; ``None`` where that is unknown.
         parts: What each unit alone would take, in microseconds, on both sides; the largest first.
+        device: The GPU that both times were measured on; empty if they are estimates.
+        estimated: The ratio of the estimates beside measured times; ``None`` if unknown.
     """
 
     ratio: float
@@ -166,6 +171,8 @@ class TimeRatio(msgspec.Struct, frozen=True, kw_only=True):
     noise: bool
     moved_by: Bound | None = None
     parts: list[Delta] = []
+    device: str = ""
+    estimated: float | None = None
 
     @property
     def is_likely(self) -> bool:

@@ -191,6 +191,12 @@ def problem_of(report: Labelled) -> Hashable:
     return report.kernel, report.target, _frozen(told)
 
 
+def measured_us(report: Report) -> float | None:
+    """Return the measured time of a report's launch, in microseconds."""
+    timing = report.run.timing if report.run is not None else None
+    return timing.median_us if timing is not None and timing.is_plausible else None
+
+
 def of_report(report: Report) -> Candidate:
     """Return what decides the rank of a report's configuration."""
     time, traffic, occupancy = report.time, report.traffic, report.occupancy
@@ -203,6 +209,7 @@ def of_report(report: Report) -> Candidate:
     return Candidate(
         problem=problem_of(report),
         launchable=occupancy is None or occupancy.launchable,
+        measured_us=measured_us(report),
         estimated_us=estimated,
         accessed=read or written,
         written=written,
@@ -222,7 +229,7 @@ def of_trial(trial: Trial) -> Candidate:
     return Candidate(
         problem=problem_of_trial(trial),
         launchable=trial.outcome in ("fits", "unknown"),
-        measured_us=None if trial.timing is None else trial.timing.median_ms * 1e3,
+        measured_us=None if trial.timing is None else trial.timing.median_us,
         estimated_us=trial.figure("time"),
         accessed=trial.figure("distinct_read_bytes") or trial.figure("distinct_written_bytes"),
         written=trial.figure("distinct_written_bytes"),

@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from irlens.model.capture import Timing
 from irlens.model.config import ConstexprValue, Target
 from irlens.model.estimate import Bound, Standing
 from irlens.model.report import Finding, LimitName, PipelineKind, Verdict
@@ -44,20 +45,6 @@ class Depth(msgspec.Struct, frozen=True, kw_only=True):
     requested: int | None
     achieved: int | None
     verdict: Verdict
-
-
-class Timing(msgspec.Struct, frozen=True, kw_only=True):
-    """Run time of the kernel in milliseconds, over many launches with a cold L2 cache.
-
-    Attributes:
-        median_ms: Median of the launches.
-        fast_ms: 20th percentile.
-        slow_ms: 80th percentile.
-    """
-
-    median_ms: float
-    fast_ms: float
-    slow_ms: float
 
 
 class Rate(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,13 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from irlens.figures import COLUMNS, SWEEP_FIGURES, of_scope, read_path
+from irlens.model.capture import Timing
 from irlens.model.check import Check, CheckedKernel
 from irlens.model.comparison import Comparison, Comparisons, Delta, Side
 from irlens.model.estimate import Standing
 from irlens.model.ledger import Ledgers
 from irlens.model.ranking import rank_reports
 from irlens.model.report import Report
-from irlens.model.sweep import Rate, Sweep, Timing, Trial
+from irlens.model.sweep import Rate, Sweep, Trial
 from irlens.model.terms import depth_in_short
 from irlens.model.text import printable_line
 from irlens.render import Kind, Options

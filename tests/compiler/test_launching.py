@@ -15,9 +15,9 @@ from irlens.compiler import Request, capture, launching, reference
 from irlens.compiler.compile_request import measure
 from irlens.compiler.local_gpu import FunctionFacts
 from irlens.compiler.triton_compat import execution
+from irlens.model.capture import Timing
 from irlens.model.config import Target
 from irlens.model.errors import CaptureError
-from irlens.model.sweep import Timing
 
 torch = pytest.importorskip("torch", reason="launching is PyTorch's")
 
@@ -90,6 +90,7 @@ def fake_gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
 
     monkeypatch.setattr(launching, "Reference", on_cpu)
     monkeypatch.setattr(launching, "nvidia_function", facts)
+    monkeypatch.setattr(execution, "do_bench", lambda call, quantiles: [9.0 + e for e in quantiles])
     monkeypatch.setattr(Launcher, "spoil", 0.0)
     monkeypatch.setattr(Launcher, "grids", [], raising=False)
     yield device
@@ -108,6 +109,7 @@ def test_a_launch_with_correct_outputs(fake_gpu: SimpleNamespace, request_to_run
     assert run is not None
     assert (run.device, run.matches_reference, run.max_abs_error) == ("Fake", True, 0.0)
     assert (run.registers, run.local_bytes, run.blocks_per_sm) == (33, 8, 16)
+    assert run.timing == Timing(median_ms=9.5, fast_ms=9.2, slow_ms=9.8)
     assert Launcher.grids == [(3, 1, 1)]
     assert found.config.grid == (3, 1, 1)
     assert list(found.stages) == ["source", "ttir", "ttgir", "llir", "ptx", "cubin"]
@@ -127,6 +129,22 @@ def test_a_launch_with_wrong_outputs(
     assert found.manifest.run is not None
     assert found.manifest.run.matches_reference is False
     assert found.manifest.run.max_abs_error == (pytest.approx(error) if error else None)
+    assert found.manifest.run.timing is None, "what is wrong has no time"
+
+
+def test_a_launch_that_cannot_be_timed_is_kept(
+    fake_gpu: SimpleNamespace, request_to_run: Request, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Timing needs memory of its own, to empty the L2."""
+
+    def full(call: object, quantiles: list[float]) -> list[float]:
+        raise RuntimeError("out of memory")
+
+    monkeypatch.setattr(execution, "do_bench", full)
+    (found,) = capture(request_to_run)
+    assert found.manifest is not None
+    assert found.manifest.run is not None
+    assert (found.manifest.run.matches_reference, found.manifest.run.timing) == (True, None)
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import pytest
 
 from irlens import gpus
 from irlens.diff.report import compare
+from irlens.model.capture import RunResult, Timing
 from irlens.model.comparison import COMPARISON_SCHEMA, Comparison, Comparisons
 from irlens.model.estimate import TimeEstimate
 from irlens.model.report import Report
@@ -114,3 +115,41 @@ def test_the_errors_of_other_gpus_and_kernels_do_not_cancel(softmax: Report) -> 
         assert found.ratio == pytest.approx(0.72)
         assert found.low < known.low < known.high < found.high
         assert found.high < 0.72 * 1.35 / 0.78, "both at their worst at once is rarer still"
+
+
+def measured(report: Report, estimate: float, ms: float, device: str = "GPU") -> Report:
+    timing = Timing(median_ms=ms, fast_ms=ms * 0.98, slow_ms=ms * 1.02)
+    run = RunResult(device=device, matches_reference=True, max_abs_error=0.0, timing=timing)
+    return replace(timed(report, estimate), run=run)
+
+
+def test_measured_times_decide(softmax: Report) -> None:
+    """Where the estimates disagree, they do not say what moved the time."""
+    pair = compare(measured(softmax, 100.0, 0.1), measured(softmax, 110.0, 0.08))
+    assert (pair.verdict.outcome, pair.verdict.by) == ("better", "time")
+    assert words(pair).startswith(
+        "20 % less time: 100 µs → 80.0 µs measured on GPU (0.77 to 0.83 ×)"
+    )
+    assert "estimated 1.10 ×" in words(pair)
+    assert pair.time_ratio is not None
+    assert pair.time_ratio.moved_by is None
+    agreed = compare(measured(softmax, 100.0, 0.1), measured(softmax, 90.0, 0.08)).time_ratio
+    estimated = between(softmax, 100.0, 90.0).time_ratio
+    assert agreed is not None
+    assert estimated is not None
+    assert agreed.moved_by == estimated.moved_by
+
+
+def test_measured_times_that_overlap_are_noise(softmax: Report) -> None:
+    pair = compare(measured(softmax, 100.0, 0.1), measured(softmax, 50.0, 0.103))
+    assert words(pair).startswith("no change in time: 100 µs → 103 µs measured on GPU")
+
+
+@pytest.mark.parametrize("ms", [-1.0, 0.0, 1e300])
+def test_times_that_do_not_compare_leave_the_estimates(softmax: Report, ms: float) -> None:
+    """Those of two GPUs, and what no launch takes: a capture may hold any numbers."""
+    first = measured(softmax, 100.0, 0.1)
+    for other in (measured(softmax, 70.0, 0.2, "other"), measured(softmax, 70.0, ms)):
+        found = compare(first, other).time_ratio
+        assert found is not None
+        assert (found.ratio, found.device) == (pytest.approx(0.7), "")

@@ -14,7 +14,7 @@ from irlens.model.report import Report
 from irlens.render import Options, render
 from irlens.render.view.annotations import differences
 from irlens.render.view.comparison_verdict import in_short, verdict
-from irlens.render.view.launch_time import estimated_time, time_section
+from irlens.render.view.launch_time import launch_time, time_section
 from irlens.render.view.nodes import Bar, Table
 from irlens.render.view.verdict import verdict as verdict_of_report
 
@@ -86,7 +86,7 @@ def test_the_verdict_names_the_bars_that_are_marked(path: Path) -> None:
         if isinstance(row.cells[0], tuple)
         and any(isinstance(cell, Bar) and cell.tone == "warn" for cell in row.cells)
     }
-    words = estimated_time(found)
+    words = launch_time(found)
     assert marked
     assert all(name in words for name in marked)
     parts = found.time.parts

@@ -2,8 +2,9 @@
 
 import pytest
 
+from irlens.model.capture import Timing
 from irlens.model.config import Target
-from irlens.model.sweep import Timing, Trial
+from irlens.model.sweep import Trial
 from irlens.render.view.axes import linear
 from irlens.render.view.character_charts import draw_plot
 from irlens.render.view.nodes import Plot, plain

@@ -6,6 +6,7 @@ import io
 import msgspec
 import pytest
 
+from irlens.model.capture import Timing
 from irlens.model.config import ConstexprValue, Target
 from irlens.model.estimate import Bound
 from irlens.model.ranking import with_standings
@@ -17,7 +18,6 @@ from irlens.model.sweep import (
     Outcome,
     ProviderTime,
     Sweep,
-    Timing,
     Trial,
     with_measurement,
 )

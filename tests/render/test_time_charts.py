@@ -9,11 +9,12 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from irlens.model.capture import Timing
 from irlens.model.config import ConstexprValue, Target
 from irlens.model.errors import IrlensError
 from irlens.model.estimate import Bound, TimeEstimate
 from irlens.model.report import Report
-from irlens.model.sweep import SWEEP_SCHEMA, FigureValue, Outcome, Sweep, Timing, Trial
+from irlens.model.sweep import SWEEP_SCHEMA, FigureValue, Outcome, Sweep, Trial
 from irlens.render import Options, render
 from irlens.render.view.character_charts import draw_bars, draw_heat_map
 from irlens.render.view.nodes import Bars, HeatMap, plain

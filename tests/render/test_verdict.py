@@ -9,6 +9,7 @@ import pytest
 from irlens.artifacts.load import load_bytes
 from irlens.diff.report import compare
 from irlens.diff.report.comparisons import against_first, match
+from irlens.model.capture import RunResult, Timing
 from irlens.model.config import Target
 from irlens.model.estimate import TimeStep
 from irlens.model.report import Finding, Occupancy, Pipeline, Refusal, Report
@@ -20,7 +21,7 @@ from irlens.render.view.changes import changes
 from irlens.render.view.comparison_verdict import verdict as verdict_on_change
 from irlens.render.view.configurations import ranked_headline
 from irlens.render.view.findings import by_effect, finding_item, findings, merge, merged
-from irlens.render.view.launch_time import estimated_time
+from irlens.render.view.launch_time import launch_time
 from irlens.render.view.nodes import Run
 from irlens.render.view.verdict import next_steps, verdict, verdicts
 from irlens.report import inspect
@@ -138,6 +139,38 @@ def test_the_time_leads_and_what_costs_most_follows() -> None:
     assert [phrase.text for phrase in found.phrases[-2:]] == ["1 warning (IRL202)", "2 notes"]
 
 
+def test_a_measured_time_comes_before_the_estimate() -> None:
+    timing = Timing(median_ms=0.0215, fast_ms=0.021, slow_ms=0.022)
+    run = RunResult(device="NVIDIA H200", matches_reference=True, max_abs_error=0.0, timing=timing)
+    found = replace(launch(), run=run)
+    assert verdict(found).phrases[0].text == (
+        "21.5 µs measured on NVIDIA H200, estimated 17.2 µs (13.4 µs to 23.2 µs),"
+        " bound by L2 and DRAM"
+    )
+    page = " ".join(render("text", "reports", [found], Options()).split())
+    assert "measured 21.5 µs (21.0 µs to 22.0 µs) · 25 % more than estimated" in page
+    unknown = replace(found, time=None)
+    assert verdict(unknown).phrases[0].text == "21.5 µs measured on NVIDIA H200"
+    page = " ".join(render("text", "reports", [unknown], Options()).split())
+    assert "measured 21.5 µs (21.0 µs to 22.0 µs)" in page
+    assert "than estimated" not in page
+    wild = replace(run, timing=replace(timing, median_ms=-1.0))
+    assert "measured" not in verdict(replace(found, run=wild)).words
+
+
+def test_measured_configurations_are_ranked_by_what_was_measured() -> None:
+    """An estimate that disagrees changes nothing."""
+
+    def measured(estimate: float, ms: float, warps: int) -> Report:
+        timing = Timing(median_ms=ms, fast_ms=ms * 0.99, slow_ms=ms * 1.01)
+        run = RunResult(device="GPU", matches_reference=True, max_abs_error=0.0, timing=timing)
+        timed = launch(estimate_us=estimate)
+        return replace(timed, run=run, config=replace(timed.config, num_warps=warps))
+
+    found = ranked_headline([measured(10.0, 0.03, 4), measured(20.0, 0.02, 8)])
+    assert "num_warps=8 is the fastest: 20.0 µs, measured" in found.words
+
+
 @pytest.mark.parametrize(
     ("parts", "bound"),
     [
@@ -220,7 +253,7 @@ def test_a_kernel_that_cannot_launch_misses_no_time() -> None:
 
 def test_several_reports_have_a_verdict_together() -> None:
     found = verdicts([SOFTMAX, report("spill-h100"), SOFTMAX])
-    longest = estimated_time(report("spill-h100"))
+    longest = launch_time(report("spill-h100"))
     assert found.words == (f"spill_kernel takes the longest: {longest} · 2 fine · 1 with warnings")
     assert found.tone == "warn"
 
@@ -235,7 +268,7 @@ def test_of_several_kernels_the_fastest_configuration_of_each_leads() -> None:
         config=replace(SOFTMAX.config, num_warps=2),
     )
     words = ranked_headline([slow, spill, SOFTMAX]).words
-    time, longest = estimated_time(SOFTMAX).split(" (")[0], estimated_time(spill).split(" (")[0]
+    time, longest = launch_time(SOFTMAX).split(" (")[0], launch_time(spill).split(" (")[0]
     fastest = f"softmax_kernel: num_warps={SOFTMAX.config.num_warps} is the fastest: {time}"
     assert fastest in words
     assert f"spill_kernel: {longest}" in words

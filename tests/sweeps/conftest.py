@@ -7,8 +7,9 @@ from typing import TypeAlias
 import pytest
 
 from irlens.figures import SWEEP_FIGURES
+from irlens.model.capture import Timing
 from irlens.model.config import ConstexprValue, Target
-from irlens.model.sweep import Outcome, Timing, Trial
+from irlens.model.sweep import Outcome, Trial
 
 MakeTrial: TypeAlias = Callable[..., Trial]
 

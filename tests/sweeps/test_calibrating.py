@@ -11,8 +11,9 @@ import pytest
 from irlens import gpus
 from irlens.compiler import Device, find_device
 from irlens.compiler import local_gpu as device_module
+from irlens.model.capture import Timing
 from irlens.model.errors import IrlensError
-from irlens.model.sweep import Measurement, ProviderName, Timing, Trial
+from irlens.model.sweep import Measurement, ProviderName, Trial
 from irlens.sweeps import calibrating, measuring
 from irlens.sweeps.calibrating import calibrate, find_gpu
 from irlens.sweeps.worker_pool import LocalPool

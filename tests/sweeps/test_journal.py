@@ -4,8 +4,9 @@ from pathlib import Path
 
 from irlens.compiler import Request
 from irlens.compiler.planning import Plan, PlannedVariant
+from irlens.model.capture import Timing
 from irlens.model.config import Target
-from irlens.model.sweep import Measurement, Timing
+from irlens.model.sweep import Measurement
 from irlens.sweeps.journal import Journal
 
 

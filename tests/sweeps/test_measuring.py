@@ -10,9 +10,10 @@ from irlens.compiler import Device, Request
 from irlens.compiler import local_gpu as device_module
 from irlens.compiler.planning import Plan, PlannedVariant
 from irlens.compiler.toolchains.versions import triton_version
+from irlens.model.capture import Timing
 from irlens.model.config import Target
 from irlens.model.errors import IrlensError
-from irlens.model.sweep import Measurement, ProviderName, ProviderTime, Rate, Timing, Trial
+from irlens.model.sweep import Measurement, ProviderName, ProviderTime, Rate, Trial
 from irlens.sweeps import measuring
 from irlens.sweeps.journal import Journal
 from irlens.sweeps.measuring import measure_trials

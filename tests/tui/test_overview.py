@@ -19,7 +19,7 @@ from irlens.model.terms import Terms, describe_missing_time
 from irlens.render.view.characters import bar, draw_curve, draw_staircase
 from irlens.render.view.drawings import staircase
 from irlens.render.view.findings import by_effect
-from irlens.render.view.launch_time import describe_step, estimated_time
+from irlens.render.view.launch_time import describe_step, launch_time
 from irlens.render.view.nodes import Curve, plain
 from irlens.render.view.timeline import timeline
 from irlens.render.view.verdict import verdict
@@ -293,7 +293,7 @@ async def test_draws_a_report(bench: Workbench) -> None:
         assert "4 of 4 stages ✓" in text(app, "pipelines")
         assert "at most 24 live at softmax.py:53" in text(app, "pressure")
         verdict = str(app.screen.query_one("#verdict", Static).content)
-        time = estimated_time(load_report("softmax-h100"))
+        time = launch_time(load_report("softmax-h100"))
         assert time.endswith(", bound by L2 and DRAM")
         assert verdict.startswith(f"✓ {time} · ")
         words = "pipelined 4 of 4 stages · 100 % occupancy · no spills · moves the minimum, 33.6 MB"

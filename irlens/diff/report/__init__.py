@@ -15,6 +15,7 @@ from irlens.figures.judging import judge
 from irlens.model.comparison import Comparison, Delta, FindingDelta, Side
 from irlens.model.config import LAUNCH_OPTIONS
 from irlens.model.label import labels
+from irlens.model.ranking import measured_us
 from irlens.model.report import SEVERITIES, Finding, Report, Severity
 from irlens.model.terms import Terms, describe_missing_time
 
@@ -114,6 +115,7 @@ def side(report: Report, label: str) -> Side:
         multiprocessor=occupancy.multiprocessor if occupancy is not None else None,
         refusal="; ".join(refusals),
         estimate_us=report.time.estimate_us if report.time is not None else None,
+        measured_us=measured_us(report),
         bound=report.time.bound if report.time is not None else None,
     )
 

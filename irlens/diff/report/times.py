@@ -5,6 +5,8 @@ from itertools import zip_longest
 from math import exp, hypot, log
 from typing import cast
 
+from msgspec import structs
+
 from irlens import gpus
 from irlens.diff.report.figure_deltas import delta
 from irlens.gpus.timing import Timing
@@ -21,10 +23,42 @@ _ABSENT = "none"
 
 
 def time_ratio(before: Report, after: Report) -> TimeRatio | None:
-    """Return the estimated time on the second side over that on the first.
+    """Return the time on the second side over that on the first; ``None`` where either is unknown.
 
-    ``None`` where either is unknown.
+    Times that were measured on one GPU decide; the estimates say what moved them, if they agree.
     """
+    estimated = _estimated(before, after)
+    measured = _measured(before, after)
+    if measured is None or estimated is None:
+        return measured or estimated
+    agree = (estimated.ratio < 1) == (measured.ratio < 1)
+    return structs.replace(
+        measured,
+        moved_by=estimated.moved_by if agree else None,
+        parts=estimated.parts,
+        estimated=estimated.ratio,
+    )
+
+
+def _measured(before: Report, after: Report) -> TimeRatio | None:
+    """Return the ratio of measured times; they are apart where nearly all launches are."""
+    one, other = before.run, after.run
+    if one is None or other is None or one.device != other.device:
+        return None
+    first, second = one.timing, other.timing
+    if first is None or second is None or not (first.is_plausible and second.is_plausible):
+        return None
+    low, high = second.fast_ms / first.slow_ms, second.slow_ms / first.fast_ms
+    return TimeRatio(
+        ratio=second.median_ms / first.median_ms,
+        low=low,
+        high=high,
+        noise=low <= 1 <= high,
+        device=one.device,
+    )
+
+
+def _estimated(before: Report, after: Report) -> TimeRatio | None:
     first, second = before.time, after.time
     if first is None or second is None or not first.estimate_us or not second.estimate_us:
         return None

@@ -8,7 +8,7 @@ from irlens.model.comparison import TimeRatio
 from irlens.model.text import count, first_of, microseconds, percent
 from irlens.render.view.changes import describe
 from irlens.render.view.check_verdicts import LEVELS, Level, Verdict
-from irlens.render.view.comparison_verdict import in_short, other_work
+from irlens.render.view.comparison_verdict import in_short, other_work, times_of
 from irlens.render.view.nodes import Place, Tone
 
 #: Causes and configurations that a line names.
@@ -167,7 +167,7 @@ def _with_values(kernel: CheckedKernel) -> str:
     pair = kernel.comparison
     if pair is None:
         return ""
-    before, after = pair.before.estimate_us, pair.after.estimate_us
+    before, after = times_of(pair)
     if pair.time_ratio is None or before is None or after is None:
         return in_short(pair)
     return f"{in_short(pair)} ({microseconds(before)} → {microseconds(after)})"

@@ -83,6 +83,13 @@ def change_of_time(time: TimeRatio) -> str:
     return f"{likely}{percent(round(abs(time.ratio - 1), 2))} {more} time"
 
 
+def times_of(pair: Comparison) -> tuple[float | None, float | None]:
+    """Return the times of both sides that their ratio is of, measured or estimated."""
+    if pair.time_ratio is not None and pair.time_ratio.device:
+        return pair.before.measured_us, pair.after.measured_us
+    return pair.before.estimate_us, pair.after.estimate_us
+
+
 def _launch(pair: Comparison) -> Iterator[Run]:
     before, after = pair.before, pair.after
     if after.refusal:
@@ -113,15 +120,18 @@ def _errors(pair: Comparison) -> Iterator[Run]:
 def _time(pair: Comparison) -> Iterator[Run]:
     """Yield how the time changes, what moved it, and the findings."""
     time, decided = pair.time_ratio, pair.verdict
-    before, after = pair.before.estimate_us, pair.after.estimate_us
+    before, after = times_of(pair)
     if time is None or before is None or after is None:
         yield from _findings(pair)
         return
     phrase = f"{change_of_time(time)}: {microseconds(before)} → {microseconds(after)}"
+    phrase += f" measured on {time.device}" if time.device else ""
     phrase += "" if time.noise else f" ({time.low:.2f} to {time.high:.2f} ×)"
     neither = time.noise or pair.other_work
     tone: Tone = "neutral" if neither else "better" if time.ratio < 1 else "worse"
     yield Run(phrase + _bounds(pair.before.bound, pair.after.bound), tone)
+    if time.estimated is not None:
+        yield Run(f"estimated {time.estimated:.2f} ×")
     yield from map(Run, other_work(pair))
     causes, against = (list(_arrows(pair, paths)) for paths in (decided.because, decided.despite))
     if not time.noise and time.moved_by is not None:

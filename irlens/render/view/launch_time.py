@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from irlens.model.comparison import TimeRatio
 from irlens.model.estimate import BOUND_NAMES, RESOLUTION, TimeEstimate, TimeStep
+from irlens.model.ranking import measured_us
 from irlens.model.report import Report
 from irlens.model.terms import Terms
 from irlens.model.text import count, microseconds, percent, short_size
@@ -28,13 +29,20 @@ _MEANINGS = {
 _LEAST, _MOST = 0.08, 5
 
 
-def estimated_time(report: Report) -> str:
-    """Return "about 12.6 µs (11.4 µs to 14.1 µs), bound by DRAM"; "" where it is unknown."""
-    time = report.time
+def launch_time(report: Report) -> str:
+    """Return "about 12.6 µs (11.4 µs to 14.1 µs), bound by DRAM"; "" where it is unknown.
+
+    A measured time comes before the estimate: "12.9 µs measured on NVIDIA H200, estimated 12.6 µs".
+    """
+    time, measured = report.time, measured_us(report)
+    known = ""
+    if measured is not None and report.run is not None:
+        known = f"{microseconds(measured)} measured on {report.run.device}"
     if time is None or not time.estimate_us:
-        return ""
+        return known
     bound = f", bound by {_bound(time, time.bound)}" if time.bound is not None else ""
-    return f"about {microseconds(time.estimate_us)}{_range(time)}{bound}"
+    estimate = f"{microseconds(time.estimate_us)}{_range(time)}{bound}"
+    return f"{known}, estimated {estimate}" if known else f"about {estimate}"
 
 
 def _bound(time: TimeEstimate, bound: str) -> str:
@@ -69,12 +77,26 @@ def time_fact(report: Report) -> nodes.Fact | None:
     if time is None or not time.estimate_us:
         return None
     whole = text("about ", Run(microseconds(time.estimate_us), "strong"), _range(time))
-    lines = [phrases(*_shares(time.parts, time.estimate_us))]
+    lines = [phrases(*measured_time(report))]
+    lines.append(phrases(*_shares(time.parts, time.estimate_us)))
     for step in time.steps[:1]:
         lines.append(phrases(Run(describe_step(step, time.estimate_us, Terms(report)), "dim")))
     if time.reason:
         lines.append(phrases(Run(time.reason, "dim")))
-    return nodes.Fact("Time", whole, tuple(lines), "neutral", key=KEY)
+    filled = tuple(each for each in lines if each.items)
+    return nodes.Fact("Time", whole, filled, "neutral", key=KEY)
+
+
+def measured_time(report: Report) -> Iterator[str]:
+    """Yield the measured time and its range, and how far it is from the estimate."""
+    run, time, measured = report.run, report.time, measured_us(report)
+    if run is None or run.timing is None or measured is None:
+        return
+    ends = (microseconds(each * 1e3) for each in (run.timing.fast_ms, run.timing.slow_ms))
+    yield f"measured {microseconds(measured)} ({' to '.join(ends)})"
+    if time is not None and time.estimate_us:
+        more = "more" if measured > time.estimate_us else "less"
+        yield f"{percent(round(abs(measured / time.estimate_us - 1), 2))} {more} than estimated"
 
 
 def predicted_time(time: TimeRatio | None) -> nodes.Fact | None:

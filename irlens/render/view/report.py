@@ -36,7 +36,7 @@ from irlens.render.view.details import (
 )
 from irlens.render.view.drawings import nearest, place_of
 from irlens.render.view.findings import findings
-from irlens.render.view.launch_time import time_fact
+from irlens.render.view.launch_time import measured_time, time_fact
 from irlens.render.view.memory_traffic import traffic_fact
 from irlens.render.view.nodes import Node, Run, Text, Tone, phrases, text
 from irlens.render.view.pipelines import mechanism, pipeline_depth, pipeline_tone
@@ -344,6 +344,7 @@ def _run(report: Report) -> nodes.Facts | None:
     driver = [f"{count(value)} {unit}" for unit, value in answers if value is not None]
     lines = [
         phrases(run.device, "" if error is None else f"largest difference {error:.3g}"),
+        phrases(*(measured_time(report) if time_fact(report) is None else ())),
         phrases(*(["driver reports", *driver] if driver else [])),
     ]
     value = text(Run(describe_run(run), verdict))

@@ -82,8 +82,12 @@ def spot_of_report(report: Report, name: str, mark: Mark | None = None) -> Spot 
     """Return where a launch is on a roofline; ``None`` where that is unknown."""
     traffic = report.traffic
     flops = None if traffic is None or traffic.flops is None else sum(traffic.flops.values())
-    timed = report.time if of_report(report).launchable else None
-    return _spot_of(name, flops, report.roofline, timed, mark)
+    candidate = of_report(report)
+    timed = report.time if candidate.launchable else None
+    spot = _spot_of(name, flops, report.roofline, timed, mark)
+    if spot is None or not _has_place(candidate.measured_us):
+        return spot
+    return msgspec.structs.replace(spot, measured_us=candidate.measured_us)
 
 
 def spot_of_kernel(kernel: KernelTime, name: str) -> Spot | None:

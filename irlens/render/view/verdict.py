@@ -9,12 +9,13 @@ of it; then pipelining, occupancy, spills, traffic. The next steps follow from w
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
+from irlens.model.ranking import of_report
 from irlens.model.report import COMPUTE_KINDS, SEVERITIES, Finding, Pipeline, Report
 from irlens.model.resources import LocalArray
 from irlens.model.terms import Terms, describe_depth, describe_missing_time, describe_run
 from irlens.model.text import count, percent, plural, short_size, size
 from irlens.render.view.findings import by_effect, severities
-from irlens.render.view.launch_time import describe_step, estimated_time
+from irlens.render.view.launch_time import describe_step, launch_time
 from irlens.render.view.memory_traffic import MANY_SECTORS, moves_the_minimum, sector_ratio
 from irlens.render.view.nodes import SEVERITY_TONES, Command, Headline, NextSteps, Run, Tone
 from irlens.render.view.pipelines import is_drained
@@ -58,10 +59,10 @@ def _longest(reports: Sequence[Report]) -> Iterator[Run]:
     """Yield which of several kernels takes the longest, or how many times are unknown."""
     if len({report.kernel for report in reports}) == 1:
         return  # which configuration is the fastest is the ranking's to say
-    times = [(report.time.estimate_us or 0.0) if report.time else 0.0 for report in reports]
+    times = [of_report(report).time_us or 0.0 for report in reports]
     longest = reports[times.index(max(times))]
     if known := sum(time > 0 for time in times):
-        yield Run(f"{longest.kernel} takes the longest: {estimated_time(longest)}")
+        yield Run(f"{longest.kernel} takes the longest: {launch_time(longest)}")
     unknown = [each for each in reports if describe_missing_time(each)]
     if unknown:
         some = f" of {count(len(unknown))}" if known else ""
@@ -93,8 +94,8 @@ def _phrases(report: Report) -> Iterator[Run]:
 
 
 def _time(report: Report) -> Iterator[Run]:
-    """Yield the estimated time, or why there is none and what gives it."""
-    if words := estimated_time(report):
+    """Yield the time, measured or estimated, or why there is none and what gives it."""
+    if words := launch_time(report):
         yield Run(words)
     elif missing := describe_missing_time(report):
         # Nobody asked for the time of a launch that nobody described.
