@@ -161,10 +161,12 @@ def _transposes(module: Module, allocation: Operation) -> bool:
     return registers.order[0] != (rank - 2 if shared.numbers.get("transposed") else rank - 1)
 
 
-def _factors(values: Values, dot: Operation) -> list[Value | None]:
-    """Return the operands of a dot without the accumulator."""
-    operands = list(values.operands[dot.index])
-    accumulator = len(operands) - 1 if dot.does == "multiply scaled matrices" else 2
+def _factors(values: Values, operation: Operation) -> list[Value | None]:
+    """Return the operands of an operation, those of a dot without the accumulator."""
+    operands = list(values.operands[operation.index])
+    if operation.name not in PRODUCTS:
+        return operands
+    accumulator = len(operands) - 1 if operation.does == "multiply scaled matrices" else 2
     return operands[:accumulator] + operands[accumulator + 1 :]
 
 
@@ -182,5 +184,5 @@ def _backwards(
         if operation.parent == loop.index:
             sources.add(operation.index)
             for user in (operation, *module.body(operation)):
-                pending += values.operands[user.index]
+                pending += _factors(values, user)
     return frozenset(sources)

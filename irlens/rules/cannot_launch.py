@@ -25,7 +25,7 @@ NVIDIA and AMD.
 from collections.abc import Iterator
 
 from irlens.analyze.facts import Facts
-from irlens.model.report import Refusal, Severity
+from irlens.model.report import Blame, Refusal, Severity
 from irlens.rules import Match
 
 CODE = "IRL101"
@@ -46,9 +46,11 @@ def find(facts: Facts) -> Iterator[Match]:
     if facts.gpu is None or facts.occupancy is None:
         return
     for refusal in facts.occupancy.refusals:
+        message = _message(refusal, facts)
         yield Match(
-            message=_message(refusal, facts),
+            message=message,
             hint=_REMEDY.get(refusal.resource, "reduce it"),
+            blame=Blame(reason=message, kind=refusal.resource),
         )
 
 

@@ -36,7 +36,7 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from irlens.analyze.facts import Facts
-from irlens.model.report import Severity
+from irlens.model.report import Blame, Severity
 from irlens.rules import Match
 
 if TYPE_CHECKING:
@@ -87,6 +87,12 @@ def _finding(facts: Facts, repeated: "RepeatedLoad", registers: int) -> Match:
             " keep them"
         )
         hint = "keep what the first load returns: a block that covers all of it takes one pass"
+    several = Blame(reason="no load keeps what the next one needs", kind="several")
     return Match(
-        message=message, hint=hint, stage="ttir", line=loads[0].span.line, source=sources[0]
+        message=message,
+        hint=hint,
+        stage="ttir",
+        line=loads[0].span.line,
+        source=sources[0],
+        blame=several if len(loads) > 1 else None,
     )

@@ -393,6 +393,8 @@ def _is_same(one: Finding, other: Finding) -> bool:
     if one.code != other.code:
         return False
     places = [(f.source.file, f.source.line) if f.source else None for f in (one, other)]
+    if one.code == "IRL101" and one.blame and other.blame:  # one for each resource, at no place
+        return one.blame.kind == other.blame.kind
     return places[0] == places[1]
 
 

@@ -46,6 +46,8 @@ SWIZZLED = {"shared": "SwizzledSharedLayout(vec=1, per_phase=1, max_phase=32, or
 POINTERS = {**FLAT, "TMA": "False", "WS": "False"}
 E4M3 = {"a_ptr": "fp8e4nv[M, K]", "b_ptr": "fp8e4nv[K, N]"}
 AMDS_FP8 = {"a": "fp8e4b8[M, K]", "b": "fp8e4b8[K, N]"}
+LONG_ROW = {"BLOCK_SIZE": "16384"}
+TOTAL, MANY = f"{FINDINGS}/atomics.py:total", {"n": "4194304"}
 LLVM, AMD = "ConvertTritonGPUToLLVM", "ConvertTritonAMDGPUToLLVM"
 
 #: Kernel, target, settings, arguments, finding, line's code, pass, what was changed.
@@ -178,6 +180,16 @@ TABLE = [
      "consecutive indices in place of those loaded at line 34"),
     (f"{FINDINGS}/promoted.py", "sm_90", {}, {}, "IRL406", "x * half", "the front end", "fp32"),
     (f"{FINDINGS}/promoted.py", "gfx942", {}, {}, "IRL406", "x * half", "the front end", "fp32"),
+    (f"{USERS}:biased_attention", "sm_90", {}, {}, "IRL203", "bias", "TritonGPUAssignLatencies",
+     "on the loop itself"),
+    (f"{USERS}:biased_attention", "gfx942", {}, {}, "IRL203", "bias", "TritonAMDGPUScheduleLoops",
+     "on the loop itself"),
+    (f"{USERS}:biased_attention", "sm_80", {}, {}, "IRL314", "bias", "TritonGPUAssignLatencies",
+     "on the loop itself"),
+    ("softmax", "a100", {**LONG_ROW, "num_stages": "4"}, {}, "IRL101", "", "TritonGPUPipeline",
+     "num_stages=3"),
+    ("layer_norm_looped", "sm_100", {}, {}, "IRL305", "tl.load(", "the loops", "at lines 49, 57"),
+    (TOTAL, "h100", {}, MANY, "IRL312", "tl.atomic_add", "the addresses", "for each program"),
 ]  # fmt: skip
 
 #: What was changed by hand, in the source or the launch, so that the finding is gone.
@@ -242,6 +254,12 @@ BY_HAND = [
     (WARPS, "sm_100", FLAT, {}, "IRL311"),
     (f"{FINDINGS}/promoted.py", "sm_90", {"WIDE": "False"}, {}, "IRL406"),
     (f"{FINDINGS}/promoted.py", "gfx942", {"WIDE": "False"}, {}, "IRL406"),
+    (f"{USERS}:biased_attention", "sm_90", {"STAGES": "2"}, {}, "IRL203"),
+    (f"{USERS}:biased_attention", "gfx942", {"STAGES": "3"}, {}, "IRL203"),
+    (f"{USERS}:biased_attention", "sm_80", {"STAGES": "2"}, {}, "IRL314"),
+    ("softmax", "a100", {**LONG_ROW, "num_stages": "3"}, {}, "IRL101"),
+    ("layer_norm", "sm_100", {}, {}, "IRL305"),
+    (TOTAL, "h100", {"BLOCK": "4096"}, MANY, "IRL312"),
 ]  # fmt: skip
 
 
@@ -333,10 +351,28 @@ def test_a_stride_is_changed_in_the_address_alone() -> None:
 
 def test_a_load_of_another_address_in_each_iteration_stays_in_its_loop() -> None:
     """Three loops read the same row, and no load is the same in each iteration."""
-    configurations = Configurations(targets=("sm_80",))
-    found = why("layer_norm_looped", configurations, Session(), ("IRL305",))
-    assert found.explanations == []
-    assert found.unexplained == ["IRL305"]
+    (found,) = _explained("layer_norm_looped", "sm_80", {}, {}, "IRL305")
+    assert not any("before the loop" in each.change for each in found.experiments)
+
+
+def test_loads_left_out_take_less_time() -> None:
+    (found,) = _explained("layer_norm_looped", "h100", {}, {}, "IRL305")
+    (only,) = found.experiments
+    assert only.before_us is not None
+    assert only.after_us is not None
+    assert only.after_us < 0.9 * only.before_us
+
+
+def test_each_resource_that_is_exceeded_is_explained_alone() -> None:
+    """64 warps are more than a CTA may have, and so are its 294,912 bytes."""
+    configurations = {"BM": "128", "BN": "256", "BK": "128", "num_stages": "4", "num_warps": "64"}
+    explained = _explained(f"{USERS}:split_k", "a100", configurations, {}, "IRL101")
+    changed = {each.finding.blame.kind: each for each in explained if each.finding.blame}
+    assert set(changed) == {"shared_memory", "threads"}
+    assert changed["threads"].experiments[0].change == "num_warps=32"
+    assert changed["threads"].decided_by == "the configuration"
+    assert "num_stages" in changed["shared_memory"].experiments[0].change
+    assert all(each.proof == "proved" for each in explained)
 
 
 def test_what_does_not_compile_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

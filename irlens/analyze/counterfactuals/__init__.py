@@ -15,7 +15,9 @@ from irlens.analyze.counterfactuals.accesses import (
 from irlens.analyze.counterfactuals.change import Change, Maker, Symptom, enough_warps, more_warps
 from irlens.analyze.counterfactuals.descriptors import of_one_kind_of_warp, of_pointers
 from irlens.analyze.counterfactuals.launches import (
+    of_contended,
     of_redundant,
+    of_refusal,
     of_reread,
     of_shared_memory,
     of_tail,
@@ -56,6 +58,7 @@ __all__ = [
 ]
 
 _MAKERS: Mapping[str, Maker] = {
+    "IRL101": of_refusal,
     "IRL102": of_registers,
     "IRL103": of_shared_memory,
     "IRL104": of_registers,
@@ -77,6 +80,7 @@ _MAKERS: Mapping[str, Maker] = {
     "IRL309": of_repeated,
     "IRL310": more_warps,
     "IRL311": of_pointers,
+    "IRL312": of_contended,
     "IRL313": of_scattered,
     "IRL314": stages_around,
     "IRL401": of_dot,
@@ -90,6 +94,7 @@ _MAKERS: Mapping[str, Maker] = {
 }
 _LOADS: tuple[Deed, ...] = ("load", "load tile")
 _DEEDS: Mapping[str, tuple[Deed, ...]] = {
+    "IRL101": ("allocate shared",),
     "IRL103": ("allocate shared",),
     "IRL107": ("allocate tensor memory",),
     "IRL201": ("for",),
@@ -120,6 +125,7 @@ _DECIDED_BY: Mapping[str, str] = {
     "IRL305": "TritonLoopInvariantCodeMotion",
     "IRL306": "the launch",
     "IRL311": "the source",
+    "IRL312": "the addresses",
     "IRL313": "the data",
     "IRL406": "the front end",
     "IRL501": "the launch",
@@ -148,6 +154,11 @@ def decided_by(finding: Finding) -> str:
     """Return what decides a finding, a pass or not, where no comparison of dumps leads to it."""
     if finding.code == "IRL311" and finding.blame is not None and finding.blame.kind == "target":
         return _WITHOUT_TMA
+    kind = finding.blame.kind if finding.blame is not None else ""
+    if finding.code == "IRL101" and kind != "shared_memory":
+        return "the assembler" if kind == "registers" else "the configuration"
+    if finding.code == "IRL305" and kind == "several":
+        return "the loops"
     if finding.code == "IRL201" and finding.stage == "amdgcn":
         return "LLVM"
     return _DECIDED_BY.get(finding.code, "")

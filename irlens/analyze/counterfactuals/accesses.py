@@ -8,6 +8,7 @@ from irlens.analyze.counterfactuals.change import (
     Change,
     Symptom,
     enough_warps,
+    fewer_warps,
     known_multiples,
     larger_tile,
     more_warps,
@@ -79,7 +80,7 @@ def of_uncoalesced(symptom: Symptom) -> Iterator[Change]:
         case "rows":
             yield from larger_tile(symptom, access, _elements_of_line(access))
         case "short":
-            yield from _fewer_warps(symptom)
+            yield from fewer_warps(symptom)
         case "indirect":
             yield from _in_order(module, access)
         case _:
@@ -93,13 +94,6 @@ def _elements_of_line(access: Operation) -> int:
     target = element.pointee if isinstance(element, Pointer) else element
     bits = getattr(target, "bits", None)
     return _LINE * 8 // bits if bits else _LINE
-
-
-def _fewer_warps(symptom: Symptom) -> Iterator[Change]:
-    warps = symptom.config.num_warps or 1
-    while warps > 1:
-        warps //= 2
-        yield Change(f"num_warps={warps}", {"num_warps": str(warps)})
 
 
 def _in_order(module: Module, access: Operation) -> Iterator[Change]:
@@ -176,7 +170,7 @@ def of_repeated(symptom: Symptom) -> Iterator[Change]:
         yield from enough_warps(symptom)
     elif kind == "lanes" and access is not None:
         yield from larger_tile(symptom, access, _MOST_THREADS)
-        yield from _fewer_warps(symptom)
+        yield from fewer_warps(symptom)
     elif access is not None:
         for operation, number, value in _constant_operands(symptom.module, access, *_DIVISIONS):
             text = edits.with_operand(symptom.module, operation, number, 1)

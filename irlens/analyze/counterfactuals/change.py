@@ -97,6 +97,14 @@ def more_warps(symptom: Symptom) -> Iterator[Change]:
         yield Change(f"num_warps={warps}", {"num_warps": str(warps)})
 
 
+def fewer_warps(symptom: Symptom) -> Iterator[Change]:
+    """Yield fewer warps, each with more elements of the same tile."""
+    warps = symptom.config.num_warps or 1
+    while warps > 1:
+        warps //= 2
+        yield Change(f"num_warps={warps}", {"num_warps": str(warps)})
+
+
 def enough_warps(symptom: Symptom) -> Iterator[Change]:
     """Yield the number of warps that would do."""
     warps = symptom.blame.suffices

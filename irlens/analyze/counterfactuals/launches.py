@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from irlens.analyze.counterfactuals.change import Change, Symptom
-from irlens.analyze.mlir_loops import inside
-from irlens.isa.mlir import Module, Operation, edits
+import msgspec
+
+from irlens.analyze.counterfactuals.change import Change, Symptom, fewer_warps, more_warps
+from irlens.analyze.mlir_loops import inside, user_line
+from irlens.isa.mlir import Module, Operation, access_edits, edits
 from irlens.isa.mlir.operations import NUM_STAGES
 
 #: Constexprs below this are no extents of tiles.
@@ -49,15 +51,58 @@ def of_reread(symptom: Symptom) -> Iterator[Change]:
     yield from _other_tiles(symptom, 2, 1)
 
 
+def of_refusal(symptom: Symptom) -> Iterator[Change]:
+    """Yield less of what a CTA has too much of for the SM."""
+    kind = symptom.blame.kind
+    if kind == "shared_memory":
+        yield from of_shared_memory(symptom)
+    elif kind == "registers":
+        for change in (*more_warps(symptom), *smaller_tiles(symptom)):
+            yield msgspec.structs.replace(change, is_cause=False)
+    elif kind == "threads":
+        yield from fewer_warps(symptom)
+
+
+def of_contended(symptom: Symptom) -> Iterator[Change]:
+    """Yield an address of its own for each program, then more of the data for each."""
+    atomic = symptom.operation("atomic")
+    if atomic is not None:
+        text = access_edits.with_own_addresses(symptom.module, atomic)
+        yield Change("addresses of its own for each program", ttir=text)
+    yield from _other_tiles(symptom, 2, 1)
+    yield from _other_tiles(symptom, 4, 1)
+
+
 def of_redundant(symptom: Symptom) -> Iterator[Change]:
-    """Yield the load before its loop."""
+    """Yield the load before its loop, or values in place of the later ones of several loads."""
     load = symptom.operation("load")
+    if symptom.blame.kind == "several":
+        yield from _kept(symptom, load)
+        return
     loop = symptom.enclosing(load, "for")
     if load is not None and loop is not None and load.parent == loop.index:
         moved = inside(symptom.module, load, loop)
         if moved is not None and not _reads_arguments(symptom.module, moved, loop):
             text = edits.moved_before(symptom.module, moved, loop)
             yield Change("the load before the loop", ttir=text)
+
+
+def _kept(symptom: Symptom, load: Operation | None) -> Iterator[Change]:
+    from irlens.analyze.repeated_loads import repeated_loads  # needs numpy
+
+    module, config = symptom.module, symptom.config
+    if load is None or config.grid is None:
+        return
+    repeated, _ = repeated_loads(module, config.args, config.grid)
+    groups = (each.operations for each in repeated if each.operations[0] == load.index)
+    later = [module.operations[index] for index in next(groups, ())[1:]]
+    lines = sorted({at.line for each in later if (at := user_line(each)) is not None})
+    if later and all(map(access_edits.can_be_kept, later)):
+        at_lines = f"line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines))}"
+        yield Change(
+            f"the loads at {at_lines} left out, as if registers held their values",
+            ttir=access_edits.with_kept(module, later),
+        )
 
 
 def _reads_arguments(module: Module, operations: Sequence[Operation], loop: Operation) -> bool:

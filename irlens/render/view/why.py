@@ -34,6 +34,10 @@ _LEFT = {"IRL305": "which moves loads out of loops that store nothing only"}
 _OUTSIDE = {
     "the launch": "its grid and the order of its programs, which no pass changes",
     "the source": "no pass makes descriptors of pointers",
+    "the addresses": "the source computes them, and no pass changes them",
+    "the configuration": "num_warps gives a CTA its threads",
+    "the assembler": "it assigns registers after all passes",
+    "the loops": "no pass keeps what one has loaded for another",
     "the data": "they are the addresses, which no pass knows",
     "the front end": "Triton promotes types before any pass",
 }

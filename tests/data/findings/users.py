@@ -15,6 +15,16 @@ IRLENS_KERNELS = {
         "options": {"num_warps": 4, "num_stages": 2},
         "grid": ["length // BM", "heads"],
     },
+    "biased_attention": {
+        "sizes": {"length": 1024},
+        "args": {
+            "q": "fp16[length, D]", "k": "fp16[length, D]", "v": "fp16[length, D]",
+            "bias": "fp32[length, length]", "o": "fp32[length, D]", "length": "length",
+        },
+        "constexprs": {"D": 32, "BM": 64, "BN": 32, "STAGES": None},
+        "options": {"num_warps": 4, "num_stages": 2},
+        "grid": ["length // BM"],
+    },
     "w8a16": {
         "sizes": {"M": 1024, "N": 4096, "K": 4096},
         "args": {
@@ -147,6 +157,24 @@ def attention(q, k, v, o, scale, length, D: tl.constexpr, BM: tl.constexpr, BN: 
         acc = tl.dot(p.to(tl.float16), value, acc * alpha[:, None])
         top = new
     tl.store(o + base + m[:, None] * D + d[None, :], (acc / norm[:, None]).to(tl.float16))
+
+
+@triton.jit
+def biased_attention(q, k, v, bias, o, length, D: tl.constexpr, BM: tl.constexpr,
+                     BN: tl.constexpr, STAGES: tl.constexpr):
+    """Attention with a bias, which becomes the accumulator of the first product."""
+    rows = tl.program_id(0) * BM + tl.arange(0, BM)
+    d = tl.arange(0, D)
+    x = tl.load(q + rows[:, None] * D + d[None, :])
+    acc = tl.zeros([BM, D], tl.float32)
+    for start in tl.range(0, length, BN, num_stages=STAGES):
+        columns = start + tl.arange(0, BN)
+        scores = tl.dot(x, tl.load(k + columns[None, :] * D + d[:, None]))
+        scores += tl.load(bias + rows[:, None] * length + columns[None, :])
+        p = tl.exp2(scores - tl.max(scores, 1)[:, None])
+        y = tl.load(v + columns[:, None] * D + d[None, :])
+        acc = tl.dot(p.to(tl.float16), y, acc)
+    tl.store(o + rows[:, None] * D + d[None, :], acc)
 
 
 @triton.jit

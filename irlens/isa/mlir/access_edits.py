@@ -1,0 +1,105 @@
+"""Edits of a ttir's accesses: other addresses of an atomic, values in place of a load."""
+
+import re
+from collections.abc import Collection
+
+from irlens.isa.mlir.edits import loaded_type
+from irlens.isa.mlir.tree import Module, Operation
+from irlens.isa.mlir.types import Tensor, Type
+
+#: How the names of values begin that an edit adds.
+_OWN = "%irlens"
+_VALUE = re.compile(r"%[\w$.#-]+")
+
+
+def with_own_addresses(module: Module, atomic: Operation) -> str:
+    """Return the text in which each program updates other addresses with an atomic.
+
+    Args:
+        module: The ttir.
+        atomic: An atomic operation on one line, whose first operand is its address.
+    """
+    pointers = atomic.operand_types[0] if atomic.operand_types else None
+    lines = module.text.split("\n")
+    at = atomic.span.line - 1
+    head, _, rest = lines[at].partition(f" {atomic.name} ")
+    address = _VALUE.search(rest)
+    if pointers is None or address is None:
+        return module.text
+    moved = f"{_OWN}_address"
+    added = [
+        *_program_number(),
+        f"{moved} = tt.addptr {address[0]}, {_OWN}_program : {pointers}, i32",
+    ]
+    if isinstance(pointers, Tensor):
+        offsets = f"tensor<{'x'.join(map(str, pointers.shape))}xi32>"
+        added[-1:] = [
+            f"{_OWN}_offsets = tt.splat {_OWN}_program : i32 -> {offsets}",
+            f"{moved} = tt.addptr {address[0]}, {_OWN}_offsets : {pointers}, {offsets}",
+        ]
+    rest = f"{rest[: address.start()]}{moved}{rest[address.end() :]}"
+    lines[at : at + 1] = [*added, f"{head} {atomic.name} {rest}"]
+    return "\n".join(lines)
+
+
+def _program_number() -> list[str]:
+    """Return the lines that number the programs of a grid of up to three dimensions."""
+    lines = [f"{_OWN}_program_z = tt.get_program_id z : i32"]
+    above = f"{_OWN}_program_z"
+    for axis in "yx":
+        name = f"{_OWN}_program" if axis == "x" else f"{_OWN}_program_{axis}"
+        lines += [
+            f"{name}_id = tt.get_program_id {axis} : i32",
+            f"{name}_extent = tt.get_num_programs {axis} : i32",
+            f"{name}_rows = arith.muli {above}, {name}_extent : i32",
+            f"{name} = arith.addi {name}_rows, {name}_id : i32",
+        ]
+        above = name
+    return lines
+
+
+def can_be_kept(load: Operation) -> bool:
+    """Whether ``with_kept`` has values of a load's type."""
+    kind = loaded_type(load)
+    element = kind.element if isinstance(kind, Tensor) else kind
+    return str(element) in _INTEGERS
+
+
+#: Integers of the same size as each type of an element.
+_INTEGERS = {
+    "f64": "i64", "f32": "i32", "f16": "i16", "bf16": "i16", "i64": "i64", "i32": "i32",
+    "i16": "i16", "i8": "i8", "i1": "i1",
+}  # fmt: skip
+
+
+def with_kept(module: Module, loads: Collection[Operation]) -> str:
+    """Return the text without some loads: their values are those bits of their addresses.
+
+    Nothing folds them to constants, and they lie in the layout of the load.
+
+    Args:
+        loads: Loads on one line each, see ``can_be_kept``.
+    """
+    lines = module.text.split("\n")
+    for each in loads:
+        kind, (result, _), pointers = loaded_type(each), each.results[0], each.operand_type
+        element = str(kind.element if isinstance(kind, Tensor) else kind)
+        wide, bits = _with_element(kind, "i64"), _with_element(kind, _INTEGERS[element])
+        names = [f"{_OWN}_{result[1:]}_address", f"{_OWN}_{result[1:]}_bits"]
+        written = [f"{names[0]} = tt.ptr_to_int {each.operands[0]} : {pointers} -> {wide}"]
+        if bits != wide:
+            written.append(f"{names[1]} = arith.trunci {names[0]} : {wide} to {bits}")
+        else:
+            names[1] = names[0]
+        if str(kind) != bits:
+            written.append(f"{result} = tt.bitcast {names[1]} : {bits} -> {kind}")
+        else:
+            written[-1] = f"{result} = {written[-1].partition(' = ')[2]}"
+        lines[each.span.line - 1] = "\n".join(written)
+    return "\n".join(lines)
+
+
+def _with_element(kind: Type, element: str) -> str:
+    if not isinstance(kind, Tensor):
+        return element
+    return f"tensor<{'x'.join(map(str, kind.shape))}x{element}>"
