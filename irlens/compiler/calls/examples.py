@@ -18,7 +18,7 @@ from irlens.compiler.calls.dtypes import DTYPES
 from irlens.compiler.calls.extents import Extents
 from irlens.compiler.calls.pointers import Addresses, Pointer, index_of
 from irlens.compiler.calls.program_ids import ProgramIds
-from irlens.compiler.calls.strides import strides_of, tensor_of_stride
+from irlens.compiler.calls.strides import is_stride, strides_of, tensor_of_stride
 
 _DESCRIPTOR_CALLS = re.compile(r"load|store|gather|scatter|atomic_\w+")
 _POINTER_NAME = re.compile(r"ptr|pointer", re.IGNORECASE)
@@ -183,7 +183,8 @@ class _Example:
         strides = {each for pointer in self._pointers.values() for each in pointer.strides}
         numbers = set(runtime) - self._pointers.keys() - (strides - self._compared)
         named = {name: self._number(name) for name in numbers}
-        named |= {name: self.constexpr(name) for name in constexprs if name not in tiles}
+        sizes = {each for each in constexprs if each not in tiles and not is_stride(each)}
+        named |= {name: self.constexpr(name) for name in sizes}
         names = {name: int(value) for name, value in named.items() if _is_integer(value)}
         self._extents = Extents(tree, names, tiles, _programs)
         chosen = {name: self.constexpr(name) for name in tiles}
@@ -191,12 +192,13 @@ class _Example:
         self._names, self._extents = names, Extents(tree, names, tiles, _programs)
         self.derived: list[str] = []
         self.dimensions: list[dict[str, int]] = []
+        self._strides: dict[str, int] = {}
 
     def arguments(self) -> dict[str, str]:
         """Return the value of each run-time parameter."""
         values: dict[str, str] = {}
         tensors: dict[str, Tensor] = {}
-        strides: dict[str, int] = {}
+        strides = self._strides
         for name, pointer in self._pointers.items():
             shape = self._shape(name, pointer)
             tensors[name] = Tensor(DTYPES[self._dtype(name, pointer)], shape)
@@ -205,6 +207,8 @@ class _Example:
                 strides.setdefault(stride, math.prod(shape[dimension + 1 :]))
         values |= {name: str(each).replace(" ", "") for name, each in tensors.items()}
         follow = strides_of(self._runtime, tensors)
+        for name, stride in strides_of(self._constexprs, tensors).items():
+            strides.setdefault(name, stride.value)
         for name in self._runtime:
             if name in values:
                 continue
@@ -294,6 +298,8 @@ class _Example:
     def constexpr(self, name: str) -> str:
         """Return the value of a constexpr."""
         uses = self._uses
+        if is_stride(name):
+            return str(self._strides.get(name, 1))
         if name in uses.texts:
             return uses.texts[name]
         if name in uses.dtypes:
@@ -345,7 +351,7 @@ def _compared_names(tree: ast.AST) -> set[str]:
         elif isinstance(node, ast.Call):
             parts = (
                 []
-                if isinstance(node.func, ast.Attribute) and node.func.attr == "load"
+                if isinstance(node.func, ast.Attribute) and node.func.attr in ("load", "cast")
                 else node.args
             )
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv | ast.Mod):

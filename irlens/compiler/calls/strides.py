@@ -49,9 +49,14 @@ def strides_of(names: Sequence[str], args: Mapping[str, Argument]) -> dict[str, 
     }
 
 
+def is_stride(name: str) -> bool:
+    """Whether a parameter's name says that it is a stride."""
+    return _STRIDE.search(name) is not None
+
+
 def tensor_of_stride(name: str, tensors: Iterable[str]) -> tuple[str, str] | None:
     """Return the tensor that a stride's name means, and the rest of the name: ("q_ptr", "m")."""
-    if not _STRIDE.search(name):
+    if not is_stride(name):
         return None
     # "row" of ``input_row_stride`` and "m" of ``stride_am`` name a dimension.
     rest = _STRIDE.sub("_", name).strip("_").lower()

@@ -397,6 +397,32 @@ def test_shapes_are_consistent_with_strides() -> None:
     assert (unnamed["ACTIVATION"], unnamed["GROUP"], unnamed["M"]) == ("relu", "8", "1024")
 
 
+def test_strides_may_be_constexprs() -> None:
+    source = """def f(x_ptr, out_ptr, N: tl.constexpr, M, stride_xm: tl.constexpr,
+        stride_xn: tl.constexpr, stride_om: tl.constexpr, BLOCK: tl.constexpr):
+        n = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        row = tl.program_id(1)
+        if row < M:
+            a = tl.load(x_ptr + row * stride_xm + n * stride_xn, mask=n < N)
+            b = tl.load(x_ptr + row * stride_xm + (n + N) * stride_xn, mask=n < N)
+            tl.store(out_ptr + row * stride_om + n, a * b, mask=n < N)
+    """
+    found = suggested(source)
+    assert (found["x_ptr"], found["out_ptr"]) == ("fp32[1024,2048]", "fp32[1024,1024]")
+    strides = [found[f"stride_{each}"] for each in ("xm", "xn", "om")]
+    assert strides == ["2048", "1", "1024"]
+
+
+def test_a_number_that_is_only_cast_bounds_nothing() -> None:
+    source = """def f(x, n, s, BLOCK: tl.constexpr):
+        at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        step = tl.cast(s, tl.int64)
+        tl.store(x + at // 32 * step, 1.0, mask=at < n)
+    """
+    found = suggested(source)
+    assert (found["n"], found["s"]) == ("1048576", "1024")
+
+
 def test_types_follow_from_what_becomes_of_values() -> None:
     scaled = suggested(SCALED)
     assert [scaled[name] for name in ("a_ptr", "b_ptr")] == ["fp8e4nv[1024,1024]"] * 2
