@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from msgspec.structs import replace
 
 from irlens.analyze.loops import Loops
 from irlens.analyze.time.cta_timeline import Timeline
@@ -118,18 +117,15 @@ def _alone(
     if any(waits_for_others(each) for block in blocks for each in kernel_loops.block(block)):
         return None
 
-    def iteration(latency: float) -> float:
-        line = replace(timeline, memory=latency)
-        few, more = line.durations(
-            kernel_loops.instructions,
-            kernel_loops.cfg,
-            [Path((Segment(blocks, n),), frozenset()) for n in (_SETTLED, 2 * _SETTLED)],
-            control,
-        )
-        return (more - few) / _SETTLED
-
-    cycles, long = iteration(0.0), iteration(_LONG)
-    exposed = (iteration(2 * _LONG) - long) / _LONG
+    found = timeline.durations_at(
+        (0.0, _LONG, 2 * _LONG),
+        kernel_loops.instructions,
+        kernel_loops.cfg,
+        [Path((Segment(blocks, n),), frozenset()) for n in (_SETTLED, 2 * _SETTLED)],
+        control,
+    )
+    cycles, long, longer = ((more - few) / _SETTLED for few, more in found)
+    exposed = (longer - long) / _LONG
     if not exposed:
         return Alone(cycles=cycles)
     return Alone(cycles=cycles, hidden=_LONG - (long - cycles) / exposed, exposed=exposed)

@@ -1,14 +1,13 @@
 """Counts what a launch asks of each unit, from its warps' paths and its memory traffic."""
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from math import prod
 from statistics import mean
 from types import MappingProxyType
 
 import msgspec
-from msgspec.structs import replace
 
 from irlens.analyze.cfg import Cfg
 from irlens.analyze.time.counts import Counts, awaited_share
@@ -20,7 +19,7 @@ from irlens.analyze.time.transfers import Caches, Spilled, Transfers
 from irlens.gpus import Gpu
 from irlens.gpus.timing import Timing
 from irlens.isa.sass import Section, units
-from irlens.isa.sass.timing import is_bulk_copy
+from irlens.isa.sass.timing import demand
 from irlens.model.estimate import Cause
 from irlens.model.report import NextStep
 from irlens.model.schedule import Control
@@ -163,10 +162,11 @@ def count(launch: CostedLaunch, latency: float | None = None) -> Counts:
     sums: defaultdict[str, float] = defaultdict(float)
     for index, times in executed(code, followed).items():
         each = code.section.instructions[index]
-        kind = units.unit(each)
-        totals[kind] += times * units.issues(each)
+        asked = demand(each)
+        kind = asked.unit
+        totals[kind] += times * asked.issues
         sums["instructions"] += times
-        sums["integer"] += times * units.integer_cycles(each)
+        sums["integer"] += times * asked.integer_cycles
         shared = times * units.shared_cycles(each, code.wavefronts.get(index))
         sums["shared"] += shared
         if each.opcode in units.SHARED:
@@ -175,16 +175,16 @@ def count(launch: CostedLaunch, latency: float | None = None) -> Counts:
             sums["exchanged"] += times
         elif kind == "lsu":
             sums["requests"] += times
-        if each.opcode in units.GLOBAL_LOADS:
-            sums["asked"] += times * _LANES * units.lane_bytes(each)
-        if is_bulk_copy(each):
+        if asked.loaded:
+            sums["asked"] += times * _LANES * asked.loaded
+        if asked.is_bulk_copy:
             sums["bulk"] += times
         if index in code.tensor.products:
             product = code.tensor.products[index]
             sums["tensor"] += times * product.multiply_adds / multiply_adds
             sums["shared"] += times * product.shared_cycles
         elif kind == "tensor":
-            sums["tensor"] += times * tensor_cycles(each, timing, multiply_adds)
+            sums["tensor"] += times * tensor_cycles(asked, timing, multiply_adds)
     totals["fma"] = max(totals["fma"], sums["integer"] / timing.fma)
     timeline = Timeline(
         timing=timing,
@@ -199,11 +199,11 @@ def count(launch: CostedLaunch, latency: float | None = None) -> Counts:
         bulk_bytes=transfers.bulk_read_bytes / sums["bulk"] if sums["bulk"] else 0.0,
         repeated=launch.repeated,
     )
-    cycles = _cta_cycles(code, followed, timeline)
-    idle = cycles
+    latencies = [busy]
     if latency is None:
-        least = timing.load_latency(share, transfers.l1_share, queues=False)
-        idle = _cta_cycles(code, followed, replace(timeline, memory=least))
+        latencies.append(timing.load_latency(share, transfers.l1_share, queues=False))
+    cycles, *others = _cta_cycles(code, followed, timeline, latencies)
+    idle = others[0] if others else cycles
     return Counts(
         ctas=launch.ctas,
         resident=machine.resident,
@@ -245,13 +245,17 @@ def executed(code: KernelCode, followed: Sequence[Sequence[WarpPath]]) -> dict[i
 
 
 def _cta_cycles(
-    code: KernelCode, followed: Sequence[Sequence[WarpPath]], timeline: Timeline
-) -> list[float]:
-    """Cycles of each CTA of the sample: those of its slowest warps."""
+    code: KernelCode,
+    followed: Sequence[Sequence[WarpPath]],
+    timeline: Timeline,
+    latencies: Sequence[float],
+) -> Iterator[list[float]]:
+    """Yield for each latency of memory the cycles of each CTA of the sample: its slowest warps'."""
     paths = list(dict.fromkeys(each.path for cta in followed for each in cta))
-    cycles = timeline.durations(code.section.instructions, code.flow, paths, code.control)
-    of_path = dict(zip(paths, cycles, strict=True))
-    return [max((of_path[each.path] for each in cta), default=0.0) for cta in followed]
+    instructions = code.section.instructions
+    for cycles in timeline.durations_at(latencies, instructions, code.flow, paths, code.control):
+        of_path = dict(zip(paths, cycles, strict=True))
+        yield [max((of_path[each.path] for each in cta), default=0.0) for cta in followed]
 
 
 def _uncertain(followed: Sequence[Sequence[WarpPath]], transfers: Transfers) -> str:

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 import msgspec
+from msgspec.structs import replace
 
 from irlens.analyze.cfg import Cfg
 from irlens.analyze.time.paths import Path
@@ -25,13 +26,13 @@ from irlens.gpus.timing import Timing
 from irlens.isa.events import Commit, Copy, Event, Wait
 from irlens.isa.sass import Instruction, units
 from irlens.isa.sass.timing import (
+    Demand,
     Ordering,
+    Origin,
     Stream,
     asynchronous,
     commits_products,
-    is_bulk_copy,
-    ordering,
-    origin,
+    demand,
 )
 from irlens.model.schedule import Control
 from irlens.model.source import SourceLocation
@@ -46,6 +47,8 @@ class _Timed(msgspec.Struct, frozen=True):
     """One instruction: its schedule, its latency, and what it occupies for how long.
 
     Attributes:
+        index: Its index among those of the kernel.
+        of_memory: Whether its times depend on the latency of memory.
         alone: The latency of a load while nothing that the L1 lacks is in flight.
         repeats: Whether it loads only what the CTA has loaded before, so that it brings nothing
             that later loads could wait for.
@@ -56,6 +59,8 @@ class _Timed(msgspec.Struct, frozen=True):
         takes: Cycles for which the barrier, the fence or the work takes.
     """
 
+    index: int
+    of_memory: bool
     stall: float
     wait: tuple[int, ...]
     write: int
@@ -77,6 +82,8 @@ class _Timed(msgspec.Struct, frozen=True):
 
 
 _UNITS: tuple[units.Unit, ...] = ("alu", "fma", "xu", "lsu", "tensor")
+#: The scoreboards of each mask of them.
+_BITS = tuple(tuple(bit for bit in range(6) if mask >> bit & 1) for mask in range(64))
 #: Shared memory, which loads and stores, copies and products take besides their unit.
 _SHARED = len(_UNITS)
 
@@ -114,7 +121,7 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
         self,
         instructions: Sequence[Instruction],
         flow: Cfg,
-        paths: Iterable[Path],
+        paths: Sequence[Path],
         control: Sequence[Control],
     ) -> list[float]:
         """Return for each path the cycles that a CTA takes if all its warps take it.
@@ -122,28 +129,55 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
         Args:
             control: The control fields of each of the instructions.
         """
-        blocks: dict[int, list[_Timed]] = {}
-        ends = []
-        for path in paths:
-            clock = _Clock(self.timing.port)
-            for segment in path.segments:
-                for number in segment.blocks:
-                    if number not in blocks:
-                        blocks[number] = [
-                            self._timed(index, instructions[index], control[index])
-                            for index in flow.blocks[number].indices
-                            if index not in self.removed
-                        ]
-                code = [each for number in segment.blocks for each in blocks[number]]
-                clock.repeat(code, segment.times)
-            ends.append(clock.end())
-        return ends
+        (found,) = self.durations_at((self.memory,), instructions, flow, paths, control)
+        return found
+
+    def durations_at(
+        self,
+        memories: Iterable[float],
+        instructions: Sequence[Instruction],
+        flow: Cfg,
+        paths: Sequence[Path],
+        control: Sequence[Control],
+    ) -> list[list[float]]:
+        """Return the durations of paths, see ``durations``, for latencies of memory each."""
+        executed = {number for path in paths for each in path.segments for number in each.blocks}
+        blocks = {
+            number: [
+                self._timed(index, instructions[index], control[index])
+                for index in flow.blocks[number].indices
+                if index not in self.removed
+            ]
+            for number in executed
+        }
+        found = []
+        for memory in memories:
+            line = self if memory == self.memory else replace(self, memory=memory)
+            here = blocks if line is self else {
+                number: [
+                    line._timed(each.index, instructions[each.index], control[each.index])
+                    if each.of_memory
+                    else each
+                    for each in block
+                ]
+                for number, block in blocks.items()
+            }  # fmt: skip
+            found.append([self._end(here, path) for path in paths])
+        return found
+
+    def _end(self, blocks: Mapping[int, list[_Timed]], path: Path) -> float:
+        clock = _Clock(self.timing.port)
+        for segment in path.segments:
+            code = [each for number in segment.blocks for each in blocks[number]]
+            clock.repeat(code, segment.times)
+        return clock.end()
 
     def _timed(self, index: int, instruction: Instruction, control: Control) -> _Timed:
         per_scheduler = max(1.0, self.warps / self.partitions)
-        work = asynchronous(instruction)
-        number, cycles = self._occupied(instruction, per_scheduler)
-        shared = self._shared_cycles(instruction, self.wavefronts.get(index))
+        asked = demand(instruction)
+        work = asynchronous(instruction) if asked.is_asynchronous else None
+        number, cycles = self._occupied(asked, per_scheduler)
+        shared = self._shared_cycles(instruction, asked, self.wavefronts.get(index))
         if index in self.tensor.barriers:
             at = instruction.offset
             signals = commits_products(instruction)
@@ -153,12 +187,13 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
             cycles, shared = product.multiply_adds / self.multiply_adds, product.shared_cycles
             work = "tcgen05", Copy(0, None, at=instruction.offset)
         stream, event = work or ("cp.async", None)
-        orders = ordering(instruction)
-        latency = self._latency(instruction)
-        repeated = self._repeated(instruction)
+        latency = self._latency(asked.origin)
+        repeated = self._repeated(instruction) if asked.loaded else 0.0
         return _Timed(
+            index=index,
+            of_memory=asked.origin == "memory" or stream == "tma",
             stall=max(per_scheduler, control.stall),
-            wait=tuple(bit for bit in range(6) if control.wait >> bit & 1),
+            wait=_BITS[control.wait],
             write=-1 if control.write is None else control.write,
             read=-1 if control.read is None else control.read,
             latency=latency,
@@ -166,51 +201,49 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
             unit=number,
             cycles=cycles,
             shared=shared,
-            bytes=self._bytes(instruction),
+            bytes=self._bytes(asked),
             alone=latency + (self.timing.l1 - latency) * repeated,
             repeats=repeated >= 1.0,
-            queues=stream in ("wgmma", "tcgen05") and _issues(event),
-            ordering=orders,
+            queues=event is not None and stream in ("wgmma", "tcgen05") and _issues(event),
+            ordering=asked.ordering,
             event=event,
             stream=stream,
             barrier=self.tensor.barriers.get(index, 0),
-            takes=self._takes(orders, stream, latency),
+            takes=self._takes(asked.ordering, stream, latency),
         )
 
     def _repeated(self, instruction: Instruction) -> float:
-        if instruction.opcode not in units.GLOBAL_LOADS or not instruction.locations:
-            return 0.0
-        return self.repeated.get(instruction.locations[0], 0.0)
+        """Return which part of a load's sectors the CTA has loaded before."""
+        places = instruction.locations
+        return self.repeated.get(places[0], 0.0) if places else 0.0
 
-    def _occupied(self, instruction: Instruction, per_scheduler: float) -> tuple[int, float]:
-        kind, timing = units.unit(instruction), self.timing
+    def _occupied(self, asked: Demand, per_scheduler: float) -> tuple[int, float]:
+        kind, timing = asked.unit, self.timing
         if kind == "tensor":  # each sub-partition has tensor cores of its own
             warps = max(self.warps, self.partitions)
-            return 4, tensor_cycles(instruction, timing, self.multiply_adds) * warps
+            return 4, tensor_cycles(asked, timing, self.multiply_adds) * warps
         if kind == "lsu":
-            return 3, self._access_cycles(instruction) * self.warps
+            return 3, asked.slots * timing.lsu * self.warps
         cost = {"alu": timing.alu, "fma": timing.fma, "xu": timing.xu}.get(kind)
         if cost is None:
             return -1, 0.0
-        return _UNITS.index(kind), cost * per_scheduler * units.issues(instruction)
+        return _UNITS.index(kind), cost * per_scheduler * asked.issues
 
-    def _access_cycles(self, instruction: Instruction) -> float:
-        return units.access_slots(instruction) * self.timing.lsu
-
-    def _shared_cycles(self, instruction: Instruction, wavefronts: float | None) -> float:
-        if is_bulk_copy(instruction):
+    def _shared_cycles(
+        self, instruction: Instruction, asked: Demand, wavefronts: float | None
+    ) -> float:
+        if asked.is_bulk_copy:
             return self.bulk_bytes / units.WAVEFRONT
         return units.shared_cycles(instruction, wavefronts) * self.warps
 
-    def _bytes(self, instruction: Instruction) -> float:
-        if instruction.opcode in units.GLOBAL_LOADS:
-            asked = 32 * units.lane_bytes(instruction)
-            return asked * self.warps * self.request_bytes
-        return self.bulk_bytes if is_bulk_copy(instruction) else 0.0
+    def _bytes(self, asked: Demand) -> float:
+        if asked.loaded:
+            return 32 * asked.loaded * self.warps * self.request_bytes
+        return self.bulk_bytes if asked.is_bulk_copy else 0.0
 
-    def _latency(self, instruction: Instruction) -> float:
+    def _latency(self, origin: Origin) -> float:
         timing = self.timing
-        match origin(instruction):
+        match origin:
             case "memory":
                 return self.memory
             case "l1":
@@ -238,11 +271,10 @@ def _issues(event: Event | None) -> bool:
     return isinstance(event, Copy) or (isinstance(event, Commit) and event.copies)
 
 
-def tensor_cycles(instruction: Instruction, timing: Timing, multiply_adds: float) -> float:
+def tensor_cycles(asked: Demand, timing: Timing, multiply_adds: float) -> float:
     """Return the cycles for which a warp's product occupies the tensor cores of its SM."""
-    grouped = units.is_warpgroup_product(instruction)
-    rate = multiply_adds if grouped else multiply_adds * timing.warp_products
-    return units.multiply_adds(instruction) / rate
+    rate = multiply_adds if asked.of_warpgroup else multiply_adds * timing.warp_products
+    return asked.multiply_adds / rate
 
 
 class _InFlight:
@@ -326,20 +358,22 @@ class _Clock:
             work.advance(cycles)
 
     def _issue(self, each: _Timed) -> None:
-        now = self.now
+        now, ready, free = self.now, self.ready, self.free
         for bit in each.wait:
-            now = max(now, self.ready[bit])
-        if each.ordering is not None or each.event is not None:
+            if ready[bit] > now:
+                now = ready[bit]
+        event = each.event
+        if each.ordering is not None or event is not None:
             now = self._wait(each, now)
-        done = now
-        if each.unit >= 0:
-            begun = max(now, self.free[each.unit])
-            done = self.free[each.unit] = begun + each.cycles
+        done, unit = now, each.unit
+        if unit >= 0:
+            begun = free[unit] if free[unit] > now else now
+            done = free[unit] = begun + each.cycles
             if not each.queues:
-                now = max(now, begun)
+                now = begun
         if each.shared:
-            self.free[_SHARED] = max(now, self.free[_SHARED]) + each.shared
-            done = max(done, self.free[_SHARED])
+            free[_SHARED] = max(now, free[_SHARED]) + each.shared
+            done = max(done, free[_SHARED])
         read, latency = done, each.latency
         if each.bytes:
             latency = each.alone if now >= self.loaded else each.latency
@@ -347,14 +381,14 @@ class _Clock:
             done = self.arrived
             if not each.repeats:
                 self.loaded = max(self.loaded, done + latency)
-        if each.event is not None:
-            self._record(each.event, each, done)
+        if event is not None:
+            self._record(event, each, done)
         elif each.ordering == "write":
             self.written = max(self.written, done + each.takes)
         if each.write >= 0:
-            self.ready[each.write] = max(self.ready[each.write], done + latency)
+            ready[each.write] = max(ready[each.write], done + latency)
         if each.read >= 0:
-            self.ready[each.read] = max(self.ready[each.read], read + each.source)
+            ready[each.read] = max(ready[each.read], read + each.source)
         self.now = now + each.stall
 
     def _wait(self, each: _Timed, now: float) -> float:

@@ -1,6 +1,6 @@
 """The records of a disassembly."""
 
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -61,6 +61,13 @@ class Guard(msgspec.Struct, frozen=True, gc=False):
     def never(self) -> bool:
         """Whether it never holds, like ``@!PT``."""
         return self.negated and self.register.index is None
+
+
+class Mnemonic(NamedTuple):
+    """The name of an instruction: its opcode, "LDG", and its modifiers, ("E", "128")."""
+
+    opcode: str
+    modifiers: tuple[str, ...]
 
 
 class Instruction(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -5,12 +5,15 @@ complete in order. The phases of mbarriers are groups as well: announcing bytes 
 copies join it, and a wait ends the oldest.
 """
 
+from functools import lru_cache
 from typing import Literal, TypeAlias
+
+import msgspec
 
 from irlens.isa.events import Commit, Copy, Event, Wait
 from irlens.isa.sass import units
 from irlens.isa.sass.copies import polls_barrier
-from irlens.isa.sass.records import Instruction
+from irlens.isa.sass.records import Instruction, Mnemonic
 
 #: What is committed and awaited independently.
 Stream: TypeAlias = Literal["cp.async", "wgmma", "tma", "tcgen05"]
@@ -29,7 +32,58 @@ _FENCED = frozenset({"GPU", "SYS"})
 _SHARED_WITH_OTHERS = ("UTC", "LDTM", "STTM", "USETMAXREG")
 
 
-def origin(instruction: Instruction) -> Origin:
+class Demand(msgspec.Struct, frozen=True, gc=False):
+    """What an instruction of a name asks of an SM.
+
+    Attributes:
+        issues: How often it occupies its unit.
+        integer_cycles: See ``units.integer_cycles``.
+        slots: How often it occupies the LSU, as an access.
+        multiply_adds: See ``units.multiply_adds``.
+        of_warpgroup: Whether it is a product of a warp group.
+        loaded: Bytes of global memory that a lane loads.
+        is_asynchronous: Whether it may begin, commit or await asynchronous work.
+        is_bulk_copy: Whether it copies a tile to shared memory.
+    """
+
+    unit: units.Unit
+    issues: int
+    integer_cycles: int
+    slots: int
+    multiply_adds: float
+    of_warpgroup: bool
+    loaded: int
+    origin: Origin
+    ordering: Ordering | None
+    is_asynchronous: bool
+    is_bulk_copy: bool
+
+
+def demand(instruction: Instruction) -> Demand:
+    """Return what an instruction asks of an SM, as far as its name says."""
+    return _demand(instruction.opcode, instruction.modifiers)
+
+
+@lru_cache(maxsize=1 << 12)
+def _demand(opcode: str, modifiers: tuple[str, ...]) -> Demand:
+    name = Mnemonic(opcode, modifiers)
+    of_warpgroup = units.is_warpgroup_product(name)
+    return Demand(
+        unit=units.unit(name),
+        issues=units.issues(name),
+        integer_cycles=units.integer_cycles(name),
+        slots=units.access_slots(name),
+        multiply_adds=units.multiply_adds(name),
+        of_warpgroup=of_warpgroup,
+        loaded=units.lane_bytes(name) if opcode in units.GLOBAL_LOADS else 0,
+        origin=origin(name),
+        ordering=ordering(name),
+        is_asynchronous=opcode in _OF_STREAMS or of_warpgroup,
+        is_bulk_copy=is_bulk_copy(name),
+    )
+
+
+def origin(instruction: Instruction | Mnemonic) -> Origin:
     """Return where an instruction's result comes from, which decides its latency."""
     opcode = instruction.opcode
     if opcode in units.GLOBAL_LOADS:
@@ -43,7 +97,7 @@ def origin(instruction: Instruction) -> Origin:
     return "constant" if opcode in _CONSTANTS else "special"
 
 
-def ordering(instruction: Instruction) -> Ordering | None:
+def ordering(instruction: Instruction | Mnemonic) -> Ordering | None:
     """Return how an instruction orders others; ``None`` if it does not."""
     opcode, modifiers = instruction.opcode, instruction.modifiers
     if opcode == "BAR" and "ARV" not in modifiers:
@@ -59,7 +113,7 @@ def asynchronous(instruction: Instruction) -> tuple[Stream, Event] | None:
     A product that closes its group is a commit that copies. Products in tensor memory belong to
     barriers whose addresses are computed, and have no event here (``commits_products``).
     """
-    if instruction.opcode not in _OF_STREAMS and not units.is_warpgroup_product(instruction):
+    if not demand(instruction).is_asynchronous:
         return None
     line, at, modifiers = instruction.line, instruction.offset, instruction.modifiers
     texts = [operand.text for operand in instruction.operands]
@@ -84,7 +138,7 @@ def asynchronous(instruction: Instruction) -> tuple[Stream, Event] | None:
     return None
 
 
-def is_bulk_copy(instruction: Instruction) -> bool:
+def is_bulk_copy(instruction: Instruction | Mnemonic) -> bool:
     """Whether it copies a tile to shared memory."""
     return instruction.opcode == "UTMALDG"
 

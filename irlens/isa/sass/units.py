@@ -7,7 +7,7 @@ reproduce to the instruction on an H200 (``benchmarks/time_model.py``).
 import re
 from typing import Literal, TypeAlias
 
-from irlens.isa.sass import Instruction
+from irlens.isa.sass.records import Instruction, Mnemonic
 
 #: Units that instructions occupy. "other" is what no figure follows: branches, barriers, votes.
 Unit: TypeAlias = Literal["alu", "fma", "xu", "lsu", "tensor", "uniform", "other"]
@@ -38,12 +38,12 @@ LOCAL = LOCAL_LOADS | LOCAL_STORES
 ADDRESSED = frozenset({"LDS", "STS", "LDSM", "STSM", "LDGSTS"})
 
 
-def moves_matrices(instruction: Instruction) -> bool:
+def moves_matrices(instruction: Instruction | Mnemonic) -> bool:
     """Whether each lane gives the address of a row of a matrix."""
     return instruction.opcode in ("LDSM", "STSM")
 
 
-def loads_shared(instruction: Instruction) -> bool:
+def loads_shared(instruction: Instruction | Mnemonic) -> bool:
     """Whether it is a plain load from shared memory."""
     return instruction.opcode == "LDS"
 
@@ -66,22 +66,22 @@ def shared_access(instruction: Instruction) -> SharedAccess | None:
     return _SHARED_ACCESSES.get(instruction.opcode)
 
 
-def shuffles(instruction: Instruction) -> bool:
+def shuffles(instruction: Instruction | Mnemonic) -> bool:
     """Whether lanes exchange registers, which takes the data path of shared memory."""
     return instruction.opcode == "SHFL"
 
 
-def is_warpgroup_product(instruction: Instruction) -> bool:
+def is_warpgroup_product(instruction: Instruction | Mnemonic) -> bool:
     """Whether it is a product of a warp group: HGMMA, IGMMA, BGMMA or QGMMA."""
     return instruction.opcode.endswith("GMMA")
 
 
-def access_slots(instruction: Instruction) -> int:
+def access_slots(instruction: Instruction | Mnemonic) -> int:
     """Return how often an access occupies the LSU."""
     return shared_wavefronts(instruction) if instruction.opcode in SHARED else 1
 
 
-def unit(instruction: Instruction) -> Unit:
+def unit(instruction: Instruction | Mnemonic) -> Unit:
     """Return the unit that an instruction occupies."""
     opcode = instruction.opcode
     known = _UNITS.get(opcode)
@@ -97,12 +97,12 @@ def unit(instruction: Instruction) -> Unit:
 _TWICE = frozenset({"F2I", "FADD2", "FFMA2", "FMUL2"})
 
 
-def issues(instruction: Instruction) -> int:
+def issues(instruction: Instruction | Mnemonic) -> int:
     """Return how often an instruction occupies its unit."""
     return 2 if instruction.opcode in _TWICE else 1
 
 
-def integer_cycles(instruction: Instruction) -> int:
+def integer_cycles(instruction: Instruction | Mnemonic) -> int:
     """Return the cycles for which an integer product occupies its half of the FMA unit.
 
     Only 16 lanes multiply integers ("CUDA C++ Programming Guide", throughput of native arithmetic
@@ -114,7 +114,7 @@ def integer_cycles(instruction: Instruction) -> int:
     return 4 if {"HI", "WIDE"} & set(instruction.modifiers) else 2
 
 
-def is_compare_and_swap(instruction: Instruction) -> bool:
+def is_compare_and_swap(instruction: Instruction | Mnemonic) -> bool:
     """Whether an access to memory compares and swaps."""
     return "CAS" in instruction.modifiers
 
@@ -123,7 +123,7 @@ def is_compare_and_swap(instruction: Instruction) -> bool:
 _PACKED = re.compile(r"B?F(?P<bits>16|32)x(?P<count>[248])")
 
 
-def lane_bytes(instruction: Instruction) -> int:
+def lane_bytes(instruction: Instruction | Mnemonic) -> int:
     """Return the bytes that a lane of a load, a store or an atomic moves."""
     for name in instruction.modifiers:
         if packed := _PACKED.fullmatch(name):
@@ -167,7 +167,7 @@ def shared_cycles(instruction: Instruction, wavefronts: float | None = None) -> 
     return 0.0
 
 
-def shared_wavefronts(instruction: Instruction) -> int:
+def shared_wavefronts(instruction: Instruction | Mnemonic) -> int:
     """Return the cycles that an access occupies shared memory for, without bank conflicts."""
     modifiers = instruction.modifiers
     if moves_matrices(instruction):
@@ -179,7 +179,7 @@ def shared_wavefronts(instruction: Instruction) -> int:
 _BITS = {"DMMA": 64, "IMMA": 8, "QMMA": 8, "BMMA": 1, "OMMA": 4, "IGMMA": 8, "QGMMA": 8, "BGMMA": 1}
 
 
-def multiply_adds(instruction: Instruction) -> float:
+def multiply_adds(instruction: Instruction | Mnemonic) -> float:
     """Return the multiply-adds of a warp's matrix instruction, in those of 16 bits.
 
     Tensor cores do as many bits a cycle whatever the type. A product of a warp group counts a
