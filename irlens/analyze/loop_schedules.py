@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-
 from irlens.analyze.loops import Loops
 from irlens.analyze.time.cta_timeline import Timeline
 from irlens.analyze.time.loop_runs import Segment

@@ -163,15 +163,13 @@ def _count(
     access: WarpAccess, offsets: "Integers", masks: "Booleans | None", weights: "Integers"
 ) -> Requests:
     """Count each program's requests, times its weight."""
-    import numpy as np
-
     index, active = instructions(access)
     total, of_line = Requests(0, 0, 0), max(1, LINE // access.granule)
     for chunk in _chunks(access, len(offsets)):
         mask = None if masks is None else masks[chunk]
         lanes = active[None] if mask is None else active & mask[:, index[..., 0]]
         places = offsets[chunk][:, index]
-        numbers = np.sort(_touched_sectors(access, places, lanes), axis=-1)
+        numbers = ascending(_touched_sectors(access, places, lanes))
         touched = _distinct(numbers)
         sectors = touched.sum(axis=-1)
         ideal = _ideal_sectors(access, offsets[chunk], mask)
@@ -330,8 +328,15 @@ def _ideal_sectors(access: WarpAccess, offsets: "Integers", mask: "Booleans | No
     import numpy as np
 
     accessed = offsets if mask is None else np.where(mask, offsets, _NOWHERE)
-    number = _distinct(np.sort(accessed, axis=-1))
+    number = _distinct(ascending(accessed))
     return -(-number * access.element_bytes // access.granule)
+
+
+def ascending(values: "Integers") -> "Integers":
+    """Return values in order along the last dimension; those of most accesses are already."""
+    import numpy as np
+
+    return values if (values[..., 1:] >= values[..., :-1]).all() else np.sort(values, axis=-1)
 
 
 def _distinct(ordered: "Integers") -> "Integers":

@@ -376,11 +376,7 @@ class _Clock:
             done = max(done, free[_SHARED])
         read, latency = done, each.latency
         if each.bytes:
-            latency = each.alone if now >= self.loaded else each.latency
-            self.arrived = max(self.arrived, done) + each.bytes / self.memory
-            done = self.arrived
-            if not each.repeats:
-                self.loaded = max(self.loaded, done + latency)
+            done, latency = self._load(each, now, done)
         if event is not None:
             self._record(event, each, done)
         elif each.ordering == "write":
@@ -390,6 +386,14 @@ class _Clock:
         if each.read >= 0:
             ready[each.read] = max(ready[each.read], read + each.source)
         self.now = now + each.stall
+
+    def _load(self, each: _Timed, now: float, done: float) -> tuple[float, float]:
+        """Return when the last of a load's bytes is sent, and the latency of that."""
+        latency = each.alone if now >= self.loaded else each.latency
+        self.arrived = max(self.arrived, done) + each.bytes / self.memory
+        if not each.repeats:
+            self.loaded = max(self.loaded, self.arrived + latency)
+        return self.arrived, latency
 
     def _wait(self, each: _Timed, now: float) -> float:
         if each.ordering == "barrier":

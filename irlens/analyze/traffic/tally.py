@@ -5,7 +5,7 @@ import numpy as np
 from irlens.analyze.traffic.coverage import ByteSet, Coverage
 from irlens.analyze.traffic.tiles import Pattern, Tiles
 from irlens.analyze.traffic.values import Array, distinct
-from irlens.analyze.warp_requests import Requests, WarpAccess, count_patterns, free_bits
+from irlens.analyze.warp_requests import Requests, WarpAccess, ascending, count_patterns, free_bits
 
 #: Distance between the bytes of neighbouring waves in one set; no tensor is as large.
 _WAVE_STRIDE = 1 << 42
@@ -122,7 +122,7 @@ class Tally:
             self.requests = requests
 
     def _pattern(self, pattern: Pattern, bases: Array, programs: Array, elements: int) -> None:
-        offsets = np.sort(pattern.accessed())
+        offsets = ascending(pattern.accessed())
         self.lanes += offsets.size * bases.size
         self.masked += (elements - offsets.size) * bases.size
         if not offsets.size:
