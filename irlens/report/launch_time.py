@@ -70,6 +70,7 @@ def find_launch(parsed: Parsed, launched: Launched, provenance: Provenance) -> "
         ArtifactError: An artifact is broken.
     """
     gpu, occupancy, usage = launched.gpu, launched.occupancy, launched.demand.usage
+    code = parsed.code
     reason = launched.launch.traffic.reason
     if gpu is None or occupancy is None or usage is None:
         reason = reason or "the GPU or the kernel's occupancy is unknown"
@@ -77,22 +78,19 @@ def find_launch(parsed: Parsed, launched: Launched, provenance: Provenance) -> "
         reason = reason or no_time_model(gpu.name, gpu.unsourced)
     elif not occupancy.launchable:
         reason = reason or "the kernel cannot launch"
-    elif parsed.code.sass is None:
+    elif code.sass is None:
         reason = reason or "there is no machine code in this capture"
-    if reason or gpu is None or occupancy is None or usage is None:
+    if reason or gpu is None or occupancy is None or usage is None or code.sass is None:
         return reason
     from irlens.analyze.time.dataflow import UnknownPathError
 
-    code = parsed.code
-    for machine in (code.listed if parsed.sass is None else None, code.sass):
-        try:
-            if machine is not None:
-                return _of_code(
-                    parsed, machine, launched, gpu, occupancy, usage.threads, provenance
-                )
-        except (UnknownPathError, ToolError) as error:
-            reason = str(error)  # it may name a source line, which is not in a common listing
-    return reason
+    listed = code.listed if parsed.sass is None else None
+    try:
+        return _of_code(
+            parsed, listed or code.sass, launched, gpu, occupancy, usage.threads, provenance
+        )
+    except (UnknownPathError, ToolError) as error:
+        return str(error)
 
 
 def find_time(

@@ -59,8 +59,11 @@ def _has_cubin(capture: Capture) -> bool:
 
 def needs_machine_code(inspected: "Report | Inspection") -> bool:
     """Whether findings depend on machine code that was not read: accesses to local memory."""
-    uses_local_memory = bool(inspected.resources.local_bytes) and "cubin" in inspected.stages
-    return uses_local_memory and inspected.spills is None
+    return _may_spill(inspected) and inspected.spills is None
+
+
+def _may_spill(inspected: "Report | Inspection") -> bool:
+    return "cubin" in inspected.stages and bool(inspected.resources.local_bytes)
 
 
 def complete_report(subject: "Capture | CaptureCode") -> "Report":
@@ -72,8 +75,18 @@ def complete_report(subject: "Capture | CaptureCode") -> "Report":
     Raises:
         ArtifactError: An artifact is broken or gone.
     """
-    report = report_of(subject)
-    return report_of(subject, sass=None) if needs_machine_code(report) else report
+    capture = subject if isinstance(subject, Capture) else subject.capture
+    report = recall_complete(capture)
+    if report is not None:
+        return report
+    from irlens.report.inspection import Inspection
+
+    inspection = Inspection(subject)
+    if needs_machine_code(inspection):
+        return report_of(subject, sass=None)
+    return report_cache.report_of(
+        report_cache.key_of(capture.digest, sass=False), inspection.report
+    )
 
 
 def codes_of(captures: Sequence[Capture]) -> "Iterator[CaptureCode]":
@@ -88,9 +101,10 @@ def codes_of(captures: Sequence[Capture]) -> "Iterator[CaptureCode]":
 def recall_complete(capture: Capture) -> "Report | None":
     """Return what ``complete_report`` would return if it is remembered, ``None`` otherwise."""
     report = recall(capture)
-    if report is None or not needs_machine_code(report):
+    if report is not None and not needs_machine_code(report):
         return report
-    return recall(capture, sass=None)
+    whole = recall(capture, sass=None)
+    return whole if whole is not None and _may_spill(whole) else None
 
 
 def recall(capture: Capture, sass: bool | None = False) -> "Report | None":

@@ -6,14 +6,15 @@ from pathlib import Path
 import pytest
 
 from irlens import gpus
-from irlens.artifacts import store
+from irlens.artifacts import store, tools
 from irlens.artifacts.load import load
 from irlens.compiler import Request, capture_entries
 from irlens.model.capture import Capture
 from irlens.session.listed_entries import read_entries, recall_entries
-from irlens.session.reports import recall, report_of
+from irlens.session.reports import codes_of, complete_report, recall, recall_complete, report_of
 from irlens.session.scan.entry_rows import REPORT, Wanted, read_rows
 
+CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
 KERNEL = Path(__file__).parents[1] / "data" / "findings" / "tile_sum.py"
 
 
@@ -53,8 +54,40 @@ def test_machine_code_is_read_where_it_matters_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(store.ROOT_VARIABLE, str(tmp_path))
-    (capture,) = load(Path(__file__).parents[2] / "samples" / "captures" / "softmax-h100")
+    (capture,) = load(CAPTURES / "softmax-h100")
     assert isinstance(capture, Capture)
     list(read_entries([("key", capture, "")]))
     assert recall(capture) is not None
     assert recall(capture, sass=True) is None
+
+
+def test_a_report_that_needs_machine_code_is_made_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(store.ROOT_VARIABLE, str(tmp_path))
+    (capture,) = load(CAPTURES / "spill-h100")
+    assert isinstance(capture, Capture)
+    assert recall_complete(capture) is None
+    report = complete_report(capture)
+    assert report.spills
+    assert recall(capture) is None
+    assert recall_complete(capture) == complete_report(capture) == report == recall(capture, True)
+
+
+def test_code_that_was_listed_is_not_disassembled_again_for_an_unknown_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its message names the same line of source as that of the code disassembled alone."""
+    monkeypatch.setenv(store.ROOT_VARIABLE, str(tmp_path))
+    names = ("specialized-h100-4", "specialized-h100-8")
+    captures = [each for name in names for each in load(CAPTURES / name)]
+    chosen = [each for each in captures if isinstance(each, Capture)]
+    alone = [report_of(each).unknown["time"] for each in chosen]
+    monkeypatch.setenv(store.ROOT_VARIABLE, str(tmp_path / "other"))
+
+    def disassemble(_cubin: bytes) -> str:
+        raise AssertionError("disassembled alone")
+
+    monkeypatch.setattr(tools, "disassemble", disassemble)
+    assert [complete_report(code).unknown["time"] for code in codes_of(chosen)] == alone
+    assert all("a branch of specialized.py:73" in each for each in alone)

@@ -95,7 +95,8 @@ def _row(capture: Capture, keys: Sequence[str], listings: "CodeListings") -> dic
         return row | dict(read_values(capture, report, others))
     from irlens.report.inspection import Inspection
 
-    inspection = Inspection(CaptureCode(capture, listings))
+    code = CaptureCode(capture, listings)
+    inspection = Inspection(code)
     if FINDINGS in keys and needs_machine_code(inspection):
-        return dict(read_values(capture, report_of(capture, sass=None), keys))
+        return dict(read_values(capture, report_of(code, sass=None), keys))
     return dict(read_values(capture, inspection, keys))
