@@ -11,11 +11,30 @@ from irlens.model.comparison import Value
 from irlens.model.estimate import Bound, Standing
 from irlens.model.recording import ProgramRun
 from irlens.model.report import Severity
+from irlens.model.traffic import Roofline
 
 SCAN_SCHEMA = 1
 
 #: A column's value; of a figure that each loop has, the values of all loops.
 ScanValue: TypeAlias = Value | list[Value]
+
+
+class RooflinePlace(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Where the launch of a capture is on a roofline.
+
+    Attributes:
+        target: Its GPU.
+        flops: Its floating-point operations.
+        roofline: The lower bounds of its time.
+        low_us: Where the range of its estimated time begins.
+        high_us: Where it ends.
+    """
+
+    target: str
+    flops: int
+    roofline: Roofline
+    low_us: float | None = None
+    high_us: float | None = None
 
 
 class ScanRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,6 +52,7 @@ class ScanRow(msgspec.Struct, frozen=True, kw_only=True):
         bound: What bounds its time.
         untimed: Why its time is unknown; empty if it is known.
         launches: How often the recorded program launches it: never, if an autotuner only tried it.
+        place: Where its launch is on a roofline; ``None`` if that is unknown.
     """
 
     path: str
@@ -44,6 +64,7 @@ class ScanRow(msgspec.Struct, frozen=True, kw_only=True):
     bound: Bound | None = None
     untimed: str = ""
     launches: int | None = None
+    place: RooflinePlace | None = None
 
 
 class OccupancyBin(msgspec.Struct, frozen=True, kw_only=True):

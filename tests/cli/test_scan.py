@@ -45,6 +45,18 @@ def test_csv_has_a_row_for_each_capture_in_the_order_of_the_paths() -> None:
     assert list(softmax.values())[1:] == ["softmax_kernel", "h100", "30", "1.0"]
 
 
+def test_rows_have_the_rooflines_of_their_reports(three: Path) -> None:
+    """The second time from the index."""
+    for _ in range(2):
+        found = json.loads(scan(three, "-f", "json").out)["rows"]
+        assert len(found) == 3
+        for row in found:
+            report = json.loads(irlens("inspect", row["path"], "-f", "json", "--no-sass").out)
+            assert row["place"]["roofline"] == report["roofline"]
+            assert row["place"]["flops"] == sum(report["traffic"]["flops"].values())
+            assert row["place"]["low_us"] == report["time"]["low_us"]
+
+
 def test_json_lines_without_columns_are_full_reports() -> None:
     inspected = irlens("inspect", CAPTURES / "softmax-h100", "--no-sass", "--format", "json")
     lines = scan(CAPTURES, "-f", "jsonl").out.splitlines()

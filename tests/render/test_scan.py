@@ -1,9 +1,13 @@
 """Scans as text: the fastest configuration first, and only what differs."""
 
+from msgspec.structs import replace
+
 from irlens.model.estimate import Mark, Standing
-from irlens.model.scan import Scan, ScanRow, ScanSummary, ScanValue
+from irlens.model.scan import RooflinePlace, Scan, ScanRow, ScanSummary, ScanValue
+from irlens.model.traffic import Roofline
 from irlens.render import Options
 from irlens.render.text import write
+from irlens.render.view.nodes import Plot, Section
 from irlens.render.view.scan import scan_view
 
 
@@ -49,3 +53,49 @@ def test_rows_without_settings_keep_their_kernel() -> None:
     text = write(scan_view(scan(same, same, columns=("kernel", "target")), Options()), Options())
     assert "all 2: h100" in text
     assert [line for line in text.splitlines() if line == "k"] == ["k", "k"]
+
+
+def placed(row: ScanRow, kernel: str, problem: int, flops: int = 10**9) -> ScanRow:
+    roofline = Roofline(
+        memory_us=1.0, compute_us=2.0, floor_us=2.0, flops_per_byte=8.0, compute_type="fp16 tensor"
+    )
+    place = RooflinePlace(target="sm_90 (h100)", flops=flops, roofline=roofline)
+    return replace(row, kernel=kernel, problem=problem, place=place)
+
+
+def two_of_norm() -> list[ScanRow]:
+    times = ((4, 20.0), (8, 50.0))
+    return [placed(tried(f"num_warps={warps}", us, 20.0), "norm", 1) for warps, us in times]
+
+
+def points(found: Scan) -> list[str]:
+    view = scan_view(found, Options())
+    sections = [each for each in view.children if isinstance(each, Section)]
+    plots = [each for section in sections for each in section.children if isinstance(each, Plot)]
+    return [point.described for plot in plots for point in plot.points]
+
+
+def test_the_longest_launch_leads_where_nothing_else_names_it() -> None:
+    alone = Standing(time_us=300.0)
+    longest = replace(placed(tried("", 300.0, 300.0), "gemm", 0), standing=alone)
+    rest = [
+        placed(tried(f"num_warps={n}", us, 20.0), "norm", 1) for n, us in ((4, 20.0), (8, 50.0))
+    ]
+    text = write(scan_view(scan(longest, *rest), Options()), Options())
+    first = text.splitlines()[1]
+    assert first.startswith("gemm takes the longest: about 300 µs, bound by L2")
+    text = write(scan_view(scan(*rest), Options()), Options())
+    assert "takes the longest" not in text, "there is one kernel"
+
+
+def test_a_scan_has_a_roofline_of_the_fastest_of_each_kernel() -> None:
+    rest = [
+        placed(tried(f"num_warps={n}", us, 20.0), "norm", 1) for n, us in ((4, 20.0), (8, 50.0))
+    ]
+    longest = replace(placed(tried("", 300.0, 300.0), "gemm", 0), standing=Standing(time_us=300.0))
+    named = [each.partition(":")[0] for each in points(scan(longest, *rest))]
+    assert named == ["gemm", "norm num_warps=4"]
+    named = [each.partition(":")[0] for each in points(scan(*rest))]
+    assert named == ["norm num_warps=4", "norm num_warps=8"], "of one problem all"
+    unknown = [replace(each, place=None) for each in rest]
+    assert points(scan(*unknown)) == []

@@ -13,6 +13,7 @@ from irlens.model.estimate import BOUND_NAMES, Bound, Mark, TimeEstimate
 from irlens.model.ranking import of_report, of_trial, rank_reports, rank_trials
 from irlens.model.recording import KernelTime, ProgramRun
 from irlens.model.report import Report
+from irlens.model.scan import ScanRow
 from irlens.model.sweep import Trial
 from irlens.model.text import percent, plural
 from irlens.model.traffic import Roofline
@@ -28,6 +29,8 @@ _MOST_CEILINGS = 4
 
 _NEEDED = ("flops", "flops_per_byte", "memory_us", "compute_us")
 _TIMES = ("estimated_us", "low_us", "high_us", "measured_us")
+#: Launches of a scan that are drawn at most, the longest.
+_MOST_OF_SCAN = 100
 #: Beyond this no figure of a launch has a place on a logarithmic axis.
 _MOST = 1e30
 
@@ -178,6 +181,33 @@ def rooflines_of_trials(trials: Sequence[Trial], target: str) -> Iterator[nodes.
     )
     if spots := [spot for spot in found if spot is not None]:
         yield _section(spots, target)
+
+
+def rooflines_of_scan(rows: Sequence[ScanRow]) -> Iterator[nodes.Section]:
+    """Yield a roofline for each target, of the fastest configurations, or all of one problem."""
+    problems = {each.problem for each in rows}
+    by_target: dict[str, list[Spot]] = {}
+    for each in rows:
+        mark = each.standing.mark if each.standing is not None else None
+        others = each.standing is not None and each.standing.over_fastest is not None
+        if (spot := _spot_of_row(each, mark)) and (
+            len(problems) == 1 or mark == "fastest" or not others
+        ):
+            by_target.setdefault(each.place.target if each.place else "", []).append(spot)
+    for target, spots in by_target.items():
+        noun = "configuration" if len(problems) == 1 else "kernel"
+        yield _section(spots[:_MOST_OF_SCAN], target, noun)
+
+
+def _spot_of_row(row: ScanRow, mark: Mark | None) -> Spot | None:
+    place, standing = row.place, row.standing
+    if place is None or standing is None:
+        return None
+    time = TimeEstimate(
+        estimate_us=standing.time_us, low_us=place.low_us, high_us=place.high_us, bound=row.bound
+    )
+    name = f"{row.kernel} {row.label}".rstrip()
+    return _spot_of(name, place.flops, place.roofline, time, mark)
 
 
 def rooflines_of_program(

@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Iterator, Sequence
+from math import inf
 
 from msgspec.structs import replace
 
@@ -16,7 +17,8 @@ from irlens.render.options import Options
 from irlens.render.view import nodes
 from irlens.render.view.nodes import Cells, Column, Node, Run, Tone, row, table, text
 from irlens.render.view.program import run_view
-from irlens.render.view.standings import Listed, headline, time_listed, without_shared
+from irlens.render.view.roofline_chart import rooflines_of_scan
+from irlens.render.view.standings import Listed, bound_by, headline, time_listed, without_shared
 
 _MORE = "; --all shows them"
 _TIME = "time"
@@ -32,11 +34,12 @@ def scan_view(scan: Scan, options: Options) -> nodes.Section:
     summary = scan.summary
     runs = [run_view(run, options) for run in scan.programs]
     children: list[Node] = [*(runs[0].children if len(runs) == 1 else runs)]
-    if fastest := _fastest(scan.rows):
-        children.append(nodes.Headline(tuple(fastest)))
+    if leading := [*_longest(scan), *_fastest(scan.rows)]:
+        children.append(nodes.Headline(tuple(leading)))
     children.append(nodes.Headline(tuple(map(Run, _totals(summary)))))
     if scan.rows:
         children += _table(scan, options.rows)
+        children += () if runs else rooflines_of_scan(scan.rows)
     children += _occupancy(summary)
     children += _findings(summary)
     children += _duplicates(summary)
@@ -59,6 +62,18 @@ def _next_steps(scan: Scan) -> Iterator[nodes.Command]:
         yield nodes.Command(
             f"irlens inspect {shlex.quote(first)}", "the capture with the most severe findings"
         )
+
+
+def _longest(scan: Scan) -> Iterator[Run]:
+    """Yield the kernel whose launch takes the longest, unless what follows begins with it."""
+    first = [each for each in scan.rows if each.problem == 0 and each.standing is not None]
+    if scan.programs or not first or any(_mark(each) for each in first):
+        return
+    several = len({each.kernel for each in scan.rows}) > 1
+    row = min(first, key=lambda each: (each.standing and each.standing.time_us) or inf)
+    if several and row.standing is not None and row.standing.time_us:
+        took = f"about {microseconds(row.standing.time_us)}{bound_by(_candidate(row))}"
+        yield Run(f"{row.kernel} takes the longest: {took}")
 
 
 def _fastest(rows: Sequence[ScanRow]) -> list[Run]:

@@ -11,7 +11,7 @@ from irlens.figures import Figure
 from irlens.model.capture import Capture
 from irlens.model.errors import UnknownNameError
 from irlens.model.scan import ScanValue
-from irlens.session.scan.standings import IDENTITY, identity_of
+from irlens.session.scan.standings import IDENTITY, identity_of, place_of
 
 if TYPE_CHECKING:  # a scan that only repeats another loads no analysis
     from irlens.model.report import Report
@@ -97,6 +97,8 @@ def _value(capture: Capture, inspected: "Inspection | Report", key: str) -> Scan
             return digest(capture)
         case "identity":
             return identity_of(inspected)
+        case "roofline":
+            return place_of(inspected)
     figure = figures.get(key)
     if figure is None:
         raise UnknownNameError("column", key, NAMING)

@@ -246,6 +246,7 @@ class Scanner:
                 bound=each.bound,
                 untimed=each.untimed,
                 launches=launches[each.row],
+                place=each.place,
             )
             for each in found
         ]

@@ -5,23 +5,30 @@ of its own, which the index of the scanned directory keeps too.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, get_args
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
 import msgspec
 
+from irlens.figures import derived
 from irlens.model.config import Config, Target
 from irlens.model.estimate import Bound, Standing
 from irlens.model.label import Labelled, labels_among
 from irlens.model.ranking import Candidate, Problem, Ranking, problem_of, rank
-from irlens.model.scan import ScanValue
+from irlens.model.scan import RooflinePlace, ScanValue
 from irlens.model.terms import no_time_model
+
+if TYPE_CHECKING:  # a scan that only repeats another loads no analysis
+    from irlens.model.report import Report
+    from irlens.report.inspection import Inspection
 
 #: The key of a row's identity: an ``Identity`` as JSON.
 IDENTITY = "identity"
+#: The key of its ``RooflinePlace``, as JSON.
+PLACE = "roofline"
 _TIME, _BOUND, _LAUNCHABLE = "time.estimate_us", "time.bound", "occupancy.launchable"
 _READ, _WRITTEN = "traffic.distinct_read_bytes", "traffic.distinct_written_bytes"
 #: The keys of the values that decide a row's rank.
-KEYS = (IDENTITY, _TIME, _BOUND, _LAUNCHABLE, _READ, _WRITTEN)
+KEYS = (IDENTITY, PLACE, _TIME, _BOUND, _LAUNCHABLE, _READ, _WRITTEN)
 
 
 #: Where only the report says more.
@@ -47,6 +54,7 @@ class Ranked(NamedTuple):
             empty.
         bound: What bounds its time.
         untimed: Why its time is unknown; empty if it is known.
+        place: Where its launch is on a roofline; ``None`` if that is unknown.
     """
 
     row: int
@@ -55,6 +63,23 @@ class Ranked(NamedTuple):
     standing: Standing
     bound: Bound | None
     untimed: str
+    place: RooflinePlace | None
+
+
+def place_of(inspected: "Inspection | Report") -> str | None:
+    """Return where a launch is on a roofline as JSON; ``None`` if that is unknown."""
+    time, roofline, target = inspected.time, inspected.roofline, inspected.target
+    flops = derived.flops(inspected)
+    if time is None or roofline is None or target is None or not flops:
+        return None
+    place = RooflinePlace(
+        target=target.full_name,
+        flops=flops,
+        roofline=roofline,
+        low_us=time.low_us,
+        high_us=time.high_us,
+    )
+    return msgspec.json.encode(place).decode()
 
 
 def identity_of(inspected: Labelled) -> str:
@@ -90,10 +115,16 @@ def ranked_rows(
             standing=ranking.standings[n],
             bound=ranking.candidates[n].bound,
             untimed=ranking.candidates[n].missing,
+            place=_place(rows[n]),
         )
         for number, problem in enumerate(problems)
         for n in problem.members
     ]
+
+
+def _place(row: Mapping[str, ScanValue]) -> RooflinePlace | None:
+    place = row[PLACE]
+    return msgspec.json.decode(place, type=RooflinePlace) if isinstance(place, str) else None
 
 
 def _candidate(identity: Identity, row: Mapping[str, ScanValue]) -> Candidate:

@@ -13,7 +13,7 @@ def row(
         num_warps=4, num_stages=stages, num_ctas=1, maxnreg=None, constexprs={}, args={"n": n}
     )
     identity = identity_of(Identity(kernel, gpus.find(gpu).target, "3.9.0", config))
-    values: list[ScanValue] = [identity, us, "l2", True, 4096, 4096]
+    values: list[ScanValue] = [identity, None, us, "l2", True, 4096, 4096]
     return dict(zip(KEYS, values, strict=True))
 
 
