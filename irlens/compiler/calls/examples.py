@@ -54,6 +54,7 @@ _FLAT, _EXTENT, _HEAD_DIM, _HEADS, _BATCH, _GROUPS = 1 << 20, 1024, 64, 8, 2, 8
 _TILES = (_EXTENT, 64, 16)
 #: Elements of the largest tensor and of the widest tile of an example.
 _MOST, _WIDEST = 1 << 26, 1 << 14
+_IGNORED = re.compile(r"^ignore", re.IGNORECASE)
 _ID_AFFIX = re.compile(r"^(pid|i|offs?|cur|start|program)_|_(id|idx|index)$", re.IGNORECASE)
 #: Numbers by the parameter's name.
 _NUMBERS = (
@@ -64,11 +65,12 @@ _NUMBERS = (
     (re.compile(r"^group_?size$", re.IGNORECASE), 128),
     (re.compile(r"_per_(program|block|cta|prog|pid)", re.IGNORECASE), 16),
     (_GROUP, _GROUPS),
-    (re.compile(r"^ignore", re.IGNORECASE), -100),
+    (_IGNORED, -100),
     (re.compile(r"seed|step", re.IGNORECASE), 1),
 )
 _CONSTEXPRS = (
     (_GROUP, _GROUPS),
+    (_IGNORED, -100),
     *_NUMBERS[1:3],
     (
         re.compile(r"^(m|n|k|rows?|cols?|hidden)$|n_?(ctx|cols|rows|elements)|size|dim|seq", re.I),

@@ -257,6 +257,8 @@ def _imported_names(code: bytes, package: str) -> frozenset[str]:
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             origin = node.module or ""
+            if node.level > len(package.split(".")):  # Python does not execute it either
+                continue
             if node.level and package:
                 origin = importlib.util.resolve_name("." * node.level + origin, package)
             names.add(origin)

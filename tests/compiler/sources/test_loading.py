@@ -103,6 +103,16 @@ def test_a_file_in_a_package_may_import_relatively(
     assert not [name for name in sys.modules if name.startswith("pack_of_a_test")]
 
 
+def test_an_import_above_the_package_that_is_not_executed_is_no_dependency(
+    write: Callable[..., Path], sm_90: Target
+) -> None:
+    write("", "low_of_a_test/__init__.py")
+    above = "    if None:\n        from ....tables import VALUE\n    VALUE = tl.constexpr(42)"
+    path = write(above + KERNEL, "low_of_a_test/kernels.py")
+    (entry,) = capture_entries(request(path, sm_90))
+    assert "arith.constant 42 : i32" in (entry / "k.ttir").read_text()
+
+
 def test_a_module_that_was_imported_before_is_a_dependency_too(
     write: Callable[..., Path], sm_90: Target, monkeypatch: pytest.MonkeyPatch
 ) -> None:
