@@ -223,6 +223,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
         target: The GPU.
         triton_version: The compiler's version.
         sizes: Each size that was varied.
+        follows: What of a recorded launch is taken to follow its sizes, as values were equal:
+            "x=fp32[n]", the grid last.
     """
 
     schema: int
@@ -230,3 +232,4 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     target: Target
     triton_version: str
     sizes: list[SizeLimits]
+    follows: list[str] = []

@@ -186,9 +186,9 @@ def _answer(
                 progress=lambda done, total: progress(f"{done} of {total}"),
             )  # fmt: skip
         case "limits":
-            from irlens.session.limits import limits_of_request, read_along
+            from irlens.session.limits import limits_of_launch, read_along
 
-            return limits_of_request(
+            return limits_of_launch(
                 session, request, read_along(asked.ranges),
                 progress=lambda name, size: progress(f"{name} = {size:,}"),
             )  # fmt: skip

@@ -102,7 +102,8 @@ def _verdict(budget: LaunchBudget, kernel: _Kernel, session: Session) -> BudgetV
 def _limit(budget: LaunchBudget, kernel: _Kernel, session: Session) -> _Result:
     """Return whether nothing breaks up to a size."""
     sizes = {budget.size: range(1, budget.number + 1)}
-    (size,) = limits_of(session, kernel.name, kernel.configurations, sizes, details=False).sizes
+    limits = limits_of(session, kernel.name, kernel.configurations, sizes, details=False)
+    (size,) = limits.sizes
     if size.limits:
         limit = size.limits[0]
         told = (limit.breaks, limit.cause.where, limit.why)
@@ -112,6 +113,9 @@ def _limit(budget: LaunchBudget, kernel: _Kernel, session: Session) -> _Result:
         return _Result("unknown", size.unknown or f"nothing above {count(size.last)} was tried")
     if size.alone:
         return _Result("unknown", f"the launch's grid and tensors do not follow {budget.size}")
+    if limits.follows:
+        follows = "; ".join(limits.follows)
+        return _Result("unknown", f"the recorded launch does not say that it follows: {follows}")
     return _Result("held", "of many programs some were evaluated" if size.sampled else "")
 
 

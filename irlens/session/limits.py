@@ -2,12 +2,15 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from math import prod
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from irlens.model.errors import IrlensError, UnknownNameError
 from irlens.session.grids import require_one_kernel
 from irlens.session.session import Session
-from irlens.session.subject import Configurations
+from irlens.session.subject import Configurations, is_compiled
 
 if TYPE_CHECKING:  # they load the compiler layer
     from irlens.compiler import Request
@@ -46,14 +49,66 @@ def limits_of(
     """
     requests = list(session.requests(kernel, configurations))
     require_one_kernel(kernel, requests)
+    if len(requests) > 1 and is_compiled(kernel) and configurations.is_single:
+        requests = [_largest(session, requests)]
     if len(requests) != 1:
         raise IrlensError(
             f"{len(requests)} configurations are requested: limits are those of one",
             hint="name one target and one value of each setting",
         )
-    return limits_of_request(
-        session, requests[0], sizes, jobs=jobs, details=details, progress=progress
+    (request,) = requests
+    is_given = not is_compiled(kernel) or configurations.args or configurations.grid
+    find = limits_of_request if is_given else limits_of_launch
+    return find(session, request, sizes, jobs=jobs, details=details, progress=progress)
+
+
+def limits_of_launch(
+    session: Session,
+    request: "Request",
+    sizes: Mapping[str, range | None],
+    *,
+    jobs: int | None = None,
+    details: bool = True,
+    progress: Callable[[str, int], None] = lambda name, size: None,
+) -> "Limits":
+    """Return the limits of a recorded launch, whose equal values follow each other.
+
+    A kernel's description says how they follow from sizes; see ``limits_of``.
+    """
+    from irlens.compiler import find_kernel
+    from irlens.session.recorded_sizes import RecordedSizes, recorded_sizes
+
+    recorded = RecordedSizes(request, [], [])
+    if find_kernel(request.kernel).description is None:
+        recorded = recorded_sizes(request)
+    varied = dict(sizes) or dict.fromkeys(recorded.names)
+    found = limits_of_request(
+        session, recorded.request, varied, jobs=jobs, details=details, progress=progress
     )
+    return msgspec.structs.replace(found, follows=recorded.follows)
+
+
+def _largest(session: Session, requests: "Sequence[Request]") -> "Request":
+    """Return the recorded launch with the most programs, the first of several."""
+    from irlens.compiler.calls.binding import evaluate_formula
+    from irlens.model.config import GridFormula
+
+    def programs(request: "Request") -> int:
+        try:
+            formula = GridFormula(request.grid, {**request.settings, **request.args})
+            return prod(evaluate_formula(formula, blocks_per_sm=1) or ())
+        except IrlensError:
+            return 0
+
+    largest = max(requests, key=programs)
+    differing = [
+        f"{name}={value}" for name, value in {**largest.settings, **largest.args}.items()
+        if any({**each.settings, **each.args}.get(name) != value for each in requests)
+    ]  # fmt: skip
+    session.note_once(
+        [f"of {len(requests)} launches that of the most programs: {', '.join(differing)}"]
+    )
+    return largest
 
 
 def limits_of_request(
@@ -122,14 +177,14 @@ def read_along(texts: Sequence[str]) -> dict[str, range | None]:
 
 
 def holds_up_to(limits: "Limits", name: str, size: int) -> bool:
-    """Whether nothing breaks up to a size; not where that is unknown.
+    """Whether nothing breaks up to a size; not where that is unknown, or follows from a recording.
 
     Raises:
         UnknownNameError: The size was not varied.
     """
     for each in limits.sizes:
         if each.name == name:
-            known = each.last >= size and not each.alone
+            known = each.last >= size and not each.alone and not limits.follows
             return known and all(limit.size > size for limit in each.limits)
     raise UnknownNameError("size", name, [each.name for each in limits.sizes])
 

@@ -239,23 +239,36 @@ def covering_grid(manifest: Manifest, request: Request) -> str:
 
 
 def evident_grid(capture: Capture, request: Request) -> str:
-    """Return how a capture's grid follows from sizes and constexprs, as its source tells; or "".
+    """Return how a capture's grid follows from sizes and constexprs, as its source tells; or ""."""
+    config = capture.config
+    if config.grid is None:
+        return ""
+    return ",".join(evident_extents(request.kernel, config.constexprs, config.args, config.grid))
+
+
+def evident_extents(
+    kernel: str,
+    constexprs: Mapping[str, ConstexprValue],
+    args: Mapping[str, ConstexprValue],
+    grid: tuple[int, ...],
+) -> list[str]:
+    """Return how a grid follows from sizes and constexprs, as the kernel's source tells, if so.
 
     The source tells what the program IDs number, and not what the program computes: only what
     makes the recorded grid is evident.
     """
-    config, function = capture.config, function_of(find_kernel(request.kernel))
-    if config.grid is None or function is None:
-        return ""
-    told = ProgramIds(function, config.constexprs).extents([])
-    extents = [one or str(number) for one, number in zip_longest(told, config.grid)]
+    function = function_of(find_kernel(kernel))
+    if function is None:
+        return []
+    told = ProgramIds(function, constexprs).extents([])
+    extents = [one or str(number) for one, number in zip_longest(told, grid)]
     try:
-        known = evaluate_formula(GridFormula(tuple(extents), {**config.constexprs, **config.args}))
+        known = evaluate_formula(GridFormula(tuple(extents), {**constexprs, **args}))
     except CaptureError:
-        return ""
+        return []
     while extents[-1:] == ["1"]:
         extents.pop()
-    return ",".join(extents) if known == config.grid and any(told) else ""
+    return extents if known == grid and any(told) else []
 
 
 def kept_grid(capture: Capture, request: Request) -> list[str]:

@@ -96,6 +96,18 @@ def indirect(x, index):
 """
 
 
+ROWS = """
+import triton
+import triton.language as tl
+
+@triton.jit
+def rows(x, n, stride, BLOCK: tl.constexpr):
+    row = tl.program_id(0).to(tl.int16)
+    at = tl.arange(0, BLOCK)
+    tl.store(x + row.to(tl.int64) * stride + at, 0.0, at < n)
+"""
+
+
 @pytest.fixture(scope="module")
 def kernels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("limits") / "sizes.py"
@@ -399,3 +411,28 @@ def test_the_launches_of_a_size_share_a_budget_of_work(
     ran = run(f"{kernels}:persistent", "-t", "h100", "--along", "rows=1..65536",
               "--at-least", "rows=65536")  # fmt: skip
     assert ran.code == 1
+
+
+def test_what_had_equal_values_follows_the_size_of_a_capture(tmp_path: Path) -> None:
+    """A launch of numbers breaks where one whose tensors and grid are written over sizes does."""
+    file = tmp_path / "rows.py"
+    file.write_text(ROWS)
+    compiled = irlens.capture(
+        f"{file}:rows", "h100", args={"x": "fp32[512, 1000]", "n": 1000, "stride": 1000},
+        grid=[512], BLOCK=1024,
+    )  # fmt: skip
+    ran = run(str(compiled.directory), "--along", "x_shape_0=1..33000", "--json")
+    limits = msgspec.json.decode(ran.out, type=Limits)
+    assert limits.follows == ["x=fp32[x_shape_0, n]", "stride=n", "grid x_shape_0, 1, 1"]
+    ((limit,),) = [each.limits for each in limits.sizes]
+    assert (limit.kind, limit.size) == ("overflow", 2**15 + 1)
+    written = (
+        f"{file}:rows", "--arg", "rows=512", "--arg", "x=fp32[rows, 1000]", "--arg", "n=1000",
+        "--arg", "stride=1000", "--set", "BLOCK=1024", "--grid", "rows",
+    )  # fmt: skip
+    ((same,),) = [each.limits for each in found(*written, "--along", "rows=1..33000").sizes]
+    assert (same.kind, same.size) == (limit.kind, limit.size)
+    at_least = ("--along", "x_shape_0=1..100", "--at-least", "x_shape_0=100")
+    held = run(str(compiled.directory), *at_least)
+    assert "? x_shape_0: nothing breaks up to 100 as recorded" in held.out
+    assert held.code == 1, "what follows is what values tell"

@@ -19,6 +19,7 @@ from irlens.model.text import plural
 
 #: Missing values that are named; a matrix product lacks fifteen.
 _MOST_NAMES = 8
+_NAME = re.compile(r"[^\W\d]\w*")
 #: CTAs of the kernel that an SM holds, which are known once it is compiled.
 BLOCKS_PER_SM = "blocks_per_sm"
 
@@ -77,7 +78,7 @@ def resolve(
         **{name: value for name, value in overrides.items() if not isinstance(value, str)},
     }
     for name, value in overrides.items():
-        if isinstance(value, str) and name in described.sizes:  # N=M
+        if isinstance(value, str) and name not in runtime:  # N=M
             sizes[name] = evaluate(value, sizes, f"--arg {name}")
     if request.sm_count is not None:
         sizes["sm_count"] = request.sm_count
@@ -200,7 +201,7 @@ def grid_formula(call: Call, settings: dict[str, ConstexprValue]) -> GridFormula
     formula = GridFormula(call.grid, {**call.sizes, **settings})
     if evaluate_formula(formula) is not None or evaluate_formula(formula, blocks_per_sm=1) is None:
         return None
-    used = {name for extent in call.grid for name in re.findall(r"[^\W\d]\w*", str(extent))}
+    used = {name for extent in call.grid for name in _NAME.findall(str(extent))}
     names = {name: value for name, value in formula.names.items() if name in used}
     return GridFormula(call.grid, names)
 
@@ -246,8 +247,14 @@ def _check_names(
     for name in request.args:
         if name in constexprs and name not in described.sizes:
             raise CaptureError(f"'{name}' is a constexpr", hint=f"write --set {name}=...")
-        if name not in runtime and name not in described.sizes:
+        if name not in runtime and name not in described.sizes and name not in _used(request):
             raise UnknownNameError("argument", name, runtime | set(described.sizes))
+
+
+def _used(request: Request) -> set[str]:
+    """Return the names that expressions of a request's tensors and grid use: sizes of its own."""
+    others = (*request.args.values(), *request.grid)
+    return {name for each in others if isinstance(each, str) for name in _NAME.findall(each)}
 
 
 def _evaluate_block(value: Argument, sizes: dict[str, ConstexprValue], where: str) -> Argument:

@@ -1,6 +1,6 @@
 """Limits as nodes: for each size the smallest value at which something breaks, and why."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from irlens.model.limits import Limit, Limits, SizeLimits
 from irlens.model.text import count
@@ -32,9 +32,10 @@ def limits_view(limits: Limits) -> Section:
 def _nodes(limits: Limits) -> Iterator[Node]:
     known = {"target": limits.target.full_name, "Triton": limits.triton_version}
     yield Settings(tuple(Setting(name, value) for name, value in known.items()))
-    tones = {_verdict(each).tone for each in limits.sizes}
+    verdicts = [_verdict(each, limits.follows) for each in limits.sizes]
+    tones = {each.tone for each in verdicts}
     tone: Tone = next((each for each in _TONES if each in tones), "good")
-    yield Headline(tuple(map(_verdict, limits.sizes)), tone)
+    yield Headline(tuple(verdicts), tone)
     rows = tuple(_row(size, each) for size in limits.sizes for each in size.limits)
     if rows:
         yield Table((Column("from"), Column("breaks"), Column("where")), rows, "limits")
@@ -46,6 +47,12 @@ def _nodes(limits: Limits) -> Iterator[Node]:
             yield Sentence(f"More of {size.name} is unknown: {size.unknown}", "unknown")
         if size.alone:
             yield Sentence(_alone(size.name), "unknown")
+    if limits.follows:
+        yield Sentence(
+            f"Values that were equal in the recorded launch follow each other:"
+            f" {'; '.join(limits.follows)}. --arg and --grid replace that.",
+            "unknown",
+        )
     inexact = any(not limit.is_exact for size in limits.sizes for limit in size.limits)
     if inexact or any(size.sampled and not size.limits for size in limits.sizes):
         most = "at most: " if inexact else ""
@@ -83,7 +90,7 @@ def _bounds(size: SizeLimits) -> str:
     return f"{size.name}: bound by {phrase(spans, len(spans))}{tried}{more}"
 
 
-def _verdict(size: SizeLimits) -> Run:
+def _verdict(size: SizeLimits, follows: Sequence[str]) -> Run:
     """Return up to which size nothing breaks."""
     if size.limits:
         least = next((e for e in size.limits if not e.is_of_fixed_tensor), size.limits[0])
@@ -97,6 +104,8 @@ def _verdict(size: SizeLimits) -> Run:
     if size.alone:
         here = "in this grid and these tensors"
         return Run(f"{size.name}: nothing breaks up to {count(size.last)} {here}", "unknown")
+    if follows:
+        return Run(f"{size.name}: nothing breaks up to {count(size.last)} as recorded", "unknown")
     return Run(f"{size.name}: nothing breaks up to {count(size.last)}", "good")
 
 

@@ -1,0 +1,152 @@
+"""Sizes of a recorded launch: which of its values follow each other, as far as they tell.
+
+A recording holds numbers: a tensor of ``fp32[512, 1000]``, ``n_cols`` of 1000 and a grid of 512. As
+a size varies, what had its value varies with it; an extent that the grid has, and no argument, is a
+size, too. Values that several sizes share, and small ones, tell nothing and stay.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from irlens.compiler import Request
+from irlens.compiler.calls.binding import evaluate_formula
+from irlens.model.config import ConstexprValue, GridFormula
+from irlens.model.errors import CaptureError
+from irlens.model.text import split_list
+from irlens.session.recompile import evident_extents
+
+_TENSOR = re.compile(r"(?P<dtype>\w+)\[(?P<shape>[0-9, ]+)\](?P<block>@?\[[^:]*\])?")
+_STRIDE = re.compile(r"stride", re.IGNORECASE)
+_NUMBER = re.compile(r"(?<![\w.])[0-9]+(?![\w.])")
+#: Smaller numbers in a grid's formula are those of other things, too.
+_EVIDENT = 16
+
+
+class RecordedSizes(msgspec.Struct, frozen=True):
+    """A recorded launch as a function of its sizes.
+
+    Attributes:
+        request: The launch: arguments and the grid are expressions over the sizes.
+        names: The sizes, each an argument of the kernel or an extent, as ``x_shape_0``.
+        follows: What follows from them: "x=fp32[n]", the grid last.
+    """
+
+    request: Request
+    names: list[str]
+    follows: list[str]
+
+
+def recorded_sizes(request: Request) -> RecordedSizes:
+    """Return a recorded launch as a function of its sizes.
+
+    Args:
+        request: The launch in numbers, of a kernel without a description.
+    """
+    shapes = {n: shape for n, v in request.args.items() if (shape := _shape(v)) is not None}
+    numbers = {
+        name: value
+        for name, value in request.args.items()
+        if type(value) is int and value > 1 and name not in request.settings
+    }
+    symbols = _symbols(shapes, numbers, request.grid)
+    args = dict(request.args)
+    for name, shape in shapes.items():
+        written = ", ".join(symbols.get(extent, str(extent)) for extent in shape)
+        args[name] = re.sub(r"\[[0-9, ]+\]", f"[{written}]", str(args[name]), count=1)
+    for name, value in numbers.items():
+        products = _products(value, shapes, symbols)
+        follows = symbols.get(value, products.pop() if len(products) == 1 else "")
+        if follows != name and not set(follows.split(" * ")).isdisjoint(symbols.values()):
+            args[name] = follows
+    grid = _grid(request, symbols)
+    moved = {name for name in request.args if args[name] != request.args[name]}
+    own = {symbol: value for value, symbol in symbols.items() if symbol not in request.args}
+    follows = [f"{name}={args[name]}" for name in request.args if name in moved]
+    if grid != request.grid:
+        follows.append(f"grid {', '.join(map(str, grid))}")
+    known = [name for name in numbers if name not in moved and not _STRIDE.search(name)]
+    return RecordedSizes(
+        request=msgspec.structs.replace(
+            request,
+            args={**own, **args},
+            grid=grid,
+            contents={n: each for n, each in request.contents.items() if n not in moved},
+        ),
+        names=[*own, *known],
+        follows=follows,
+    )
+
+
+def _shape(value: ConstexprValue) -> tuple[int, ...] | None:
+    """Return the extents of a contiguous tensor."""
+    match = _TENSOR.fullmatch(value) if isinstance(value, str) else None
+    return tuple(map(int, split_list(match["shape"]))) if match is not None else None
+
+
+def _symbols(
+    shapes: Mapping[str, Sequence[int]], numbers: Mapping[str, int], grid: Sequence[int | str]
+) -> dict[int, str]:
+    """Return the sizes by value: arguments, and extents that the grid has and no argument.
+
+    A value that two sizes have, or two extents of one tensor, is none of them.
+    """
+    twice = {
+        extent for shape in shapes.values() for extent, times in Counter(shape).items() if times > 1
+    }
+    named: dict[int, list[str]] = {}
+    for name, value in numbers.items():
+        if not _STRIDE.search(name):
+            named.setdefault(value, []).append(name)
+    symbols = {value: names[0] for value, names in named.items() if len(names) == 1}
+    of_grid = {int(each) for extent in grid for each in _NUMBER.findall(str(extent))}
+    for name, shape in shapes.items():
+        for dimension, extent in enumerate(shape):
+            if extent in of_grid and extent >= _EVIDENT and extent not in named:
+                symbols.setdefault(extent, f"{name}_shape_{dimension}")
+    symbols = {value: name for value, name in symbols.items() if value not in twice}
+    for value in numbers.values():
+        products = _products(value, shapes, symbols)
+        if len(products) > 1:  # a stride of either tensor
+            sizes = {size for each in products for size in each.split(" * ")}
+            symbols = {value: name for value, name in symbols.items() if name not in sizes}
+    return symbols
+
+
+def _products(
+    value: int, shapes: Mapping[str, Sequence[int]], symbols: Mapping[int, str]
+) -> set[str]:
+    """Return how the strides of contiguous tensors that have a value follow from sizes."""
+    told = (
+        [symbols.get(extent, str(extent)) for extent in shape[dimension:]]
+        for shape in shapes.values()
+        for dimension in range(1, len(shape))
+        if math.prod(shape[dimension:]) == value
+    )
+    return {" * ".join(each) for each in told}
+
+
+def _grid(request: Request, symbols: Mapping[int, str]) -> tuple[int | str, ...]:
+    """Return the grid over sizes: as the program computes it, else as the source tells."""
+
+    def named(number: re.Match[str]) -> str:
+        value = int(number[0])
+        return symbols.get(value, number[0]) if value >= _EVIDENT else number[0]
+
+    def followed(extent: int | str) -> int | str:
+        if isinstance(extent, int):
+            return symbols.get(extent, extent)
+        return _NUMBER.sub(named, extent)
+
+    grid = tuple(map(followed, request.grid))
+    if grid != request.grid:
+        return grid
+    try:
+        recorded = evaluate_formula(GridFormula(grid, {**request.settings, **request.args}))
+    except CaptureError:
+        return grid
+    told = evident_extents(request.kernel, request.settings, request.args, recorded or ())
+    return tuple(told) or grid
