@@ -128,8 +128,16 @@ def selects(selection: "Selection") -> bool:
 
 
 def varied_size(configurations: Configurations) -> str | None:
-    """Return the size that ranges, as its values are written; ``None`` if none does, or several."""
-    ranging = [name for name, values in configurations.args if any(".." in v for v in values)]
+    """Return the size that ranges, as its values are written; ``None`` if none does, or several.
+
+    A list of more numbers than are compiled one by one is like a range.
+    """
+
+    def ranges(values: Sequence[str]) -> bool:
+        is_long = len(values) > _EACH and all(each.strip().isdecimal() for each in values)
+        return is_long or any(".." in each for each in values)
+
+    ranging = [name for name, values in configurations.args if ranges(values)]
     return ranging[0] if len(ranging) == 1 else None
 
 
