@@ -93,6 +93,7 @@ class _Table:
         overhang = lacking > 0 and self._can_overhang(padded, widths, lacking)
         if overhang:
             widths[0] -= lacking
+        titles = [_filled(title, width) for title, width in zip(titles, widths, strict=True)]
         below = lacking > 0 and not overhang
         beside = self._beside(widths) if below else len(padded)
         if any(column.title for column in self._columns):
@@ -177,6 +178,18 @@ def _cell(content: nodes.Cell) -> Text:
         tone: Tone = "accent" if content.tone == "neutral" else content.tone
         return (Run(bar(content.share, _BAR_WIDTH), tone),)
     return tuple(printable_run(run) for run in content)
+
+
+def _filled(words: Sequence[str], width: int) -> list[str]:
+    """Return the words of a title in as few lines as its column's width allows."""
+    lines = [words[0]]
+    for word in words[1:]:
+        longer = f"{lines[-1]}{'' if lines[-1].endswith('_') else ' '}{word}"
+        if len(longer) <= width:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return lines
 
 
 def _stacked(title: str) -> list[str]:

@@ -11,7 +11,9 @@ from irlens.model.config import Target
 from irlens.model.errors import IrlensError
 from irlens.model.ranking import with_standings
 from irlens.model.sweep import SWEEP_SCHEMA, Sweep, Trial
+from irlens.session.grids import samples_sizes, varied_size
 from irlens.session.size_choice import choice_text, require_choice
+from irlens.session.subject import Configurations
 
 _TARGET = Target(vendor="nvidia", arch="sm_90", warp_size=32, product="h200")
 #: The fastest block at each size.
@@ -84,3 +86,20 @@ def test_a_constexpr_is_written_as_it_is() -> None:
     names: dict[str, Any] = {}
     exec(choice_text(replace(sweep, trials=trials), Path("choose.py")), names)
     assert all(each.kwargs["ACTIVATION"] == hostile for each in names["CONFIGS"])
+
+
+@pytest.mark.parametrize(
+    ("values", "ranging"),
+    [
+        (("1..100",), "n"),
+        (tuple(map(str, range(16, 1616, 16))), "n"),  # evaluating each would take minutes
+        (("16", "32"), None),
+        (tuple(f"fp32[{n}]" for n in range(100)), None),
+    ],
+)
+def test_a_long_list_of_sizes_is_sampled_as_a_range_is(
+    values: tuple[str, ...], ranging: str | None
+) -> None:
+    configurations = Configurations(args=(("n", values), ("m", ("4",))))
+    assert varied_size(configurations) == ranging
+    assert samples_sizes(configurations) == (ranging is not None)

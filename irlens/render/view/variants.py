@@ -154,7 +154,7 @@ def _splits(kernel: KernelVariants) -> Table:
             ", ".join(each.names),
             each.kind,
             _values(each),
-            f"{kernel.number} → {each.without} variants" if alone else "as many",
+            f"{kernel.number} → {each.without}" if alone else "as many",
         )
         for each in alone or kernel.splits
     ]
