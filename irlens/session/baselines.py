@@ -24,6 +24,7 @@ from irlens.session.recipes import (
     recipes,
     to_cwd,
 )
+from irlens.session.renames import follow_renames, where_it_is
 from irlens.session.session import Session
 from irlens.session.subject import Configurations, is_compiled
 
@@ -70,6 +71,8 @@ def run_check(request: CheckRequest, session: Session) -> Checked:
     names = KernelNames(project.root)
     if baseline is not None:
         baseline = _canonical(baseline, names, session)
+        requested = [from_root(each, project.root) for each in request.kernels] or project.kernels
+        baseline = follow_renames(baseline, requested, names, session)
     chosen = _choose(request, baseline, project, names)
     result, renewed = check(
         [
@@ -157,7 +160,9 @@ def _make_all(
             gone = isinstance(error, UnknownNameError) or is_gone(recipe, names.root)
             if recipe not in known or (request.update and not gone):
                 raise
-            made = RecipeResult(recipe=recipe, failure=error.message)
+            moved = where_it_is(baseline, recipe.kernel, names) if baseline and gone else ""
+            why = "; ".join(filter(None, [error.message, moved]))
+            made = RecipeResult(recipe=recipe, failure=why)
         # A recipe without a target has one now, and may equal an earlier one.
         if all(made.recipe != result.recipe for result in results):
             results.append(made)

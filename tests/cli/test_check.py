@@ -91,6 +91,36 @@ def test_an_edit_that_loses_stages_fails_and_an_update_accepts_it(project: Path)
     assert irlens(project, "check", "--strict").code == 0
 
 
+def test_a_renamed_file_keeps_its_entries(project: Path) -> None:
+    """One that was copied, and is still there, does not hand them over."""
+    named = ("mine/rows.py:softmax_kernel", "-t", "h100", "--num-stages", "2,4")
+    shutil.copy(project / "mine" / "soft.py", project / "mine" / "rows.py")
+    copied = irlens(project, "check", *named)
+    assert "2 configurations of softmax_kernel" in " ".join(copied.out.split())
+    (project / "mine" / "soft.py").unlink()
+    bare = irlens(project, "check")
+    assert bare.code == 1
+    told = "mine/rows.py has softmax_kernel: `irlens check mine/rows.py` compares it"
+    assert told in " ".join(bare.out.split())
+    ran = irlens(project, "check", *named, "--strict")
+    assert ran.code == 0, ran
+    assert "mine/soft.py is gone: its entries are those of mine/rows.py" in ran.err
+    assert ran.out.startswith("✓ check passed: 2 configurations\n")
+    assert irlens(project, "check", *named, "--update").code == 0
+    written = (project / NAME).read_text()
+    assert written.count('"kernel": "mine/rows.py:softmax_kernel"') == 2
+    assert "mine/soft.py" not in written
+
+
+def test_two_files_with_the_kernel_are_not_told_apart(project: Path) -> None:
+    for name in ("rows.py", "columns.py"):
+        shutil.copy(project / "mine" / "soft.py", project / "mine" / name)
+    (project / "mine" / "soft.py").unlink()
+    assert "compares it" not in irlens(project, "check").out
+    both = irlens(project, "check", "mine/rows.py", "mine/columns.py", "-t", "h100")
+    assert "is gone" not in both.err
+
+
 def test_what_is_gone_fails_and_an_update_removes_it(project: Path) -> None:
     (project / "mine" / "soft.py").unlink()
     ran = irlens(project, "check")
