@@ -6,6 +6,7 @@ import msgspec
 
 from irlens.model.code import CodeComparison
 from irlens.model.comparison import Side
+from irlens.model.conversions import Conversion
 from irlens.model.source import SourceLocation
 
 #: Version of ``Passes``, incremented when a path is renamed, removed or redefined.
@@ -109,6 +110,23 @@ class FollowedLine(msgspec.Struct, frozen=True, kw_only=True):
     code: str
     steps: list[LineStep]
     until: int
+
+
+class Insertion(msgspec.Struct, frozen=True, kw_only=True):
+    """A layout conversion of the last ttgir.
+
+    Attributes:
+        conversion: Where and between which layouts it is, without what it costs.
+        number: The pass that inserted it: the last one after which its line has a conversion to
+            this layout, and before which it has none; 0 where the first IR has it, as Gluon's does;
+            ``None`` where the IR before it cannot be read.
+        between: The pass from which on it is one between these two layouts; the same, or a later
+            one that changed the layout that it reads.
+    """
+
+    conversion: Conversion
+    number: int | None
+    between: int | None
 
 
 class PassChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -218,6 +236,7 @@ class Passes(msgspec.Struct, frozen=True, kw_only=True):
             change something.
         crossings: The passes that bring or remove the operations that were asked for.
         followed: The line that was asked for.
+        insertions: The layout conversions of the last ttgir; ``None`` unless asked for.
         first: The IR before the first pass, to which the passes' changes can be applied in order;
             empty unless asked for.
     """
@@ -230,4 +249,5 @@ class Passes(msgspec.Struct, frozen=True, kw_only=True):
     shown: list[PassChange] = []
     crossings: list[Crossing] = []
     followed: FollowedLine | None = None
+    insertions: list[Insertion] | None = None
     first: str = ""

@@ -10,7 +10,7 @@ from irlens.diff.passes import States, change_of, crossing, describe_passes
 from irlens.model import files
 from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError, IrlensError
-from irlens.model.passes import FollowedLine, PassChange, Passes, PassesDiff
+from irlens.model.passes import FollowedLine, Insertion, PassChange, Passes, PassesDiff
 from irlens.model.source import SourceLocation
 from irlens.session.grids import require_one_kernel
 from irlens.session.session import Session
@@ -30,6 +30,7 @@ class Asked(msgspec.Struct, frozen=True):
         line: A line of Python to follow, "51" or "standard.py:170".
         changes: Whether to list the lines that each pass replaces.
         context: Lines around a change.
+        conversions: Whether to name the pass that inserts each layout conversion.
         llvm: Whether LLVM's passes are asked for, too.
     """
 
@@ -39,6 +40,7 @@ class Asked(msgspec.Struct, frozen=True):
     line: str | None = None
     changes: bool = False
     context: int = 3
+    conversions: bool = False
     llvm: bool = False
 
 
@@ -69,7 +71,14 @@ def passes_of(
         ],
         crossings=crossings,
         followed=followed,
+        insertions=_insertions(states) if asked.conversions else None,
     )
+
+
+def _insertions(states: States) -> list[Insertion]:
+    from irlens.diff.passes.insertions import insertions
+
+    return insertions(states)
 
 
 def follow_line(states: States, location: SourceLocation) -> FollowedLine:

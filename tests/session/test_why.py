@@ -80,7 +80,7 @@ TABLE = [
     (f"{SECTORS}:channels_last", "sm_100", {}, {}, "IRL302", "tl.load(", LLVM, "1 in place of C"),
     (f"{FINDINGS}/columns.py:columns", "sm_80", {}, COLUMN, "IRL302", "tl.load(", LLVM,
      "1 in place of column_stride"),
-    (f"{FINDINGS}/columns.py:strip", "sm_90", {}, {}, "IRL302", "tl.load(", LLVM, "WIDTH=8"),
+    (f"{FINDINGS}/columns.py:strip", "sm_90", {}, {}, "IRL302", "tl.load(", "the tile", "WIDTH=8"),
     (f"{USERS}:transposed_copy", "sm_80", {}, {}, "IRL302", "tl.load(", LLVM, "1 in place of n"),
     (f"{FINDINGS}/transpose.py:transpose", "sm_90", {}, {}, "IRL303", "tl.load(",
      "TritonGPUAssignLatencies", "num_stages=1"),

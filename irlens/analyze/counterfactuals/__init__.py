@@ -159,6 +159,8 @@ def decided_by(finding: Finding) -> str:
         return "the assembler" if kind == "registers" else "the configuration"
     if finding.code == "IRL305" and kind == "several":
         return "the loops"
+    if finding.code == "IRL302" and kind == "rows":
+        return "the tile"
     if finding.code == "IRL201" and finding.stage == "amdgcn":
         return "LLVM"
     return _DECIDED_BY.get(finding.code, "")

@@ -26,6 +26,7 @@ irlens passes softmax --pass pipeline
 irlens passes softmax --pass 31
 irlens passes softmax --first ttg.async_copy_global_to_local --last tt.load
 irlens passes softmax --line 51
+irlens passes matmul --conversions
 irlens passes softmax --llvm --pass slsr
 """
 
@@ -37,6 +38,7 @@ class _Settings(msgspec.Struct, frozen=True):
     first: tuple[str, ...]
     last: tuple[str, ...]
     line: str | None
+    conversions: bool
     changes: bool
     llvm: bool
     context: int
@@ -64,6 +66,11 @@ class _Settings(msgspec.Struct, frozen=True):
 )
 @click.option("--line", metavar="N", help="Follow a line of Python: 51, or standard.py:170.")
 @click.option(
+    "--conversions",
+    is_flag=True,
+    help="Name the pass that inserts each layout conversion, and both layouts.",
+)
+@click.option(
     "--changes",
     is_flag=True,
     help="With --format json: list the lines that each pass replaces, and the first IR.",
@@ -85,6 +92,7 @@ def command(settings: _Settings) -> Exit:
         first=settings.first,
         last=settings.last,
         line=settings.line,
+        conversions=settings.conversions,
         changes=settings.changes,
         context=settings.context,
         llvm=settings.llvm,

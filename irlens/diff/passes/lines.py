@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence
-from functools import partial
 
 from irlens.diff.code.patience import common
 from irlens.diff.passes import STAGE, States, without_locations
@@ -83,12 +82,13 @@ class LineFollower:
             if self._location is None:
                 written = sorted(each.rpartition("-> ")[2] for each in written)
             written = [_CLUSTER.sub("", each) for each in written]
-            self._found = [_ALIAS.sub(partial(_expanded, module), each) for each in written]
+            self._found = [expanded(module, each) for each in written]
         return self._found
 
 
-def _expanded(module: Module, alias: re.Match[str]) -> str:
-    return module.aliases.get(alias.group(), alias.group())
+def expanded(module: Module, written: str) -> str:
+    """Return a type or an operation with its layouts in place of their aliases."""
+    return _ALIAS.sub(lambda alias: module.aliases.get(alias.group(), alias.group()), written)
 
 
 def deciding(

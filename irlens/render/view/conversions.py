@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from irlens.model.conversions import Conversion, Price, SharedAccesses
 from irlens.model.estimate import RESOLUTION
 from irlens.model.report import Report
-from irlens.model.terms import Terms
+from irlens.model.terms import Terms, VendorTerms
 from irlens.model.text import count, microseconds, plural, size
 from irlens.render.view import nodes
 from irlens.render.view.drawings import nearest, place_of
@@ -59,12 +59,13 @@ def _conversion(each: Conversion, report: Report) -> nodes.Phrases:
         Run(str(place), place=place),
         f"{each.type}{runs}",
         f"{each.before_kind} → {each.after_kind}",
-        f"through {_way(each, Terms(report))}",
+        f"through {way(each, Terms(report))}",
         *([_price(each)] if each.price is not None else []),
     )
 
 
-def _way(each: Conversion, terms: Terms) -> str:
+def way(each: Conversion, terms: VendorTerms) -> str:
+    """Return what a conversion moves data through, in the vendor's terms."""
     if each.through is None:
         return "what is unknown"
     return terms.shared_memory if each.through == "shared memory" else each.through
@@ -141,7 +142,7 @@ def _conversions(report: Report) -> Iterator[Node]:
             each.type,
             "" if each.bytes is None else size(each.bytes),
             f"{each.before_kind} → {each.after_kind}",
-            Run(_way(each, terms), "warn" if each.depth and each.through == "shared memory"
+            Run(way(each, terms), "warn" if each.depth and each.through == "shared memory"
                 else "neutral"),
             "" if each.runs is None else _runs(each.runs),
             str(each.loop) if each.loop is not None else "",
@@ -157,6 +158,8 @@ def _conversions(report: Report) -> Iterator[Node]:
         yield table(columns, rows, "layout conversions")
     if len(report.conversions) > _ROWS:
         yield nodes.Sentence(f"{len(report.conversions) - _ROWS} more in the JSON report", "dim")
+    if rows:
+        yield nodes.Sentence("irlens passes KERNEL --conversions names the pass of each", "dim")
 
 
 def _runs(mean: float) -> str:

@@ -1,20 +1,24 @@
 """The passes of a compilation as nodes: what each changed, brought and removed."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from irlens.model.comparison import Side
 from irlens.model.passes import (
     Counts,
     Crossing,
     FollowedLine,
+    Insertion,
     PassDifference,
     Passes,
     PassesDiff,
     PassRun,
 )
+from irlens.model.terms import VendorTerms
 from irlens.model.text import count, plural, rounded_size
 from irlens.render.view import nodes
 from irlens.render.view.code import code_summary
+from irlens.render.view.conversions import way
+from irlens.render.view.drawings import nearest
 from irlens.render.view.nodes import Column, Node, Run, row, text
 
 #: Kinds of operations that a row names; a lowering to LLVM brings dozens.
@@ -42,8 +46,48 @@ def _nodes(passes: Passes) -> Iterator[Node]:
         yield nodes.CodeDiff(pass_title(run), code_summary(each.code), each.code, folded=False)
     if passes.followed is not None:
         yield _line_section(passes.followed, runs)
+    if passes.insertions is not None:
+        target = passes.compiled.target
+        yield _inserted(passes.insertions, runs, VendorTerms(target.vendor if target else None))
+        return
     if not (passes.crossings or passes.shown or passes.followed):
         yield from _overview(passes)
+
+
+def _inserted(
+    insertions: Sequence[Insertion], runs: Mapping[int, PassRun], terms: VendorTerms
+) -> Node:
+    """Return the conversions with the passes that inserted them, those in loops first."""
+    if not insertions:
+        return nodes.Sentence("no layout conversions in the ttgir")
+    rows: list[nodes.Cells] = []
+    for each in sorted(insertions, key=lambda one: -one.conversion.depth):
+        conversion = each.conversion
+        place = nearest(conversion.source, "ttgir", conversion.line)
+        rows.append([
+            Run(str(place), place=place),
+            Run(conversion.used_by, "code"),
+            conversion.type,
+            f"{conversion.before_kind} → {conversion.after_kind}",
+            way(conversion, terms),
+            str(conversion.loop) if conversion.loop is not None else "",
+            _inserting(each, runs),
+        ])  # fmt: skip
+    columns = (
+        Column("line"), Column("for"), Column("type"), Column("layouts"), Column("through"),
+        Column("in loop"), Column("inserted by"),
+    )  # fmt: skip
+    return nodes.table(columns, rows, "layout conversions")
+
+
+def _inserting(insertion: Insertion, runs: Mapping[int, PassRun]) -> str | Run:
+    if insertion.number is None:
+        return Run("unknown: the IR before it cannot be read", "unknown")
+    number = insertion.number
+    inserting = f"{number} {runs[number].name}" if number else "the source"
+    if not insertion.between or insertion.between == number:
+        return inserting
+    return f"{inserting}; from this layout since {runs[insertion.between].name}"
 
 
 def compiled_settings(side: Side) -> nodes.Settings:

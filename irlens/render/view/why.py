@@ -37,6 +37,7 @@ _OUTSIDE = {
     "the addresses": "the source computes them, and no pass changes them",
     "the configuration": "num_warps gives a CTA its threads",
     "the assembler": "it assigns registers after all passes",
+    "the tile": "its shape, which no pass changes",
     "the loops": "no pass keeps what one has loaded for another",
     "the data": "they are the addresses, which no pass knows",
     "the front end": "Triton promotes types before any pass",
