@@ -55,13 +55,20 @@ def test_it_holds_the_bytes_that_were_added(
     whole.update(rest)
     assert whole.size() == plain.size() == len(bytes_)
     assert plain.granules(granule) == len({byte // granule for byte in bytes_})
-    stride = grain * columns
-    if (stride % granule and granule % stride) or granule % grain:
-        if bytes_:
-            with pytest.raises(TooManyIntervalsError):
-                whole.granules(granule)
-    else:
-        assert whole.granules(granule) == len({byte // granule for byte in bytes_})
+    assert whole.granules(granule) == plain.granules(granule)
+
+
+def test_elements_three_apart_are_three_columns() -> None:
+    """33 million floats, read three apart: their sectors are counted by rows of 12 bytes."""
+    coverage, rows = StridedCoverage(4, 12), np.arange(1 << 10) * 12
+    bases = np.arange(0, 1 << 25, 3 << 10) * 4
+    for column in range(2):
+        coverage.add(bases + 4 * column, rows, np.full(rows.size, 4))
+    assert coverage.size() == 2 * 4 * (bases.size << 10)
+    assert coverage.granules(32) == (bases.size << 10) * 12 // 32
+    assert coverage.granules(8) == (bases.size << 10) * 12 // 8
+    with pytest.raises(TooManyIntervalsError):
+        coverage.granules(2)
 
 
 def test_a_column_is_one_interval_however_long() -> None:

@@ -6,6 +6,7 @@ holds. Elements of other accesses to the same argument are intervals of columns,
 """
 
 from collections.abc import Mapping
+from math import gcd
 
 import numpy as np
 
@@ -22,6 +23,8 @@ from irlens.analyze.traffic.values import Array
 
 #: Rows are numbered within this many, counted from the middle.
 _REACH = 1 << 61
+#: Sets of columns that rows may consist of, where granules are counted by rows.
+_MOST_PATTERNS = 1 << 12
 
 
 class Strides:
@@ -114,7 +117,7 @@ class StridedCoverage(Intervals):
 
         Raises:
             TooManyIntervalsError: Neither the stride is a multiple of a granule, nor the granule
-                of the stride.
+                of the stride, and there are too many different rows.
         """
         self._merge()
         if not self._pending:
@@ -128,9 +131,47 @@ class StridedCoverage(Intervals):
             group = np.zeros_like(column)
             first, last = first // (size // self.stride), -(-last // (size // self.stride))
         else:
-            raise TooManyIntervalsError
+            return self._of_rows(column, first, last, size)
         begun, ended = joined(group + first, group + last)
         return int((ended - begun).sum())
+
+    def _of_rows(self, column: Array, first: Array, last: Array, size: int) -> int:
+        """Return how many granules are touched, counted by rows in which the same columns are.
+
+        Rows repeat where they lie in granules: the whole periods of a range of rows are counted
+        once, and the rows before and after them one by one.
+        """
+        cuts = np.unique(np.concatenate((first, last)))
+        if cuts.size * self._columns > PENDING:
+            raise TooManyIntervalsError
+        changes = np.zeros((cuts.size, self._columns), np.int64)
+        np.add.at(changes, (np.searchsorted(cuts, first), column), 1)
+        np.add.at(changes, (np.searchsorted(cuts, last), column), -1)
+        patterns, kinds = np.unique(changes.cumsum(axis=0)[:-1] > 0, axis=0, return_inverse=True)
+        if len(patterns) > _MOST_PATTERNS or size < self.grain:
+            raise TooManyIntervalsError
+        kinds, period, total = kinds.reshape(-1), size // gcd(size, self.stride), 0
+        apart = []
+        for kind, pattern in enumerate(patterns):
+            columns = np.flatnonzero(pattern)
+            begins, ends = cuts[:-1][kinds == kind], cuts[1:][kinds == kind]
+            whole, after = -(-begins // period), ends // period
+            times = np.maximum(after - whole, 0)
+            total += int(times.sum()) * self._touched(np.arange(period), columns, size).size
+            before = begins[:, None] + np.arange(2 * period)
+            rows = np.hstack((before, (after * period)[:, None] + np.arange(period)))
+            inside = (begins[:, None] <= rows) & (rows < ends[:, None])
+            counted = (whole * period)[:, None] <= rows
+            counted &= rows < (after * period)[:, None]
+            apart.append(self._touched(rows[inside & ~counted], columns, size))
+        return total + int(np.unique(np.concatenate(apart)).size)
+
+    def _touched(self, rows: Array, columns: Array, size: int) -> Array:
+        """Return the granules that columns of rows touch."""
+        if rows.size * columns.size > MOST:
+            raise TooManyIntervalsError
+        first = rows[:, None] * self.stride + columns * self.grain
+        return np.unique(np.concatenate((first // size, (first + self.grain - 1) // size)))
 
     def _intervals(self, starts: Array, lengths: Array) -> tuple[Array, Array]:
         """Return the columns' intervals that runs of grains are: their first grains, their rows."""
