@@ -50,10 +50,12 @@ class Broken(msgspec.Struct, frozen=True):
 
     It does where all is evaluated, or where every integer follows from the program's number and
     the iteration by sums and products alone, so that it is largest and smallest at the ends.
+    The reach is the largest integer, masked off or not, as a share of its type's range.
     """
 
     causes: dict[LimitKind, Cause]
     is_whole: bool
+    reach: float
 
 
 @work.budget()
@@ -94,7 +96,7 @@ def broken(module: Module, arguments: Mapping[str, Any], grid: tuple[int, int, i
         is_whole &= is_affine and not survey.may_leave_between(numbers, grid)
     if survey.is_cut:
         is_whole &= is_affine_in_loops(module, data)
-    return Broken(causes, is_whole)
+    return Broken(causes, is_whole, survey.reach)
 
 
 class _Compared:

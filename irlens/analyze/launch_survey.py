@@ -75,6 +75,7 @@ class Survey(msgspec.Struct):
         outside: The first access outside of its tensor.
         is_cut: Whether iterations of a loop were left out.
         is_undecided: Whether these may leave a tensor, or some addresses were not looked at.
+        reach: The largest integer, as a share of its type's range: 1 where one just exceeds it.
     """
 
     suspects: Array
@@ -82,6 +83,7 @@ class Survey(msgspec.Struct):
     outside: Outside | None
     is_cut: bool
     is_undecided: bool
+    reach: float
 
     def may_leave_between(self, numbers: Array, grid: tuple[int, int, int]) -> bool:
         """Whether programs between those of some numbers may access what is beyond a tensor.
@@ -114,6 +116,7 @@ class _Bounded(Partial):
         self.leaving: list[Array] = []
         self.outside: Outside | None = None
         self.is_undecided = False
+        self.reach = 0.0
 
     def operations(self, operations: Sequence[Operation], frame: Frame) -> list[Value]:
         """Run operations of one block, and note the programs whose results may be too large."""
@@ -123,6 +126,7 @@ class _Bounded(Partial):
             value = frame.read(operation.results[0][0]) if bits is not None else None
             if bits is not None and isinstance(value, Integer):
                 limit = 1 << (bits - 1)
+                self.reach = max(self.reach, *(abs(each) / limit for each in bounds(value)))
                 rows = _beyond(value, -limit, limit - 1, frame.size)
                 if rows.size:
                     self.suspects.append(np.unique(frame.programs[rows]))
@@ -199,6 +203,7 @@ def surveyed(
         outside=outside[0] if outside else None,
         is_cut=any(each.is_cut for each in found),
         is_undecided=any(each.is_undecided for each in found),
+        reach=max((each.reach for each in found), default=0.0),
     )
 
 

@@ -206,4 +206,4 @@ def _probe(capture: "Capture", planned: "PlannedVariant", grid: tuple[int, int, 
     except UnknownTrafficError as error:
         reason = str(error).replace("the traffic depends", "what is accessed depends")
         return Probe(unknown=reason)
-    return Probe(found.causes, found.is_whole)
+    return Probe(found.causes, found.is_whole, reach=found.reach)

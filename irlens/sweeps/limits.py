@@ -22,6 +22,8 @@ DEFAULT_RANGE = range(1, (1 << 32) + 1)
 #: Steps of analysis that the launches of one size may take together, and those that are timed: of
 #: the kernels of irlens none takes more than 3,500,000.
 _STEPS = 5_000_000
+#: Sizes that are guessed before the interval is halved: the limit, and the size below it.
+_GUESSES = 6
 #: Sizes that are tried together on the way up: a block that no GPU holds compiles for minutes.
 _AHEAD = 2
 
@@ -182,6 +184,19 @@ def _largest_launched(prober: Prober, known: list[int], first: int) -> tuple[lis
     return list(dict.fromkeys((*lower, below, limit.size, high))), ""
 
 
+def _guessed(prober: Prober, low: int, high: int) -> int:
+    """Return the size between two at which the largest integer exceeds its type, if it is linear.
+
+    Where what is largest is masked off it is not there: bisection finds the limit then.
+    """
+    least = prober.probes[low].reach if low in prober.probes else 0.0
+    most = prober.probes[high].reach
+    if not least < most:
+        return (low + high) // 2
+    guess = low + (high - low) * (1.0 - least) / (most - least)
+    return min(max(round(guess), low + 1), high - 1)
+
+
 def _bisected(prober: Prober, kind: LimitKind, low: int, high: int) -> tuple[Limit | None, str]:
     """Return the smallest size above ``low`` that breaks, and why it is unknown.
 
@@ -190,8 +205,11 @@ def _bisected(prober: Prober, kind: LimitKind, low: int, high: int) -> tuple[Lim
         low: A size that does not, or one below the first.
         high: A size that does.
     """
+    guesses = _GUESSES if kind == "overflow" else 0
     while high - low > 1:
         middle = (low + high) // 2
+        if guesses:
+            middle, guesses = _guessed(prober, low, high), guesses - 1
         prober.probe([middle])
         probe = prober.probes[middle]
         if probe.unknown:

@@ -12,12 +12,15 @@ import pytest
 import triton
 
 import irlens
+from irlens.compiler.planning import PlannedVariant
+from irlens.model.capture import Capture
 from irlens.model.limits import Limits
 from irlens.render import render
 from irlens.render.json import schema
 from irlens.session import limits as session_limits
 from irlens.session.session import Session
 from irlens.session.subject import Configurations
+from irlens.sweeps.limit_probes import Probe
 from tests import running
 from tests.running import Ran, inline
 
@@ -436,3 +439,19 @@ def test_what_had_equal_values_follows_the_size_of_a_capture(tmp_path: Path) -> 
     held = run(str(compiled.directory), *at_least)
     assert "? x_shape_0: nothing breaks up to 100 as recorded" in held.out
     assert held.code == 1, "what follows is what values tell"
+
+
+def test_the_limit_of_what_grows_evenly_is_not_searched_for(
+    kernels: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[int] = []
+    evaluate = session_limits._probe
+
+    def counted(capture: Capture, planned: PlannedVariant, grid: tuple[int, int, int]) -> Probe:
+        tried.append(grid[0])
+        return evaluate(capture, planned, grid)
+
+    monkeypatch.setattr(session_limits, "_probe", counted)
+    (size,) = found(f"{kernels}:rows", "--along", "tokens=2000..60000").sizes
+    assert [each.size for each in size.limits] == [2**13 + 1]
+    assert {each for each in tried if 8192 < each < 16384} == {8193}
