@@ -123,6 +123,7 @@ class KernelTime(msgspec.Struct, frozen=True, kw_only=True):
         entry: The directory of that variant.
         reason: Why the time is unknown.
         flops: Floating-point operations of that variant's launch that takes the most time.
+        compute_flops: Those of them that make the floor of its operations.
         roofline: The lower bounds of that launch's time.
         time: Its estimated time.
         choice: How the configuration of an autotuned kernel was chosen where there was no GPU to
@@ -146,6 +147,7 @@ class KernelTime(msgspec.Struct, frozen=True, kw_only=True):
     entry: str = ""
     reason: str = ""
     flops: int | None = None
+    compute_flops: int | None = None
     roofline: Roofline | None = None
     time: TimeEstimate | None = None
     choice: Literal["estimated", "first"] | None = None

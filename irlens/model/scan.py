@@ -8,6 +8,7 @@ from typing import Annotated, TypeAlias
 import msgspec
 
 from irlens.model.comparison import Value
+from irlens.model.config import Target
 from irlens.model.estimate import Bound, Standing
 from irlens.model.recording import ProgramRun
 from irlens.model.report import Severity
@@ -26,13 +27,15 @@ class RooflinePlace(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
         target: Its GPU.
         flops: Its floating-point operations.
         roofline: The lower bounds of its time.
+        compute_flops: The operations that make the compute floor; ``None`` if unknown.
         low_us: Where the range of its estimated time begins.
         high_us: Where it ends.
     """
 
-    target: str
+    target: Target
     flops: int
     roofline: Roofline
+    compute_flops: int | None = None
     low_us: float | None = None
     high_us: float | None = None
 

@@ -118,6 +118,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
         bound: What binds its estimated time; ``None`` where that is unknown.
         compute_type: The operations that make its compute floor: "fp16 tensor"; empty where that
             is unknown.
+        compute_flops: How many these are; ``None`` if unknown.
         untimed: Why its estimated time is unknown; empty where it is known, or it does not fit.
         standing: How its time stands among those of the same problem; ``None`` before they are
             compared.
@@ -145,6 +146,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     against: list[ProviderTime] = []
     bound: Bound | None = None
     compute_type: str = ""
+    compute_flops: int | None = None
     untimed: str = ""
     standing: Standing | None = None
     variant: str = ""

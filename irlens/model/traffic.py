@@ -178,6 +178,18 @@ class Roofline(msgspec.Struct, frozen=True, kw_only=True):
     reason: str | None = None
 
 
+def flops_of_floor(traffic: Traffic | None, roofline: Roofline | None) -> int | None:
+    """Return the operations that make the compute floor, of one type; ``None`` if unknown."""
+    if traffic is None or traffic.flops is None or roofline is None:
+        return None
+    dtype, _, tensor = roofline.compute_type.partition(" ")
+    products = traffic.tensor_flops or {}
+    if tensor:
+        multiplied = traffic.multiplied_flops
+        return (products if multiplied is None else multiplied).get(dtype)
+    return traffic.flops.get(dtype, 0) - products.get(dtype, 0) or None
+
+
 class MatrixProduct(msgspec.Struct, frozen=True, kw_only=True):
     """One operation that multiplies matrices. ``None`` is "unknown", see ``reason``.
 

@@ -29,6 +29,7 @@ from irlens.model.recording import (
     RecordedRun,
 )
 from irlens.model.report import SEVERITIES, Finding, Report
+from irlens.model.traffic import flops_of_floor
 from irlens.session.reports import inspect_sets
 from irlens.session.tuning import Choice, tunings, with_fastest
 
@@ -233,6 +234,7 @@ def _kernel(
         entry=largest.kernel.entry,
         reason=next((each.reason for each in timed if each.reason), ""),
         flops=_flops(report),
+        compute_flops=flops_of_floor(report.traffic, report.roofline) if report else None,
         roofline=report.roofline if report is not None else None,
         time=report.time if report is not None else None,
         choice=choice.how if choice is not None else None,

@@ -33,6 +33,7 @@ from irlens.model.estimate import Bound
 from irlens.model.ranking import of_report
 from irlens.model.report import Finding, LimitName, Pipeline, Report
 from irlens.model.sweep import Depth, FigureValue, Measurement, Outcome, ProviderName
+from irlens.model.traffic import flops_of_floor
 from irlens.report import inspect
 from irlens.report.inspection import Inspection
 from irlens.rules import cannot_launch
@@ -71,6 +72,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     findings: list[Finding] = []
     bound: Bound | None = None
     compute_type: str = ""
+    compute_flops: int | None = None
     untimed: str = ""
 
 
@@ -297,6 +299,7 @@ def from_report(report: Report) -> Result:
         findings=report.findings,
         bound=report.time.bound if report.time is not None else None,
         compute_type=report.roofline.compute_type if report.roofline is not None else "",
+        compute_flops=flops_of_floor(report.traffic, report.roofline),
         untimed=of_report(report).missing,
     )
 
@@ -324,6 +327,7 @@ def from_launch(launch: Inspection) -> Result:
         limited_by=occupancy.limited_by if occupancy is not None and occupancy.launchable else [],
         bound=time.bound if time is not None else None,
         compute_type=launch.roofline.compute_type if launch.roofline is not None else "",
+        compute_flops=flops_of_floor(launch.traffic, launch.roofline),
         untimed="" if time is not None and time.estimate_us is not None else launch.why_untimed,
     )
 

@@ -1,10 +1,12 @@
 """Rooflines, from spots made by hand and from a sample's report."""
 
 import pytest
+from msgspec.structs import replace
 
 from irlens.model.capture import Timing
 from irlens.model.config import Target
 from irlens.model.sweep import Trial
+from irlens.model.traffic import Roofline, Traffic, flops_of_floor
 from irlens.render.view.axes import linear
 from irlens.render.view.character_charts import draw_plot
 from irlens.render.view.nodes import Plot, plain
@@ -159,3 +161,33 @@ def test_a_range_that_no_launch_has_is_left_out(figure: str, value: float) -> No
 def test_an_axis_has_a_tick_at_its_end(most: float) -> None:
     """Though 3 × 0.1 is more than 0.3 in floating point."""
     assert linear("time (µs)", most).ticks[-1][0] == pytest.approx(most)
+
+
+def test_a_ceiling_is_the_peak_of_its_type_whatever_else_is_computed() -> None:
+    """Attention has a tenth of its operations in fp32: they are no work of the tensor cores."""
+    mixed = replace(trial(flops=1.1e9, flops_per_byte=110.0), compute_flops=10**9)
+    found = spot_of_trial(mixed)
+    assert found is not None
+    assert (found.flops, found.flops_per_byte) == pytest.approx((1e9, 100.0))
+    assert found.bytes_per_us == pytest.approx(1e6), "the bytes stay"
+    (section,) = rooflines_of_trials([mixed], "h100")
+    (plot,) = section.children
+    assert isinstance(plot, Plot)
+    assert "fp16 tensor 500 TFLOP/s" in [line.name for line in plot.lines]
+    for wild in (-1, 0, 10**40):
+        assert spot_of_trial(replace(mixed, compute_flops=wild)) == spot_of_trial(
+            replace(mixed, compute_flops=None)
+        )
+
+
+@pytest.mark.parametrize(
+    ("compute_type", "number"), [("fp16 tensor", 90), ("tf32 tensor", 60), ("fp32", 10), ("", None)]
+)
+def test_which_operations_make_the_floor(compute_type: str, number: int | None) -> None:
+    traffic = Traffic(
+        flops={"fp16": 90, "fp32": 10, "tf32": 20},
+        tensor_flops={"fp16": 90, "tf32": 20},
+        multiplied_flops={"fp16": 90, "tf32": 60},
+    )
+    assert flops_of_floor(traffic, Roofline(compute_type=compute_type)) == number
+    assert flops_of_floor(None, Roofline(compute_type=compute_type)) is None

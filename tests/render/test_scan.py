@@ -2,6 +2,7 @@
 
 from msgspec.structs import replace
 
+from irlens.model.config import Target
 from irlens.model.estimate import Mark, Standing
 from irlens.model.scan import RooflinePlace, Scan, ScanRow, ScanSummary, ScanValue
 from irlens.model.traffic import Roofline
@@ -9,6 +10,8 @@ from irlens.render import Options
 from irlens.render.text import write
 from irlens.render.view.nodes import Plot, Section
 from irlens.render.view.scan import scan_view
+
+H100 = Target(vendor="nvidia", arch="sm_90", warp_size=32, product="h100")
 
 
 def scan(*rows: ScanRow, columns: tuple[str, ...] = ("kernel", "target", "time")) -> Scan:
@@ -59,7 +62,11 @@ def placed(row: ScanRow, kernel: str, problem: int, flops: int = 10**9) -> ScanR
     roofline = Roofline(
         memory_us=1.0, compute_us=2.0, floor_us=2.0, flops_per_byte=8.0, compute_type="fp16 tensor"
     )
-    place = RooflinePlace(target="sm_90 (h100)", flops=flops, roofline=roofline)
+    place = RooflinePlace(
+        target=Target(vendor="nvidia", arch="sm_90", warp_size=32, product="h100"),
+        flops=flops,
+        roofline=roofline,
+    )
     return replace(row, kernel=kernel, problem=problem, place=place)
 
 

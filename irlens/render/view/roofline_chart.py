@@ -1,7 +1,8 @@
 """Rooflines: operations per second over operations per byte, under what the GPU allows.
 
 The ceilings are those that the floor of the time is made of: the bytes of DRAM at its bandwidth,
-and the operations at the peak of their units.
+and the operations at the peak of their units. Of operations of several types those count that take
+the longest at their peak, which is the ceiling: with others, a launch could be above it.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +17,7 @@ from irlens.model.report import Report
 from irlens.model.scan import ScanRow
 from irlens.model.sweep import Trial
 from irlens.model.text import percent, plural
-from irlens.model.traffic import Roofline
+from irlens.model.traffic import Roofline, flops_of_floor
 from irlens.render.view import nodes
 from irlens.render.view.axes import logarithmic
 from irlens.render.view.nodes import Cells, Column, table, text
@@ -40,7 +41,8 @@ class Spot(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         name: What tells it apart from the others.
-        flops_per_byte: Its operations for each byte of DRAM.
+        flops: Its operations, of the type that takes the longest.
+        flops_per_byte: These for each byte of DRAM.
         memory_us: The floor of its bytes.
         compute_us: The floor of its operations.
         compute_type: The operations that make it.
@@ -87,7 +89,8 @@ def spot_of_report(report: Report, name: str, mark: Mark | None = None) -> Spot 
     flops = None if traffic is None or traffic.flops is None else sum(traffic.flops.values())
     candidate = of_report(report)
     timed = report.time if candidate.launchable else None
-    spot = _spot_of(name, flops, report.roofline, timed, mark)
+    busiest = flops_of_floor(traffic, report.roofline)
+    spot = _spot_of(busiest, name, flops, report.roofline, timed, mark)
     if spot is None or not _has_place(candidate.measured_us):
         return spot
     return msgspec.structs.replace(spot, measured_us=candidate.measured_us)
@@ -95,10 +98,11 @@ def spot_of_report(report: Report, name: str, mark: Mark | None = None) -> Spot 
 
 def spot_of_kernel(kernel: KernelTime, name: str) -> Spot | None:
     """Return where a kernel's largest launch is on a roofline; ``None`` where that is unknown."""
-    return _spot_of(name, kernel.flops, kernel.roofline, kernel.time)
+    return _spot_of(kernel.compute_flops, name, kernel.flops, kernel.roofline, kernel.time)
 
 
 def _spot_of(
+    compute_flops: int | None,
     name: str,
     flops: int | None,
     roofline: Roofline | None,
@@ -108,6 +112,7 @@ def _spot_of(
     if roofline is None or time is None:
         return None
     return _spot(
+        compute_flops,
         name=name,
         flops=flops,
         flops_per_byte=roofline.flops_per_byte,
@@ -128,6 +133,7 @@ def spot_of_trial(trial: Trial, mark: Mark | None = None) -> Spot | None:
     if not candidate.launchable:
         return None
     return _spot(
+        trial.compute_flops,
         name=trial.label,
         flops=trial.figure("flops"),
         flops_per_byte=trial.figure("flops_per_byte"),
@@ -143,14 +149,20 @@ def spot_of_trial(trial: Trial, mark: Mark | None = None) -> Spot | None:
     )
 
 
-def _spot(**values: object) -> Spot | None:
+def _spot(compute_flops: int | None, **values: object) -> Spot | None:
     if not all(_has_place(values[name]) for name in _NEEDED):
         return None
     known = {name: value for name, value in values.items() if name not in _TIMES}
     times = {name: values[name] for name in _TIMES if _has_place(values.get(name))}
     if "estimated_us" not in times and "measured_us" not in times:
         return None
-    return msgspec.convert(known | times, Spot)
+    spot = msgspec.convert(known | times, Spot)
+    if not _has_place(compute_flops) or compute_flops is None:
+        return spot
+    intensity = spot.flops_per_byte * (compute_flops / spot.flops)
+    if not _has_place(intensity):
+        return spot
+    return msgspec.structs.replace(spot, flops=float(compute_flops), flops_per_byte=intensity)
 
 
 def _has_place(value: object) -> bool:
@@ -193,7 +205,7 @@ def rooflines_of_scan(rows: Sequence[ScanRow]) -> Iterator[nodes.Section]:
         if (spot := _spot_of_row(each, mark)) and (
             len(problems) == 1 or mark == "fastest" or not others
         ):
-            by_target.setdefault(each.place.target if each.place else "", []).append(spot)
+            by_target.setdefault(each.place.target.full_name if each.place else "", []).append(spot)
     for target, spots in by_target.items():
         noun = "configuration" if len(problems) == 1 else "kernel"
         yield _section(spots[:_MOST_OF_SCAN], target, noun)
@@ -207,7 +219,7 @@ def _spot_of_row(row: ScanRow, mark: Mark | None) -> Spot | None:
         estimate_us=standing.time_us, low_us=place.low_us, high_us=place.high_us, bound=row.bound
     )
     name = f"{row.kernel} {row.label}".rstrip()
-    return _spot_of(name, place.flops, place.roofline, time, mark)
+    return _spot_of(place.compute_flops, name, place.flops, place.roofline, time, mark)
 
 
 def rooflines_of_program(
@@ -221,7 +233,10 @@ def rooflines_of_program(
 
 def _section(spots: Sequence[Spot], target: str, noun: str = "configuration") -> nodes.Section:
     plot = roofline_plot(spots, target, noun)
-    aside = "operations per second over operations per byte of DRAM, each byte counted once"
+    aside = (
+        "operations of the type that takes the longest, per second and per byte of DRAM, "
+        "each byte counted once"
+    )
     if len(spots) == 1:
         aside = plot.points[-1].described
     return nodes.Section("Roofline", (plot,), key=KEY, aside=text(aside), detail="time", wide=True)
@@ -254,7 +269,7 @@ def roofline_plot(spots: Sequence[Spot], target: str, noun: str = "configuration
 
 
 def _peaks(spots: Sequence[Spot]) -> dict[str, float]:
-    """The peak of each type of operations, the highest first; mixed with others it is higher."""
+    """The peak of each type of operations, the highest first."""
     peaks: dict[str, float] = {}
     for each in spots:
         known = peaks.get(each.compute_type, 0.0)

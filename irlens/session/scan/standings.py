@@ -16,6 +16,7 @@ from irlens.model.label import Labelled, labels_among
 from irlens.model.ranking import Candidate, Problem, Ranking, problem_of, rank
 from irlens.model.scan import RooflinePlace, ScanValue
 from irlens.model.terms import no_time_model
+from irlens.model.traffic import flops_of_floor
 
 if TYPE_CHECKING:  # a scan that only repeats another loads no analysis
     from irlens.model.report import Report
@@ -73,9 +74,10 @@ def place_of(inspected: "Inspection | Report") -> str | None:
     if time is None or roofline is None or target is None or not flops:
         return None
     place = RooflinePlace(
-        target=target.full_name,
+        target=target,
         flops=flops,
         roofline=roofline,
+        compute_flops=flops_of_floor(inspected.traffic, roofline),
         low_us=time.low_us,
         high_us=time.high_us,
     )
