@@ -9,7 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from irlens.model.sweep import Sweep, Timing, Trial
+from irlens.model.capture import Timing
+from irlens.model.sweep import Sweep, Trial
 from irlens.model.text import percent
 from irlens.render.svg import standalone
 from irlens.render.view.nodes import Plot

@@ -128,6 +128,13 @@ def rank(candidates: Sequence[Candidate]) -> Ranking:
     )
 
 
+def longest_first(ranking: Ranking) -> Ranking:
+    """Return a ranking whose first problem is the one that takes the longest at its fastest."""
+    times = {each.members: ranking.standings[each.members[0]].time_us for each in ranking.problems}
+    problems = sorted(ranking.problems, key=lambda each: -(times[each.members] or 0.0))
+    return msgspec.structs.replace(ranking, problems=tuple(problems))
+
+
 def _standings(alike: Sequence[Candidate]) -> list[Standing]:
     """Return the standing of each configuration of one problem."""
     timed = [each for each in alike if each.time_us is not None]

@@ -135,10 +135,16 @@ def render(name: str, kind: Kind, subject: Any, options: Options | None = None) 
 
 
 def _ranked(reports: "Sequence[Report]", options: Options) -> "tuple[list[Report], Options]":
-    """Return the reports with the fastest of each problem first, and their listings likewise."""
-    from irlens.model.ranking import rank_reports
+    """Return the reports with the fastest of each problem first, and their listings likewise.
 
-    order = rank_reports(reports).order
+    Of several kernels the problem that takes the longest is the first, as in a scan.
+    """
+    from irlens.model.ranking import longest_first, rank_reports
+
+    ranking = rank_reports(reports)
+    if len({report.kernel for report in reports}) > 1:
+        ranking = longest_first(ranking)
+    order = ranking.order
     listings = options.listings and tuple(options.listings[index] for index in order)
     return [reports[index] for index in order], replace(options, listings=listings)
 

@@ -501,3 +501,22 @@ def test_products_in_a_slower_type() -> None:
     found = verdict(replace(SOFTMAX, products=[product]))
     assert found.tone == "warn"
     assert "no spills · e4m3 multiplied in fp16" in found.words
+
+
+def test_of_several_kernels_the_longest_comes_first() -> None:
+    """In every format; the configurations of one kernel and size stay together."""
+    times = ((10.0, "norm", 4), (90.0, "gemm", 4), (70.0, "gemm", 8), (30.0, "gate", 4))
+    found = [
+        replace(
+            launch(estimate_us=us), kernel=kernel, config=replace(SOFTMAX.config, num_warps=warps)
+        )
+        for us, kernel, warps in times
+    ]
+    written = msgspec.json.decode(render("json", "reports", found, Options()))
+    assert [each["time"]["estimate_us"] for each in written] == [70.0, 90.0, 30.0, 10.0]
+    sizes = [replace(each, kernel="gemm") for each in (found[0], found[3])]
+    sizes[1] = replace(
+        sizes[1], config=replace(SOFTMAX.config, args={**SOFTMAX.config.args, "n_rows": 3})
+    )
+    written = msgspec.json.decode(render("json", "reports", sizes, Options()))
+    assert [each["time"]["estimate_us"] for each in written] == [10.0, 30.0], "sizes stay in order"

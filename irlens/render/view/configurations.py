@@ -1,12 +1,10 @@
 """Several reports in one table: a few configurations of a kernel as columns, others as rows."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-
-from msgspec.structs import replace
+from collections.abc import Iterator, Mapping, Sequence
 
 from irlens import figures
 from irlens.model.label import differing, labels
-from irlens.model.ranking import Problem, Ranking, rank_reports
+from irlens.model.ranking import Ranking, longest_first, rank_reports
 from irlens.model.report import Pipeline, Report
 from irlens.model.terms import Terms, depth_in_short, describe_depth
 from irlens.model.text import count, plural
@@ -124,7 +122,7 @@ def ranked_headline(reports: Sequence[Report]) -> nodes.Headline:
         return verdicts(reports)
     if several_kernels:
         # Of each kernel its fastest configuration counts, and the longest of these comes first.
-        ranking = replace(ranking, problems=tuple(sorted(ranking.problems, key=_longest(ranking))))
+        ranking = longest_first(ranking)
     others = [each for each in verdicts(reports, ranked=True).phrases if each.tone != "good"]
     firsts = [reports[problem.members[0]] for problem in ranking.problems]
     led = [report.kernel for report in firsts] if several_kernels else _sizes(firsts)
@@ -149,10 +147,6 @@ def _sizes(reports: Sequence[Report]) -> list[str]:
 def _rank(name: str, args: Mapping[str, object]) -> tuple[bool, bool]:
     """Rank a setting by how well it names a size: scalars before strides, then all others."""
     return not isinstance(args.get(name), int), "stride" in name
-
-
-def _longest(ranking: Ranking) -> Callable[[Problem], float]:
-    return lambda problem: -(ranking.standings[problem.members[0]].time_us or 0.0)
 
 
 def _without_kernel(reports: Sequence[Report]) -> list[str]:
