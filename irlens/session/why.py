@@ -16,6 +16,7 @@ from irlens.analyze.counterfactuals import (
     LOOP_FINDINGS,
     MARKS,
     NEEDS_REGISTERS,
+    PIPELINE_FINDINGS,
     Change,
     Symptom,
     changes_for,
@@ -42,6 +43,8 @@ if TYPE_CHECKING:  # it loads the compiler layer
 
 #: Lines of ptxas that explain what it decides.
 _OF_ASSEMBLER = ("C75", "registers", "spill", "Potential Performance Loss")
+#: What the pipeliner says of a loop at one of its operations, whose line may be another one's.
+_NOT_PIPELINED = "Pipelining will be disabled"
 
 
 class Progress(Protocol):
@@ -278,6 +281,8 @@ class _Laboratory:
             marks.append(f"{source.file}:{source.line}:")
         if finding.code in DECIDED_BY_ASSEMBLER:
             marks += _OF_ASSEMBLER
+        if finding.code in PIPELINE_FINDINGS:
+            marks.append(_NOT_PIPELINED)
         return [line for line in self._remarks if any(mark in line for mark in marks)]
 
     def _try(self, finding: Finding, change: Change) -> Experiment:

@@ -296,6 +296,8 @@ def test_the_table(
         assert each.experiments[0].gone
     if decided_by == "TritonGPUAccelerateMatmul" and target == "sm_90":
         assert any("MMA version 3 acceleration not applied" in each for each in found[0].said)
+    if change == "always taken":
+        assert any("Pipelining will be disabled" in each for each in found[0].said)
     if code == "IRL404":
         words = "C7510" if settings == PRINTS else "insufficient register resources"
         assert any(words in each for each in found[0].said)

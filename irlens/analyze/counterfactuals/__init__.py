@@ -49,7 +49,7 @@ __all__ = [
     "LOOP_FINDINGS",
     "MARKS",
     "NEEDS_REGISTERS",
-    "OPERATIONS",
+    "PIPELINE_FINDINGS",
     "Change",
     "Symptom",
     "changes_for",
@@ -141,6 +141,8 @@ LASTING = frozenset({"IRL310"})
 LIMITS = frozenset({"IRL102", "IRL103"})
 #: Findings that a kernel has because it needs too many registers.
 NEEDS_REGISTERS = frozenset({"IRL102", "IRL104", "IRL105", "IRL106"})
+#: Findings about loops that are not pipelined, or not as deep as requested.
+PIPELINE_FINDINGS = frozenset({"IRL201", "IRL202", "IRL203"})
 #: Findings that the assembler decides, after all passes.
 DECIDED_BY_ASSEMBLER = frozenset({"IRL102", "IRL104", "IRL105", "IRL106", "IRL404"})
 
