@@ -34,5 +34,11 @@ def test_silent_where_a_figure_is_unknown(facts_of: Callable[..., Facts]) -> Non
     assert list(dram_re_read.find(facts))
     assert facts.traffic is not None
     unknown = msgspec.structs.replace(facts.traffic, wave_read_bytes=None)
-    for change in ({"traffic": unknown}, {"roofline": None}, {"occupancy": None}, {"gpu": None}):
+    for moved in (
+        msgspec.structs.replace(facts.launch, traffic=unknown),
+        msgspec.structs.replace(facts.launch, roofline=None),
+    ):
+        changed = msgspec.structs.replace(facts, evaluate_launch=lambda moved=moved: moved)
+        assert list(dram_re_read.find(changed)) == []
+    for change in ({"occupancy": None}, {"gpu": None}):
         assert list(dram_re_read.find(msgspec.structs.replace(facts, **change))) == []
