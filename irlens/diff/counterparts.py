@@ -39,10 +39,10 @@ def match(
 ) -> tuple[list[tuple[M, M]], list[M], list[M]]:
     """Return the pairs and the unpaired members of each set.
 
-    The strictest key pairs first: content, then configuration and target, then either of them,
-    then kernel. A kernel whose configuration changed is still paired if it is the only one left
-    of its name (and target) on both sides; one of another target if it is the only one left of
-    its name (and configuration, or constexprs).
+    The strictest key pairs first: content, then configuration and target, then target, then these
+    but for the arguments, then configuration, then kernel. A kernel whose configuration changed is
+    still paired if it is the only one left of its name (and target) on both sides; one of another
+    target if it is the only one left of its name (and configuration, or constexprs).
 
     Args:
         content: Returns a member's content, which tells apart members of equal configuration.
@@ -53,6 +53,7 @@ def match(
         (content, False),
         (requested, True),
         (kernel_and_target, True),
+        (_tuned, True),
         (_kernel_and_config, True),
         (_kernel_and_constexprs, True),
         (kernel_name, True),
@@ -71,6 +72,12 @@ def _kernel_and_config(member: Matchable) -> Hashable:
     # The grid follows from the arguments, and an old report may lack it.
     config = msgspec.structs.replace(member.config, grid=None)
     return member.kernel, msgspec.json.encode(config, order="sorted")
+
+
+def _tuned(member: Matchable) -> Hashable:
+    """Return everything but the launch: a program may have changed what it calls a kernel with."""
+    config = msgspec.structs.replace(member.config, args={}, grid=None)
+    return *kernel_and_target(member), msgspec.json.encode(config, order="sorted")
 
 
 def _kernel_and_constexprs(member: Matchable) -> Hashable:

@@ -68,6 +68,25 @@ def test_the_only_one_left_of_a_kernel_is_matched_in_spite_of_its_config(softmax
     }
 
 
+def test_candidates_of_an_autotuner_are_matched_on_other_arguments(softmax: Report) -> None:
+    """As in recordings of a program before and after its batch has grown."""
+
+    def tried(rows: int) -> list[Report]:
+        args = {**softmax.config.args, "n_rows": rows}
+        return [
+            replace(softmax, config=replace(softmax.config, args=args, num_warps=warps))
+            for warps in (4, 8)
+        ]
+
+    found = match(tried(64), tried(128)[::-1])
+    assert not found.removed
+    assert not found.added
+    paired = [(each.before.label, each.after.label) for each in found.pairs]
+    assert len(paired) == 2
+    assert all(("num_warps=4" in one) == ("num_warps=4" in other) for one, other in paired)
+    assert all(each.other_work for each in found.pairs)
+
+
 def test_the_same_kernel_on_two_targets(softmax: Report) -> None:
     ampere = replace(softmax, target=Target(vendor="nvidia", arch="sm_80", warp_size=32))
     found = match([softmax, ampere], [variant(ampere, num_warps=2), variant(softmax, num_warps=2)])
