@@ -68,6 +68,7 @@ class Prober:
         self._request, self._name, self._pool = request, name, pool
         self._evaluate, self._progress = evaluate, progress
         self._compiled: dict[bytes, Probe | Capture] = {}
+        self._plans: dict[int, PlannedVariant | Probe] = {}
         self.probes: dict[int, Probe] = {}
         self._surroundings: set[tuple[object, ...]] = set()
         self._planned_names: list[Mapping[str, object]] = []
@@ -88,13 +89,20 @@ class Prober:
     def probe(self, sizes: Iterable[int]) -> None:
         """Evaluate launches of sizes that were not evaluated before."""
         new = [size for size in dict.fromkeys(sizes) if size not in self.probes]
-        planned = self._planned(new) if new else {}
+        self.plan(new)
+        planned = {size: self._plans[size] for size in new}
         self._compile([each for each in planned.values() if isinstance(each, PlannedVariant)])
         for size, each in planned.items():
             self._progress(self._name, size)
             if isinstance(each, PlannedVariant):
                 self._planned_names.append(each.names)
             self.probes[size] = each if isinstance(each, Probe) else self._evaluated(each)
+
+    def plan(self, sizes: Iterable[int]) -> None:
+        """Plan launches of sizes that were not planned before, all in one loading of the file."""
+        new = [size for size in dict.fromkeys(sizes) if size not in self._plans]
+        if new:
+            self._plans |= self._planned(new)
 
     def _planned(self, sizes: Sequence[int]) -> dict[int, PlannedVariant | Probe]:
         requests = [
@@ -108,7 +116,8 @@ class Prober:
         except IrlensError as error:
             if len(sizes) == 1:
                 return {sizes[0]: Probe(unknown=error.message)}
-            return {n: each for size in sizes for n, each in self._planned([size]).items()}
+            half = len(sizes) // 2
+            return self._planned(sizes[:half]) | self._planned(sizes[half:])
         return {int(str(each.request.args[self._name])): each for each in variants}
 
     def _compile(self, planned: Sequence[PlannedVariant]) -> None:

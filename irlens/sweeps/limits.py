@@ -156,6 +156,7 @@ def search(prober: Prober, name: str, numbers: range) -> SizeLimits:
 def _climbed(prober: Prober, name: str, tried: Sequence[int]) -> tuple[list[int], str]:
     """Return the sizes up to one that cannot be launched, or is unknown, and why it is."""
     known: list[int] = []
+    prober.plan(tried)
     for at in range(0, len(tried), _AHEAD):
         prober.probe(tried[at : at + _AHEAD])
         for size in tried[at : at + _AHEAD]:

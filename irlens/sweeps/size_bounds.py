@@ -1,12 +1,14 @@
 """Finds the sizes at which what binds a kernel's estimated time changes, by bisection."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import groupby, pairwise
 from math import prod
 
 import msgspec
 
 from irlens.compiler import Request, find_kernel
+from irlens.compiler.planning import PlannedVariant
 from irlens.model.errors import IrlensError
 from irlens.model.estimate import Bound
 from irlens.model.limits import SizeBound
@@ -65,10 +67,16 @@ class _Search:
     def __init__(self, request: Request, name: str, multiple: int, pool: WorkerPool) -> None:
         self._request, self._name, self._multiple, self._pool = request, name, multiple, pool
         self._launches = Launches(find_kernel(request.kernel), [], pool)
+        self._planned: dict[int, PlannedVariant] = {}
         self.bounds: dict[int, Bound] = {}
 
     def climb(self, sizes: Sequence[int]) -> None:
         """Evaluate ascending sizes, up to launches whose number of waves matters no more."""
+        with suppress(IrlensError):  # each is planned alone then
+            plan = plan_grid([self._at(size) for size in sizes], self._pool)
+            self._planned = {
+                int(str(e.request.args[self._name])): e for e in reversed(plan.variants)
+            }
         for size in sizes:
             waves = self._evaluate(size)
             latest = list(self.bounds.values())[-_ALIKE:]
@@ -90,17 +98,21 @@ class _Search:
         self.bisect(low, middle)
         self.bisect(middle, high)
 
+    def _at(self, size: int) -> Request:
+        args = self._request.args | {self._name: str(size)}
+        return msgspec.structs.replace(self._request, args=args)
+
     def _evaluate(self, size: int) -> float:
         """Evaluate a size, and return the waves of its launch."""
-        args = self._request.args | {self._name: str(size)}
         try:
-            plan = plan_grid([msgspec.structs.replace(self._request, args=args)], self._pool)
-            programs = prod(grid_of(plan.variants[0], blocks_per_sm=1) or ())
+            planned = self._planned.get(size)
+            planned = planned or plan_grid([self._at(size)], self._pool).variants[0]
+            programs = prod(grid_of(planned, blocks_per_sm=1) or ())
         except IrlensError as error:
             raise _Unknown(f"at {self._name}={size:,}: {error.message}") from None
         if programs > _MOST_PROGRAMS:
             raise _Unknown(f"at {self._name}={size:,}: {programs:,} programs take too long")
-        number = self._launches.add(plan.variants[0])
+        number = self._launches.add(planned)
         self._launches.evaluate([number])
         result = self._launches.results[number]
         if result.bound is None:

@@ -455,3 +455,11 @@ def test_the_limit_of_what_grows_evenly_is_not_searched_for(
     (size,) = found(f"{kernels}:rows", "--along", "tokens=2000..60000").sizes
     assert [each.size for each in size.limits] == [2**13 + 1]
     assert {each for each in tried if 8192 < each < 16384} == {8193}
+
+
+def test_sizes_follow_a_size_of_the_users(kernels: Path) -> None:
+    launch = (f"{kernels}:rows", "--arg", "pairs=4", "--arg", "tokens=2 * pairs")
+    (size,) = found(*launch, "--along", "pairs=1000..20000").sizes
+    assert [(each.kind, each.size) for each in size.limits] == [("overflow", 2**12 + 1)]
+    (size,) = found("matmul", "--arg", "t=64", "--arg", "M=4 * t", "--along", "t=64..65").sizes
+    assert (size.limits, size.alone) == ([], False), "tensors follow M, which is an argument, too"

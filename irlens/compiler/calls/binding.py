@@ -78,7 +78,7 @@ def resolve(
         **{name: value for name, value in overrides.items() if not isinstance(value, str)},
     }
     for name, value in overrides.items():
-        if isinstance(value, str) and name not in runtime:  # N=M
+        if isinstance(value, str) and (name in described.sizes or name not in runtime):  # N=M
             sizes[name] = evaluate(value, sizes, f"--arg {name}")
     if request.sm_count is not None:
         sizes["sm_count"] = request.sm_count
