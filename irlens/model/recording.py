@@ -1,5 +1,6 @@
 """Recordings of programs: the index of a recording, and its kernels with their time."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -162,6 +163,12 @@ class LibraryTime(msgspec.Struct, frozen=True, kw_only=True):
     floor_us: float | None
 
 
+def least_time(library: Sequence[LibraryTime]) -> float | None:
+    """Return the least time of all calls, in microseconds; ``None`` where none of them has one."""
+    least = sum((each.floor_us or 0.0) * each.call.calls for each in library)
+    return least if least or not library else None
+
+
 class ProgramRun(msgspec.Struct, frozen=True, kw_only=True):
     """What a program ran on one GPU.
 
@@ -234,6 +241,9 @@ class ProgramChange(msgspec.Struct, frozen=True, kw_only=True):
         library: Changed calls of libraries, whose time is unknown.
         before_us: Estimated time of the first's launches whose time is known on both sides.
         after_us: The same of the second's.
+        library_before_us: The least time of the first's calls of libraries, as far as it is known;
+            ``None`` where that of none is.
+        library_after_us: The same of the second's.
     """
 
     before: Target
@@ -242,3 +252,5 @@ class ProgramChange(msgspec.Struct, frozen=True, kw_only=True):
     library: tuple[CallChange, ...] = ()
     before_us: float | None = None
     after_us: float | None = None
+    library_before_us: float | None = None
+    library_after_us: float | None = None

@@ -5,7 +5,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from irlens.model.recording import CallChange, KernelChange, KernelTime, ProgramChange, ProgramRun
+from irlens.model.recording import (
+    CallChange,
+    KernelChange,
+    KernelTime,
+    ProgramChange,
+    ProgramRun,
+    least_time,
+)
 from irlens.session.programs import is_recording, program_runs
 
 #: The number that TorchInductor gives the kernels of a graph.
@@ -49,6 +56,8 @@ def compare_runs(before: ProgramRun, after: ProgramRun) -> ProgramChange:
         library=tuple(_calls(before, after)),
         before_us=sum(each.before_us or 0.0 for each in known) if known else None,
         after_us=sum(each.after_us or 0.0 for each in known) if known else None,
+        library_before_us=least_time(before.library),
+        library_after_us=least_time(after.library),
     )
 
 
@@ -83,14 +92,17 @@ def _together(kernels: Sequence[KernelTime]) -> tuple[int | None, float | None]:
 
 
 def _calls(before: ProgramRun, after: ProgramRun) -> Iterator[CallChange]:
-    """Yield calls of libraries whose number changed."""
+    """Yield calls of libraries whose number changed, those whose least time changed most first."""
     sides: list[Counter[tuple[str, str]]] = []
+    floors: dict[tuple[str, str], float] = {}
     for run in (before, after):
         counts: Counter[tuple[str, str]] = Counter()
         for each in run.library:
-            counts[each.call.name, each.call.operands] += each.call.calls
+            key = each.call.name, each.call.operands
+            counts[key] += each.call.calls
+            floors[key] = each.floor_us or 0.0
         sides.append(counts)
     first, second = sides
-    for key in dict.fromkeys((*first, *second)):
+    for key in sorted(floors, key=lambda each: -abs(first[each] - second[each]) * floors[each]):
         if first[key] != second[key]:
             yield CallChange(name=key[0], operands=key[1], before=first[key], after=second[key])

@@ -1,7 +1,9 @@
 """Two recordings as programs: what each kernel gains and loses."""
 
+from msgspec.structs import replace
+
 from irlens.model.config import Target
-from irlens.model.recording import KernelTime, LibraryCall, LibraryTime, ProgramRun
+from irlens.model.recording import KernelTime, LibraryCall, LibraryTime, ProgramRun, least_time
 from irlens.render.options import Options
 from irlens.render.text import write
 from irlens.render.view.program import change_view, run_view
@@ -100,3 +102,27 @@ def test_a_share_of_the_known_time_says_so() -> None:
         run = ProgramRun(program="train.py", target=H100, kernels=kernels, total_us=40.0)
         text = write(run_view(run, Options()), Options())
         assert said in " ".join(text.split()).replace("\xa0", " ")
+
+
+def test_library_calls_count_in_the_step_and_the_costliest_come_first() -> None:
+    """With a larger batch all of them are other calls."""
+
+    def products(*sizes: int, calls: int = 2) -> ProgramRun:
+        each = (replace(product(calls, size), floor_us=size / 64) for size in sizes)
+        return program(library=tuple(each))
+
+    before, after = products(64, 512), products(128, 1024)
+    change = compare_runs(before, after)
+    assert change.library_before_us == least_time(before.library)
+    assert change.library_after_us == least_time(after.library)
+    assert change.library_after_us is not None
+    assert [each.after for each in change.library] == [2, 0, 2, 0]
+    assert "1024" in change.library[0].operands
+    many = products(*range(64, 64 * 21, 64), calls=1)
+    text = write(change_view(compare_runs(program(), many), Options(rows=16)), Options())
+    assert "library calls take at least 0 µs → 210 µs more" in " ".join(text.split())
+    assert "… and 12 more" in text
+    assert "JSON has all" in text
+    unknown = program(library=(replace(product(2, 64), floor_us=None),))
+    text = write(change_view(compare_runs(unknown, many), Options()), Options())
+    assert "at least" not in text, "what is unknown is no 0"

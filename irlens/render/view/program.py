@@ -14,6 +14,7 @@ from irlens.model.recording import (
     LibraryTime,
     ProgramChange,
     ProgramRun,
+    least_time,
 )
 from irlens.model.text import count, microseconds, percent, plural, rounded_size
 from irlens.render.options import Options
@@ -116,6 +117,8 @@ _UNTIMED = (
 _MULTIPLE = 2.0
 #: Operators that the name of a generated kernel tells.
 _MOST_OPERATIONS = 3
+#: Changed calls of libraries that are listed.
+_MOST_CALLS = 8
 
 
 def program_view(runs: Sequence[ProgramRun], options: Options) -> nodes.Section:
@@ -183,8 +186,8 @@ def _verdict(run: ProgramRun) -> Iterator[Run]:
 def _library_time(library: Sequence[LibraryTime]) -> Run:
     """Return how many calls of libraries there are, and the least time that they take."""
     calls = sum(each.call.calls for each in library)
-    least = sum((each.floor_us or 0.0) * each.call.calls for each in library)
-    if not least:
+    least = least_time(library)
+    if least is None:
         return Run(f"{plural(calls, 'library call')}, time unknown")
     takes = "takes" if calls == 1 else "take"
     return Run(f"{plural(calls, 'library call')} {takes} at least {microseconds(least)} more")
@@ -207,7 +210,15 @@ def change_view(change: ProgramChange, options: Options) -> nodes.Section:
         ),
     ]
     if change.library:
-        calls = nodes.Items(tuple(text(_call_change(each)) for each in change.library))
+        columns = (Column("operator"), Column("operands"), Column("calls", numbers=True))
+        calls = nodes.Table(
+            columns,
+            tuple(row(*_call_change(each)) for each in change.library),
+            "library",
+            shown=_MOST_CALLS,
+            noun="library call",
+            more="; JSON has all",
+        )
         children.append(nodes.Section("Library calls, time unknown", (calls,), key="library"))
     targets = [change.before.full_name, change.after.full_name]
     aside = text(" → ".join(dict.fromkeys(targets)))
@@ -227,6 +238,10 @@ def _change_verdict(change: ProgramChange) -> Iterator[Run]:
             longer = f"{after / before:.2g} × the time" if after >= _MULTIPLE * before else ""
             yield Run(f"{longer or f'{percent(-saved)} more time'} in kernels", "bad")
         yield Run(between)
+    floors = [change.library_before_us, change.library_after_us]
+    known = [microseconds(each) for each in floors if each is not None]
+    if change.library and len(known) == len(floors):
+        yield Run(f"library calls take at least {' → '.join(known)} more")
     launches = [
         sum(number or 0 for number in numbers)
         for numbers in zip(*((each.before, each.after) for each in change.kernels), strict=True)
@@ -261,9 +276,9 @@ def _change(each: KernelChange) -> Cells:
     ]
 
 
-def _call_change(each: CallChange) -> str:
-    name = each.name.removeprefix("aten.")
-    return f"{name} {each.operands}: {count(each.before)} → {count(each.after)} calls"
+def _call_change(each: CallChange) -> Cells:
+    calls = f"{count(each.before)} → {count(each.after)}"
+    return [each.name.removeprefix("aten."), each.operands, calls]
 
 
 def kernel_name(kernel: KernelTime | KernelChange) -> str:
