@@ -96,11 +96,11 @@ def test_without_times_the_order_stays() -> None:
 def test_another_type_of_data_is_another_problem() -> None:
     """As of two programs; a workspace may have another shape in each configuration."""
 
-    def of(**args: int | str) -> Hashable:
+    def of(**args: int | float | str) -> Hashable:
         config = Config(
             num_warps=4, num_stages=3, num_ctas=1, maxnreg=None, constexprs={}, args=args
         )
-        return problem_of(SimpleNamespace(kernel="norm", target=None, config=config))  # type: ignore[arg-type]
+        return problem_of(SimpleNamespace(kernel="norm", target=None, config=config))
 
     assert of(x="fp16[64,64]", n=64) != of(x="bf16[64,64]", n=64)
     assert of(x="fp16[64,64]", n=64) == of(x="fp16[32,64]", n=64)

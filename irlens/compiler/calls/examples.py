@@ -52,6 +52,8 @@ _OPERANDS = (
 _FLAT, _EXTENT, _HEAD_DIM, _HEADS, _BATCH, _GROUPS = 1 << 20, 1024, 64, 8, 2, 8
 #: Extents of tiles of one, two and more dimensions: larger ones take minutes to compile.
 _TILES = (_EXTENT, 64, 16)
+#: What each program loops over, where a number says how much that is.
+_SHARE = 16
 #: Elements of the largest tensor and of the widest tile of an example.
 _MOST, _WIDEST = 1 << 26, 1 << 14
 _IGNORED = re.compile(r"^ignore", re.IGNORECASE)
@@ -147,7 +149,7 @@ def example_options(
             options.append(f"--set {shlex.quote(f'{name}={example.constexpr(name)}')}")
         elif name not in derived:
             options.append(f"--arg {shlex.quote(f'{name}={args[name]}')}")
-    extents = ProgramIds(parse_source(source), constexprs).extents(example.dimensions)
+    extents = example.programs.extents(example.dimensions)
     grid = ",".join(extents) if all(extents) else ""
     return [*options, *([f"--grid {shlex.quote(grid)}"] if grid else [])]
 
@@ -158,12 +160,14 @@ class _Example:
     Attributes:
         derived: Parameters that are strides of the tensors.
         dimensions: The extents of each tensor's dimensions by their stride's name.
+        programs: What the source does with its program IDs.
     """
 
     def __init__(
         self, tree: ast.AST, runtime: Sequence[str], constexprs: Sequence[str], source: str
     ) -> None:
         uses = self._uses = find_uses(tree)
+        self.programs = ProgramIds(tree, constexprs)
         self._runtime = runtime
         self._constexprs = constexprs
         # A constexpr that is no tile may be a stride, as K of fp8 products.
@@ -284,6 +288,8 @@ class _Example:
     def _number(self, name: str) -> str:
         if _FLOAT_NAME.search(name):
             return "0.000001" if "eps" in name.lower() else "0.5"
+        if any(name == number for number, _ in self.programs.shares.values()):
+            return str(_SHARE)
         for pattern, value in _NUMBERS:
             if pattern.search(name):
                 return str(value)

@@ -54,6 +54,8 @@ class ProgramIds:
         is_opaque: Whether the grid may follow from more: the kernel asks for the number of
             programs, or calls a function of its own with an ID.
         passed: Names that it calls functions of its own with.
+        shares: Of axes whose programs loop over equal shares of a size, the number that says how
+            large a share is, and the size: ``range(pid * rows, min((pid + 1) * rows, M))``.
     """
 
     def __init__(self, function: ast.AST, constexprs: Collection[str]) -> None:
@@ -71,6 +73,7 @@ class ProgramIds:
         self.axes = {number: Axis() for number in range(3) if number in numbers}
         self.is_opaque = None in numbers or "num_programs" in map(called_name, calls)
         self.passed: set[str] = set()
+        self.shares: dict[int, tuple[str, str]] = {}
         self._has_helpers = False
         self._followed: dict[ast.AST, set[str]] = {}
         for node in self._nodes:
@@ -93,6 +96,8 @@ class ProgramIds:
                 self.is_opaque |= bool(self._axes(test))
             case ast.Call(args=[start, _, step]) if called_name(node) in ("range", "static_range"):
                 self._combine([start, step])
+            case ast.Call(args=[start, stop]) if called_name(node) == "range":
+                self._note_share(start, stop)
             case ast.Call(args=args) if called_name(node) == "swizzle2d":
                 self._combine(args)
             case ast.Call(func=function) if not self._is_known(function):
@@ -100,6 +105,27 @@ class ProgramIds:
                 self._has_helpers = True
                 self.is_opaque |= any(map(self._axes, values))
                 self.passed.update(*map(self._follow, values))
+
+    def _note_share(self, start: ast.expr, stop: ast.expr) -> None:
+        numbers = self._parameters - self._constexprs
+        for value in self._values(start):
+            match value:
+                case ast.BinOp(left=left, op=ast.Mult(), right=right):
+                    named = [(plain_name(right), left), (plain_name(left), right)]
+                    found = [(n, self._axes(each)) for n, each in named if n in numbers]
+                    sizes = {
+                        plain_name(argument)
+                        for end in self._values(stop)
+                        if isinstance(end, ast.Call) and called_name(end) in ("min", "minimum")
+                        for argument in end.args
+                    } & numbers
+                    for name, axes in found:
+                        if len(axes) == len(sizes - {name}) == 1:
+                            self.shares[axes[0]] = name, (sizes - {name}).pop()
+
+    def _values(self, value: ast.expr) -> list[ast.expr]:
+        """Return an expression, or what is assigned to the variable that it is."""
+        return list(self._assigned.get(plain_name(value), [value]))
 
     def _is_known(self, function: ast.expr) -> bool:
         """Whether a function is Triton's or Python's, or a method of a value."""
@@ -165,6 +191,9 @@ class ProgramIds:
         return not is_told or not decisive.isdisjoint(changed)
 
     def _extent(self, number: int, dimensions: Sequence[Mapping[str, int]]) -> str:
+        if number in self.shares:
+            share, size = self.shares[number]
+            return f"cdiv({size}, {share})"
         axis = self.axes[number]
         sizes = self._sizes(number, dimensions)
         tiles = sorted(axis.tiles & sizes.keys())

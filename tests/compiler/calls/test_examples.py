@@ -313,6 +313,11 @@ def test_a_grid_follows_from_what_program_ids_number() -> None:
     scales = "an element's index is multiplied to address scales, and numbers no more programs"
     assert extents(f"{head}{scaled}") == ["cdiv(M, BM) * cdiv(N, BN)"], scales
     assert extents(f"{head}tl.load(x + tl.program_id(axis=0) * stride)") == ["64"]
+    shared = """first = tl.program_id(0) * K
+  last = min(first + K, M)
+  for row in range(first, last):
+    tl.store(x + row * stride, tl.load(y + tl.program_id(0) * N))"""
+    assert extents(f"{head}{shared}") == ["cdiv(M, K)"], "each program loops over K rows"
     unknown = "m = tl.program_id(0) * BM + tl.arange(0, BM)"
     assert extents(f"{head}{unknown}") == [""], "nothing says what the tiles are part of"
     assert extents(f"{head}for t in range(tl.program_id(0), M, tl.num_programs(0)): pass") == []
