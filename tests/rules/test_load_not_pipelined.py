@@ -1,5 +1,7 @@
 from collections.abc import Callable
 
+import pytest
+
 from irlens.model.report import Finding
 
 CODE = "IRL203"
@@ -68,3 +70,12 @@ def test_silent_where_the_loop_was_unrolled(look: Look) -> None:
     narrow = {"n_cols": 781}
     assert look(CODE, "loads.py:few_rows", args=narrow, STAGES=2) == []
     assert len(look(CODE, "loads.py:few_rows", args=narrow, STAGES=2, ROWS=4096)) == 1
+
+
+@pytest.mark.parametrize("target", ["a100", "h100", "mi300x"])
+def test_an_accumulator_is_no_operand_of_the_product_that_it_leads_to(
+    target: str, look: Look
+) -> None:
+    """The bias is added to scores, of which the second product takes its operand."""
+    (finding,) = look(CODE, "users.py:biased_attention", target)
+    assert "the loop has a dot, and the load does not lead to its operands" in finding.message
