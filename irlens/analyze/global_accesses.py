@@ -93,9 +93,9 @@ def atomic_widths(function: Assembly) -> dict[tuple[SourceLocation, ...], int]:
 def merged_loads(function: Assembly) -> dict[Place, frozenset[int]]:
     """Return which loads at each place ptxas leaves out, by their number in the text.
 
-    Those are loads from the very address of an earlier one at the same place, under the same
-    predicate: LLVM found that the elements of a thread share it, as where it is divided by more
-    than they are.
+    Those are loads from the very address of an earlier one at the same place: LLVM found that the
+    elements of a thread share it, as where it is divided by more than they are. Under a predicate
+    it is the load directly before: of loads under two predicates in turn ptxas keeps all.
     """
     merged: dict[Place, frozenset[int]] = {}
     if not isinstance(function, Function):
@@ -106,7 +106,11 @@ def merged_loads(function: Assembly) -> dict[Place, frozenset[int]]:
             seen[place].append(_source(instruction))
     for place, addresses in seen.items():
         first = {each: n for n, each in reversed([*enumerate(addresses)])}
-        again = frozenset(n for n, each in enumerate(addresses) if each and first[each] < n)
+        again = frozenset(
+            n
+            for n, each in enumerate(addresses)
+            if each and first[each] < n and (each[1] is None or addresses[n - 1] == each)
+        )
         if again:
             merged[place] = again
     return merged

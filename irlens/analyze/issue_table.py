@@ -287,13 +287,16 @@ class IssueTable:
             if isinstance(each, str):
                 return each
         issued = [each for each in found if isinstance(each, WarpAccess)]
-        # The last block is the loop where some are pipelined, which stand before it as well. The
-        # same elements in several layouts are accessed in each.
+        # The last block is the loop where some are pipelined, which stand before it as well. What
+        # is loaded in several layouts, or twice in one, is so in each.
         blocks = self._blocks[place]
-        last = tuple(e for e, at in zip(issued, blocks, strict=True) if at == blocks[-1])
+        of_blocks: defaultdict[int, list[WarpAccess]] = defaultdict(list)
+        for each, block in zip(issued, blocks, strict=True):
+            of_blocks[block].append(each)
         copied = any(each.direction == "copy" for each in issued)
-        if alone and (copied or len(set(blocks)) == 1):
-            return last
+        first, last = of_blocks[blocks[0]], of_blocks[blocks[-1]]
+        if alone and (copied or all(each == first for each in of_blocks.values())):
+            return tuple(last)
         # Loads that pipelining makes are alike; those in several layouts are executed each.
         counts = Counter(issued)
         if len(counts) > 1 and (not alone or len(set(counts.values())) > 1):

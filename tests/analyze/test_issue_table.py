@@ -158,6 +158,20 @@ def test_loads_of_one_block_are_each_executed_however_alike() -> None:
     assert [each.width for each in issue] == [8, 8]
 
 
+def test_alike_loads_of_an_iteration_before_a_loop_and_in_it_are_all_executed() -> None:
+    """As page numbers, that the rows of keys and of values are loaded by."""
+    load = "%v = tt.load %q : tensor<256x!tt.ptr<f16>, #blocked> loc(#loc2)\n"
+    loop = (
+        f"{load}    {load}    scf.for %i = %x to %y step %z  : i32 {{\n    {load}    {load}    }}"
+    )
+    issued = "ld.global.v2.b32 {%r2, %r3}, [%rd2];\n"
+    one, other = f"@%p1 {issued}", f"@%p2 {issued}"
+    ptx = PTX.replace(issued, (one + other) * 2) + STORE
+    issue = _found(TTGIR.replace(load.rstrip("\n"), loop), ptx)
+    assert isinstance(issue, tuple)
+    assert [(each.width, each.merged) for each in issue] == [(8, frozenset())] * 2
+
+
 def test_a_load_that_is_pipelined_in_one_of_its_layouts_counts_once_in_each() -> None:
     """A copy before the loop and in it, and a load of the same elements in it."""
     copy = (
@@ -176,15 +190,21 @@ def test_a_load_that_is_pipelined_in_one_of_its_layouts_counts_once_in_each() ->
 
 
 def test_loads_of_one_address_are_merged_by_the_assembler() -> None:
-    """As of x // 1024: Nsight Compute counted one request where the PTX has four loads."""
+    """As of x // 1024: Nsight Compute counted one request where the PTX has four loads.
+
+    Of loads under two predicates in turn (rows of attention's pages) it counted all, and of the
+    guarded loads of a layer norm's backward pass, which are in a row, one.
+    """
     load = "ld.global.v2.b32 {%r2, %r3}, [%rd2];\n"
     one = "ld.global.b16 %rs1, [%rd2];\n"
     merged = _found(TTGIR, PTX.replace(load, one * 4) + STORE)
     apart = _found(TTGIR, PTX.replace(load, "".join(
         one.replace("rd2", f"rd{n}") for n in range(4))) + STORE)  # fmt: skip
-    guarded = _found(TTGIR, PTX.replace(load, f"@%p1 {one}@%p2 {one}" * 2) + STORE)
+    in_turn = _found(TTGIR, PTX.replace(load, f"@%p1 {one}@%p2 {one}" * 2) + STORE)
+    guarded = _found(TTGIR, PTX.replace(load, f"@%p1 {one}" * 2 + f"@%p2 {one}" * 2) + STORE)
     assert isinstance(merged, tuple)
     assert isinstance(apart, tuple)
+    assert isinstance(in_turn, tuple)
     assert isinstance(guarded, tuple)
-    requests = [count(each, [0] * 256).requests for (each,) in (merged, apart, guarded)]
-    assert requests == [2, 8, 4]
+    found = (merged, apart, in_turn, guarded)
+    assert [count(each, [0] * 256).requests for (each,) in found] == [2, 8, 8, 4]

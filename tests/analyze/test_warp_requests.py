@@ -21,7 +21,7 @@ def _by_hand(access: WarpAccess, offsets: Any, mask: Any) -> Requests:
     owners: dict[tuple[int, ...], tuple[int, int]] = {}
     for warp in range(layout.warps):
         for begin in range(0, layout.registers, access.elements):
-            touched, bytes_ = set(), set[int]()
+            touched, bytes_, fetched = set[int](), set[int](), set[tuple[int, int]]()
             for lane in range(layout.lanes):
                 run = [layout.element(begin + n, lane, warp) for n in range(access.elements)]
                 owner = owners.setdefault(run[0], (warp, lane))
@@ -29,9 +29,12 @@ def _by_hand(access: WarpAccess, offsets: Any, mask: Any) -> Requests:
                     begun = int(offsets[run[0]])
                     reach = range(begun, begun + access.width)
                     touched |= {byte // access.granule for byte in reach}
+                    # A copy to shared memory writes 128 bytes there at a time.
+                    group = lane * access.width // 128 if access.direction == "copy" else 0
+                    fetched |= {(group, byte // access.granule) for byte in reach}
                     bytes_ |= set(reach)
             requests += bool(touched)
-            sectors += len(touched)
+            sectors += len(fetched)
             lines += len({byte // 128 for byte in bytes_})
             dense += -(-len(bytes_) // access.granule)
             aligned += min(len(touched), sum(-(-n // access.granule) for n in _runs(bytes_)))
@@ -49,6 +52,17 @@ def _runs(bytes_: set[int]) -> list[int]:
         else:
             lengths.append(1)
     return lengths
+
+
+@pytest.mark.parametrize(("direction", "sectors"), [("load", 4), ("copy", 16)])
+def test_copies_fetch_a_row_that_lanes_share_again(
+    direction: Literal["load", "copy"], sectors: int
+) -> None:
+    """Eight rows of int4 weights are one row: an H100 counts 16 sectors for four of them."""
+    rows = _blocked(4, [4, 8], [1, 1], [4, 32])
+    offsets = np.broadcast_to(np.arange(32) * 4, (4, 32))
+    found = count(WarpAccess(rows, direction, 4, 16), offsets)
+    assert (found.requests, found.sectors, found.lines) == (1, sectors, 1)
 
 
 def _without_starts(counted: Requests) -> Requests:
@@ -73,7 +87,7 @@ def _blocked(registers: int, lanes: list[int], warps: list[int], shape: list[int
     shape=st.lists(st.sampled_from((4, 16, 64)), min_size=2, max_size=2),
     pitch=st.integers(16, 80),
     limits=st.lists(st.integers(0, 64), min_size=2, max_size=2),
-    direction=st.sampled_from(("load", "store")),
+    direction=st.sampled_from(("load", "store", "copy")),
 )
 @settings(deadline=None, max_examples=40)
 def test_counts_are_those_of_the_definition(
@@ -83,7 +97,7 @@ def test_counts_are_those_of_the_definition(
     shape: list[int],
     pitch: int,
     limits: list[int],
-    direction: Literal["load", "store"],
+    direction: Literal["load", "store", "copy"],
 ) -> None:
     layout = _blocked(registers, lanes, warps, shape)
     access = WarpAccess(layout, direction, 4, 4 * registers)
