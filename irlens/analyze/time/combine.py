@@ -26,15 +26,14 @@ from irlens.model.estimate import Bound, TimeEstimate
 from irlens.model.terms import no_time_model
 
 #: Part of the time for which a unit that binds is busy; where none is, latency or overhead binds
-#: (Nsight Compute's rule for bottlenecks). From there on loads take as long as on a busy GPU.
+#: (Nsight Compute's rule for bottlenecks). From there on loads take as long as on a busy GPU, and
+#: CTAs of one SM are in each other's way.
 _BUSY = 0.6
 #: Units whose work is done by one pipe.
 _PIPE = ("l1", "shared")
 #: Part of the L2 that holds what is written last, when a launch has ended: of 67 MB that kernels
 #: write, an H100's memory has taken 48 to 50 then, and of 524 MB 504.
 _DIRTY = 0.37
-#: Part of the CTAs' own time for which a unit is busy, from where on they are in each other's way.
-_CROWDED = 0.3
 #: Microseconds in which the way to memory fills and drains, if it is busy for as long: copies of
 #: 0.25 to 8 MB take an H100 0.8 to 1.1 µs beyond an empty kernel and their bytes, and of 4 B 0.2.
 _FILLING = 1.0
@@ -71,7 +70,7 @@ def estimate(counts: Counts, gpu: Gpu) -> TimeEstimate:
     for _ in range(_PASSES):
         cycles = counts.cta_cycles - counts.queued_cycles * (1 - queued)
         rounds = busiest / resident * cycles / clock_of(counts, gpu) * 1e6
-        crowded = min(1.0, most / (_CROWDED * rounds)) if rounds else 1.0
+        crowded = min(1.0, most / (_BUSY * rounds)) if rounds else 1.0
         contention = 1 + timing.contention * (1 - 1 / resident) * crowded
         parts["latency"] = busy["latency"] = rounds * contention * counts.imbalance
         units = _in_turn(busy, waiting, timing.exponent) if busiest == 1 else busy
