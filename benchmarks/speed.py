@@ -41,6 +41,8 @@ QUICK = "--quick" in sys.argv
 RUNS = 5 if QUICK else 15
 SCANNED = (50, 500, 2_000) if QUICK else (50, 500, 2_000, 20_000)
 LISTED = 1_000 if QUICK else 10_000
+#: Entries with a text and a binary of their own in the list of the TUI.
+LISTED_APART = 200 if QUICK else 2_000
 #: Entries of which none shares its texts or its binary with another.
 DISTINCT = 96 if QUICK else 345
 #: Bytes of PTX.
@@ -137,12 +139,40 @@ def cold(_folder: Path) -> Iterator[Row]:
 
 
 def sweep(_folder: Path) -> Iterator[Row]:
-    """100 configurations."""
-    loop = [PYTHON, "-W", "ignore", "-c"]
-    script = cold_compile.SETUP + sweep_speedup.DRIVER + sweep_speedup.LOOP
-    _, bare, _ = sweep_speedup.measure([*loop, script])
-    _, used = sweep_speedup.sweep(2)
-    yield Row("sweep of 100, 2 workers", f"{bare / used * 2:.2f} x as fast", "bare loop", "1.8 x")
+    """100 configurations of a softmax and 48 of a matrix product."""
+    for work, goal in ((sweep_speedup.SOFTMAX, "1.8 x"), (sweep_speedup.MATMUL, "1.6 x by wall")):
+        alone, bare = sweep_speedup.bare(work)
+        taken, used = sweep_speedup.sweep(work, 2)
+        measured = f"{alone / taken:.2f} x as fast  {bare / used * 2:.2f} x on idle cores"
+        name = f"sweep of {work.configurations} {work.kernel}, 2 workers"
+        yield Row(
+            name, measured, f"bare loop, {bare / work.configurations * 1e3:.0f} ms each", goal
+        )
+
+
+def suggestion(folder: Path) -> Iterator[Row]:
+    """How long it takes until something faster than a configuration is known, on the wall."""
+    command = [*IRLENS, "suggest", "flash_attention", "-t", "h100", "-f", "json", "--jobs", "2"]
+    for most, goal in ((2, "20 s"), (32, "")):
+        begun = time.perf_counter()
+        used = run([*command, "--most", str(most)], folder / f"suggest-{most}")
+        wall = time.perf_counter() - begun
+        name = f"suggest flash_attention, {most} neighbours"
+        yield Row(name, f"{wall:.1f} s  {used.seconds:.1f} s of CPU", "", goal)
+
+
+def slow_launch(folder: Path) -> Iterator[Row]:
+    """A launch whose addresses form many intervals: 33 million floats, three and 32 apart."""
+    for stride in (3, 32):
+        command = [*IRLENS, "inspect", "copies:copy_strided_kernel", "-t", "h100"]
+        command += ["--set", f"STRIDE={stride}", "--no-sass"]
+        sizes = (1 << 16, 1 << 15, 1 << 25)  # the first is compiled and disassembled
+        _, few, many = (
+            run([*command, "--arg", f"n_elements={size}"], folder / "launch").seconds
+            for size in sizes
+        )
+        measured = f"{many - few:.2f} s more"
+        yield Row(f"launch of a copy, stride {stride}", measured, "1,024 times as few", "0.3 s")
 
 
 def entries(folder: Path) -> Iterator[Row]:
@@ -174,14 +204,17 @@ def entries(folder: Path) -> Iterator[Row]:
 
 def tui(folder: Path) -> Iterator[Row]:
     """The list of the TUI, until all rows are there and the figures of those in sight."""
-    cache = _cache(folder, LISTED)
-    bare = run([PYTHON, "-c", scan.YARDSTICK, str(cache)])
-    beside = f"{bare.seconds:.2f} s to read metadata and binaries"
-    for work, goal in (("first", "10 s for 2,000"), ("again", "5 s")):
-        used = run([PYTHON, __file__, "--list", str(cache)], folder / "tui")
-        first, whole = json.loads(used.output)
-        measured = f"list {first:.2f} s  figures in sight {whole:.2f} s"
-        yield Row(f"tui of {LISTED:,} entries, {work}", measured, beside, goal)
+    for number, cache in (
+        (LISTED_APART, _distinct(folder, LISTED_APART, "listed")),
+        (LISTED, _cache(folder, LISTED)),
+    ):
+        bare = run([PYTHON, "-c", scan.YARDSTICK, str(cache)])
+        beside = f"{bare.seconds:.2f} s to read metadata and binaries"
+        for work, goal in (("first", "10 s for 2,000"), ("again", "5 s")):
+            used = run([PYTHON, __file__, "--list", str(cache)], folder / f"tui-{number}")
+            first, whole = json.loads(used.output)
+            measured = f"list {first:.2f} s  figures {whole:.2f} s  all {used.seconds:.2f} s"
+            yield Row(f"tui of {number:,} entries, {work}", measured, beside, goal)
 
 
 async def list_entries(cache: str) -> None:
@@ -279,7 +312,7 @@ def _cache(folder: Path, number: int) -> Path:
 PARTS: dict[str, Callable[[Path], Iterator[Row]]] = {
     "startup help inspect": startup, "cold inspect": cold, "scan": entries, "tui": tui,
     "machine code sass": machine_code, "large ptx html": large, "diff": comparison,
-    "sweep": sweep,
+    "sweep": sweep, "suggest": suggestion, "launch": slow_launch,
 }  # fmt: skip
 
 
