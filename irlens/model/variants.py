@@ -127,7 +127,7 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True):
         variants: Number of variants that are left.
         time_ratio: Estimated time after over before, of the launch that loses most; ``None`` if
             unknown.
-        launch: That launch.
+        launch: What tells that launch from the others.
         reason: Why it cannot be done, or why the time is unknown.
     """
 

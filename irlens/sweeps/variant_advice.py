@@ -1,13 +1,14 @@
 """Changes of a kernel's declaration that leave fewer variants, each compiled to see its price."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
 from irlens.compiler import Description, Request, find_kernel
 from irlens.compiler.sources.index_names import index_names
 from irlens.model.config import ConstexprValue
+from irlens.model.errors import IrlensError
 from irlens.model.variants import Advice, KernelVariants, Relaxation, Split, Variant
 from irlens.sweeps.compiling import specialization_key, stream_requests
 from irlens.sweeps.run import plan_grid
@@ -35,12 +36,25 @@ class _Change(msgspec.Struct, frozen=True):
         settings = request.settings | self.fixed
         return msgspec.structs.replace(request, settings=settings, relaxed=self.relaxed)
 
+    def advice(self, variants: int) -> Advice:
+        """Return the change as advice.
+
+        Args:
+            variants: Number of variants that are left.
+        """
+        kinds = {*self.relaxed.values()}
+        return Advice(
+            change="fix" if not kinds else kinds.pop() if len(kinds) == 1 else "do_not_specialize",
+            names=list(self.relaxed or self.fixed),
+            fixed=self.fixed,
+            variants=variants,
+        )
+
 
 class _Tried(msgspec.Struct, frozen=True):
     """A change, and the launches that are compiled with it, by the variant's index."""
 
-    change: _Change
-    variants: int
+    advice: Advice
     launches: dict[int, Request]
 
 
@@ -60,8 +74,11 @@ def advise(
     """
     source = find_kernel(requests[0].kernel)
     sizes = index_names(source) | _described_sizes(source.description)
-    advice = [each for split in found.splits for each in _padded(found, split, sizes)]
-    tried = list(_planned(found, requests, pool))
+    padded = [each for split in found.splits for each in _padded(found, split, sizes)]
+    tried = [
+        *_planned(found, requests, pool),
+        *(_Tried(each, _padded_launches(found, each, requests, pool)) for each in padded),
+    ]
     numbers = [(index, number) for index, each in enumerate(tried) for number in each.launches]
     chosen = [tried[index].launches[number] for index, number in numbers]
     results: dict[tuple[int, int], Result] = {}
@@ -70,7 +87,7 @@ def advise(
             source, chosen, pool, lambda done, running: progress(done, len(chosen))
         )
         results = {numbers[each.number]: each.result for each in stream}
-    advice += [
+    advice = [
         _priced(
             found,
             before,
@@ -132,26 +149,18 @@ def _planned(
             groups.setdefault(specialization_key(each), []).append(number)
         if len(groups) < len(requests):
             chosen = _longest(found.variants, groups)
-            yield _Tried(change, len(groups), {n: own[n].request for n in chosen})
+            yield _Tried(change.advice(len(groups)), {n: own[n].request for n in chosen})
+
+
+def _by_time(variants: Sequence[Variant], numbers: Iterable[int]) -> list[int]:
+    """Return launches, the longest first; not what does not fit anyway, or was not compiled."""
+    fitting = [n for n in numbers if variants[n].outcome not in (None, "does not fit")]
+    return sorted(fitting, key=lambda number: -(variants[number].time_us or 0.0))
 
 
 def _longest(variants: Sequence[Variant], groups: Mapping[bytes, list[int]]) -> list[int]:
-    """Return the launches to compile: of each variant that is left the longest, then the next.
-
-    What does not fit anyway, or was not compiled, is left out.
-    """
-    ranked = [
-        sorted(
-            (
-                number
-                for number in numbers
-                if variants[number].outcome not in (None, "does not fit")
-            ),
-            key=lambda number: -(variants[number].time_us or 0.0),
-        )
-        for numbers in groups.values()
-        if len(numbers) > 1
-    ]
+    """Return the launches to compile: of each variant that is left the longest, then the next."""
+    ranked = [_by_time(variants, numbers) for numbers in groups.values() if len(numbers) > 1]
     rounds = range(max(map(len, ranked), default=0))
     order = [numbers[at] for at in rounds for numbers in ranked if at < len(numbers)]
     return sorted(order[:_MOST_LAUNCHES])
@@ -164,20 +173,16 @@ def _priced(
     results: Mapping[int, Result],
 ) -> Advice:
     """Return a change with what it costs the launch that loses most."""
-    change, kinds = tried.change, {*tried.change.relaxed.values()}
-    advice = Advice(
-        change="fix" if not kinds else kinds.pop() if len(kinds) == 1 else "do_not_specialize",
-        names=list(change.relaxed or change.fixed),
-        fixed=change.fixed,
-        variants=tried.variants,
-    )
+    advice = tried.advice
+    if not results and advice.change == "pad":
+        return advice
     ratios: dict[int, float] = {}
     for number, result in results.items():
         old, new = (before[number] or result).figures or {}, result.figures
         if new is None:
             reason = f"does not compile: {result.reason.splitlines()[0] if result.reason else ''}"
             return msgspec.structs.replace(advice, reason=reason)
-        if change.fixed and any(old.get(name) != new.get(name) for name in _SAME):
+        if advice.fixed and any(old.get(name) != new.get(name) for name in _SAME):
             return msgspec.structs.replace(advice, reason="accesses other bytes")
         time, now = old.get("time"), new.get("time")
         if time and now:
@@ -187,7 +192,10 @@ def _priced(
         reason = f"its time is unknown{': ' if why else ''}{why}"
         return msgspec.structs.replace(advice, reason=reason)
     worst = max(ratios, key=lambda number: ratios[number])
-    launch = found.variants[worst].launch
+    launch = {
+        name: value for name, value in found.variants[worst].launch.items()
+        if any(each.launch.get(name) != value for each in found.variants)
+    }  # fmt: skip
     return msgspec.structs.replace(advice, time_ratio=ratios[worst], launch=launch)
 
 
@@ -202,6 +210,41 @@ def _described_sizes(description: Description | None) -> set[str]:
         name for name, value in description.args.items()
         if name in extents or (isinstance(value, str) and value in extents)
     }  # fmt: skip
+
+
+def _padded_launches(
+    found: KernelVariants, advice: Advice, requests: Sequence[Request], pool: WorkerPool
+) -> dict[int, Request]:
+    """Return the launches that padding changes, padded, the longest; none if it does not suffice.
+
+    What follows from a size is padded with it, as far as Triton's binder takes all of them for
+    variants that are left.
+    """
+    padded: dict[int, Request] = {}
+    for number, (variant, request) in enumerate(zip(found.variants, requests, strict=True)):
+        sizes = {
+            name: -(-int(str(value)) // 16) * 16
+            for name, value in variant.launch.items()
+            if (name in advice.names or variant.parameter(name) is None)  # a size of a description
+            and str(value).isdecimal()
+            and int(str(value)) % 16
+        }
+        if sizes:
+            args = request.args | {name: str(size) for name, size in sizes.items()}
+            padded[number] = msgspec.structs.replace(request, args=args)
+    left = [request for number, request in enumerate(requests) if number not in padded]
+    distinct = {msgspec.json.encode(r, order="sorted"): r for r in [*left, *padded.values()]}
+    try:
+        planned = plan_grid(list(distinct.values()), pool).variants
+    except IrlensError:  # what a launch of a padded size would need does not exist
+        return {}
+    if len(planned) != len(distinct):
+        return {}
+    keys = dict(zip(distinct, map(specialization_key, planned), strict=True))
+    kept = {keys[msgspec.json.encode(each, order="sorted")] for each in left}
+    if len(kept) != advice.variants or {*keys.values()} != kept:
+        return {}
+    return {number: padded[number] for number in _by_time(found.variants, padded)[:_MOST_LAUNCHES]}
 
 
 def _padded(found: KernelVariants, split: Split, sizes: set[str]) -> Iterator[Advice]:

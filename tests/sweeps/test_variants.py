@@ -152,9 +152,22 @@ def test_a_count_needs_three_where_one_would_do(file: Path, pool: WorkerPool) ->
     assert best.variants == 1
     assert best.time_ratio == pytest.approx(1, abs=0.01)
     assert advice(found, "do_not_specialize_on_alignment", "num_tokens").variants == 2
-    assert advice(found, "pad", "num_tokens").variants == 1
+    padded = advice(found, "pad", "num_tokens")
+    assert (padded.variants, padded.reason) == (1, "")
+    assert padded.time_ratio == pytest.approx(1, abs=0.01)
     codes = [each.code for each in found.variants]
     assert len({*codes}) == 2  # of which all that are not 1 share one
+
+
+def test_padding_costs_what_the_next_size_takes(file: Path, pool: WorkerPool) -> None:
+    found = find(file, "multiplied", pool, k=["249", "256"])
+    padded = advice(found, "pad", "k")
+    assert (found.number, padded.variants, padded.launch) == (2, 1, {"k": "249"})
+    times = {each.launch["k"]: each.time_us for each in found.variants}
+    assert times["249"] is not None
+    assert times["256"] is not None
+    assert padded.time_ratio == pytest.approx(times["256"] / times["249"])
+    assert padded.time_ratio != 1
 
 
 def test_a_seed_is_not_padded(file: Path, pool: WorkerPool) -> None:

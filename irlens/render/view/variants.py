@@ -219,7 +219,7 @@ def _advice(kernel: KernelVariants) -> Table:
         row(
             _change(each),
             plural(each.variants, "variant"),
-            "not tried" if each.change == "pad" else each.reason or _price(each),
+            _priced(each),
             tone="dim" if each.reason else "neutral",
         )
         for each in kernel.advice
@@ -238,6 +238,11 @@ def _change(advice: Advice) -> str:
     quoted = ", ".join(f'"{name}"' for name in advice.names)
     declared = [] if advice.change == "fix" else [f"{advice.change}=[{quoted}]"]
     return ", ".join([*declared, *fixed])
+
+
+def _priced(advice: Advice) -> str:
+    is_tried = advice.change != "pad" or advice.time_ratio is not None or advice.reason
+    return advice.reason or (_price(advice) if is_tried else "not tried")
 
 
 def _price(advice: Advice) -> str:
