@@ -4,7 +4,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from irlens.model.ranking import rank_reports
+from irlens.model.errors import IrlensError
+from irlens.model.ranking import longest_first, rank_reports
 from irlens.model.suggestion import Suggestion
 from irlens.model.text import count
 from irlens.session.grids import require_one_kernel
@@ -31,21 +32,29 @@ def requests_near(
     them again would take longer than their neighbours.
 
     Raises:
-        IrlensError: See ``Session.requests``, or KERNEL holds several kernels.
+        IrlensError: See ``Session.requests``, or KERNEL holds several kernels, or launches.
     """
     if not (is_compiled(kernel) and configurations.is_empty):
         requests = list(session.requests(kernel, configurations))
         require_one_kernel(kernel, requests)
         return requests
     captures, found = zip(*session.recompilations(kernel, configurations), strict=True)
-    require_one_kernel(kernel, found)
-    if len(found) > 1:
-        problems = rank_reports([report_of(each) for each in captures]).problems
-        if len(problems) == 1 and problems[0].fastest is not None:
-            several = f"{count(len(found))} recorded configurations"
-            session.note_once([f"starting from the fastest of {several}, by estimate"])
-            return [found[problems[0].fastest]]
-    return found
+    if len(found) == 1:
+        return found
+    ranking = longest_first(rank_reports([report_of(each) for each in captures]))
+    longest = ranking.problems[0]
+    if len(ranking.problems) > 1:
+        directory = captures[longest.members[0]].directory
+        named = f": {directory}" if directory is not None else ""
+        raise IrlensError(
+            f"{kernel} holds {count(len(ranking.problems))} launches: neighbours belong to one",
+            hint=f"name one of its captures; the one that takes the longest{named}",
+        )
+    if longest.fastest is None:
+        return found
+    several = f"{count(len(found))} recorded configurations"
+    session.note_once([f"starting from the fastest of {several}, by estimate"])
+    return [found[longest.fastest]]
 
 
 def suggest_near(

@@ -14,7 +14,7 @@ from irlens import inspect, load
 from irlens.artifacts import npy
 from irlens.compiler import compile_request
 from irlens.model.capture import Capture
-from irlens.model.errors import ArtifactError
+from irlens.model.errors import ArtifactError, IrlensError
 from irlens.model.recording import PROGRAM_NAME, ProgramRun, RecordedIndex
 from irlens.programs import Options
 from irlens.render.options import Options as View
@@ -138,6 +138,15 @@ def test_a_suggestion_starts_from_the_fastest_candidate(
     assert "starting from the fastest of 3 recorded configurations, by estimate" in notes
     several = requests_near(f"{recording}:tuned", Configurations(targets=("a100",)), session)
     assert len(several) == 3, "times of another GPU are not known yet"
+    with pytest.raises(IrlensError, match="launches: neighbours belong to one") as raised:
+        requests_near(str(recording), Configurations(), session)
+    fastest: dict[str, float] = {}
+    for each in load(recording):
+        time = inspect(each).time
+        us = (time.estimate_us if time is not None else None) or math.inf
+        fastest[each.kernel] = min(us, fastest.get(each.kernel, math.inf))
+    (named,) = load(Path((raised.value.hint or "").rpartition(": ")[2]))
+    assert named.kernel == max(fastest, key=lambda each: fastest[each])
 
 
 def test_what_a_gpu_timed_is_not_chosen_again(recording: Path, tmp_path: Path) -> None:
