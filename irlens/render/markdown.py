@@ -188,7 +188,9 @@ def escape(text: str) -> str:
 
 
 def _word(word: str) -> str:
-    core = word.removeprefix("(").rstrip(".,;:)")
+    core = word.removeprefix("(").rstrip(".,;:")
+    while core.endswith(")") and core.count("(") < core.count(")"):
+        core = core[:-1].rstrip(".,;:")
     if core in ("~", "!") or _PLAIN.fullmatch(core):
         return word
     return word.replace(core, code(core), 1)

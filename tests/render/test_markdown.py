@@ -137,6 +137,8 @@ def test_the_type_of_a_tensor_is_one_word() -> None:
     told = escape("x_ptr=fp32[512, 4096] y → bf16[64, 8, 2], 3")
     assert told == "`x_ptr=fp32[512, 4096]` y → `bf16[64, 8, 2]`, 3"
     assert escape("a[0 b]c [") == "`a[0 b]c` `[`"
+    told = "`x.to(tl.int64)`. (a:3, `b[0]`)"
+    assert escape("x.to(tl.int64). (a:3, b[0])") == told
 
 
 def test_the_first_line_lets_a_bot_find_its_comment() -> None:
