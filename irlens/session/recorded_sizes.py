@@ -59,9 +59,9 @@ def recorded_sizes(request: Request) -> RecordedSizes:
         args[name] = re.sub(r"\[[0-9, ]+\]", f"[{written}]", str(args[name]), count=1)
     for name, value in numbers.items():
         products = _products(value, shapes, symbols)
-        follows = symbols.get(value, products.pop() if len(products) == 1 else "")
-        if follows != name and not set(follows.split(" * ")).isdisjoint(symbols.values()):
-            args[name] = follows
+        told = symbols.get(value, products.pop() if len(products) == 1 else "")
+        if told != name and not set(told.split(" * ")).isdisjoint(symbols.values()):
+            args[name] = told
     grid = _grid(request, symbols)
     moved = {name for name in request.args if args[name] != request.args[name]}
     own = {symbol: value for value, symbol in symbols.items() if symbol not in request.args}
