@@ -338,10 +338,12 @@ def _fetched(access: WarpAccess, of_lanes: "Integers", touched: "Integers") -> "
         touched: How many of them are distinct, by request.
     """
     if access.direction != "copy" or access.granule != SECTOR:
-        return touched.sum(axis=-1)
+        whole: Integers = touched.sum(axis=-1)
+        return whole
     bytes_ = access.layout.lanes * access.width
     groups = of_lanes.reshape(*of_lanes.shape[:-1], max(1, bytes_ // LINE), -1)
-    return _distinct(ascending(groups)).sum(axis=(-2, -1))
+    sectors: Integers = _distinct(ascending(groups)).sum(axis=(-2, -1))
+    return sectors
 
 
 def _ideal_sectors(access: WarpAccess, offsets: "Integers", mask: "Booleans | None") -> "Integers":

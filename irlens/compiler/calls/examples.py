@@ -213,8 +213,8 @@ class _Example:
                 strides.setdefault(stride, math.prod(shape[dimension + 1 :]))
         values |= {name: str(each).replace(" ", "") for name, each in tensors.items()}
         follow = strides_of(self._runtime, tensors)
-        for name, stride in strides_of(self._constexprs, tensors).items():
-            strides.setdefault(name, stride.value)
+        for name, told in strides_of(self._constexprs, tensors).items():
+            strides.setdefault(name, told.value)
         for name in self._runtime:
             if name in values:
                 continue

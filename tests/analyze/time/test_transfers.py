@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from irlens.analyze.time.counting import uncertainty
 from irlens.analyze.time.counts import awaited_share
 from irlens.analyze.time.transfers import Caches, Transfers, Wave, transfers
 from irlens.analyze.traffic import Footprint, Survey
@@ -213,3 +214,15 @@ def test_ctas_that_run_at_once_wait_for_what_they_share() -> None:
     assert awaited_share(0.0, 100, 2112) == 0.0
     assert awaited_share(0.25, 4224, 2112) == pytest.approx(0.25**0.75)
     assert awaited_share(0.25, 1 << 30, 2112) == pytest.approx(0.25, rel=0.01)
+
+
+@pytest.mark.parametrize(("instructions", "size"), [(8192, ""), (15_128, "236 KB")])
+def test_code_that_no_cache_holds_is_uncertain(instructions: int, size: str) -> None:
+    """Rows of 128 scaled to fp8 are 242 KB of code, and take an H100 twice their estimate."""
+    moved = Transfers(
+        load_sectors=1, store_sectors=1, bulk_read_bytes=0, bulk_written_bytes=0,
+        missed_sectors=1, dram_read_bytes=32, dram_written_bytes=32,
+    )  # fmt: skip
+    found = uncertainty([], moved, instructions)
+    assert bool(found) == bool(size)
+    assert size in found
