@@ -14,7 +14,13 @@ import anyio.to_thread
 import msgspec
 from mcp.server.mcpserver import Context, ListRoots, MCPServer, Resolve
 from mcp.server.stdio import stdio_server
-from mcp_types import CallToolResult, ListRootsResult, TextContent, ToolAnnotations
+from mcp_types import (
+    CallToolResult,
+    InputRequiredResult,
+    ListRootsResult,
+    TextContent,
+    ToolAnnotations,
+)
 from pydantic import Field
 
 from irlens.artifacts import processes
@@ -22,6 +28,7 @@ from irlens.mcp import answers, worker
 from irlens.mcp.tools import Tools
 from irlens.mcp.worker import Answered, Call
 from irlens.model import files
+from irlens.model.errors import UnknownNameError
 from irlens.session.child import Child, Ended
 from irlens.version import VERSION
 
@@ -105,6 +112,26 @@ class Server:
         return _answered(call, ended)
 
 
+class _Strict(MCPServer):
+    """A server that refuses parameters that a tool does not have; the library drops them."""
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Any = None
+    ) -> CallToolResult | InputRequiredResult:
+        tool = next((each for each in await self.list_tools() if each.name == name), None)
+        known = list(tool.input_schema.get("properties", ())) if tool is not None else []
+        unknown = [each for each in arguments if each not in known] if tool is not None else []
+        if not unknown:
+            return await super().call_tool(name, arguments, context)
+        errors = [UnknownNameError("parameter", each, known) for each in unknown]
+        message = "; ".join(each.message for each in errors)
+        hints = zip(unknown, (each.hint or "" for each in errors), strict=True)
+        near = [f"for {each}: {hint}" for each, hint in hints if hint.startswith("did")]
+        hint = "; ".join([*near, f"{name} takes {', '.join(known)}"])
+        text = answers.error(f"{name}: {message}", hint)
+        return CallToolResult(content=[TextContent(text=text, type="text")], is_error=True)
+
+
 def make_server(
     *, compiles: bool = True, folders: Sequence[Path] = (), time_limit: float = TIME_LIMIT
 ) -> MCPServer:
@@ -114,9 +141,7 @@ def make_server(
         compiles: Whether tools may compile kernels. Compiling loads the Python file of the kernel,
             as ``irlens inspect`` does; captures are read and never executed.
     """
-    described = MCPServer(
-        "irlens", version=VERSION, instructions=_INSTRUCTIONS, log_level="WARNING"
-    )
+    described = _Strict("irlens", version=VERSION, instructions=_INSTRUCTIONS, log_level="WARNING")
     server = Server(compiles=compiles, folders=folders, time_limit=time_limit)
     for name, method in vars(Tools).items():
         if not name.startswith("_"):

@@ -94,6 +94,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> MCPServer:
     return make_server(folders=[CAPTURES.parent, tmp_path_factory.getbasetemp()])
 
 
+async def test_a_parameter_that_a_tool_does_not_have_is_an_error(server: MCPServer) -> None:
+    wrong: dict[str, Any] = {"target": "h100", "args": {"n": 1}}
+    text = await error_of(server, "variants", kernel=SOFTMAX, **wrong)
+    assert "variants: unknown parameter 'target'; unknown parameter 'args'" in text
+    assert "for target: did you mean targets?" in text
+    assert "ranges" in text.partition("variants takes kernel, ")[2]
+
+
 async def test_every_tool_is_read_only_and_described(server: MCPServer) -> None:
     async with Client(server) as client:
         tools = (await client.list_tools()).tools
