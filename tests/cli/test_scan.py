@@ -227,9 +227,12 @@ def test_a_group_says_what_entries_of_one_kernel_differ_by(entries: Path) -> Non
 
 def test_of_two_entries_it_says_why_they_are_two(entries: Path) -> None:
     text = " ".join(scan("aligned", "odd", "--group", "kernel", cwd=entries).out.split())
-    assert "1 and 2 differ because n_elements is i32, divisible by 16 in 1 and i32 in 2." in text
+    assert (
+        "Variant 1 (n_elements: i32 divisible by 16) and variant 2 (n_elements: i32) differ in "
+        "n_elements." in text
+    )
     text = " ".join(scan(entries / "aligned", entries / "wide", "--group", "kernel").out.split())
-    assert "1 and 2 differ because num_warps is 4 in 1 and 8 in 2." in text
+    assert "Variant 1 (num_warps = 4) and variant 2 (num_warps = 8) differ in num_warps." in text
 
 
 def test_a_group_takes_no_columns() -> None:

@@ -1,6 +1,6 @@
 """Variants as nodes: how many are needless, what tells them apart, and each of them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from irlens.model.estimate import RESOLUTION
 from irlens.model.text import count, microseconds, percent, plural
@@ -261,22 +261,32 @@ def _pair(kernel: KernelVariants) -> Iterator[Sentence]:
     if kernel.number != 2:
         return
     one, other = kernel.variants[:2]
-    reasons = [
-        f"{' and '.join(each.names)} {'are' if len(each.names) > 1 else 'is'} "
-        f"{one.described(each)} in 1 and {other.described(each)} in 2"
-        for each in kernel.splits
-    ]
-    if reasons:
-        yield Sentence(f"1 and 2 differ because {'; '.join(reasons)}.")
+    if kernel.splits:
+        differing = " and ".join(name for split in kernel.splits for name in split.names)
+        first, second = (_compiled_for(each, kernel.splits) for each in (one, other))
+        yield Sentence(f"Variant 1 ({first}) and variant 2 ({second}) differ in {differing}.")
     elif one.code == other.code is not None:
-        yield Sentence("Nothing tells 1 and 2 apart: their code is the same.")
+        yield Sentence("Nothing tells variants 1 and 2 apart: their code is the same.")
     else:
         also = "constexprs, " if kernel.unrecorded else ""
         yield Sentence(
-            f"Nothing recorded tells 1 and 2 apart. What is not: {also}the kernel's source and "
-            "what it calls.",
+            f"Nothing recorded tells variants 1 and 2 apart. What is not: {also}the kernel's "
+            "source and what it calls.",
             "unknown",
         )
+
+
+def _compiled_for(variant: Variant, splits: Sequence[Split]) -> str:
+    """Return "num_warps = 4; n: i32 divisible by 16"."""
+    written = []
+    for split in splits:
+        held = None if split.kind == "option" else variant.parameter(split.names[0])
+        is_value = split.kind == "option" or (
+            held is not None and held.type is None and not held.unknown
+        )
+        text = variant.described(split).replace(", divisible", " divisible")
+        written.append(f"{' and '.join(split.names)}{' = ' if is_value else ': '}{text}")
+    return "; ".join(written)
 
 
 def _next(kernel: KernelVariants, options: Options) -> Iterator[NextSteps]:
