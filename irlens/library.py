@@ -37,6 +37,10 @@ def _public(function: Callable[P, R]) -> Callable[P, R]:
         from irlens.model.errors import IrlensError
 
         show_in_notebooks()
+        if len(args) > 1 and "target" in (getattr(function, "__kwdefaults__", None) or ()):
+            from irlens.library_arguments import refuse_targets
+
+            refuse_targets(args[1:], args[0], getattr(function, "__name__", ""))
         try:
             return function(*args, **kwargs)
         except IrlensError as error:
@@ -322,8 +326,8 @@ def variants(
 @_public
 def limits(
     kernel: object,
-    target: str | None = None,
     *,
+    target: str | None = None,
     along: "Mapping[str, range | str | None] | Sequence[str] | str" = (),
     args: "Mapping[str, ConstexprValue] | None" = None,
     grid: "Sequence[int | str] | None" = None,

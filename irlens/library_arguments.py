@@ -6,6 +6,7 @@ from typing import Any
 
 from irlens.model.capture import Capture
 from irlens.model.config import ConstexprValue
+from irlens.model.errors import IrlensError
 from irlens.model.report import Report
 from irlens.model.text import split_list
 from irlens.session.limits import read_along
@@ -90,6 +91,26 @@ def one_target(target: object, function: str) -> str | None:
         f"{function} takes one target, and not {_kind(target)}: write target='h100', or use "
         "irlens.sweep for several"
     )
+
+
+def refuse_targets(others: Sequence[object], kernel: object, function: str) -> None:
+    """Raise ``TypeError`` for a GPU where a function takes only kernels."""
+    for each in others:
+        names = each if isinstance(each, list | tuple) else (each,)
+        if names and all(isinstance(n, str) and _is_gpu(n) for n in names):
+            first = repr(str(kernel)) if isinstance(kernel, str | Path) else "kernel"
+            fix = f"write irlens.{function}({first}, target={each!r})"
+            raise TypeError(f"{function} takes the target by its name: {fix}")
+
+
+def _is_gpu(name: str) -> bool:
+    from irlens import gpus
+
+    try:
+        gpus.find(name)
+    except IrlensError:
+        return False
+    return not Path(name).exists()
 
 
 def one_value(name: str, value: object) -> ConstexprValue:

@@ -80,11 +80,15 @@ def test_variants_limits_and_passes_are_records() -> None:
     (there,) = irlens.variants(SOFTMAX).kernels
     assert there.number == 1
     for along in ("n_elements=1..4096", {"n_elements": range(1, 4097)}, {"n_elements": "1..4096"}):
-        (size,) = irlens.limits("vector_add", "h100", along=along).sizes
+        (size,) = irlens.limits("vector_add", target="h100", along=along).sizes
         assert (size.name, size.last, size.limits, size.unknown) == ("n_elements", 4096, [], "")
     passes = irlens.passes("vector_add", "h100", last="tt.load")
     assert passes.crossings[0].operation == "tt.load"
-    for record in (found, irlens.limits("vector_add", "h100", along="n_elements=1..9"), passes):
+    for record in (
+        found,
+        irlens.limits("vector_add", target="h100", along="n_elements=1..9"),
+        passes,
+    ):
         assert irlens.to_builtins(record)["schema"] == 1
         shown: Any = record
         assert "vector_add_kernel" in shown._repr_html_()
@@ -160,7 +164,12 @@ def test_a_program_is_recorded(tmp_path: Path) -> None:
         (lambda: anything.variants(), "irlens.variants('softmax', args={...})"),
         (lambda: anything.variants("softmax", args=["n"]), "write args={'x_ptr'"),
         (lambda: anything.limits("softmax", along=5), "write it in quotes"),
-        (lambda: anything.limits("softmax", ["h100"]), "write target='h100'"),
+        (lambda: anything.limits("softmax", target=["h100"]), "write target='h100'"),
+        (lambda: anything.limits("softmax", "h100"), "irlens.limits('softmax', target='h100')"),
+        (lambda: anything.variants("softmax", "h100"),
+         "irlens.variants('softmax', target='h100')"),
+        (lambda: anything.variants("softmax", ["h100", "a100"]), "target=['h100', 'a100'])"),
+        (lambda: anything.check("softmax", "mi300x"), "irlens.check('softmax', target='mi300x')"),
         (lambda: anything.to_builtins([1]), "to_builtins takes one record"),
     ],
 )  # fmt: skip

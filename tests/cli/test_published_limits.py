@@ -110,7 +110,7 @@ def limits(folder: Path, text: str, along: str, wide: str, **args: int) -> SizeL
     file = folder / "published.py"
     file.write_text(DESCRIBED + text.format(wide=wide))
     name = text.split("def ")[1].split("(")[0]
-    (size,) = irlens.limits(f"{file}:{name}", "h100", along=along, args=args).sizes
+    (size,) = irlens.limits(f"{file}:{name}", target="h100", along=along, args=args).sizes
     assert size.unknown == ""
     return size
 
