@@ -196,12 +196,7 @@ def h200_reports(_private_store: None, h200_cache: Path) -> list[tuple[Capture, 
     """The captures of that cache, each with its report, which is made once in a session."""
     captures = irlens.load(h200_cache)
     return [
-        (
-            each,
-            report_cache.report_of(
-                report_cache.key_of(each.digest, sass=False), partial(inspect, each)
-            ),
-        )
+        (each, report_cache.report_of(each, partial(inspect, each), sass=False))
         for each in captures
     ]
 

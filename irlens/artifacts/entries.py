@@ -125,6 +125,7 @@ def read_entry(directory: Path, listing: Listing) -> Iterator[Capture | Broken]:
         error = files.outside(listing.refused[0])
         yield Broken(directory, error.joined("; "))
         return
+    own = files.states([directory / MANIFEST_NAME])
     try:
         manifest = (
             _decode(directory / MANIFEST_NAME, _read(directory / MANIFEST_NAME), Manifest)
@@ -136,6 +137,8 @@ def read_entry(directory: Path, listing: Listing) -> Iterator[Capture | Broken]:
         return
     for name, artifacts in sorted(listing.artifacts.items()):
         metadata, options = None, manifest.options if manifest else None
+        names = [f"{name}.{each}" for each in (*artifacts, "json")]
+        states = own | files.states(directory / each for each in names)
         if f"{name}.json" in listing.files:
             try:
                 path = directory / f"{name}.json"
@@ -148,7 +151,8 @@ def read_entry(directory: Path, listing: Listing) -> Iterator[Capture | Broken]:
             stages = ", ".join(stage for stage in STAGE_ORDER if stage in artifacts)
             yield Broken(directory, f"only {stages} of {name}: its compilation did not finish")
             continue
-        yield _capture(directory, name, artifacts, metadata, manifest, options)
+        capture = _capture(directory, name, artifacts, metadata, manifest, options)
+        yield msgspec.structs.replace(capture, listed=states)
     if manifest and not listing.artifacts:
         yield Broken(directory, f"{MANIFEST_NAME} without any artifact")
 

@@ -98,8 +98,10 @@ def _load(path: Path) -> Iterator[Capture | Broken]:
     else:
         extension = path.suffix.removeprefix(".")
         stage = extension if extension in STAGE_ORDER else None
+        states = files.states([path])
         content = files.read(path, hint=RIGHT_PATH)
-        yield from _captures(content, path=path, name=path.stem, stage=stage, number=number)
+        for each in _captures(content, path=path, name=path.stem, stage=stage, number=number):
+            yield msgspec.structs.replace(each, listed=states)
 
 
 def load_bytes(content: bytes, *, name: str) -> Iterator[Capture]:

@@ -17,6 +17,8 @@ import msgspec
 
 from irlens.artifacts import inventory, store
 from irlens.model import calibration_files, files
+from irlens.model.capture import Capture
+from irlens.model.errors import ArtifactError
 
 if TYPE_CHECKING:  # a cached page needs none
     from irlens.model.report import Report
@@ -32,22 +34,34 @@ REPORTS = inventory.Kind("reports", folder="reports", name=_name)
 PAGES = inventory.Kind("pages", folder="pages", name=_name)
 
 
-def report_of(key: str, make: "Callable[[], Report]") -> "Report":
-    """Return the report of a key from the cache, or make and cache it.
+def report_of(capture: Capture, make: "Callable[[], Report]", *, sass: bool) -> "Report":
+    """Return the report of a capture from the cache, or make and cache it.
 
     A report for which a tool did not answer, although it may another time, is not cached.
 
     Args:
         make: Makes the report on a cache miss; only then are the analyses imported.
-    """
-    report = recall(key)
-    if report is None:
-        from irlens.artifacts.tools import UnansweredError
+        sass: Whether the report covers the machine code, too.
 
-        before = UnansweredError.count
+    Raises:
+        ArtifactError: An artifact is broken, gone, or changed since the capture was listed.
+    """
+    key = key_of(capture.digest, sass=sass)
+    report = recall(key)
+    if report is not None:
+        capture.check_unchanged()
+        return report
+    from irlens.artifacts.tools import UnansweredError
+
+    before = UnansweredError.count
+    try:
         report = make()
-        if UnansweredError.count == before:
-            remember(key, report)
+    except ArtifactError:  # of a file that was being written, perhaps
+        capture.check_unchanged()
+        raise
+    capture.check_unchanged()
+    if UnansweredError.count == before:
+        remember(key, report)
     return report
 
 

@@ -43,6 +43,8 @@ def show(
             contents = [interleaved(CaptureCode(each), name).encode() for each in captures]
         else:
             contents = [read_stage(CaptureCode(each), name) for each in captures]
+    for each in captures:
+        each.check_unchanged()
     is_binary = name in BINARY_STAGES
     if destination is not None or (is_binary and not sys.stdout.isatty()):
         output.write(b"".join(contents), destination)
@@ -74,6 +76,7 @@ def _show_annotated(
         report = report_of(code, sass=name == "sass")
         listing, numbered = listed(code, name, report, interleave=interleave)
         rows += annotated(listing, numbered, report.pipelines, traffic_cells(report, name))
+        capture.check_unchanged()
     text = "\n".join(line for _, line in rows)
     if destination is None:
         text = _for_stdout(text, name)

@@ -75,11 +75,9 @@ class Stage(msgspec.Struct, frozen=True, dict=True):
         Raises:
             ArtifactError: As ``read``.
         """
-        try:
-            status = self.path.stat() if self.path is not None else None
-        except OSError:
+        state = files.state(self.path) if self.path is not None else None
+        if state is None and self.path is not None:
             return hashlib.sha256(self.read()).hexdigest()  # which says what is wrong
-        state = status and (status.st_mtime_ns, status.st_size, status.st_ino)
         if self._hashed[:1] != [state]:
             self._hashed[:] = [state, hashlib.sha256(self.read()).hexdigest()]
         return str(self._hashed[1])
@@ -268,6 +266,7 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         notes: What a reader should know about what the artifacts were taken from.
         contents: Contents of tensors of the launch, ``.npy`` files by argument, as far as the user
             gives them or a recording has them.
+        listed: The state of its files before the first one was read.
     """
 
     kernel: str
@@ -279,6 +278,19 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     directory: Path | None = None
     contents: dict[str, Stage] = {}
     notes: tuple[str, ...] = ()
+    listed: dict[Path, files.State] = {}
+
+    def check_unchanged(self) -> None:
+        """Raise if its files are no longer those that were listed.
+
+        What is made of some of them before a change and of others after it is of no compilation.
+
+        Raises:
+            ArtifactError: A file was written, replaced or removed meanwhile.
+        """
+        for path, state in self.listed.items():
+            if files.state(path) != state:
+                raise ArtifactError(f"{path} changed while irlens read it", hint="run it again")
 
     @property
     def digest(self) -> bytes:

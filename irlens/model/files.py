@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -51,6 +51,9 @@ _NEW = 10.0
 #: What ``replace`` writes first: its names hold the file's, and the id of the process.
 TEMPORARY = re.compile(r"\.(?P<name>.+)\.(?P<pid>\d+)(?:\.[0-9a-f]{8})?\.tmp", re.DOTALL)
 
+#: When a file was written last, its size, and which one it is.
+State: TypeAlias = tuple[int, int, int]
+
 _OUTSIDE = "copy the capture with `cp -rL` if its links can be trusted"
 
 
@@ -84,6 +87,20 @@ def read(
         raise unreadable(path, error, hint) from error
     except ValueError as error:  # a NUL in the name
         raise ArtifactError(f"cannot read {path}: no file has such a name", hint=hint) from error
+
+
+def state(path: Path) -> State | None:
+    """Return what differs once a file was written or replaced; ``None`` if there is none."""
+    try:
+        status = path.stat()
+    except (OSError, ValueError):  # such as a NUL in the name
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+def states(paths: Iterable[Path]) -> dict[Path, State]:
+    """Return the ``state`` of each file that exists."""
+    return {path: found for path in paths if (found := state(path)) is not None}
 
 
 def replace(path: Path, pieces: Iterable[bytes]) -> None:

@@ -27,6 +27,7 @@ from irlens.compiler.calls.binding import evaluate_formula
 from irlens.compiler.calls.dtypes import DTYPES
 from irlens.isa import mlir
 from irlens.isa.mlir.types import Pointer, TensorDesc
+from irlens.model import files
 from irlens.model.capture import Capture, Stage
 from irlens.model.config import Config, ConstexprValue, GridFormula, Target
 from irlens.model.errors import CaptureError, UnknownNameError
@@ -107,7 +108,8 @@ def with_launch(capture: Capture, launch: Launch, target: str | None = None) -> 
         grid=_grid(launch.grid, names) if launch.grid else config.grid,
     )
     kept = {n: stage for n, stage in capture.contents.items() if n not in given}
-    return replace(capture, config=config, contents={**kept, **contents})
+    listed = capture.listed | files.states(each.path for each in contents.values() if each.path)
+    return replace(capture, config=config, contents={**kept, **contents}, listed=listed)
 
 
 def launches(

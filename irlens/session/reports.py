@@ -43,7 +43,7 @@ def report_of(subject: "Capture | CaptureCode", *, sass: bool | None = False) ->
             return Inspection(subject, sass=wanted).report()
 
     try:
-        return report_cache.report_of(report_cache.key_of(capture.digest, sass=wanted), make)
+        return report_cache.report_of(capture, make, sass=wanted)
     except ToolError as error:
         if sass is not None:
             raise
@@ -84,9 +84,7 @@ def complete_report(subject: "Capture | CaptureCode") -> "Report":
     inspection = Inspection(subject)
     if needs_machine_code(inspection):
         return report_of(subject, sass=None)
-    return report_cache.report_of(
-        report_cache.key_of(capture.digest, sass=False), inspection.report
-    )
+    return report_cache.report_of(capture, inspection.report, sass=False)
 
 
 def codes_of(captures: Sequence[Capture]) -> "Iterator[CaptureCode]":
@@ -211,17 +209,20 @@ def report_keys(selected: "Sequence[Capture | Report]", sass: bool | None) -> li
     """Return the keys of captures' reports.
 
     Returns:
-        ``None`` if an artifact is unreadable, or reports are saved ones.
+        ``None`` if an artifact is unreadable or was changed, or reports are saved ones.
     """
     sass = _covers_machine_code(selected, sass)
     captures = [each for each in selected if isinstance(each, Capture)]
     if len(captures) < len(selected):
         return None
     try:
-        return [
+        keys = [
             report_cache.key_of(each.digest, sass=_has_cubin(each) if sass is None else sass)
             for each in captures
         ]
+        for each in captures:
+            each.check_unchanged()
+        return keys
     except ArtifactError:  # making the report reports the error
         return None
 

@@ -257,9 +257,8 @@ def _inspect(requests: Sequence[Request]) -> list[Result]:
 
 def _result(capture: Capture, listings: CodeListings) -> Result:
     try:
-        key = report_cache.key_of(capture.digest, sass=False)
-        report = report_cache.report_of(key, lambda: inspect(CaptureCode(capture, listings)))
-        return from_report(report)
+        code = CaptureCode(capture, listings)
+        return from_report(report_cache.report_of(capture, lambda: inspect(code), sass=False))
     except ArtifactError as error:
         return from_error(error)
 

@@ -94,6 +94,8 @@ def _compare_pairs(
                 missing.append(error)
             else:
                 comparisons.append(replace(compared, setting=pair.setting))
+        pair.before.check_unchanged()
+        pair.after.check_unchanged()
     if missing and not comparisons:
         raise missing[0]
     return CodeComparisons(

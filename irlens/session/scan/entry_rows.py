@@ -80,7 +80,9 @@ def _read(
             broken.append(capture)
             continue
         try:
-            rows.append(_row(capture, entry.keys, listings))
+            row = _row(capture, entry.keys, listings)
+            capture.check_unchanged()
+            rows.append(row)
         except ArtifactError as error:
             broken.append(Broken(entry.directory, error.message))
     return EntryRows(rows, broken, is_lasting=UnansweredError.count == before)
