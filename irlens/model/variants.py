@@ -73,6 +73,11 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True):
         time_us: Estimated time of that launch, in microseconds.
         compile_seconds: How long compiling took, on this machine; ``None`` for what the store had.
         code: The first variant, by number, that has the same machine code.
+        as_fast_as: The first variant, by number, from which it differs only in what does not matter
+            to the time of their launches; its own number if there is none that is known.
+        time_ratio: Time of its launch over its own where another variant serves it: one that is
+            left for both if their parameters are declared otherwise, or one for the same problem;
+            the least of these. Above 1 its code saves time, below 1 it costs time.
     """
 
     specialization: list[Specialized]
@@ -86,6 +91,8 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True):
     time_us: float | None = None
     compile_seconds: float | None = None
     code: int | None = None
+    as_fast_as: int | None = None
+    time_ratio: float | None = None
 
     def parameter(self, name: str) -> Specialized | None:
         """Return what it is compiled for, of one parameter."""

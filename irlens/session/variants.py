@@ -12,6 +12,7 @@ from irlens.artifacts.load import load
 from irlens.model.capture import Capture
 from irlens.model.config import LAUNCH_OPTIONS, Values
 from irlens.model.errors import ArtifactError, IrlensError
+from irlens.model.variant_times import compared
 from irlens.model.variants import (
     VARIANTS_SCHEMA,
     KernelVariants,
@@ -131,7 +132,7 @@ def _readable(
             readable.append(each)
     if not readable:
         raise ArtifactError("no capture can be read: all are broken")
-    return compiled_variants(readable)
+    return compiled_variants(readable, timed=True)
 
 
 class Recorded(msgspec.Struct, frozen=True):
@@ -172,8 +173,12 @@ def recompiled(directory: Path) -> list[KernelVariants]:
     return [each for each in compiled_variants(found) if each.number > 1]
 
 
-def compiled_variants(recorded: Sequence[Recorded]) -> list[KernelVariants]:
+def compiled_variants(recorded: Sequence[Recorded], *, timed: bool = False) -> list[KernelVariants]:
     """Return the variants among captures by kernel, those with the most variants first.
+
+    Args:
+        recorded: The captures.
+        timed: Whether to compare the times of those that serve the same problem.
 
     Raises:
         ArtifactError: A stage is broken or gone.
@@ -185,16 +190,18 @@ def compiled_variants(recorded: Sequence[Recorded]) -> list[KernelVariants]:
         place = compiled.place if compiled is not None else None
         key = capture.kernel, place, capture.target, capture.triton_version
         groups.setdefault(key, []).append((each, compiled))
-    found = [_group(each) for each in groups.values()]
+    found = [_group(each, timed=timed) for each in groups.values()]
     return sorted(found, key=lambda each: -each.number)
 
 
-def _group(compiled: Sequence[tuple[Recorded, Compiled | None]]) -> KernelVariants:
+def _group(compiled: Sequence[tuple[Recorded, Compiled | None]], *, timed: bool) -> KernelVariants:
     launched = [each for each in compiled if each[0].launches != 0]
     candidates = len(compiled) - len(launched)
     compiled = launched or compiled
     codes = same_code([_digest(each.capture) for each, _ in compiled])
     variants = _aligned([_variant(*each, code) for each, code in zip(compiled, codes, strict=True)])
+    if timed and 1 < len(variants) <= MOST:
+        variants = _timed(variants, [each.capture for each, _ in compiled])
     first = compiled[0][0].capture
     launches = [each.launches for each in variants if each.launches is not None]
     return KernelVariants(
@@ -208,6 +215,20 @@ def _group(compiled: Sequence[tuple[Recorded, Compiled | None]]) -> KernelVarian
         candidates=candidates,
         unrecorded=not all(each is not None and each.is_whole for _, each in compiled),
     )
+
+
+def _timed(variants: Sequence[Variant], captures: Sequence[Capture]) -> list[Variant]:
+    """Return variants with their times, and those of the same problem compared."""
+    from irlens.model.ranking import rank_reports
+    from irlens.session.reports import report_of
+
+    try:
+        ranking = rank_reports([report_of(each) for each in captures])
+    except IrlensError:  # a stage is broken that nothing else needs
+        return list(variants)
+    times = [standing.time_us for standing in ranking.standings]
+    told = [msgspec.structs.replace(v, time_us=t) for v, t in zip(variants, times, strict=True)]
+    return compared(told, [], ranking)
 
 
 def _digest(capture: Capture) -> str | None:

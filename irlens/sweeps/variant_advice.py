@@ -9,6 +9,7 @@ from irlens.compiler import Description, Request, find_kernel
 from irlens.compiler.sources.index_names import index_names
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import IrlensError
+from irlens.model.variant_times import Merged
 from irlens.model.variants import Advice, KernelVariants, Relaxation, Split, Variant
 from irlens.sweeps.compiling import specialization_key, stream_requests
 from irlens.sweeps.run import plan_grid
@@ -52,10 +53,15 @@ class _Change(msgspec.Struct, frozen=True):
 
 
 class _Tried(msgspec.Struct, frozen=True):
-    """A change, and the launches that are compiled with it, by the variant's index."""
+    """A change, and the launches that are compiled with it, by the variant's index.
+
+    With the variants that become one by it; of launches that are padded there are none, as their
+    times are those of other launches.
+    """
 
     advice: Advice
     launches: dict[int, Request]
+    groups: Sequence[Sequence[int]] = ()
 
 
 def advise(
@@ -64,8 +70,8 @@ def advise(
     before: Sequence[Result | None],
     pool: WorkerPool,
     progress: Callable[[int, int], None],
-) -> list[Advice]:
-    """Return changes that leave fewer variants than were found, the fewest first.
+) -> tuple[list[Advice], list[Merged]]:
+    """Return changes that leave fewer variants than were found, the fewest first, and their times.
 
     Args:
         requests: The launch of each variant.
@@ -87,16 +93,13 @@ def advise(
             source, chosen, pool, lambda done, running: progress(done, len(chosen))
         )
         results = {numbers[each.number]: each.result for each in stream}
-    advice = [
-        _priced(
-            found,
-            before,
-            each,
-            {n: results[index, n] for n in each.launches if (index, n) in results},
-        )
-        for index, each in enumerate(tried)
-    ]
-    return sorted(advice, key=lambda each: (bool(each.reason), each.variants))
+    advice, merged = [], []
+    for index, each in enumerate(tried):
+        own = {n: results[index, n] for n in each.launches if (index, n) in results}
+        priced, ratios = _priced(found, before, each, own)
+        advice.append(priced)
+        merged.append(Merged(each.groups, ratios))
+    return sorted(advice, key=lambda each: (bool(each.reason), each.variants)), merged
 
 
 def _changes(found: KernelVariants) -> Iterator[_Change]:
@@ -149,7 +152,8 @@ def _planned(
             groups.setdefault(specialization_key(each), []).append(number)
         if len(groups) < len(requests):
             chosen = _longest(found.variants, groups)
-            yield _Tried(change.advice(len(groups)), {n: own[n].request for n in chosen})
+            launches = {n: own[n].request for n in chosen}
+            yield _Tried(change.advice(len(groups)), launches, list(groups.values()))
 
 
 def _by_time(variants: Sequence[Variant], numbers: Iterable[int]) -> list[int]:
@@ -171,32 +175,32 @@ def _priced(
     before: Sequence[Result | None],
     tried: _Tried,
     results: Mapping[int, Result],
-) -> Advice:
-    """Return a change with what it costs the launch that loses most."""
+) -> tuple[Advice, dict[int, float]]:
+    """Return a change with what it costs the launch that loses most, and all of them."""
     advice = tried.advice
     if not results and advice.change == "pad":
-        return advice
+        return advice, {}
     ratios: dict[int, float] = {}
     for number, result in results.items():
         old, new = (before[number] or result).figures or {}, result.figures
         if new is None:
             reason = f"does not compile: {result.reason.splitlines()[0] if result.reason else ''}"
-            return msgspec.structs.replace(advice, reason=reason)
+            return msgspec.structs.replace(advice, reason=reason), {}
         if advice.fixed and any(old.get(name) != new.get(name) for name in _SAME):
-            return msgspec.structs.replace(advice, reason="accesses other bytes")
+            return msgspec.structs.replace(advice, reason="accesses other bytes"), {}
         time, now = old.get("time"), new.get("time")
         if time and now:
             ratios[number] = now / time
     if not ratios:
         why = next((each.untimed for each in results.values() if each.untimed), "")
         reason = f"its time is unknown{': ' if why else ''}{why}"
-        return msgspec.structs.replace(advice, reason=reason)
+        return msgspec.structs.replace(advice, reason=reason), {}
     worst = max(ratios, key=lambda number: ratios[number])
     launch = {
         name: value for name, value in found.variants[worst].launch.items()
         if any(each.launch.get(name) != value for each in found.variants)
     }  # fmt: skip
-    return msgspec.structs.replace(advice, time_ratio=ratios[worst], launch=launch)
+    return msgspec.structs.replace(advice, time_ratio=ratios[worst], launch=launch), ratios
 
 
 def _described_sizes(description: Description | None) -> set[str]:

@@ -13,10 +13,12 @@ from irlens.compiler.planning import PlannedVariant
 from irlens.compiler.toolchains.versions import version_of
 from irlens.model.config import LAUNCH_OPTIONS, ConstexprValue, Values
 from irlens.model.errors import IrlensError
+from irlens.model.ranking import Ranking, of_trial, rank
+from irlens.model.variant_times import compared
 from irlens.model.variants import KernelVariants, Specialized, Variant, same_code, splits_of
 from irlens.sweeps.compiling import Arrived, stream_requests
 from irlens.sweeps.launch_classes import Launches, launches_of
-from irlens.sweeps.run import plan_grid
+from irlens.sweeps.run import plan_grid, trials_of
 from irlens.sweeps.tasks import Result
 from irlens.sweeps.variant_advice import advise
 from irlens.sweeps.worker_pool import WorkerPool
@@ -126,12 +128,41 @@ def _found(
         if 1 < found.number == len(listed):
             requests = [each.planned.request for each in listed]
             before = [compiled[id(each)].result for each in listed]
-            advice = advise(found, requests, before, pool, watch)
-            found = msgspec.structs.replace(found, advice=advice)
+            found = _compared(found, listed, compiled)
+            advice, merged = advise(found, requests, before, pool, watch)
+            variants = compared(found.variants, merged, _ranked(listed, compiled))
+            found = msgspec.structs.replace(found, advice=advice, variants=variants)
     except _TimeIsUp:
-        found = _described(kernel, needed, most, launches, compiled)
+        found = _compared(_described(kernel, needed, most, launches, compiled), listed, compiled)
         return msgspec.structs.replace(found, cut_short=True)
     return found
+
+
+def _compared(
+    found: KernelVariants, listed: Sequence[Needed], compiled: Mapping[int, Built]
+) -> KernelVariants:
+    """Return variants with the times of those that serve the same problem compared."""
+    variants = compared(found.variants, [], _ranked(listed, compiled))
+    return msgspec.structs.replace(found, variants=variants)
+
+
+def _ranked(listed: Sequence[Needed], compiled: Mapping[int, Built]) -> Ranking:
+    """Return the ranking of compiled variants; constexprs other than tiles tell problems apart."""
+    source = find_kernel(listed[0].planned.request.kernel)
+    tiles = find_uses(parse_source(source.content.decode(errors="replace"))).ranges
+    built = [compiled.get(id(each), Built(None)).result for each in listed]
+    results = {number: each or Result(outcome="failed") for number, each in enumerate(built)}
+    planned = [each.planned for each in listed]
+    problems = [
+        (sorted((name, repr(value)) for name, value in each.request.args.items()),
+         [repr(p) for p in each.specialization
+          if p.constexpr and p.name not in tiles and p.name not in each.options])
+        for each in planned
+    ]  # fmt: skip
+    return rank([
+        msgspec.structs.replace(of_trial(trial), problem=repr(problem))
+        for trial, problem in zip(trials_of(planned, results), problems, strict=True)
+    ])  # fmt: skip
 
 
 def _launches(

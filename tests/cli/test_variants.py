@@ -9,6 +9,7 @@ import msgspec
 import pytest
 import triton
 
+from irlens.library import capture
 from irlens.model.variants import Variant, Variants
 from irlens.render.json import schema
 from tests.running import Ran, inline, irlens
@@ -95,7 +96,7 @@ def test_rows_name_what_varies_and_columns_what_is_known(kernels: Path) -> None:
     asked = (f"{kernels}:penalties", "-t", "h100", "--arg", "num_seqs=1..256", "--arg", "eps=0.25")
     rows = [line.split() for line in run(*asked).out.splitlines()]
     header = next(cells for cells in rows if cells[:1] == ["launch"])
-    assert header == ["launch", "num_seqs", "registers", "time", "code"]
+    assert header == ["launch", "num_seqs", "registers", "time", "against", "others", "code"]
     assert ["3", "num_seqs=256"] in [cells[:2] for cells in rows]
     assert not any("eps" in cell for cells in rows for cell in cells)
     captures = run(str(SAMPLES)).out
@@ -205,6 +206,20 @@ def test_captures_are_compared_as_they_are() -> None:
     text = " ".join(two.out.split())
     assert "num_warps = 4" in text.partition("Variant 1 (")[2].partition(")")[0]
     assert "num_warps = 8" in text.partition("and variant 2 (")[2].partition(")")[0]
+
+
+def test_captures_of_one_launch_are_compared_by_time() -> None:
+    blocks = ((1024, 4), (1024, 8), (32, 1))
+    made = [
+        capture("vector_add", "h100", num_warps=warps, BLOCK_SIZE=block) for block, warps in blocks
+    ]
+    (kernel,) = found(*(str(each.directory) for each in made)).kernels
+    assert [each.as_fast_as for each in kernel.variants] == [1, 1, 3]
+    slow = kernel.variants[2]
+    assert None not in (slow.time_us, kernel.variants[0].time_us)
+    assert slow.time_ratio == pytest.approx(
+        min(each.time_us or 0.0 for each in kernel.variants[:2]) / (slow.time_us or 0.0)
+    )
 
 
 @pytest.mark.skipif(triton.__version__ != "3.9.0", reason="the capture is of Triton 3.9.0")

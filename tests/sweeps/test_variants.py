@@ -157,6 +157,21 @@ def test_a_count_needs_three_where_one_would_do(file: Path, pool: WorkerPool) ->
     assert padded.time_ratio == pytest.approx(1, abs=0.01)
     codes = [each.code for each in found.variants]
     assert len({*codes}) == 2  # of which all that are not 1 share one
+    assert [each.as_fast_as for each in found.variants] == [1, 1, 1]
+
+
+def test_a_size_that_is_aligned_saves_the_time_that_its_change_costs(pool: WorkerPool) -> None:
+    request = Request(kernel="vector_add", target=gpus.find("h100").target, sm_count=132)
+    (found,) = find_variants([request], {"n_elements": ["1", "131071", "131072"]}, pool, most=8)
+    lost = advice(found, "do_not_specialize_on_alignment", "n_elements").time_ratio
+    assert lost is not None
+    assert lost > 1.03
+    assert [each.as_fast_as for each in found.variants] == [1, 1, 3]
+    assert found.variants[2].time_ratio == pytest.approx(lost)
+    assert found.codes == 3
+    text = write(variants_view(Variants(schema=1, kernels=[found]), Options()), Options())
+    assert "1 differs only in what does not matter to time at the listed launches" in text
+    assert "1 saves time" in text
 
 
 def test_padding_costs_what_the_next_size_takes(file: Path, pool: WorkerPool) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from irlens.model.estimate import RESOLUTION
 from irlens.model.text import count, microseconds, percent, plural
+from irlens.model.variant_times import is_noise
 from irlens.model.variants import Advice, KernelVariants, Split, Variant, Variants
 from irlens.render.options import Options
 from irlens.render.view.nodes import (
@@ -90,6 +91,7 @@ def _verdict(kernel: KernelVariants) -> Iterator[Run]:
         yield Run(f"{count(needless)} {have} the machine code of another: needless", "warn")
     elif kernel.number > 1 and kernel.codes == kernel.number:
         yield Run("no two have the same machine code")
+    yield from _worth(kernel)
     if failed:
         yield Run(f"{count(failed)} {'does' if failed == 1 else 'do'} not compile", "bad")
     given_up = [each.reason for each in kernel.variants if each.outcome is None and each.reason]
@@ -99,6 +101,37 @@ def _verdict(kernel: KernelVariants) -> Iterator[Run]:
         compiled = sum(each.outcome is not None for each in kernel.variants)
         yield Run(f"{count(compiled)} compiled in the time", "unknown")
     yield from _best(kernel)
+
+
+def _worth(kernel: KernelVariants) -> Iterator[Run]:
+    """Yield how many variants of other code differ in nothing that takes time, and which do."""
+    own = [
+        (number, each) for number, each in enumerate(kernel.variants, 1)
+        if each.code in (None, number) and each.time_ratio is not None
+    ]  # fmt: skip
+    alike = [number for number, each in own if each.as_fast_as not in (None, number)]
+    saving = [number for number, each in own if (each.time_ratio or 0.0) > 1 + RESOLUTION]
+    costing = [number for number, each in own if (each.time_ratio or 1.0) * (1 + RESOLUTION) < 1]
+    if alike:
+        differ = "differs" if len(alike) == 1 else "differ"
+        what = "only in what does not matter to time at the listed launches"
+        yield Run(f"{count(len(alike))} {differ} {what}", "warn")
+    if saving:
+        yield Run(f"{count(len(saving))} {'saves' if len(saving) == 1 else 'save'} time")
+    if costing:
+        yield Run(f"{count(len(costing))} {'costs' if len(costing) == 1 else 'cost'} time", "warn")
+
+
+def _against(number: int, variant: Variant) -> str:
+    """Return how long a launch takes against another variant: "as fast as 1", "10 % less"."""
+    ratio = variant.time_ratio
+    if ratio is None:
+        return "?"
+    if is_noise(ratio):
+        other = variant.as_fast_as not in (None, number)
+        return f"as fast as {variant.as_fast_as}" if other else "as fast"
+    change = 1 / ratio - 1
+    return f"{percent(round(abs(change), 3))} {'more' if change > 0 else 'less'} time"
 
 
 def _best(kernel: KernelVariants) -> Iterator[Run]:
@@ -171,6 +204,7 @@ def _table(kernel: KernelVariants, options: Options) -> Table:
     shown = kernel.splits[:_MOST_COLUMNS]
     titles = [_title(each) for each in shown]
     timed = any(each.time_us is not None for each in kernel.variants)
+    compares = any(each.time_ratio is not None for each in kernel.variants)
     launches = [each.launch for each in kernel.variants]
     varying = [name for name, value in launches[0].items()
                if any(each.get(name) != value for each in launches)]  # fmt: skip
@@ -180,10 +214,14 @@ def _table(kernel: KernelVariants, options: Options) -> Table:
         *(Column(title) for title in titles),
         Column("registers", numbers=True),
         *([Column("time", numbers=True)] if timed else []),
+        *([Column("against others")] if compares else []),
         Column("code"),
     ]
     numbered = enumerate(kernel.variants, 1)
-    rows = tuple(_row(number, each, shown, varying, timed=timed) for number, each in numbered)
+    rows = tuple(
+        _row(number, each, shown, varying, timed=timed, compares=compares)
+        for number, each in numbered
+    )
     return Table(tuple(columns), rows, "variants", shown=options.rows, noun="variant")
 
 
@@ -193,7 +231,13 @@ def _title(split: Split) -> str:
 
 
 def _row(
-    number: int, variant: Variant, splits: list[Split], varying: list[str], *, timed: bool
+    number: int,
+    variant: Variant,
+    splits: list[Split],
+    varying: list[str],
+    *,
+    timed: bool,
+    compares: bool,
 ) -> Row:
     launch = variant.entry or ", ".join(f"{name}={variant.launch.get(name)}" for name in varying)
     needless = variant.code not in (None, number)
@@ -208,6 +252,7 @@ def _row(
         *(variant.described(each).replace(", divisible by 16", " ÷ 16") for each in splits),
         "?" if variant.registers is None else str(variant.registers),
         *(["" if variant.time_us is None else microseconds(variant.time_us)] if timed else []),
+        *([_against(number, variant)] if compares else []),
         Run(code, "warn" if needless else "neutral"),
         note=variant.reason,
     )
