@@ -208,6 +208,13 @@ def requested_stages(ttir: Module | None, default: int | None) -> RequestedStage
     return answer
 
 
+def flattened(ttir: Module | None) -> Callable[[Chain], bool]:
+    """Return whether the loop of the source at a location is to be fused with its inner one."""
+    loops = find_loops(ttir).values() if ttir is not None else ()
+    places = {_lines(loop.location) for loop in loops if loop.flatten and loop.inner}
+    return lambda location: _lines(location) in places
+
+
 def _lines(location: Chain) -> tuple[tuple[str, int], ...]:
     return tuple((frame.file, frame.line) for frame in location)
 

@@ -10,7 +10,7 @@ from heapq import heappop, heappush
 from typing import TypeVar
 
 from irlens.analyze import work
-from irlens.analyze.graph import FlowGraph
+from irlens.analyze.graph import FlowGraph, Loop, Successors
 
 #: Visits of a node after which what still grows is widened.
 MOST_VISITS = 64
@@ -92,3 +92,13 @@ def reach(start: Iterable[N], following: Callable[[N], Iterable[N]]) -> dict[N, 
                 reached[each] = None
                 pending.append(each)
     return reached
+
+
+def may_pass(successors: Successors, loop: Loop, body: Collection[int], node: int) -> bool:
+    """Whether an iteration of a loop can pass by a node of its body."""
+    if node == loop.header:
+        return False
+    kept = {*body} - {node}
+    work.spend(len(kept))
+    reached = reach([loop.header], lambda each: kept.intersection(successors[each]))
+    return any(latch in reached for latch in loop.latches)

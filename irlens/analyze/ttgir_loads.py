@@ -16,7 +16,7 @@ import msgspec
 
 from irlens.analyze.mlir_loops import Chain, Loop, find_loops, user_line
 from irlens.analyze.ttgir_buffers import Buffers
-from irlens.analyze.ttgir_refusals import LoopBody, refusal
+from irlens.analyze.ttgir_refusals import CONDITIONAL, LoopBody, refusal
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.copies import BULK_TO_SHARED, COPIES, LOADS
 from irlens.isa.mlir.encodings import blocked, cta_parts, encoding_of
@@ -177,7 +177,7 @@ class _Finder:
 
     def _reason(self, read: Operation, loop: Operation, widest: int | None) -> str:
         if read.name not in LOADS:
-            return OWN_ITERATION
+            return OWN_ITERATION if read.parent == loop.index else CONDITIONAL
         if loop.index not in self._bodies:
             self._bodies[loop.index] = LoopBody.read(self._module, self._values, loop)
         return refusal(

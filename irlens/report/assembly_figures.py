@@ -6,7 +6,7 @@ from irlens.analyze import local_arrays
 from irlens.analyze import pressure as register_pressure
 from irlens.analyze import spills as spilling
 from irlens.analyze.facts import Provenance
-from irlens.analyze.mlir_loops import requested_stages
+from irlens.analyze.mlir_loops import flattened, requested_stages
 from irlens.analyze.pipelines import find_pipelines, settle
 from irlens.analyze.pipelines.distinct_bytes import source_bytes
 from irlens.analyze.pipelines.ptx_loops import analyze_loops
@@ -62,6 +62,7 @@ def find_loop_pipelines(
             threads_per_cta=threads or parsed.ptx.threads_per_cta,
             serialized=serialized,
             of_source=source_bytes(loads),
+            flattened=flattened(parsed.ttir),
         )
     )
     origin = "ptx, copies, commits and waits followed along the control flow"

@@ -30,6 +30,8 @@ for k in range(0, K, BLOCK_K):                 # and num_stages=4 with the launc
   `tl.range(..., num_stages=4)`, which applies to all of its loads.
 * Indirect: load the indices before the loop, or request one stage more.
 * Inside a condition: load unconditionally, under a mask.
+* Outside the inner loop of a nest that `flatten=True` fuses, such as the bias of a tile: load it
+  before the loop where all tiles share it. Otherwise it costs one latency a tile.
 * In a loop that prints or asserts: remove `tl.device_print` and `tl.device_assert`.
 * Transposed on the way: sm_90 multiplies 8-bit types only with K contiguous in both operands.
   Store the matrix that way.
@@ -47,6 +49,7 @@ from irlens.analyze.facts import Facts
 from irlens.analyze.global_accesses import access_widths, read_once
 from irlens.analyze.loops import ONLY
 from irlens.analyze.mlir_loops import find_loops, requested_stages, user_line
+from irlens.analyze.ttgir_loads import OWN_ITERATION
 from irlens.analyze.ttgir_refusals import (
     CONDITIONAL,
     INDIRECT,
@@ -60,6 +63,8 @@ from irlens.analyze.ttgir_refusals import (
     TRANSPOSED,
     UNKNOWN,
 )
+from irlens.isa.mlir import Module
+from irlens.isa.mlir.operations import LOADS
 from irlens.model.memory import LoopLoad
 from irlens.model.report import Blame, Severity
 from irlens.rules import Match
@@ -71,10 +76,18 @@ NEEDS = ("ttir", "ttgir", "loads")
 
 #: Bytes per thread (PTX ISA, cp.async: cp-size).
 _SMALLEST_COPY = 4
+ONCE_A_TILE = (
+    "flatten=True makes one loop of the nest, and the load is outside the inner loop: each of the"
+    " outer loop's iterations waits for its own"
+)
 _HINTS = {
     NOT_FOR: "write it as a for loop, over tl.range",
     OUTER: "let tl.range(..., flatten=True) make one loop of the nest",
     CONDITIONAL: "load unconditionally, under a mask",
+    ONCE_A_TILE: (
+        "load it before the loop where all iterations share it; otherwise it costs one latency in"
+        " each of the outer loop's iterations, little beside a long inner loop"
+    ),
     NO_CP_ASYNC: "let more warps per SM hide the latency: smaller tiles, fewer registers",
     SCALAR: "load it before the loop, or as part of a tensor",
     NARROW: (
@@ -135,7 +148,20 @@ def _reason(load: LoopLoad, facts: Facts) -> str:
         here = [widths[place] for place in widths if place[0] == "load" and load.source in place[1]]
         if here and max(max(sizes) for sizes in here) < _SMALLEST_COPY:
             return NARROW
+    fused = load.reason in (CONDITIONAL, OWN_ITERATION)
+    if fused and facts.ttir is not None and _was_flattened(load, facts.ttir):
+        return ONCE_A_TILE
     return load.reason
+
+
+def _was_flattened(load: LoopLoad, ttir: Module) -> bool:
+    """Whether the source has a load directly in a loop that is to be fused with its inner one."""
+    outer = {index for index, loop in find_loops(ttir).items() if loop.flatten and loop.inner}
+    return any(
+        each.parent in outer and user_line(each) == load.source
+        for each in ttir.operations
+        if each.name in LOADS
+    )
 
 
 def _hint(reason: str, load: LoopLoad, facts: Facts) -> str:

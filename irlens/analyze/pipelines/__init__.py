@@ -15,7 +15,7 @@ they share the counters that a wave waits for. ``settle`` takes care of function
 calls: copies of one loop, and calls that cannot be followed.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
@@ -25,6 +25,7 @@ from irlens.analyze.pipelines import cp_async, registers, tcgen05, tma, wgmma
 from irlens.analyze.pipelines.verdicts import PtxKernel
 from irlens.isa.calls import CallingFunction, Expansion
 from irlens.isa.dialect import Instruction
+from irlens.isa.ptx.copies import is_matrix_product
 from irlens.model.report import COMPUTE_KINDS, Pipeline, PipelineKind, blank_pipeline
 
 #: The mechanisms of NVIDIA's GPUs, in the order in which those of one loop are listed.
@@ -43,9 +44,12 @@ def find_pipelines(kernel: PtxKernel) -> list[Pipeline]:
     Returns:
         In the order of the text. Every innermost loop that reads global memory has one record for
         each mechanism that its reads use, and one without a kind where they use none; a loop that
-        feeds the tensor core asynchronously has one more for each of its matrix products.
+        feeds the tensor core asynchronously has one more for each of its matrix products. A loop
+        that Triton adds beside a flattened nest, for an inner loop without iterations, has none.
     """
     every = [pipeline for find in _MECHANISMS.values() for pipeline in find(kernel)]
+    added = {kernel.loops.header(loop).line for loop in _without_inner_loop(kernel)}
+    every = [pipeline for pipeline in every if pipeline.line not in added]
     described = {(p.line, p.loop) for p in every if p.kind not in (None, *COMPUTE_KINDS)}
     pipelines = [p for p in every if p.kind is not None or (p.line, p.loop) not in described]
     order = (None, *_MECHANISMS)
@@ -53,6 +57,16 @@ def find_pipelines(kernel: PtxKernel) -> list[Pipeline]:
         pipelines,
         key=lambda each: (each.line, order.index(each.kind), each.product_line or 0),
     )
+
+
+def _without_inner_loop(kernel: PtxKernel) -> Iterator[int]:
+    """Return the copies of flattened nests that lack the matrix products of another copy."""
+    loops = kernel.loops
+    every = range(len(loops.forest.loops))
+    fused = [loop for loop in every if kernel.flattened(loops.locations(loop))]
+    multiplying = {loop for loop in fused if any(map(is_matrix_product, loops.body(loop)))}
+    places = {loops.locations(loop) for loop in multiplying}
+    return (n for n in fused if n not in multiplying and loops.locations(n) in places)
 
 
 def settle(

@@ -45,6 +45,8 @@ class RingReading(msgspec.Struct, frozen=True, kw_only=True):
             began a phase or added to it, and the wait, as indices into ``Function.instructions``.
         after_each: What is in flight after each instruction of an iteration, by its offset in the
             text.
+        optional: The work on barriers that an iteration may pass by, and the waits for it, as
+            indices into ``Function.instructions``. All figures leave them out.
     """
 
     prefetch: int
@@ -56,6 +58,7 @@ class RingReading(msgspec.Struct, frozen=True, kw_only=True):
     bytes_in_flight: int | None
     ended: frozenset[tuple[tuple[int, ...], int]]
     after_each: Mapping[int, InFlight]
+    optional: frozenset[int] = frozenset()
 
     @property
     def during_compute(self) -> int:
@@ -163,6 +166,9 @@ class Ring:
             reason = UNKNOWN_BARRIER.format(self._instructions[unknown.at].line)
             return self._known_ring(loop, traced, awaited) or Unreadable(reason)
 
+        optional = self._optional(loop, every)
+        awaited -= {touch.address for touch in every if touch.at in optional}
+
         # Phases of barriers that this loop does not wait for are another loop's.
         def relevant(touches: list[Touch]) -> list[Touch]:
             return [touch for touch in touches if touch.address in awaited]
@@ -172,8 +178,23 @@ class Ring:
         self._replay(-1, relevant(before or []), phases)
         entering = len(phases)
         steps = [self._replay(n, relevant(touches), phases) for n, touches in enumerate(traced)]
-        separate = self._have_separate_rings(every)
-        return self._settle(loop, steps, None if before is None else entering, separate)
+        separate = self._have_separate_rings(relevant(every))
+        reading = self._settle(loop, steps, None if before is None else entering, separate)
+        if isinstance(reading, RingReading):
+            return msgspec.structs.replace(reading, optional=optional)
+        return reading
+
+    def _optional(self, loop: int, touches: list[Touch]) -> frozenset[int]:
+        """Return what touches only barriers that an iteration of a loop may pass by.
+
+        A kernel that goes on with the next tile in the same loop loads for its epilogue where a
+        tile ends. Empty where each iteration may pass by all its waits.
+        """
+        passed = self._tracer.optional(loop)
+        if all(touch.at in passed for touch in touches if self._waits(touch)):
+            return frozenset()
+        certain = {touch.address for touch in touches if touch.at not in passed}
+        return frozenset(touch.at for touch in touches if touch.address not in certain)
 
     def trace(self, loop: int) -> Trace | Unreadable:
         """Trace a loop that issues work."""

@@ -13,6 +13,7 @@ import msgspec
 from irlens.analyze import work
 from irlens.analyze.graph import reverse_postorder
 from irlens.analyze.pipelines.ptx_loops import FunctionLoops, depended_on
+from irlens.analyze.solver import may_pass
 from irlens.isa.ptx import Instruction, Operand, effects
 from irlens.isa.ptx.copies import awaited_barrier
 from irlens.isa.ptx.evaluation import Evaluator, Values
@@ -126,6 +127,14 @@ class Tracer:
         for block in sorted(self._loops.forest.body(loop), key=self._position.__getitem__):
             extent = self._loops.cfg.blocks[block]
             yield from range(extent.start, extent.stop)
+
+    def optional(self, loop: int) -> frozenset[int]:
+        """Return the instructions on barriers that an iteration of a loop can pass by."""
+        forest, successors = self._loops.forest, self._loops.cfg.successors
+        body = forest.body(loop)
+        touching = (block for block in body if self._touches.get(block))
+        optional = [b for b in touching if may_pass(successors, forest.loops[loop], body, b)]
+        return frozenset(touch.at for block in optional for touch in self._touches[block])
 
     def _runs_once(self, block: int, inside: set[int]) -> bool:
         """Whether a block runs once each time the given loops do; polling counts as once."""

@@ -11,7 +11,7 @@ import msgspec
 
 from irlens.analyze.graph import FlowGraph, Loop
 from irlens.analyze.outstanding import GroupFlow, Observation, Queue, Queues, retired
-from irlens.analyze.solver import reach
+from irlens.analyze.solver import may_pass
 from irlens.isa.events import Commit, Event, Wait
 
 
@@ -115,7 +115,9 @@ class ProductGroups:
         Returns:
             The groups without those waits, and the waits' lines.
         """
-        optional = {b for b in body if self._waits(b) and self._is_optional(b, loop, body)}
+        optional = {
+            b for b in body if self._waits(b) and may_pass(self._graph.successors, loop, body, b)
+        }
         events = {
             block: [e for e in some if block not in optional or not isinstance(e, Wait)]
             for block, some in self._events.items()
@@ -125,14 +127,6 @@ class ProductGroups:
 
     def _waits(self, block: int) -> list[Wait]:
         return [event for event in self._events.get(block, ()) if isinstance(event, Wait)]
-
-    def _is_optional(self, block: int, loop: Loop, body: Collection[int]) -> bool:
-        """Whether an iteration can pass a block by."""
-        if block == loop.header:
-            return False
-        kept = {*body} - {block}
-        reached = reach([loop.header], lambda each: kept.intersection(self._graph.successors[each]))
-        return any(latch in reached for latch in loop.latches)
 
 
 def _retires(observation: Observation[Queues]) -> Iterator[Retired]:

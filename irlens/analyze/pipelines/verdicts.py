@@ -1,5 +1,6 @@
 """``Pipeline`` records: the verdict, and figures read from groups or barriers."""
 
+from collections.abc import Callable
 from functools import cached_property
 
 import msgspec
@@ -15,9 +16,13 @@ from irlens.analyze.pipelines.mbarrier_rings import (
 from irlens.analyze.pipelines.products import Products
 from irlens.analyze.pipelines.ptx_loops import FunctionLoops
 from irlens.analyze.pipelines.steady_state import GroupReading, Unreadable
+from irlens.isa.ptx.copies import awaited_barrier, is_bulk_load
 from irlens.model.report import COMPUTE_KINDS, Pipeline, PipelineKind, Verdict, blank_pipeline
-from irlens.model.source import user_frame
+from irlens.model.source import SourceLocation, user_frame
 
+PASSED_BY = (
+    "the wait on line {} is under a branch: figures are of the iterations that do not reach it"
+)
 IRREDUCIBLE = "control enters the loop at more than one place"
 
 
@@ -29,6 +34,7 @@ class PtxKernel(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         serialized: Whether ptxas waits for each product of ``wgmma`` at once, whatever the PTX
             says; ``None`` if unknown.
         of_source: What the source's loops load, to count once what threads share.
+        flattened: Whether the source's loop at a location is to be fused with its inner one.
     """
 
     loops: FunctionLoops
@@ -36,6 +42,7 @@ class PtxKernel(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     threads_per_cta: int | None = None
     serialized: bool | None = None
     of_source: SourceBytes = {}
+    flattened: Callable[[tuple[SourceLocation, ...]], bool] = lambda _: False
 
     @cached_property
     def products(self) -> Products:
@@ -92,10 +99,14 @@ def with_ring(record: Pipeline, kernel: PtxKernel, index: int, ring: Ring, seria
         return msgspec.structs.replace(record, reason=reading.reason)
     verdict, reason = judge(reading.prefetch, record.requested_stages, serial)
     reasons = [reason] if reason else []
+    optional = [kernel.loops.instructions[each] for each in sorted(reading.optional)]
+    waits = (each for each in optional if awaited_barrier(each) is not None)
+    reasons += [PASSED_BY.format(each.line) for each in waits]
     if reading.groups_before_loop is None:
         reasons.append("how much is issued before the loop depends on another loop")
     filled = msgspec.structs.replace(
         with_groups(record, reading),
+        copies_per_iteration=(record.copies_per_iteration or 0) - sum(map(is_bulk_load, optional)),
         bytes_per_iteration=reading.bytes_per_iteration,
         bytes_in_flight=reading.bytes_in_flight,
         verdict=verdict,

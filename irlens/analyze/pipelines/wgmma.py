@@ -26,7 +26,7 @@ from irlens.analyze.pipelines.matrix_products import (
 from irlens.analyze.pipelines.product_groups import ProductGroups, SteadyGroups
 from irlens.analyze.pipelines.products import UNSEEN
 from irlens.analyze.pipelines.steady_state import Unreadable
-from irlens.analyze.pipelines.verdicts import IRREDUCIBLE, PtxKernel
+from irlens.analyze.pipelines.verdicts import IRREDUCIBLE, PASSED_BY, PtxKernel
 from irlens.isa.dialect import kernel_named
 from irlens.isa.events import Commit, Copy, Event, Wait
 from irlens.isa.ptx import Function
@@ -35,9 +35,6 @@ from irlens.isa.sass import warpgroup
 from irlens.model.capture import Stage
 from irlens.model.report import Pipeline
 
-PASSED_BY = (
-    "the wait on line {} is under a branch: figures are of the iterations that do not reach it"
-)
 PILE_UP = "the loop waits for fewer matrix products than it issues"
 NOT_AWAITED = "no wait in the loop retires the product"
 BY_PATH = "how many iterations later a wait retires the product depends on the path taken"

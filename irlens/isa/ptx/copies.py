@@ -68,6 +68,12 @@ def is_tcgen05_mma(instruction: Instruction) -> bool:
     return instruction.opcode == "tcgen05" and instruction.modifiers[:1] == ("mma",)
 
 
+def is_matrix_product(instruction: Instruction) -> bool:
+    """Whether the tensor core carries it out."""
+    products = is_wgmma(instruction) or is_tcgen05_mma(instruction)
+    return products or instruction.opcode == "mma"
+
+
 def copy_size(instruction: Instruction) -> int | None:
     """Return the bytes that a ``cp.async`` copies per thread; ``None`` if not a literal."""
     return _literal(instruction, 2)

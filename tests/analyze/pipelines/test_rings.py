@@ -56,3 +56,24 @@ def test_each_product_is_bounded_by_its_own_ring(
     # No more results of products have room in tensor memory at once.
     results = re.findall(r"ttng\.tmem_alloc : .*<(\d)x128x64xf32", ttgir)
     assert max(map(int, results)) <= scores.stages_at_most
+
+
+@pytest.mark.parametrize(("target", "stages"), [(SM_90, 3), (SM_90, 4), (SM_100, 3)])
+def test_a_load_of_the_epilogue_does_not_count_against_a_flattened_nest(
+    target: Target, stages: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its barrier is waited for once a tile, in a loop that goes on with the next tile."""
+    monkeypatch.setenv("IRLENS_CACHE_DIR", str(tmp_path))
+    kernel = str(KERNEL.with_name("flattened_epilogue.py"))
+    (found,) = capture(Request(kernel=kernel, target=target, settings={"num_stages": stages}))
+    report = inspect(found)
+    (pipeline,) = (each for each in report.pipelines if each.kind == "tma")
+    tiles = [each for each in report.loads if each.iterations_ahead]
+    assert {load.iterations_ahead for load in tiles} == {stages - 1}
+    assert pipeline.verdict == "pipelined"
+    assert pipeline.prefetch_iterations == stages - 1
+    assert pipeline.copies_per_iteration == 2
+    assert pipeline.bytes_per_iteration == sum(load.bytes_per_iteration or 0 for load in tiles)
+    assert "under a branch" in pipeline.reason
+    (finding,) = (each for each in report.findings if each.code == "IRL203")
+    assert "flatten=True makes one loop of the nest" in finding.message
