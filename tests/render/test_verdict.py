@@ -199,7 +199,7 @@ def test_findings_are_listed_by_what_they_cost() -> None:
     assert listed is not None
     assert [each.hint for each in listed.findings] == [
         "h", "h; about 42 % less time if accesses were coalesced: 9 fewer sectors", "h",
-        "h; about 13 % less time with 4 fewer registers/thread", "h",
+        "h; up to 13 % less time with 4 fewer registers/thread", "h",
     ]  # fmt: skip
     untimed = by_effect(replace(subject, time=None))
     assert [each.code for each in untimed] == ["IRL304", "IRL202", "IRL102", "IRL302", "IRL302"]

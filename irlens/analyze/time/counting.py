@@ -276,8 +276,8 @@ def uncertainty(
     reasons = [transfers.uncertain] if transfers.uncertain else []
     if any(each.path.skipped for cta in followed for each in cta):
         reasons.append(
-            "a branch on data is taken to skip what it can but for loops, "
-            "and a compare-and-swap to succeed"
+            "where loaded data decide a branch, the count skips what the branch can skip, except"
+            " loops; a compare-and-swap succeeds at the first attempt"
         )
     if instructions * INSTRUCTION_BYTES > _CACHED_CODE:
         reasons.append(

@@ -161,7 +161,11 @@ def _changes(report: Report, time: TimeEstimate, whole: float) -> Iterator[Node]
 
 
 def describe_step(step: TimeStep, whole: float, terms: Terms) -> str:
-    """Return "about 16 % less time with 37 fewer registers/thread"."""
+    """Return "up to 16 % less time with 37 fewer registers/thread".
+
+    A limit to the registers, or one stage less, is other code, which takes no less time than the
+    same code would.
+    """
     saved = _share(1 - step.estimate_us / whole)
     per = terms.unit(step.unit) if "/" in step.unit else step.unit
     is_size = step.unit == "bytes"
@@ -181,7 +185,8 @@ def describe_step(step: TimeStep, whole: float, terms: Terms) -> str:
             how = f"with {fewer} for the same work, as many on each {terms.sm}"
         case _:
             how = f"with {fewer}"
-    return f"about {saved} less time {how}"
+    most = "up to" if step.cause in ("registers", "shared_memory") else "about"
+    return f"{most} {saved} less time {how}"
 
 
 def _range(time: TimeEstimate) -> str:
