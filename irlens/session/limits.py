@@ -47,7 +47,7 @@ def limits_of(
         IrlensError: The source of a capture is unknown, or KERNEL has several configurations or
             lacks a size.
     """
-    requests = list(session.requests(kernel, configurations))
+    requests = _launched(session, kernel, configurations)
     require_one_kernel(kernel, requests)
     if len(requests) > 1 and is_compiled(kernel) and configurations.is_single:
         requests = [_largest(session, requests)]
@@ -86,6 +86,20 @@ def limits_of_launch(
         session, recorded.request, varied, jobs=jobs, details=details, progress=progress
     )
     return msgspec.structs.replace(found, follows=recorded.follows)
+
+
+def _launched(session: Session, kernel: str, configurations: Configurations) -> "list[Request]":
+    """Return the requests of a kernel; of a recording those that the program launched, if any."""
+    if not is_compiled(kernel):
+        return list(session.requests(kernel, configurations))
+    from irlens.session.programs import launches_of
+
+    found = list(session.recompilations(kernel, configurations))
+    launches = launches_of(capture for capture, _ in found)
+    launched = [r for (_, r), number in zip(found, launches, strict=True) if number != 0]
+    if not launched:
+        session.note_once(["no launch used this: an autotuner only tried it"])
+    return launched or [request for _, request in found]
 
 
 def _largest(session: Session, requests: "Sequence[Request]") -> "Request":

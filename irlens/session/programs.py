@@ -1,6 +1,6 @@
 """What a recorded program runs, with the estimated time of its kernels."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
@@ -61,6 +61,27 @@ def recorded_launches(directory: Path) -> dict[str, int]:
         for kernel in run.kernels
         if kernel.launches is not None
     }
+
+
+def launches_of(captures: Iterable[Capture]) -> list[int | None]:
+    """Return how often each capture was launched, as far as it is one of a recording.
+
+    A configuration that an autotuner only tried has no launch.
+
+    Raises:
+        ArtifactError: The index of a recording cannot be read.
+    """
+    recordings: dict[Path, dict[str, int]] = {}
+    found: list[int | None] = []
+    for capture in captures:
+        entry = capture.directory
+        if entry is None:
+            found.append(None)
+            continue
+        if entry.parent not in recordings:
+            recordings[entry.parent] = recorded_launches(entry.parent)
+        found.append(recordings[entry.parent].get(entry.name))
+    return found
 
 
 def program_runs(

@@ -23,7 +23,7 @@ from irlens.model.variants import (
     splits_of,
 )
 from irlens.session.grids import require_one_kernel
-from irlens.session.programs import recorded_launches
+from irlens.session.programs import launches_of, recorded_launches
 from irlens.session.session import Session
 from irlens.session.subject import Configurations, is_compiled
 from irlens.session.values import read_values
@@ -148,13 +148,8 @@ class Recorded(msgspec.Struct, frozen=True):
 def _recorded(
     session: Session, kernels: Sequence[str], configurations: Configurations
 ) -> list[Recorded]:
-    found = []
-    for kernel in kernels:
-        launches = recorded_launches(Path(kernel).expanduser())
-        for capture in session.captures(kernel, configurations):
-            entry = capture.directory.name if capture.directory is not None else ""
-            found.append(Recorded(capture, launches.get(entry)))
-    return found
+    captures = [each for name in kernels for each in session.captures(name, configurations)]
+    return [Recorded(*each) for each in zip(captures, launches_of(captures), strict=True)]
 
 
 def recompiled(directory: Path) -> list[KernelVariants]:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -463,3 +464,26 @@ def test_sizes_follow_a_size_of_the_users(kernels: Path) -> None:
     assert [(each.kind, each.size) for each in size.limits] == [("overflow", 2**12 + 1)]
     (size,) = found("matmul", "--arg", "t=64", "--arg", "M=4 * t", "--along", "t=64..65").sizes
     assert (size.limits, size.alone) == ([], False), "tensors follow M, which is an argument, too"
+
+
+def test_of_an_autotuner_the_configuration_that_was_launched_is_taken(tmp_path: Path) -> None:
+    target, kernels = None, []
+    for block, launches in ((512, 0), (1024, 1)):
+        compiled = irlens.capture("vector_add", "h100", BLOCK_SIZE=block)
+        target = compiled.target
+        assert compiled.directory is not None
+        shutil.copytree(compiled.directory, tmp_path / f"of-{block}")
+        launched = {"number": 1, "args": {}, "grid": [96, 1, 1]}
+        kernels.append({
+            "entry": f"of-{block}", "kernel": "vector_add_kernel",
+            "launches": [launched] * launches, "tried": [launched],
+        })  # fmt: skip
+    runs = [{"target": msgspec.to_builtins(target), "is_fake": True, "kernels": kernels}]
+    index = {"schema": 1, "program": "p.py", "runs": runs}
+    (tmp_path / "irlens-program.json").write_text(json.dumps(index))
+    ran = run(str(tmp_path), "--along", "n_elements=2000000000..2200000000", "--json")
+    assert "of 2 launches" not in ran.err
+    ((limit,),) = [each.limits for each in msgspec.json.decode(ran.out, type=Limits).sizes]
+    assert (limit.size, limit.cause.program) == (2**31 + 1, (2**21, 0, 0))
+    only = tmp_path / "of-512"
+    assert "an autotuner only tried it" in run(str(only), "--along", "n_elements=1..64").err

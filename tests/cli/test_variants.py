@@ -189,6 +189,8 @@ def test_candidates_of_an_autotuner_are_no_variants(tmp_path: Path) -> None:
     (kernel,) = found(str(tmp_path)).kernels
     assert (kernel.number, kernel.launches, kernel.candidates) == (1, 9, 1)
     assert [each.entry for each in kernel.variants] == ["specialized-h100-4"]
+    (named,) = found(f"{tmp_path}:matmul").kernels
+    assert (named.number, named.launches, named.candidates) == (1, 9, 1)
     text = run(str(tmp_path)).out
     assert "1 variant for 9 launches" in text
     assert "not counted: 1 candidate that an autotuner only tried" in text
