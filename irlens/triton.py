@@ -31,6 +31,7 @@ import msgspec
 
 from irlens.artifacts import processes
 from irlens.artifacts.processes import Refused
+from irlens.model.config import identity_of
 from irlens.model.errors import IrlensError
 
 if TYPE_CHECKING:  # the user's program has imported Triton; this module does without
@@ -177,7 +178,7 @@ def _answer(job: Job) -> Kept | Refused:
     from irlens.sweeps.selection import Selection
     from irlens.sweeps.worker_pool import LocalPool
 
-    encoded = [msgspec.msgpack.encode(request, order="sorted") for request in job.requests]
+    encoded = [identity_of(request) for request in job.requests]
     distinct = list(dict.fromkeys(encoded))  # an autotuner may have a configuration twice
     places = [distinct.index(each) for each in encoded]
     requests = [job.requests[encoded.index(each)] for each in distinct]

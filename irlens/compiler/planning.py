@@ -18,7 +18,7 @@ from irlens.compiler.request import Request, contents_in, with_shapes
 from irlens.compiler.sources.description import find_kernel
 from irlens.compiler.toolchains import environments
 from irlens.model.capture import load_notes
-from irlens.model.config import ConstexprValue
+from irlens.model.config import ConstexprValue, identity_of
 from irlens.model.variants import Specialized
 
 
@@ -81,7 +81,7 @@ def plan(requests: Sequence[Request]) -> Plan:
         decided |= {*planned.decided}
         for variant in planned.variants:
             same = variant.triton, msgspec.structs.replace(variant.request, triton=None)
-            variants.setdefault(msgspec.msgpack.encode(same), variant)
+            variants.setdefault(identity_of(same), variant)
     return Plan(
         function, list(variants.values()), dependencies, tuple(notes), tuple(sorted(decided))
     )

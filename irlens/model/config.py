@@ -102,6 +102,14 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return {n: self.constexprs[n] for n in self.fixed if n in self.constexprs}
 
 
+def identity_of(values: object) -> bytes:
+    """Return what equals for equal records, settings and arguments, in any order of their names."""
+    try:
+        return msgspec.msgpack.encode(values, order="sorted")
+    except OverflowError:  # an integer of more than 64 bits
+        return msgspec.json.encode(values, order="sorted")
+
+
 def number_in(value: ConstexprValue) -> int | float | None:
     """Return the number or boolean that an argument's value stands for, if it does."""
     return _NUMBERS.get(value) if isinstance(value, str) else value

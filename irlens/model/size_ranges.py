@@ -8,7 +8,7 @@ from itertools import groupby, takewhile
 
 import msgspec
 
-from irlens.model.config import ConstexprValue
+from irlens.model.config import ConstexprValue, identity_of
 from irlens.model.estimate import Bound
 from irlens.model.sweep import Trial, moved_bytes
 
@@ -146,4 +146,4 @@ def _joined(runs: Sequence[Sequence[Trial]], axis: str) -> Iterator[list[Trial]]
 
 
 def _key(trial: Trial) -> bytes:
-    return msgspec.msgpack.encode([trial.triton, trial.settings], order="sorted")
+    return identity_of([trial.triton, trial.settings])

@@ -15,6 +15,7 @@ from irlens.artifacts.entries import Broken
 from irlens.figures import COLUMNS
 from irlens.model import ranking
 from irlens.model.capture import Capture
+from irlens.model.config import identity_of
 from irlens.model.errors import ArtifactError, IrlensError
 from irlens.model.report import Report, Severity
 from irlens.session.entry_index import Indexed, key_of_capture
@@ -279,7 +280,7 @@ def _identity(capture: Capture) -> bytes:
     """Return the facts of a capture that are known without reading its stages."""
     version = capture.manifest.triton_version if capture.manifest is not None else None
     facts = (capture.kernel, capture.target, version, capture.config, list(capture.stages))
-    return msgspec.msgpack.encode(facts, order="sorted")
+    return identity_of(facts)
 
 
 def _is_equal(one: Capture, other: Capture) -> bool:

@@ -8,12 +8,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
-import msgspec
-
 from irlens.compiler import KernelSource, Request, find_kernel
 from irlens.compiler.calls.binding import evaluate_formula
 from irlens.compiler.planning import PlannedVariant
-from irlens.model.config import GridFormula
+from irlens.model.config import GridFormula, identity_of
 from irlens.model.errors import IrlensError
 from irlens.model.sweep import Outcome
 from irlens.sweeps.journal import Journal
@@ -134,7 +132,7 @@ def compile_each(
 
 def specialization_key(planned: PlannedVariant) -> bytes:
     """Return what equals for launches of the same compiled code."""
-    return msgspec.msgpack.encode((planned.specialization, sorted(planned.options.items())))
+    return identity_of((planned.specialization, sorted(planned.options.items())))
 
 
 def grid_of(planned: PlannedVariant, blocks_per_sm: int | None) -> tuple[int, int, int] | None:

@@ -10,6 +10,7 @@ from irlens.compiler import Device, Request, find_device, find_kernel
 from irlens.compiler.local_gpu import timing_identity
 from irlens.compiler.toolchains import environments
 from irlens.compiler.toolchains.versions import installed_triton
+from irlens.model.config import identity_of
 from irlens.model.errors import IrlensError, NotInstalledError
 from irlens.model.sweep import Measurement, ProviderName, ProviderTime, Trial, with_measurement
 from irlens.sweeps.journal import Journal
@@ -216,4 +217,4 @@ class _Stopwatch:
         described = self._source.description
         names = described.constexprs if described is not None else {}
         chosen = {name: value for name, value in trial.settings.items() if name in names}
-        return msgspec.msgpack.encode([trial.args, chosen], order="sorted")
+        return identity_of([trial.args, chosen])

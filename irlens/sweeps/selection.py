@@ -12,7 +12,7 @@ import msgspec
 from irlens.compiler.calls.expressions import BUILT_IN, UnknownSizeError, evaluate
 from irlens.figures import SWEEP_FIGURES
 from irlens.gpus import Gpu
-from irlens.model.config import LAUNCH_OPTIONS, ConstexprValue, Target
+from irlens.model.config import LAUNCH_OPTIONS, ConstexprValue, Target, identity_of
 from irlens.model.errors import CaptureError, IrlensError, UnknownNameError
 from irlens.model.ranking import problem_of_trial, rank_trials
 from irlens.model.sweep import OUTCOMES, Trial
@@ -175,7 +175,7 @@ def split_top(trials: Sequence[Trial], top: int | None) -> tuple[list[Trial], li
 
 def size_axis(trials: Sequence[Trial]) -> str | None:
     """Return the size or argument that varies, if all other arguments follow from it."""
-    different = {msgspec.msgpack.encode(each.args, order="sorted"): each for each in trials}
+    different = {identity_of(each.args): each for each in trials}
     names = dict.fromkeys(name for each in different.values() for name in each.args)
     for name in sorted(names, key=lambda each: "stride" in each):  # a stride follows from a size
         values = {each.value(name) for each in different.values()}
@@ -204,11 +204,11 @@ def prune_list(trials: Sequence[Trial], kept: Sequence[Trial]) -> list[dict[str,
 
 def _key(trial: Trial) -> bytes:
     identity = trial.target, trial.triton, trial.settings, trial.args
-    return msgspec.msgpack.encode(identity, order="sorted")
+    return identity_of(identity)
 
 
 def _settings_key(trial: Trial) -> bytes:
-    return msgspec.msgpack.encode(trial.settings, order="sorted")
+    return identity_of(trial.settings)
 
 
 def config_of(settings: dict[str, ConstexprValue]) -> dict[str, object]:

@@ -19,7 +19,7 @@ from irlens.artifacts.code_listings import CodeListings
 from irlens.compiler import KernelSource, Request, capture, find_kernel
 from irlens.compiler.planning import PlannedVariant
 from irlens.model.capture import Capture
-from irlens.model.config import Target
+from irlens.model.config import Target, identity_of
 from irlens.model.errors import IrlensError
 from irlens.model.estimate import RESOLUTION
 from irlens.model.ranking import with_standings
@@ -352,7 +352,7 @@ def _series(variants: Sequence[PlannedVariant], axis: str, launches: Launches) -
 
 def _arguments_key(planned: PlannedVariant) -> bytes:
     """Return what equals where all arguments, constexprs aside, are specialized alike."""
-    return msgspec.msgpack.encode([each for each in planned.specialization if not each.constexpr])
+    return identity_of([each for each in planned.specialization if not each.constexpr])
 
 
 def _series_names(variants: Sequence[PlannedVariant]) -> dict[bytes, str]:

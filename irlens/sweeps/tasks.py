@@ -43,6 +43,8 @@ from irlens.version import VERSION
 Handler: TypeAlias = Callable[[bytes], bytes]
 T = TypeVar("T")
 
+_TOO_LONG = "an argument, a constexpr or an option is an integer of more than 64 bits"
+
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
     """What a worker is to do.
@@ -128,13 +130,15 @@ def encode_task(
     if source.path.parent == samples_folder().resolve():
         place = source.path.stem
     kernel = f"{place}:{source.function}"
-    return msgspec.msgpack.encode(
-        Task(
-            requests=[msgspec.structs.replace(each, kernel=kernel) for each in requests],
-            content=hashlib.sha256(source.content).hexdigest(),
-            against=list(against),
-        )
+    task = Task(
+        requests=[msgspec.structs.replace(each, kernel=kernel) for each in requests],
+        content=hashlib.sha256(source.content).hexdigest(),
+        against=list(against),
     )
+    try:
+        return msgspec.msgpack.encode(task)
+    except OverflowError as error:
+        raise CaptureError(f"{source.function}: {_TOO_LONG}") from error
 
 
 def run_plan(task: bytes) -> bytes:
@@ -186,7 +190,10 @@ def _run(encoded: bytes, work: Callable[[Task], Answer]) -> bytes:
     except Exception as error:  # a bug of irlens in one configuration must not end the sweep
         answer = Refused(f"irlens failed: {type(error).__name__}: {error}", "please report it")
     _freeze_imports()
-    return msgspec.msgpack.encode(answer)
+    try:
+        return msgspec.msgpack.encode(answer)
+    except OverflowError:
+        return msgspec.msgpack.encode(Refused(_TOO_LONG, ""))
 
 
 @lru_cache(maxsize=1)

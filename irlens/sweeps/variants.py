@@ -11,7 +11,7 @@ from irlens.compiler import Request, capture, find_kernel
 from irlens.compiler.calls.examples import find_uses, parse_source
 from irlens.compiler.planning import PlannedVariant
 from irlens.compiler.toolchains.versions import version_of
-from irlens.model.config import LAUNCH_OPTIONS, ConstexprValue, Values
+from irlens.model.config import LAUNCH_OPTIONS, ConstexprValue, Values, identity_of
 from irlens.model.errors import IrlensError
 from irlens.model.ranking import Ranking, of_trial, rank
 from irlens.model.variant_times import compared
@@ -93,7 +93,7 @@ def find_variants(
     groups: dict[tuple[object, ...], dict[bytes, Needed]] = {}
     for each in plan.variants:
         needed = groups.setdefault((each.request.target, each.triton), {})
-        key = msgspec.msgpack.encode((each.specialization, sorted(each.options.items())))
+        key = identity_of((each.specialization, sorted(each.options.items())))
         known = needed.pop(key, None)
         launch = {name: each.request.args[name] for name in axes}
         needed[key] = Needed(each, launch, 1 + (known.launches if known is not None else 0))

@@ -7,9 +7,20 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from irlens.model.errors import CaptureError
+from irlens import gpus
+from irlens.compiler import Request, find_kernel
+from irlens.model.config import identity_of
+from irlens.model.errors import CaptureError, IrlensError
 from irlens.model.report import Report
-from irlens.sweeps.tasks import Result, from_error, from_report
+from irlens.sweeps.tasks import (
+    Planned,
+    Result,
+    decode_answer,
+    encode_task,
+    from_error,
+    from_report,
+    run_plan,
+)
 
 REPORTS = Path(__file__).parents[2] / "samples" / "reports"
 
@@ -86,6 +97,44 @@ def test_what_is_not_known_is_no_fit() -> None:
 def test_an_error() -> None:
     made = from_error(CaptureError("x.py:3: no", hint="a\n^"))
     assert made == Result(outcome="failed", reason="x.py:3: no", hint="a\n^")
+
+
+#: No task, and no answer, has a place for it.
+LONG = 10**30
+
+
+def test_an_integer_that_no_task_can_hold_is_an_error() -> None:
+    request = Request(
+        kernel="vector_add", target=gpus.find("h100").target, settings={"BLOCK_SIZE": LONG}
+    )
+    with pytest.raises(CaptureError, match="more than 64 bits"):
+        encode_task(find_kernel("vector_add"), [request])
+
+
+def test_an_autotuner_with_an_integer_that_no_answer_can_hold_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "k.py"
+    path.write_text(
+        f"""import triton
+import triton.language as tl
+
+
+@triton.autotune(configs=[triton.Config({{"B": 64}}), triton.Config({{"B": {LONG}}})], key=["n"])
+@triton.jit
+def k(x, n, B: tl.constexpr):
+    tl.store(x + tl.program_id(0), B % 7)
+"""
+    )
+    request = Request(
+        kernel=f"{path}:k", target=gpus.find("h100").target, args={"x": "fp32[64]", "n": 64}
+    )
+    answer = run_plan(encode_task(find_kernel(request.kernel), [request]))
+    with pytest.raises(IrlensError, match="more than 64 bits"):
+        decode_answer(answer, Planned)
+
+
+def test_records_with_such_integers_have_an_identity() -> None:
+    assert identity_of({"n": LONG, "m": 1}) == identity_of({"m": 1, "n": LONG})
+    assert identity_of({"n": LONG}) != identity_of({"n": LONG + 1})
 
 
 def test_only_the_first_task_exempts_objects_from_garbage_collection() -> None:

@@ -9,6 +9,7 @@ from irlens.analyze.regions import distinct_bytes
 from irlens.analyze.traffic import count
 from irlens.isa.mlir import Module
 from irlens.isa.mlir.operations import deed
+from irlens.model.config import identity_of
 from irlens.model.operations import RecordedLaunch, RecordedOperation, Region
 from irlens.model.traffic import Traffic
 
@@ -60,7 +61,7 @@ class Launches:
             return Traffic(reason="its ttir is not in Triton's cache")
         if launch.grid is None:
             return Traffic(reason="its grid is unknown")
-        key = msgspec.msgpack.encode((launch.entry, launch.arguments, launch.grid))
+        key = identity_of((launch.entry, launch.arguments, launch.grid))
         if key not in self._counted:
             self._counted[key] = count(known[1], launch.arguments, launch.grid)
         return self._counted[key]
