@@ -12,6 +12,7 @@ import os
 import pickle
 import signal
 import sys
+import tempfile
 import threading
 import time
 import traceback
@@ -23,6 +24,7 @@ from typing import BinaryIO, NoReturn, TypeAlias
 
 import msgspec
 
+from irlens.artifacts.temporary_folders import TemporaryFolder
 from irlens.compiler import compile_request, crashes
 from irlens.compiler.compiler_output import report_crashes_to
 from irlens.compiler.request import Request
@@ -146,8 +148,13 @@ def _start() -> _Child:
 
 
 def _serve(parent: int, requests: BinaryIO, answers: BinaryIO) -> NoReturn:
-    """Answer requests until the parent closes the pipe."""
+    """Answer requests until the parent closes the pipe.
+
+    Triton's temporary files, which an interruption leaves, are in a folder that goes with this.
+    """
     code = 0
+    temporary = TemporaryFolder()
+    os.environ["TMPDIR"] = tempfile.tempdir = temporary.name
     try:
         if sys.platform == "linux":
             ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -160,6 +167,8 @@ def _serve(parent: int, requests: BinaryIO, answers: BinaryIO) -> NoReturn:
     except BaseException:  # an interruption, which the parent reports
         code = 1
     finally:
+        with suppress(BaseException):  # another interruption: the next irlens removes it
+            temporary.cleanup()
         os._exit(code)  # no clean-up of the parent's, and none of LLVM's, which takes a while
 
 

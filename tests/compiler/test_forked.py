@@ -178,3 +178,29 @@ def test_the_child_ends_with_its_parent(
     process.send_signal(how)
     process.communicate(timeout=20)  # the child has stdout and stderr open as long as it runs
     assert process.returncode == (-how if how == signal.SIGKILL else 130)
+
+
+def test_an_interrupted_compilation_leaves_no_temporary_file(
+    write: Callable[..., Path], private_store: Path, tmp_path: Path
+) -> None:
+    temporary, started = tmp_path / "temporary", tmp_path / "started"
+    temporary.mkdir()
+    # As Triton keeps the PTX that ptxas reads.
+    wait = (
+        "import tempfile; tempfile.NamedTemporaryFile(suffix='.ptx', delete=False); "
+        f"pathlib.Path({str(started)!r}).touch(); time.sleep(900)"
+    )
+    kernel = f"{write(KERNEL.format(statement=wait))}:k"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "irlens", "inspect", kernel, "--target", "h100"],
+        env={**os.environ, "TMPDIR": str(temporary)}, stderr=subprocess.PIPE,
+        start_new_session=True,
+    )  # fmt: skip
+    until = time.monotonic() + 60
+    while not started.exists():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+    process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert list(temporary.iterdir()) == []

@@ -19,6 +19,7 @@ import msgspec
 
 from irlens.artifacts import locks, processes, store
 from irlens.artifacts.inventory import Kind
+from irlens.artifacts.temporary_folders import TemporaryFolder
 from irlens.compiler.toolchains import interpreters
 from irlens.compiler.toolchains.interpreters import Interpreter
 from irlens.compiler.toolchains.versions import OLDEST_TRITON, installed_triton, is_too_old
@@ -196,16 +197,18 @@ def _install(version: str, folder: Path, lock: int) -> None:
 
 def _run(command: Sequence[str], lock: int) -> str | None:
     """Run a command that inherits the lock; return its output if it failed, else ``None``."""
-    process = subprocess.run(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
-        pass_fds=[lock],
-        process_group=processes.group(),
-        check=False,
-    )
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    with TemporaryFolder() as temporary:  # pip, if killed, leaves what it has downloaded
+        process = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=env | {"TMPDIR": temporary},
+            pass_fds=[lock],
+            process_group=processes.group(),
+            check=False,
+        )
     return process.stdout.decode("utf-8", "replace") if process.returncode != 0 else None
 
 

@@ -239,6 +239,20 @@ def test_an_interrupted_installation_leaves_nothing(
     assert [path.suffix for path in (private_store / "environments").iterdir()] == [".lock"]
 
 
+def test_what_pip_leaves_in_its_temporary_folder_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with open(os.devnull) as lock:  # noqa: PTH123
+        said = environments._run(
+            ["/bin/sh", "-c", 'touch "$TMPDIR/left"; echo "$TMPDIR"; exit 1'], lock.fileno()
+        )
+    assert said is not None
+    assert Path(said.strip()).parent == tmp_path
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_child_keeps_the_lock_and_ends_with_irlens(private_store: Path, tmp_path: Path) -> None:
     script = (
         "import sys\n"
