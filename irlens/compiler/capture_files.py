@@ -9,14 +9,14 @@ import hashlib
 import hmac
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import msgspec
 
 from irlens.artifacts import store
 from irlens.compiler.sources.lookup import samples_folder
-from irlens.model.capture import MANIFEST_NAME, Manifest, SourceFile
+from irlens.model.capture import MANIFEST_NAME, Capture, Manifest, SourceFile
 from irlens.model.config import ConstexprValue
 
 
@@ -113,6 +113,25 @@ def is_own(source: SourceFile, kernel: str) -> bool:
     """Whether the seal of a kernel's source is this user's."""
     key = _key(create=False)
     return key is not None and hmac.compare_digest(_seal(key, source, kernel), source.seal)
+
+
+def edited_sources(captures: Iterable[Capture]) -> list[str]:
+    """Return the files of this user's captures that have changed since these were compiled."""
+    compiled: dict[str, set[str]] = {}
+    for capture in captures:
+        source = capture.source
+        if source is not None and is_own(source, capture.kernel):
+            compiled.setdefault(source.path, set()).add(source.sha256)
+    now = {path: _content(path) for path in compiled}
+    return [path for path, content in now.items() if content and compiled[path] != {content}]
+
+
+def _content(path: str) -> str | None:
+    """Return the SHA-256 of a file; ``None`` if it is gone."""
+    try:
+        return sha256(Path(path).read_bytes())
+    except (OSError, ValueError):
+        return None
 
 
 def _seal(key: bytes, source: SourceFile, kernel: str) -> str:

@@ -96,7 +96,7 @@ class Session:
         Raises:
             IrlensError: A KERNEL cannot be inspected.
         """
-        sets = [(side[0], self.select(*side)) for side in sides]
+        sets = [(side[0], self._select(*side)) for side in sides]
         inspected = inspect_sets(sets, sass, self._notify)
         return [[report for _, report in each] for each in inspected]
 
@@ -115,6 +115,16 @@ class Session:
         return inspected
 
     def select(
+        self, kernel: str, configurations: Configurations
+    ) -> "Sequence[Report] | list[Capture]":
+        """Return what KERNEL and the options select, and say whose source has changed since."""
+        selected = self._select(kernel, configurations)
+        captures = [each for each in selected if isinstance(each, Capture)]
+        if is_compiled(kernel) and configurations.is_empty:
+            self._note_edits(kernel, captures)
+        return selected
+
+    def _select(
         self, kernel: str, configurations: Configurations
     ) -> "Sequence[Report] | list[Capture]":
         """Return the saved reports or the captures that KERNEL and the options select."""
@@ -137,6 +147,14 @@ class Session:
         if (launched := self.launched(kernel, configurations)) is not None:
             return launched
         return [capture for capture, _ in self.compile_all(kernel, configurations)]
+
+    def _note_edits(self, kernel: str, captures: Sequence[Capture]) -> None:
+        if any(capture.source is not None for capture in captures):
+            from irlens.compiler.capture_files import edited_sources
+
+            see = "record or compile it again to see the change"
+            for path in edited_sources(captures):
+                self.note_once([f"{kernel} was compiled before {path} changed: {see}"])
 
     def launched(self, kernel: str, configurations: Configurations) -> list[Capture] | None:
         """Return captures that say nothing of their launch, completed with those that are given.
@@ -322,6 +340,7 @@ class Session:
         from irlens.session.recompile import (
             dropped_grid,
             evident_grid,
+            grid_of_another_gpu,
             is_edited,
             kept_grid,
             recompilations,
@@ -342,6 +361,8 @@ class Session:
             self._noted.add(request.kernel)  # the recorded grid is all there is to say
             if kept := kept_grid(capture, request):
                 self.note_once([f"the grid stays: no program ID depends on {', '.join(kept)}"])
+            if grid := grid_of_another_gpu(capture, request):
+                self.note_once([f"the grid stays as recorded: {grid}"])
             if grid := dropped_grid(capture, request):
                 keeps = f"--grid {grid} keeps it"
                 if formula := evident_grid(capture, request):
