@@ -4,6 +4,7 @@ The request repeats everything that the capture records about its compilation, s
 between the two captures comes from the changed settings alone.
 """
 
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import zip_longest
 
@@ -185,7 +186,7 @@ def request_of(capture: Capture, kernel: str, changes: Mapping[str, str]) -> Req
     # from the constexprs: sizes and numbers of SMs are numbers there.
     moved = {n for n, value in changes.items() if n not in settings or settings[n].value != value}
     keeps_sizes = moved.isdisjoint((*arguments, _TARGET))
-    moves_grid = _TARGET in moved or _may_move_grid(
+    moves_grid = (_TARGET in moved and _may_follow_machine(capture, gpu)) or _may_move_grid(
         capture.config, kernel, moved.intersection((*constexprs, *arguments))
     )
     grid: tuple[int | str, ...] = () if moves_grid else capture.config.grid or ()
@@ -214,6 +215,17 @@ def dropped_grid(capture: Capture, request: Request) -> str:
     grid = capture.config.grid
     if grid is None or request.grid or find_kernel(request.kernel).description is not None:
         return ""
+    return _as_written(grid)
+
+
+def grid_of_another_gpu(capture: Capture, request: Request) -> str:
+    """Return the recorded grid as --grid takes it, where another GPU's request has it; or ""."""
+    grid = capture.config.grid
+    moved = capture.target is not None and capture.target.arch != request.target.arch
+    return _as_written(grid) if moved and grid is not None and request.grid == grid else ""
+
+
+def _as_written(grid: Sequence[int]) -> str:
     *others, last = grid
     while last == 1 and others:
         *others, last = others
@@ -291,6 +303,25 @@ def _may_move_grid(config: Config, kernel: str, moved: Collection[str]) -> bool:
     if function is None:
         return bool(moved)
     return ProgramIds(function, config.constexprs).decide(moved, config.grid or ())
+
+
+def _may_follow_machine(capture: Capture, gpu: gpus.Gpu) -> bool:
+    """Whether the program may compute another grid for another GPU.
+
+    A program that does launches a multiple of the number of SMs, or fewer programs than that where
+    there is less work; its kernel asks for their number, or has it as a constexpr.
+    """
+    grid = capture.config.grid or ()
+    count = gpus.find(capture.target.name).sm_count if capture.target is not None else None
+    if count is None or gpu.sm_count is None or "ttir" not in capture.stages:
+        return True
+    programs = math.prod(grid)
+    return (
+        any(number % count == 0 for number in (programs, *grid))
+        or gpu.sm_count < programs < count
+        or (programs > 1 and programs in capture.config.constexprs.values())
+        or "tt.get_num_programs" in capture.stages["ttir"].text()
+    )
 
 
 def _grid_formula(capture: Capture) -> tuple[int | str, ...]:

@@ -13,7 +13,7 @@ from irlens import gpus as arch
 from irlens.artifacts.load import load
 from irlens.compiler import Request, compile_request, parse_value
 from irlens.compiler.calls.argument_values import format_value
-from irlens.model.capture import Capture
+from irlens.model.capture import Capture, Stage
 from irlens.model.config import ConstexprValue, GridFormula
 from irlens.model.errors import CaptureError, IrlensError, UnknownNameError
 from irlens.report import inspect
@@ -277,6 +277,40 @@ def test_a_grid_that_is_not_taken_is_offered(scale: Capture) -> None:
         assert recompile.dropped_grid(recorded, same) == ""
 
 
+def test_a_grid_stays_on_another_gpu_unless_it_may_follow_its_sms(scale: Capture) -> None:
+    kernel = source_of(scale, None) or ""
+
+    def kept(*grid: int, target: str = "a100", **constexprs: int) -> bool:
+        config = msgspec.structs.replace(
+            scale.config, grid=grid, constexprs={**scale.config.constexprs, **constexprs}
+        )
+        capture = msgspec.structs.replace(scale, config=config)
+        return bool(request_of(capture, kernel, {"target": target}).grid)
+
+    assert kept(392, 4, 1)
+    assert kept(8, 1, 1)
+    assert kept(1, 1, 1, FLAG=True)
+    assert not kept(264, 1, 1), "two programs for each of the 132 SMs"
+    assert not kept(132, 8, 1)
+    assert not kept(120, 1, 1), "fewer tiles than SMs, of which an A100 has 108"
+    assert kept(120, 1, 1, target="b200")
+    assert not kept(400, 1, 1, PROGRAMS=400)
+    told: list[str] = []
+    session = Session(lambda message, transient=False: told.append(message))
+    list(session.requests(str(scale.directory), Configurations(targets=("a100",))))
+    assert told[1:] == ["the grid stays as recorded: 8"]
+
+
+def test_a_grid_of_another_gpu_is_not_taken_where_programs_ask_for_their_number(
+    scale: Capture,
+) -> None:
+    kernel = source_of(scale, None) or ""
+    persistent = scale.stages["ttir"].text().replace("tt.get_program_id", "tt.get_num_programs")
+    stages = {**scale.stages, "ttir": Stage("ttir", content=persistent.encode())}
+    capture = msgspec.structs.replace(scale, stages=stages)
+    assert request_of(capture, kernel, {"target": "a100"}).grid == ()
+
+
 def test_a_recorded_grid_function_holds_for_other_constexprs(scale: Capture) -> None:
     kernel = source_of(scale, None)
     assert kernel is not None
@@ -308,6 +342,18 @@ def test_an_edited_file_is_said_to_be_so(scale: Capture) -> None:
     )
     assert told[0].endswith("scale.py:scale, which has changed since; the launch is as recorded")
     assert "arith.addf" in again.stages["ttir"].text()
+
+
+def test_what_is_shown_as_compiled_is_said_to_be_older_than_its_file(scale: Capture) -> None:
+    assert scale.source is not None
+    file, told = Path(scale.source.path), list[str]()
+    session = Session(lambda message, transient=False: told.append(message))
+    session.reports(str(scale.directory), Configurations())
+    assert told == []
+    file.write_text(SCALE.replace("* factor", "+ factor"))
+    session.reports(str(scale.directory), Configurations())
+    assert len(told) == 1
+    assert told[0].startswith(f"{scale.directory} was compiled before {file} changed: ")
 
 
 @pytest.mark.parametrize("forged", ["seal", "path", "key"])
