@@ -187,6 +187,20 @@ class SizeBound(msgspec.Struct, frozen=True, kw_only=True):
     multiple_of: int
 
 
+class TileCover(msgspec.Struct, frozen=True, kw_only=True):
+    """A tile that covers a size in one piece, and stays as the size grows.
+
+    Attributes:
+        name: The constexpr that is its extent.
+        elements: Its value.
+        last: The largest size that it covers: of a larger one the kernel leaves the rest out.
+    """
+
+    name: str
+    elements: int
+    last: int
+
+
 class SizeLimits(msgspec.Struct, frozen=True, kw_only=True):
     """The limits of one size, the others as they are.
 
@@ -201,6 +215,8 @@ class SizeLimits(msgspec.Struct, frozen=True, kw_only=True):
             programs and larger tensors were not looked at.
         bounds: What binds the estimated time of sizes below the limits, ascending.
         untimed: Why more of that is not known.
+        cover: The tile that stays though the size exceeds it, so that larger sizes are not what
+            the program would launch; ``None`` if there is none.
     """
 
     name: str
@@ -212,6 +228,16 @@ class SizeLimits(msgspec.Struct, frozen=True, kw_only=True):
     alone: bool = False
     bounds: list[SizeBound] = []
     untimed: str = ""
+    cover: TileCover | None = None
+
+    @property
+    def uncovered(self) -> str:
+        """Why sizes from the first limit on, or the last size, are not computed; or empty."""
+        least = min((each.size for each in self.limits), default=self.last)
+        if self.cover is None or least <= self.cover.last:
+            return ""
+        stays = f"{self.cover.name} stays {count(self.cover.elements)}"
+        return f"computed up to {count(self.cover.last)} only, as {stays}"
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):

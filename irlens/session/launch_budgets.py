@@ -104,6 +104,8 @@ def _limit(budget: LaunchBudget, kernel: _Kernel, session: Session) -> _Result:
     sizes = {budget.size: range(1, budget.number + 1)}
     limits = limits_of(session, kernel.name, kernel.configurations, sizes, details=False)
     (size,) = limits.sizes
+    if size.uncovered:
+        return _Result("unknown", size.uncovered)
     if size.limits:
         limit = size.limits[0]
         told = (limit.breaks, limit.cause.where, limit.why)

@@ -1,8 +1,9 @@
 """Limits: from what the user named to the sizes at which the kernel breaks."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from math import prod
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -18,6 +19,7 @@ if TYPE_CHECKING:  # they load the compiler layer
     from irlens.model.capture import Capture
     from irlens.model.limits import Limits
     from irlens.sweeps.limit_probes import Probe
+    from irlens.sweeps.tile_covers import Derived
     from irlens.sweeps.worker_pool import WorkerPool
 
 _RANGE = re.compile(r"(?P<first>[0-9]{1,18})\.\.(?P<last>[0-9]{1,18})")
@@ -49,8 +51,11 @@ def limits_of(
     """
     requests = _launched(session, kernel, configurations)
     require_one_kernel(kernel, requests)
+    others: list[Request] = []
     if len(requests) > 1 and is_compiled(kernel) and configurations.is_single:
-        requests = [_largest(session, requests)]
+        largest = _largest(session, requests)
+        others = [each for each in requests if each is not largest]
+        requests = [largest]
     if len(requests) != 1:
         raise IrlensError(
             f"{len(requests)} configurations are requested: limits are those of one",
@@ -58,14 +63,22 @@ def limits_of(
         )
     (request,) = requests
     is_given = not is_compiled(kernel) or configurations.args or configurations.grid
-    find = limits_of_request if is_given else limits_of_launch
-    return find(session, request, sizes, jobs=jobs, details=details, progress=progress)
+    if is_given:
+        return limits_of_request(
+            session, request, sizes, jobs=jobs, details=details, progress=progress
+        )
+    chosen = {name for name, _ in configurations.settings}
+    return limits_of_launch(
+        session, request, sizes, others, chosen, jobs=jobs, details=details, progress=progress
+    )
 
 
 def limits_of_launch(
     session: Session,
     request: "Request",
     sizes: Mapping[str, range | None],
+    others: "Sequence[Request]" = (),
+    chosen: Collection[str] = (),
     *,
     jobs: int | None = None,
     details: bool = True,
@@ -74,18 +87,47 @@ def limits_of_launch(
     """Return the limits of a recorded launch, whose equal values follow each other.
 
     A kernel's description says how they follow from sizes; see ``limits_of``.
+
+    Args:
+        others: Other launches of the recording, which tell how constexprs follow.
+        chosen: Constexprs that the user chose, which stay.
     """
     from irlens.compiler import find_kernel
     from irlens.session.recorded_sizes import RecordedSizes, recorded_sizes
 
     recorded = RecordedSizes(request, [], [])
     if find_kernel(request.kernel).description is None:
-        recorded = recorded_sizes(request)
+        recorded = recorded_sizes(request, others)
     varied = dict(sizes) or dict.fromkeys(recorded.names)
+    derived = {n: each for n, each in recorded.derived.items() if n not in chosen}
+    with session.workers([request], jobs) as pool:
+        launch, decided = _with_heuristics(recorded.request, {*derived, *chosen}, pool)
     found = limits_of_request(
-        session, recorded.request, varied, jobs=jobs, details=details, progress=progress
+        session, launch, varied, derived, jobs=jobs, details=details, progress=progress
     )
-    return msgspec.structs.replace(found, follows=recorded.follows)
+    return msgspec.structs.replace(found, follows=[*recorded.follows, *decided])
+
+
+def _with_heuristics(
+    request: "Request", known: Collection[str], pool: "WorkerPool"
+) -> "tuple[Request, list[str]]":
+    """Return a recorded launch whose heuristics decide what they decided when it was recorded."""
+    from irlens.sweeps.run import plan_grid
+
+    plan = plan_grid([request], pool)
+    constexprs = {each.name for each in plan.variants[0].specialization if each.constexpr}
+    names = [
+        n for n in plan.decided if n in request.settings and n in constexprs and n not in known
+    ]
+    settings = {name: value for name, value in request.settings.items() if name not in names}
+    free = msgspec.structs.replace(request, settings=settings)
+    try:
+        variants = plan_grid([free], pool).variants if names else []
+    except IrlensError:  # another function decides, which takes what is not recorded
+        return request, []
+    if len(variants) != 1 or any(variants[0].names.get(n) != request.settings[n] for n in names):
+        return request, []
+    return free, [f"{name} by the heuristics of the file" for name in names]
 
 
 def _launched(session: Session, kernel: str, configurations: Configurations) -> "list[Request]":
@@ -129,6 +171,7 @@ def limits_of_request(
     session: Session,
     request: "Request",
     sizes: Mapping[str, range | None],
+    derived: "Derived" = MappingProxyType({}),
     *,
     jobs: int | None = None,
     details: bool = True,
@@ -144,7 +187,9 @@ def limits_of_request(
                 f"{request.kernel} has no size to vary", hint="write --arg n=1024 --along n"
             )
         ranges = {name: DEFAULT_RANGE if each is None else each for name, each in varied.items()}
-        return find_limits(request, ranges, pool, _probe, progress, details=details)
+        return find_limits(
+            request, ranges, pool, _probe, progress, details=details, derived=derived
+        )
 
 
 def _deciding(request: "Request", names: Sequence[str], pool: "WorkerPool") -> list[str]:
@@ -198,7 +243,8 @@ def holds_up_to(limits: "Limits", name: str, size: int) -> bool:
     """
     for each in limits.sizes:
         if each.name == name:
-            known = each.last >= size and not each.alone and not limits.follows
+            covered = each.cover is None or size <= each.cover.last
+            known = each.last >= size and not each.alone and not limits.follows and covered
             return known and all(limit.size > size for limit in each.limits)
     raise UnknownNameError("size", name, [each.name for each in limits.sizes])
 

@@ -12,8 +12,11 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from irlens.compiler import Request
+from irlens.compiler import Request, find_kernel
 from irlens.compiler.calls.binding import evaluate_formula
+from irlens.compiler.calls.examples import find_uses
+from irlens.compiler.calls.expressions import evaluate
+from irlens.compiler.sources.index_names import function_of
 from irlens.model.config import ConstexprValue, GridFormula
 from irlens.model.errors import CaptureError
 from irlens.model.text import split_list
@@ -33,18 +36,21 @@ class RecordedSizes(msgspec.Struct, frozen=True):
         request: The launch: arguments and the grid are expressions over the sizes.
         names: The sizes, each an argument of the kernel or an extent, as ``x_shape_0``.
         follows: What follows from them: "x=fp32[n]", the grid last.
+        derived: Constexprs that follow a size, as several launches tell.
     """
 
     request: Request
     names: list[str]
     follows: list[str]
+    derived: dict[str, tuple[str, str]] = {}
 
 
-def recorded_sizes(request: Request) -> RecordedSizes:
+def recorded_sizes(request: Request, others: Sequence[Request] = ()) -> RecordedSizes:
     """Return a recorded launch as a function of its sizes.
 
     Args:
         request: The launch in numbers, of a kernel without a description.
+        others: Other launches of the kernel.
     """
     shapes = {n: shape for n, v in request.args.items() if (shape := _shape(v)) is not None}
     numbers = {
@@ -69,6 +75,8 @@ def recorded_sizes(request: Request) -> RecordedSizes:
     if grid != request.grid:
         follows.append(f"grid {', '.join(map(str, grid))}")
     known = [name for name in numbers if name not in moved and not _STRIDE.search(name)]
+    derived = _derived(request, others, [*own, *known])
+    follows += [f"{name}={text}" for name, (_, text) in derived.items()]
     return RecordedSizes(
         request=msgspec.structs.replace(
             request,
@@ -78,7 +86,60 @@ def recorded_sizes(request: Request) -> RecordedSizes:
         ),
         names=[*own, *known],
         follows=follows,
+        derived=derived,
     )
+
+
+def _derived(
+    request: Request, others: Sequence[Request], names: Sequence[str]
+) -> dict[str, tuple[str, str]]:
+    """Return constexprs that follow one size in all launches, of which two have other values."""
+    function = function_of(find_kernel(request.kernel))
+    if function is None or not others:
+        return {}
+    parameters, tiles = {each.arg for each in function.args.args}, find_uses(function).ranges
+    launches, found = [request, *others], {}
+    for constexpr in parameters.intersection(request.settings):
+        values = [each.settings.get(constexpr) for each in launches]
+        if any(type(each) is not int for each in values) or len({*values}) < 2:
+            continue
+        told = [
+            (name, text)
+            for name in names
+            for sizes in [[_size_of(name, each) for each in launches]]
+            if None not in sizes
+            and (text := _expression(name, sizes, values, is_tile=constexpr in tiles))
+        ]
+        if len(told) == 1:
+            found[constexpr] = told[0]
+    return found
+
+
+def _expression(
+    name: str, sizes: Sequence[int | None], values: Sequence[ConstexprValue], *, is_tile: bool
+) -> str:
+    """Return the expression over a size that gives a constexpr's values; empty without one."""
+    texts = [name]
+    if is_tile:  # its extents are powers of two
+        follows = f"next_power_of_2({name})"
+        numbers = sorted({each for each in values if isinstance(each, int)})
+        texts = [follows]
+        if len(numbers) > 2:  # two values that follow, and the one that ends it
+            texts += [f"min({follows}, {numbers[-1]})", f"max({follows}, {numbers[0]})"]
+    for text in texts:
+        if all(evaluate(text, {name: s}, name) == v for s, v in zip(sizes, values, strict=True)):
+            return text
+    return ""
+
+
+def _size_of(name: str, request: Request) -> int | None:
+    """Return an argument, or the extent that a size as ``x_shape_0`` names."""
+    value = request.args.get(name)
+    tensor, _, dimension = name.rpartition("_shape_")
+    shape = _shape(request.args.get(tensor)) if dimension.isdecimal() else None
+    if shape is not None and int(dimension) < len(shape):
+        return shape[int(dimension)]
+    return value if type(value) is int else None
 
 
 def _shape(value: ConstexprValue) -> tuple[int, ...] | None:

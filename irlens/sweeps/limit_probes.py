@@ -17,6 +17,7 @@ from irlens.report.inspection import Inspection
 from irlens.sweeps.compiling import compile_each, grid_of, specialization_key
 from irlens.sweeps.run import plan_grid
 from irlens.sweeps.tasks import Result
+from irlens.sweeps.tile_covers import Derived, launch_at
 from irlens.sweeps.worker_pool import WorkerPool
 
 #: Seconds after which a compilation is abandoned, on a machine that does nothing else.
@@ -55,7 +56,12 @@ Evaluate: TypeAlias = Callable[[Capture, PlannedVariant, tuple[int, int, int]], 
 
 
 class Prober:
-    """Evaluates launches of several sizes, each once."""
+    """Evaluates launches of several sizes, each once.
+
+    Attributes:
+        probes: What was found, by size.
+        planned_names: The values of each launch by name, see ``PlannedVariant.names``.
+    """
 
     def __init__(
         self,
@@ -64,14 +70,16 @@ class Prober:
         pool: WorkerPool,
         evaluate: Evaluate,
         progress: Callable[[str, int], None],
+        derived: Derived,
     ) -> None:
         self._request, self._name, self._pool = request, name, pool
+        self._derived = derived
         self._evaluate, self._progress = evaluate, progress
         self._compiled: dict[bytes, Probe | Capture] = {}
         self._plans: dict[int, PlannedVariant | Probe] = {}
         self.probes: dict[int, Probe] = {}
         self._surroundings: set[tuple[object, ...]] = set()
-        self._planned_names: list[Mapping[str, object]] = []
+        self.planned_names: list[Mapping[str, object]] = []
 
     @property
     def is_alone(self) -> bool:
@@ -81,9 +89,9 @@ class Prober:
     def is_fixed(self, argument: str) -> bool:
         """Whether an argument, a tensor, is the same whatever the size."""
         return (
-            len(self._planned_names) > 1
-            and argument in self._planned_names[0]
-            and (len({str(each[argument]) for each in self._planned_names}) == 1)
+            len(self.planned_names) > 1
+            and argument in self.planned_names[0]
+            and (len({str(each[argument]) for each in self.planned_names}) == 1)
         )
 
     def probe(self, sizes: Iterable[int]) -> None:
@@ -95,7 +103,7 @@ class Prober:
         for size, each in planned.items():
             self._progress(self._name, size)
             if isinstance(each, PlannedVariant):
-                self._planned_names.append(each.names)
+                self.planned_names.append(each.names)
             self.probes[size] = each if isinstance(each, Probe) else self._evaluated(each)
 
     def plan(self, sizes: Iterable[int]) -> None:
@@ -105,12 +113,7 @@ class Prober:
             self._plans |= self._planned(new)
 
     def _planned(self, sizes: Sequence[int]) -> dict[int, PlannedVariant | Probe]:
-        requests = [
-            msgspec.structs.replace(
-                self._request, args=self._request.args | {self._name: str(size)}
-            )
-            for size in sizes
-        ]
+        requests = [launch_at(self._request, self._name, size, self._derived) for size in sizes]
         try:
             variants = plan_grid(requests, self._pool).variants
         except IrlensError as error:

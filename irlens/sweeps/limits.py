@@ -1,6 +1,7 @@
 """Finds the smallest sizes at which a kernel breaks: by powers of two, then by bisection."""
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
 import msgspec
 
@@ -15,6 +16,7 @@ from irlens.sweeps.limit_fixes import fix_of
 from irlens.sweeps.limit_probes import Evaluate, Prober
 from irlens.sweeps.run import plan_grid
 from irlens.sweeps.size_bounds import find_bounds
+from irlens.sweeps.tile_covers import Derived, cover_of
 from irlens.sweeps.worker_pool import WorkerPool
 
 #: Sizes that are tried unless a range is given.
@@ -36,6 +38,7 @@ def find_limits(
     progress: Callable[[str, int], None] = lambda name, size: None,
     *,
     details: bool = True,
+    derived: Derived = MappingProxyType({}),
 ) -> Limits:
     """Return the limits of a kernel in each of some sizes.
 
@@ -46,6 +49,7 @@ def find_limits(
         progress: Receives the size's name and value.
         details: Whether to apply the fix of an overflow to a copy of the file, and to find what
             binds the time of sizes that hold.
+        derived: Constexprs that follow a size.
 
     Raises:
         UnknownNameError: There is no such size.
@@ -62,15 +66,18 @@ def find_limits(
 
         def prober_of(kernel: str, name: str = name) -> Prober:
             chosen = msgspec.structs.replace(fixed, kernel=kernel)
-            return Prober(chosen, name, pool, evaluate, progress)
+            return Prober(chosen, name, pool, evaluate, progress, derived)
 
         with work.budget(_STEPS):
-            limits = search(prober_of(fixed.kernel), name, numbers)
+            prober = prober_of(fixed.kernel)
+            limits = search(prober, name, numbers)
+            cover = cover_of(fixed.kernel, name, prober.planned_names, limits.last)
+            limits = msgspec.structs.replace(limits, cover=cover)
             if details:
                 limits = _fixed(limits, fixed.kernel, numbers, prober_of)
         if details:
             with work.budget(_STEPS):
-                limits = _timed(limits, fixed, pool)
+                limits = _timed(limits, fixed, pool, derived)
         found.append(limits)
     return Limits(
         schema=LIMITS_SCHEMA,
@@ -116,12 +123,12 @@ def _fixed(
     return msgspec.structs.replace(found, limits=limits)
 
 
-def _timed(found: SizeLimits, request: Request, pool: WorkerPool) -> SizeLimits:
+def _timed(found: SizeLimits, request: Request, pool: WorkerPool, derived: Derived) -> SizeLimits:
     """Return the limits of one size with what binds the estimated time below them."""
     held = range(found.first, min((each.size for each in found.limits), default=found.last + 1))
     if not held:
         return found
-    bounds, untimed = find_bounds(request, found.name, held, pool)
+    bounds, untimed = find_bounds(request, found.name, held, pool, derived)
     return msgspec.structs.replace(found, bounds=bounds, untimed=untimed)
 
 

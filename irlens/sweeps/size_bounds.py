@@ -5,8 +5,6 @@ from contextlib import suppress
 from itertools import groupby, pairwise
 from math import prod
 
-import msgspec
-
 from irlens.compiler import Request, find_kernel
 from irlens.compiler.planning import PlannedVariant
 from irlens.model.errors import IrlensError
@@ -15,6 +13,7 @@ from irlens.model.limits import SizeBound
 from irlens.sweeps.compiling import grid_of
 from irlens.sweeps.run import plan_grid
 from irlens.sweeps.size_times import Launches
+from irlens.sweeps.tile_covers import Derived, launch_at
 from irlens.sweeps.worker_pool import WorkerPool
 
 #: What divides the sizes that are tried, if enough are: Triton compiles the others differently.
@@ -30,7 +29,7 @@ class _Unknown(Exception):  # noqa: N818  # the reason why a time is not known
 
 
 def find_bounds(
-    request: Request, name: str, numbers: range, pool: WorkerPool
+    request: Request, name: str, numbers: range, pool: WorkerPool, derived: Derived
 ) -> tuple[list[SizeBound], str]:
     """Return what binds the time over a size, and why more is unknown.
 
@@ -41,7 +40,7 @@ def find_bounds(
     first = -(-numbers.start // multiple) * multiple
     last = (numbers.stop - 1) // multiple * multiple
     powers = (1 << p for p in range(first.bit_length(), last.bit_length()))
-    search = _Search(request, name, multiple, pool)
+    search = _Search(request, name, multiple, pool, derived)
     reason = ""
     try:
         search.climb(sorted({first, *(each for each in powers if each % multiple == 0), last}))
@@ -64,7 +63,10 @@ class _Search:
         bounds: What binds each size that was evaluated.
     """
 
-    def __init__(self, request: Request, name: str, multiple: int, pool: WorkerPool) -> None:
+    def __init__(
+        self, request: Request, name: str, multiple: int, pool: WorkerPool, derived: Derived
+    ) -> None:
+        self._derived = derived
         self._request, self._name, self._multiple, self._pool = request, name, multiple, pool
         self._launches = Launches(find_kernel(request.kernel), [], pool)
         self._planned: dict[int, PlannedVariant] = {}
@@ -99,8 +101,7 @@ class _Search:
         self.bisect(middle, high)
 
     def _at(self, size: int) -> Request:
-        args = self._request.args | {self._name: str(size)}
-        return msgspec.structs.replace(self._request, args=args)
+        return launch_at(self._request, self._name, size, self._derived)
 
     def _evaluate(self, size: int) -> float:
         """Evaluate a size, and return the waves of its launch."""

@@ -487,3 +487,62 @@ def test_of_an_autotuner_the_configuration_that_was_launched_is_taken(tmp_path: 
     assert (limit.size, limit.cause.program) == (2**31 + 1, (2**21, 0, 0))
     only = tmp_path / "of-512"
     assert "an autotuner only tried it" in run(str(only), "--along", "n_elements=1..64").err
+
+
+PIECES = ROWS.replace("tl.int16", "tl.int32")
+
+
+def pieces(folder: Path, *, text: str = PIECES, **tiles: int) -> Path:
+    """Return a folder of captures of rows of several lengths, each with its tile."""
+    file = folder / "pieces.py"
+    file.write_text(text)
+    (kept := folder / "kept").mkdir()
+    for number, (name, length) in enumerate(tiles.items()):
+        settings = {} if "heuristics" in text else {"BLOCK": int(name.removeprefix("of_"))}
+        compiled = irlens.capture(
+            f"{file}:rows", "h100", args={"x": f"fp32[512, {length}]", "n": length,
+            "stride": length}, grid=[512], **settings,
+        )  # fmt: skip
+        assert compiled.directory is not None
+        shutil.copytree(compiled.directory, kept / str(number))
+    return kept
+
+
+def test_a_tile_that_stays_covers_no_larger_size(tmp_path: Path) -> None:
+    ran = run(str(pieces(tmp_path, of_1024=1000)), "--along", "n=1..5000")
+    assert "? n: computed up to 1,024 only, as BLOCK stays 1,024" in ran.out
+    assert "beyond 1,024 the kernel leaves elements out" in " ".join(ran.out.split())
+    held = run("softmax", "-t", "h100", "--set", "BLOCK_SIZE=1024", "--at-least", "n_cols=5000")
+    assert held.code == 1
+    held = run("softmax", "-t", "h100", "--set", "BLOCK_SIZE=1024", "--along", "n_cols=1..2000",
+               "--at-least", "n_cols=1000")  # fmt: skip
+    assert held.code == 0
+
+
+@pytest.mark.parametrize(
+    ("tiles", "follows"),
+    [
+        ({"of_1024": 1000, "of_512": 300}, ["BLOCK=next_power_of_2(n)"]),
+        ({"of_1024": 1000, "of_512": 600}, []),
+    ],
+)
+def test_launches_tell_how_a_tile_follows(
+    tmp_path: Path, tiles: dict[str, int], follows: list[str]
+) -> None:
+    ran = run(str(pieces(tmp_path, **tiles)), "--along", "n=1..5000", "--json")
+    limits = msgspec.json.decode(ran.out, type=Limits)
+    assert [each for each in limits.follows if "BLOCK" in each] == follows
+    (size,) = limits.sizes
+    assert (size.cover is None) == bool(follows)
+    assert size.last == 5000
+
+
+def test_heuristics_of_the_file_decide_for_each_size(tmp_path: Path) -> None:
+    heuristics = '{"BLOCK": lambda args: triton.next_power_of_2(args["n"])}'
+    text = PIECES.replace("@triton.jit", f"@triton.heuristics({heuristics})\n@triton.jit")
+    kept = pieces(tmp_path, text=text, of_1024=1000)
+    limits = msgspec.json.decode(run(str(kept), "--along", "n=1..5000", "--json").out, type=Limits)
+    assert limits.follows[-1] == "BLOCK by the heuristics of the file"
+    assert limits.sizes[0].cover is None
+    chosen = run(str(kept), "--set", "BLOCK=2048", "--along", "n=1..5000").out
+    assert "computed up to 2,048 only, as BLOCK stays 2,048" in chosen

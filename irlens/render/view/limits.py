@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from irlens.model.limits import Limit, Limits, SizeLimits
+from irlens.model.limits import Limit, Limits, SizeLimits, TileCover
 from irlens.model.text import count
 from irlens.render.view.nodes import (
     Column,
@@ -47,6 +47,8 @@ def _nodes(limits: Limits) -> Iterator[Node]:
             yield Sentence(f"More of {size.name} is unknown: {size.unknown}", "unknown")
         if size.alone:
             yield Sentence(_alone(size.name), "unknown")
+        if size.cover is not None and size.uncovered:
+            yield Sentence(_uncovered(size.name, size.cover), "unknown")
     if limits.follows:
         yield Sentence(
             f"Values that were equal in the recorded launch follow each other:"
@@ -78,6 +80,16 @@ def _alone(name: str) -> str:
     )
 
 
+def _uncovered(name: str, cover: TileCover) -> str:
+    """Return what is left out of sizes beyond a tile, and how the tile follows."""
+    return (
+        f"{cover.name} stays {count(cover.elements)} while {name} grows: beyond {count(cover.last)}"
+        f" the kernel leaves elements out, and the program launches something else. A recording of"
+        f" launches with two values of {cover.name} tells how it follows, and so does a description"
+        f" of the kernel."
+    )
+
+
 def _bounds(size: SizeLimits) -> str:
     """Return what binds the time: "n: bound by latency up to 4,096, DRAM from 4,112 on"."""
     if not size.bounds:
@@ -95,10 +107,15 @@ def _verdict(size: SizeLimits, follows: Sequence[str]) -> Run:
     if size.limits:
         least = next((e for e in size.limits if not e.is_of_fixed_tensor), size.limits[0])
         most = "" if least.is_exact else "at most "
+        if size.uncovered:
+            breaks = f"with that {least.breaks} from {most}{count(least.size)} on"
+            return Run(f"{size.name}: {size.uncovered}; {breaks}", "unknown")
         tone: Tone = "unknown" if least.is_of_fixed_tensor else "bad"
         return Run(f"{size.name}: {least.breaks} from {most}{count(least.size)} on", tone)
     if size.unknown:
         return Run(f"{size.name}: unknown", "unknown")
+    if size.uncovered:
+        return Run(f"{size.name}: {size.uncovered}", "unknown")
     if size.sampled:
         return Run(f"{size.name}: nothing found up to {count(size.last)}", "unknown")
     if size.alone:
