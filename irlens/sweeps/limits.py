@@ -77,7 +77,7 @@ def find_limits(
                 limits = _fixed(limits, fixed.kernel, numbers, prober_of)
         if details:
             with work.budget(_STEPS):
-                limits = _timed(limits, fixed, pool, derived)
+                limits = _timed(limits, fixed, pool, derived, progress)
         found.append(limits)
     return Limits(
         schema=LIMITS_SCHEMA,
@@ -123,12 +123,18 @@ def _fixed(
     return msgspec.structs.replace(found, limits=limits)
 
 
-def _timed(found: SizeLimits, request: Request, pool: WorkerPool, derived: Derived) -> SizeLimits:
+def _timed(
+    found: SizeLimits,
+    request: Request,
+    pool: WorkerPool,
+    derived: Derived,
+    progress: Callable[[str, int], None],
+) -> SizeLimits:
     """Return the limits of one size with what binds the estimated time below them."""
     held = range(found.first, min((each.size for each in found.limits), default=found.last + 1))
     if not held:
         return found
-    bounds, untimed = find_bounds(request, found.name, held, pool, derived)
+    bounds, untimed = find_bounds(request, found.name, held, pool, derived, progress)
     return msgspec.structs.replace(found, bounds=bounds, untimed=untimed)
 
 

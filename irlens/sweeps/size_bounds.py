@@ -1,14 +1,15 @@
 """Finds the sizes at which what binds a kernel's estimated time changes, by bisection."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import groupby, pairwise
 from math import prod
 
+from irlens import gpus
 from irlens.compiler import Request, find_kernel
 from irlens.compiler.planning import PlannedVariant
 from irlens.model.errors import IrlensError
-from irlens.model.estimate import Bound
+from irlens.model.estimate import RESOLUTION, Bound
 from irlens.model.limits import SizeBound
 from irlens.sweeps.compiling import grid_of
 from irlens.sweeps.run import plan_grid
@@ -20,6 +21,8 @@ from irlens.sweeps.worker_pool import WorkerPool
 _MULTIPLE = 16
 #: Waves of a launch from which on larger ones are alike, and sizes in a row that confirm it.
 _MANY_WAVES, _ALIKE = 64, 3
+#: How many times the L2 a launch reads from which on none of it stays there for the next wave.
+_MANY_CACHES = 4
 #: Programs up to which a launch's time is estimated, which takes seconds then.
 _MOST_PROGRAMS = 1 << 22
 
@@ -29,25 +32,33 @@ class _Unknown(Exception):  # noqa: N818  # the reason why a time is not known
 
 
 def find_bounds(
-    request: Request, name: str, numbers: range, pool: WorkerPool, derived: Derived
+    request: Request,
+    name: str,
+    numbers: range,
+    pool: WorkerPool,
+    derived: Derived,
+    progress: Callable[[str, int], None],
 ) -> tuple[list[SizeBound], str]:
     """Return what binds the time over a size, and why more is unknown.
 
-    Powers of two are evaluated, up to launches of many waves; between two that are bound by
-    different units the sizes are bisected.
+    Powers of two are evaluated, up to launches of many waves, or whose time is in proportion to
+    the size; between two that are bound by different units the sizes are bisected.
     """
     multiple = _MULTIPLE if len(numbers) > 4 * _MULTIPLE else 1
     first = -(-numbers.start // multiple) * multiple
     last = (numbers.stop - 1) // multiple * multiple
     powers = (1 << p for p in range(first.bit_length(), last.bit_length()))
-    search = _Search(request, name, multiple, pool, derived)
+    search = _Search(request, name, multiple, pool, derived, progress)
     reason = ""
     try:
         search.climb(sorted({first, *(each for each in powers if each % multiple == 0), last}))
+    except _Unknown as error:
+        reason = str(error)
+    try:
         for low, high in search.neighbours():
             search.bisect(low, high)
     except _Unknown as error:
-        reason = str(error)
+        reason = reason or str(error)
     runs = groupby(sorted(search.bounds), key=search.bounds.__getitem__)
     sizes = [(bound, list(run)) for bound, run in runs]
     return [
@@ -64,9 +75,18 @@ class _Search:
     """
 
     def __init__(
-        self, request: Request, name: str, multiple: int, pool: WorkerPool, derived: Derived
+        self,
+        request: Request,
+        name: str,
+        multiple: int,
+        pool: WorkerPool,
+        derived: Derived,
+        progress: Callable[[str, int], None],
     ) -> None:
-        self._derived = derived
+        self._derived, self._progress = derived, progress
+        product = gpus.find(request.target.name).product
+        self._l2_bytes = product.l2_bytes if product is not None else None
+        self._shares: list[float | None] = []
         self._request, self._name, self._multiple, self._pool = request, name, multiple, pool
         self._launches = Launches(find_kernel(request.kernel), [], pool)
         self._planned: dict[int, PlannedVariant] = {}
@@ -82,8 +102,15 @@ class _Search:
         for size in sizes:
             waves = self._evaluate(size)
             latest = list(self.bounds.values())[-_ALIKE:]
-            if waves > _MANY_WAVES and len(latest) == _ALIKE and len(set(latest)) == 1:
+            is_alike = len(latest) == _ALIKE and len(set(latest)) == 1
+            if is_alike and (waves > _MANY_WAVES or self._is_proportional()):
                 return
+
+    def _is_proportional(self) -> bool:
+        """Whether the latest launches take as long for each element, and no cache holds them."""
+        shares = self._shares[-_ALIKE:]
+        known = [each for each in shares if each is not None]
+        return len(known) == _ALIKE and max(known) <= min(known) * (1 + RESOLUTION)
 
     def neighbours(self) -> list[tuple[int, int]]:
         """Return each size that was evaluated with the next."""
@@ -105,6 +132,7 @@ class _Search:
 
     def _evaluate(self, size: int) -> float:
         """Evaluate a size, and return the waves of its launch."""
+        self._progress(self._name, size)
         try:
             planned = self._planned.get(size)
             planned = planned or plan_grid([self._at(size)], self._pool).variants[0]
@@ -119,4 +147,8 @@ class _Search:
         if result.bound is None:
             raise _Unknown(f"at {self._name}={size:,}: {result.untimed or result.reason}")
         self.bounds[size] = result.bound
+        figures = result.figures or {}
+        time, read = figures.get("time"), figures.get("distinct_read_bytes")
+        is_larger = self._l2_bytes is not None and (read or 0) > _MANY_CACHES * self._l2_bytes
+        self._shares.append(time / size if time and is_larger else None)
         return self._launches.waves(number) or 0.0

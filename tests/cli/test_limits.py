@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -546,3 +547,19 @@ def test_heuristics_of_the_file_decide_for_each_size(tmp_path: Path) -> None:
     assert limits.sizes[0].cover is None
     chosen = run(str(kept), "--set", "BLOCK=2048", "--along", "n=1..5000").out
     assert "computed up to 2,048 only, as BLOCK stays 2,048" in chosen
+
+
+def test_a_loop_whose_time_grows_with_the_size_is_not_climbed_to_the_end() -> None:
+    (size,) = found("matmul", "--along", "K=1..524288").sizes
+    assert (size.untimed, size.limits) == ("", [])
+    assert len(size.bounds) > 2
+    for before, after in pairwise(size.bounds):
+        assert after.first - before.last == 16, "the sizes between were not bisected"
+    assert size.bounds[-1].last < size.last
+    first = size.bounds[-1].first
+    swept = irlens.sweep(
+        "matmul", "h100", args={"K": [first - 16, first]},
+        BLOCK_SIZE_M=128, BLOCK_SIZE_N=256, BLOCK_SIZE_K=64, num_warps=8, num_stages=3,
+    )  # fmt: skip
+    told = {int(str(trial.args["K"])): trial.bound for trial in swept.trials}
+    assert [told[first - 16], told[first]] == [each.bound for each in size.bounds[-2:]]
