@@ -35,6 +35,12 @@ class Outcome:
         found = [each for each in self._seen.findings if each.code == code]
         return [*found, *rules.answers(code, lambda: Inspection(self._capture).facts)]
 
+    def leaves_open(self, code: str) -> bool:
+        """Whether it is unknown if there are findings of a code, since the grid is."""
+        if self._capture.config.grid is not None:
+            return False
+        return code in complete_report(self._capture).unknown
+
     @property
     def occupancy(self) -> float:
         """Return the theoretical occupancy, 0 if it is unknown."""

@@ -243,6 +243,8 @@ class _Laboratory:
         name, number, cause = "", None, symptom.blame.reason
         for change in changes:
             experiment = self._try(finding, change)
+            if experiment is None:
+                continue
             experiments.append(experiment)
             if experiment.gone:
                 cause = change.cause or self._holders(finding, experiment, change) or cause
@@ -285,14 +287,21 @@ class _Laboratory:
             marks.append(_NOT_PIPELINED)
         return [line for line in self._remarks if any(mark in line for mark in marks)]
 
-    def _try(self, finding: Finding, change: Change) -> Experiment:
-        """Recompile with a change, and look whether the finding is still there."""
+    def _try(self, finding: Finding, change: Change) -> Experiment | None:
+        """Recompile with a change, and look whether the finding is still there.
+
+        Returns:
+            ``None`` where the finding is gone since the launch solves another problem, or has no
+            known grid.
+        """
         self.progress(change.words)
         try:
             outcome = self._outcomes.of(_one(self._session, self._request_of(change)))
             same = [each for each in outcome.findings(finding.code) if _is_same(each, finding)]
             if finding.code in LIMITS and outcome.occupancy > self._own.occupancy:
                 same = []  # another limit of the same resource
+            if not same and self._solves_another_problem(finding, change, outcome):
+                return None
             before, after = self._times(change, outcome)
             is_cause = change.is_cause or self._frees_what_holds(finding, outcome)
         except IrlensError as error:
@@ -306,6 +315,16 @@ class _Laboratory:
             before_us=before,
             after_us=after,
         )
+
+    def _solves_another_problem(self, finding: Finding, change: Change, outcome: Outcome) -> bool:
+        """Whether a finding about the launch may be gone for what a change leaves to nobody."""
+        if self._capture.config.grid and outcome.leaves_open(finding.code):
+            return True
+        decided = decided_by(finding)
+        if not change.settings or not decided or is_pass(decided):
+            return False
+        before, after = self._own.written_bytes, outcome.written_bytes
+        return before is not None and after is not None and before != after
 
     @property
     def _own(self) -> Outcome:

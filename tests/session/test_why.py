@@ -424,3 +424,10 @@ def test_what_holds_the_registers_is_proved_by_a_smaller_tile(code: str) -> None
     first = found.experiments[0]
     assert first.change == "BLOCK_SIZE=32768 in place of 65536"
     assert first.after_us is None, "it leaves half of the row to nobody"
+
+
+def test_a_tile_that_leaves_work_to_nobody_is_no_remedy_of_the_last_wave() -> None:
+    kernel = f"{FINDINGS}/first_columns.py"
+    (explained,) = _explained(kernel, "h100", {}, {}, "IRL501")
+    assert explained.proof != "proved"
+    assert not any(each.gone for each in explained.experiments)
