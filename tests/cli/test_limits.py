@@ -499,7 +499,9 @@ def pieces(folder: Path, *, text: str = PIECES, **tiles: int) -> Path:
     file.write_text(text)
     (kept := folder / "kept").mkdir()
     for number, (name, length) in enumerate(tiles.items()):
-        settings = {} if "heuristics" in text else {"BLOCK": int(name.removeprefix("of_"))}
+        settings: dict[str, Any] = (
+            {} if "heuristics" in text else {"BLOCK": int(name.removeprefix("of_"))}
+        )
         compiled = irlens.capture(
             f"{file}:rows", "h100", args={"x": f"fp32[512, {length}]", "n": length,
             "stride": length}, grid=[512], **settings,
@@ -528,7 +530,7 @@ def test_a_tile_that_stays_covers_no_larger_size(tmp_path: Path) -> None:
     ],
 )
 def test_launches_tell_how_a_tile_follows(
-    tmp_path: Path, tiles: dict[str, int], follows: list[str]
+    tmp_path: Path, tiles: dict[str, Any], follows: list[str]
 ) -> None:
     ran = run(str(pieces(tmp_path, **tiles)), "--along", "n=1..5000", "--json")
     limits = msgspec.json.decode(ran.out, type=Limits)
