@@ -39,7 +39,7 @@ class Outcome:
         """Whether it is unknown if there are findings of a code, since the grid is."""
         if self._capture.config.grid is not None:
             return False
-        return code in complete_report(self._capture).unknown
+        return f"findings.{code}" in complete_report(self._capture).unknown
 
     @property
     def occupancy(self) -> float:

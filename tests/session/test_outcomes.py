@@ -1,6 +1,7 @@
 """What recompilations come to, against whole reports, and how little is computed for it."""
 
 import pytest
+from msgspec.structs import replace
 
 from irlens.model.capture import Capture
 from irlens.report import inspection
@@ -56,3 +57,11 @@ def test_the_last_outcomes_are_kept() -> None:
     for each in others:
         outcomes.of(each)
     assert outcomes.of(first) is not known
+
+
+def test_a_launch_without_a_grid_leaves_open_what_the_grid_decides() -> None:
+    capture = compiled("softmax")
+    unlaunched = replace(capture, config=replace(capture.config, grid=None))
+    assert not Outcome(capture).leaves_open("IRL501")
+    assert Outcome(unlaunched).leaves_open("IRL501")
+    assert not Outcome(unlaunched).leaves_open("IRL105")
