@@ -1,8 +1,12 @@
 """What recompilations come to, against whole reports, and how little is computed for it."""
 
+from pathlib import Path
+
 import pytest
 from msgspec.structs import replace
 
+from irlens import gpus
+from irlens.compiler import Request
 from irlens.model.capture import Capture
 from irlens.report import inspection
 from irlens.session.outcomes import Outcome, Outcomes
@@ -59,9 +63,16 @@ def test_the_last_outcomes_are_kept() -> None:
     assert outcomes.of(first) is not known
 
 
-def test_a_launch_without_a_grid_leaves_open_what_the_grid_decides() -> None:
-    capture = compiled("softmax")
-    unlaunched = replace(capture, config=replace(capture.config, grid=None))
-    assert not Outcome(capture).leaves_open("IRL501")
+def test_a_launch_without_a_grid_leaves_open_what_the_grid_decides(tmp_path: Path) -> None:
+    file = tmp_path / "fill.py"
+    file.write_text(
+        "import triton\nimport triton.language as tl\n\n@triton.jit\n"
+        "def fill(out):\n    tl.store(out + tl.program_id(0), 1.0)\n"
+    )
+    target = gpus.find("h100").target
+    request = Request(kernel=f"{file}:fill", target=target, args={"out": "fp32[1024]"})
+    (unlaunched,) = Session().compile(request)
+    (launched,) = Session().compile(replace(request, grid=(1024,)))
+    assert not Outcome(launched).leaves_open("IRL501")
     assert Outcome(unlaunched).leaves_open("IRL501")
     assert not Outcome(unlaunched).leaves_open("IRL105")
