@@ -34,3 +34,12 @@ def test_what_takes_one_assembler_too_long_is_not_given_to_the_other(
     assert str(assembling.assemble(PTX)).startswith("ptxas does not assemble the ptx: ")
     assembling.assemble.cache_clear()
     assert len(runs) == tried
+
+
+def test_branches_that_take_ptxas_gigabytes_are_not_assembled() -> None:
+    count = 70_000
+    branches = "".join(f"@%p1 bra L{n};\n" for n in range(count))
+    labels = "".join(f"L{n}:\n" for n in range(count))
+    body = f"{{ .reg .pred %p<9>;\n{branches}{labels}ret; }}\n"
+    assembled = assembling.assemble(PTX.replace("{ ret; }", body))
+    assert assembled == "ptxas does not assemble the ptx: ptxas was stopped at 1.1 GB of memory"

@@ -140,6 +140,22 @@ def test_larger_inputs_get_more_time(pretend: Path) -> None:
     assert tools.run(tool, [], input_bytes=10**6) == "done\n"
 
 
+HUNGRY = """
+try:
+    bytearray(1200 << 20)
+except MemoryError:
+    sys.exit("nvdisasm fatal   : Memory allocation failure")
+print("done")
+"""
+
+
+def test_larger_inputs_get_more_memory(pretend: Path) -> None:
+    tool = install(pretend, HUNGRY)
+    with pytest.raises(tools.StoppedError, match=r"nvdisasm was stopped at 1\.1 GB of memory"):
+        tools.run(tool, [])
+    assert tools.run(tool, [], input_bytes=2 * 10**6) == "done\n"
+
+
 @pytest.mark.usefixtures("impatient")
 def test_a_tool_that_waits_forever_is_stopped(
     pretend: Path, monkeypatch: pytest.MonkeyPatch
