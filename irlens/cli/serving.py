@@ -1,8 +1,9 @@
 """The TUI in a web browser (``irlens tui --serve``): who gets in, and what a page may do.
 
 A visitor's page drives irlens with the rights of the user who serves it. So the address has a
-token, as Jupyter's has, that only who sees it knows; the browser keeps it as a cookie, which it
-sends to this server alone.
+token, as Jupyter's has, that only who sees it knows; the browser keeps it as a cookie. Browsers
+send cookies to all ports of a machine, but only below the cookie's path, so the page is at one
+that nobody guesses.
 """
 
 import hmac
@@ -55,6 +56,7 @@ class _Gate:
 
     def __init__(self, port: int) -> None:
         self.token = secrets.token_urlsafe(24)
+        self.path = f"/{secrets.token_hex(16)}"
         self._cookie = f"irlens-{port}"
         self._sessions = 0
 
@@ -66,12 +68,14 @@ class _Gate:
         if origin is not None and origin != _origin(request):
             raise web.HTTPForbidden(text="irlens answers its own page only")
         if request.path == "/" and self._is_token(request.query.get(_TOKEN)):
-            entered = web.HTTPFound("/")  # without the token in the address
-            entered.set_cookie(self._cookie, self.token, httponly=True, samesite="Strict")
+            entered = web.HTTPFound(f"{self.path}/")  # without the token in the address
+            entered.set_cookie(
+                self._cookie, self.token, path=f"{self.path}/", httponly=True, samesite="Strict"
+            )
             raise entered
         if not self._is_token(request.cookies.get(self._cookie)):
             raise web.HTTPForbidden(text="open the address that irlens tui --serve printed")
-        if request.path != "/ws":
+        if request.path != f"{self.path}/ws":
             return await handler(request)
         if self._sessions >= MOST_SESSIONS:
             raise web.HTTPServiceUnavailable(text=f"{MOST_SESSIONS} visitors are here already")
@@ -116,9 +120,8 @@ def serve_tui(host: str, port: int) -> None:
             click.echo(f"irlens: serving on {address}, press ctrl+c to stop", err=True)
 
         async def _make_app(self) -> web.Application:
-            app = await super()._make_app()
-            app.middlewares.append(check)
-            app.middlewares.append(adapt)
+            app = web.Application(middlewares=[check, adapt])
+            app.add_subapp(gate.path, await super()._make_app())
             return app
 
     @web.middleware

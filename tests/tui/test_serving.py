@@ -106,9 +106,11 @@ async def test_shows_the_same_in_its_own_page(served: str, port: int) -> None:
     async with aiohttp.ClientSession() as session:
         async with session.get(served) as answer:
             assert answer.status == 200
-            assert str(answer.url) == f"http://{here}/"  # the token is not in the history
+            # The token is not in the history.
+            assert re.fullmatch(rf"http://{here}/[0-9a-f]{{32}}/", str(answer.url))
             page = await answer.text()
-            assert f'"ws://{here}/ws"' in page
+            assert f'"ws:{str(answer.url.with_query(None))[5:]}ws"' in page
+            url = f"{answer.url}ws?width=120&height=40"
             assert set(re.findall(r"(?:https?|ws):(//[^/\"]+)", page)) <= {
                 f"//{here}", "//www.w3.org"  # the name of a markup, not an address
             }  # fmt: skip
@@ -119,7 +121,6 @@ async def test_shows_the_same_in_its_own_page(served: str, port: int) -> None:
             assert all(ipaddress.ip_address(each).is_loopback for each in addresses)
         shown = b""
         headers = {"Origin": f"http://{here}"}
-        url = f"ws://{here}/ws?width=120&height=40"
         async with session.ws_connect(url, headers=headers) as socket, asyncio.timeout(PATIENCE):
             while b"what if" not in shown:
                 shown += (await socket.receive()).data
@@ -134,16 +135,27 @@ async def test_who_does_not_know_the_token_gets_nothing(served: str, port: int) 
     assert served.startswith(here)
 
 
+async def test_the_cookie_reaches_no_other_server_of_the_machine(served: str, port: int) -> None:
+    async with aiohttp.ClientSession() as session:
+        async with session.get(served) as answer:
+            page = answer.url
+        jar = session.cookie_jar
+        assert jar.filter_cookies(page)
+        for elsewhere in (page.with_port(port + 1).with_path("/"), page.with_path("/")):
+            assert not jar.filter_cookies(elsewhere)
+
+
 async def test_a_page_of_another_origin_gets_nothing(served: str, port: int) -> None:
     async with aiohttp.ClientSession() as session:
         async with session.get(served) as answer:
             assert answer.status == 200
+            page = answer.url
         for origin in (
             "http://example.com", "http://localhost:9999", f"https://localhost:{port}", "null",
             f"http://127.0.0.1:{port}",
         ):  # fmt: skip
             headers = {"Origin": origin}
-            async with session.get(f"http://localhost:{port}/ws", headers=headers) as answer:
+            async with session.get(f"{page}ws", headers=headers) as answer:
                 assert answer.status == 403, origin
 
 
@@ -158,9 +170,9 @@ sys.argv = ["irlens", "tui", {str(CAPTURES / "softmax-h100")!r}, "--serve", "--p
 main()
 """
     with serving(["-c", script], port, tmp_path) as address:
-        url = f"http://localhost:{port}/ws"
         async with aiohttp.ClientSession() as session:
-            await session.get(address)
+            async with session.get(address) as answer:
+                url = f"{answer.url}ws"
             async with session.ws_connect(url), session.get(url) as answer:
                 assert answer.status == 503
             async with asyncio.timeout(PATIENCE):  # the first has gone
