@@ -3,18 +3,20 @@
 import os
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
 from irlens.checks.baseline import Baseline
 from irlens.compiler.sources.description import find_kernels
-from irlens.model.errors import IrlensError
+from irlens.model import files
+from irlens.model.errors import ArtifactError, IrlensError
 from irlens.session.recipes import KernelNames, is_gone, to_cwd
 from irlens.session.session import Session
 
-#: Files of a project that are searched for a kernel, and their bytes.
-_MOST, _LARGEST = 2000, 500_000
+#: Files and folders of a project that are searched for a kernel, and bytes of a file.
+_MOST, _MOST_FOLDERS, _LARGEST = 2000, 10_000, 500_000
 #: Folders without sources of the project, beside hidden ones.
 _SKIPPED = frozenset({"__pycache__", "node_modules", "venv", "site-packages", "build"})
 
@@ -59,7 +61,7 @@ def where_it_is(baseline: Baseline, kernel: str, names: KernelNames) -> str:
         name
         for path in _sources(names.root)
         if (name := os.path.relpath(path, names.root)) not in known
-        and pattern.search(path.read_bytes())
+        and pattern.search(_content(path))
     ]
     if len(found) != 1:
         return ""
@@ -70,15 +72,22 @@ def where_it_is(baseline: Baseline, kernel: str, names: KernelNames) -> str:
 def _sources(root: Path) -> Iterator[Path]:
     """Yield the Python files of a project."""
     seen = 0
-    for folder, folders, files in os.walk(root):
+    for entered, (folder, folders, names) in enumerate(os.walk(root)):
         folders[:] = sorted(e for e in folders if not e.startswith(".") and e not in _SKIPPED)
-        for name in sorted(files):
-            path = Path(folder, name)
-            if name.endswith(".py") and path.is_file() and path.stat().st_size <= _LARGEST:
+        for name in sorted(names):
+            if name.endswith(".py"):
                 seen += 1
-                yield path
-        if seen > _MOST:
+                yield Path(folder, name)
+        if seen > _MOST or entered > _MOST_FOLDERS:
             return
+
+
+def _content(path: Path) -> bytes:
+    """Return the text of a Python file; none of one that is too large, or cannot be read."""
+    with suppress(ArtifactError):
+        content = files.read(path, most=_LARGEST + 1)
+        return content if len(content) <= _LARGEST else b""
+    return b""
 
 
 def _file(kernel: str) -> str:

@@ -112,6 +112,15 @@ def test_a_renamed_file_keeps_its_entries(project: Path) -> None:
     assert "mine/soft.py" not in written
 
 
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="no file that cannot be read")
+def test_a_file_of_the_project_that_cannot_be_read_has_no_kernel(project: Path) -> None:
+    shutil.move(project / "mine" / "soft.py", project / "mine" / "rows.py")
+    (project / "mine" / "broken.py").symlink_to("/proc/self/mem")
+    told = irlens(project, "check")
+    assert told.code == 1
+    assert "mine/rows.py has softmax_kernel" in " ".join(told.out.split())
+
+
 def test_two_files_with_the_kernel_are_not_told_apart(project: Path) -> None:
     for name in ("rows.py", "columns.py"):
         shutil.copy(project / "mine" / "soft.py", project / "mine" / name)

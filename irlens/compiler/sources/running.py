@@ -6,6 +6,8 @@ import re
 import shlex
 from pathlib import Path
 
+from irlens.model import files
+from irlens.model.errors import ArtifactError
 from irlens.model.recording import PROGRAM_NAME
 
 #: Files beside another that are looked at, and their bytes: a hint takes no time.
@@ -41,8 +43,8 @@ def _beside(path: Path) -> str | None:
         try:
             if other == path or other.stat().st_size > _LARGEST:
                 continue
-            tree = ast.parse(other.read_bytes())
-        except (OSError, SyntaxError, ValueError, RecursionError):
+            tree = ast.parse(files.read(other))
+        except (OSError, ArtifactError, SyntaxError, ValueError, RecursionError):
             continue
         name = shlex.quote(_short(other))
         if path.stem not in _imported(tree):

@@ -1,5 +1,8 @@
 """How a file is run so that it launches its kernels."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -80,6 +83,23 @@ def test_what_runs_nothing_names_what_runs_it(
     (tmp_path / other).write_text(content)
     said = how_to_run(path)
     assert said is None if line is None else (said or "").endswith(f"  irlens record {line}")
+
+
+def test_a_pipe_beside_a_file_is_not_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "norm.py"
+    path.write_text("import triton\n")
+    os.mkfifo(tmp_path / "a.py")
+    (tmp_path / "b.py").write_text("import norm\n\nif __name__ == '__main__':\n    norm.f()\n")
+    script = (
+        "import pathlib, sys\n"
+        "from irlens.compiler.sources.running import how_to_run\n"
+        "print(how_to_run(pathlib.Path(sys.argv[1])))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, path],
+        capture_output=True, text=True, timeout=20, check=True,
+    )  # fmt: skip
+    assert "b.py uses it" in done.stdout
 
 
 def test_a_name_is_quoted_for_the_shell(tmp_path: Path) -> None:
