@@ -13,15 +13,18 @@ from irlens.compiler.planning import PlannedVariant
 from irlens.model.capture import MOST_CTAS, Capture
 from irlens.model.errors import IrlensError
 from irlens.model.limits import Cause, LimitKind
+from irlens.model.text import count
 from irlens.report.inspection import Inspection
 from irlens.sweeps.compiling import compile_each, grid_of, specialization_key
 from irlens.sweeps.run import plan_grid
 from irlens.sweeps.tasks import Result
-from irlens.sweeps.tile_covers import Derived, launch_at
+from irlens.sweeps.tile_covers import Derived, launch_at, tiles_of
 from irlens.sweeps.worker_pool import WorkerPool
 
 #: Seconds after which a compilation is abandoned, on a machine that does nothing else.
 _PATIENCE = 60.0
+#: Elements of a tile for each thread, beyond which the compilation of a row kernel takes minutes.
+_MOST_HELD = 1024
 
 
 class Probe(msgspec.Struct, frozen=True):
@@ -74,6 +77,7 @@ class Prober:
     ) -> None:
         self._request, self._name, self._pool = request, name, pool
         self._derived = derived
+        self._tiles = tiles_of(find_kernel(request.kernel))
         self._evaluate, self._progress = evaluate, progress
         self._compiled: dict[bytes, Probe | Capture] = {}
         self._plans: dict[int, PlannedVariant | Probe] = {}
@@ -121,7 +125,21 @@ class Prober:
                 return {sizes[0]: Probe(unknown=error.message)}
             half = len(sizes) // 2
             return self._planned(sizes[:half]) | self._planned(sizes[half:])
-        return {int(str(each.request.args[self._name])): each for each in variants}
+        return {
+            int(str(each.request.args[self._name])): self._held_too_much(each) or each
+            for each in variants
+        }
+
+    def _held_too_much(self, planned: PlannedVariant) -> Probe | None:
+        """Return the probe of a launch whose tile is too large for its threads to compile soon."""
+        warps = planned.names.get("num_warps")
+        most = _MOST_HELD * 32 * (warps if type(warps) is int else 1)
+        for name in sorted(self._tiles):
+            elements = planned.names.get(name)
+            if type(elements) is int and elements > most:
+                held = f"{name}={count(elements)} is over {count(_MOST_HELD)} elements a thread"
+                return Probe(unknown=f"not compiled, which takes minutes: {held}")
+        return None
 
     def _compile(self, planned: Sequence[PlannedVariant]) -> None:
         missing = {

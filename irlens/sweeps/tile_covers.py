@@ -4,6 +4,7 @@ The program derives such a tile from the size (``BLOCK = next_power_of_2(n_cols)
 stays as the size grows, the kernel computes what the tile covers, and leaves the rest out.
 """
 
+import ast
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
@@ -13,6 +14,7 @@ from irlens.compiler import Request, find_kernel
 from irlens.compiler.calls.examples import find_uses
 from irlens.compiler.calls.expressions import evaluate
 from irlens.compiler.calls.extents import Extents
+from irlens.compiler.sources.description import KernelSource
 from irlens.compiler.sources.index_names import function_of
 from irlens.model.limits import TileCover
 
@@ -31,6 +33,19 @@ def launch_at(request: Request, name: str, size: int, derived: Derived) -> Reque
     return msgspec.structs.replace(request, args=args, settings=settings)
 
 
+def tiles_of(source: KernelSource) -> set[str]:
+    """Return the names in the extents of a kernel's tiles."""
+    function = _function_of(source)
+    return find_uses(function).ranges if function is not None else set()
+
+
+def _function_of(source: KernelSource) -> ast.FunctionDef | None:
+    try:
+        return function_of(source)
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+
+
 def cover_of(
     kernel: str, name: str, planned: Sequence[Mapping[str, object]], last: int
 ) -> TileCover | None:
@@ -42,10 +57,7 @@ def cover_of(
         planned: The values of each launch that was planned, by name.
         last: The largest size that was tried.
     """
-    try:
-        function = function_of(find_kernel(kernel))
-    except (SyntaxError, ValueError, RecursionError):
-        return None
+    function = _function_of(find_kernel(kernel))
     if function is None or not planned:
         return None
     numbers = {n: value for n, value in planned[0].items() if type(value) is int}

@@ -540,6 +540,16 @@ def test_launches_tell_how_a_tile_follows(
     assert size.last == 5000
 
 
+def test_a_tile_that_would_take_minutes_is_not_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("irlens.sweeps.limit_probes._MOST_HELD", 8)
+    ran = run(str(pieces(tmp_path, of_1024=1000, of_512=300)), "--along", "n=1..5000", "--json")
+    (size,) = msgspec.json.decode(ran.out, type=Limits).sizes
+    assert size.last == 1024
+    assert size.unknown.endswith("takes minutes: BLOCK=2,048 is over 8 elements a thread")
+
+
 def test_heuristics_of_the_file_decide_for_each_size(tmp_path: Path) -> None:
     heuristics = '{"BLOCK": lambda args: triton.next_power_of_2(args["n"])}'
     text = PIECES.replace("@triton.jit", f"@triton.heuristics({heuristics})\n@triton.jit")
