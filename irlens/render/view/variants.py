@@ -123,13 +123,13 @@ def _worth(kernel: KernelVariants) -> Iterator[Run]:
 
 
 def _against(number: int, variant: Variant) -> str:
-    """Return how long a launch takes against another variant: "as fast as 1", "10 % less"."""
+    """Return what a variant's code is worth: "as fast as the code of 1", "10 % less time"."""
     ratio = variant.time_ratio
     if ratio is None:
         return "?"
     if is_noise(ratio):
         other = variant.as_fast_as not in (None, number)
-        return f"as fast as {variant.as_fast_as}" if other else "as fast"
+        return f"as fast as the code of {variant.as_fast_as}" if other else "as fast"
     change = 1 / ratio - 1
     return f"{percent(round(abs(change), 3))} {'more' if change > 0 else 'less'} time"
 
@@ -241,7 +241,9 @@ def _row(
 ) -> Row:
     launch = variant.entry or ", ".join(f"{name}={variant.launch.get(name)}" for name in varying)
     needless = variant.code not in (None, number)
-    code = "unknown" if variant.code is None else f"same as {variant.code}" if needless else "own"
+    code = (
+        "unknown" if variant.code is None else f"code of {variant.code}" if needless else "own code"
+    )
     if variant.outcome not in (None, "fits"):
         code = variant.outcome or ""
     elif variant.outcome is None and not variant.entry:
