@@ -38,6 +38,7 @@ NOT_FIGURES = {
     r"traffic\.arguments\[\].*": "a figure of one argument; the traffic's own are their sums",
     r"products\[\]\..*": "a figure of one product; summary.product_slowdown is the largest",
     r"traffic\.\w*flops\{\}": "a count by type; summary.flops has the total",
+    r"run\.timing\.\w+": "measured, differently each time: the ratio of two sides is compared",
     r"time\.parts\{\}": "a time of one unit; time.estimate_us combines them",
     r"mix\[\]\..*": "a count by class; summary.instructions is their total",
     r"pipelines\[\]\.loads\[\]\..*": "one load's; pipelines[].achieved_stages is that of the worst",
