@@ -57,6 +57,8 @@ _SHARE = 16
 #: Elements of the largest tensor and of the widest tile of an example.
 _MOST, _WIDEST = 1 << 26, 1 << 14
 _IGNORED = re.compile(r"^ignore", re.IGNORECASE)
+#: CTAs of a grid in y and in z (CUDA C++ Programming Guide, compute capabilities).
+_MOST_IN_Y = 65_535
 _ID_AFFIX = re.compile(r"^(pid|i|offs?|cur|start|program)_|_(id|idx|index)$", re.IGNORECASE)
 #: Numbers by the parameter's name.
 _NUMBERS = (
@@ -150,7 +152,7 @@ def example_options(
         elif name not in derived:
             options.append(f"--arg {shlex.quote(f'{name}={args[name]}')}")
     extents = example.programs.extents(example.dimensions)
-    grid = ",".join(extents) if all(extents) else ""
+    grid = ",".join(extents) if all(extents) and not any(map(_is_too_many, extents[1:])) else ""
     return [*options, *([f"--grid {shlex.quote(grid)}"] if grid else [])]
 
 
@@ -337,6 +339,11 @@ def _programs(name: str) -> int | None:
     """Return the number of programs that a variable has the ID of, if its name says it."""
     name = _ID_AFFIX.sub("", name)
     return next((value for pattern, value in _NUMBERS[1:3] if pattern.search(name)), None)
+
+
+def _is_too_many(extent: str) -> bool:
+    """Whether no GPU takes as many CTAs in y or z."""
+    return _is_integer(extent) and int(extent) > _MOST_IN_Y
 
 
 def _is_integer(value: str) -> bool:

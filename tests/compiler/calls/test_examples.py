@@ -418,6 +418,23 @@ def test_strides_may_be_constexprs() -> None:
     assert strides == ["2048", "1", "1024"]
 
 
+@pytest.mark.parametrize(
+    ("batch", "columns", "grid"), [(0, 1, ["--grid '1048576,cdiv(D, BLOCK_D)'"]), (1, 0, [])]
+)
+def test_no_grid_is_larger_than_a_gpu_takes(batch: int, columns: int, grid: list[str]) -> None:
+    source = f"""def f(x_ptr, T, D, BLOCK_T: tl.constexpr, BLOCK_D: tl.constexpr):
+        base = tl.program_id({batch}) * T * D
+        d = tl.program_id({columns}) * BLOCK_D + tl.arange(0, BLOCK_D)
+        r = tl.arange(0, BLOCK_T)
+        for t in range(0, T, BLOCK_T):
+            m = ((t + r) < T)[:, None] & (d < D)[None, :]
+            tl.store(x_ptr + base + (t + r)[:, None] * D + d[None, :], 1.0, mask=m)
+    """
+    constexprs = ["BLOCK_T", "BLOCK_D"]
+    options = example_options(["x_ptr"], ["x_ptr", "T", "D"], constexprs, source)
+    assert options[1:] == grid
+
+
 def test_a_number_that_is_only_cast_bounds_nothing() -> None:
     source = """def f(x, n, s, BLOCK: tl.constexpr):
         at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
