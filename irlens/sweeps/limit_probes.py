@@ -23,8 +23,9 @@ from irlens.sweeps.worker_pool import WorkerPool
 
 #: Seconds after which a compilation is abandoned, on a machine that does nothing else.
 _PATIENCE = 60.0
-#: Elements of a tile for each thread, beyond which the compilation of a row kernel takes minutes.
-_MOST_HELD = 1024
+#: Elements of a tile for each thread, beyond which the compilation of a row kernel takes minutes,
+#: and of a tensor, beyond which it is refused at once.
+_MOST_HELD, _LARGEST_TENSOR = 1024, 1 << 20
 
 
 class Probe(msgspec.Struct, frozen=True):
@@ -136,7 +137,7 @@ class Prober:
         most = _MOST_HELD * 32 * (warps if type(warps) is int else 1)
         for name in sorted(self._tiles):
             elements = planned.names.get(name)
-            if type(elements) is int and elements > most:
+            if type(elements) is int and most < elements <= _LARGEST_TENSOR:
                 held = f"{name}={count(elements)} is over {count(_MOST_HELD)} elements a thread"
                 return Probe(unknown=f"not compiled, which takes minutes: {held}")
         return None
