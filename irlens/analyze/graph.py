@@ -10,8 +10,8 @@ import msgspec
 
 from irlens.analyze.work import OutOfWorkError
 
-#: The most steps that finding loops takes, and those for each edge. Without irreducible loops, one
-#: suffices for an edge.
+#: Limit on the steps of loop detection, and its share for each edge. One step for each edge
+#: suffices for reducible flow.
 _STEPS, _STEPS_OF_EDGE = 1 << 18, 8
 #: Nodes by their number, each with the nodes that can follow it.
 Successors = Sequence[Sequence[int]]

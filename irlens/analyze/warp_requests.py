@@ -355,7 +355,7 @@ def _ideal_sectors(access: WarpAccess, offsets: "Integers", mask: "Booleans | No
 
 
 def ascending(values: "Integers") -> "Integers":
-    """Return values in order along the last dimension; those of most accesses are already."""
+    """Sort values along the last dimension, unless they are sorted, as those of most accesses."""
     import numpy as np
 
     return values if (values[..., 1:] >= values[..., :-1]).all() else np.sort(values, axis=-1)

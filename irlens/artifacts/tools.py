@@ -58,7 +58,7 @@ DISASSEMBLY = inventory.Kind("disassembly", folder="sass", name=_name)
 
 
 class StoppedError(ToolError):
-    """A tool was stopped because it took too long, or too much memory."""
+    """A tool was stopped because it exceeded its limit of time or memory."""
 
     def __init__(self, message: str) -> None:
         super().__init__(

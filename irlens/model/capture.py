@@ -116,7 +116,7 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_plausible(self) -> bool:
-        """Whether it may be of a launch: a capture may hold any numbers."""
+        """Whether all values are plausible durations; those of a capture are not trusted."""
         return all(1e-9 < each < 1e12 for each in (self.fast_ms, self.median_ms, self.slow_ms))
 
 

@@ -129,7 +129,7 @@ def rank(candidates: Sequence[Candidate]) -> Ranking:
 
 
 def longest_first(ranking: Ranking) -> Ranking:
-    """Return a ranking whose first problem is the one that takes the longest at its fastest."""
+    """Return the ranking with the problem whose fastest launch takes the longest first."""
     times = {each.members: ranking.standings[each.members[0]].time_us for each in ranking.problems}
     problems = sorted(ranking.problems, key=lambda each: -(times[each.members] or 0.0))
     return msgspec.structs.replace(ranking, problems=tuple(problems))

@@ -134,7 +134,9 @@ class Prober:
     def _held_too_much(self, planned: PlannedVariant) -> Probe | None:
         """Return the probe of a launch whose tile is too large for its threads to compile soon."""
         warps = planned.names.get("num_warps")
-        most = _MOST_HELD * 32 * (warps if type(warps) is int else 1)
+        if type(warps) is not int:
+            return None
+        most = _MOST_HELD * planned.request.target.warp_size * warps
         for name in sorted(self._tiles):
             elements = planned.names.get(name)
             if type(elements) is int and most < elements <= _LARGEST_TENSOR:

@@ -147,7 +147,7 @@ def _compared(
 
 
 def _ranked(listed: Sequence[Needed], compiled: Mapping[int, Built]) -> Ranking:
-    """Return the ranking of compiled variants; constexprs other than tiles tell problems apart."""
+    """Rank compiled variants; those whose constexprs differ, tiles aside, are other problems."""
     source = find_kernel(listed[0].planned.request.kernel)
     tiles = find_uses(parse_source(source.content.decode(errors="replace"))).ranges
     built = [compiled.get(id(each), Built(None)).result for each in listed]

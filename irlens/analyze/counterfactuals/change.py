@@ -98,7 +98,7 @@ def more_warps(symptom: Symptom) -> Iterator[Change]:
 
 
 def fewer_warps(symptom: Symptom) -> Iterator[Change]:
-    """Yield fewer warps, each with more elements of the same tile."""
+    """Yield fewer warps, whose threads hold more elements of the same tile."""
     warps = symptom.config.num_warps or 1
     while warps > 1:
         warps //= 2

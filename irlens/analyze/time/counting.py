@@ -27,9 +27,9 @@ from irlens.model.schedule import Control
 from irlens.model.source import SourceLocation
 
 _LANES = 32
-#: Bytes of instructions that an SM reads without asking the L2: 128 KB (Jia et al., "Dissecting
-#: the NVIDIA Volta GPU Architecture via Microbenchmarking", 2018). Of 550 launches on an H100 four
-#: execute more: they take 1.2 to 2.1 times their estimate.
+#: Capacity of an SM's L1.5 instruction cache in bytes, measured on Volta (Jia et al., "Dissecting
+#: the NVIDIA Volta GPU Architecture via Microbenchmarking", 2018) and assumed of later GPUs. Of 550
+#: launches on an H100 four execute more code: they take 1.2 to 2.1 times their estimate.
 _CACHED_CODE = 128 << 10
 #: Bytes of the L1 that are never shared memory: of 256 KB on an H100 at most 228 are, of 192 on an
 #: A100 164, of 128 on an L40S 100 ("CUDA C++ Programming Guide", compute capabilities).

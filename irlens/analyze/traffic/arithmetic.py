@@ -82,7 +82,7 @@ def compute(operation: Operation, operands: Sequence[Value]) -> Value | None:
 
 
 class Address(Unknown, frozen=True):
-    """The address of a tensor's element: it is not known, and not null."""
+    """The address of an element of a tensor: unknown, but never null."""
 
 
 def _number(operation: Operation, name: str) -> int:

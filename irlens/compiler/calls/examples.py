@@ -57,7 +57,7 @@ _SHARE = 16
 #: Elements of the largest tensor and of the widest tile of an example.
 _MOST, _WIDEST = 1 << 26, 1 << 14
 _IGNORED = re.compile(r"^ignore", re.IGNORECASE)
-#: CTAs of a grid in y and in z (CUDA C++ Programming Guide, compute capabilities).
+#: Most CTAs of a grid in y and in z on NVIDIA GPUs (CUDA C++ Programming Guide).
 _MOST_IN_Y = 65_535
 _ID_AFFIX = re.compile(r"^(pid|i|offs?|cur|start|program)_|_(id|idx|index)$", re.IGNORECASE)
 #: Numbers by the parameter's name.
@@ -342,7 +342,7 @@ def _programs(name: str) -> int | None:
 
 
 def _is_too_many(extent: str) -> bool:
-    """Whether no GPU takes as many CTAs in y or z."""
+    """Whether a grid of so large an extent in y or z does not launch on NVIDIA GPUs."""
     return _is_integer(extent) and int(extent) > _MOST_IN_Y
 
 

@@ -41,7 +41,7 @@ def time_ratio(before: Report, after: Report) -> TimeRatio | None:
 
 
 def _measured(before: Report, after: Report) -> TimeRatio | None:
-    """Return the ratio of measured times; they are apart where nearly all launches are."""
+    """Return the ratio of measured times; it is noise if the ranges of both sides overlap."""
     one, other = before.run, after.run
     if one is None or other is None or one.device != other.device:
         return None

@@ -65,7 +65,7 @@ def _conversion(each: Conversion, report: Report) -> nodes.Phrases:
 
 
 def way(each: Conversion, terms: VendorTerms) -> str:
-    """Return what a conversion moves data through, in the vendor's terms."""
+    """Return where a conversion moves data, in the vendor's terms: "shared memory", "LDS"."""
     if each.through is None:
         return "what is unknown"
     return terms.shared_memory if each.through == "shared memory" else each.through
