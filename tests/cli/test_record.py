@@ -183,6 +183,17 @@ def test_a_target_after_the_program_is_the_programs_and_said(run: Run, folder: P
     assert "goes to" not in err
 
 
+def test_an_output_after_the_program_is_said_unless_the_program_takes_one(
+    run: Run, folder: Path
+) -> None:
+    (folder / "plain.py").write_text("print('done')")
+    _, _, err = run(folder, "record", "-t", "a100", "plain.py", "-o", "captures")
+    own = "irlens record -t a100 -o captures plain.py"
+    assert f"-o captures goes to plain.py; for irlens it comes before plain.py:  {own}" in err
+    (folder / "own.py").write_text("import sys; print(sys.argv[1:])")
+    assert "goes to" not in run(folder, "record", "-t", "a100", "own.py", "-o", "x")[2]
+
+
 def test_tritons_announcement_does_not_leak(folder: Path) -> None:
     _, _, err = run_alone(folder, "record", "-t", "a100", "program.py", "32")
     assert "captured 1 variant" in err

@@ -143,6 +143,22 @@ def test_measured_times_decide(softmax: Report) -> None:
 def test_measured_times_that_overlap_are_noise(softmax: Report) -> None:
     pair = compare(measured(softmax, 100.0, 0.1), measured(softmax, 50.0, 0.103))
     assert words(pair).startswith("no change in time: 100 µs → 103 µs measured on GPU")
+    row = changes(pair)[0]
+    assert (row.arrow, row.change) == ("measured time 100 µs → 103 µs", "within noise")
+    assert not row.changed
+
+
+def test_measured_times_lead_the_table(softmax: Report) -> None:
+    """The figures do not contradict the headline: the estimate alone said the opposite."""
+    pair = compare(measured(softmax, 100.0, 0.1), measured(softmax, 110.0, 0.08))
+    first, second = changes(pair)[:2]
+    assert (first.arrow, first.sign) == ("measured time 100 µs → 80.0 µs", "✓")
+    assert (second.name, second.sign) == ("estimated time", "!")
+
+
+def test_a_second_run_of_one_kernel_is_no_difference(softmax: Report) -> None:
+    pair = compare(measured(softmax, 100.0, 0.1), measured(softmax, 100.0, 0.101))
+    assert not pair.different
 
 
 @pytest.mark.parametrize("ms", [-1.0, 0.0, 1e300])

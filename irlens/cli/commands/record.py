@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 import shlex
 import sys
 from collections import Counter
@@ -159,11 +160,9 @@ def command(settings: _Settings) -> Exit:
     directory = settings.destination or default_recording(name)
     _check_destination(directory, settings)
     gpus, is_fake = _gpus(settings.target)
-    if (misplaced := _misplaced_target(arguments)) is not None:
-        option, names = misplaced
-        at = arguments.index(option)
-        own = settings.line(target=(names,), arguments=(*arguments[:at], *arguments[at + 2 :]))
-        output.note(f"{option} {names} goes to {name}; for irlens it comes before {name}:  {own}")
+    if (misplaced := _misplaced(settings)) is not None:
+        option, value, own = misplaced
+        output.note(f"{option} {value} goes to {name}; for irlens it comes before {name}:  {own}")
     program = Program(name=name, is_module=is_module, arguments=arguments)
     options = Options(
         assumed=settings.assumed,
@@ -251,16 +250,25 @@ def _gpus(names: tuple[str, ...]) -> "tuple[list[Gpu], bool]":
     return [new_session().default_gpu(device)], device is None
 
 
-def _misplaced_target(arguments: Sequence[str]) -> tuple[str, str] | None:
-    """Return "-t" and "h100" if they stand after the program, which gets them then."""
+def _misplaced(settings: _Settings) -> tuple[str, str, str] | None:
+    """Return an option for irlens that the program gets, its value, and the line that irlens gets.
+
+    Names of GPUs tell a target; -o may be the program's own, unless its file lacks one.
+    """
     from irlens import gpus
 
-    for option, names in pairwise(arguments):
+    given = settings.arguments
+    for at, (option, value) in enumerate(pairwise(given)):
+        rest = (*given[:at], *given[at + 2 :])
         if option in ("-t", "--target"):
             with suppress(IrlensError):
-                for name in names.split(","):
+                for name in value.split(","):
                     gpus.find(name)
-                return option, names
+                return option, value, settings.line(target=(value,), arguments=rest)
+        if option in ("-o", "--output") and not settings.is_module:
+            text = Path(settings.program).read_text(encoding="utf-8", errors="replace")
+            if not {option, "argparse", "argv"} & set(re.findall(r"[\w-]+", text)):
+                return option, value, settings.line(destination=value, arguments=rest)
     return None
 
 

@@ -1,6 +1,6 @@
 """Changes in words and units: what every view of a comparison or a check shows."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from irlens import figures
@@ -18,11 +18,12 @@ from irlens.model.comparison import (
     Weight,
 )
 from irlens.model.config import Vendor
-from irlens.model.text import percent, plural
+from irlens.model.text import microseconds, percent, plural
 from irlens.render.view.nodes import SIGNS, Fact, Run, Text, Tone, phrases, text
 
 #: What leads any list of changes, where it is known.
-_FIRST = ("occupancy.launchable", "run.matches_reference", "time.estimate_us")
+_MEASURED = "measured_us"
+_FIRST = ("occupancy.launchable", "run.matches_reference", _MEASURED, "time.estimate_us")
 _TONES: dict[figures.ChangeVerdict, Tone] = {
     "better": "better", "worse": "worse", "neutral": "neutral", "unknown": "unknown",
 }  # fmt: skip
@@ -137,8 +138,30 @@ def changes(comparison: Comparison) -> list[Change]:
         if loop.what == "pipeline" and loop.presence == "both"
         for delta in loop.deltas
     ]
-    of_report = [_judged(comparison, delta) for delta in comparison.figures]
+    of_report = [*_measured(comparison)]
+    of_report += [_judged(comparison, delta) for delta in comparison.figures]
     return weightiest_first([*of_loops, *of_report])
+
+
+def _measured(comparison: Comparison) -> Iterator[Change]:
+    """Yield the measured time of both sides where it decides.
+
+    It is no figure that makes two sides different: each run of one kernel takes another.
+    """
+    ours, theirs, time = comparison.before, comparison.after, comparison.time_ratio
+    if ours.measured_us is None or theirs.measured_us is None or time is None or not time.device:
+        return
+    change = figures.format_change(ours.measured_us, theirs.measured_us, "us")
+    yield Change(
+        path=_MEASURED,
+        name="measured time",
+        before=microseconds(ours.measured_us),
+        after=microseconds(theirs.measured_us),
+        change="within noise" if time.noise else change,
+        weight="much",
+        changed=not time.noise,
+        tone="neutral" if time.noise else _TONES["better" if time.ratio < 1 else "worse"],
+    )
 
 
 def _judged(
