@@ -77,11 +77,12 @@ def find(facts: Facts) -> Iterator[Match]:
         suffices = pipeline.requested_stages
         if pipeline.verdict == "shallower":
             kind, (message, hint) = "shallower", _shallower(pipeline)
+            suffices = pipeline.achieved_stages
             if carried := _carried(facts, pipeline):
                 kind, message = "carried", f"{message}: {carried}"
                 hint = "load it in the iteration that uses it, and leave it to the compiler"
             elif kept := pipeline.kept_iterations:
-                kind, suffices, carried = "kept", pipeline.achieved_stages, _kept(pipeline, kept)
+                kind, carried = "kept", _kept(pipeline, kept)
                 message = f"{message}: {carried}"
                 hint = f"request num_stages={suffices}: as far ahead, and fewer registers"
         elif len(exposed) < len(pipeline.loads) and exposed and _asked(pipeline):

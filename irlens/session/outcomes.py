@@ -53,10 +53,15 @@ class Outcome:
         return register_holders.needed(self._seen.pressure)
 
     @property
-    def written_bytes(self) -> int | None:
-        """Return the bytes that the launch stores, which a smaller tile may leave to nobody."""
+    def work(self) -> tuple[int | None, int | None]:
+        """Return the bytes that the launch stores, and those that it loads, each counted once.
+
+        A smaller tile may leave some to nobody.
+        """
         traffic = self._seen.traffic
-        return traffic.written_bytes if traffic is not None else None
+        if traffic is None:
+            return None, None
+        return traffic.written_bytes, traffic.distinct_read_bytes
 
     @property
     def estimate_us(self) -> float | None:

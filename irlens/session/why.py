@@ -323,8 +323,8 @@ class _Laboratory:
         decided = decided_by(finding)
         if not change.settings or not decided or is_pass(decided):
             return False
-        before, after = self._own.written_bytes, outcome.written_bytes
-        return before is not None and after is not None and before != after
+        pairs = zip(self._own.work, outcome.work, strict=True)
+        return any(None not in pair and pair[0] != pair[1] for pair in pairs)
 
     @property
     def _own(self) -> Outcome:
@@ -335,7 +335,8 @@ class _Laboratory:
         before = self._own.estimate_us
         if before is None or change.settings.get("target"):
             return None, None  # the time of another GPU
-        if outcome.written_bytes != self._own.written_bytes:
+        compared = 1 if change.ttir else 2  # an edited address loads other bytes
+        if outcome.work[:compared] != self._own.work[:compared]:
             return None, None
         return before, outcome.estimate_us
 

@@ -28,7 +28,7 @@ def compiled(kernel: str, **settings: str) -> Capture:
 def test_each_part_is_that_of_the_report(kernel: str) -> None:
     capture = compiled(kernel, num_warps="2")
     outcome = Outcome(capture)
-    parts = (outcome.occupancy, outcome.written_bytes, outcome.estimate_us)
+    parts = (outcome.occupancy, outcome.work, outcome.estimate_us)
     findings = {each: outcome.findings(each) for each in ("IRL105", "IRL203", "IRL301", "IRL502")}
     report = complete_report(capture)
     assert report.occupancy is not None
@@ -36,7 +36,7 @@ def test_each_part_is_that_of_the_report(kernel: str) -> None:
     assert report.time is not None
     assert parts == (
         report.occupancy.theoretical,
-        report.traffic.written_bytes,
+        (report.traffic.written_bytes, report.traffic.distinct_read_bytes),
         report.time.estimate_us,
     )
     for code, found in findings.items():

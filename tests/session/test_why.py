@@ -82,6 +82,8 @@ TABLE = [
      "1 in place of column_stride"),
     (f"{FINDINGS}/columns.py:strip", "sm_90", {}, {}, "IRL302", "tl.load(", "the tile", "WIDTH=8"),
     (f"{USERS}:transposed_copy", "sm_80", {}, {}, "IRL302", "tl.load(", LLVM, "1 in place of n"),
+    (f"{SECTORS}:mixed_types", "sm_90", {}, {}, "IRL302", "tl.load(x", "TritonGPUCoalesce",
+     "no more than 8 neighbours"),
     (f"{FINDINGS}/transpose.py:transpose", "sm_90", {}, {}, "IRL303", "tl.load(",
      "TritonGPUAssignLatencies", "num_stages=1"),
     (f"{FINDINGS}/misaligned.py:rows", "sm_90", {}, {}, "IRL307", "tl.load(", "", "stride=1024"),
@@ -431,3 +433,16 @@ def test_a_tile_that_leaves_work_to_nobody_is_no_remedy_of_the_last_wave() -> No
     (explained,) = _explained(kernel, "h100", {}, {}, "IRL501")
     assert explained.proof != "proved"
     assert not any(each.gone for each in explained.experiments)
+
+
+def test_a_tile_that_reads_other_bytes_is_no_remedy_either() -> None:
+    """It stores as many bytes of each row as before, and has seen half of them."""
+    (explained,) = _explained(f"{FINDINGS}/first_maximum.py", "h100", {}, {}, "IRL501")
+    for each in explained.experiments:
+        assert "SEEN" not in each.change or (not each.gone and each.after_us is None)
+
+
+def test_fewer_warps_remove_spills_of_vectors_that_more_warps_do_not_divide() -> None:
+    (explained,) = _explained(f"{FINDINGS}/many_vectors.py", "sm_90", {}, {}, "IRL105")
+    first = explained.experiments[0]
+    assert (first.change, first.gone) == ("num_warps=16", True)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from irlens.analyze.address_slice import argument_roles, computed_from
+from irlens.analyze.addresses import Addresses, divisors
 from irlens.analyze.counterfactuals.change import (
     Change,
     Symptom,
@@ -23,6 +24,8 @@ from irlens.isa.mlir.values import Values
 ACCESSES: tuple[Deed, ...] = ("load", "load tile", "store", "store tile")
 #: Bytes of a row that no access splits: a cache line.
 _LINE = 128
+#: Bytes that a thread moves at a time at most.
+_WIDEST = 16
 _MOST_THREADS = 1024
 #: Elements that stay together, and rows after which a swizzle repeats.
 _SWIZZLES = ((4, 8), (4, 16), (2, 16), (1, 32))
@@ -76,9 +79,10 @@ def of_uncoalesced(symptom: Symptom) -> Iterator[Change]:
             for name in blame.arguments:
                 yield Change(f"{name} known to be 1", ttir=edits.with_constant(module, name, 1))
         case "held":
+            yield from _as_few_beside(symptom, access)
             yield from more_warps(symptom)
         case "rows":
-            yield from larger_tile(symptom, access, _elements_of_line(access))
+            yield from larger_tile(symptom, access, _elements_of(_LINE, access))
         case "short":
             yield from fewer_warps(symptom)
         case "indirect":
@@ -87,13 +91,42 @@ def of_uncoalesced(symptom: Symptom) -> Iterator[Change]:
             yield from _side_by_side(symptom, access)
 
 
-def _elements_of_line(access: Operation) -> int:
-    """Return how many elements fill a cache line."""
+def _elements_of(size: int, access: Operation) -> int:
+    """Return how many elements fill a number of bytes."""
     tensor = next((each for each in access.types if isinstance(each, Tensor)), None)
     element = tensor.element if tensor is not None else None
     target = element.pointee if isinstance(element, Pointer) else element
     bits = getattr(target, "bits", None)
-    return _LINE * 8 // bits if bits else _LINE
+    return size * 8 // bits if bits else size
+
+
+def _as_few_beside(symptom: Symptom, access: Operation) -> Iterator[Change]:
+    """Yield the tile's other accesses, each held to as many elements as this one moves at a time.
+
+    The compiler gives a thread as many consecutive elements as the widest access of the same shape
+    that computes with this one takes (``Coalesce.cpp``).
+    """
+    module, few = symptom.module, max(1, _elements_of(_WIDEST, access))
+    operations = {each.span.line: each for each in module.doing(*ACCESSES)}
+    hints, lines = [], set[int]()
+    for each in Addresses(module).accesses(divisors(module)):
+        other = operations.get(each.line)
+        address = producers(module, other)[0] if other is not None else None
+        steps = [axis.step == each.element_bytes for axis in each.pointer.axes]
+        if address is None or not any(steps) or each.line == access.span.line:
+            continue
+        if each.width(_MOST_THREADS, masked=False) > few * each.element_bytes:
+            dimension = steps.index(True) - len(steps)
+            hints.append((address, edits.contiguity(address, few, dimension)))
+            lines |= {each.source.line} if each.source is not None else set()
+    if hints:
+        at_lines = f"line{'s' if len(lines) > 1 else ''} {', '.join(map(str, sorted(lines)))}"
+        yield Change(
+            f"no more than {few} neighbours known to be contiguous at {at_lines}",
+            ttir=edits.with_hints(module, hints),
+            cause=f"the accesses at {at_lines} move more elements at a time, and the compiler gives"
+            " each thread as many of every tile that it computes with theirs",
+        )
 
 
 def _in_order(module: Module, access: Operation) -> Iterator[Change]:

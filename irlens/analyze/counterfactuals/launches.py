@@ -1,6 +1,7 @@
 """Changes against launches that leave the GPU idle or full, and against memory that CTAs share."""
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 import msgspec
 
@@ -16,9 +17,14 @@ _GROUP = 8
 
 
 def of_tail(symptom: Symptom) -> Iterator[Change]:
-    """Yield tiles of other sizes, which make a grid of other waves."""
+    """Yield tiles of other sizes, which make a grid of other waves; then waves of other sizes.
+
+    A grid of rows stays whatever the tile is. As many CTAs run at once as their warps leave room.
+    """
     yield from _other_tiles(symptom, 1, 2)
     yield from _other_tiles(symptom, 2, 1)
+    yield from islice(more_warps(symptom), 1)
+    yield from islice(fewer_warps(symptom), 1)
 
 
 def smaller_tiles(symptom: Symptom) -> Iterator[Change]:

@@ -158,7 +158,10 @@ def more_stages(symptom: Symptom) -> Iterator[Change]:
 
 
 def of_shallow_loop(symptom: Symptom) -> Iterator[Change]:
-    """Yield carried loads where they are used; on AMD, what LLVM schedules otherwise."""
+    """Yield carried loads where they are used, fewer stages, or what LLVM schedules otherwise.
+
+    As many stages as the loop has show what it holds for nothing: registers, or shared memory.
+    """
     loop, module = symptom.operation("for"), symptom.module
     if symptom.blame.kind == "carried" and loop is not None:
         for load, value in carried_loads(module, loop):
@@ -168,11 +171,14 @@ def of_shallow_loop(symptom: Symptom) -> Iterator[Change]:
                 at = user_line(load)
                 where = f" at line {at.line}" if at is not None else ""
                 yield Change(f"the load{where} in the iteration that uses it", ttir=text, at=at)
-    if symptom.blame.kind == "kept" and loop is not None and symptom.blame.suffices:
-        stages = symptom.blame.suffices
+    kind, stages = symptom.blame.kind, symptom.blame.suffices or 0
+    if kind in ("kept", "shallower") and loop is not None and stages > 1:
+        outcome = "which then keeps nothing" if kind == "kept" else "as deep as it is now"
         text = edits.with_stages(module, loop, stages)
-        yield Change(f"num_stages={stages} on the loop, which then keeps nothing", ttir=text)
-    if symptom.blame.kind != "exposed":
+        yield Change(
+            f"num_stages={stages} on the loop, {outcome}", ttir=text, is_cause=kind == "kept"
+        )
+    if kind != "exposed":
         return
     for size in (16, 32):
         name = "matrix_instr_nonkdim"

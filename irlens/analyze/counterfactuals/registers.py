@@ -5,7 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from irlens.analyze.counterfactuals.accesses import of_narrow
-from irlens.analyze.counterfactuals.change import Change, Maker, Symptom, more_warps
+from irlens.analyze.counterfactuals.change import (
+    Change,
+    Maker,
+    Symptom,
+    fewer_warps,
+    more_warps,
+)
 from irlens.analyze.counterfactuals.launches import smaller_tiles
 from irlens.analyze.counterfactuals.loads import of_load
 from irlens.model.report import Finding
@@ -14,12 +20,13 @@ _ASK_FOR_REGISTERS: Mapping[str, Maker] = {"IRL203": of_load, "IRL301": of_narro
 
 
 def of_registers(symptom: Symptom) -> Iterator[Change]:
-    """Yield what asks for the registers: the kernel's slow accesses; then more warps, less tile.
+    """Yield what asks for the registers: the kernel's slow accesses; then warps and tiles.
 
     An access in narrow pieces, or one that is not pipelined, takes registers for addresses and
     values. More warps, and smaller tiles, leave each thread fewer elements of every tensor: they
-    prove what ``register_holders`` finds. Where registers limit the occupancy (IRL102), a limit
-    of as many as would admit another CTA changes the cause itself.
+    prove what ``register_holders`` finds. Fewer warps leave each thread more registers, for tensors
+    that no more warps divide. Where registers limit the occupancy (IRL102), a limit of as many as
+    would admit another CTA changes the cause itself.
     """
     tried = set[str]()
     for others in _slow_accesses(symptom.others):
@@ -40,7 +47,7 @@ def of_registers(symptom: Symptom) -> Iterator[Change]:
     if symptom.finding.code == "IRL102" and step and symptom.registers and not symptom.is_amd:
         most = symptom.registers + step.change
         yield Change(f"maxnreg={most} in place of {symptom.registers}", {"maxnreg": str(most)})
-    for change in (*more_warps(symptom), *smaller_tiles(symptom)):
+    for change in (*more_warps(symptom), *smaller_tiles(symptom), *fewer_warps(symptom)):
         yield msgspec.structs.replace(change, is_cause=False)
 
 
