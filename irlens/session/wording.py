@@ -4,12 +4,14 @@ An error says ``--arg NAME=VALUE``, or a whole command. The library writes ``arg
 and a call, an agent the name of a tool's argument.
 """
 
+import json
 import re
 import shlex
 from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
 from irlens.model.errors import IrlensError
+from irlens.model.text import split_list
 
 #: Who reads: a person who calls the library, or an agent that calls a tool.
 Caller: TypeAlias = Literal["library", "agent"]
@@ -77,6 +79,9 @@ _COMMAND = re.compile(
     r"|[A-Z][A-Z]+\b|\w[\w./~-]*-[\w./:~-]*\w|[\w./~-]*[/.:][\w./:~-]*\w))*)(?P=quote)"
 )
 
+#: The line of a hint that is a whole command, see ``require_values``.
+_EXAMPLE = re.compile(r"(?m)(?<=^for example  )irlens (?P<command>inspect) (?P<rest>.*)$")
+
 
 def reworded(error: IrlensError, caller: Caller) -> IrlensError:
     """Return an error with its message and hint in the caller's language: the same error."""
@@ -89,11 +94,41 @@ def reworded(error: IrlensError, caller: Caller) -> IrlensError:
 def worded(text: str, caller: Caller) -> str:
     """Return a text that names options and commands in the caller's language."""
     option: Callable[[re.Match[str]], str] = _keyword if caller == "library" else _argument
+    text = _EXAMPLE.sub(lambda match: _example(match, caller), text)
     if caller == "agent":
         text = _COMMAND.sub(lambda match: f"`{COMMANDS[match['command']][1]}`{match['rest']}", text)
     else:
         text = _COMMAND.sub(_call, text)
     return _OPTION.sub(option, text)
+
+
+def _example(match: re.Match[str], caller: Caller) -> str:
+    """Return a whole command as a call that can be pasted; as it is where it is cut or unknown."""
+    try:
+        kernel, *words = shlex.split(match["rest"])
+    except ValueError:  # cut within a quotation
+        return match[0]
+    given: dict[str, dict[str, object]] = {"--arg": {}, "--set": {}}
+    grid: dict[str, object] = {}
+    for option, value in zip(words[::2], words[1::2], strict=False):
+        name, _, text = value.partition("=")
+        if option in given:
+            given[option][name] = _value(text)
+        elif option == "--grid":
+            grid = {"grid": [_value(each) for each in split_list(value)]}
+        else:
+            return match[0]
+    args, settings = ({"args": given["--arg"]} if given["--arg"] else {}), given["--set"]
+    if caller == "agent":
+        named = {"kernel": kernel, **args, **({"settings": settings} if settings else {}), **grid}
+        return f"`{COMMANDS[match['command']][1]}` {json.dumps(named)}"
+    keywords = [f"{name}={value!r}" for name, value in (args | grid | settings).items()]
+    return f"irlens.capture({', '.join([repr(kernel), *keywords])})".replace("'", '"')
+
+
+def _value(text: str) -> object:
+    """Return a number or a truth value as itself, and any other text as it is."""
+    return json.loads(text) if re.fullmatch(r"-?\d+(\.\d+)?|true|false", text) else text
 
 
 def _call(match: re.Match[str]) -> str:

@@ -89,6 +89,15 @@ def test_the_tables_name_what_exists() -> None:
             "`irlens check irlens-train --update`", 'irlens.check("irlens-train", update=True)',
             "`check` irlens-train update",
         ),
+        (
+            "as it is\nfor example  irlens inspect k.py:f --arg 'A=fp16[64,64]' --arg M=64 --arg eps=0.1"
+            " --set B=16 --set CAUSAL=true --grid 'cdiv(M, B),M'\nor not",
+            'as it is\nfor example  irlens.capture("k.py:f", args={"A": "fp16[64,64]", "M": 64, '
+            '"eps": 0.1}, grid=["cdiv(M, B)", "M"], B=16, CAUSAL=True)\nor not',
+            'as it is\nfor example  `inspect` {"kernel": "k.py:f", "args": {"A": "fp16[64,64]", '
+            '"M": 64, "eps": 0.1}, "settings": {"B": 16, "CAUSAL": true}, '
+            '"grid": ["cdiv(M, B)", "M"]}\nor not',
+        ),
         ("or use `irlens inspect`", "or use irlens.inspect", "or use `inspect`"),
     ],
 )  # fmt: skip
