@@ -493,7 +493,7 @@ def scan(
 def record(
     program: "str | Path",
     *arguments: object,
-    output: "str | Path",
+    output: "str | Path | None" = None,
     target: "str | Sequence[str] | None" = None,
     module: bool = False,
     assume: float | None = None,
@@ -502,11 +502,13 @@ def record(
 ) -> "Recording":
     """Run a program in a process of its own, and capture every kernel that it compiles.
 
+    The result has what the program launched, with estimated times, as ``programs``.
+
     Args:
         program: A script's path, or a module's name.
         *arguments: The program's arguments.
-        output: The directory for the captures, which ``load`` and ``scan`` read. An earlier
-            recording there is replaced.
+        output: The directory for the captures, which ``load`` and ``scan`` read; by default
+            ``irlens-PROGRAM`` in the current one. An earlier recording there is replaced.
         target: GPUs to compile for without one; by default the GPU of this machine, or "h100".
         module: Whether ``program`` is a module's name.
         assume: The number to assume where the program reads what only a kernel computes.
@@ -517,11 +519,15 @@ def record(
         IrlensError: The program cannot be started, or the captures cannot be written.
         TypeError: An argument has another type.
     """
+    import msgspec
+
     from irlens import gpus
     from irlens.compiler import find_device
+    from irlens.compiler.sources.running import default_recording
     from irlens.library_arguments import path_of, texts
     from irlens.programs import Options, Program
     from irlens.programs import record as run
+    from irlens.session.programs import program_runs
     from irlens.session.session import Session
 
     named = texts(target or ())
@@ -533,8 +539,18 @@ def record(
         arguments=tuple(map(str, arguments)),
     )
     options = Options(assumed=assume, configurations=configs)
-    destination = path_of(output, "record").expanduser()
-    return run(request, destination, chosen, fake=device is None, options=options, triton=triton)
+    destination = default_recording(request.name)
+    if output is not None:
+        destination = path_of(output, "record").expanduser()
+    recorded = run(
+        request, destination, chosen, fake=device is None, options=options, triton=triton
+    )
+    setattr(type(recorded), _METHOD, _repr_recording)
+    if not recorded.variants:
+        return recorded
+    return msgspec.structs.replace(
+        recorded, directory=str(destination), programs=tuple(program_runs(destination))
+    )
 
 
 @_public
@@ -596,6 +612,11 @@ def _repr_html(record: Any) -> str:
 def _repr_capture(capture: "Capture") -> str:
     """Return the report of a capture, in a frame."""
     return _repr_html(inspect(capture))
+
+
+def _repr_recording(recording: "Recording") -> str | None:
+    """Return the scan of a recording, in a frame; ``None`` where nothing was captured."""
+    return _repr_html(scan(recording.directory)) if recording.directory else None
 
 
 #: The method by which IPython asks for HTML.

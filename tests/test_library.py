@@ -139,9 +139,15 @@ def test_a_program_is_recorded(tmp_path: Path) -> None:
         "fill[(1,)](torch.empty(64, device='cuda'), BLOCK=int(sys.argv[1]))\n"
     )
     for _ in range(2):
-        irlens.record(program, 64, output=tmp_path / "recording", target="h100")
+        recorded = irlens.record(program, 64, output=tmp_path / "recording", target="h100")
     (captured,) = irlens.load(tmp_path / "recording")
     assert captured.kernel == "fill"
+    (run,) = recorded.programs
+    assert [(each.kernel, each.launches) for each in run.kernels] == [("fill", 1)]
+    assert run.total_us == pytest.approx(run.kernels[0].total_us)
+    assert irlens.to_builtins(recorded)["directory"] == str(tmp_path / "recording")
+    shown: Any = recorded
+    assert "fill" in shown._repr_html_()
 
 
 @pytest.mark.parametrize(

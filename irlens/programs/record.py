@@ -35,7 +35,13 @@ from irlens.model import files
 from irlens.model.capture import MANIFEST_SCHEMA, PYTHON_FOLDER, Capture, Manifest
 from irlens.model.config import GridFormula, Target
 from irlens.model.errors import ArtifactError, CaptureError
-from irlens.model.recording import PROGRAM_NAME, PROGRAM_SCHEMA, RecordedIndex, RecordedRun
+from irlens.model.recording import (
+    PROGRAM_NAME,
+    PROGRAM_SCHEMA,
+    ProgramRun,
+    RecordedIndex,
+    RecordedRun,
+)
 from irlens.programs.child_processes import STARTED
 from irlens.programs.job import (
     FAILURES,
@@ -82,11 +88,16 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         variants: Number of compiled variants by the kernel's name.
         failures: The kernels that did not compile, each reason once.
+        directory: The folder with the captures.
+        programs: What the program launched on each GPU, with estimated times; empty where nobody
+            asked for them.
     """
 
     variants: dict[str, int]
     runs: tuple[Run, ...]
     failures: tuple[CompileFailure, ...] = ()
+    directory: str = ""
+    programs: tuple[ProgramRun, ...] = ()
 
 
 _DEFAULTS = Options()

@@ -82,6 +82,9 @@ _COMMAND = re.compile(
 #: The line of a hint that is a whole command, see ``require_values``.
 _EXAMPLE = re.compile(r"(?m)(?<=^for example  )irlens (?P<command>inspect) (?P<rest>.*)$")
 
+#: A program to record, as ``how_to_run`` names it.
+_RECORD = re.compile(r"irlens record (?:-m (?P<module>\w+) )?(?P<file>[\w./~-]+\.py)\b")
+
 
 def reworded(error: IrlensError, caller: Caller) -> IrlensError:
     """Return an error with its message and hint in the caller's language: the same error."""
@@ -98,7 +101,7 @@ def worded(text: str, caller: Caller) -> str:
     if caller == "agent":
         text = _COMMAND.sub(lambda match: f"`{COMMANDS[match['command']][1]}`{match['rest']}", text)
     else:
-        text = _COMMAND.sub(_call, text)
+        text = _RECORD.sub(_recording, _COMMAND.sub(_call, text))
     return _OPTION.sub(option, text)
 
 
@@ -129,6 +132,13 @@ def _example(match: re.Match[str], caller: Caller) -> str:
 def _value(text: str) -> object:
     """Return a number or a truth value as itself, and any other text as it is."""
     return json.loads(text) if re.fullmatch(r"-?\d+(\.\d+)?|true|false", text) else text
+
+
+def _recording(match: re.Match[str]) -> str:
+    """Return the call that records a program, which runs in a module such as pytest or alone."""
+    if match["module"]:
+        return f'irlens.record("{match["module"]}", "{match["file"]}", module=True)'
+    return f'irlens.record("{match["file"]}")'
 
 
 def _call(match: re.Match[str]) -> str:

@@ -90,13 +90,23 @@ def test_the_tables_name_what_exists() -> None:
             "`check` irlens-train update",
         ),
         (
-            "as it is\nfor example  irlens inspect k.py:f --arg 'A=fp16[64,64]' --arg M=64 --arg eps=0.1"
-            " --set B=16 --set CAUSAL=true --grid 'cdiv(M, B),M'\nor not",
+            "as it is\nfor example  irlens inspect k.py:f --arg 'A=fp16[64,64]' --arg M=64"
+            " --arg eps=0.1 --set B=16 --set CAUSAL=true --grid 'cdiv(M, B),M'\nor not",
             'as it is\nfor example  irlens.capture("k.py:f", args={"A": "fp16[64,64]", "M": 64, '
             '"eps": 0.1}, grid=["cdiv(M, B)", "M"], B=16, CAUSAL=True)\nor not',
             'as it is\nfor example  `inspect` {"kernel": "k.py:f", "args": {"A": "fp16[64,64]", '
             '"M": 64, "eps": 0.1}, "settings": {"B": 16, "CAUSAL": true}, '
             '"grid": ["cdiv(M, B)", "M"]}\nor not',
+        ),
+        (
+            "it runs something: irlens record bench/run.py",
+            'it runs something: irlens.record("bench/run.py")',
+            "it runs something: irlens record bench/run.py",
+        ),
+        (
+            "irlens record -m pytest test_k.py",
+            'irlens.record("pytest", "test_k.py", module=True)',
+            "irlens record -m pytest test_k.py",
         ),
         ("or use `irlens inspect`", "or use irlens.inspect", "or use `inspect`"),
     ],
