@@ -53,7 +53,13 @@ class Sides:
 
     def compare(self, *, sass: bool | None = None) -> Comparisons:
         """Return the comparison of the reports; ``sass`` as ``Session.reports`` takes it."""
-        from irlens.diff.report.comparisons import across, against_first, first_sides, match
+        from irlens.diff.report.comparisons import (
+            across,
+            against_first,
+            by_other_settings,
+            first_sides,
+            match,
+        )
 
         read, configurations = self._session.reports, self._configurations
         if self._after is not None:
@@ -72,6 +78,12 @@ class Sides:
         reports = read(self._before, configurations, sass=sass)
         if len(reports) == 1:
             raise self._one_side()
+        varied = {name for name, values in configurations.settings if len(values) > 1}
+        only_settings = len(configurations.targets) <= 1 and all(
+            len(values) == 1 for _, values in configurations.args
+        )
+        if varied and only_settings and (compared := by_other_settings(reports, varied)):
+            return compared
         self.drawn = tuple(
             (first, other) for first, *others in first_sides(reports) for other in others
         )

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from irlens.diff.report.comparisons import against_first
+from irlens.diff.report.comparisons import against_first, by_other_settings
 from irlens.model.config import Target
 from irlens.model.report import Report
 from irlens.render import Options, render
@@ -46,3 +46,21 @@ def test_two_sides_of_each_gpu_are_pairs() -> None:
 def test_gpus_with_one_side_each_are_compared_with_each_other() -> None:
     compared = against_first([report(SOFTMAX.target, 2), report(A100, 2)])
     assert [pair.after.target for pair in compared.pairs] == [A100]
+
+
+def test_configurations_of_an_autotuner_are_compared_with_themselves() -> None:
+    every = [
+        replace(each, config=replace(each.config, constexprs={"BLOCK": block}))
+        for block in (64, 128)
+        for each in (report(SOFTMAX.target, 2), report(SOFTMAX.target, 4))
+    ]
+    compared = by_other_settings(every, {"num_stages"})
+    assert compared is not None
+    assert not compared.against_first
+    assert [(p.setting, p.before.label, p.after.label) for p in compared.pairs] == [
+        ("BLOCK=64", "num_stages=2", "num_stages=4"),
+        ("BLOCK=128", "num_stages=2", "num_stages=4"),
+    ]
+    assert by_other_settings(every[:2], {"num_stages"}) is None
+    assert by_other_settings(every[:3], {"num_stages"}) is None
+    assert by_other_settings(every, {"num_stages", "BLOCK"}) is None

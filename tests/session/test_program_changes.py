@@ -68,6 +68,7 @@ def test_the_headline_is_led_by_time() -> None:
     lines = write(change_view(compare_runs(BEFORE, AFTER), Options()), Options()).splitlines()
     text = " ".join(lines).replace("\xa0", " ")
     assert lines[1].startswith("45.3 % less time in kernels · about 75.0 µs → 41.0 µs together")
+    assert text.index("−30.0 µs") < text.index("10 → 12 launches"), "the kernel that moved it most"
     assert "10 → 12 launches" in text
     assert "time of 1 kernel unknown" in text
     assert "1 new" in text

@@ -1,6 +1,6 @@
 """Compares many reports: set against set, or several against the first."""
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from math import log
 
 import msgspec
@@ -8,6 +8,7 @@ import msgspec
 from irlens.diff import counterparts
 from irlens.diff.report import compare, side
 from irlens.model.comparison import COMPARISON_SCHEMA, WEIGHTS, Comparison, Comparisons, Side
+from irlens.model.config import LAUNCH_OPTIONS
 from irlens.model.label import labels, labels_among
 from irlens.model.report import Report
 
@@ -41,6 +42,57 @@ def _with_first(reports: Sequence[Report]) -> Iterator[Comparison]:
     first, *others = zip(reports, labels(reports), strict=True)
     for report, name in others:
         yield compare(first[0], report, names=(first[1], name))
+
+
+def by_other_settings(reports: Sequence[Report], names: Collection[str]) -> Comparisons | None:
+    """Compare the values of some settings with the first, everything else being equal.
+
+    An autotuned kernel has its configurations with each of the values: what another of them takes
+    says nothing about these settings.
+
+    Args:
+        names: The settings.
+
+    Returns:
+        The largest changes first; ``None`` where nothing else differs, or a configuration does not
+        have several of the values.
+    """
+    groups: dict[Hashable, list[Report]] = {}
+    for report in reports:
+        groups.setdefault(_other_settings(report, names), []).append(report)
+    if len(groups) == 1 or any(len(group) == 1 for group in groups.values()):
+        return None
+    firsts = [group[0] for group in groups.values()]
+    settings = labels_among(firsts, counterparts.kernel_and_target)
+    compared = [
+        msgspec.structs.replace(pair, setting=_without(setting, names))
+        for group, setting in zip(groups.values(), settings, strict=True)
+        for pair in _with_first(group)
+    ]
+    return Comparisons(
+        schema=COMPARISON_SCHEMA,
+        different=any(pair.different for pair in compared),
+        against_first=False,
+        pairs=sorted(compared, key=_largest_change_first),
+    )
+
+
+def _other_settings(report: Report, names: Collection[str]) -> Hashable:
+    """Return everything that tells a report apart but some settings; the grid follows from them."""
+    config = report.config
+    kept = msgspec.structs.replace(
+        config,
+        grid=None,
+        constexprs={name: v for name, v in config.constexprs.items() if name not in names},
+        options={name: v for name, v in (config.options or {}).items() if name not in names},
+        **{name: None for name in LAUNCH_OPTIONS if name in names},
+    )
+    return report.kernel, report.target, msgspec.json.encode(kept, order="sorted")
+
+
+def _without(setting: str, names: Collection[str]) -> str:
+    """Return a label without some settings, which the sides of a pair name."""
+    return " ".join(each for each in setting.split(" ") if each.partition("=")[0] not in names)
 
 
 def across(sets: Sequence[Sequence[Report]]) -> Comparisons:

@@ -238,6 +238,9 @@ def _change_verdict(change: ProgramChange) -> Iterator[Run]:
             longer = f"{after / before:.2g} × the time" if after >= _MULTIPLE * before else ""
             yield Run(f"{longer or f'{percent(-saved)} more time'} in kernels", "bad")
         yield Run(between)
+        # Kernels come by the change of their time; without one of it, none stands out.
+        if abs(saved) >= RESOLUTION and (most := change.kernels[0]).change_us:
+            yield Run(f"{kernel_name(most)} {_signed(most.change_us)}")
     floors = [change.library_before_us, change.library_after_us]
     known = [microseconds(each) for each in floors if each is not None]
     if change.library and len(known) == len(floors):
@@ -264,16 +267,18 @@ def _change(each: KernelChange) -> Cells:
     tone: Tone = "neutral" if not change else "good" if change < 0 else "bad"
     if change and max(each.before_us or 0.0, each.after_us or 0.0) * RESOLUTION > abs(change):
         tone = "neutral"
-    sign = "" if not change else "+" if change > 0 else "−"
     return [
         kernel_name(each),
         " → ".join(numbers),
         _time(each.before_us) if each.before is not None else "",
         _time(each.after_us) if each.after is not None else "",
-        Run(figures.UNKNOWN, "unknown")
-        if change is None
-        else Run(f"{sign}{_time(abs(change))}", tone),
+        Run(figures.UNKNOWN, "unknown") if change is None else Run(_signed(change), tone),
     ]
+
+
+def _signed(change: float) -> str:
+    """Return a change of a time with its sign: "−185 µs"."""
+    return f"{'' if not change else '+' if change > 0 else '−'}{_time(abs(change))}"
 
 
 def _call_change(each: CallChange) -> Cells:
