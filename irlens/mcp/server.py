@@ -4,7 +4,7 @@ import functools
 import inspect
 import os
 import re
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin
 from urllib.parse import unquote, urlsplit
@@ -13,15 +13,21 @@ import anyio
 import anyio.to_thread
 import msgspec
 from mcp.server.mcpserver import Context, ListRoots, MCPServer, Resolve
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
 from mcp_types import (
+    PARSE_ERROR,
     CallToolResult,
+    ErrorData,
     InputRequiredResult,
+    JSONRPCError,
     ListRootsResult,
     TextContent,
     ToolAnnotations,
+    jsonrpc_message_adapter,
 )
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from irlens.artifacts import processes
 from irlens.mcp import answers, worker
@@ -58,6 +64,7 @@ _LONE = re.compile(
     r"(?<!\\)((?:\\\\)*)(?:(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})"
     r"|\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
 )
+_ID = re.compile(r'"id"\s*:\s*(-?\d{1,15}\b|"[^"\\]{0,200}")')
 
 
 class Server:
@@ -113,7 +120,10 @@ class Server:
 
 
 class _Strict(MCPServer):
-    """A server that refuses parameters that a tool does not have; the library drops them."""
+    """A server that refuses parameters that a tool does not have; the library drops them.
+
+    Its own refusals are JSON as every answer is.
+    """
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Any = None
@@ -122,14 +132,30 @@ class _Strict(MCPServer):
         known = list(tool.input_schema.get("properties", ())) if tool is not None else []
         unknown = [each for each in arguments if each not in known] if tool is not None else []
         if not unknown:
-            return await super().call_tool(name, arguments, context)
+            try:
+                return await super().call_tool(name, arguments, context)
+            except ToolError as error:
+                return _refusal(*_reason(error, name, known))
         errors = [UnknownNameError("parameter", each, known) for each in unknown]
         message = "; ".join(each.message for each in errors)
         hints = zip(unknown, (each.hint or "" for each in errors), strict=True)
         near = [f"for {each}: {hint}" for each, hint in hints if hint.startswith("did")]
         hint = "; ".join([*near, f"{name} takes {', '.join(known)}"])
-        text = answers.error(f"{name}: {message}", hint)
-        return CallToolResult(content=[TextContent(text=text, type="text")], is_error=True)
+        return _refusal(f"{name}: {message}", hint)
+
+
+def _refusal(message: str, hint: str) -> CallToolResult:
+    text = answers.error(message, hint)
+    return CallToolResult(content=[TextContent(text=text, type="text")], is_error=True)
+
+
+def _reason(error: ToolError, tool: str, known: Sequence[str]) -> tuple[str, str]:
+    """Return why a call was refused, in one line, and a hint."""
+    if not isinstance(error.__cause__, ValidationError):
+        return " ".join(str(error).split()), ""
+    wrong = error.__cause__.errors(include_url=False, include_input=False)
+    told = (f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in wrong)
+    return f"{tool}: {'; '.join(told)}", f"{tool} takes {', '.join(known)}"
 
 
 def make_server(
@@ -156,24 +182,48 @@ def serve(server: MCPServer) -> None:
 
 
 async def _serve(server: MCPServer) -> None:
-    # The library drops a request that it cannot parse, and its client waits for ever.
     with os.fdopen(os.dup(0), encoding="utf-8", errors="replace") as stream:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         lines: Any = _Lines(anyio.wrap_file(stream))  # all that is done with it is to iterate
         async with stdio_server(stdin=lines) as (reading, writing):
+            lines.refuse = writing.send
             lowlevel = server._lowlevel_server  # as `run_stdio_async` does
             await lowlevel.run(reading, writing, lowlevel.create_initialization_options())
 
 
 class _Lines:
-    """The lines of a stream of JSON, in which every string is text."""
+    """The lines of a stream of JSON, in which every string is text.
+
+    The library drops a request that it cannot parse, and its client waits for ever: such a line is
+    answered here.
+
+    Attributes:
+        refuse: Sends an answer.
+    """
+
+    refuse: Callable[[SessionMessage], Awaitable[None]]
 
     def __init__(self, stream: "anyio.AsyncFile[str]") -> None:
         self._stream = stream
 
     async def __aiter__(self) -> AsyncIterator[str]:
         async for line in self._stream:
-            yield _LONE.sub(lambda match: match[1] + (match[2] or "\\ufffd"), line)
+            text = _LONE.sub(lambda match: match[1] + (match[2] or "\\ufffd"), line)
+            try:
+                jsonrpc_message_adapter.validate_json(text, by_name=False)
+            except ValidationError as error:
+                if text.strip():
+                    await self.refuse(SessionMessage(_unreadable(text, error)))
+            else:
+                yield text
+
+
+def _unreadable(line: str, error: ValidationError) -> JSONRPCError:
+    """Return the answer to a line that is no request, with its id where one is written."""
+    (named,) = _ID.findall(line)[:1] or ["null"]
+    (first, *_) = error.errors(include_url=False, include_input=False)
+    data = ErrorData(code=PARSE_ERROR, message=f"not a request in JSON-RPC 2.0: {first['msg']}")
+    return JSONRPCError(jsonrpc="2.0", id=msgspec.json.decode(named), error=data)
 
 
 def _proxy(method: Callable[..., Any], server: Server) -> Callable[..., Any]:

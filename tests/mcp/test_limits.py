@@ -242,6 +242,46 @@ def test_half_a_surrogate_pair_gets_an_answer_and_blocks_no_call(tmp_path: Path)
     assert shown == ["\ufffd", "\U0001f600", "\\ud800", "\ufffd\ufffdx"]
 
 
+def test_a_line_that_is_no_request_gets_an_answer(tmp_path: Path) -> None:
+    lines = {
+        1: '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":'
+        + "[" * 9999
+        + "]" * 9999
+        + "}",
+        "b": '{"jsonrpc":"2.0","id":"b","method":"ping","params":{"n":' + "9" * 6000 + "}}",
+        3: '[{"jsonrpc":"2.0","id":3,"method":"ping"}]',
+        None: "\n\x00 nothing of the kind",
+    }
+    command = [sys.executable, "-m", "irlens", "mcp", str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        begin(process.stdin)
+        process.stdin.write("".join(f"{each}\n" for each in lines.values()).encode())
+        process.stdin.flush()
+        answers = {m["id"]: m for m in (received(process, 90) for _ in range(5))}
+        process.stdin.close()
+    assert all(answers[each]["error"]["code"] == -32700 for each in lines)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "says"),
+    [
+        ("inspect", {"kernel": {"a": 1}}, "inspect: kernel: Input should be a valid string"),
+        ("read_stage", {"kernel": "k", "stage": "ptx", "lines": "1-9"}, "read_stage: lines: "),
+        ("nothing", {}, "Unknown tool: nothing"),
+    ],
+)
+async def test_what_the_library_refuses_is_json_too(
+    tool: str, arguments: dict[str, Any], says: str
+) -> None:
+    async with Client(make_server()) as client:
+        refused = await client.call_tool(tool, arguments)
+    assert refused.is_error
+    told = json.loads(refused.content[0].text)["untrusted"]["error"]  # type: ignore[union-attr]
+    assert told.startswith(says)
+    assert "pydantic" not in told
+
+
 @pytest.mark.parametrize("ends", ["killed", "closed", "cancelled"])
 def test_a_call_ends_with_its_server_and_its_request(ends: str, slow: Path) -> None:
     command = [sys.executable, "-m", "irlens", "mcp", str(slow.parent)]
