@@ -5,8 +5,9 @@
 Writes an artifact of the given size, or the largest that is not refused, for each format and each
 pattern of what is costly to read (brackets, blanks, lines, commas, tokens, labels, registers,
 loops, functions, ``.loc``, numbers), reads each in a process of its own as ``irlens inspect`` does,
-and prints its figures: at the full size, at half of it, and the factor between the times (2 is
-linear). ``real`` repeats the body of a sample's kernel. The status is 1 if any took over 10 s or
+and prints its figures: at the full size and, if that took a while, at half of it, with the factor
+between the times (2 is linear).
+``real`` repeats the body of a sample's kernel. The status is 1 if any took over 10 s or
 1 GB.
 """
 
@@ -25,6 +26,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 import mutated_inputs as mutated  # type: ignore[import-not-found]
 
 Pattern = Callable[[int], str]
+#: Seconds below which the growth of the time says nothing.
+_SOON = 0.7
 
 _PTX = (
     ".version 8.4\n.target sm_90a\n.address_size 64\n"
@@ -233,19 +236,19 @@ def accepted(make: Callable[[int], bytes], size: int) -> bytes:
         return content
 
 
-def texts(size: int) -> Iterator[tuple[str, str, Callable[[], bytes]]]:
-    """Yield the text inputs: format, pattern and what makes the content."""
+def texts() -> Iterator[tuple[str, str, Callable[[int], bytes]]]:
+    """Yield the text inputs: format, pattern and what makes the content of a size."""
     for stage, ((opening, closing), own) in PATTERNS.items():
         for name, pattern in {**(COMMON if stage != "json" else {}), **own}.items():
 
             def make(size: int, pattern: Pattern = pattern) -> bytes:
                 return (opening + pattern(size) + closing).encode()  # noqa: B023
 
-            yield stage, name, partial(accepted, make, size)
+            yield stage, name, partial(accepted, make)
     for path in sorted(mutated.SAMPLES.rglob("*")):
         if path.suffix in (".ptx", ".amdgcn", ".llir", ".ttgir") and path.stat().st_size > 8000:
             body = partial(_repeat_body, path.read_text())
-            yield path.suffix[1:], f"real {path.parent.name}", partial(accepted, body, size)
+            yield path.suffix[1:], f"real {path.parent.name}", partial(accepted, body)
 
 
 def _repeat_body(text: str, size: int) -> bytes:
@@ -270,7 +273,7 @@ def _repeat_body(text: str, size: int) -> bytes:
     return "\n".join([*lines[:end], *(body * (count - 1)), *lines[end:]]).encode()
 
 
-def binaries(size: int) -> Iterator[tuple[str, str, Callable[[], bytes]]]:
+def binaries() -> Iterator[tuple[str, str, Callable[[int], bytes]]]:
     """Yield damaged binaries: a sample's with its tables or its sections repeated."""
     for path in sorted(mutated.SAMPLES.rglob("*")):
         if path.suffix not in (".cubin", ".hsaco"):
@@ -284,15 +287,19 @@ def binaries(size: int) -> Iterator[tuple[str, str, Callable[[], bytes]]]:
             header = bytearray(data)
             struct.pack_into("<Q", header, 40, len(data))
             struct.pack_into("<H", header, 60, count)
-            content = bytes(header) + many + b"\0" * max(0, size - len(many))
-            yield kind, f"{count} sections", partial(bytes, content)
+            content = bytes(header) + many
+            yield kind, f"{count} sections", partial(_filled_up, content)
         for value in (0, 0xFF, 0x81, 0x91, 0xDF):
-            yield kind, f"filled with {value:#x}", partial(_fill_sections, data, size, value)
+            yield kind, f"filled with {value:#x}", partial(_fill_sections, data, value)
         if path.suffix == ".hsaco":
             return
 
 
-def _fill_sections(data: bytes, size: int, value: int) -> bytes:
+def _filled_up(content: bytes, size: int) -> bytes:
+    return content + b"\0" * max(0, size - len(content))
+
+
+def _fill_sections(data: bytes, value: int, size: int) -> bytes:
     """Give every section with content a new one: many equal bytes."""
     out = bytearray(data)
     at = struct.unpack_from("<Q", data, 40)[0]
@@ -361,18 +368,13 @@ def measure(path: Path, limit: int) -> tuple[float, float, str]:
     )
 
 
-def measure_input(
-    path: Path, make: Callable[[], bytes], limit: int
-) -> tuple[int, float, float, str]:
-    """Return the length of an input, and what ``measure`` says of it; no file is left."""
-    content = make()
+def measure_input(path: Path, content: bytes, limit: int) -> tuple[float, float, str]:
+    """Return what ``measure`` says of an input; no file is left."""
     path.write_bytes(content)
-    length = len(content)
-    del content
     measured = measure(path, limit)
     path.unlink()
     path.with_suffix(".said").unlink(missing_ok=True)
-    return length, *measured
+    return measured
 
 
 def main() -> int:
@@ -388,21 +390,25 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="irlens-adversarial-") as folder:
         os.environ["IRLENS_CACHE_DIR"] = f"{folder}/cache"
         for maker in (texts, binaries):
-            for (stage, name, make_half), (_, _, make) in zip(
-                maker(size // 2), maker(size), strict=True
-            ):
+            for stage, name, make in maker():
                 if options.only not in f"{stage} {name}":
                     continue
-                path = Path(folder) / f"k.{stage}"
-                half, before, _, _ = measure_input(path, make_half, options.limit)
-                length, seconds, memory, said = measure_input(path, make, options.limit)
+                path, content = Path(folder) / f"k.{stage}", make(size)
+                length = len(content)
+                seconds, memory, said = measure_input(path, content, options.limit)
+                growth = ""
+                if seconds > _SOON:
+                    del content
+                    content = make(length // 2)
+                    before, _, _ = measure_input(path, content, options.limit)
+                    growth = (
+                        f"{len(content) / 1e6:5.1f} MB {before:5.1f} s x{seconds / before:4.1f}"
+                    )
                 bad = seconds > mutated.SECONDS or memory > mutated.MEMORY or "failed" in said
                 failed += bad
                 print(
                     f"{'!' if bad else ' '} {stage:7} {name:24} {length / 1e6:5.1f} MB "
-                    f"{seconds:6.1f} s  {half / 1e6:5.1f} MB {before:6.1f} s  "
-                    f"x{seconds / max(before, 0.01):4.1f} "
-                    f"{memory / 1e6:6.0f} MB  {said}",
+                    f"{seconds:6.1f} s {memory / 1e6:5.0f} MB  {growth:22}  {said}",
                     flush=True,
                 )
     return 1 if failed else 0
