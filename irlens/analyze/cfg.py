@@ -4,7 +4,7 @@ from functools import cached_property
 
 import msgspec
 
-from irlens.analyze.graph import FlowGraph, find_loops, reverse_postorder
+from irlens.analyze.graph import FlowGraph, LoopForest, find_loops, reverse_postorder
 from irlens.isa.dialect import Function, Instruction
 
 
@@ -48,6 +48,11 @@ class Cfg(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """The graph of the blocks."""
         return FlowGraph(self.successors)
 
+    @cached_property
+    def forest(self) -> LoopForest:
+        """The loops of the blocks; raises as ``find_loops`` does."""
+        return find_loops(self.successors, self.entries)
+
     @property
     def entries(self) -> tuple[int, ...]:
         """The blocks in which control may begin."""
@@ -57,7 +62,7 @@ class Cfg(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """Return how many loops are around each block; ``None`` where that is not known."""
         if self.unknown:
             return [None] * len(self.blocks)
-        forest = find_loops(self.successors)
+        forest = self.forest
         reached = set(reverse_postorder(self.successors))
         return [forest.depth(n) if n in reached else None for n in range(len(self.blocks))]
 

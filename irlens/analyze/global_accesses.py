@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from irlens.analyze import cfg
-from irlens.analyze.graph import find_loops
 from irlens.isa import dialect
 from irlens.isa.ptx import Address, Function, Instruction, effects
 from irlens.isa.ptx.copies import copy_size, is_cp_async
@@ -130,7 +129,7 @@ def read_once(function: Assembly) -> frozenset[SourceLocation]:
     LLVM removes a loop of the source that it unrolls completely, or that runs once.
     """
     flow = cfg.build(function)
-    forest = find_loops(flow.successors)
+    forest = flow.forest
     outside, inside = set[SourceLocation](), set[SourceLocation]()
     starts = [block.start for block in flow.blocks]
     for index, (direction, _) in _accesses(function):

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import msgspec
 
-from irlens.analyze.work import OutOfWorkError
+from irlens.model.errors import OutOfWorkError
 
 #: Limit on the steps of loop detection, and its share for each edge. One step for each edge
 #: suffices for reducible flow.

@@ -9,7 +9,7 @@ import msgspec
 
 from irlens.analyze import cfg
 from irlens.analyze.cfg import Block, Cfg
-from irlens.analyze.graph import LoopForest, find_loops, reverse_postorder
+from irlens.analyze.graph import LoopForest, reverse_postorder
 from irlens.isa.dialect import Function, I_co
 from irlens.model.source import SourceLocation
 
@@ -162,4 +162,4 @@ def find(function: Function[I_co], flow: Cfg | None = None) -> Loops[I_co]:
         ArtifactError: A branch to a label that does not exist.
     """
     flow = cfg.build(function) if flow is None else flow
-    return Loops(function.instructions, flow, find_loops(flow.successors, flow.entries))
+    return Loops(function.instructions, flow, flow.forest)

@@ -15,7 +15,7 @@ import msgspec
 
 from irlens.analyze import cfg
 from irlens.analyze.cfg import Block, Cfg
-from irlens.analyze.graph import FlowGraph, Successors, find_loops, reverse_postorder
+from irlens.analyze.graph import FlowGraph, Successors, reverse_postorder
 from irlens.analyze.solver import solve
 from irlens.isa.sass import Instruction, Section
 from irlens.isa.sass.control import INSTRUCTION_BYTES
@@ -97,7 +97,7 @@ class SassCfg(Cfg, frozen=True, kw_only=True):
         """
         if self.unknown:
             return [None] * len(self.blocks)
-        forest = find_loops(self.successors, self.entries)
+        forest = self.forest
         inside = {each: set(reverse_postorder(self.successors, each)) for each in self.entries}
         around: dict[int, int | None] = {}
 

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from irlens.analyze.cfg import Cfg
 from irlens.analyze.facts import Provenance
-from irlens.analyze.graph import find_loops
 from irlens.gpus import Gpu
 from irlens.isa.ptx import Function, Immediate, Instruction, effects
 from irlens.model.resources import Resources
@@ -97,6 +96,6 @@ def _allocated(function: Function, flow: Cfg) -> int | str:
         return "the number of columns the ptx allocates is decided at run time"
     index = function.instructions.index(instructions[0])
     (block,) = (number for number, indices in enumerate(flow.ranges) if index in indices)
-    if find_loops(flow.successors).depth(block):
+    if flow.forest.depth(block):
         return "the ptx allocates in a loop"
     return columns.value

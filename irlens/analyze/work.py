@@ -9,15 +9,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from irlens.model.errors import ArtifactError
+from irlens.model.errors import OutOfWorkError
 
 #: Steps of about two microseconds. Of 129 kernels the one that takes most takes 48,000.
 STEPS = 1_500_000
 EXCEEDED = "steps of analysis"
-
-
-class OutOfWorkError(ArtifactError):
-    """An analysis would take more steps than the budget has."""
 
 
 class Budget:

@@ -107,6 +107,10 @@ class ArtifactError(IrlensError):
     """A file or directory that cannot be read as the artifact it should be."""
 
 
+class OutOfWorkError(ArtifactError):
+    """An analysis would take more steps than it may, or than its budget has left."""
+
+
 class ParseError(ArtifactError):
     """Text that cannot be parsed, with the location.
 

@@ -26,6 +26,7 @@ from irlens.model.capture import BINARY_STAGES, STAGE_ORDER, Capture, RunResult,
 from irlens.model.comparison import Value
 from irlens.model.config import Config, Target
 from irlens.model.conversions import Conversion, SharedAccesses
+from irlens.model.errors import OutOfWorkError
 from irlens.model.estimate import TimeEstimate
 from irlens.model.memory import LoopLoad, SharedMemory
 from irlens.model.pressure import Pressure
@@ -252,7 +253,7 @@ class Inspection:
                     self._parsed, self._demand, tuple(self.loads), self._serialized,
                     self._specialization, self._provenance,
                 )  # fmt: skip
-        except work.OutOfWorkError as error:
+        except OutOfWorkError as error:
             self._provenance.missing(error.message, "pipelines")
             return []
         return [with_bytes_per_sm(pipeline, self._gpu, self._occupancy) for pipeline in found]

@@ -1,18 +1,19 @@
 """The stages of a capture, parsed, with the control flow of each kernel."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
-from irlens.analyze.capture_code import CaptureCode, MlirCode
+from irlens.analyze.capture_code import CaptureCode, FunctionCode, MlirCode
 from irlens.analyze.cfg import Cfg
 from irlens.analyze.facts import Provenance
 from irlens.analyze.global_accesses import Assembly
 from irlens.analyze.graph import find_loops
 from irlens.isa import mlir, ptx
 from irlens.model.capture import Capture, Stage
+from irlens.model.errors import OutOfWorkError
 
 if TYPE_CHECKING:
     from irlens.artifacts import mlir_dumps
@@ -24,6 +25,8 @@ NO_ASSEMBLY = "there is no ptx and no amdgcn in this capture"
 
 K = TypeVar("K")
 
+#: What cannot be known without the control flow of an assembly.
+_NEEDS_FLOW = ("pipelines", "mix", "warp_groups")
 #: What cannot be known without a stage of MLIR.
 _READ_FROM = {"ttir": ("traffic", "stages.ttir"), "ttgir": ("loads", "memory", "stages.ttgir")}
 #: Until then these made and filled buffers of shared memory, as tensors.
@@ -82,22 +85,16 @@ def parse(code: CaptureCode, provenance: Provenance, *, sass: bool) -> Parsed:
     left_out = 0
     flows: dict[str, Cfg] = {}
     if code.ptx is not None:
-        ptx_kernel = noted(code.ptx.kernel, "ptx", code, provenance)
+        ptx_kernel = _followed(code.ptx, flows, code, provenance)
         left_out = _left_out(code.ptx.module, ptx_kernel)
-        if ptx_kernel is not None:
-            flows["ptx"] = code.ptx.flow
     if code.amdgcn is not None:
-        amd_kernel = noted(code.amdgcn.kernel, "amdgcn", code, provenance)
-        if amd_kernel is not None:
-            flows["amdgcn"] = code.amdgcn.flow
+        amd_kernel = _followed(code.amdgcn, flows, code, provenance)
     for function in (ptx_kernel, amd_kernel):
         if function is not None and function.expansion is not None and function.expansion.unknown:
             provenance.missing(f"{function.expansion.unknown} is not known", "calls")
     ttir, ttgir = (_mlir(each, code.capture, provenance) for each in (code.ttir, code.ttgir))
     if sass and code.sass is not None:  # last: the disassembler works in the background
-        section = noted(code.sass.kernel, "sass", code, provenance)
-        if section is not None:
-            flows["sass"] = code.sass.flow
+        section = _followed(code.sass, flows, code, provenance)
     return Parsed(
         code=code,
         ttir=ttir,
@@ -108,6 +105,32 @@ def parse(code: CaptureCode, provenance: Provenance, *, sass: bool) -> Parsed:
         flows=flows,
         functions_left_out=left_out,
     )
+
+
+def _followed(
+    stage: FunctionCode[Any, K, Any],
+    flows: dict[str, Cfg],
+    code: CaptureCode,
+    provenance: Provenance,
+) -> K | None:
+    """Return the kernel of a stage, and add its control flow; note why there is none.
+
+    Without its loops no figure is made of a kernel.
+    """
+    kernel = noted(stage.kernel, stage.name, code, provenance)
+    if kernel is None:
+        return None
+    try:
+        flow = stage.flow
+        if not flow.unknown:
+            _ = flow.forest
+    except OutOfWorkError as error:
+        reason = f"the {stage.name} cannot be followed: {error.message}"
+        machine_code = ("spills",) if stage.name != "ptx" else ()
+        provenance.missing(reason, *_NEEDS_FLOW, *machine_code, f"pressure.{stage.name}")
+        return None
+    flows[stage.name] = flow
+    return kernel
 
 
 def _left_out(module: ptx.PtxModule, kernel: ptx.Function | None) -> int:

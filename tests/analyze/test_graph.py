@@ -10,7 +10,7 @@ from irlens.analyze.graph import (
     predecessors,
     reverse_postorder,
 )
-from irlens.analyze.work import OutOfWorkError
+from irlens.model.errors import OutOfWorkError
 
 Graph = list[list[int]]
 

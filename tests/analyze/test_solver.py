@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from irlens.analyze import work
 from irlens.analyze.graph import FlowGraph
 from irlens.analyze.solver import reach, solve
+from irlens.model.errors import OutOfWorkError
 
 NODES = 6
 EDGES = st.lists(st.lists(st.integers(0, NODES - 1), max_size=3), min_size=NODES, max_size=NODES)
@@ -75,5 +76,5 @@ def test_each_visit_takes_a_step_of_the_budget() -> None:
     chain = FlowGraph([[1], [2], []])
     with work.budget(3):
         solve(chain, {0: 0}, lambda _, state: state, or_)
-    with work.budget(2), pytest.raises(work.OutOfWorkError):
+    with work.budget(2), pytest.raises(OutOfWorkError):
         solve(chain, {0: 0}, lambda _, state: state, or_)

@@ -7,6 +7,7 @@ import pytest
 from irlens.analyze import work
 from irlens.analyze.capture_code import CaptureCode
 from irlens.artifacts.load import load_bytes
+from irlens.model.errors import OutOfWorkError
 from irlens.model.report import Report
 from irlens.report import inspect
 from irlens.report.annotations import list_stage
@@ -102,9 +103,9 @@ def test_a_budget_is_spent_once() -> None:
         work.spend(4)
         with work.budget(100):
             work.spend(6)  # no more than the one around it has
-            with pytest.raises(work.OutOfWorkError):
+            with pytest.raises(OutOfWorkError):
                 work.spend(1)
-        with pytest.raises(work.OutOfWorkError):
+        with pytest.raises(OutOfWorkError):
             work.spend(1)
 
 
@@ -115,9 +116,48 @@ def test_a_budget_within_another_names_the_steps_of_the_one_that_ends_first(
     with work.budget(outer):
         work.spend(2900)
         reason = "more than 3,000 steps"
-        with work.budget(inner, left), pytest.raises(work.OutOfWorkError, match=reason):
+        with work.budget(inner, left), pytest.raises(OutOfWorkError, match=reason):
             work.spend(101)
 
 
 def test_without_a_budget_nothing_is_counted() -> None:
     work.spend(10 * work.STEPS)
+
+
+#: Branches through one list of labels, and loops that are entered in very many ways.
+SHARED_LIST = "".join(
+    [
+        f"t: .branchtargets {','.join(f'T{n}' for n in range(400))};\n",
+        *(f"T{n}: brx.idx %r1, t;\n" for n in range(400)),
+    ]
+)
+ENTERED = [(n * 7919 % 4000, (n * 104_729 + 1) % 4000) for n in range(4000)]
+PTX_LOOPS = "".join(
+    f"T{n}:\n@%p1 bra T{some};\n@%p2 bra T{other};\n" for n, (some, other) in enumerate(ENTERED)
+)
+AMD_LOOPS = "".join(
+    f"T{n}:\ns_cbranch_scc1 T{some}\ns_cbranch_scc0 T{other}\n"
+    for n, (some, other) in enumerate(ENTERED)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (SHARED_LIST.join(PTX), "the branches through lists of labels have more than"),
+        (PTX_LOOPS.join(PTX), "its loops are entered past their headers in too many ways"),
+        (AMD_LOOPS.join(AMDGCN), "its loops are entered past their headers in too many ways"),
+    ],
+    ids=["list", "ptx", "amdgcn"],
+)
+def test_flow_that_takes_too_long_leaves_figures_unknown_and_refuses_nothing(
+    text: str, reason: str
+) -> None:
+    (capture,) = load_bytes(text.encode(), name="k")
+    found = inspect(capture, sass=False)
+    (stage,) = found.stages
+    assert found.pipelines == []
+    for path in ("pipelines", "mix", "warp_groups", f"pressure.{stage}"):
+        assert found.unknown[path].startswith(f"the {stage} cannot be followed: ")
+        assert reason in found.unknown[path]
+    assert reason in list_stage(CaptureCode(capture), stage, found).problem

@@ -21,7 +21,7 @@ from irlens.isa.ptx import (
     Vector,
     parse,
 )
-from irlens.model.errors import ArtifactError, ParseError
+from irlens.model.errors import OutOfWorkError, ParseError
 from irlens.model.source import SourceLocation
 
 pytestmark = pytest.mark.stored
@@ -285,7 +285,7 @@ def test_branches_that_share_a_list_of_labels_have_a_number_of_targets_at_most()
     labels = ", ".join(f"L{n}" for n in range(count))
     branches = "".join(f"L{n}: brx.idx %r1, t; " for n in range(count))
     (fragment,) = parse(f"{{ t: .branchtargets {labels}; {branches} }}").functions
-    with pytest.raises(ArtifactError, match=r"lists of labels have more than 131,072 targets"):
+    with pytest.raises(OutOfWorkError, match=r"lists of labels have more than 131,072 targets"):
         fragment.control_flow()
 
 

@@ -20,7 +20,6 @@ from collections.abc import Callable, Iterable, Iterator
 import msgspec
 
 from irlens.analyze.cfg import Cfg
-from irlens.analyze.graph import find_loops
 from irlens.analyze.pipelines import cp_async, registers, tcgen05, tma, wgmma
 from irlens.analyze.pipelines.verdicts import PtxKernel
 from irlens.isa.calls import CallingFunction, Expansion
@@ -96,7 +95,7 @@ def _unknown_loops(expansion: Expansion[CallingFunction[Instruction]], flow: Cfg
     """Return why loops that contain an unfollowed call are unknown, by the line of the loop."""
     if not expansion.unfollowed:
         return {}
-    forest = find_loops(flow.successors)
+    forest = flow.forest
     unknown: dict[int, str] = {}
     for number, block in enumerate(flow.ranges):
         for call in block:

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator
 
 from irlens.analyze.cfg import Cfg
-from irlens.analyze.graph import find_loops
 from irlens.analyze.loops import Loops
 from irlens.analyze.pipelines.warp_specialization import WARP_SIZE, Specialization
 from irlens.analyze.solver import reach
@@ -81,7 +80,7 @@ def analyze_loops(
     return FunctionLoops(
         function.instructions,
         cfg,
-        find_loops(cfg.successors),
+        cfg.forest,
         function=function,
         lookups=table_loads(function),
         specialization=specialization,

@@ -12,7 +12,6 @@ from collections.abc import Iterable
 import msgspec
 
 from irlens.analyze.cfg import Cfg
-from irlens.analyze.graph import find_loops
 from irlens.analyze.solver import reach
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.ptx import Function, Immediate, Instruction, Register, Symbol, effects
@@ -163,7 +162,7 @@ class _Dispatch:
     @classmethod
     def find(cls, function: Function, cfg: Cfg) -> "_Dispatch | None":
         """Return the only place in a loop where a byte is read after a barrier."""
-        forest = find_loops(cfg.successors)
+        forest = cfg.forest
         places = []
         for block, extent in enumerate(cfg.ranges):
             loop, barrier = forest.innermost[block], None

@@ -10,7 +10,6 @@ from operator import or_
 
 import msgspec
 
-from irlens.analyze.graph import find_loops
 from irlens.analyze.sass_cfg import SassCfg
 from irlens.analyze.solver import reach
 from irlens.analyze.time.dataflow import DataFlow, UnknownPathError
@@ -71,7 +70,7 @@ class PathFinder:
         self.section, self.flow = section, flow
         self.data = DataFlow(section, flow, from_memory=from_memory)
         self.slice = self.data.slice()
-        self._forest = find_loops(flow.successors, flow.entries)
+        self._forest = flow.forest
         self._headers = {loop.header for loop in self._forest.loops}
         self._block_at = {block.start: number for number, block in enumerate(flow.blocks)}
         self._callees = {call.block: call.entry for call in flow.calls}

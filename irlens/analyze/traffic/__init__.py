@@ -30,6 +30,7 @@ from irlens.analyze.warp_requests import SECTOR
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.global_memory import ATOMICS, LOADS, STORES
 from irlens.isa.mlir.types import Scalar
+from irlens.model.errors import OutOfWorkError
 from irlens.model.traffic import Access, ArgumentTraffic, MatrixProduct, OutOfBounds, Traffic
 
 if TYPE_CHECKING:
@@ -186,7 +187,7 @@ def survey(
         with suppress(TooManyIntervalsError):
             return counted(_strides(module, launch))
         return counted(Strides())
-    except (UnknownTrafficError, TooManyIntervalsError, work.OutOfWorkError) as error:
+    except (UnknownTrafficError, TooManyIntervalsError, OutOfWorkError) as error:
         return Survey(Traffic(reason=str(error)))
 
 

@@ -52,6 +52,7 @@ from irlens.isa.mlir.global_memory import (
     is_pure,
 )
 from irlens.isa.mlir.types import Scalar
+from irlens.model.errors import OutOfWorkError
 
 #: What evaluating an operation raises that lacks operands, attributes or regions, or has those of
 #: another one: Triton's own parser would refuse it.
@@ -162,7 +163,7 @@ class Evaluation:
                 self._run(operation, operands, frame)
                 computed = sum(elements(frame.read(name)) for name, _ in operation.results)
                 work.spend(computed >> ELEMENTS_OF_STEP)
-            except (UnknownTrafficError, work.OutOfWorkError) as error:
+            except (UnknownTrafficError, OutOfWorkError) as error:
                 raise placed(operation, str(error)) from None
             except _MALFORMED as error:
                 if self._is_visiting:

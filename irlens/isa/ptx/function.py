@@ -26,7 +26,7 @@ from irlens.isa.ptx.records import (
     Unknown,
     Variable,
 )
-from irlens.model.errors import ArtifactError
+from irlens.model.errors import ArtifactError, OutOfWorkError
 
 _BYTES = {"8": 1, "16": 2, "32": 4, "64": 8}
 #: ptxas rounds a stack frame up to 8 bytes, to 16 where a 16-byte access needs it.
@@ -95,8 +95,8 @@ class Function(FunctionBody, frozen=True, kw_only=True):
         them may also fall through.
 
         Raises:
-            ArtifactError: A branch to a label, or through a list of labels, that does not exist; or
-                more targets than any compiler writes.
+            ArtifactError: A branch to a label, or through a list of labels, that does not exist.
+            OutOfWorkError: More targets than any compiler writes.
         """
         terminators: dict[int, Terminator] = {}
         labels: dict[int, BlockLabel] = {}
@@ -286,7 +286,7 @@ def _targets(function: FunctionBody, branch: Instruction, most: int) -> tuple[La
         if names is None:
             raise _dangling(branch, f"the list '{operand.name}', which does not exist")
         if len(names) > most:  # branches may share a list
-            raise ArtifactError(
+            raise OutOfWorkError(
                 f"ptx:{branch.line}: the branches through lists of labels have more than"
                 f" {_MOST_TARGETS:,} targets"
             )

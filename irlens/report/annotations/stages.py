@@ -52,7 +52,7 @@ from irlens.gpus import Gpu
 from irlens.isa import amdgcn
 from irlens.isa.dialect import Function, Instruction, kernel_named
 from irlens.isa.dialects import dialect_of
-from irlens.model.errors import ArtifactError
+from irlens.model.errors import ArtifactError, OutOfWorkError
 from irlens.model.listing import LoopRange, PipelineAnnotation, StageListing
 from irlens.model.pressure import StagePressure
 from irlens.model.report import Report
@@ -245,7 +245,7 @@ def _marked(analysis: Analysis, marks: Callable[[], Sequence[PipelineAnnotation]
     try:
         with work.budget():
             return msgspec.structs.replace(analysis, marks=marks())
-    except work.OutOfWorkError as error:
+    except OutOfWorkError as error:
         problem = f"the pipelines are not annotated: {error.message}"
         return msgspec.structs.replace(
             analysis, problem="; ".join(filter(None, (analysis.problem, problem)))
@@ -286,7 +286,7 @@ def _read_llir(code: LlirCode, whole: CaptureCode, report: Report) -> Analysis:
     def original() -> PtxAnnotations:
         try:
             return _original(whole, report)
-        except work.OutOfWorkError:
+        except OutOfWorkError:
             raise
         except ArtifactError:
             return PtxAnnotations()
