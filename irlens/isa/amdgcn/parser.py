@@ -3,6 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import lru_cache
 
 from irlens.isa.amdgcn.function import Function, Program
 from irlens.isa.amdgcn.records import (
@@ -280,14 +281,29 @@ def _operation(code: str) -> Operation | None:
     operands: list[Operand] = []
     modifiers: list[str] = []
     for piece in pieces:
-        for index, word in enumerate(_WORDS.findall(piece)):
-            if word in ("|", "&"):  # between the counters of s_waitcnt, s_delay_alu
-                continue
-            if _is_modifier(word, leads=index == 0):
-                modifiers.append(word)
-            else:
-                operands.append(Operand(word, register_ranges(word)))
+        read, named = _short_piece(piece) if len(piece) < _SHORT else _piece(piece)
+        operands += read
+        modifiers += named
     return Operation(mnemonic, tuple(operands), tuple(modifiers))
+
+
+def _piece(piece: str) -> tuple[tuple[Operand, ...], tuple[str, ...]]:
+    """Return the operands and the modifiers between two commas."""
+    operands: list[Operand] = []
+    modifiers: list[str] = []
+    for index, word in enumerate(_WORDS.findall(piece)):
+        if word in ("|", "&"):  # between the counters of s_waitcnt, s_delay_alu
+            continue
+        if _is_modifier(word, leads=index == 0):
+            modifiers.append(word)
+        else:
+            operands.append(Operand(word, register_ranges(word)))
+    return tuple(operands), tuple(modifiers)
+
+
+#: Characters of pieces that are read once: a kernel writes few, many times.
+_SHORT = 32
+_short_piece = lru_cache(maxsize=1 << 14)(_piece)
 
 
 def _is_modifier(word: str, *, leads: bool) -> bool:

@@ -15,6 +15,7 @@ branch. Where it left the branch out, they live on through the narrowed instruct
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from irlens.isa.amdgcn.records import (
     FunctionBody,
@@ -73,7 +74,10 @@ _INDIRECT = re.compile(r"[sv]_movrel\w*|s_set_gpr_idx\w*|s_(?:call|rfe)\w*")
 
 def bits(register: RegisterRange) -> int:
     """Return a range of registers as a set; those of files that are not counted are left out."""
-    return FILES.bits(register.file, register.first, register.count)
+    return _bits_of(register.file, register.first, register.count)
+
+
+_bits_of = lru_cache(maxsize=1 << 13)(FILES.bits)
 
 
 def register_use(function: FunctionBody) -> RegisterUse:

@@ -102,15 +102,14 @@ def may_access_memory(operation: Operation) -> bool:
 
 def classify(operation: Operation) -> str | None:
     """Return an operation's class; ``None`` where its mnemonic is not known."""
-    if operation.mnemonic.startswith("v_mov_b") and operation.mnemonic.endswith(("_dpp", "_dpp8")):
-        return "cross-lane"
-    if operation.mnemonic.startswith("buffer_load_") and "lds" in operation.modifiers:
-        return "global to LDS"
-    return _class_named(operation.mnemonic)
+    kind = _class_named(operation.mnemonic)
+    return "global to LDS" if kind == "buffer load" and "lds" in operation.modifiers else kind
 
 
 @lru_cache(maxsize=4096)
 def _class_named(written: str) -> str | None:
+    if written.startswith("v_mov_b") and written.endswith(("_dpp", "_dpp8")):
+        return "cross-lane"
     mnemonic = _ENCODING.sub("", _DUAL.sub("v_", written))
     parts = mnemonic.split("_")
     for count in range(len(parts), 1, -1):
