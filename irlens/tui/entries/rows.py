@@ -36,6 +36,10 @@ from irlens.tui.entries.columns import BROWSER_COLUMNS, CAPTURED, SETTINGS
 from irlens.tui.entries.layout import ColumnNeeds
 from irlens.tui.entries.outline import Outline
 
+#: Entries of a problem that are analysed so that the fastest is marked where nobody asked for it:
+#: each takes a tenth of a second of a processor.
+MOST_RIVALS = 128
+
 
 class Standings:
     """Ranks entries as they arrive and become complete."""
@@ -56,9 +60,9 @@ class Standings:
         return self._standings.get(key, UNRANKED)
 
     def rivals(self, keys: Iterable[str]) -> Iterator[str]:
-        """Yield the keys of all entries that solve the problems of some with a launch."""
+        """Yield the keys of all entries that solve the problems of some with a launch, if few."""
         for problem in dict.fromkeys(self._problems.get(key) for key in keys):
-            if problem is not None:
+            if problem is not None and len(self._alike[problem]) <= MOST_RIVALS:
                 yield from self._alike[problem]
 
     def add(self, entries: Iterable[Entry]) -> Collection[str]:
@@ -170,7 +174,7 @@ class EntryRows:
         )
 
     def rivals(self, keys: Iterable[str]) -> Iterable[str]:
-        """Return the keys of all entries whose times compare with those of some."""
+        """Return the keys of all entries whose times compare with those of some, if few do."""
         return self._standings.rivals(keys)
 
     def clear(self) -> None:

@@ -18,6 +18,7 @@ from irlens.model.text import printable_line
 from irlens.session.workbench import Entry
 from irlens.tui.drawing import DIM
 from irlens.tui.entries.cells import MARKS
+from irlens.tui.entries.rows import MOST_RIVALS
 from irlens.tui.entries.summary import EntrySummary, tally
 from irlens.tui.entries.table import EntryTable
 from irlens.tui.help import Command
@@ -55,6 +56,7 @@ class BrowserScreen(IrlensScreen):
             "",
             "Registers and occupancy come from the binaries at once, what has to be analysed",
             "follows for the rows in sight, and for all rows where their order depends on it.",
+            f"Of more than {MOST_RIVALS} configurations that compare, `o` `e` marks the fastest.",
             "",
             *(f"* `{sign}` {meaning}" for sign, meaning in MARKS.items()),
             "* `3/4▾` three of four requested pipeline stages achieved; `2/?` two of an",

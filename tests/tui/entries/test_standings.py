@@ -11,7 +11,7 @@ from irlens.model.estimate import RESOLUTION
 from irlens.model.ranking import EstimatedTime, rank_reports
 from irlens.session.listed_entries import entry_of_report
 from irlens.session.workbench import Entry
-from irlens.tui.entries.rows import EntryRows, Standings
+from irlens.tui.entries.rows import MOST_RIVALS, EntryRows, Standings
 from tests.tui.conftest import load_report
 
 CONFIG = Config(
@@ -77,6 +77,16 @@ def test_a_part_has_no_fastest() -> None:
     assert told == ["10.0 µs  2.00 ×", "9.00 µs  +80 %", "5.00 µs  fastest"]
     rows.clear()
     assert list(rows.rivals(["k 1"])) == []
+
+
+def test_a_problem_of_very_many_entries_is_analysed_only_where_it_is_asked_for() -> None:
+    rows = EntryRows()
+    rows.add(unread(entry(number, None)) for number in range(MOST_RIVALS))
+    assert len(list(rows.rivals(["k 1"]))) == MOST_RIVALS
+    rows.add([unread(entry(MOST_RIVALS, None)), entry(1, None, n=128, kernel="j")])
+    assert list(rows.rivals(["k 1", "j 1"])) == ["j 1"]
+    rows.sort_by("time")
+    assert rows.needs_all_complete
 
 
 @given(st.lists(st.none() | st.floats(1, 100), min_size=1, max_size=8))
