@@ -300,20 +300,25 @@ def with_example_as_typed(error: IrlensError, arguments: Sequence[str]) -> Irlen
             command = _completed(arguments, kernel, words)
             if command:
                 error.hint = _EXAMPLE.sub(lambda found: found["before"] + command, error.hint)
-            error.hint = _RECORDED.sub(
-                lambda found: found["before"] + _of_recording(arguments, kernel, found["name"]),
-                error.hint,
-            )
+    named = match["rest"].split()[0] if match is not None else ""
+    error.hint = error.hint and _RECORDED.sub(
+        lambda found: found["before"] + _of_recording(arguments, named, found["name"]), error.hint
+    )
     return error
 
 
 def _of_recording(arguments: Sequence[str], kernel: str, recording: str) -> str:
     """Return the command as typed, of a recording: "diff irlens-train --git"."""
+    from irlens.compiler.sources.running import default_recording
+
     (name,) = shlex.split(recording)
-    words = [
-        name + "".join(word.partition(":")[1:]) if _with_function(word, kernel) == kernel else word
-        for word in arguments
-    ]
+    words = []
+    for word in arguments:
+        file, *function = word.partition(":")
+        # Of several kernels of a file the error names none.
+        same = file.endswith(".py") and str(default_recording(file)) == name
+        is_kernel = same or _with_function(word, kernel) == kernel
+        words.append(name + "".join(function) if is_kernel else word)
     return shlex.join(words) if words != list(arguments) else f"inspect {recording}"
 
 

@@ -61,6 +61,12 @@ _CAUSES: dict[Bound, tuple[tuple[str, ...], ...]] = {
     ),
 }  # fmt: skip
 
+#: Parts that are in proportion to the figures that they are counted from.
+_COUNTED: frozenset[Bound] = frozenset({"dram", "l2", "l1"})
+#: The least change of such a figure that explains one of the part, as a share of that: what the L2
+#: takes for atomic operations may be halved while sectors go down by 4 %.
+_LEAST = 0.25
+
 
 class Judged(NamedTuple):
     """A figure of a comparison, and whether its change is for the better.
@@ -175,12 +181,15 @@ def _by_time(time: TimeRatio, judged: Collection[Judged]) -> ComparisonVerdict:
         return ComparisonVerdict(outcome="same", by="time")
     outcome: ChangeVerdict = "better" if time.ratio < 1 else "worse"
     causes = _CAUSES.get(time.moved_by, ()) if time.moved_by is not None else ()
+    part = next((each for each in time.parts if each.path == time.moved_by), None)
+    least = _LEAST * _relative(part) if part is not None else 0.0
     named: dict[ChangeVerdict, list[str]] = {"better": [], "worse": []}
     for direction, paths in named.items():
         moved = {
             each.figure.path
             for each in judged
             if each.changed and each.pull == direction and each.names_cause
+            if time.moved_by not in _COUNTED or _relative(each.delta) >= least
         }
         for group in causes:
             paths += [path for path in group if path in moved][:1]
@@ -192,6 +201,16 @@ def _by_time(time: TimeRatio, judged: Collection[Judged]) -> ComparisonVerdict:
         because=named[outcome],
         despite=against if named[outcome] else [],
     )
+
+
+def _relative(delta: Delta) -> float:
+    """Return a change as a part of the greater side, 0..1; 1 where a side is no number."""
+    values = delta.before, delta.after
+    numbers = [abs(each) for each in values if isinstance(each, int | float)]
+    greatest = max(numbers, default=0.0)
+    if len(numbers) < len(values) or not greatest or delta.change is None:
+        return 1.0
+    return min(1.0, abs(delta.change) / greatest)
 
 
 def _by_figures(pair: Comparison, judged: Collection[Judged], no_time: str) -> ComparisonVerdict:

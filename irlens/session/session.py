@@ -74,6 +74,13 @@ class Session:
         self._default_announced = False
         self._noted: set[str] = set()
 
+    def word_notes(self, worded: "Callable[[str], str]") -> None:
+        """Show every later message as a function words it."""
+        shown = self._notify
+        self._notify = lambda message, *, transient=False: shown(
+            worded(message), transient=transient
+        )
+
     def reports(
         self, kernel: str, configurations: Configurations, *, sass: bool | None = None
     ) -> "list[Report]":

@@ -1,5 +1,6 @@
 """The two sides of a comparison: which captures and reports are compared with which."""
 
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -266,6 +267,7 @@ class _Revisions(Sides):
         self._file = kernel if ".py" in kernel else str(find_file(kernel))
         exported = zip((before, after), revisions, strict=True)
         self._exported = {spec: revision for spec, revision in exported if revision is not None}
+        session.word_notes(self._as_named)
 
     def compare(self, *, sass: bool | None = None) -> Comparisons:
         """Return the comparison of the reports; ``sass`` as ``Session.reports`` takes it."""
@@ -283,14 +285,24 @@ class _Revisions(Sides):
         try:
             yield
         except IrlensError as error:
-            message, hint = error.message, error.hint or ""
+            message = error.message
             for spec, revision in self._exported.items():
                 path, own = (each.partition(".py:")[0] for each in (spec, self._file))
-                command = f"irlens diff {self._kernel} --git {self._named}"
-                hint = hint.replace(f"irlens inspect {shlex.quote(spec)}", command)
-                hint = hint.replace(path, own)
                 message = message.replace(path, f"{revision}:{own}")
-            raise IrlensError(message, hint=hint or None) from error
+            raise IrlensError(message, hint=self._as_named(error.hint or "") or None) from error
+
+    def _as_named(self, text: str) -> str:
+        """Return a hint or a note about what the user named; a command compares the revisions."""
+        for spec in self._exported:
+            path, own = (each.partition(".py:")[0] for each in (spec, self._file))
+            text = re.sub(
+                rf"irlens inspect {re.escape(shlex.quote(spec))}(?P<function>:\w+)?",
+                lambda found: (
+                    f"irlens diff {self._kernel}{found['function'] or ''} --git {self._named}"
+                ),
+                text,
+            ).replace(path, own)
+        return text
 
 
 def _at(kernel: str, revision: str | None) -> str:

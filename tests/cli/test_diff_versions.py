@@ -150,6 +150,15 @@ def test_a_recording_is_compiled_from_both_versions(repository: Path) -> None:
     assert "no difference" in same.output
 
 
+def test_notes_about_several_kernels_name_what_the_user_named(repository: Path) -> None:
+    second = "\n\n@triton.jit\ndef other(y_ptr, n):\n    tl.store(y_ptr, n)\n"
+    (repository / "kernel.py").write_text(BEFORE + second)
+    git(repository, "commit", "-qam", "second")
+    refused = CliRunner().invoke(root, ["diff", "kernel.py", "--git"])
+    assert "irlens diff kernel.py:other --git HEAD --arg" in refused.stderr
+    assert "revisions" not in refused.stderr
+
+
 def test_a_capture_without_its_file_has_no_revisions(repository: Path) -> None:
     sample = Path(__file__).parents[2] / "samples" / "captures" / "softmax-t4"
     shutil.copytree(sample, repository / "cached", ignore=shutil.ignore_patterns("irlens.json"))

@@ -130,6 +130,14 @@ def test_a_recording_is_named_in_the_command_as_typed(typed: list[str], shown: s
     assert (error.hint or "").splitlines()[0] == f"its launches are recorded:  irlens {shown}"
 
 
+def test_a_recording_of_several_kernels_is_named_without_an_example() -> None:
+    hint = "its launches are recorded:  irlens inspect irlens-k\nname one"
+    error = with_example_as_typed(
+        IrlensError("none of 2", hint=hint), ["diff", "ops/k.py", "--git"]
+    )
+    assert error.hint == "its launches are recorded:  irlens diff irlens-k --git\nname one"
+
+
 @pytest.mark.parametrize("hint", [None, "see --help", "for example  irlens inspect 'k.py"])
 def test_other_hints_stay(hint: str | None) -> None:
     error = with_example_as_typed(IrlensError("wrong", hint=hint), ["inspect", "k.py"])

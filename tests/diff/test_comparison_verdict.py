@@ -97,6 +97,19 @@ def test_a_figure_that_does_not_feed_what_moved_is_no_cause(softmax: Report) -> 
     assert "DRAM 95.0 µs → 50.0 µs" in [each.text for each in verdict(pair).phrases]
 
 
+@pytest.mark.parametrize(("sectors", "because"), [(0.96, []), (0.6, ["traffic.load_sectors"])])
+def test_a_figure_that_hardly_moved_is_no_cause_of_a_part_that_halved(
+    softmax: Report, sectors: float, because: list[str]
+) -> None:
+    """What the L2 takes for atomic operations is halved, and 4 % fewer sectors are not why."""
+    assert softmax.traffic is not None
+    fewer = round((softmax.traffic.load_sectors or 0) * sectors)
+    changed = replace(softmax, traffic=replace(softmax.traffic, load_sectors=fewer))
+    pair = compare(timed(softmax, 100.0, l2=95.0), timed(changed, 60.0, l2=47.5))
+    assert pair.time_ratio is not None
+    assert (pair.time_ratio.moved_by, pair.verdict.because) == ("l2", because)
+
+
 def test_the_unit_that_moved_counts_by_what_it_adds_to_the_whole(softmax: Report) -> None:
     """A part that doubles and binds nothing moves the time less than a large one that grows."""
     pair = compare(timed(softmax, 100.0), timed(softmax, 130.0, dram=40.0, latency=120.0))

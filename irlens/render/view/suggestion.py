@@ -161,9 +161,10 @@ def _moved(current: Trial, neighbour: Neighbour) -> str:
     moved = []
     if current.bound != neighbour.trial.bound:
         moved.append(f"bound by {_bound(current)} → {_bound(neighbour.trial)}")
-    for name in _EXPLAINING:
+    for name in (*_EXPLAINING, "waves"):
         figure = figures.SWEEP_FIGURES[name]
-        if before.get(name) != after.get(name):
+        # Waves follow from most of the others: alone they say that there are more programs.
+        if before.get(name) != after.get(name) and not (name == "waves" and moved):
             values = " → ".join(figure.format(each.get(name)) for each in (before, after))
             moved.append(f"{figure.title} {values}")
     if (one := stages_in_short(before)) != (other := stages_in_short(after)):
