@@ -36,9 +36,7 @@ class Outcome:
         return [*found, *rules.answers(code, lambda: Inspection(self._capture).facts)]
 
     def leaves_open(self, code: str) -> bool:
-        """Whether it is unknown if there are findings of a code, since the grid is."""
-        if self._capture.config.grid is not None:
-            return False
+        """Whether it is unknown if there are findings of a code, or some of them."""
         return f"findings.{code}" in complete_report(self._capture).unknown
 
     @property

@@ -291,8 +291,8 @@ class _Laboratory:
         """Recompile with a change, and look whether the finding is still there.
 
         Returns:
-            ``None`` where the finding is gone since the launch solves another problem, or has no
-            known grid.
+            ``None`` where the finding is gone since the launch solves another problem, or since a
+            fact that it needs is unknown.
         """
         self.progress(change.words)
         try:
@@ -317,8 +317,8 @@ class _Laboratory:
         )
 
     def _solves_another_problem(self, finding: Finding, change: Change, outcome: Outcome) -> bool:
-        """Whether a finding about the launch may be gone for what a change leaves to nobody."""
-        if self._capture.config.grid and outcome.leaves_open(finding.code):
+        """Whether a finding may be gone for what a change leaves to nobody, or leaves unknown."""
+        if outcome.leaves_open(finding.code) and not self._own.leaves_open(finding.code):
             return True
         decided = decided_by(finding)
         if not change.settings or not decided or is_pass(decided):

@@ -446,3 +446,15 @@ def test_fewer_warps_remove_spills_of_vectors_that_more_warps_do_not_divide() ->
     (explained,) = _explained(f"{FINDINGS}/many_vectors.py", "sm_90", {}, {}, "IRL105")
     first = explained.experiments[0]
     assert (first.change, first.gone) == ("num_warps=16", True)
+
+
+def test_what_is_not_looked_for_is_not_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An architecture has no number of SMs, so that the waves of the launch are unknown."""
+
+    def architecture(_: Symptom) -> Iterator[Change]:
+        yield Change("compiled for sm_90", {"target": "sm_90"})
+
+    monkeypatch.setitem(counterfactuals._MAKERS, "IRL501", architecture)
+    (explained,) = _explained(f"{FINDINGS}/first_maximum.py", "h100", {}, {}, "IRL501")
+    assert explained.proof == "untested"
+    assert explained.experiments == []
