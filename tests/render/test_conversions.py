@@ -8,7 +8,7 @@ from irlens.model.estimate import TimeEstimate
 from irlens.model.report import Report
 from irlens.model.source import SourceLocation
 from irlens.render.view.conversions import conversions_fact, conversions_section
-from irlens.render.view.nodes import Table, plain
+from irlens.render.view.nodes import Sentence, Table, plain
 from tests.tui.conftest import load_report
 
 
@@ -102,3 +102,18 @@ def test_what_not_every_warp_runs_is_not_rounded_to_nothing() -> None:
     (table,) = (each for each in section.children if isinstance(each, Table))
     cells = [cell for cell in table.rows[0].cells[3:5] if isinstance(cell, tuple)]
     assert [plain(cell) for cell in cells] == ["<1", "<1"]
+
+
+@pytest.mark.parametrize(
+    ("name", "told"), [("matmul_tma-h100", True), ("specialized-h100-4", False)]
+)
+def test_wgmma_of_other_ctas_leaves_the_wavefronts_of_a_launch_open(name: str, told: bool) -> None:
+    access = SharedAccesses(
+        source=SourceLocation("k.py", 3), kind="load", runs=1.0, instructions=1,
+        price=Price(requests=10, wavefronts=20, conflicts=0, us=1.0),
+    )  # fmt: skip
+    subject = msgspec.structs.replace(load_report(name), shared_accesses=[access])
+    section = conversions_section(subject)
+    assert section is not None
+    sentences = [str(each) for each in section.children if isinstance(each, Sentence)]
+    assert any("wgmma of other CTAs" in each for each in sentences) == told

@@ -195,3 +195,22 @@ def _accesses(report: Report) -> Iterator[Node]:
             Column("by conflicts", numbers=True), Column("busy", numbers=True), Column(),
         )  # fmt: skip
         yield table(columns, rows, "accesses to shared memory")
+    if rows and _meets_products(report):
+        yield nodes.Sentence(
+            "wavefronts are those of the lanes' addresses; wgmma of other CTAs reads shared memory"
+            " meanwhile, and how many more a launch counts is unknown",
+            "unknown",
+        )
+
+
+def _meets_products(report: Report) -> bool:
+    """Whether matrix products of one CTA read shared memory while others of its SM access it.
+
+    An H200 counts more wavefronts than the addresses cause in every such launch that was measured,
+    by up to twice as many and with the stages of the loop, and in no launch of another kind.
+    """
+    occupancy = report.occupancy
+    if occupancy is None or occupancy.blocks_per_sm < 2 or occupancy.waves is None:
+        return False
+    several = occupancy.waves * occupancy.blocks_per_sm > 1
+    return several and any(each.kind == "wgmma" for each in report.pipelines)
