@@ -161,6 +161,27 @@ def stays_in_iteration(ttgir: Module | None) -> bool:
     )
 
 
+def buffers_behind_stores(module: Module, loop: Operation) -> int:
+    """Return how many buffers each tile takes turns in that a loop loads and stores to them.
+
+    Returns:
+        0 where an iteration stores what another one has computed, or where tiles differ.
+    """
+    values = Values(module)
+    buffers, counts = Buffers(module, values), set[int]()
+    for store in module.body(loop):
+        if store.does != "store shared":
+            continue
+        value, *targets = values.operands[store.index]
+        kinds = _result_types(store)[-1:]
+        if value is None or value.region is not None or value.operation <= loop.index or not kinds:
+            return 0
+        for index in {each for target in targets for each in buffers.behind(target)}:
+            shape = module.operations[index].result_type.shape
+            counts.add(shape[0] if len(shape) > len(kinds[0].shape) else 1)
+    return counts.pop() if len(counts) == 1 else 0
+
+
 def _is_buffer(operation: Operation) -> bool:
     """Whether an operation's results are buffers in shared memory."""
     allocates = operation.does == "allocate shared"

@@ -43,11 +43,12 @@ iteration, and the compiler leaves it so. Move it to the iteration that uses it.
 
 On AMD it is LLVM that places loads and waits. Where a loop keeps what it loads in registers, each
 iteration moves it on, and a move waits for the load: more than two stages take registers and hide
-nothing more. A masked load is waited for in its own iteration, which selects `other`. LLVM's
-scheduler may move a load after the products, to save registers, and on RDNA the fence of a barrier
-waits for every load before it. Tiles, numbers of warps, sizes of matrix instructions
-(`matrix_instr_nonkdim`) and versions of Triton differ in this: `irlens inspect --pipelines` lists
-where each load is issued and awaited.
+nothing more. Where an iteration stores what it loads in LDS, it waits for it, too: more than two
+stages take LDS and hide nothing more. A masked load is waited for in its own iteration, which
+selects `other`. LLVM's scheduler may move a load after the products, to save registers, and on RDNA
+the fence of a barrier waits for every load before it. Tiles, numbers of warps, sizes of matrix
+instructions (`matrix_instr_nonkdim`) and versions of Triton differ in this: `irlens inspect
+--pipelines` lists where each load is issued and awaited.
 
 ## Targets
 
@@ -58,6 +59,7 @@ from collections.abc import Iterator, Sequence
 
 from irlens.analyze.facts import Facts
 from irlens.analyze.mlir_loops import carried_loads, user_line
+from irlens.analyze.ttgir_buffers import buffers_behind_stores
 from irlens.model.report import Blame, Pipeline, PipelineLoad, Severity
 from irlens.model.terms import describe_loads
 from irlens.model.text import plural
@@ -85,6 +87,9 @@ def find(facts: Facts) -> Iterator[Match]:
                 kind, carried = "kept", _kept(pipeline, kept)
                 message = f"{message}: {carried}"
                 hint = f"request num_stages={suffices}: as far ahead, and fewer registers"
+            elif carried := _buffered(facts, pipeline):
+                kind, message = "buffered", f"{message}: {carried}"
+                hint = f"request num_stages={suffices}: as far ahead, and less LDS"
         elif len(exposed) < len(pipeline.loads) and exposed and _asked(pipeline):
             kind, (message, hint) = "exposed", _exposed(pipeline, exposed)
         else:
@@ -120,6 +125,22 @@ def _kept(pipeline: Pipeline, kept: int) -> str:
     return (
         f"LLVM waits for the data {plural(ahead, 'iteration')} after its load, and the loop then"
         f" keeps it in registers for {plural(kept, 'more iteration')}"
+    )
+
+
+def _buffered(facts: Facts, pipeline: Pipeline) -> str:
+    """Return how long AMD's LDS keeps data before they are needed; empty where it keeps none."""
+    module, source = facts.ttgir, pipeline.source
+    if module is None or source is None or pipeline.stage != "amdgcn":
+        return ""
+    loop = next((each for each in module.doing("for") if user_line(each) == source), None)
+    kept = buffers_behind_stores(module, loop) - 1 if loop is not None else 0
+    requested, achieved = pipeline.requested_stages, pipeline.achieved_stages
+    if kept < 1 or requested is None or achieved is None or requested - achieved != kept:
+        return ""
+    return (
+        "each iteration stores what it loads in LDS, which then keeps it for"
+        f" {plural(kept, 'more iteration')}"
     )
 
 

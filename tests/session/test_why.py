@@ -138,6 +138,8 @@ TABLE = [
      "num_stages=2 on the loop"),
     ("softmax", "gfx950", {"num_stages": "3"}, {}, "IRL201", "for row_idx", "LLVM",
      "num_stages=2 on the loop"),
+    (f"{USERS}:w8a16", "gfx942", {**SMALL, "num_stages": "3"}, {}, "IRL201", "in range(",
+     "TritonAMDGPUPipeline", "num_stages=2 on the loop, which then keeps nothing"),
     (f"{USERS}:turning", "sm_90", FLAT, {}, "IRL203", "tl.load(x", "TritonGPUPipeline",
      "always taken"),
     (f"{USERS}:turning", "sm_80", SMALL, {}, "IRL202", "in range(", "TritonGPUPipeline",

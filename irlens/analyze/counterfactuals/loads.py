@@ -172,12 +172,11 @@ def of_shallow_loop(symptom: Symptom) -> Iterator[Change]:
                 where = f" at line {at.line}" if at is not None else ""
                 yield Change(f"the load{where} in the iteration that uses it", ttir=text, at=at)
     kind, stages = symptom.blame.kind, symptom.blame.suffices or 0
-    if kind in ("kept", "shallower") and loop is not None and stages > 1:
-        outcome = "which then keeps nothing" if kind == "kept" else "as deep as it is now"
+    if kind in ("kept", "buffered", "shallower") and loop is not None and stages > 1:
+        known = kind != "shallower"
+        outcome = "which then keeps nothing" if known else "as deep as it is now"
         text = edits.with_stages(module, loop, stages)
-        yield Change(
-            f"num_stages={stages} on the loop, {outcome}", ttir=text, is_cause=kind == "kept"
-        )
+        yield Change(f"num_stages={stages} on the loop, {outcome}", ttir=text, is_cause=known)
     if kind != "exposed":
         return
     for size in (16, 32):
