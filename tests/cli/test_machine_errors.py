@@ -4,8 +4,10 @@ import errno
 import os
 import resource
 import shutil
+import signal
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,7 +17,8 @@ from irlens.artifacts import store
 from irlens.cli.machine_errors import explain
 from irlens.model.errors import ArtifactError, IrlensError
 
-CAPTURE = Path(__file__).parents[2] / "samples" / "captures" / "softmax-h100"
+ROOT = Path(__file__).parents[2]
+CAPTURE = ROOT / "samples" / "captures" / "softmax-h100"
 DIGITS = "9" * 5000
 
 
@@ -146,3 +149,26 @@ def test_a_recording_fills_the_disk(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
     assert only_error(done) == f"irlens: error: cannot write {tmp_path}/out: File too large"
     assert sorted(each.name for each in tmp_path.iterdir()) == ["program.py", "program.py.out"]
+
+
+INTERRUPTED = """
+import os, signal, sys
+
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == "{module}":
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupt())
+from {entry} import main
+main()
+"""
+
+
+@pytest.mark.parametrize("module", ["irlens.cli", "irlens.model", "irlens.model.errors"])
+def test_an_interrupt_while_irlens_is_imported_shows_no_traceback(module: str) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    entry = project["project"]["scripts"]["irlens"].partition(":")[0]
+    program = INTERRUPTED.format(module=module, entry=entry)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
