@@ -104,7 +104,7 @@ def dumps(text: str) -> Iterator[Dump]:
     """Yield the modules of a text."""
     modules = list(_MODULE.finditer(text))
     # MLIR closes the brace of a module in column 1, before the next module begins.
-    limits = [*(module.start() for module in modules[1:]), len(text)]
+    limits = [*(module.start() for module in modules), len(text)][1:]
     closed = [
         _CLOSED.search(text, module.end(), limit)
         for module, limit in zip(modules, limits, strict=True)

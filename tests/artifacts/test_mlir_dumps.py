@@ -89,6 +89,13 @@ def test_another_module_can_be_named(tmp_path: Path) -> None:
         list(load(Path(f"{path}#4")))
 
 
+def test_a_text_without_a_module_has_none_of_any_number(tmp_path: Path) -> None:
+    path = tmp_path / "k.ttgir"
+    path.write_text("tt.func public @k() {\n  tt.return\n}\n")
+    with pytest.raises(ArtifactError, match="has no module 2"):
+        list(load(Path(f"{path}#2")))
+
+
 def test_a_module_that_is_lowered_already_is_not_the_ttgir(tmp_path: Path) -> None:
     path = tmp_path / "dump.ttgir"
     lowered = TTGIR.replace("ttg.local_alloc", "ttg.local_alloc {allocation.offset = 0 : i32}")
