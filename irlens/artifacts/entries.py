@@ -8,6 +8,7 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -119,13 +120,22 @@ def list_files(directory: Path) -> Listing:
     return Listing(dict(artifacts), others, inner, sorted(refused), sorted(links))
 
 
+def _python_copies(listing: Listing) -> Iterator[Path]:
+    """Yield the folder with copies of Python files, if there is one, and these."""
+    for folder in listing.directories:
+        if folder.name == PYTHON_FOLDER:
+            yield folder
+            with suppress(OSError):
+                yield from folder.iterdir()
+
+
 def read_entry(directory: Path, listing: Listing) -> Iterator[Capture | Broken]:
     """Yield the captures of one directory, without its subdirectories."""
     if listing.refused:
         error = files.outside(listing.refused[0])
         yield Broken(directory, error.joined("; "))
         return
-    own = files.states([directory / MANIFEST_NAME])
+    own = files.states([directory / MANIFEST_NAME, *_python_copies(listing)])
     try:
         manifest = (
             _decode(directory / MANIFEST_NAME, _read(directory / MANIFEST_NAME), Manifest)

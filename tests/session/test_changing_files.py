@@ -86,6 +86,16 @@ def test_a_remembered_report_is_not_that_of_a_capture_that_changed(
         report_of(capture)
 
 
+def test_a_copy_of_the_source_that_changes_has_no_report(entry: Path, change: Change) -> None:
+    (copied,) = (entry / "python").iterdir()
+    change(".ptx", lambda: copied.write_text("# other\n" + copied.read_text()))
+    with pytest.raises(ArtifactError, match=r"\.py changed while irlens read it"):
+        report_of(only(entry))
+    change(".ptx", lambda: (entry / "python" / "other.py").write_text(""))
+    with pytest.raises(ArtifactError, match="python changed while irlens read it"):
+        report_of(only(entry))
+
+
 def test_a_row_of_two_compilations_is_reported_as_broken(entry: Path, change: Change) -> None:
     change(".ttgir", lambda: renew(entry))
     (read,) = read_rows([Wanted(entry, ("resources.registers", "findings"))])
