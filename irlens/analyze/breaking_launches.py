@@ -103,8 +103,8 @@ class _Compared:
     """What some programs access: a digest of each mask and of the offsets that it lets through.
 
     Attributes:
-        digests: These.
-        accesses: The masks and offsets themselves, if they are kept.
+        digests: These, unless the masks and offsets themselves are kept.
+        accesses: The masks and offsets, if they are kept.
     """
 
     def __init__(self, *, keeps: bool) -> None:
@@ -116,16 +116,17 @@ class _Compared:
         """Note an access."""
         mask, places = accessed(access)
         work.spend(places.size >> (ELEMENTS_OF_STEP - 2))  # hashed, and compared
-        passed = np.where(mask, places, 0)
-        self.digests.append((operation.index, _digest(np.packbits(mask), passed)))
         if self._keeps:
             self.accesses.append((operation.index, mask, places))
+            return
+        passed = np.where(mask, places, 0)
+        self.digests.append((operation.index, _digest(np.packbits(mask), passed)))
 
 
 def _digest(*arrays: Array) -> bytes:
-    digest = hashlib.blake2b(digest_size=16)
+    digest = hashlib.sha256(usedforsecurity=False)  # which processors have an instruction for
     for each in arrays:
-        digest.update(np.ascontiguousarray(each).tobytes())
+        digest.update(np.ascontiguousarray(each).reshape(-1))
     return digest.digest()
 
 
