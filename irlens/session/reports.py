@@ -1,5 +1,6 @@
 """Reports of captures: recalled, or made and then remembered, many of them on all cores."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
@@ -8,6 +9,7 @@ from msgspec.structs import replace
 
 from irlens.artifacts import report_cache
 from irlens.model.capture import Capture
+from irlens.model.comparison import Side
 from irlens.model.errors import ArtifactError, IrlensError, ToolError
 from irlens.session.background import Due, disassembling, preparing
 
@@ -130,6 +132,40 @@ def _listings(due: Sequence[Due]) -> "CodeListings":
     from irlens.artifacts.code_listings import CodeListings
 
     return CodeListings(capture for capture, sass in due if sass is False)
+
+
+def take_equal(sets: "Sequence[list[Capture | Report]]") -> list[Side]:
+    """Remove the captures that both of two sets hold, byte for byte, and return what they are.
+
+    Sets of few stay whole: how many there are decides whether they are disassembled.
+    """
+    if any(len(each) <= _MOST_DISASSEMBLED for each in sets):
+        return []
+    before, after = (dict(_by_digest(each)) for each in sets)
+    common = [key for key in before if key in after]
+    equal = {id(known[key][0]) for key in common for known in (before, after)}
+    for selected in sets:
+        selected[:] = [each for each in selected if id(each) not in equal]
+    return [before[key][1] for key in common]
+
+
+def _by_digest(
+    selected: "Sequence[Capture | Report]",
+) -> Iterator[tuple[tuple[bytes, int], tuple[Capture, Side]]]:
+    """Yield the captures that can be read by their digests, and which of equal ones they are."""
+    from irlens.report.inspection import Inspection
+
+    seen: Counter[bytes] = Counter()
+    for each in selected:
+        if isinstance(each, Capture):
+            with suppress(ArtifactError):
+                known, digest = Inspection(each), each.digest
+                side = Side(
+                    kernel=known.kernel, target=known.target, triton_version=known.triton_version,
+                    config=known.config, label="",
+                )  # fmt: skip
+                yield (digest, seen[digest]), (each, side)
+                seen[digest] += 1
 
 
 class _Recalled(NamedTuple):

@@ -14,7 +14,7 @@ from irlens.artifacts import processes, store
 from irlens.model.capture import Capture, Manifest, load_notes
 from irlens.model.errors import CaptureError, IrlensError, UnknownNameError
 from irlens.session.documents import read_stdin, saved_reports
-from irlens.session.reports import inspect_sets, nothing_readable
+from irlens.session.reports import inspect_sets, nothing_readable, take_equal
 from irlens.session.subject import (
     Configurations,
     is_compiled,
@@ -25,6 +25,7 @@ from irlens.session.subject import (
 if TYPE_CHECKING:
     from irlens.compiler import Device, Request
     from irlens.gpus import Gpu
+    from irlens.model.comparison import Side
     from irlens.model.report import Report
     from irlens.sweeps.worker_pool import WorkerPool
 
@@ -96,16 +97,30 @@ class Session:
         return [report for _, report in self.inspect(kernel, selected, sass=sass)]
 
     def reports_of_sides(
-        self, sides: Sequence[tuple[str, Configurations]], sass: bool | None
-    ) -> "list[list[Report]]":
+        self, sides: Sequence[tuple[str, Configurations]], sass: bool | None, *, brief: bool = False
+    ) -> "tuple[list[list[Report]], list[Side]]":
         """Return what ``reports`` returns of each KERNEL and its configurations.
+
+        Args:
+            brief: Whether captures that both of two sides hold need no reports: many of them are
+                the second thing returned instead.
 
         Raises:
             IrlensError: A KERNEL cannot be inspected.
         """
-        sets = [(side[0], self._select(*side)) for side in sides]
-        inspected = inspect_sets(sets, sass, self._notify)
-        return [[report for _, report in each] for each in inspected]
+        sets: list[list[Capture | Report]] = [[*self._select(*side)] for side in sides]
+        equal = take_equal(sets) if brief and not sass else []
+        if equal:
+            sass = False  # as all of them together
+        rest = [
+            (kernel, each)
+            for (kernel, _), each in zip(sides, sets, strict=True)
+            if each or not equal
+        ]
+        inspected = iter(inspect_sets(rest, sass, self._notify))
+        return [
+            [report for _, report in next(inspected)] if each or not equal else [] for each in sets
+        ], equal
 
     def inspect(
         self, kernel: str, selected: "Sequence[Capture | Report]", *, sass: bool | None = None

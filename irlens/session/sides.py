@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from irlens.model.capture import Capture, Manifest
 from irlens.model.code import CodeComparisons
-from irlens.model.comparison import Comparisons
+from irlens.model.comparison import Comparisons, Side
 from irlens.model.errors import IrlensError
 from irlens.model.label import labels
 from irlens.model.report import Report
@@ -52,8 +52,13 @@ class Sides:
         self._session = session
         self._names = names
 
-    def compare(self, *, sass: bool | None = None) -> Comparisons:
-        """Return the comparison of the reports; ``sass`` as ``Session.reports`` takes it."""
+    def compare(self, *, sass: bool | None = None, brief: bool = False) -> Comparisons:
+        """Return the comparison of the reports.
+
+        Args:
+            sass: As ``Session.reports`` takes it.
+            brief: Whether the pairs without a difference need no figures.
+        """
         from irlens.diff.report.comparisons import (
             across,
             against_first,
@@ -64,11 +69,11 @@ class Sides:
 
         read, configurations = self._session.reports, self._configurations
         if self._after is not None:
-            before, after = self._both_reports(self._after, sass)
-            comparisons = match(before, after, names=self._names)
+            before, after, equal = self._both_reports(self._after, sass, brief=brief)
+            comparisons = match(before, after, equal, names=self._names)
             if not comparisons.pairs:
                 raise self._nothing_in_common(before, after)
-            if len(before) == len(after) == 1:
+            if len(before) == len(after) == 1 and not equal:
                 self.drawn = ((before[0], after[0]),)
             if self._before == self._after:  # two versions of one: its launches are the same
                 return comparisons
@@ -116,12 +121,12 @@ class Sides:
             return compare_across(sides, names, context=context)
 
     def _both_reports(
-        self, after: str, sass: bool | None
-    ) -> tuple[Sequence[Report], Sequence[Report]]:
+        self, after: str, sass: bool | None, *, brief: bool
+    ) -> tuple[Sequence[Report], Sequence[Report], Sequence[Side]]:
         first, second = self._split_options(after)
         sides = ((self._before, first), (after, second))
-        before, now = self._session.reports_of_sides(sides, sass)
-        return before, now
+        (before, now), equal = self._session.reports_of_sides(sides, sass, brief=brief)
+        return before, now, equal
 
     def _both_captures(self, after: str) -> tuple[Sequence[Capture], Sequence[Capture]]:
         first, second = self._split_options(after)
@@ -177,13 +182,13 @@ class _OfOneKernel(Sides):
     """A kernel in two versions of its file, each compiled or taken from the store."""
 
     def _both_reports(
-        self, after: str, sass: bool | None
-    ) -> tuple[Sequence[Report], Sequence[Report]]:
+        self, after: str, sass: bool | None, *, brief: bool
+    ) -> tuple[Sequence[Report], Sequence[Report], Sequence[Side]]:
         before, now = (
             [one for _, one in self._session.inspect(after, captures, sass=sass)]
             for captures in self._both_captures(after)
         )
-        return before, now
+        return before, now, ()
 
 
 class SinceLastSave(_OfOneKernel):
@@ -269,10 +274,10 @@ class _Revisions(Sides):
         self._exported = {spec: revision for spec, revision in exported if revision is not None}
         session.word_notes(self._as_named)
 
-    def compare(self, *, sass: bool | None = None) -> Comparisons:
-        """Return the comparison of the reports; ``sass`` as ``Session.reports`` takes it."""
+    def compare(self, *, sass: bool | None = None, brief: bool = False) -> Comparisons:
+        """Return the comparison of the reports."""
         with self._explained():
-            return super().compare(sass=sass)
+            return super().compare(sass=sass, brief=brief)
 
     def compare_code(self, stages: str, context: int) -> CodeComparisons:
         """Return the comparison of the code of some stages, with lines of context."""

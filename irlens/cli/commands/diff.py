@@ -145,7 +145,8 @@ def command(settings: _Settings) -> Exit:
         raise click.UsageError("--llvm needs --passes")
     if settings.side_by_side:
         raise click.UsageError("--side-by-side needs --stage: name the stages to show")
-    comparisons = sides.compare(sass=sass)
+    # JSON has the figures of pairs without a difference, too, and a page their details.
+    comparisons = sides.compare(sass=sass, brief=writing.form not in ("json", "html"))
     shown: Sequence[CodeComparison] = ()
     if len(comparisons.pairs) == 1 and shows_code("comparisons", writing):
         # A saved report holds no code, so there may be nothing to compare.

@@ -109,26 +109,26 @@ def across(sets: Sequence[Sequence[Report]]) -> Comparisons:
 def match(
     before: Sequence[Report],
     after: Sequence[Report],
+    equal: Sequence[Side] = (),
     *,
     names: tuple[str, str] | None = None,
 ) -> Comparisons:
     """Compare two sets of reports, paired as ``counterparts.match`` does, largest change first.
 
     Args:
+        equal: What both sets hold besides, of which no figures are wanted.
         names: Labels of the sides; by default, the settings that tell each pair apart.
     """
-    if len(before) == len(after) == 1 and names is None:
+    if len(before) == len(after) == 1 and names is None and not equal:
         return against_first([before[0], after[0]])
     pairs, left, right = counterparts.match(before, after, _content)
-    settings = labels_among([one for one, _ in pairs], counterparts.kernel_and_target)
-    compared = sorted(
-        (
-            msgspec.structs.replace(compare(*pair, names=names), setting=setting)
-            for pair, setting in zip(pairs, settings, strict=True)
-        ),
-        key=_largest_change_first,
-    )
-    kernels_before, kernels_after = {one.kernel for one in before}, {one.kernel for one in after}
+    settings = labels_among([*(one for one, _ in pairs), *equal], counterparts.kernel_and_target)
+    compared = [compare(*pair, names=names) for pair in pairs]
+    compared += [_unchanged(one, names or ("before", "after")) for one in equal]
+    compared = sorted(map(_set, compared, settings), key=_largest_change_first)
+    shared = {one.kernel for one in equal}
+    kernels_before = shared | {one.kernel for one in before}
+    kernels_after = shared | {one.kernel for one in after}
     return Comparisons(
         schema=COMPARISON_SCHEMA,
         different=bool(left or right) or any(pair.different for pair in compared),
@@ -139,6 +139,19 @@ def match(
         unmatched_before=_sides([one for one in left if one.kernel in kernels_after]),
         unmatched_after=_sides([one for one in right if one.kernel in kernels_before]),
     )
+
+
+def _set(pair: Comparison, setting: str) -> Comparison:
+    return msgspec.structs.replace(pair, setting=setting)
+
+
+def _unchanged(one: Side, names: tuple[str, str]) -> Comparison:
+    """Return the comparison of what both sets hold."""
+    before, after = (msgspec.structs.replace(one, label=name) for name in names)
+    return Comparison(
+        before=before, after=after, different=False, figures=[], loops=[], findings=[], mix=[],
+        lines=[], code={}, not_compared=[],
+    )  # fmt: skip
 
 
 def _content(report: Report) -> Hashable:
