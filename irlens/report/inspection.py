@@ -13,7 +13,6 @@ from irlens.analyze.occupancy import all_curves
 from irlens.analyze.pipelines import warp_specialization
 from irlens.analyze.pipelines.warp_specialization import Specialization
 from irlens.analyze.pipelines.wgmma import find_serialized
-from irlens.analyze.products import matrix_products
 from irlens.analyze.request_runs import Runs
 from irlens.analyze.resources import Demand, find_gpu, find_occupancy, read_demand, with_grid
 from irlens.analyze.spills import Stack
@@ -289,21 +288,18 @@ class Inspection:
         self._provenance.known("ttgir, ttg.local_alloc and their live ranges", "memory")
         return shared_memory.explain(ttgir, metadata.shared if metadata is not None else None)
 
-    @property
+    @cached_property
     def _machine(self) -> Machine:
-        return Machine(gpu=self._gpu, occupancy=self._occupancy)
+        return Machine(parsed=self._parsed, gpu=self._gpu, occupancy=self._occupancy)
 
     @cached_property
     def _survey(self) -> "Survey | None":
-        return find_traffic(self._parsed, self._machine, self._provenance)
+        return find_traffic(self._machine, self._provenance)
 
     @cached_property
     def products(self) -> list[MatrixProduct]:
         """Matrix products, and the types that they are computed in."""
-        parsed = self._parsed
-        if parsed.source is None:
-            return []
-        found = matrix_products(parsed.source, parsed.ttgir, parsed.assembly, self._gpu)
+        found = self._machine.products
         return [found[index] for index in sorted(found)]
 
     @property
@@ -323,7 +319,7 @@ class Inspection:
     def _surveyed(self, numbers: "Numbers") -> Launched | None:
         launch = self._survey
         assuming = launch is not None and bool(launch.traffic.reason)
-        assumed = partial(survey, self._parsed, self._machine, assuming=assuming, numbers=numbers)
+        assumed = partial(survey, self._machine, assuming=assuming, numbers=numbers)
         if launch is not None and work.EXCEEDED in launch.traffic.reason:
             return None
         if assuming:  # a time may rest on what a count of bytes must not
@@ -457,7 +453,7 @@ class Inspection:
         launch = self._launched.launch if self._launched is not None else None
         if launch is None or not launch.scattered or not launch.updates:
             return ()
-        equal = survey(self._parsed, self._machine, assuming=True, numbers="equal")
+        equal = survey(self._machine, assuming=True, numbers="equal")
         met = {(each.line, each.argument): each for each in equal.updates} if equal else {}
         pairs = ((each, met.get((each.line, each.argument), each)) for each in launch.updates)
         return tuple(pair for pair in pairs if pair[0] != pair[1])

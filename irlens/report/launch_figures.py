@@ -1,5 +1,6 @@
 """What a launch moves and its roofline: the figures that need arguments and a grid."""
 
+from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
 import msgspec
@@ -10,10 +11,11 @@ from irlens.analyze.roofline import roofline
 from irlens.artifacts import npy
 from irlens.gpus import Dtype, Gpu
 from irlens.model.report import Occupancy
-from irlens.model.traffic import Roofline, Traffic
+from irlens.model.traffic import MatrixProduct, Roofline, Traffic
 from irlens.report.parsed import Parsed
 
 if TYPE_CHECKING:
+    from irlens.analyze.issue_table import IssueTable
     from irlens.analyze.traffic import Survey
     from irlens.analyze.traffic.launch import Numbers
 import mmap
@@ -32,14 +34,16 @@ _EVALUATION_ERRORS = (
 )  # fmt: skip
 
 
-class Machine(msgspec.Struct, frozen=True, kw_only=True):
+class Machine(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """What a launch runs on, as far as its traffic depends on it.
 
     Attributes:
+        parsed: The capture's stages; its configuration has the launch.
         gpu: The GPU; ``None`` where it is unknown.
         occupancy: The kernel's occupancy there.
     """
 
+    parsed: Parsed
     gpu: Gpu | None
     occupancy: Occupancy | None
 
@@ -50,17 +54,36 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
             return None
         return self.occupancy.blocks_per_sm * self.gpu.sm_count or None
 
+    @cached_property
+    def issued(self) -> "IssueTable | None":
+        """How it issues the accesses; ``None`` where that is unknown."""
+        from irlens.analyze.issue_table import IssueTable
 
-def find_traffic(parsed: Parsed, machine: Machine, provenance: Provenance) -> "Survey | None":
+        parsed, gpu = self.parsed, self.gpu
+        granule = gpu.arch.memory_granule if gpu is not None else None
+        if parsed.ttgir is None or parsed.assembly is None or granule is None:
+            return None
+        return IssueTable(parsed.ttgir, parsed.assembly, granule)
+
+    @cached_property
+    def products(self) -> dict[int, MatrixProduct]:
+        """The matrix products by the index of their operation."""
+        parsed = self.parsed
+        if parsed.source is None:
+            return {}
+        return matrix_products(parsed.source, parsed.ttgir, parsed.assembly, self.gpu)
+
+
+def find_traffic(machine: Machine, provenance: Provenance) -> "Survey | None":
     """Return what a capture's launch moves, and from which parts of its memory.
 
     Args:
-        parsed: Its stages; its configuration has the launch.
         provenance: Receives the origin under "traffic", or why figures are unknown.
 
     Raises:
         ArtifactError: A file with a tensor's contents is gone or unreadable.
     """
+    parsed = machine.parsed
     config = parsed.code.capture.config
     if parsed.source is None:
         provenance.missing(parsed.why_no_source, "traffic")
@@ -68,7 +91,7 @@ def find_traffic(parsed: Parsed, machine: Machine, provenance: Provenance) -> "S
     if not config.args or config.grid is None:
         provenance.missing(_NO_GRID if config.args else NO_LAUNCH, "traffic")
         return None
-    found = survey(parsed, machine)
+    found = survey(machine)
     if found is None:
         return None
     traffic = found.traffic
@@ -113,7 +136,6 @@ def find_roofline(
 
 
 def survey(
-    parsed: Parsed,
     machine: Machine,
     *,
     first: int | None = None,
@@ -124,7 +146,6 @@ def survey(
     """Return what a launch moves; ``None`` where there is no launch.
 
     Args:
-        parsed: The capture's stages; its configuration has the launch.
         first: How many programs run, if not all.
         wave: How many neighbouring CTAs share what they read, if not those of a wave.
         assuming: Whether data are taken to be as for most programs, for an estimate of the time.
@@ -133,31 +154,26 @@ def survey(
     Raises:
         ArtifactError: A file with a tensor's contents is gone or unreadable.
     """
-    capture, source = parsed.code.capture, parsed.source
+    capture, source = machine.parsed.code.capture, machine.parsed.source
     if source is None or capture.config.grid is None:
         return None
     # Most captures have no launch, and need no numpy.
     load_numpy()
     from irlens.analyze import traffic
-    from irlens.analyze.issue_table import IssueTable
     from irlens.analyze.traffic.values import UnknownTrafficError
 
     contents = {name: npy.read(stage) for name, stage in capture.contents.items()}
-    assembly = parsed.assembly
     granule = machine.gpu.arch.memory_granule if machine.gpu is not None else None
     try:
-        issued = None
-        if parsed.ttgir is not None and assembly is not None and granule is not None:
-            issued = IssueTable(parsed.ttgir, assembly, granule)
         return traffic.survey(
             source,
             capture.config.args,
             capture.config.grid,
             granules=traffic.Granules(_DRAM_GRANULE, granule or _DRAM_GRANULE),
-            issued=issued,
+            issued=machine.issued,
             wave=(wave or machine.wave) if first is None else None,
             contents=contents,
-            products=matrix_products(source, parsed.ttgir, assembly, machine.gpu),
+            products=machine.products,
             first=first,
             assuming=assuming,
             numbers=numbers,

@@ -14,7 +14,6 @@ from irlens.isa.sass import Instruction, Section
 from irlens.isa.sass.control_flow import condition_of_call, decides
 from irlens.isa.sass.local_words import find_local_words
 from irlens.isa.sass.operands import Step, ThreadInputs
-from irlens.isa.sass.registers import access
 from irlens.isa.sass.semantics import dependencies, step_of
 
 
@@ -50,7 +49,7 @@ class DataFlow:
     """
 
     def __init__(self, section: Section, flow: SassCfg, *, from_memory: bool = False) -> None:
-        accesses = [_registers(each) for each in section.instructions]
+        accesses = list(map(_known, section.instructions, section.accesses))
         self.section, self.flow = section, flow
         first = flow.blocks[0].indices if flow.blocks else range(0)
         self.local = find_local_words(section, first, [each.writes for each in accesses])
@@ -129,8 +128,7 @@ class DataFlow:
         return needed
 
 
-def _registers(instruction: Instruction) -> Access:
-    accessed = access(instruction)
+def _known(instruction: Instruction, accessed: Access | None) -> Access:
     if accessed is None:
         where = f"{instruction.opcode} at {instruction.offset:#06x}"
         raise UnknownPathError(f"{where} is not understood")

@@ -4,12 +4,13 @@ Reconvergence barriers and calls are in ``irlens.analyze.sass_cfg``.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import ClassVar
 
 import msgspec
 
-from irlens.isa.dialect import BlockLabel, ControlFlow, RegisterUse, StackAccess, Terminator
+from irlens.isa.dialect import Access, BlockLabel, ControlFlow, RegisterUse, StackAccess, Terminator
 from irlens.isa.sass import registers
 from irlens.isa.sass.records import Instruction, SectionBody
 
@@ -22,10 +23,15 @@ EXITS = frozenset({"EXIT", "RET", "KILL"})
 _TERMINATORS = BRANCHES | EXITS | {"CALL", "BSYNC", "BSSY", "BMOV"}
 
 
-class Section(SectionBody, frozen=True, kw_only=True):
+class Section(SectionBody, frozen=True, kw_only=True, dict=True):
     """A code section: a kernel and its subroutines (``irlens.isa.dialect.Function``)."""
 
     stage: ClassVar[str] = "sass"
+
+    @cached_property
+    def accesses(self) -> Sequence[Access | None]:
+        """What each instruction reads and writes; ``None`` where that is not known."""
+        return list(map(registers.access, self.instructions))
 
     def control_flow(self) -> ControlFlow:
         """Return where basic blocks end and begin.
@@ -59,7 +65,7 @@ class Section(SectionBody, frozen=True, kw_only=True):
 
     def register_use(self) -> RegisterUse:
         """Return what each instruction reads, writes and certainly overwrites, calls aside."""
-        return registers.register_use(self)
+        return registers.register_use(self, self.accesses)
 
     def stack_accesses(self) -> Iterator[StackAccess]:
         """Yield the instructions that access local memory: STL stores, LDL loads."""

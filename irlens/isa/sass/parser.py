@@ -79,12 +79,12 @@ class _Reader:
         self._ptx_line: int | None = None
 
     def read(self, number: int, line: str) -> None:
-        if section := _SECTION.match(line):
+        if self._name is not None and (match := _INSTRUCTION.match(line)):  # most are
+            self._instructions.append(self._instruction(match, number))
+        elif section := _SECTION.match(line):
             self._start(section["name"], number)
         elif self._name is None:
             return
-        elif match := _INSTRUCTION.match(line):
-            self._instructions.append(self._instruction(match, number))
         elif frame := _FRAME.match(line):
             self._frame(frame)
         elif label := _LABEL.match(line):

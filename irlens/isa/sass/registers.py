@@ -10,6 +10,7 @@ Sets of registers are bits of an integer, see ``bits``.
 """
 
 import re
+from collections.abc import Sequence
 
 from irlens.isa.bitsets import RegisterFiles
 from irlens.isa.dialect import Access, OperandUse, RegisterUse, consecutive
@@ -31,14 +32,16 @@ def bits(register: Register, count: int = 1) -> int:
     return 0 if register.index is None else FILES.bits(register.file, register.index, count)
 
 
-def register_use(section: SectionBody) -> RegisterUse:
+def register_use(section: SectionBody, found: Sequence[Access | None]) -> RegisterUse:
     """Return what each instruction of a section does with registers.
 
     For a call these are its operands alone, without the effects of the callee.
+
+    Args:
+        found: What ``access`` returns of each instruction.
     """
     accesses = []
-    for instruction in section.instructions:
-        accessed = access(instruction)
+    for instruction, accessed in zip(section.instructions, found, strict=True):
         if accessed is None:
             name = ".".join((instruction.opcode, *instruction.modifiers))
             where = f"{instruction.offset:#06x}"
