@@ -635,6 +635,46 @@ def test_what_stands_for_a_tensor_of_data_stands_for_no_sum_of_it() -> None:
     assert "malformed" not in found.traffic.reason
 
 
+LARGER = """
+        %more = arith.cmpi sgt, %a, %b : i32
+        %ab = arith.select %more, %a, %b : i32
+"""
+
+
+@pytest.mark.parametrize(
+    ("combination", "step"),
+    [
+        ("        %ab = arith.addi %a, %b : i32\n", 4 * 64 + 3),
+        ("        %ab = arith.minsi %a, %b : i32\n", 4),
+        ("        %ab = arith.maxsi %a, %b : i32\n", 7),
+        (LARGER, 7),
+    ],
+)
+def test_reductions_of_known_contents_are_computed(combination: str, step: int) -> None:
+    """Programs sum the lengths of the sequences before theirs."""
+    text = COMPACTED.replace("        %ab = arith.addi %a, %b : i32\n", combination)
+    numbers = np.full(64, 4, dtype=np.int32)
+    numbers[17] = 7
+    held = {"counts": np.array([step] * 4, dtype=np.int32), "mask": numbers}
+    given = {"mask": "i32[64]", "counts": "i32[4]", "out": "fp32[4096]"}
+    found = survey(parse(text, stage="ttir"), given, (4, 1, 1), granules=None, contents=held)
+    assert not found.traffic.reason
+    # Five tiles of 64 elements, each a step after the one before.
+    distinct = 4 * (64 + 4 * min(step, 64))
+    assert found.traffic.distinct_written_bytes == distinct
+
+
+def test_contents_of_what_is_only_written_do_not_matter() -> None:
+    module = parse(COMPACTED, stage="ttir")
+    given = {"mask": "i32[64]", "counts": "i32[4]", "out": "i32[4096]"}
+    held = {name: np.ones(4096, dtype=np.int32) for name in given}
+    found = survey(module, given, (4, 1, 1), granules=None, contents=held)
+    assert not found.traffic.reason
+    copied = COMPACTED.replace("tt.load %counts : !tt.ptr<i32>", "tt.load %out : !tt.ptr<f32>")
+    found = survey(parse(copied, stage="ttir"), given, (4, 1, 1), granules=None, contents=held)
+    assert "out, whose contents are given, is written" in found.traffic.reason
+
+
 GATHER = """
 module {
   tt.func public @gather(%x: !tt.ptr<f32>, %index: !tt.ptr<i32>, %y: !tt.ptr<f32>) {

@@ -23,6 +23,7 @@ from irlens.analyze.traffic.frames import (
 )
 from irlens.analyze.traffic.launch import Launch
 from irlens.analyze.traffic.loops import NotAffineError
+from irlens.analyze.traffic.reductions import reduced
 from irlens.analyze.traffic.values import (
     ELEMENTS_OF_STEP,
     Array,
@@ -114,6 +115,9 @@ class Evaluation:
         self._data = data
         self._stepwise = stepwise
         self._recording = True
+        #: Of the arguments with given contents those that are loaded, and what first writes one.
+        self._loaded_contents: set[str] = set()
+        self._writes: dict[str, Operation] = {}
         self._is_visiting = False
         self._sizes = {
             argument.name.removeprefix("%"): launch.tensor_bytes(argument)
@@ -201,7 +205,7 @@ class Evaluation:
             define(operation, [accesses.MAKERS[does](operation, operands)], frame)
         elif name in TERMINATORS or name in SILENT:
             return
-        else:
+        elif does != "reduce" or not self._reduce(operation, operands, frame):
             self._compute(operation, operands, frame)
 
     def _compute(self, operation: Operation, operands: list[Value], frame: Frame) -> None:
@@ -217,6 +221,22 @@ class Evaluation:
             if operation.result_type.shape != operation.operand_type.shape:
                 result = Unknown(result.reason)  # what stands for a tensor stands for no sum of it
         define_all(operation, result, frame)
+
+    def _reduce(self, operation: Operation, operands: list[Value], frame: Frame) -> bool:
+        """Define the results of a reduction; return whether its operands are known."""
+        block = operation.regions[0].blocks[0]
+        *computed, last = [self._module.operations[index] for index in block.operations]
+
+        def combine(values: list[Value]) -> list[Value]:
+            body = frame.inner()
+            bind(block, values, body)
+            self.silently(computed, body)
+            return [body.read(name) for name in last.operands]
+
+        results = reduced(operation, operands, combine)
+        if results is not None:
+            define(operation, results, frame)
+        return results is not None
 
     def _program(self, operation: Operation, frame: Frame) -> Integer:
         axis, grid = _AXES[operation.words[0]], self._launch.grid
@@ -283,9 +303,15 @@ class Evaluation:
         """Return what an access yields, if the contents of its tensor are given."""
         argument = reference.pointer.argument
         contents = self._launch.contents.get(argument)
+        if contents is not None:
+            if operation.name in LOADS:
+                self._loaded_contents.add(argument)
+            else:
+                self._writes.setdefault(argument, operation)
+            if argument in self._loaded_contents and argument in self._writes:
+                reason = f"{argument}, whose contents are given, is written"
+                raise placed(self._writes[argument], reason)
         if operation.name not in LOADS:
-            if contents is not None:
-                raise UnknownTrafficError(f"{argument}, whose contents are given, is written")
             contents = None
         if operation.name not in VALUES:
             return Unknown("the traffic depends on data that is loaded here")
