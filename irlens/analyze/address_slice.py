@@ -50,6 +50,26 @@ def computed_from(
     return tuple(module.operations[index] for index in sorted(seen))
 
 
+def computed_beside(module: Module, operation: Operation, number: int) -> list[Operation]:
+    """Return the operations of its block that an operand is computed from, in the same iteration.
+
+    Args:
+        number: The operand's, from 0.
+    """
+    values = Values(module)
+
+    def before(index: int) -> Iterator[int]:
+        read = values.operands[index]
+        chosen = read[number : number + 1] if index == operation.index else read
+        for value in filter(None, chosen):
+            maker = module.operations[value.operation]
+            if value.region is None and maker.parent == operation.parent:
+                yield maker.index
+
+    seen = reach(before(operation.index), before)
+    return [module.operations[index] for index in sorted(seen)]
+
+
 def loaded_parts(module: Module, access: Operation) -> list[Operation]:
     """Return the loads of pointers and strides that the address of an access is computed from.
 

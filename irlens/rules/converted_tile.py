@@ -1,4 +1,4 @@
-"""A tile that a loop loads changes its layout in every iteration, and pipelining would avoid it.
+"""A tile passes through shared memory in every iteration, and another form of the loop avoids it.
 
 ## What it means
 
@@ -10,6 +10,11 @@ nothing.
 
 The finding is reported for loads that the compiler would pipeline if the loop had stages of its
 own.
+
+It is also reported for a tile that one product computes and another one takes as its right operand
+(Hopper). wgmma reads right operands from shared memory alone, left ones from registers, too. As
+(A B)^T is B^T A^T, both products can be computed transposed: the tile is then a left operand, in
+the registers that hold it.
 
 ## Example
 
@@ -25,6 +30,9 @@ for n in range(0, N, BN):
 * `tl.range(0, N, BN, num_stages=3)`: the loads are copied ahead, too. Reads down the columns of a
   buffer may have bank conflicts (IRL303), so compare the times.
 * Load both tiles along the same dimension, if the data can lie so.
+* Of a right operand: `p = tl.dot(tl.trans(b), tl.trans(a))` in place of its transpose, then
+  `acc += tl.dot(p, tl.trans(w))`, and store the transposed result. The tile needs 64 columns, which
+  are then its rows.
 
 `irlens inspect --memory` shows what each conversion of the kernel costs.
 
@@ -36,10 +44,13 @@ bring is converted as before.
 
 from collections.abc import Iterator
 
+from irlens.analyze.address_slice import computed_beside
 from irlens.analyze.facts import Facts
 from irlens.analyze.layout_conversions import find_conversions
-from irlens.analyze.mlir_loops import user_line
+from irlens.analyze.mlir_loops import find_loops, user_line
 from irlens.analyze.ttgir_refusals import NO_DOT, NO_OPERAND, ONE_STAGE
+from irlens.isa.mlir import Module
+from irlens.isa.mlir.products import WGMMA
 from irlens.isa.mlir.values import Values
 from irlens.model.report import Blame, Severity
 from irlens.rules import Match
@@ -51,13 +62,20 @@ NEEDS = ("ttgir",)
 
 #: Why loads are not pipelined that would be, if their loop had stages of its own.
 _FOR_LACK_OF_STAGES = frozenset({NO_DOT, NO_OPERAND, ONE_STAGE})
+#: Rows of the left operand of wgmma.
+_ROWS = 64
 
 
 def find(facts: Facts) -> Iterator[Match]:
-    """Yield a finding for each line whose loaded tiles a pipelined loop would not convert."""
+    """Yield a finding for each tile that goes through shared memory for its order or its place."""
     module, arch = facts.ttgir, facts.gpu.arch if facts.gpu is not None else None
-    if module is None or arch is None or arch.vendor != "nvidia":
-        return
+    if module is not None and arch is not None and arch.vendor == "nvidia":
+        yield from _loaded(facts, module)
+        yield from _right_operands(facts, module)
+
+
+def _loaded(facts: Facts, module: Module) -> Iterator[Match]:
+    """Yield a finding for each line whose loaded tiles a pipelined loop would not convert."""
     idle = {each.source for each in facts.loads if each.reason in _FOR_LACK_OF_STAGES}
     reported, values = set(), None
     for operation, conversion in find_conversions(module) if idle else ():
@@ -83,4 +101,44 @@ def find(facts: Facts) -> Iterator[Match]:
             line=operation.span.line,
             source=source,
             blame=Blame(reason="the loop is not pipelined"),
+        )
+
+
+def _right_operands(facts: Facts, module: Module) -> Iterator[Match]:
+    """Yield a finding for each product of a loop whose right operand another one computes."""
+    values, loops = Values(module), find_loops(module)
+    for product in module.named(WGMMA):
+        (value,) = values.operands[product.index][1:2] or (None,)
+        buffer = module.operations[value.operation] if value and value.region is None else None
+        if buffer is None or buffer.parent != product.parent or product.parent not in loops:
+            continue
+        if buffer.does != "allocate shared" or not buffer.operands:
+            continue
+        shape = buffer.operand_type.shape
+        made = [
+            each
+            for each in computed_beside(module, buffer, 0)
+            if each.name == WGMMA and each.result_type.shape == shape
+        ]
+        if not made or len(shape) != 2 or shape[1] < _ROWS:
+            continue
+        source, first = user_line(product), user_line(made[-1])
+        extents = "x".join(map(str, shape))
+        yield Match(
+            message=(
+                f"the {extents} tile that the product at {first} computes is the right operand of"
+                f" the one at {source}: every iteration stores it to {facts.words.shared_memory},"
+                " from where alone wgmma takes right operands"
+            ),
+            hint=(
+                "compute both products transposed, tl.dot(tl.trans(b), tl.trans(a)): a left operand"
+                " stays in registers"
+            ),
+            stage=module.stage,
+            line=product.span.line,
+            source=source,
+            blame=Blame(
+                reason="the tile is a right operand, which wgmma reads from shared memory",
+                kind="operand",
+            ),
         )

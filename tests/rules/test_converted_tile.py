@@ -47,3 +47,20 @@ def test_silent_where_pipelining_would_not_help(
 @pytest.mark.parametrize("kernel", ["matmul_persistent", "flash_attention"])
 def test_silent_on_the_conversion_before_a_store(look: Look, kernel: str) -> None:
     assert look(CODE, kernel) == []
+
+
+def test_shows_a_right_operand_that_another_product_computes(look: Look) -> None:
+    (finding,) = look(CODE, "right_operand.py", "h100")
+    assert finding.message == (
+        "the 64x64 tile that the product at right_operand.py:42 computes is the right operand of"
+        " the one at right_operand.py:45: every iteration stores it to shared memory, from where"
+        " alone wgmma takes right operands"
+    )
+    assert look(CODE, "right_operand.py", "h100", TRANSPOSED=True) == []
+    assert look(CODE, "right_operand.py", "a100") == []
+
+
+@pytest.mark.parametrize("stages", [1, 3])
+def test_silent_on_loaded_right_operands(look: Look, stages: int) -> None:
+    """The first product of attention is the left operand of the second."""
+    assert look(CODE, "flash_attention", "h100", num_stages=stages) == []

@@ -163,6 +163,8 @@ def decided_by(finding: Finding) -> str:
         return "the loops"
     if finding.code == "IRL302" and kind == "rows":
         return "the tile"
+    if finding.code == "IRL314" and kind == "operand":
+        return "the order of operands"
     if finding.code == "IRL201" and finding.stage == "amdgcn" and kind != "buffered":
         return "LLVM"
     return _DECIDED_BY.get(finding.code, "")

@@ -11,7 +11,7 @@ from irlens.analyze.counterfactuals.change import (
     known_multiples,
     larger_tile,
 )
-from irlens.analyze.counterfactuals.products import summed_dimension
+from irlens.analyze.counterfactuals.products import of_right_operand, summed_dimension
 from irlens.analyze.loops import ONLY
 from irlens.analyze.mlir_loops import carried_loads, inside, requested_stages, user_line
 from irlens.isa.mlir import Module, Operation, edits
@@ -137,7 +137,10 @@ def stages_of_its_own(symptom: Symptom) -> Iterator[Change]:
 
 
 def stages_around(symptom: Symptom) -> Iterator[Change]:
-    """Yield stages for the loop around a load."""
+    """Yield stages for the loop around a load, or another order of products."""
+    if symptom.blame.kind == "operand":
+        yield from of_right_operand(symptom)
+        return
     yield from _with_stages(symptom, symptom.enclosing(symptom.operation("load"), "for"))
 
 

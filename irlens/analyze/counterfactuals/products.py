@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from irlens.analyze.address_slice import computed_from
+from irlens.analyze.address_slice import computed_beside, computed_from
 from irlens.analyze.counterfactuals.change import Change, Symptom, larger_tile, more_warps
 from irlens.isa.mlir import Module, Operation, edits
 from irlens.isa.mlir.operations import Deed
@@ -59,6 +59,17 @@ def of_converted(symptom: Symptom) -> Iterator[Change]:
     if warps is not None and warps < 4:
         yield Change("num_warps=4, one warp group", {"num_warps": "4"})
     yield from larger_tile(symptom, dot, _ROWS)
+
+
+def of_right_operand(symptom: Symptom) -> Iterator[Change]:
+    """Yield a product and the one that makes its right operand transposed: it is the left then."""
+    dot, module = symptom.operation("multiply matrices"), symptom.module
+    if dot is None:
+        return
+    made = [each for each in computed_beside(module, dot, 1) if each.does == dot.does]
+    if made:
+        text = edits.with_transposed(module, [*made, dot])
+        yield Change("both products transposed, so that the tile is the left operand", ttir=text)
 
 
 def of_promoted(symptom: Symptom) -> Iterator[Change]:

@@ -17,6 +17,12 @@ _DIVISIBLE_RESULT = "tt.divisibility = dense<16> : tensor<1xi32>"
 #: The name of a value that an edit adds.
 _OWN = "irlens_constant"
 _CONVERSIONS = ("arith.extf", "arith.truncf")
+_DOT = re.compile(
+    r" *(?P<name>%\S+) = tt\.dot (?P<a>%[\w$.#-]+), (?P<b>%[\w$.#-]+), (?P<c>%[\w$.#-]+)"
+    r"(?P<attributes>.*?) : (?P<left>\S+) \* (?P<right>\S+) -> (?P<result>tensor<[^<>]*>)"
+    r"(?P<end>.*)"
+)
+_TILE = re.compile(r"tensor<(\d+)x(\d+)x")
 _PRECISION = re.compile(r"(?<=inputPrecision = )\w+")
 
 
@@ -100,6 +106,32 @@ def with_precision(module: Module, dot: Operation, precision: str) -> str:
         lines[at] = _PRECISION.sub(precision, lines[at], count=1)
     else:  # "ieee" is not printed
         lines[at] = lines[at].replace(" : ", f", inputPrecision = {precision} : ", 1)
+    return "\n".join(lines)
+
+
+def with_transposed(module: Module, dots: Iterable[Operation]) -> str:
+    """Return the text with products computed from transposed operands, and transposed again."""
+    lines = module.text.split("\n")
+    for number, dot in enumerate(dots):
+        match = _DOT.fullmatch(lines[dot.span.line - 1])
+        if match is None:
+            return module.text
+        names = [f"%{_OWN}_{number}_{part}" for part in "bact"]
+        kinds = [match[each] for each in ("right", "left", "result")]
+        turned = [_TILE.sub(r"tensor<\2x\1x", each) for each in kinds]
+        end = match["end"]
+        order = "{order = array<i32: 1, 0>}"
+        lines[dot.span.line - 1] = "\n".join(
+            [
+                f"{name} = tt.trans {match[part]} {order} : {kind} -> {other}{end}"
+                for name, part, kind, other in zip(names, "bac", kinds, turned, strict=False)
+            ]
+            + [
+                f"{names[3]} = tt.dot {', '.join(names[:3])}{match['attributes']} :"
+                f" {turned[0]} * {turned[1]} -> {turned[2]}{end}",
+                f"{match['name']} = tt.trans {names[3]} {order} : {turned[2]} -> {kinds[2]}{end}",
+            ]
+        )
     return "\n".join(lines)
 
 

@@ -13,12 +13,14 @@ import msgspec
 from irlens.isa.mlir.tree import Module, Operation
 from irlens.isa.mlir.types import Scalar, Shaped, Type
 
+#: The product of a warp group, which takes its right operand from shared memory.
+WGMMA = "ttng.warp_group_dot"
 #: Products by their name; the second is the position of the accumulator among the operand types,
 #: ``None`` where the product is a result.
 _ACCUMULATORS: dict[str, int | None] = {
     "tt.dot": None,
     "tt.dot_scaled": None,
-    "ttng.warp_group_dot": None,
+    WGMMA: None,
     "ttng.tc_gen5_mma": 2,
     "ttng.tc_gen5_mma_scaled": 2,
 }

@@ -38,6 +38,7 @@ _OUTSIDE = {
     "the configuration": "num_warps gives a CTA its threads",
     "the assembler": "it assigns registers after all passes",
     "the tile": "its shape, which no pass changes",
+    "the order of operands": "no pass exchanges them",
     "the loops": "no pass keeps what one has loaded for another",
     "the data": "they are the addresses, which no pass knows",
     "the front end": "Triton promotes types before any pass",
