@@ -361,7 +361,7 @@ def _library(calls: Sequence[LibraryTime], shown: int | None) -> nodes.Section:
         "bytes and operations take at peak rates.",
         "dim",
     )
-    return nodes.Section("Library calls", (calls_table, note), key="library")
+    return nodes.Section("Library calls", (calls_table, note), key="library", wide=True)
 
 
 def _call(each: LibraryTime) -> Cells:
