@@ -29,6 +29,7 @@ where they share one file with the VGPRs.
 from collections.abc import Iterator
 
 from irlens.analyze.facts import Facts
+from irlens.model.estimate import Cause
 from irlens.model.report import Severity
 from irlens.rules import Match
 
@@ -36,6 +37,8 @@ CODE = "IRL104"
 NAME = "registers-at-limit"
 SEVERITY: Severity = "note"
 NEEDS = ("registers",)
+#: What the limit costs that irlens can estimate: what does not fit is spilled.
+CAUSE: Cause = "spills"
 
 
 def find(facts: Facts) -> Iterator[Match]:

@@ -42,6 +42,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from irlens.analyze.facts import Facts
+from irlens.model.estimate import Cause
 from irlens.model.report import Blame, Severity
 from irlens.rules import Match
 
@@ -52,6 +53,7 @@ CODE = "IRL309"
 NAME = "repeated-elements"
 SEVERITY: Severity = "note"
 NEEDS = ("ttir", "ttgir", "sectors")
+CAUSE: Cause = "coalescing"
 
 
 def find(facts: Facts) -> Iterator[Match]:

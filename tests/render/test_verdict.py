@@ -23,6 +23,7 @@ from irlens.render.view.configurations import ranked_headline
 from irlens.render.view.findings import by_effect, finding_item, findings, merge, merged
 from irlens.render.view.launch_time import launch_time
 from irlens.render.view.nodes import Run
+from irlens.render.view.nodes.prose import plain
 from irlens.render.view.verdict import next_steps, verdict, verdicts
 from irlens.report import inspect
 from irlens.session.explain import explain
@@ -127,6 +128,7 @@ STEPS = [
 UNCOALESCED = replace(
     WARNING, code="IRL302", cause="coalescing", source=SourceLocation("k.py", 8), severity="note"
 )
+SECTORS = "about 42 % less time with only the sectors that the bytes need: 9 fewer sectors"
 SPARE = replace(WARNING, code="IRL102", cause="registers", severity="note")
 
 
@@ -134,7 +136,7 @@ def test_the_time_leads_and_what_costs_most_follows() -> None:
     found = verdict(replace(launch(steps=STEPS), findings=[WARNING, SPARE, UNCOALESCED]))
     assert [phrase.text for phrase in found.phrases[:2]] == [
         "about 17.2 µs (13.4 µs to 23.2 µs), bound by L2 and DRAM",
-        "about 42 % less time if accesses were coalesced: 9 fewer sectors (IRL302 at k.py:8)",
+        f"{SECTORS} (IRL302 at k.py:8)",
     ]
     assert [phrase.text for phrase in found.phrases[-2:]] == ["1 warning (IRL202)", "2 notes"]
 
@@ -198,9 +200,12 @@ def test_findings_are_listed_by_what_they_cost() -> None:
     listed = findings(subject)
     assert listed is not None
     assert [each.hint for each in listed.findings] == [
-        "h", "h; about 42 % less time if accesses were coalesced: 9 fewer sectors", "h",
+        "h", f"h; {SECTORS}", "h",
         "h; up to 13 % less time with 4 fewer registers/thread", "h",
     ]  # fmt: skip
+    assert plain(listed.summary) == (
+        "1 error, 1 warning, 3 notes · effect unknown or below 3 %: IRL202"
+    )
     untimed = by_effect(replace(subject, time=None))
     assert [each.code for each in untimed] == ["IRL304", "IRL202", "IRL102", "IRL302", "IRL302"]
 

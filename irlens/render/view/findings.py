@@ -7,9 +7,10 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from irlens.model.comparison import FindingDelta
+from irlens.model.estimate import RESOLUTION
 from irlens.model.report import SEVERITIES, Finding, Report, Severity
 from irlens.model.terms import Terms
-from irlens.model.text import count, first_of, plural
+from irlens.model.text import count, first_of, percent, plural
 from irlens.render.view import nodes
 from irlens.render.view.changes import finding_state
 from irlens.render.view.drawings import place_of
@@ -39,7 +40,17 @@ def findings(report: Report) -> nodes.Findings | None:
             effect = describe_step(step, report.time.estimate_us, Terms(report))
             item = replace(item, hint="; ".join(filter(None, (item.hint, effect))))
         items.append(item)
-    return nodes.Findings(tuple(items), severities_in_words(report))
+    return nodes.Findings(tuple(items), text(*severities_in_words(report), *_unpriced(report)))
+
+
+def _unpriced(report: Report) -> Iterator[Run]:
+    """Yield the findings that no estimate orders, where one orders others."""
+    priced = {each.code for each in report.findings if saved(report, each)}
+    others = {each.code for each in report.findings if each.severity != "error"} - priced
+    if priced and others:
+        yield Run(
+            f" · effect unknown or below {percent(RESOLUTION)}: {', '.join(sorted(others))}", "dim"
+        )
 
 
 def by_effect(report: Report) -> list[Finding]:

@@ -176,7 +176,7 @@ def describe_step(step: TimeStep, whole: float, terms: Terms) -> str:
         case "spills":
             how = f"without spills: {fewer} between L1 and L2"
         case "coalescing":
-            how = f"if accesses were coalesced: {fewer}"
+            how = f"with only the sectors that the bytes need: {fewer}"
         case "rereads":
             how = f"if memory delivered each byte once: {fewer}"
         case "bank_conflicts":
