@@ -72,6 +72,14 @@ def start_pool(workers: int) -> "ProcessPoolExecutor":
     return ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker)
 
 
+def kill(pool: "ProcessPoolExecutor") -> None:
+    """End the workers of a pool, whatever they do: irlens would wait for them before it ends."""
+    workers = list((pool._processes or {}).values())  # `kill_workers` comes with Python 3.14
+    pool.shutdown(wait=False, cancel_futures=True)
+    for each in workers:
+        each.kill()
+
+
 def _start_worker() -> None:
     import signal
 

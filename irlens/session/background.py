@@ -54,6 +54,9 @@ def _spread(due: Sequence[Due], make: Callable[[Sequence[Due]], None]) -> None:
             pass
     except BrokenProcessPool:  # a worker was killed, perhaps for its memory
         return
+    except BaseException:
+        processes.kill(executor)
+        raise
     finally:
         executor.shutdown(wait=False, cancel_futures=True)
 

@@ -67,8 +67,10 @@ class Reader(Generic[T]):
     def __enter__(self) -> "Reader[T]":
         return self
 
-    def __exit__(self, *_: object) -> None:
-        if self._pool is not None:
+    def __exit__(self, interrupted: type[BaseException] | None, *_: object) -> None:
+        if self._pool is not None and interrupted is not None:
+            processes.kill(self._pool)
+        elif self._pool is not None:
             self._pool.shutdown(wait=False, cancel_futures=True)
 
     def pass_on(self, tag: T, rows: EntryRows) -> Iterator[tuple[T, EntryRows]]:
