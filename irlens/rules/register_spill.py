@@ -19,7 +19,9 @@ A tile of 128 x 256 fp32 over four warps: the accumulator alone takes 256 regist
 
 ## What to do
 
-* More warps for the same tile, or a smaller tile.
+* A smaller tile, or more warps for the same tile. Where all registers are shared out, from 16 warps
+  on for NVIDIA, each thread of twice as many warps has half of the registers, and fewer warps may
+  be what helps: `irlens explain KERNEL IRL105` tries both.
 * A higher `maxnreg`, or none; on AMD a lower `waves_per_eu`.
 * Fewer `num_stages` where a pipeline is kept in registers, fewer values live across the loop.
 
@@ -49,7 +51,20 @@ def find(facts: Facts) -> Iterator[Match]:
         return
     yield Match(
         message=f"{spilled} spilled to memory",
-        hint="raise num_warps, or make the tile smaller",
+        hint=_shares_all(facts) or "raise num_warps, or make the tile smaller",
+    )
+
+
+def _shares_all(facts: Facts) -> str:
+    """Return what helps where the CTA has all registers, and more threads get fewer each."""
+    arch = facts.gpu.arch if facts.gpu is not None else None
+    if arch is None or not facts.threads:
+        return ""
+    if arch.registers_per_block // facts.threads >= arch.registers_per_thread:
+        return ""
+    return (
+        "make the tile smaller, or try other numbers of warps: fewer leave each"
+        f" {facts.words.thread} more registers, more leave it fewer elements"
     )
 
 

@@ -79,10 +79,9 @@ _INTERLEAVED = {
 _ROWS = "let a dimension of the tile follow the contiguous rows, in place of // and %"
 _SORT = "sort the indices, or let each of them name a longer row"
 _APART = "let neighbouring threads access the dimension that is contiguous in memory"
-_WIDE = (
-    "raise num_warps or make the tile smaller, so that a thread holds no more than it moves at a"
-    " time; an access of a narrower type beside this one, such as a mask, gives each thread more"
-)
+_BESIDE = "an access of a narrower type beside this one, such as a mask, gives each thread more"
+#: Warps of the largest CTA.
+_MOST_WARPS = 32
 _SHORT = "make the tile wider along the dimension that is contiguous in memory"
 
 
@@ -293,8 +292,16 @@ def _held(cause: "SectorCause") -> _Complaint | None:
         "held",
         f"each thread holds {held:,} consecutive bytes and moves {moved} of them per request, so"
         f" that a request leaves gaps of {held - moved} B",
-        _WIDE,
+        f"{_fewer(cause)}, so that a thread holds no more than it moves at a time; {_BESIDE}",
     )
+
+
+def _fewer(cause: "SectorCause") -> str:
+    """Return what leaves a thread as few elements as it moves at a time."""
+    enough = cause.elements * cause.warps // (cause.vector * cause.threads)
+    if enough <= _MOST_WARPS:
+        return f"raise num_warps to {enough} or make the tile smaller"
+    return "give the accesses of the tile types of one size, or make the tile smaller"
 
 
 def _distance(tile: WarpTile, steps: list[int], direction: str) -> _Complaint:

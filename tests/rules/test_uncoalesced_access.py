@@ -120,6 +120,14 @@ def test_shows_threads_that_hold_more_than_they_move_of_each_row(look: Look) -> 
     assert look(CODE, "sectors.py:mixed_types", num_warps=16) == [], "as the hint says"
 
 
+def test_warps_that_no_cta_has_are_no_advice(look: Look) -> None:
+    """Each of 32 warps would still hold 32 B of a row's fp32: its fp16 moves 8 elements."""
+    finding, _ = look(CODE, "wide_rows.py")
+    assert finding.hint.startswith("give the accesses of the tile types of one size")
+    assert look(CODE, "wide_rows.py", num_warps=32)
+    assert look(CODE, "wide_rows.py", args={"x": "fp32[64, 8192]", "y": "fp32[64, 8192]"}) == []
+
+
 def test_shows_every_other_element(look: Look) -> None:
     """Half of what a warp touches is not accessed, and each of 8 elements takes a request."""
     (finding,) = look(CODE, "columns.py:columns", args={"row_stride": 4096, "column_stride": 2})
