@@ -97,6 +97,24 @@ def test_a_figure_that_does_not_feed_what_moved_is_no_cause(softmax: Report) -> 
     assert "DRAM 95.0 µs → 50.0 µs" in [each.text for each in verdict(pair).phrases]
 
 
+def test_another_grid_is_named_where_the_latency_moved_and_no_figure_tells_why(
+    softmax: Report,
+) -> None:
+    """A product that is split over more CTAs has shorter loops, in as many stages."""
+
+    def split(parts: int) -> Report:
+        config = replace(softmax.config, grid=(16, parts, 1), constexprs={"SPLIT": parts})
+        return replace(softmax, config=config)
+
+    before, after = timed(split(1), 100.0), timed(split(8), 50.0, latency=40.0)
+    assert (
+        "latency 90.0 µs → 40.0 µs · grid 16 × 1 × 1 → 16 × 8 × 1"
+        in verdict(compare(before, after)).words
+    )
+    assert "grid" not in verdict(compare(before, timed(split(1), 50.0, latency=40.0))).words
+    assert "grid" not in verdict(compare(before, timed(split(8), 99.0))).words
+
+
 @pytest.mark.parametrize(("sectors", "because"), [(0.96, []), (0.6, ["traffic.load_sectors"])])
 def test_a_figure_that_hardly_moved_is_no_cause_of_a_part_that_halved(
     softmax: Report, sectors: float, because: list[str]

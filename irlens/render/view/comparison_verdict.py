@@ -140,10 +140,20 @@ def _time(pair: Comparison) -> Iterator[Run]:
         yield from map(Run, [": ".join(told)] if told else [])
     if not causes:
         # What changed, without a claim that it is the cause.
+        yield from map(Run, _grids(pair, time))
         told = [_unclaimed(pair, each) for each in _foremost(pair)]
         yield from map(Run, dict.fromkeys(filter(None, told)))
         yield from map(Run, one_sided(pair)[:_IN_VERDICT])
     yield from _findings(pair)
+
+
+def _grids(pair: Comparison, time: TimeRatio) -> Iterator[str]:
+    """Yield "grid 4 × 1 × 1 → 4 × 8 × 1": fewer CTAs one after the other, or shorter ones."""
+    first, second = pair.before.config.grid, pair.after.config.grid
+    known = first is not None and second is not None and first != second
+    if known and time.moved_by == "latency" and not time.noise and not pair.other_work:
+        grids = (" × ".join(map(count, grid)) for grid in (first, second) if grid is not None)
+        yield f"grid {' → '.join(grids)}"
 
 
 def _unclaimed(pair: Comparison, change: Change) -> str:
