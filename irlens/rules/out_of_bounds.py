@@ -51,7 +51,7 @@ from typing import TYPE_CHECKING
 
 from irlens.analyze.facts import Facts
 from irlens.analyze.mlir_loops import user_line
-from irlens.model.report import Severity
+from irlens.model.report import Blame, Severity
 from irlens.model.text import plural
 from irlens.model.traffic import Access, OutOfBounds
 from irlens.rules import Match
@@ -94,6 +94,10 @@ def _finding(facts: Facts, access: Access, outside: OutOfBounds) -> Match:
         stage="ttir",
         line=access.line,
         source=access.source,
+        blame=Blame(
+            reason=cause.removeprefix("; ") or "no mask leaves out these lanes",
+            kind="wraps" if cause else "",
+        ),
     )
 
 

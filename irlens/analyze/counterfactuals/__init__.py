@@ -8,6 +8,7 @@ from irlens.analyze.counterfactuals.accesses import (
     of_fence,
     of_misaligned,
     of_narrow,
+    of_outside,
     of_repeated,
     of_scattered,
     of_uncoalesced,
@@ -73,6 +74,7 @@ _MAKERS: Mapping[str, Maker] = {
     "IRL301": of_narrow,
     "IRL302": of_uncoalesced,
     "IRL303": of_conflict,
+    "IRL304": of_outside,
     "IRL305": of_redundant,
     "IRL306": of_reread,
     "IRL307": of_misaligned,
@@ -122,6 +124,7 @@ LOOP_FINDINGS = frozenset({"IRL201", "IRL202", "IRL204", "IRL205", "IRL303", "IR
 #: Findings that no comparison of dumps leads to. IRL305: a pass leaves the load where it is, since
 #: it moves loads out of loops that store nothing (Triton's ``LoopInvariantCodeMotion.cpp``).
 _DECIDED_BY: Mapping[str, str] = {
+    "IRL304": "the addresses",
     "IRL305": "TritonLoopInvariantCodeMotion",
     "IRL306": "the launch",
     "IRL311": "the source",

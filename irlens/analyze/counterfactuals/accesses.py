@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from math import prod
 
 from irlens.analyze.address_slice import argument_roles, computed_from
 from irlens.analyze.addresses import Addresses, divisors
@@ -15,7 +16,7 @@ from irlens.analyze.counterfactuals.change import (
     more_warps,
 )
 from irlens.analyze.mlir_loops import user_line
-from irlens.isa.mlir import Module, Operation, edits
+from irlens.isa.mlir import Module, Operation, access_edits, edits
 from irlens.isa.mlir.operations import Deed
 from irlens.isa.mlir.types import Pointer, Tensor
 from irlens.isa.mlir.values import Values
@@ -249,3 +250,21 @@ def _swizzled(symptom: Symptom) -> Iterator[Change]:
                 other = re.sub(rf"\b{parameter}=\d+", f"{parameter}={number}", other)
             words = f"vec={vector}, per_phase=1, max_phase={phases}"
             yield Change(f"{name} swizzled with {words}", {name: other})
+
+
+def of_outside(symptom: Symptom) -> Iterator[Change]:
+    """Yield a mask that leaves out what lies outside of the tensor."""
+    module, access = symptom.module, symptom.operation("load", "store")
+    address = producers(module, access)[0] if access is not None else None
+    values, offsets = Values(module), list[str]()
+    while address is not None and address.does == "offset" and len(address.operands) > 1:
+        offsets.append(address.operands[1])
+        base = values.operands[address.index][0]
+        address = module.operations[base.operation] if base and base.region is None else None
+    if access is None or address is None or address.does != "spread":
+        return
+    tensor = symptom.config.args.get(address.operands[0].removeprefix("%"))
+    if isinstance(tensor, str) and not symptom.blame.kind:
+        elements = prod(map(int, re.findall(r"\d+", tensor.partition("[")[2])))
+        text = access_edits.with_bound(module, access, offsets, elements)
+        yield Change(f"a mask of the {elements:,} elements that it has", ttir=text)

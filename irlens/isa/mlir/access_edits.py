@@ -1,7 +1,7 @@
 """Edits of a ttir's accesses: other addresses of an atomic, values in place of a load."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from irlens.isa.mlir.edits import loaded_type
 from irlens.isa.mlir.tree import Module, Operation
@@ -70,6 +70,35 @@ _INTEGERS = {
     "f64": "i64", "f32": "i32", "f16": "i16", "bf16": "i16", "i64": "i64", "i32": "i32",
     "i16": "i16", "i8": "i8", "i1": "i1",
 }  # fmt: skip
+
+
+def with_bound(module: Module, access: Operation, offsets: Sequence[str], elements: int) -> str:
+    """Return the text in which an access masks what lies outside its tensor.
+
+    Args:
+        module: The ttir.
+        access: A load or a store on one line.
+        offsets: What its address adds to the tensor's, in elements: i32 of the tile's shape.
+        elements: Of the tensor.
+    """
+    pointers = access.operand_types[0] if access.operand_types else None
+    if not isinstance(pointers, Tensor) or not offsets:
+        return module.text
+    shape, at = "x".join(map(str, pointers.shape)), access.span.line - 1
+    numbers, truth, given = f"tensor<{shape}xi32>", f"tensor<{shape}xi1>", list(access.operands)
+    added, total = [f"{_OWN}_extent = arith.constant dense<{elements}> : {numbers}"], offsets[0]
+    for count, each in enumerate(offsets[1:]):
+        added.append(f"{_OWN}_sum_{count} = arith.addi {total}, {each} : {numbers}")
+        total = f"{_OWN}_sum_{count}"
+    added.append(f"{_OWN}_bound = arith.cmpi ult, {total}, {_OWN}_extent : {numbers}")
+    mask, place = f"{_OWN}_bound", 1 if access.does == "load" else 2
+    if len(given) > place:
+        added.append(f"{_OWN}_both = arith.andi {mask}, {given[place]} : {truth}")
+        mask = f"{_OWN}_both"
+    new = ", ".join([*given[:place], mask, *given[place + 1 :]])
+    lines = module.text.split("\n")
+    lines[at] = lines[at].replace(", ".join(given), new, 1)
+    return "\n".join([*lines[:at], *added, *lines[at:]])
 
 
 def with_kept(module: Module, loads: Collection[Operation]) -> str:
