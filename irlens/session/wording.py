@@ -149,7 +149,9 @@ def _call(match: re.Match[str]) -> str:
     kernel = next((word for word in rest if not word.startswith("--")), None)
     if kernel is None:
         return f"{function}(...){match['rest']}"
-    if function == "irlens.inspect" and not kernel.endswith(("/", ".ptx", ".json")):
+    if match.string[: match.start()].endswith("recorded:  "):
+        function = "irlens.load"
+    elif function == "irlens.inspect" and not kernel.endswith(("/", ".ptx", ".json")):
         function = "irlens.capture"
     words = [repr(kernel).replace("'", '"'), *_keywords(match["rest"])]
     return f"{function}({', '.join(words)})"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import irlens
+import irlens.library
 from irlens.cli.root import root
 from irlens.model.errors import IrlensError
 from irlens.session.wording import COMMANDS, OPTIONS, Caller, reworded, worded
@@ -107,6 +107,11 @@ def test_the_tables_name_what_exists() -> None:
             "irlens record -m pytest test_k.py",
             'irlens.record("pytest", "test_k.py", module=True)',
             "irlens record -m pytest test_k.py",
+        ),
+        (
+            "its launches are recorded:  irlens inspect irlens-train",
+            'its launches are recorded:  irlens.load("irlens-train")',
+            "its launches are recorded:  `inspect` irlens-train",
         ),
         ("or use `irlens inspect`", "or use irlens.inspect", "or use `inspect`"),
     ],
