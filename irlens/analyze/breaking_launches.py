@@ -126,7 +126,7 @@ class _Compared:
 def _digest(*arrays: Array) -> bytes:
     digest = hashlib.sha256(usedforsecurity=False)  # which processors have an instruction for
     for each in arrays:
-        digest.update(np.ascontiguousarray(each).reshape(-1))
+        digest.update(np.ascontiguousarray(each).reshape(-1).data)
     return digest.digest()
 
 
