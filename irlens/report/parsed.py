@@ -12,6 +12,7 @@ from irlens.analyze.facts import Provenance
 from irlens.analyze.global_accesses import Assembly
 from irlens.analyze.graph import find_loops
 from irlens.isa import mlir, ptx
+from irlens.isa.dialect import Function
 from irlens.model.capture import Capture, Stage
 from irlens.model.errors import OutOfWorkError
 
@@ -23,7 +24,7 @@ NOT_DISASSEMBLED = "the machine code was not disassembled; --sass does that"
 NO_TTGIR = "there is no ttgir in this capture"
 NO_ASSEMBLY = "there is no ptx and no amdgcn in this capture"
 
-K = TypeVar("K")
+K = TypeVar("K", bound=Function[Any])
 
 #: What cannot be known without the control flow of an assembly.
 _NEEDS_FLOW = ("pipelines", "mix", "warp_groups")

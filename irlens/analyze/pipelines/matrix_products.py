@@ -56,6 +56,8 @@ def find_products(loops: FunctionLoops, issues: Matters, commits: Matters) -> It
         issues: Whether an instruction issues part of a product.
         commits: Whether it commits what was issued: without debug information a product ends there.
     """
+    if not any(map(issues, loops.instructions)):
+        return  # most kernels have none of a kind, and some very many loops
     inside: list[set[tuple[SourceLocation, ...]]] = [set() for _ in loops.forest.loops]
     found: list[Product] = []
     for index in reversed(range(len(inside))):
