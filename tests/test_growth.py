@@ -94,6 +94,10 @@ def products_of_one_loop(count: int) -> str:
     return f"scf.for %i = %a to %a step %a : i32 {{\n{''.join(products)}}}\n"
 
 
+def nested_source_loops(count: int) -> str:
+    return "scf.for %i = %a to %a step %a : i32 {\n" * count + "}\n" * count
+
+
 @pytest.mark.parametrize(
     ("frame", "pattern"),
     [
@@ -105,6 +109,7 @@ def products_of_one_loop(count: int) -> str:
         (PTX, groups_and_waits_in_one_loop),
         (PTX, values_of_two_branches),
         (MLIR, products_of_one_loop),
+        (MLIR, nested_source_loops),
         (AMDGCN, amd_loops_in_a_row),
         (AMDGCN, amd_loads_and_waits_in_one_loop),
     ],

@@ -37,7 +37,8 @@ for k in tl.range(0, K, BLOCK_K, warp_specialize=True):    # and num_warps=8, on
 NVIDIA and AMD.
 """
 
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 
 from irlens.analyze.facts import Facts
 from irlens.analyze.mlir_loops import user_line
@@ -83,9 +84,9 @@ def _matches(facts: Facts, *, asked: bool) -> Iterator[Match]:
         return
     if any(facts.ttgir.named("ttg.warp_specialize")):
         return
+    dots = [each.index for each in facts.ttir.named(*PRODUCTS)]
     for loop in facts.ttir.named("scf.for"):
-        has_dot = any(each.name in PRODUCTS for each in facts.ttir.body(loop))
-        if loop.flag(_ASKED) != asked or not (asked or has_dot):
+        if loop.flag(_ASKED) != asked or not (asked or _holds(loop, dots)):
             continue
         kind, reason = _reason(facts, facts.ttir, loop) if asked else ("not asked", _NOT_ASKED)
         source = user_line(loop)
@@ -99,6 +100,12 @@ def _matches(facts: Facts, *, asked: bool) -> Iterator[Match]:
             source=source,
             blame=Blame(reason=reason, kind=kind, suffices={"warps": _WARPS}.get(kind)),
         )
+
+
+def _holds(loop: Operation, indices: Sequence[int]) -> bool:
+    """Whether one of some operations, in order, is in a loop."""
+    at = bisect_right(indices, loop.index)
+    return at < len(indices) and indices[at] < loop.end
 
 
 _NOT_ASKED = "warp_specialize=True is not requested for it"
