@@ -161,3 +161,13 @@ def test_flow_that_takes_too_long_leaves_figures_unknown_and_refuses_nothing(
         assert found.unknown[path].startswith(f"the {stage} cannot be followed: ")
         assert reason in found.unknown[path]
     assert reason in list_stage(CaptureCode(capture), stage, found).problem
+
+
+def test_a_loop_on_barriers_that_is_entered_past_its_header_has_a_report() -> None:
+    text = (ROOT / "samples/captures/matmul-b200/matmul_kernel.ptx").read_text()
+    lines = text.split("\n")
+    start = lines.index("{") + 1
+    end = next(n for n, line in enumerate(lines) if line.strip() == "ret;")
+    body = [line for line in lines[start:end] if ".reg" not in line]
+    (capture,) = load_bytes("\n".join([*lines[:end], *body, *lines[end:]]).encode(), name="k")
+    assert inspect(capture, sass=False).pressure.ptx is not None

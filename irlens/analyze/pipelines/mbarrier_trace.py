@@ -183,7 +183,8 @@ class Tracer:
 
     def _entry(self, block: int, after: Mapping[int, Values], order: Mapping[int, int]) -> Values:
         """Return the values known at the start of a block when it is first reached."""
-        sources = [s for s in self._before[block] if order.get(s, len(order)) < order[block]]
+        # An irreducible loop is entered from outside of it, too.
+        sources = [s for s in self._before[block] if s in order and order[s] < order[block]]
         return _common([self._leave(source, block, after[source]) for source in sources])
 
     def _leave(self, source: int, target: int, values: Values) -> Values:
