@@ -1,10 +1,9 @@
 """Open a kernel's file with Triton: one session at a time in a process."""
 
-import os
 import re
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,7 @@ import msgspec
 from irlens.compiler.calls.argument_values import Argument
 from irlens.compiler.calls.binding import Call, require_values, resolve
 from irlens.compiler.calls.expressions import BUILT_IN
-from irlens.compiler.compiler_output import redirect_output
+from irlens.compiler.compiler_output import environment, redirect_output
 from irlens.compiler.request import Request
 from irlens.compiler.sources.description import Description, KernelSource
 from irlens.compiler.sources.loading import Loaded, loaded
@@ -142,12 +141,6 @@ def import_compiler() -> None:
         execution.prepare_specialization()
 
 
-@contextmanager
-def _without_interpreter() -> Iterator[None]:
+def _without_interpreter() -> AbstractContextManager[None]:
     """Hide ``TRITON_INTERPRET``: a Triton imported with it set cannot compile its own library."""
-    value = os.environ.pop("TRITON_INTERPRET", None)
-    try:
-        yield
-    finally:
-        if value is not None:
-            os.environ["TRITON_INTERPRET"] = value
+    return environment({}, without=("TRITON_INTERPRET",))

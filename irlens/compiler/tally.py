@@ -48,7 +48,22 @@ class Counts(msgspec.Struct, frozen=True):
     tried: list[tuple[LaunchKey, dict[str, int | float | str], int]] = []
 
 
-class Tally:
+class Pausable:
+    """Notes what runs, but for what runs while it is paused."""
+
+    is_paused = False
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Leave out what runs in this context."""
+        before, self.is_paused = self.is_paused, True
+        try:
+            yield
+        finally:
+            self.is_paused = before
+
+
+class Tally(Pausable):
     """Counts of this process.
 
     Attributes:
@@ -67,16 +82,6 @@ class Tally:
         self.library: Counter[LibraryCall] = Counter()
         self.origins: dict[str, Origin] = {}
         self.others = 0
-        self.is_paused = False
-
-    @contextmanager
-    def paused(self) -> Iterator[None]:
-        """Leave out what runs in this context."""
-        before, self.is_paused = self.is_paused, True
-        try:
-            yield
-        finally:
-            self.is_paused = before
 
     def launch(
         self,

@@ -1,6 +1,7 @@
 """Runs a sweep: compile a grid of configurations, then select and sort the results."""
 
 import math
+import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -238,11 +239,10 @@ def spearman(first: Sequence[float], second: Sequence[float]) -> float | None:
     """
     if len(first) < _FEWEST:
         return None
-    mean = (len(first) + 1) / 2
-    one = [rank - mean for rank in _ranks(first)]
-    other = [rank - mean for rank in _ranks(second)]
-    spread = math.sqrt(_dot(one, one) * _dot(other, other))
-    return _dot(one, other) / spread if spread else None
+    try:
+        return statistics.correlation(_ranks(first), _ranks(second))
+    except statistics.StatisticsError:
+        return None
 
 
 def _correlation(trials: Sequence[Trial], figure: str) -> Correlation:
@@ -261,7 +261,3 @@ def _ranks(values: Sequence[float]) -> list[float]:
     first = {value: index for index, value in reversed(list(enumerate(ordered, 1)))}
     last = {value: index for index, value in enumerate(ordered, 1)}
     return [(first[value] + last[value]) / 2 for value in values]
-
-
-def _dot(first: Sequence[float], second: Sequence[float]) -> float:
-    return math.fsum(one * other for one, other in zip(first, second, strict=True))

@@ -120,6 +120,13 @@ def require_dtype(text: str, where: str) -> Dtype:
     return dtype
 
 
+def name_of_torch(dtype: object) -> str:
+    """Return Triton's short name of a dtype of PyTorch; PyTorch's own where Triton has none."""
+    name = str(dtype).removeprefix("torch.")
+    known = DTYPES.get(name)
+    return known.name if known is not None else name
+
+
 def dtype_of(value: ConstexprValue) -> Dtype | None:
     """Return the dtype that a constexpr value denotes, or ``None`` if it is not a dtype."""
     if isinstance(value, str) and value.startswith(DTYPE_PREFIX):

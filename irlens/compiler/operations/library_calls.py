@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_leaves
 
-from irlens.compiler.calls.dtypes import DTYPES
+from irlens.compiler.calls.dtypes import name_of_torch
 from irlens.compiler.fake_cuda.values import flops_of
 from irlens.compiler.operations.kinds import ALLOCATIONS, is_library_call, short_name
 from irlens.compiler.operations.origins import user_line
@@ -66,18 +66,14 @@ def _operands(given: list[torch.Tensor]) -> str:
     """Return the first operands, without a bias: "bf16[512,256] × bf16[256,768]"."""
     matrices = [each for each in given if each.dim() > 1] or given
     named = matrices[:_MOST_OPERANDS]
-    return " × ".join(f"{_dtype(each)}[{','.join(map(str, each.shape))}]" for each in named)
-
-
-def _dtype(tensor: torch.Tensor) -> str:
-    name = str(tensor.dtype).removeprefix("torch.")
-    known = DTYPES.get(name)
-    return known.name if known is not None else name
+    return " × ".join(
+        f"{name_of_torch(each.dtype)}[{','.join(map(str, each.shape))}]" for each in named
+    )
 
 
 def _rate(tensor: torch.Tensor, function: Any) -> str:
     """Return the type whose rate a library computes at: tf32 for fp32 where PyTorch allows it."""
-    name = _dtype(tensor)
+    name = name_of_torch(tensor.dtype)
     if name != "fp32":
         return name
     if "conv" in short_name(function):

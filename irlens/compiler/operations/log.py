@@ -1,7 +1,6 @@
 """Record operators as they run: what each reads and writes, and of which memory."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from math import prod
 from typing import Any
 
@@ -11,8 +10,9 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from irlens.compiler.calls.dtypes import DTYPES
+from irlens.compiler.calls.dtypes import name_of_torch
 from irlens.compiler.capture_files import Launch
+from irlens.compiler.fake_cuda.recorded_operators import written_by
 from irlens.compiler.operations.kinds import (
     ALLOCATIONS,
     folded_axes,
@@ -22,6 +22,7 @@ from irlens.compiler.operations.kinds import (
 )
 from irlens.compiler.operations.origins import user_line
 from irlens.compiler.operations.touched import is_named_by_data, scattered_elements, touched_reads
+from irlens.compiler.tally import Pausable
 from irlens.model.operations import (
     CompiledGraph,
     OperationKind,
@@ -62,7 +63,7 @@ def active() -> "OperationLog":
     return _ACTIVE[0]
 
 
-class OperationLog:
+class OperationLog(Pausable):
     """The operators that ran, and the memories that they used.
 
     Args:
@@ -79,7 +80,6 @@ class OperationLog:
 
     def __init__(self, is_on_gpu: Callable[[torch.Tensor], bool]) -> None:
         self.operations: list[RecordedOperation] = []
-        self.is_paused = False
         self.graph = ""
         self.graphs: list[CompiledGraph] = []
         self.dropped = 0
@@ -92,15 +92,6 @@ class OperationLog:
         """Forget the operators, and keep the memories."""
         self.operations.clear()
 
-    @contextmanager
-    def paused(self) -> Iterator[None]:
-        """Leave out what runs in this context."""
-        before, self.is_paused = self.is_paused, True
-        try:
-            yield
-        finally:
-            self.is_paused = before
-
     def note(self, function: Any, args: Any, kwargs: dict[str, Any], result: Any) -> None:
         """Record an operator that ran."""
         if self.is_paused or short_name(function) in ALLOCATIONS:
@@ -110,7 +101,7 @@ class OperationLog:
 
     def _record(self, function: Any, args: Any, kwargs: dict[str, Any], result: Any) -> None:
         arguments = _named(function, args, kwargs)
-        changed = [each for each in _changed(function, arguments) if self._is_on_gpu(each)]
+        changed = [each for each in written_by(function, (), arguments) if self._is_on_gpu(each)]
         tensors = _tensors(arguments.values())
         given = [each for each in tensors if self._is_on_gpu(each)]
         results = [each for each in _tensors([result]) if self._is_on_gpu(each)]
@@ -198,11 +189,9 @@ class OperationLog:
     def region(self, tensor: torch.Tensor) -> Region:
         """Return what a tensor is of which memory."""
         with torch._C.DisableTorchFunction():
-            dtype = str(tensor.dtype).removeprefix("torch.")
-            known = DTYPES.get(dtype)
             return Region(
                 memory=self._memory(tensor),
-                dtype=known.name if known is not None else dtype,
+                dtype=name_of_torch(tensor.dtype),
                 item_bytes=tensor.element_size(),
                 shape=tuple(map(int, tensor.shape)),
                 strides=tuple(map(int, tensor.stride())),
@@ -265,13 +254,6 @@ def _named(function: Any, args: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
 
 def _tensors(values: Iterable[Any]) -> list[torch.Tensor]:
     return [each for each in tree_leaves(list(values)) if isinstance(each, torch.Tensor)]
-
-
-def _changed(function: Any, arguments: dict[str, Any]) -> Iterator[torch.Tensor]:
-    """Yield the tensors that an operator writes to, by its schema."""
-    for argument in function._schema.arguments:
-        if argument.alias_info is not None and argument.alias_info.is_write:
-            yield from _tensors([arguments.get(argument.name)])
 
 
 def _scattered(

@@ -2,8 +2,7 @@
 
 import math
 from collections.abc import Callable
-from contextlib import AbstractContextManager
-from functools import wraps
+from contextlib import ContextDecorator
 from types import ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -75,7 +74,7 @@ def _limit_inductor(heuristics: ModuleType, number: int) -> None:
     heuristics.CachingAutotuner.__init__ = limited
 
 
-def pause_while_measuring(paused: Callable[[], AbstractContextManager[None]]) -> None:
+def pause_while_measuring(paused: Callable[[], ContextDecorator]) -> None:
     """Enter a context wherever Triton's autotuner or TorchInductor's measures."""
     after_import(
         "triton.runtime.autotuner", lambda module: _pause_in(module.Autotuner, "_bench", paused)
@@ -84,7 +83,7 @@ def pause_while_measuring(paused: Callable[[], AbstractContextManager[None]]) ->
     after_import("torch", lambda module: _pause_inductor(paused))
 
 
-def _pause_inductor(paused: Callable[[], AbstractContextManager[None]]) -> None:
+def _pause_inductor(paused: Callable[[], ContextDecorator]) -> None:
     after_import(
         "torch._inductor.runtime.triton_heuristics",
         lambda module: _pause_in(module.CachingAutotuner, "benchmark_all_configs", paused),
@@ -94,18 +93,11 @@ def _pause_inductor(paused: Callable[[], AbstractContextManager[None]]) -> None:
     )
 
 
-def _pause_benchmarkers(module: Any, paused: Callable[[], AbstractContextManager[None]]) -> None:
+def _pause_benchmarkers(module: Any, paused: Callable[[], ContextDecorator]) -> None:
     for benchmarker in vars(module).values():
         if isinstance(benchmarker, type) and "benchmark_gpu" in vars(benchmarker):
             _pause_in(benchmarker, "benchmark_gpu", paused)
 
 
-def _pause_in(owner: Any, name: str, paused: Callable[[], AbstractContextManager[None]]) -> None:
-    measure = getattr(owner, name)
-
-    @wraps(measure)
-    def measured(*args: Any, **kwargs: Any) -> Any:
-        with paused():
-            return measure(*args, **kwargs)
-
-    setattr(owner, name, measured)
+def _pause_in(owner: Any, name: str, paused: Callable[[], ContextDecorator]) -> None:
+    setattr(owner, name, paused()(getattr(owner, name)))

@@ -175,11 +175,7 @@ def _extent(axis: object) -> int | str:
 
 
 def _text(value: object) -> str:
-    if isinstance(value, _Symbol):
-        return value.text
-    if type(value) is int:
-        return str(value)
-    raise _UntraceableError
+    return str(_extent(value))
 
 
 def _has_effects(function: FunctionType) -> bool:
