@@ -7,7 +7,7 @@ from irlens.model.text import percent, short_size
 from irlens.model.traffic import Access, Traffic
 from irlens.render.view import nodes
 from irlens.render.view.axes import Unit, byte_unit, linear
-from irlens.render.view.nodes import Cells, Column, table
+from irlens.render.view.nodes import Cells, table
 
 KEY = "arguments"
 #: Bytes of a sector, NVIDIA's; AMD's lines differ between architectures.
@@ -91,11 +91,8 @@ def _row(argument: str, verb: str, amount: int, distinct: int, beside: int) -> n
 
 
 def _numbers(traffic: Traffic) -> nodes.Table:
-    columns = (
-        Column("argument"), *(Column(title, numbers=True) for title in (
-            "read", "distinct read", "written", "distinct written",
-        )),
-    )  # fmt: skip
+    moved = ("read", "distinct read", "written", "distinct written")
+    columns = nodes.titled("argument", *nodes.numeric(*moved))
     rows: list[Cells] = [
         [
             each.argument, short_size(each.read_bytes), short_size(each.distinct_read_bytes),

@@ -73,7 +73,7 @@ def _check(check: Check) -> Iterator[Node]:
             row(Run("passed", "good"), describe(kernel.side), Run(_passed(kernel, check), "dim"))
             for kernel in quiet
         )
-        columns = (Column(), Column(), Column())
+        columns = nodes.titled("", "", "")
         passed = nodes.Table(
             columns, rows, "passed", shown=_PASSED_SHOWN, noun="passed configuration"
         )
@@ -119,10 +119,9 @@ def _told(line: MovedLine) -> Iterator[Run]:
 
 
 def _kernel(kernel: CheckedKernel, found: list[Verdict]) -> nodes.Section:
-    columns = (
-        Column(), Column(), Column("baseline", numbers=True), Column("now", numbers=True),
-        Column(numbers=True), Column("since"), Column("where"), Column(code=True),
-    )  # fmt: skip
+    columns = nodes.titled(
+        "", "", *nodes.numeric("baseline", "now", ""), "since", "where", Column(code=True)
+    )
     seen: set[nodes.Place | None] = set()
     rows = []
     for each in found:
@@ -167,7 +166,7 @@ def _budgets(kernel: CheckedKernel) -> nodes.Section:
         ]
         for each in kernel.budgets
     ]
-    columns = (Column(), Column("budget"), Column("of"), Column("defined in"), Column())
+    columns = nodes.titled("", "budget", "of", "defined in", "")
     return nodes.Section(
         "all budgets", (table(columns, rows, "budgets"),), key="budgets", detail="budgets",
         folded=True,

@@ -152,12 +152,7 @@ def _next_steps(pairs: Sequence[Comparison], options: Options) -> Iterator[nodes
 
 def changes_table(pair: Comparison) -> nodes.Table:
     """Return the figures that matter on both sides, and how far they changed."""
-    columns = (
-        Column(),
-        Column(pair.before.label, numbers=True),
-        Column(pair.after.label, numbers=True),
-        Column("", numbers=True),
-    )
+    columns = nodes.titled("", *nodes.numeric(pair.before.label, pair.after.label, ""))
     rows = tuple(
         row(
             each.name,
@@ -183,8 +178,7 @@ def _minor(pair: Comparison) -> Iterator[Node]:
     rows: list[Cells] = [
         [each.name, each.before, each.after, signed_change(each)] for each in minor
     ]
-    columns = (Column(), Column("before", numbers=True), Column("after", numbers=True),
-               Column(numbers=True))  # fmt: skip
+    columns = nodes.titled("", *nodes.numeric("before", "after", ""))
     figures = table(columns, rows, "minor figures")
     title = plural(len(minor), "minor figure")
     yield nodes.Section(title, (figures,), key="minor", detail="minor", folded=True)
@@ -206,7 +200,7 @@ def _loads(pair: Comparison) -> Iterator[Node]:
         [Run(place, "code"), text(*(run for arrow in arrows for run in (arrow, Run("  "))))]
         for place, arrows in loads
     ]
-    moved = table((Column(), Column()), rows, "loads")
+    moved = table(nodes.titled("", ""), rows, "loads")
     yield nodes.Section("Loads", (moved,), key="loads", detail="loads")
 
 
@@ -230,8 +224,7 @@ def _mixes(pair: Comparison) -> Iterator[Node]:
         yield nodes.Facts(tuple(map(_mix_fact, pair.mix)))
     for mix in pair.mix:
         total = change_of(mix.total)
-        columns = (Column("class"), Column("before", numbers=True), Column("after", numbers=True),
-                   Column(numbers=True))  # fmt: skip
+        columns = nodes.titled("class", *nodes.numeric("before", "after", ""))
         rows: list[Cells] = [
             [each.name, each.before, each.after, each.change]
             for each in map(change_of, mix.classes)
@@ -256,10 +249,9 @@ def _mix_fact(mix: MixDelta) -> nodes.Fact:
 
 
 def _lines(pair: Comparison) -> nodes.Table:
-    columns = (
-        Column("line"), Column("in"), Column("instructions", numbers=True), Column(numbers=True),
-        Column("live", numbers=True), Column(numbers=True), Column(code=True),
-    )  # fmt: skip
+    columns = nodes.titled(
+        "line", "in", *nodes.numeric("instructions", "", "live", ""), Column(code=True)
+    )
     # One stage speaks: the nearest to the machine.
     stages = {each.stage for each in pair.lines}
     speaking = next((stage for stage in PRESSURE_STAGES if stage in stages), "")
@@ -293,7 +285,7 @@ def _overview(pairs: Sequence[Comparison]) -> nodes.Table:
         )
         for index, pair in enumerate(pairs)
     )
-    return nodes.Table((Column("kernel"), Column("what changed")), rows, name="comparisons")
+    return nodes.Table(nodes.titled("kernel", "what changed"), rows, name="comparisons")
 
 
 def _in_a_line(verdict: nodes.Headline) -> Text:

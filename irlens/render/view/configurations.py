@@ -215,7 +215,7 @@ def _rows(named: Sequence[str], listed: Sequence[Listed]) -> nodes.Table:
     cells = zip(named, *(each.cells for each in listed), strict=True)
     rows = tuple(row(*each, anchor=f"r{index}") for index, each in enumerate(cells))
     return nodes.Table(
-        (Column(), *(each.column for each in listed)), rows, name="reports", noun="report"
+        nodes.titled("", *(each.column for each in listed)), rows, name="reports", noun="report"
     )
 
 
@@ -225,7 +225,7 @@ def _columns(
     """A column for each configuration: its settings, and the figures that differ."""
     rows: list[Cells] = [[Run(name, "dim"), *values] for name, values in settings.items()]
     rows += [[each.column.title, *each.cells] for each in listed]
-    heads = (Column(), *(Column(name, numbers=True) for name in named))
+    heads = nodes.titled("", *nodes.numeric(*named))
     body = tuple(row(*cells) for cells in rows)
     return nodes.Table(heads, body, name="configurations", noun="figure", splits=True)
 

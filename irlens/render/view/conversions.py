@@ -10,7 +10,7 @@ from irlens.model.text import count, microseconds, plural, size
 from irlens.render.view import nodes
 from irlens.render.view.drawings import nearest, place_of
 from irlens.render.view.launch_time import bound_name
-from irlens.render.view.nodes import Cells, Column, Node, Run, phrases, table, text
+from irlens.render.view.nodes import Cells, Node, Run, phrases, table, text
 
 KEY = "conversions"
 #: Conversions that the short form lists, and rows of the tables.
@@ -150,10 +150,9 @@ def _conversions(report: Report) -> Iterator[Node]:
             Run(each.reason, "unknown"),
         ])  # fmt: skip
     if rows:
-        columns = (
-            Column("line"), Column("for"), Column("type"), Column("bytes", numbers=True),
-            Column("layouts"), Column("through"), Column("runs", numbers=True), Column("in loop"),
-            Column("busy", numbers=True), Column(),
+        columns = nodes.titled(
+            "line", "for", "type", *nodes.numeric("bytes"), "layouts", "through",
+            *nodes.numeric("runs"), "in loop", *nodes.numeric("busy"), "",
         )  # fmt: skip
         yield table(columns, rows, "layout conversions")
     if len(report.conversions) > _ROWS:
@@ -189,11 +188,8 @@ def _accesses(report: Report) -> Iterator[Node]:
         if each.price.wavefronts
     ]
     if rows:
-        columns = (
-            Column("line"), Column("access"), Column("instructions", numbers=True),
-            Column("runs", numbers=True), Column("wavefronts/request", numbers=True),
-            Column("by conflicts", numbers=True), Column("busy", numbers=True), Column(),
-        )  # fmt: skip
+        measures = ("instructions", "runs", "wavefronts/request", "by conflicts", "busy")
+        columns = nodes.titled("line", "access", *nodes.numeric(*measures), "")
         yield table(columns, rows, "accesses to shared memory")
     if rows and _meets_products(report):
         yield nodes.Sentence(

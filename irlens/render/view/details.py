@@ -71,7 +71,7 @@ def _occupancy(report: Report, occupancy: Occupancy, terms: Terms) -> nodes.Sect
         # How much of what it allows is taken: all of it where it limits.
         taken = least / limit if limit else 1.0
         rows.append([terms.resource(name), count(limit), nodes.Bar(taken, tone), note])
-    columns = (Column("allowed by"), Column(f"{terms.block}s", numbers=True), Column(), Column())
+    columns = nodes.titled("allowed by", *nodes.numeric(f"{terms.block}s"), "", "")
     children: list[Node] = [table(columns, rows, "limits of occupancy")]
     if occupancy.next_step:
         steps = tuple(text(terms.step(step, occupancy)) for step in occupancy.next_step)
@@ -130,10 +130,7 @@ def at(place: nodes.Place | None) -> tuple[Run, ...]:
 
 def _by_line(pressure: StagePressure, report: Report) -> nodes.Table:
     most = max(each.peak for each in pressure.lines)
-    columns = (
-        Column("line"), Column("instructions", numbers=True), Column("live", numbers=True),
-        Column(), Column(code=True),
-    )  # fmt: skip
+    columns = nodes.titled("line", *nodes.numeric("instructions", "live"), "", Column(code=True))
     rows: list[Cells] = []
     for line in pressure.lines:
         tone: Tone = "warn" if line.peak == most else "neutral"
@@ -149,7 +146,7 @@ def _by_line(pressure: StagePressure, report: Report) -> nodes.Table:
 
 def _live(pressure: StagePressure) -> nodes.Table:
     most = max(group.registers for group in pressure.live)
-    columns = (Column("computed by"), Column("registers", numbers=True), Column())
+    columns = nodes.titled("computed by", *nodes.numeric("registers"), "")
     rows: list[Cells] = [
         [
             Run(str(group.source or "no source"), place=place_of(group.source)),
@@ -181,7 +178,7 @@ def _spills(sites: list[SpillSite]) -> nodes.Section:
             where,
             _around(depth),
         ])  # fmt: skip
-    columns = (Column("line"), Column(), _NUMBER, Column("of"), Column())
+    columns = nodes.titled("line", "", *nodes.numeric(""), "of", "")
     return nodes.Section(
         title="Spills",
         children=(table(columns, rows, "spills by line"),),
@@ -237,7 +234,7 @@ def _mix(mix: InstructionMix) -> nodes.Section:
         share = percent(number / max(mix.total, 1))
         label: Text = text(name, Run(" unknown opcode", "warn")) if unknown else text(name)
         rows.append([label, count(number), share, nodes.Bar(number / most, tone)])
-    columns = (Column("class"), _NUMBER, _NUMBER, Column())
+    columns = nodes.titled("class", *nodes.numeric("", ""), "")
     return nodes.Section(
         title=f"Instructions in {mix.stage}",
         children=(table(columns, rows, f"instruction mix of {mix.stage}"),),
@@ -279,7 +276,7 @@ def all_figures(report: Report) -> nodes.Section:
         if value is not None and figure.vendor in (None, vendor):
             title = figure.title_for(vendor, multiprocessor)
             rows.append([figure.path, figure.format(value, vendor), Run(title, "dim")])
-    columns = (Column("figure"), Column("value", numbers=True), Column())
+    columns = nodes.titled("figure", *nodes.numeric("value"), "")
     return nodes.Section(
         "All figures", (table(columns, rows, "all figures"),), key="all", detail="figures",
         folded=True, wide=True,
@@ -294,16 +291,13 @@ def sources(report: Report) -> nodes.Section:
          Run(each.sha256[:16], "code")]
         for name, each in ordered
     ]  # fmt: skip
-    columns = (
-        Column("artifact"), Column("lines", numbers=True), Column("bytes", numbers=True),
-        Column("sha256"),
-    )  # fmt: skip
+    columns = nodes.titled("artifact", *nodes.numeric("lines", "bytes"), "sha256")
     artifacts = table(columns, sizes, "artifacts")
     children: list[Node] = [artifacts]
     for title, reasons in (("read in", report.sources), ("unknown because", report.unknown)):
         if reasons:
             rows: list[Cells] = [[Run(path, "code"), why] for path, why in sorted(reasons.items())]
-            children.append(table((Column("figure"), Column(title)), rows, title))
+            children.append(table(nodes.titled("figure", title), rows, title))
     return nodes.Section(
         "Artifacts and sources", tuple(children), key="sources", detail="sources", folded=True,
         wide=True,

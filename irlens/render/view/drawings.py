@@ -9,7 +9,7 @@ from irlens.model.source import SourceLocation
 from irlens.model.terms import VendorTerms, describe_buffer
 from irlens.model.text import count, plural, size
 from irlens.render.view import nodes
-from irlens.render.view.nodes import Column, Run, table, text
+from irlens.render.view.nodes import Run, table, text
 
 
 def place_of(source: SourceLocation | None) -> nodes.Place | None:
@@ -104,7 +104,7 @@ def staircase(
         blocks=blocks,
         here=f"{amount(here)}: {plural(blocks, terms.block)}",
         numbers=table(
-            (Column("up to", numbers=True), Column(f"{terms.block}s", numbers=True)),
+            nodes.titled(*nodes.numeric("up to", f"{terms.block}s")),
             ([amount(end), count(fit)] for end, (_, fit) in zip(ends, curve.steps, strict=True)),
             f"{terms.block}s by {resource}",
         ),

@@ -9,7 +9,7 @@ from irlens.model.report import Report
 from irlens.model.terms import Terms
 from irlens.model.text import count, microseconds, percent, short_size
 from irlens.render.view import nodes
-from irlens.render.view.nodes import Cells, Column, Node, Run, phrases, table, text
+from irlens.render.view.nodes import Cells, Node, Run, phrases, table, text
 
 KEY = "time"
 _MEANINGS = {
@@ -224,10 +224,7 @@ def _parts(time: TimeEstimate, whole: float) -> Iterator[Node]:
         for name, part in _largest_first(time.parts)
         if part
     ]
-    columns = (
-        Column("unit"), Column("alone", numbers=True), Column("share", numbers=True), Column(),
-        Column("what for"),
-    )  # fmt: skip
+    columns = nodes.titled("unit", *nodes.numeric("alone", "share"), "", "what for")
     yield table(columns, rows, "time by unit")
     if time.reason:
         yield nodes.Sentence(time.reason, "unknown")

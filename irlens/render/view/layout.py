@@ -3,7 +3,7 @@
 from irlens.model.layout import LayoutCell, LayoutDrawing, Owner
 from irlens.model.text import count
 from irlens.render.view import nodes
-from irlens.render.view.nodes import Column, Node, Run, row, text
+from irlens.render.view.nodes import Node, Run, row, text
 
 #: Shades of a map.
 _SHADES = 4
@@ -125,4 +125,4 @@ def _numbers(drawing: LayoutDrawing) -> nodes.Table:
         for cells in drawing.cells
         for cell in cells
     )
-    return nodes.Table((Column("element"), Column("place")), rows, name="owners", noun="cell")
+    return nodes.Table(nodes.titled("element", "place"), rows, name="owners", noun="cell")

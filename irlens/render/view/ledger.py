@@ -7,7 +7,7 @@ from irlens.model.ledger import FusionGroup, Ledger, LedgerOperation, Ledgers, M
 from irlens.model.text import count, plural, rounded_size
 from irlens.render.options import Options
 from irlens.render.view import nodes
-from irlens.render.view.nodes import Cells, Column, Node, Run, row, table, text
+from irlens.render.view.nodes import Cells, Node, Run, row, table, text
 
 _MORE = "; --all shows them"
 _KINDS = {
@@ -91,13 +91,8 @@ def _factor(more: Moved, less: Moved) -> float | None:
 
 
 def _sums(ledger: Ledger, compiled: Ledger | None) -> nodes.Table:
-    columns = (
-        Column(""),
-        Column("kernels", numbers=True),
-        Column("bytes read", numbers=True),
-        Column("bytes written", numbers=True),
-        Column("of all", numbers=True),
-        Column(""),
+    columns = nodes.titled(
+        "", *nodes.numeric("kernels", "bytes read", "bytes written", "of all"), ""
     )
     most = ledger.separate.total
     rows: list[Cells] = []
@@ -120,15 +115,8 @@ def _sums(ledger: Ledger, compiled: Ledger | None) -> nodes.Table:
 
 
 def _operations(ledger: Ledger, shown: int | None) -> nodes.Table:
-    columns = (
-        Column("#", numbers=True),
-        Column("operation"),
-        Column("result"),
-        Column("read", numbers=True),
-        Column("written", numbers=True),
-        Column("group", numbers=True),
-        Column("why"),
-    )
+    moved = nodes.numeric("read", "written", "group")
+    columns = nodes.titled(*nodes.numeric("#"), "operation", "result", *moved, "why")
     rows = tuple(_operation(each) for each in ledger.operations)
     return nodes.Table(columns, rows, "operations", shown=shown, noun="operation", more=_MORE)
 
@@ -149,13 +137,8 @@ def _operation(operation: LedgerOperation) -> nodes.Row:
 
 
 def _groups(ledger: Ledger, shown: int | None) -> nodes.Section:
-    columns = (
-        Column("group", numbers=True),
-        Column("operations"),
-        Column("bytes read", numbers=True),
-        Column("bytes written", numbers=True),
-        Column("saved", numbers=True),
-    )
+    moved = nodes.numeric("bytes read", "bytes written", "saved")
+    columns = nodes.titled(*nodes.numeric("group"), "operations", *moved)
     rows = tuple(_group(group) for group in ledger.groups)
     groups = nodes.Table(columns, rows, "groups", shown=shown, noun="group", more=_MORE)
     limit = nodes.Sentence(

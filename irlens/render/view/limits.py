@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from irlens.model.limits import Limit, Limits, SizeLimits, TileCover
 from irlens.model.text import count
 from irlens.render.view.nodes import (
-    Column,
     Headline,
     Node,
     Row,
@@ -17,6 +16,7 @@ from irlens.render.view.nodes import (
     Table,
     Tone,
     row,
+    titled,
 )
 from irlens.render.view.size_times import bound_words, phrase
 
@@ -38,7 +38,7 @@ def _nodes(limits: Limits) -> Iterator[Node]:
     yield Headline(tuple(verdicts), tone)
     rows = tuple(_row(size, each) for size in limits.sizes for each in size.limits)
     if rows:
-        yield Table((Column("from"), Column("breaks"), Column("where")), rows, "limits")
+        yield Table(titled("from", "breaks", "where"), rows, "limits")
     for size in limits.sizes:
         yield from _fixes(size)
         if size.bounds or size.untimed:

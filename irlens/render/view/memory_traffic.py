@@ -11,7 +11,7 @@ from irlens.model.traffic import Access, Roofline, Traffic
 from irlens.render.view import nodes
 from irlens.render.view.argument_bytes import argument_bars
 from irlens.render.view.drawings import nearest
-from irlens.render.view.nodes import Column, Node, Run, Text, Tone, phrases, row, text
+from irlens.render.view.nodes import Node, Run, Text, Tone, phrases, row, text
 
 KEY = "traffic"
 #: From this ratio of touched to needed sectors on, accesses are worth a look.
@@ -242,12 +242,8 @@ def _parts(traffic: Traffic, report: Report) -> Iterator[Node]:
 def _by_access(traffic: Traffic, report: Report) -> nodes.Table:
     terms = Terms(report)
     granules = f"{terms.granule}s"
-    columns = (
-        Column("access"), *(Column(each, numbers=True) for each in (
-            "bytes", "distinct", "re-read", "masked lanes", "requests", granules,
-            "ideal")),
-        Column("coalescing"),
-    )  # fmt: skip
+    titles = ("bytes", "distinct", "re-read", "masked lanes", "requests", granules, "ideal")
+    columns = nodes.titled("access", *nodes.numeric(*titles), "coalescing")
     rows = tuple(
         row(
             _name(access, traffic_stage(report)),

@@ -73,10 +73,7 @@ def _inserted(
             str(conversion.loop) if conversion.loop is not None else "",
             _inserting(each, runs),
         ])  # fmt: skip
-    columns = (
-        Column("line"), Column("for"), Column("type"), Column("layouts"), Column("through"),
-        Column("in loop"), Column("inserted by"),
-    )  # fmt: skip
+    columns = nodes.titled("line", "for", "type", "layouts", "through", "in loop", "inserted by")
     return nodes.table(columns, rows, "layout conversions")
 
 
@@ -132,12 +129,8 @@ def pass_title(run: PassRun) -> str:
 
 def changing_passes(runs: Sequence[PassRun], *, brief: bool = False) -> nodes.Table:
     """Return a table of passes; a brief one leaves the stage and the lines out."""
-    columns = (
-        Column("#", numbers=True),
-        Column("stage"),
-        Column("pass", code=brief),
-        Column("lines", numbers=True),
-        Column("time", numbers=True),
+    columns = nodes.titled(
+        *nodes.numeric("#"), "stage", Column("pass", code=brief), *nodes.numeric("lines", "time")
     )
     kept = (0, 4, 2) if brief else range(len(columns))
     rows = tuple(
@@ -231,7 +224,7 @@ def _line_section(followed: FollowedLine, runs: dict[int, PassRun]) -> nodes.Sec
         number = str(step.number or "")
         rows.append(row(number, name, lines[0]))
         rows += [row("", "", line) for line in lines[1:]]
-    columns = (Column("#", numbers=True), Column("pass"), Column("operations", code=True))
+    columns = nodes.titled(*nodes.numeric("#"), "pass", Column("operations", code=True))
     children: list[Node] = [nodes.Table(columns, tuple(rows), name="line", noun="step")]
     if followed.until + 1 < len(runs) and runs[followed.until + 2].stage in _OF_LLVM:
         why_not = "LLVM's passes are not followed: they print no locations"
@@ -255,7 +248,7 @@ def _diff_nodes(diff: PassesDiff) -> Iterator[Node]:
     yield nodes.Headline(tuple(_diff_verdict(diff)))
     if diff.lines:
         yield nodes.Table(
-            (Column("line"), Column("lines that differ there", numbers=True), Column(code=True)),
+            nodes.titled("line", *nodes.numeric("lines that differ there"), Column(code=True)),
             tuple(row(str(each.source), count(each.differing), each.code) for each in diff.lines),
             name="lines",
             noun="line",
@@ -277,13 +270,7 @@ def _growing(
     passes: Sequence[PassDifference], names: tuple[str, str], what: str, name: str
 ) -> Iterator[Node]:
     """Yield a table of the passes after which two compilations differ more, or less."""
-    columns = (
-        Column("pass"),
-        Column(f"# {names[0]}", numbers=True),
-        Column(f"# {names[1]}", numbers=True),
-        Column(what, numbers=True),
-        Column("change", numbers=True),
-    )
+    columns = nodes.titled("pass", *nodes.numeric(f"# {names[0]}", f"# {names[1]}", what, "change"))
     if growing := [each for each in passes if each.grown]:
         yield nodes.Table(columns, tuple(map(_diff_row, growing)), name=name, noun="pass")
 
@@ -301,7 +288,7 @@ def _after_passes(diff: PassesDiff) -> Iterator[Node]:
         note += f"; at {lines}" if lines else ""
         rows.append(row(each.stage, _STAGES[each.stage], count(each.differing), note=note))
     if rows:
-        columns = (Column("then"), Column("made by"), Column("lines that differ", numbers=True))
+        columns = nodes.titled("then", "made by", *nodes.numeric("lines that differ"))
         yield nodes.Table(columns, tuple(rows), name="stages", noun="stage")
 
 

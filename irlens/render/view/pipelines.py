@@ -16,7 +16,7 @@ from irlens.model.terms import (
 from irlens.model.text import count, plural, size
 from irlens.render.view import nodes
 from irlens.render.view.drawings import nearest
-from irlens.render.view.nodes import Cells, Column, Node, Run, Text, Tone, phrases, table, text
+from irlens.render.view.nodes import Cells, Node, Run, Text, Tone, phrases, table, text
 from irlens.render.view.timeline import timeline
 
 
@@ -86,10 +86,9 @@ def pipeline_section(pipeline: Pipeline, report: Report, terms: Terms) -> nodes.
 
 def _loads(pipeline: Pipeline) -> nodes.Table:
     """Return how far each load of an AMD loop runs ahead."""
-    columns = (
-        Column(f"loads ({pipeline.stage})"), Column("B/lane", numbers=True),
-        Column("issued", numbers=True), Column("awaited", numbers=True), Column(),
-    )  # fmt: skip
+    columns = nodes.titled(
+        f"loads ({pipeline.stage})", *nodes.numeric("B/lane", "issued", "awaited"), ""
+    )
     return table(columns, (_load_of(each, pipeline) for each in pipeline.loads), "loads")
 
 
@@ -132,14 +131,12 @@ def _figures(pipeline: Pipeline) -> nodes.Table:
         shown = count(value) if isinstance(value, int) else str(value)
         known = shown if value is not None else Run("unknown", "unknown")
         rows.append([name.replace("_", " "), known])
-    return table((Column(), Column(numbers=True)), rows, "figures of the pipeline")
+    return table(nodes.titled("", *nodes.numeric("")), rows, "figures of the pipeline")
 
 
 def loads_section(report: Report) -> nodes.Section:
     """Return how each load in a loop gets its data."""
-    columns = (
-        Column("load"), Column("tile"), Column(), Column("per iteration", numbers=True), Column(),
-    )  # fmt: skip
+    columns = nodes.titled("load", "tile", "", *nodes.numeric("per iteration"), "")
     return nodes.Section(
         title="Loads in loops",
         children=(

@@ -20,7 +20,7 @@ from irlens.model.text import count, microseconds, percent, plural, rounded_size
 from irlens.render.options import Options
 from irlens.render.view import nodes
 from irlens.render.view.axes import linear, time_unit
-from irlens.render.view.nodes import Cells, Column, Node, Run, Tone, row, table, text
+from irlens.render.view.nodes import Cells, Node, Run, Tone, row, table, text
 from irlens.render.view.roofline_chart import rooflines_of_program
 from irlens.render.view.time_charts import bound_kinds
 
@@ -49,9 +49,9 @@ def program_bars(run: ProgramRun, name_of: Callable[[KernelTime], str]) -> Itera
         rows=tuple(rows),
         kinds=tuple(bound_kinds(_kind(each) for each in shown)),
         numbers=table(
-            (Column("kernel"), *(Column(title, numbers=True) for title in (
-                "launches", "each", "together", "share",
-            )), Column("bound by")),
+            nodes.titled(
+                "kernel", *nodes.numeric("launches", "each", "together", "share"), "bound by"
+            ),
             [_numbers(each, name_of(each), total) for each in known],
             "time by kernel",
         ),
@@ -195,13 +195,7 @@ def _library_time(library: Sequence[LibraryTime]) -> Run:
 
 def change_view(change: ProgramChange, options: Options) -> nodes.Section:
     """Return what a program gains and loses between two recordings."""
-    heads = (
-        Column("kernel"),
-        Column("launches", numbers=True),
-        Column("before", numbers=True),
-        Column("after", numbers=True),
-        Column("change", numbers=True),
-    )
+    heads = nodes.titled("kernel", *nodes.numeric("launches", "before", "after", "change"))
     rows = tuple(row(*_change(each)) for each in change.kernels)
     children: list[Node] = [
         nodes.Headline(tuple(_change_verdict(change))),
@@ -210,7 +204,7 @@ def change_view(change: ProgramChange, options: Options) -> nodes.Section:
         ),
     ]
     if change.library:
-        columns = (Column("operator"), Column("operands"), Column("calls", numbers=True))
+        columns = nodes.titled("operator", "operands", *nodes.numeric("calls"))
         calls = nodes.Table(
             columns,
             tuple(row(*_call_change(each)) for each in change.library),
@@ -296,15 +290,8 @@ def kernel_name(kernel: KernelTime | KernelChange) -> str:
 
 
 def _kernels(run: ProgramRun, shown: int | None) -> nodes.Table:
-    heads = (
-        Column("kernel"),
-        Column("from"),
-        Column("launches", numbers=True),
-        Column("each", numbers=True),
-        Column("together", numbers=True),
-        Column("share", numbers=True),
-        Column("bound"),
-        Column("worst"),
+    heads = nodes.titled(
+        "kernel", "from", *nodes.numeric("launches", "each", "together", "share"), "bound", "worst"
     )
     rows = tuple(row(*_kernel(each), note=_configuration(each)) for each in run.kernels)
     return nodes.Table(
@@ -345,14 +332,8 @@ def _kernel(each: KernelTime) -> Cells:
 
 
 def _library(calls: Sequence[LibraryTime], shown: int | None) -> nodes.Section:
-    heads = (
-        Column("operator"),
-        Column("operands"),
-        Column("from"),
-        Column("calls", numbers=True),
-        Column("bytes", numbers=True),
-        Column("GFLOP", numbers=True),
-        Column("floor", numbers=True),
+    heads = nodes.titled(
+        "operator", "operands", "from", *nodes.numeric("calls", "bytes", "GFLOP", "floor")
     )
     rows = tuple(row(*_call(each)) for each in calls)
     calls_table = nodes.Table(heads, rows, "library", shown=shown, noun="call", more=_MORE)

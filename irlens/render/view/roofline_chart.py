@@ -20,7 +20,7 @@ from irlens.model.text import percent, plural
 from irlens.model.traffic import Roofline, flops_of_floor
 from irlens.render.view import nodes
 from irlens.render.view.axes import logarithmic
-from irlens.render.view.nodes import Cells, Column, table, text
+from irlens.render.view.nodes import Cells, table, text
 from irlens.render.view.time_charts import bound_kinds, mark_names
 
 KEY = "roofline"
@@ -331,11 +331,9 @@ def _described(spot: Spot, us: float, how: str) -> str:
 
 def _numbers(spots: Sequence[Spot], noun: str) -> nodes.Table:
     timed = any(each.measured_us for each in spots)
-    columns = [
-        Column(noun), Column("FLOP/B", numbers=True),
-        Column("TFLOP/s", numbers=True), Column("of the roof", numbers=True), Column("bound by"),
-        *([Column("measured TFLOP/s", numbers=True)] if timed else []),
-    ]  # fmt: skip
+    measured = nodes.numeric(*(["measured TFLOP/s"] if timed else []))
+    rates = nodes.numeric("FLOP/B", "TFLOP/s", "of the roof")
+    columns = nodes.titled(noun, *rates, "bound by", *measured)
     rows: list[Cells] = []
     for each in spots:
         us = each.estimated_us or each.measured_us or 0.0

@@ -242,7 +242,7 @@ def _occupancy(summary: ScanSummary) -> Iterator[nodes.Section]:
     rows: list[Cells] = [
         [label, count(number), nodes.Bar(number / most)] for label, number in known
     ]
-    heads = (Column("occupancy"), Column("captures", numbers=True), Column())
+    heads = nodes.titled("occupancy", *nodes.numeric("captures"), "")
     yield nodes.Section("Occupancy", (table(heads, rows, "occupancy"),), key="occupancy")
 
 
@@ -259,16 +259,11 @@ def _findings(summary: ScanSummary) -> Iterator[nodes.Section]:
         ]
         for each in summary.findings
     ]
-    heads = (
-        Column("finding"),
-        Column("severity"),
-        Column("times", numbers=True),
-        Column("captures", numbers=True),
-    )
+    heads = nodes.titled("finding", "severity", *nodes.numeric("times", "captures"))
     worst: list[Cells] = [
         [each.kernel, _severities(each.findings), Run(each.path, "dim")] for each in summary.worst
     ]
-    columns = (Column("most severe first"), Column("findings"), Column("path"))
+    columns = nodes.titled("most severe first", "findings", "path")
     children = (table(heads, rows, "findings"), table(columns, worst, "most severe"))
     yield nodes.Section("Findings", children, key="findings")
 

@@ -21,7 +21,7 @@ from irlens.render.view.changes import (
 )
 from irlens.render.view.comparison_verdict import in_short, verdict
 from irlens.render.view.findings import delta_items, merge
-from irlens.render.view.nodes import Column, Node, Run, Text, row, text
+from irlens.render.view.nodes import Node, Run, Text, row, text
 
 _TIME = "time.estimate_us"
 
@@ -32,12 +32,9 @@ def sides_tables(pairs: Sequence[Comparison]) -> Iterator[Node]:
     for pair in pairs:
         groups.setdefault(_arch(pair), []).append(pair)
     for name, group in groups.items():
+        labels = [group[0].before.label, *(pair.after.label for pair in group)]
         together = nodes.Table(
-            columns=(
-                Column(),
-                Column(group[0].before.label, numbers=True),
-                *(Column(pair.after.label, numbers=True) for pair in group),
-            ),
+            columns=nodes.titled("", *nodes.numeric(*labels)),
             rows=tuple(_sides(group)),
             name="sides",
             splits=True,

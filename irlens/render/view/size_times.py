@@ -269,10 +269,9 @@ def ranges_table(trials: Sequence[Trial], axis: str) -> nodes.Table | None:
                 [" to ".join(ends), name, " to ".join(took), bound_words(each.bound),
                  " to ".join(waves)]
             )  # fmt: skip
-    titles = [
-        Column(axis, numbers=True), Column("fastest"), Column("time", numbers=True),
-        Column("bound by"), Column("waves", numbers=True),
-    ]  # fmt: skip
+    titles = nodes.titled(
+        *nodes.numeric(axis), "fastest", *nodes.numeric("time"), "bound by", *nodes.numeric("waves")
+    )
     kept = [at for at in range(len(titles)) if {str(r[at]) for r in rows} - {"", figures.UNKNOWN}]
     cells: list[Cells] = [[each[at] for at in kept] for each in rows]
     return table([titles[at] for at in kept], cells, "best configurations") if rows else None

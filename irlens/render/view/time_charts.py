@@ -17,7 +17,7 @@ from irlens.model.sweep import Trial
 from irlens.model.text import microseconds, percent, plural
 from irlens.render.view import nodes
 from irlens.render.view.axes import Unit, linear, time_unit
-from irlens.render.view.nodes import Cells, Column, table, text
+from irlens.render.view.nodes import Cells, table, text
 
 KEY = "time"
 #: A heat map is drawn instead of more bars than these, or of a grid of two settings.
@@ -374,11 +374,10 @@ def _described(each: Timed) -> str:
 
 
 def _numbers(known: Sequence[Timed], names: Sequence[str], varied: Sequence[int]) -> nodes.Table:
-    columns = [
-        *(Column(name, numbers=True) for name in names),
-        Column("estimated", numbers=True), Column("range", numbers=True), Column("bound by"),
-        *([Column("measured", numbers=True)] if any(each.measured for each in known) else []),
-    ]  # fmt: skip
+    measured = ["measured"] if any(each.measured for each in known) else []
+    columns = nodes.titled(
+        *nodes.numeric(*names, "estimated", "range"), "bound by", *nodes.numeric(*measured)
+    )
     rows: list[Cells] = []
     for each in known:
         cells: Cells = [each.values[at] for at in varied]

@@ -20,7 +20,9 @@ from irlens.render.view.nodes import (
     Setting,
     Settings,
     Table,
+    numeric,
     row,
+    titled,
 )
 
 #: Values of a split that are listed.
@@ -178,8 +180,7 @@ def _needless(kernel: KernelVariants) -> int:
 
 
 def _splits(kernel: KernelVariants) -> Table:
-    columns = (Column("tells apart"), Column("is"), Column("compiled for"),
-               Column("without it", numbers=True))  # fmt: skip
+    columns = titled("tells apart", "is", "compiled for", *numeric("without it"))
     # What is not specialized alone, and leaves as many, is no advice.
     alone = [each for each in kernel.splits if each.without < kernel.number]
     rows = [
@@ -261,7 +262,7 @@ def _row(
 
 
 def _advice(kernel: KernelVariants) -> Table:
-    columns = (Column("change"), Column("leaves", numbers=True), Column("time of the worst launch"))
+    columns = titled("change", *numeric("leaves"), "time of the worst launch")
     rows = [
         row(
             _change(each),

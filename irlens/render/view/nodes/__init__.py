@@ -59,7 +59,18 @@ from irlens.render.view.nodes.prose import (
     plain,
     text,
 )
-from irlens.render.view.nodes.tables import Bar, Cell, Cells, Column, Row, Table, row, table
+from irlens.render.view.nodes.tables import (
+    Bar,
+    Cell,
+    Cells,
+    Column,
+    Row,
+    Table,
+    numeric,
+    row,
+    table,
+    titled,
+)
 
 if TYPE_CHECKING:  # most documents show no code
     from irlens.model.code import CodeComparison
@@ -118,11 +129,13 @@ __all__ = [
     "Tile",
     "Timeline",
     "Tone",
+    "numeric",
     "phrases",
     "plain",
     "row",
     "table",
     "text",
+    "titled",
 ]
 
 

@@ -1,6 +1,6 @@
 """Tables: columns, rows, and cells of text or bars."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 import msgspec
@@ -85,6 +85,16 @@ class Table(msgspec.Struct, frozen=True):
 
 #: The cells of a row before they are texts.
 Cells: TypeAlias = list[str | Run | Cell]
+
+
+def titled(*columns: str | Column) -> tuple[Column, ...]:
+    """Return the columns of a table; a title alone is that of a column of words."""
+    return tuple(Column(each) if isinstance(each, str) else each for each in columns)
+
+
+def numeric(*titles: str) -> Iterator[Column]:
+    """Yield a column of numbers under each title."""
+    return (Column(title, numbers=True) for title in titles)
 
 
 def table(columns: Iterable[Column], rows: Iterable[Cells], name: str = "") -> Table:
