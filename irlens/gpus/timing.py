@@ -125,6 +125,17 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
         beyond = l2 + (memory - l2) * memory_share
         return beyond + (self.l1 - beyond) * l1_share
 
+    def local_latency(self, missed: float) -> float:
+        """Return the mean number of cycles from a load of local memory to its data.
+
+        However busy the L2 is: on an H100, kernels that wait for registers take what they take at
+        this latency.
+
+        Args:
+            missed: Part of the loads that the L1 lacks, 0..1.
+        """
+        return self.l1 + (min(self.l2, self.idle_l2) - self.l1) * missed
+
     def queued(self, memory_share: float, memory_load: float, l2_load: float) -> float:
         """Return the part of the wait in the queues of a busy GPU that loads wait for, 0..1.
 

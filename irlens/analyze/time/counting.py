@@ -195,6 +195,7 @@ def count(launch: CostedLaunch, latency: float | None = None) -> Counts:
     timeline = Timeline(
         timing=timing,
         memory=busy,
+        local=timing.local_latency(transfers.local_missed),
         multiply_adds=multiply_adds,
         partitions=machine.gpu.arch.partitions,
         wavefronts=code.wavefronts,

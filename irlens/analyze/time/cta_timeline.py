@@ -94,6 +94,7 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         timing: Latencies and rates of the GPU.
         memory: Cycles from a load to its data, by where the data are.
+        local: The same of a load of local memory; by default the L1's.
         multiply_adds: Of 16 bits that the tensor cores of an SM do in a cycle.
         partitions: Sub-partitions of an SM, which share a CTA's warps.
         request_bytes: Bytes that a load of one warp takes from the L2, for each byte it asks for.
@@ -110,6 +111,7 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
     multiply_adds: float
     partitions: int
     warps: int
+    local: float | None = None
     request_bytes: float = 1.0
     bulk_bytes: float = 0.0
     wavefronts: Mapping[int, float] = MappingProxyType({})
@@ -246,8 +248,8 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
         match origin:
             case "memory":
                 return self.memory
-            case "l1":
-                return timing.l1
+            case "local":
+                return timing.l1 if self.local is None else self.local
             case "shared":
                 return timing.shared
             case "shuffle":

@@ -91,6 +91,7 @@ class Transfers(msgspec.Struct, frozen=True, kw_only=True):
         held_sectors: Those that it holds since an earlier loop, and not for a moment.
         local_bytes: Bytes of local memory between L1 and L2.
         local_written_bytes: Those of them that are written.
+        local_missed: Part of the loads of local memory that the L1 lacks, 0..1.
         local_dram_bytes: Bytes of local memory between the L2 and memory; half of them are read.
         dram_read_bytes: Bytes that come from memory.
         dram_written_bytes: Bytes that go to memory.
@@ -110,6 +111,7 @@ class Transfers(msgspec.Struct, frozen=True, kw_only=True):
     held_sectors: float = 0.0
     local_bytes: float = 0.0
     local_written_bytes: float = 0.0
+    local_missed: float = 0.0
     local_dram_bytes: float = 0.0
     load_lines: float = 0.0
     store_lines: float = 0.0
@@ -122,6 +124,7 @@ class Transfers(msgspec.Struct, frozen=True, kw_only=True):
             self,
             local_bytes=0.0,
             local_written_bytes=0.0,
+            local_missed=0.0,
             local_dram_bytes=0.0,
             dram_read_bytes=self.dram_read_bytes - self.local_dram_bytes / 2,
             dram_written_bytes=self.dram_written_bytes - self.local_dram_bytes / 2,
@@ -240,7 +243,7 @@ def transfers(
     if not wave.looping:
         more = _scattered(footprint, read, program, wave, caches, in_groups)
         read, written = read + more[0], written + more[1]
-    local, beyond = _local(spilled, caches)
+    missed_local, local, beyond = _local(spilled, caches)
     return Transfers(
         load_sectors=loads,
         store_sectors=stores,
@@ -252,6 +255,7 @@ def transfers(
         dram_written_bytes=written + beyond / 2,
         local_bytes=local,
         local_written_bytes=spilled.written_bytes if spilled is not None else 0.0,
+        local_missed=missed_local,
         local_dram_bytes=beyond,
         load_lines=launch.load_lines,
         store_lines=launch.store_lines,
@@ -388,13 +392,13 @@ def _beyond(size: float, capacity: float, until: float | None = None) -> float:
     return min(1.0, max(0.0, (size - capacity) / span)) if span else 1.0
 
 
-def _local(spilled: Spilled | None, caches: Caches) -> tuple[float, float]:
-    """Bytes of local memory between L1 and L2, and those that go on to memory."""
+def _local(spilled: Spilled | None, caches: Caches) -> tuple[float, float, float]:
+    """The part of local loads that the L1 lacks, the bytes from and to the L2, those to memory."""
     if spilled is None:
-        return 0.0, 0.0
-    read = spilled.read_bytes * _beyond(spilled.resident_bytes, caches.l1 / 2)
-    moved = spilled.written_bytes + read
-    return moved, moved * _beyond(spilled.resident_bytes * spilled.sms, caches.l2 / 2)
+        return 0.0, 0.0, 0.0
+    missed = _beyond(spilled.resident_bytes, caches.l1 / 2)
+    moved = spilled.written_bytes + spilled.read_bytes * missed
+    return missed, moved, moved * _beyond(spilled.resident_bytes * spilled.sms, caches.l2 / 2)
 
 
 def colliding_us(updates: Iterable[Updates]) -> float:

@@ -18,7 +18,7 @@ from irlens.isa.sass.records import Instruction, Mnemonic
 #: What is committed and awaited independently.
 Stream: TypeAlias = Literal["cp.async", "wgmma", "tma", "tcgen05"]
 #: Where an instruction's result comes from.
-Origin: TypeAlias = Literal["memory", "l1", "shared", "shuffle", "constant", "special"]
+Origin: TypeAlias = Literal["memory", "local", "shared", "shuffle", "constant", "special"]
 #: What makes other warps or the memory wait: a barrier of the CTA, a fence of the GPU, a write
 #: that a fence waits for.
 Ordering: TypeAlias = Literal["barrier", "fence", "write"]
@@ -89,7 +89,7 @@ def origin(instruction: Instruction | Mnemonic) -> Origin:
     if opcode in units.GLOBAL_LOADS:
         return "memory"
     if opcode in units.LOCAL:
-        return "l1"
+        return "local"
     if opcode in units.SHARED or opcode == "LDTM":
         return "shared"
     if opcode == "SHFL":
