@@ -1,12 +1,16 @@
 """Sets of bytes, strided and not, against sets of numbers."""
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from irlens.analyze.traffic import coverage
 from irlens.analyze.traffic.coverage import Coverage, TooManyIntervalsError
 from irlens.analyze.traffic.strided_coverage import StridedCoverage, Strides
+from irlens.analyze.work import budget
 
 Runs = list[tuple[int, int]]
 
@@ -56,6 +60,42 @@ def test_it_holds_the_bytes_that_were_added(
     assert whole.size() == plain.size() == len(bytes_)
     assert plain.granules(granule) == len({byte // granule for byte in bytes_})
     assert whole.granules(granule) == plain.granules(granule)
+
+
+@given(
+    grain=st.sampled_from((1, 2, 4, 8)),
+    adds=st.lists(st.tuples(patterns(), st.sets(st.integers(-90, 90), min_size=1)), max_size=5),
+    granule=st.sampled_from((8, 32, 128)),
+)
+@settings(deadline=None, max_examples=200)
+def test_short_intervals_that_are_many_become_a_map_without_a_merge(
+    grain: int, adds: list[tuple[Runs, set[int]]], granule: int
+) -> None:
+    """As a set does that holds more than a million of them: here it is more than four."""
+    with patch.object(coverage, "PENDING", 4), patch.object(coverage, "_PAGE", 128):
+        bytes_of, held = Coverage(grain), set[int]()
+        for runs, bases in adds:
+            starts, lengths = (grain * np.array(each) for each in zip(*runs, strict=True))
+            bytes_of.add(grain * np.array(sorted(bases)), starts, lengths)
+            held |= {
+                base + first + n for base in bases for first, length in runs for n in range(length)
+            }
+        assert bytes_of.size() == grain * len(held)
+        touched = {(grain * n + at) // granule for n in held for at in range(grain)}
+        assert bytes_of.granules(granule) == len(touched)
+
+
+def test_every_second_element_of_a_large_launch_takes_few_steps() -> None:
+    """A pool of 64 images loads four quarters of them: their time was unknown for its work."""
+    comb, ones = np.arange(1 << 10) * 4, np.full(1 << 10, 2)
+    with budget() as left:
+        quarter = Coverage(2)
+        begun = left.left
+        for part in range(12):
+            quarter.add((np.arange(1 << 10) + (part << 10)) * 4096, comb, ones)
+        assert quarter.size() == 12 * 2 << 20
+        assert quarter.granules(32) == 12 * 4 << 20 >> 5
+        assert begun - left.left < 12 << 20 >> 7
 
 
 def test_elements_three_apart_are_three_columns() -> None:

@@ -16,6 +16,10 @@ MOST = 1 << 22
 _MANY = 1 << 18
 #: Lengths of intervals that merged tiles may have; in all but ragged grids they have one.
 _MOST_SIZES = 4
+#: Grains of an interval, and of the map for each, up to which a set of many becomes a map at once.
+_SHORT, _SPARSE = 4, 16
+#: Powers of two: grains of the map that are marked in a step of work.
+_MARKED_OF_STEP = 8
 #: Grains of a page of the map, a byte each, and how many pages a map may have.
 _PAGE = 1 << 16
 _MOST_PAGES = 1 << 12
@@ -95,10 +99,13 @@ class Coverage(Intervals):
 
     def _add(self, bases: Array, starts: Array, lengths: Array) -> None:
         step = max(1, PENDING // max(1, starts.size))
+        starts, ends = joined(starts, starts + lengths)
+        extent = int(ends[-1] - starts[0]) if starts.size > 1 else 0
+        is_apart = 0 < extent <= int(np.diff(bases).min(initial=extent))
         for begin in range(0, bases.size, step):
             some = bases[begin : begin + step, None]
-            first = (some + starts).reshape(-1)
-            self._append(*joined(first, (some + (starts + lengths)).reshape(-1)))
+            first, last = (some + starts).reshape(-1), (some + ends).reshape(-1)
+            self._append(*((first, last) if is_apart else joined(first, last)))
 
     def update(self, other: ByteSet) -> None:
         """Add another set of the same grain."""
@@ -147,11 +154,22 @@ class Coverage(Intervals):
         self._held += starts.size
         if self._held <= self._merge_at:
             return
-        if not self._pages:
+        is_dense = bool(self._pages) or self._is_dense()
+        if not is_dense:
             self._merge()
-        if self._pages or self._held > MOST:
+        if is_dense or self._held > MOST:
             self._map()
         self._merge_at = self._held + PENDING
+
+    def _is_dense(self) -> bool:
+        """Return whether the intervals are short, and a map is not much larger than they."""
+        grains = pages = 0
+        for starts, ends in self._pending:
+            if ((starts | ends) % self.grain).any():
+                return False
+            grains += int((ends - starts).sum()) // self.grain
+            pages += 1 + int(np.count_nonzero(np.diff(starts // (self.grain * _PAGE))))
+        return grains <= _SHORT * self._held and pages * _PAGE < _SPARSE * self._held
 
     def _map(self) -> None:
         """Move all intervals to the map."""
@@ -166,8 +184,11 @@ class Coverage(Intervals):
         self._pending, self._held = [], 0
 
     def _mark(self, first: Array, lengths: Array) -> None:
-        before = np.cumsum(lengths) - lengths
-        grains = np.arange(int(lengths.sum())) + np.repeat(first - before, lengths)
+        grains = first
+        if lengths.max() > 1:
+            before = np.cumsum(lengths) - lengths
+            grains = np.arange(int(lengths.sum())) + np.repeat(first - before, lengths)
+        work.spend(grains.size >> _MARKED_OF_STEP)
         pages = grains // _PAGE
         cuts = np.flatnonzero(np.diff(pages)) + 1
         for part in np.split(grains, cuts):
