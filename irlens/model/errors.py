@@ -99,7 +99,7 @@ def _nearest(name: str, choices: Sequence[str]) -> list[str]:
         return sorted(holding, key=len)[:_MAX_NEAR]
     by_form = {choice.lower()[: len(name)]: choice for choice in choices}
     by_form |= {choice.lower(): choice for choice in choices}
-    near = get_close_matches(written, by_form, n=_MAX_NEAR, cutoff=0.65)
+    near = get_close_matches(written, by_form, n=_MAX_NEAR, cutoff=0.61)
     return list(dict.fromkeys(by_form[form] for form in near))
 
 

@@ -222,7 +222,8 @@ class Inspection:
         parsed, provenance = self._parsed, self._provenance
         if parsed.ptx is None:
             if parsed.amdgcn is None:
-                provenance.missing(NO_ASSEMBLY, "warp_groups")
+                reason = provenance.unknown.get("pipelines", NO_ASSEMBLY)
+                provenance.missing(reason, "warp_groups")
             elif parsed.ttgir is not None and warp_specialization.is_specialized(parsed.ttgir):
                 provenance.missing(warp_specialization.NO_PTX, "warp_groups")
             return None

@@ -27,7 +27,7 @@ NO_ASSEMBLY = "there is no ptx and no amdgcn in this capture"
 K = TypeVar("K", bound=Function[Any])
 
 #: What cannot be known without the control flow of an assembly.
-_NEEDS_FLOW = ("pipelines", "mix", "warp_groups")
+_NEEDS_FLOW = ("pipelines", "mix")
 #: What cannot be known without a stage of MLIR.
 _READ_FROM = {"ttir": ("traffic", "stages.ttir"), "ttgir": ("loads", "memory", "stages.ttgir")}
 #: Until then these made and filled buffers of shared memory, as tensors.
