@@ -300,12 +300,7 @@ def code_digest(capture: Capture) -> str | None:
         if section.name in _NAMES or section.name.startswith(_DEBUG):
             continue
         content = file.content(section)
-        name = _without_kernel(section.name, capture.kernel).encode()
+        name = section.name.removesuffix(capture.kernel).encode()  # ".text." of ".text.add_kernel"
         digest.update(struct.pack("<IIQ", section.type, len(name), section.size))
         digest.update(name + content)
     return digest.hexdigest()
-
-
-def _without_kernel(section: str, kernel: str) -> str:
-    """Return a section's name without the kernel's: ".text." of ".text.add_kernel"."""
-    return section.removesuffix(kernel)

@@ -88,9 +88,13 @@ def load(path: Path) -> Iterator[Capture | Broken]:
 def _load(path: Path) -> Iterator[Capture | Broken]:
     """Yield every capture at a path."""
     path, number = files.numbered(path)
-    mode = _mode(path)
+    try:
+        mode = path.stat().st_mode
+    except OSError as error:
+        raise files.unreadable(path, error, RIGHT_PATH) from error
     if stat.S_ISDIR(mode):
-        yield from _load_directory(path)
+        for found in find_entries(path):
+            yield from (found,) if isinstance(found, Broken) else load_entry(*found)
     elif stat.S_ISREG(mode) and path.suffix == ".json":
         yield from _load_json(path)
     elif is_trace(path.name):
@@ -174,14 +178,6 @@ def _capture(kernel: str, stages: "list[tuple[Stage, Identity]]") -> Capture:
             for stage, _ in sorted(stages, key=lambda each: stage_rank(each[0].name))
         },
     )
-
-
-def _load_directory(top: Path) -> Iterator[Capture | Broken]:
-    for found in find_entries(top):
-        if isinstance(found, Broken):
-            yield found
-            continue
-        yield from load_entry(*found)
 
 
 def load_entry(directory: Path, listing: Listing) -> Iterator[Capture | Broken]:
@@ -281,10 +277,3 @@ def _walk(top: Path) -> Iterator[tuple[Path, Listing] | Broken]:
                 if child.name != PYTHON_FOLDER or MANIFEST_NAME not in listing.files
             )
             waiting += [(child, depth + 1) for child in inner]
-
-
-def _mode(path: Path) -> int:
-    try:
-        return path.stat().st_mode
-    except OSError as error:
-        raise files.unreadable(path, error, RIGHT_PATH) from error

@@ -274,7 +274,10 @@ def is_abandoned(path: Path, pid: int, *, min_age: float = STALE_AFTER) -> bool:
 
 def is_old(path: Path, *, min_age: float = STALE_AFTER) -> bool:
     """Whether a path exists and was last written to at least ``min_age`` seconds ago."""
-    return _age(path) >= min_age
+    try:
+        return time.time() - path.stat().st_mtime >= min_age
+    except OSError:
+        return False
 
 
 def _remove(path: Path) -> None:
@@ -354,14 +357,6 @@ def holds_captures(path: Path) -> bool:
         return False
     entries = [child for child in children if child.name not in (PROGRAM_NAME, CHECKSUM_NAME)]
     return bool(entries) and all((child / MANIFEST_NAME).is_file() for child in entries)
-
-
-def _age(path: Path) -> float:
-    """Seconds since ``path`` was written to; negative if it is gone."""
-    try:
-        return time.time() - path.stat().st_mtime
-    except OSError:
-        return -1.0
 
 
 def _alive(pid: int) -> bool:

@@ -201,14 +201,9 @@ def _limits(report: Report) -> list[str]:
 def _most_used_at(resource: str, report: Report) -> SourceLocation | None:
     """Return the line that uses most of a resource."""
     if resource == "registers":
-        return next(_peak_pressure(report), None)
+        peaks = (stage.source for _, stage in report.pressure.stages())
+        return next(filter(None, peaks), None)
     if resource == "shared_memory" and report.memory is not None:
         live = [one for one in report.memory.buffers if one.source and one.bytes and one.at_peak]
         return max(live, key=lambda one: one.bytes or 0).source if live else None
     return None
-
-
-def _peak_pressure(report: Report) -> Iterator[SourceLocation]:
-    for _, stage in report.pressure.stages():
-        if stage.source is not None:
-            yield stage.source

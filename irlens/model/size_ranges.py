@@ -107,7 +107,7 @@ def bound_ranges(trials: Sequence[Trial], axis: str) -> list[BoundRange]:
     """Return what binds launches of ascending sizes; brief bounds go with their neighbours."""
     runs = [list(run) for _, run in groupby(trials, key=lambda each: each.bound)]
     while len(runs) > 1:
-        at, ratio = min(enumerate(_ratios(runs, axis)), key=lambda each: each[1])
+        ratio, at = min((_ratio(runs, at, axis), at) for at in range(len(runs)))
         if ratio >= _BRIEF:
             break
         other = at - 1 if at else 1
@@ -117,10 +117,6 @@ def bound_ranges(trials: Sequence[Trial], axis: str) -> list[BoundRange]:
         low, high = sorted((at, other))
         runs[low : high + 1] = [[*runs[low], *runs[high]]]
     return [BoundRange(bound=_longest(run, axis), trials=tuple(run)) for run in _joined(runs, axis)]
-
-
-def _ratios(runs: Sequence[Sequence[Trial]], axis: str) -> Iterator[float]:
-    return (_ratio(runs, at, axis) for at in range(len(runs)))
 
 
 def _ratio(runs: Sequence[Sequence[Trial]], at: int, axis: str) -> float:

@@ -10,7 +10,7 @@ from irlens.diff.passes import States, change_of, crossing, describe_passes
 from irlens.model import files
 from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError, IrlensError
-from irlens.model.passes import FollowedLine, Insertion, PassChange, Passes, PassesDiff
+from irlens.model.passes import FollowedLine, PassChange, Passes, PassesDiff
 from irlens.model.source import SourceLocation
 from irlens.session.grids import require_one_kernel
 from irlens.session.session import Session
@@ -62,6 +62,11 @@ def passes_of(
         from irlens.session.stages import find_location
 
         followed = follow_line(states, find_location(CaptureCode(states.capture), asked.line))
+    inserted = None
+    if asked.conversions:
+        from irlens.diff.passes.insertions import insertions
+
+        inserted = insertions(states)
     changed = [number for number in shown if states.before(number) != states.after(number)]
     return msgspec.structs.replace(
         describe_passes(states, changes=asked.changes),
@@ -71,14 +76,8 @@ def passes_of(
         ],
         crossings=crossings,
         followed=followed,
-        insertions=_insertions(states) if asked.conversions else None,
+        insertions=inserted,
     )
-
-
-def _insertions(states: States) -> list[Insertion]:
-    from irlens.diff.passes.insertions import insertions
-
-    return insertions(states)
 
 
 def follow_line(states: States, location: SourceLocation) -> FollowedLine:

@@ -12,7 +12,6 @@ from irlens.compiler.sources.description import KernelSource, find_kernel, find_
 from irlens.compiler.sources.lookup import known_files
 from irlens.model import files
 from irlens.model.errors import IrlensError
-from irlens.model.report import Report
 from irlens.session.session import Session
 from irlens.session.subject import Configurations, is_compiled
 
@@ -123,7 +122,8 @@ def make(
     kernel = to_cwd(recipe.kernel, names.root)
     reports = tuple(session.reports(kernel, configurations_of(recipe, kernel, options)))
     if not is_compiled(kernel) and recipe.target is None:
-        recipe = msgspec.structs.replace(recipe, target=_target(reports[0]))
+        target = reports[0].target
+        recipe = msgspec.structs.replace(recipe, target=target.name if target else None)
     return RecipeResult(recipe=recipe, names=names.aliases(recipe.kernel), reports=reports)
 
 
@@ -194,7 +194,3 @@ def _report_name(target: str | None) -> str | None:
     from irlens import gpus
 
     return gpus.find(target).target.name
-
-
-def _target(report: Report) -> str | None:
-    return report.target.name if report.target else None

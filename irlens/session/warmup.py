@@ -14,12 +14,12 @@ from irlens.model.config import ConstexprValue, from_finite_or_text
 from irlens.model.errors import IrlensError
 from irlens.model.text import count
 from irlens.model.variants import KernelVariants, Specialized, Variant, Variants
+from irlens.session.size_choice import require_choice
 from irlens.session.subject import is_compiled
 
 WARMUP_SCHEMA = 1
 #: Outcomes of variants that no launch can use.
 _USELESS = frozenset({"does not fit", "failed", "died", "timed out"})
-_ENDINGS = (".py", ".json")
 _INTEGER = re.compile(r"[iu](?P<bits>\d+)")
 
 
@@ -72,8 +72,7 @@ def require_warmup(kernels: Sequence[str], destination: Path) -> None:
     Raises:
         IrlensError: A kernel is compiled, or the file's name ends in something else.
     """
-    if destination.suffix not in _ENDINGS:
-        raise IrlensError(f"--emit {destination}: its name ends neither in .py nor in .json")
+    require_choice(destination)
     for kernel in filter(is_compiled, kernels):
         raise IrlensError(
             f"{kernel} is compiled: --emit needs the kernel's source, which a warm-up compiles",

@@ -247,7 +247,7 @@ class _Laboratory:
                 continue
             experiments.append(experiment)
             if experiment.gone:
-                cause = change.cause or self._holders(finding, experiment, change) or cause
+                cause = change.cause or self._holders(experiment, change) or cause
                 name, number = self._decided(finding, change)
                 break
         if finding.code in DECIDED_BY_ASSEMBLER:
@@ -266,7 +266,7 @@ class _Laboratory:
             proof=_proof(experiments),
         )
 
-    def _holders(self, finding: Finding, experiment: Experiment, change: Change) -> str:
+    def _holders(self, experiment: Experiment, change: Change) -> str:
         """Return what holds the registers, where a change that may be about anything proves it."""
         if change.is_cause or not experiment.is_cause:
             return ""

@@ -152,7 +152,8 @@ def example_options(
         elif name not in derived:
             options.append(f"--arg {shlex.quote(f'{name}={args[name]}')}")
     extents = example.programs.extents(example.dimensions)
-    grid = ",".join(extents) if all(extents) and not any(map(_is_too_many, extents[1:])) else ""
+    too_many = any(_is_integer(each) and int(each) > _MOST_IN_Y for each in extents[1:])
+    grid = ",".join(extents) if all(extents) and not too_many else ""
     return [*options, *([f"--grid {shlex.quote(grid)}"] if grid else [])]
 
 
@@ -339,11 +340,6 @@ def _programs(name: str) -> int | None:
     """Return the number of programs that a variable has the ID of, if its name says it."""
     name = _ID_AFFIX.sub("", name)
     return next((value for pattern, value in _NUMBERS[1:3] if pattern.search(name)), None)
-
-
-def _is_too_many(extent: str) -> bool:
-    """Whether a grid of so large an extent in y or z does not launch on NVIDIA GPUs."""
-    return _is_integer(extent) and int(extent) > _MOST_IN_Y
 
 
 def _is_integer(value: str) -> bool:

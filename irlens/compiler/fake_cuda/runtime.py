@@ -43,7 +43,8 @@ def install_runtime(
     """
     _Stub.elapsed_time = lambda self, end: read_time()  # type: ignore[method-assign]
     no_ops = {name: _no_op() for name in _NO_OPS}
-    readings = dict.fromkeys(_READINGS, _unmeasured)
+    # Nothing measures the GPU.
+    readings = dict.fromkeys(_READINGS, lambda *args, **kwargs: float("nan"))
     queries = _device_queries(facts, deviations)
     for name, replacement in (queries | _REPLACEMENTS | no_ops | readings).items():
         setattr(torch.cuda, name, replacement)
@@ -186,11 +187,6 @@ def _missing(name: str) -> Any:
     if name.startswith("_cuda_"):
         raise NoGpuError(f"torch._C.{name}")
     raise AttributeError(f"module 'torch._C' has no attribute '{name}'")
-
-
-def _unmeasured(*args: object, **kwargs: object) -> float:
-    """Return NaN: nothing measures the GPU."""
-    return float("nan")
 
 
 def _seed(seed: int) -> None:

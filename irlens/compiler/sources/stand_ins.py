@@ -91,7 +91,7 @@ class StandIn(_Refusing):
     def __eq__(self, other: object) -> bool:
         # A name, such as a dtype's, is a different object from all others. A result may be
         # anything.
-        return self is other or (self._is_result() and self._refuse())
+        return self is other or (self._asked.endswith((")", "]")) and self._refuse())
 
     def __hash__(self) -> int:
         return id(self)
@@ -105,9 +105,6 @@ class StandIn(_Refusing):
         if name in ("_asked", "_names"):
             raise AttributeError(name)  # of an object that is being unpickled
         return self._names.attribute(self._asked, name)
-
-    def _is_result(self) -> bool:
-        return self._asked.endswith((")", "]"))
 
     def __getitem__(self, _key: object) -> "StandIn":
         return StandIn(f"{self._asked}[...]", self._names)
