@@ -15,9 +15,8 @@ from irlens.model import files
 from irlens.model.errors import ArtifactError
 
 _DESCRIPTOR_BYTES = 64
-_RSRC = struct.Struct("<I")
-_RSRC1_AT = 48
-_RSRC3_AT = 44
+#: The lowest bytes of COMPUTE_PGM_RSRC1 and COMPUTE_PGM_RSRC3.
+_RSRC1_AT, _RSRC3_AT = 48, 44
 #: Bytes of LDS and of private memory, which the metadata repeat.
 _SEGMENTS = struct.Struct("<II")
 #: Where the code begins, from the descriptor on.
@@ -257,10 +256,7 @@ def _descriptor(file: elf.Elf, symbol: elf.Symbol | None) -> bytes | None:
 
 def _register_granules(descriptor: bytes | None) -> int | None:
     """Return the granules of vector registers per lane (COMPUTE_PGM_RSRC1, bits 5:0)."""
-    if descriptor is None:
-        return None
-    (rsrc1,) = _RSRC.unpack_from(descriptor, _RSRC1_AT)
-    return int(rsrc1 & 0x3F) + 1
+    return None if descriptor is None else (descriptor[_RSRC1_AT] & 0x3F) + 1
 
 
 def _accumulation_offset(descriptor: bytes | None) -> int | None:
@@ -268,10 +264,7 @@ def _accumulation_offset(descriptor: bytes | None) -> int | None:
 
     The field exists on gfx90a, gfx942 and gfx950; elsewhere its value means nothing.
     """
-    if descriptor is None:
-        return None
-    (rsrc3,) = _RSRC.unpack_from(descriptor, _RSRC3_AT)
-    return int((rsrc3 & 0x3F) + 1) * 4
+    return None if descriptor is None else ((descriptor[_RSRC3_AT] & 0x3F) + 1) * 4
 
 
 #: LLVM writes the metadata note as YAML into the assembly, and the kernel descriptor as directives

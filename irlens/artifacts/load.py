@@ -112,7 +112,6 @@ def load_bytes(content: bytes, *, name: str) -> Iterator[Capture]:
     """Yield the captures in the bytes of an artifact, one per kernel.
 
     Args:
-        content: Any artifact.
         name: Its name in errors, and its kernel's if it names none itself.
 
     Raises:

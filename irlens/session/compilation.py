@@ -51,22 +51,18 @@ class Compiler(Child):
         store.ensure_writable()
         store.hold()
         try:
-            entries = self._run_child(request, known)
+            ended = self.run(inquiries.__name__, inquiries.question("compile", request), known)
         finally:
             self._lock.release()
+        if self.cancels != known:
+            raise CaptureError(f"compiling {request.kernel} was cancelled")
+        entries = inquiries.answer_of(ended, request.kernel, list[str])
         loaded = [each for entry in entries for each in load(Path(entry))]
         contents = contents_in(request)
         captures = [replace(e, contents=contents) for e in loaded if not isinstance(e, Broken)]
         if not captures:
             raise CaptureError(f"compiling {request.kernel} left no readable capture")
         return captures
-
-    def _run_child(self, request: "Request", cancels: int) -> list[str]:
-        """Return the directories of the compiled captures."""
-        ended = self.run(inquiries.__name__, inquiries.question("compile", request), cancels)
-        if self.cancels != cancels:
-            raise CaptureError(f"compiling {request.kernel} was cancelled")
-        return inquiries.answer_of(ended, request.kernel, list[str])
 
 
 class Compilations:

@@ -24,9 +24,6 @@ def program_changes(before: str, after: str) -> list[ProgramChange]:
 
     Runs on the same GPU are compared, or one run with the other.
 
-    Args:
-        after: The second.
-
     Raises:
         ArtifactError: The index of a recording cannot be read.
     """

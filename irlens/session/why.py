@@ -70,7 +70,6 @@ def why(
     Args:
         configurations: The options, which select one configuration.
         codes: Codes or names of findings; all by default.
-        progress: Receives what is tried.
 
     Raises:
         IrlensError: KERNEL cannot be compiled.

@@ -63,7 +63,6 @@ def time_over_sizes(
 
     Args:
         requests: Every configuration at every size.
-        sizes: What it ranges over.
 
     Raises:
         UnknownNameError: There is no such size.

@@ -52,7 +52,6 @@ def cover_of(
     """Return the tile that covers the fewest elements of a size, and stays as it grows.
 
     Args:
-        kernel: The kernel's source.
         name: The size.
         planned: The values of each launch that was planned, by name.
         last: The largest size that was tried.

@@ -46,7 +46,6 @@ class ProgramIds:
     """The program IDs of a kernel.
 
     Args:
-        function: Its source.
         constexprs: The names of its constexprs.
 
     Attributes:

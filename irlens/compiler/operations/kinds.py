@@ -121,7 +121,7 @@ def overwrites(function: Any) -> bool:
     return name.endswith("_") and torch.Tag.nondeterministic_seeded in function.tags
 
 
-def folded_axes(function: Any, arguments: dict[str, Any], shape: Sequence[int]) -> tuple[int, ...]:
+def folded_axes(arguments: dict[str, Any], shape: Sequence[int]) -> tuple[int, ...]:
     """Return the axes of the first operand that a reduction or a normalization folds."""
     if "normalized_shape" in arguments:
         return tuple(range(len(shape) - len(arguments["normalized_shape"]), len(shape)))

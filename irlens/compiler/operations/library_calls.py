@@ -21,7 +21,6 @@ class LibraryCalls:
     """Counts calls as they run.
 
     Args:
-        tally: Receives them.
         generated: Folders of files that are not the program's own.
     """
 

@@ -123,7 +123,7 @@ class OperationLog(Pausable):
         axes: tuple[int, ...] = ()
         if kind in ("reduction", "normalization") and taken:
             space = tuple(taken[0].shape)
-            axes = folded_axes(function, arguments, space)
+            axes = folded_axes(arguments, space)
         parts = touched_reads(function, arguments, results, self.region)
         taken = [each for each in taken if parts.get(id(each), each) is not None]
         reads = [parts.get(id(each)) or self.region(each) for each in taken]

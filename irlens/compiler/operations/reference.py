@@ -32,7 +32,6 @@ def record_reference(
         request: The kernel, with the sizes and arguments to call the reference with.
         function: Another function of the file to run in its place; its parameters have the names
             of the kernel's.
-        log: Takes the operators.
 
     Raises:
         CaptureError: There is no reference, or it does not match the description.

@@ -62,7 +62,6 @@ def properties_of(target: Target, name: str) -> dict[str, Any]:
     """Return the known attributes of ``torch.cuda.get_device_properties``.
 
     Args:
-        target: The GPU.
         name: Its name as its driver reports it.
     """
     gpu = gpus.find(target.name)
