@@ -10,6 +10,8 @@ from typing import Any
 
 from irlens.analyze.issue_table import IssueTable
 from irlens.analyze.traffic import count
+from irlens.artifacts.code_listings import list_code
+from irlens.artifacts.tools import disassemble
 from irlens.isa.mlir import parse
 from irlens.isa.ptx import parse as parse_ptx
 from irlens.model.traffic import Traffic
@@ -39,6 +41,17 @@ def _archive() -> dict[str, bytes]:
 def artifact(launch: dict[str, Any], stage: str) -> bytes:
     """Return an artifact of a launch's kernel."""
     return _archive()[f"{launch['entry']}/{launch['kernel']}.{stage}"]
+
+
+@cache
+def _listings() -> dict[bytes, str | None]:
+    return list_code([file for name, file in _archive().items() if name.endswith(".cubin")])
+
+
+def listing(launch: dict[str, Any]) -> str:
+    """Return the machine code of a launch's kernel: that of all is listed in one go."""
+    content = artifact(launch, "cubin")
+    return _listings()[content] or disassemble(content)
 
 
 def unpacked(launch: dict[str, Any], folder: Path) -> Path:

@@ -23,7 +23,7 @@ from irlens.artifacts.tools import disassemble
 from irlens.isa import sass
 from irlens.isa.mlir import parse
 from irlens.isa.sass.operands import ThreadInputs
-from tests.analyze.h200_launches import DATA, WAVE, artifact, launches
+from tests.analyze.h200_launches import DATA, WAVE, artifact, launches, listing
 
 LOADS, STORES = ("LDS", "LDSM"), ("STS", "STSM")
 #: Launches whose accesses meet none of the matrix products that read shared memory meanwhile: where
@@ -40,8 +40,7 @@ def measured(kind: str, skip: int = 0) -> Any:
 
 
 def code_of(launch: dict[str, Any]) -> tuple[PathFinder, cubin.Kernel, Arguments]:
-    content = artifact(launch, "cubin")
-    section = sass.parse(disassemble(content)).sections[0]
+    section = sass.parse(listing(launch)).sections[0]
     module = parse(artifact(launch, "ttir").decode(), stage="ttir")
     names = public_function(module).regions[0].blocks[0].arguments
     x, y, z = launch["grid"]
@@ -51,7 +50,7 @@ def code_of(launch: dict[str, Any]) -> tuple[PathFinder, cubin.Kernel, Arguments
         (x, y, z),
         launch["block"][0] // 32,
     )
-    kernel = cubin.read(content).kernels[0]
+    kernel = cubin.read(artifact(launch, "cubin")).kernels[0]
     return PathFinder(section, sass_cfg.build(section)), kernel, arguments
 
 
