@@ -10,16 +10,8 @@ from textual.content import Content
 from irlens.model.text import plural, printable_line
 from irlens.render import text
 from irlens.render.options import Options
-from irlens.render.view import nodes
+from irlens.render.view import characters, nodes
 from irlens.render.view.character_charts import draw_bars, draw_heat_map, draw_plot
-from irlens.render.view.characters import (
-    bar,
-    cut,
-    draw_curve,
-    draw_staircase,
-    draw_strip,
-    draw_timeline,
-)
 from irlens.tui.drawing import (
     BOLD,
     DIM,
@@ -222,18 +214,18 @@ def drawing(node: nodes.Picture, width: int) -> list[Content]:
     """Return a drawing; a timeline has fewer iterations where there is no room for all."""
     match node:
         case nodes.Timeline():
-            drawn, shorter = draw_timeline(node, width), node.shorter()
+            drawn, shorter = characters.draw_timeline(node, width), node.shorter()
             while not drawn and shorter is not None:
-                drawn, shorter = draw_timeline(shorter, width), shorter.shorter()
+                drawn, shorter = characters.draw_timeline(shorter, width), shorter.shorter()
             if not drawn:
-                return [Content.styled(cut(node.described, width), DIM)]
+                return [Content.styled(characters.cut(node.described, width), DIM)]
             # Its key may be wider than the picture: it breaks between signs.
             *picture, key = contents_of(drawn)
             return [*picture, *_rows(flowing(Content(""), key.split(_GAP), _GAP, width))]
         case nodes.Staircase():
-            return contents_of(draw_staircase(node, width, _STAIRS_HEIGHT))
+            return contents_of(characters.draw_staircase(node, width, _STAIRS_HEIGHT))
         case nodes.Curve():
-            return contents_of(draw_curve(node, width, _CURVE_HEIGHT))
+            return contents_of(characters.draw_curve(node, width, _CURVE_HEIGHT))
         case nodes.Plot():
             return contents_of(draw_plot(node, width, _PLOT_HEIGHT))
         case nodes.HeatMap():
@@ -241,7 +233,7 @@ def drawing(node: nodes.Picture, width: int) -> list[Content]:
         case nodes.Bars():
             return contents_of(draw_bars(node, width))
         case nodes.Strip():
-            rows = draw_strip(node, width)
+            rows = characters.draw_strip(node, width)
     # A name that is too long goes on beside its fill.
     return [
         part
@@ -256,7 +248,7 @@ def table(node: nodes.Table, width: int) -> list[Content]:
     drawn = [*titles, *(part for row in rows for part in row)]
     if left := len(node.rows) - len(rows):
         more = f"… and {plural(left, f'more {node.noun}')}"
-        drawn.append(Content.styled(cut(more, width), DIM))
+        drawn.append(Content.styled(characters.cut(more, width), DIM))
     return drawn
 
 
@@ -335,5 +327,5 @@ def _row(
 def _cell(cell: nodes.Cell, room: int) -> Content:
     if isinstance(cell, nodes.Bar):
         tone: nodes.Tone = "accent" if cell.tone == "neutral" else cell.tone
-        return Content.styled(bar(cell.share, room), STYLES[tone])
+        return Content.styled(characters.bar(cell.share, room), STYLES[tone])
     return content_of(cell)

@@ -155,11 +155,7 @@ def _append(lines: list[list[Piece]], more: list[list[Piece]]) -> None:
 
 
 class Painter:
-    """Draws lines.
-
-    Args:
-        gutters: The columns beside them.
-    """
+    """Draws lines beside their gutters."""
 
     def __init__(self, lines: HighlightedLines, gutters: Sequence[Gutter]) -> None:
         self._lines = lines

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import ClassVar
 
 from msgspec.structs import replace
@@ -79,19 +80,17 @@ class EntryTable(ScrollView, can_focus=True):
     class Scrolled(Message):
         """Other rows have come into sight."""
 
+    @dataclass
     class Opened(Message):
         """The user opens an entry."""
 
-        def __init__(self, key: str) -> None:
-            super().__init__()
-            self.key = key
+        key: str
 
+    @dataclass
     class TitleClicked(Message):
         """The user clicked a column's title."""
 
-        def __init__(self, column: str) -> None:
-            super().__init__()
-            self.column = column
+        column: str
 
     def __init__(self) -> None:
         super().__init__()

@@ -158,14 +158,7 @@ class IrlensScreen(Screen[None]):
 
 
 class EntryScreen(IrlensScreen):
-    """A view of one entry.
-
-    Args:
-        at: The position to open.
-
-    Attributes:
-        VIEW: The name of the view.
-    """
+    """A view of one entry, opened at a position."""
 
     VIEW: ClassVar[str] = ""
     BINDINGS: ClassVar[list[BindingType]] = [

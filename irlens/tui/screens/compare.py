@@ -134,9 +134,7 @@ source locations and addresses are not compared.
     # Comparing.
 
     def _new_comparison(self) -> StageComparison:
-        return StageComparison(
-            self.run_in_thread, self.bench, self.before, self.after, self._show_stages
-        )
+        return StageComparison(self, self.before, self.after, self._show_stages)
 
     def _begin(self) -> None:
         """Compare the two entries."""

@@ -52,7 +52,8 @@ class FindingDialog(Reading):
         told = Sentence(finding.message), Sentence(finding.hint, "dim")
         self.query_one("#message", Panel).show(partial(page, Section("", told)))
         bench = self._services.workbench
-        run_in_thread(self, partial(bench.explain, finding.code), self._show_meaning, _ignore)
+        explain = partial(bench.explain, finding.code)
+        run_in_thread(self, explain, self._show_meaning, lambda _: None)  # unless documented
         known = self._services.explanation(self._key, finding)
         if known is not None:
             self._show(known)
@@ -103,10 +104,6 @@ class FindingDialog(Reading):
         from textual.widgets import Markdown
 
         self.query_one("#meaning", Markdown).update(printable(text))
-
-
-def _ignore(error: IrlensError) -> None:
-    """What the finding means is shown where it is documented."""
 
 
 def _document(explanations: Explanations, message: str) -> Section:

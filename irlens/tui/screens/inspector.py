@@ -1,6 +1,6 @@
 """The inspector: Python and stages side by side, linked line by line."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import ClassVar
 
@@ -10,18 +10,16 @@ from textual.binding import Binding, BindingType
 
 from irlens.model.errors import IrlensError
 from irlens.model.layout import LayoutDrawing
-from irlens.model.listing import Occurrences
 from irlens.model.source import SourceLocation, short_file
-from irlens.model.text import printable_line
 from irlens.render.view.layout import layout_view
 from irlens.tui.code.gutters import describe_chain, describe_line
 from irlens.tui.code.text import values_of
 from irlens.tui.screens.base import EntryScreen
-from irlens.tui.screens.jumps import Jumps, Position, position_of
+from irlens.tui.screens.jumps import JumpActions, Position
 from irlens.tui.services.context import Context, PassPlace, Place
 from irlens.tui.widgets.code_pane import CodePane
 from irlens.tui.widgets.code_view import CodeView
-from irlens.tui.widgets.entry_panes import EntryContents, EntryPanes
+from irlens.tui.widgets.entry_panes import EntryContents
 from irlens.tui.widgets.heading import Heading
 from irlens.tui.widgets.key_bar import KeyBar
 from irlens.tui.widgets.line_facts import LineFacts
@@ -45,7 +43,7 @@ _NEEDS_ANNOTATIONS = frozenset(
 _STAGE_BINDINGS = frozenset({"inspector.next_stage", "inspector.previous_stage"})
 
 
-class InspectorScreen(EntryScreen):
+class InspectorScreen(JumpActions):
     """The text of an entry's stages beside its Python."""
 
     VIEW = "inspector"
@@ -123,9 +121,6 @@ Lines of assembly that hold only debug information are hidden; `i` shows them.
 
     def __init__(self, context: Context, key: str, at: Place | None = None) -> None:
         super().__init__(context, key, at)
-        # Created here, since another entry's layout may be adopted before the screen is composed.
-        self.panes = EntryPanes(context, key)
-        self._jumps = Jumps(self.panes, self._warn)
         self._is_laid_out = False
 
     def compose(self) -> ComposeResult:
@@ -259,50 +254,6 @@ Lines of assembly that hold only debug information are hidden; `i` shows them.
             pane.fold(not pane.folded)
             pane.describe()
 
-    # Jumps; their history records where they start.
-
-    def action_jump(self, landmark: str, step: int) -> None:
-        """Go to the next (-1: previous) landmark."""
-        self._jumps.to_landmark(landmark, step)
-
-    def action_partner(self) -> None:
-        """Go from a commit to the wait that retires its group, and back."""
-        self._jumps.to_partner()
-
-    def action_place(self, step: int) -> None:
-        """Go to the next (-1: previous) run of lines that belong to the same line of Python."""
-        self._jumps.to_place(step)
-
-    def action_definition(self) -> None:
-        """Go to the definition of the name under the cursor."""
-        self._look_up(self._jumps.to_definition)
-
-    def action_use(self, step: int) -> None:
-        """Go to the next (-1: previous) use of the name under the cursor."""
-        self._look_up(partial(self._jumps.to_use, step))
-
-    def action_back_in_jumps(self) -> None:
-        """Return to where the last jump started."""
-        self._jumps.back()
-
-    def action_forward_in_jumps(self) -> None:
-        """Return to where the last step back started."""
-        self._jumps.forward()
-
-    def _look_up(self, then: Callable[[Position, Occurrences], None]) -> None:
-        for pane, document in self.panes.active_document():
-            word = pane.cursor.word
-            if not word:
-                self._warn("no name under the cursor")
-            elif document.stage == "python":
-                self._warn("definitions and uses are known in stages, not in Python")
-            else:
-                self.run_in_thread(
-                    partial(self.bench.occurrences, self.key, pane.showing, word, pane.line),
-                    partial(then, position_of(pane)),
-                    group="occurrences",
-                )
-
     # What the compiler did.
 
     def action_layout(self) -> None:
@@ -312,9 +263,9 @@ Lines of assembly that hold only debug information are hidden; `i` shows them.
             is_chosen = cursor.word.startswith("%") and cursor.column != cursor.indent
             names = [cursor.word] if is_chosen else values_of(cursor.text)
             if document.stage != "ttgir":
-                self._warn("layouts are those of values of ttgir: show that stage")
+                self.warn("layouts are those of values of ttgir: show that stage")
             elif not names:
-                self._warn("no value on this line")
+                self.warn("no value on this line")
             else:
                 draw = partial(self.bench.layout, self.key, names, pane.line)
                 self.run_in_thread(draw, self._show_layout, group="layout")
@@ -330,19 +281,14 @@ Lines of assembly that hold only debug information are hidden; `i` shows them.
             if findings:
                 self.context.navigator.show_finding(self.key, findings[0])
             else:
-                self._warn("no finding on this line: press f for the next one")
+                self.warn("no finding on this line: press f for the next one")
 
     def action_passes(self) -> None:
         """Follow the line of Python at the cursor through the compiler's passes."""
         if (here := self.panes.here) is not None:
             self.context.navigator.show_view("passes", self.key, here)
         else:
-            self._warn("this line comes from no line of Python")
-
-    def _warn(self, message: str) -> None:
-        # One at a time: notifications cover the line facts.
-        self.app.clear_notifications()
-        self.notify(printable_line(message), severity="warning", timeout=3, markup=False)
+            self.warn("this line comes from no line of Python")
 
     # The prompt.
 
@@ -385,7 +331,7 @@ Lines of assembly that hold only debug information are hidden; `i` shows them.
     @on(SearchPrompt.Jumped)
     def _on_search_jumped(self, event: SearchPrompt.Jumped) -> None:
         if isinstance(event.view, CodePane):
-            self._jumps.history.push(Position(event.view, event.view.showing, event.start))
+            self.history.push(Position(event.view, event.view.showing, event.start))
 
     def action_line(self) -> None:
         """Ask for a line to go to."""
@@ -399,11 +345,11 @@ Lines of assembly that hold only debug information are hidden; `i` shows them.
         file, _, number = answer.rpartition(":")
         is_number = number.isdecimal() and len(number) < 19
         if not is_number or (file and file not in self.panes.contents.names):
-            self._warn(f"'{answer}' is not a line number or file.py:line")
+            self.warn(f"'{answer}' is not a line number or file.py:line")
         elif file:
             self.go_to(SourceLocation(file, int(number)))
         else:
-            self._jumps.to_line(int(number))
+            self.to_line(int(number))
 
     # Copying and external programs.
 
@@ -418,7 +364,7 @@ Lines of assembly that hold only debug information are hidden; `i` shows them.
             if word := pane.cursor.word:
                 self.context.navigator.copy(word)
             else:
-                self._warn("no name under the cursor")
+                self.warn("no name under the cursor")
 
     def action_external(self, kind: str) -> None:
         """Open the text in the user's editor or pager, at the cursor's line."""

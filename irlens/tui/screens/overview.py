@@ -1,6 +1,7 @@
 """The overview: the figures of one kernel in panels, and its findings; Enter explains one."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
 from typing import ClassVar
@@ -42,13 +43,12 @@ class Findings(Panel):
         Binding("i", "inspect", "Show the code", id="findings.inspect"),
     ]
 
+    @dataclass
     class Chosen(Message):
         """The user asks for an explanation of a finding, or for its code."""
 
-        def __init__(self, finding: Finding, *, explain: bool) -> None:
-            super().__init__()
-            self.finding = finding
-            self.explain = explain
+        finding: Finding
+        explain: bool
 
     def __init__(self) -> None:
         super().__init__("Findings", id="findings")

@@ -26,11 +26,7 @@ _CHOICES_SHOWN = 14
 
 
 class Field(Input):
-    """The value of a setting, typed or stepped through with the arrow keys.
-
-    Args:
-        value: The initial value.
-    """
+    """The value of a setting, typed or stepped through with the arrow keys."""
 
     DEFAULT_CSS = """
     Field {

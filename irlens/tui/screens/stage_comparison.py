@@ -3,11 +3,10 @@
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Protocol
 
 from irlens.model.errors import IrlensError
-from irlens.session.workbench import Workbench
 from irlens.tui.code.difference import Difference
+from irlens.tui.screens.base import IrlensScreen
 
 #: Rows up to which a difference is kept while another stage is shown: computing a larger one again
 #: takes seconds.
@@ -16,24 +15,11 @@ _KEPT_ROWS = 20_000
 _SLOW = 1.5
 
 
-class RunDifference(Protocol):
-    """Computes a difference in a thread."""
-
-    def __call__(
-        self,
-        call: Callable[[], Difference],
-        on_result: Callable[[Difference], None],
-        on_error: Callable[[IrlensError], None],
-        *,
-        group: str,
-    ) -> None:
-        """Pass the difference or the error on; a call replaces an earlier one of its group."""
-
-
 class StageComparison:
     """The differences between two entries, stage by stage.
 
     Args:
+        screen: Computes them in threads, and drops them once it is closed.
         before: Key of the first entry.
         after: Key of the second entry.
 
@@ -43,13 +29,12 @@ class StageComparison:
 
     def __init__(
         self,
-        run: RunDifference,
-        bench: Workbench,
+        screen: IrlensScreen,
         before: str,
         after: str,
         on_change: Callable[[], None],
     ) -> None:
-        self._run, self._bench = run, bench
+        self._screen, self._bench = screen, screen.bench
         self._before, self._after = before, after
         self._on_change = on_change
         self._kept: dict[str, Difference] = {}
@@ -128,7 +113,7 @@ class StageComparison:
                 on_error(error)
 
         compare = partial(self._bench.code, self._before, self._after, stage)
-        self._run(lambda: Difference(compare()), done, failed, group=group)
+        self._screen.run_in_thread(lambda: Difference(compare()), done, failed, group=group)
 
     def _keep(self, stage: str, difference: Difference) -> None:
         comparison = difference.comparison

@@ -74,7 +74,6 @@ class Compilations:
         on_end: Called last, however it ended.
 
     Attributes:
-        running: The compilation that runs.
         inquiry: The suggestion that is being made, if any.
         changed: Published when one starts or ends.
         origins: How entries were compiled, by key.
@@ -225,9 +224,6 @@ class DeferredResults:
 
     Keys meant for a prompt would otherwise act as commands on a new screen, and an open dialog
     would be covered.
-
-    Args:
-        app: The app whose focus decides.
     """
 
     def __init__(self, app: App[None]) -> None:

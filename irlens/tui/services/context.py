@@ -54,7 +54,6 @@ class Navigator(Protocol):
 
         Args:
             name: The view: one of ``VIEWS``.
-            at: The position to open.
             like: The same view of another entry, whose panels and cursor to adopt.
         """
 

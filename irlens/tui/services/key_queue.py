@@ -12,6 +12,7 @@ that many moves are drawn at once.
 """
 
 from collections import deque
+from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, runtime_checkable
 
@@ -45,6 +46,7 @@ class DefersKeys(Protocol):
         """Return whether a binding leads away from what is loading: deferred keys are dropped."""
 
 
+@dataclass
 class KeyHandled(Message):
     """Follows a key up the widget tree; when it reaches the app the key has been handled.
 
@@ -52,10 +54,8 @@ class KeyHandled(Message):
         is_last: Whether it also follows the messages that handling the key posted.
     """
 
-    def __init__(self, target: MessagePump, *, is_last: bool = False) -> None:
-        super().__init__()
-        self.target = target
-        self.is_last = is_last
+    target: MessagePump
+    is_last: bool = False
 
 
 class KeyQueue:

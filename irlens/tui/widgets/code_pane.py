@@ -1,6 +1,7 @@
 """A pane of code: loads a document, and moves its cursor with keys and the mouse."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, TypeAlias
 
@@ -31,68 +32,12 @@ Fetch: TypeAlias = Callable[[bool], Document]
 _PATIENCE = 0.15
 
 
-class DocumentLoader:
-    """Loads one document at a time: the plain text first if the annotations take a while.
-
-    Args:
-        pane: Shows the documents.
-
-    Attributes:
-        name: The document that is shown or loading: a stage, or a Python file.
-        is_complete: Whether loading has ended, with the annotated document or an error.
-    """
-
-    def __init__(self, pane: "CodePane") -> None:
-        self._pane = pane
-        self.name = ""
-        self.is_complete = True
-        self._has_text = False
-
-    def load(self, name: str, fetch: Fetch) -> None:
-        """Load a document.
-
-        Args:
-            fetch: Called in a thread, possibly twice.
-        """
-        self.name, self.is_complete, self._has_text = name, False, False
-        self._pane.on_loading(name)
-        run_in_thread(self._pane, partial(fetch, True), self._on_annotated, self._on_error)
-        self._pane.set_timer(_PATIENCE, partial(self._fetch_text, name, fetch))
-
-    def show(self, document: Document) -> None:
-        """Show a document that is loaded already."""
-        self.name, self.is_complete, self._has_text = document.name, True, True
-        self._pane.workers.cancel_node(self._pane)
-        self._pane.on_text(document)
-
-    def _fetch_text(self, name: str, fetch: Fetch) -> None:
-        if not self.is_complete and self.name == name and not self._has_text:
-            run_in_thread(
-                self._pane, partial(fetch, False), self._on_text, _ignore, group="plain text"
-            )
-
-    def _on_text(self, document: Document) -> None:
-        if not self.is_complete and self.name == document.name:
-            self._has_text = True
-            self._pane.on_text(document)
-
-    def _on_annotated(self, document: Document) -> None:
-        self.is_complete = True
-        if self._has_text:
-            self._pane.on_annotated(document)
-        else:
-            self._has_text = True
-            self._pane.on_text(document)
-
-    def _on_error(self, error: IrlensError) -> None:
-        self.is_complete = True
-        self._pane.on_load_error(error.joined("; "))
-
-
 class CodePane(DocumentView):
-    """A view of one document among others.
+    """A view of one document among others; its plain text first if the annotations take a while.
 
     Attributes:
+        showing: The stage or Python file that is shown or loading.
+        complete: Whether loading has ended, with all annotations or an error.
         weight: Share of the width, relative to the other panes.
         problem: Why the document has no annotations; "" if it has.
     """
@@ -117,16 +62,16 @@ class CodePane(DocumentView):
         Binding("escape", "unselect", "Clear selection", show=False, id="code.unselect"),
     ]
 
+    @dataclass
     class Moved(Message):
         """The user moved the cursor."""
 
-        def __init__(self, pane: "CodePane") -> None:
-            super().__init__()
-            self.pane = pane
+        pane: "CodePane"
 
     class Unselected(Message):
         """The user cleared the selection and the search."""
 
+    @dataclass
     class Opened(Message):
         """The pane shows a document, or a note about why it cannot.
 
@@ -134,31 +79,21 @@ class CodePane(DocumentView):
             at: The requested line, if one was requested.
         """
 
-        def __init__(self, pane: "CodePane", at: int | None) -> None:
-            super().__init__()
-            self.pane = pane
-            self.at = at
+        pane: "CodePane"
+        at: int | None
 
     def __init__(self) -> None:
         super().__init__()
         self.weight = _WEIGHT
         self.problem = ""
-        self._loader = DocumentLoader(self)
-        #: Line and column to open when the text has arrived.
+        self.showing = ""
+        self.complete = True
+        #: Whether the text has arrived, and the line and column to open then.
+        self._has_text = False
         self._requested: tuple[int, int] | None = None
         self._dragging = False
 
     # Loading.
-
-    @property
-    def showing(self) -> str:
-        """The stage or Python file that is shown or loading."""
-        return self._loader.name
-
-    @property
-    def complete(self) -> bool:
-        """Whether loading has ended, with all annotations or an error."""
-        return self._loader.is_complete
 
     def open(self, name: str, fetch: Fetch, at: tuple[int, int] | None = None) -> None:
         """Load a document and show it.
@@ -171,19 +106,32 @@ class CodePane(DocumentView):
             self._requested = at or self._requested
             return
         self._requested = at
-        self._loader.load(name, fetch)
+        self.showing, self.complete, self._has_text = name, False, False
+        self.show_note(f"loading {name} …")
+        self.describe()
+        run_in_thread(self, partial(fetch, True), self._on_annotated, self._on_error)
+        self.set_timer(_PATIENCE, partial(self._fetch_text, name, fetch))
 
     def present(self, document: Document, at: tuple[int, int] | None = None) -> None:
         """Show a document that is loaded already."""
         self._requested = at
-        self._loader.show(document)
+        self.showing, self.complete, self._has_text = document.name, True, True
+        self.workers.cancel_node(self)
+        self._show_text(document)
 
-    def on_loading(self, name: str) -> None:
-        """Show that a document is loading."""
-        self.show_note(f"loading {name} …")
-        self.describe()
+    def _fetch_text(self, name: str, fetch: Fetch) -> None:
+        if not self.complete and self.showing == name and not self._has_text:
+            # The call for the annotated document fails as well, and reports the error.
+            run_in_thread(
+                self, partial(fetch, False), self._on_text, lambda _: None, group="plain text"
+            )
 
-    def on_text(self, document: Document) -> None:
+    def _on_text(self, document: Document) -> None:
+        if not self.complete and self.showing == document.name:
+            self._has_text = True
+            self._show_text(document)
+
+    def _show_text(self, document: Document) -> None:
         """Show a text at the requested position, or where the kernel begins."""
         self.problem = ""
         if not document.listing.text.strip():
@@ -200,8 +148,13 @@ class CodePane(DocumentView):
             self.go_to(*self._requested)
         self.post_message(self.Opened(self, self._requested and self._requested[0]))
 
-    def on_annotated(self, document: Document) -> None:
+    def _on_annotated(self, document: Document) -> None:
         """Add annotations; the cursor stays where the user has moved it."""
+        self.complete = True
+        if not self._has_text:
+            self._has_text = True
+            self._show_text(document)
+            return
         if self.document is None:  # it is empty
             return
         is_moved = self.is_moved
@@ -210,8 +163,10 @@ class CodePane(DocumentView):
             self.begin()  # only the annotated document knows where the kernel begins
         self.post_message(self.Opened(self, self.line if is_moved else None))
 
-    def on_load_error(self, message: str) -> None:
+    def _on_error(self, error: IrlensError) -> None:
         """Show the error if there is no text."""
+        self.complete = True
+        message = error.joined("; ")
         if self.document is None:
             self.show_note(f"{self.showing} cannot be shown: {message}\n{_OTHER_STAGE}")
         else:
@@ -343,7 +298,3 @@ class CodePane(DocumentView):
         self.refresh()
         self._reveal("near")
         self._report_move()
-
-
-def _ignore(error: IrlensError) -> None:
-    """The call for the annotated document fails as well, and reports the error."""

@@ -4,6 +4,7 @@ import sys
 from abc import ABCMeta, abstractmethod
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from textwrap import wrap
 from threading import Event
@@ -18,7 +19,6 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from irlens.isa.highlight import KINDS
-from irlens.model.errors import IrlensError
 from irlens.model.text import count, printable_line
 from irlens.tui.code.highlighting import Palette
 from irlens.tui.code.search import MOST_HITS, Hit, Query
@@ -56,7 +56,8 @@ class TextSearch:
         self.query, self.hits, self.is_running = query, (), query is not None
         if query is not None:
             find = partial(query.hits, self._view.searched_lines, self._stop)
-            run_in_thread(self._view, find, partial(self._end, query), _ignore, group="search")
+            end = partial(self._end, query)
+            run_in_thread(self._view, find, end, lambda _: None, group="search")  # no errors
         self._on_change(False)
 
     def restart(self) -> None:
@@ -67,7 +68,6 @@ class TextSearch:
         """Go to the next (-1: previous) match.
 
         Args:
-            step: The direction.
             start: The position to start from; by default the cursor's.
             wrap: Whether to go on at the other end of the text.
 
@@ -155,12 +155,11 @@ class CodeView(ScrollView, metaclass=_AbstractWidget, can_focus=True):
     }
     """
 
+    @dataclass
     class Searched(Message):
         """A search has ended."""
 
-        def __init__(self, view: "CodeView") -> None:
-            super().__init__()
-            self.view = view
+        view: "CodeView"
 
     def __init__(self) -> None:
         super().__init__()
@@ -208,7 +207,6 @@ class CodeView(ScrollView, metaclass=_AbstractWidget, can_focus=True):
         """Return the part of a line that is in view, with a sign at an end where it goes on.
 
         Args:
-            code: The whole line.
             left: The first cell in view.
             room: Cells of the view.
             palette: The styles on the line.
@@ -257,7 +255,3 @@ class CodeView(ScrollView, metaclass=_AbstractWidget, can_focus=True):
         self.refresh_bindings()  # escape ends a search
         if has_ended:
             self.post_message(self.Searched(self))
-
-
-def _ignore(error: IrlensError) -> None:
-    """A search has no errors."""

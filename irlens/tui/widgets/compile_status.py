@@ -110,7 +110,6 @@ class InquiryStatus(Status):
         Args:
             does: What is done for the answer: "compiling variants".
             call: Asks in a thread.
-            on_answer: Receives the answer.
             on_error: Receives the error instead, also that of a cancelled question.
         """
         self.cancel()

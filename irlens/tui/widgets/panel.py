@@ -17,9 +17,6 @@ class Panel(Static, can_focus=True):
 
     Its lines are never wrapped: for two columns of an odd width Textual asks for the height at one
     cell less than the width that it then assigns.
-
-    Args:
-        title: Title of the frame.
     """
 
     DEFAULT_CSS = """

@@ -1,6 +1,7 @@
 """A line at the bottom of the screen to type into: words to filter by, a line, a search."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
@@ -75,13 +76,12 @@ class SearchPrompt(Prompt):
     bubble up as ``Submitted``.
     """
 
+    @dataclass
     class Jumped(Message):
         """A search that began in a view at ``start`` has moved a cursor."""
 
-        def __init__(self, view: CodeView, start: Hit) -> None:
-            super().__init__()
-            self.view = view
-            self.start = start
+        view: CodeView
+        start: Hit
 
     def __init__(self) -> None:
         super().__init__()

@@ -50,27 +50,18 @@ class WhatIf(Panel):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j,down", "row(1)", "Next", id="what_if.down", show=False),
-        Binding("k,up", "row(-1)", "Previous", id="what_if.up", show=False),
-        Binding("l,right", "change(1)", "More", id="what_if.more", show=False),
-        Binding("h,left", "change(-1)", "Less", id="what_if.less", show=False),
-        Binding(
-            "L,shift+right", "change(1, True)", "Much more", id="what_if.much_more", show=False
-        ),
-        Binding(
-            "H,shift+left", "change(-1, True)", "Much less", id="what_if.much_less", show=False
-        ),
-        Binding(
-            "right_square_bracket", "cliff(1)", "Next cliff", id="what_if.next_cliff", show=False
-        ),
-        Binding(
-            "left_square_bracket",
-            "cliff(-1)",
-            "Previous cliff",
-            id="what_if.previous_cliff",
-            show=False,
-        ),
-        Binding("0", "reset", "As compiled", id="what_if.reset", show=False),
+        Binding(key, action, description, id=f"what_if.{name}", show=False)
+        for key, action, description, name in (
+            ("j,down", "row(1)", "Next", "down"),
+            ("k,up", "row(-1)", "Previous", "up"),
+            ("l,right", "change(1)", "More", "more"),
+            ("h,left", "change(-1)", "Less", "less"),
+            ("L,shift+right", "change(1, True)", "Much more", "much_more"),
+            ("H,shift+left", "change(-1, True)", "Much less", "much_less"),
+            ("right_square_bracket", "cliff(1)", "Next cliff", "next_cliff"),
+            ("left_square_bracket", "cliff(-1)", "Previous cliff", "previous_cliff"),
+            ("0", "reset", "As compiled", "reset"),
+        )
     ]
 
     def __init__(self) -> None:
