@@ -92,10 +92,6 @@ class _Gate:
 def serve_tui(host: str, port: int) -> None:
     """Serve the TUI of this command line, one process per visitor, until interrupted.
 
-    Args:
-        host: The address to listen on.
-        port: The port to listen on.
-
     Raises:
         IrlensError: ``textual-serve`` is not installed, or the address is unavailable.
     """

@@ -8,16 +8,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from irlens.cli import Exit, new_session
-from irlens.cli.options import (
-    as_typed,
-    complete_kernels,
-    complete_stages,
-    context_option,
-    kernel_options,
-    refuse,
-    sass_option,
-)
+from irlens.cli import Exit, new_session, options
 from irlens.cli.settings import received_as
 from irlens.cli.writing import Writing, shows_code, write, writing_options
 from irlens.model.errors import IrlensError
@@ -82,9 +73,9 @@ class _Settings(msgspec.Struct, frozen=True):
 
 
 @click.command(help=_HELP)
-@click.argument("before", required=False, shell_complete=complete_kernels)
-@click.argument("after", required=False, shell_complete=complete_kernels)
-@kernel_options
+@click.argument("before", required=False, shell_complete=options.complete_kernels)
+@click.argument("after", required=False, shell_complete=options.complete_kernels)
+@options.kernel_options
 @click.option(
     "--git",
     "revisions",
@@ -96,12 +87,12 @@ class _Settings(msgspec.Struct, frozen=True):
 @click.option(
     "--last-save", is_flag=True, help="Compare with the version of the file inspected before this."
 )
-@sass_option
+@options.sass_option
 @click.option("--pressure", is_flag=True, hidden=True)  # what --sass was called
 @click.option(
     "--stage",
     metavar="NAME,...",
-    shell_complete=complete_stages,
+    shell_complete=options.complete_stages,
     help="Compare the code of these stages instead.",
 )
 @click.option(
@@ -114,7 +105,7 @@ class _Settings(msgspec.Struct, frozen=True):
     is_flag=True,
     help="With --stage or --passes: show the sides in columns.",
 )
-@context_option("--stage or --passes")
+@options.context_option("--stage or --passes")
 @writing_options("comparisons")
 @received_as(_Settings)
 def command(settings: _Settings) -> Exit:
@@ -130,7 +121,7 @@ def command(settings: _Settings) -> Exit:
             "--stage": settings.stage is not None,
             "--sass": settings.pressure or settings.sass is not None,
         }
-        refuse(others, "cannot be used with --passes")
+        options.refuse(others, "cannot be used with --passes")
         return _write_passes(before, settings)
     sides, writing = _sides(before, revisions, settings), settings.writing
     sass = settings.pressure or settings.sass
@@ -153,7 +144,9 @@ def command(settings: _Settings) -> Exit:
         with suppress(IrlensError):
             stages = f"{_PAGE_STAGES},sass" if sass else _PAGE_STAGES
             shown = sides.compare_code(stages, settings.context).pairs
-    named = as_typed([before, *([settings.after] if settings.after else [])], settings.selection)
+    named = options.as_typed(
+        [before, *([settings.after] if settings.after else [])], settings.selection
+    )
     drawn = sides.drawn if shows_code("comparisons", writing) else ()
     write(comparisons, "comparisons", writing, code=shown, sides=drawn, named=named)
     return Exit.DIFFERENCE if comparisons.different else Exit.OK

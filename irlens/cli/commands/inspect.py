@@ -7,15 +7,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from irlens.cli import Exit, new_session, output
-from irlens.cli.options import (
-    as_typed,
-    complete_kernels,
-    complete_stages,
-    kernel_range_options,
-    refuse,
-    sass_option,
-)
+from irlens.cli import Exit, new_session, options, output
 from irlens.cli.settings import F, received_as
 from irlens.cli.writing import Writing, is_lasting, page_facts, shows_code, write, writing_options
 from irlens.render import DETAILS, Detail, check_format
@@ -109,12 +101,12 @@ class _Settings(msgspec.Struct, frozen=True):
 
 
 @click.command(help=_HELP)
-@click.argument("kernel", shell_complete=complete_kernels)
-@kernel_range_options
+@click.argument("kernel", shell_complete=options.complete_kernels)
+@options.kernel_range_options
 @click.option(
     "--stage",
     metavar="NAME",
-    shell_complete=complete_stages,
+    shell_complete=options.complete_stages,
     help="Print one stage: ttir, ttgir, llir, ptx, sass, ...",
 )
 @click.option("--interleave", is_flag=True, help="With --stage: insert the Python source.")
@@ -128,7 +120,7 @@ class _Settings(msgspec.Struct, frozen=True):
 )
 @_detail_options
 @click.option("--all", "everything", is_flag=True, help="Show all of these details.")
-@sass_option
+@options.sass_option
 @click.option("--watch", is_flag=True, help="Re-run on every save.")
 @click.option(
     "--interpret",
@@ -202,14 +194,16 @@ def command(settings: _Settings) -> Exit:
 
 def _show_sizes(settings: _Settings) -> Exit:
     """Draw the estimated time over the size that ranges."""
-    refuse({f"--{name}": True for name in settings.details}, "has no effect over a range of sizes")
+    options.refuse(
+        {f"--{name}": True for name in settings.details}, "has no effect over a range of sizes"
+    )
     check_format(settings.writing.form, "sweep")
     from irlens.session.grids import time_over_sizes
 
     kernel, selection = settings.kernel, settings.selection
     with output.progress("evaluating") as show:
         sweep = time_over_sizes(new_session(), kernel, selection, progress=show)
-    write(sweep, "sweep", settings.writing, named=as_typed([kernel], selection))
+    write(sweep, "sweep", settings.writing, named=options.as_typed([kernel], selection))
     return Exit.OK
 
 
@@ -309,7 +303,7 @@ def _show_page(session: "Session", settings: _Settings) -> None:
     if keys is None or not is_lasting("reports", writing):
         _show_reports(session.inspect(kernel, selected, sass=sass), settings)
         return
-    facts = page_facts(as_typed([kernel], settings.selection), writing)
+    facts = page_facts(options.as_typed([kernel], settings.selection), writing)
     key = report_cache.page_key(keys, [*facts, sorted(settings.shown)])
     page = report_cache.recall_page(key, keys)
     if page is not None:
@@ -331,7 +325,7 @@ def _show_reports(inspected: "Sequence[tuple[Capture | None, Report]]", settings
     kernel, writing = settings.kernel, settings.writing
     listings = _listings(inspected) if shows_code("reports", writing) else []
     reports = [report for _, report in inspected]
-    named = as_typed([kernel], settings.selection) if kernel != "-" else ""
+    named = options.as_typed([kernel], settings.selection) if kernel != "-" else ""
     return write(
         reports, "reports", writing, details=settings.shown, listings=listings, named=named
     )
@@ -356,7 +350,7 @@ def _check(settings: _Settings) -> None:
     """Raise ``UsageError`` for options that have no effect on plain text, or only on it."""
     if settings.stage is None:
         unusable = {"--interleave": settings.interleave, "--annotate": settings.annotate}
-        refuse(unusable, "needs --stage: name the stage to print")
+        options.refuse(unusable, "needs --stage: name the stage to print")
     if settings.stage is None and settings.place is None:
         return
     option = "--stage" if settings.stage is not None else "--line"
@@ -368,4 +362,4 @@ def _check(settings: _Settings) -> None:
         f"--format {form}": form != "text",
         "--summary": settings.writing.summary,
     }
-    refuse(others, f"has no effect with {option}: remove one of them")
+    options.refuse(others, f"has no effect with {option}: remove one of them")

@@ -3,7 +3,7 @@
 import shlex
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,6 @@ from irlens.render import check_format, is_streamed, stream
 if TYPE_CHECKING:  # running the command loads them
     from irlens.artifacts.entries import Broken
     from irlens.session.scan.scanner import Request, Scanner
-    from irlens.sweeps.worker_pool import WorkerPool
 
 _HELP = """List the captures in DIRs with their figures, and sum them up.
 
@@ -144,9 +143,7 @@ def command(settings: _Settings) -> Exit:
         raise click.UsageError(f"--summary has no effect with --format {form}")
     if form == "parquet" and is_on_terminal(settings.writing):
         raise click.UsageError("parquet is not text: name a file with -o, or redirect stdout")
-    request = _request(settings)
-    with _workers(settings.cluster) as pool:
-        return _scan(replace(request, cluster=pool), settings)
+    return _scan(_request(settings), settings)
 
 
 def _grouped(settings: _Settings) -> Exit:
@@ -168,31 +165,28 @@ def _grouped(settings: _Settings) -> Exit:
     return Exit.OK
 
 
-@contextmanager
-def _workers(cluster: str | None) -> "Iterator[WorkerPool | None]":
-    """Connect to a cluster, if one is named."""
-    if cluster is None:
-        yield None
-        return
-    from irlens.sweeps.cluster import ClusterPool
-
-    pool = ClusterPool(cluster)
-    try:
-        yield pool
-    finally:
-        pool.stop()
-
-
 def _scan(request: "Request", settings: _Settings) -> Exit:
+    """Scan, on a cluster if one is named; the first skipped entries are reported one by one."""
     from irlens.session.scan.scanner import Scanner
 
-    notes, writing = _Notes(), settings.writing
+    writing = settings.writing
     streams = is_streamed(writing.form, "scan")
+
+    def note(broken: "Broken") -> None:
+        if scanner.skipped <= _MAX_SHOWN:
+            output.note(f"skipped {broken.path}: {broken.reason}")
+
     with ExitStack() as stack:
+        if settings.cluster is not None:
+            from irlens.sweeps.cluster import ClusterPool
+
+            pool = ClusterPool(settings.cluster)
+            stack.callback(pool.stop)
+            request = replace(request, cluster=pool)
         # Rows on the same terminal are progress enough.
         hidden = (streams and is_on_terminal(writing)) or not sys.stderr.isatty()
         show = None if hidden else stack.enter_context(output.progress("scanning"))
-        scanner = Scanner(request, notes, show)
+        scanner = Scanner(request, note, show)
         if streams:
             names = [column.name for column in request.columns]
             records = _reports(scanner) if request.reports else _rows(scanner, request)
@@ -203,7 +197,9 @@ def _scan(request: "Request", settings: _Settings) -> Exit:
         rows = shown_rows(_ROWS, writing, everything=settings.everything)
         named = shlex.join(map(str, request.roots))
         write(document, "scan", writing, rows=rows, named=named)
-    notes.finish()
+    if scanner.skipped:
+        shown = f", {count(_MAX_SHOWN)} of them shown" if scanner.skipped > _MAX_SHOWN else ""
+        output.note(f"{count(scanner.skipped)} skipped{shown}")
     return Exit.TROUBLE if scanner.skipped else Exit.OK
 
 
@@ -235,22 +231,3 @@ def _rows(scanner: "Scanner", request: "Request") -> Iterator[Mapping[str, objec
 def _reports(scanner: "Scanner") -> Iterator[Mapping[str, object]]:
     for path, report in scanner.reports():
         yield {"path": path, "report": report}
-
-
-class _Notes:
-    """Reports skipped entries on stderr: the first ones in a line each, the others counted."""
-
-    def __init__(self) -> None:
-        self._number = 0
-
-    def __call__(self, broken: "Broken") -> None:
-        """Report one entry."""
-        self._number += 1
-        if self._number <= _MAX_SHOWN:
-            output.note(f"skipped {broken.path}: {broken.reason}")
-
-    def finish(self) -> None:
-        """Report how many there were, if any."""
-        if self._number:
-            shown = f", {count(_MAX_SHOWN)} of them shown" if self._number > _MAX_SHOWN else ""
-            output.note(f"{count(self._number)} skipped{shown}")

@@ -8,16 +8,7 @@ import click
 import msgspec
 
 from irlens.artifacts import processes
-from irlens.cli import Exit, new_session, output
-from irlens.cli.options import (
-    Seconds,
-    as_typed,
-    complete_kernels,
-    completing,
-    jobs_option,
-    range_options,
-    split_names,
-)
+from irlens.cli import Exit, new_session, options, output
 from irlens.cli.output import interruptible, write_json
 from irlens.cli.settings import received_as
 from irlens.cli.writing import Writing, every_row_option, shown_rows, write, writing_options
@@ -124,8 +115,8 @@ def _providers(
 
 
 @click.command(help=_HELP)
-@click.argument("kernel", shell_complete=complete_kernels)
-@range_options
+@click.argument("kernel", shell_complete=options.complete_kernels)
+@options.range_options
 @click.option(
     "--where", metavar="EXPR", multiple=True, help="Compile only matching configurations."
 )
@@ -135,14 +126,14 @@ def _providers(
 @click.option(
     "--sort",
     metavar="[-]FIGURE,...",
-    shell_complete=completing("figures"),
-    callback=split_names,
+    shell_complete=options.completing("figures"),
+    callback=options.split_names,
     help="Sort the results of each target; a minus sorts in descending order.",
 )
 @click.option(
     "--rank",
     metavar="FIGURE",
-    shell_complete=completing("figures"),
+    shell_complete=options.completing("figures"),
     help="Rank the results by a figure, the best first: time, ...",
 )
 @click.option(
@@ -151,10 +142,10 @@ def _providers(
     metavar="N",
     help="Keep the first N results that fit on each target, and time only these.",
 )
-@jobs_option
+@options.jobs_option
 @click.option(
     "--timeout",
-    type=Seconds(),
+    type=options.Seconds(),
     metavar="SECONDS",
     help="Abandon a configuration that takes longer to compile, and report it.",
 )
@@ -205,7 +196,7 @@ def command(settings: _Settings) -> Exit:
     if settings.emit is not None:
         output.write(choice_text(result, settings.emit), settings.emit)
     rows = shown_rows(_ROWS, settings.writing, everything=settings.everything)
-    named = as_typed([kernel], settings.selection)
+    named = options.as_typed([kernel], settings.selection)
     write(result, "sweep", settings.writing, rows=rows, named=named)
     return Exit.OK if any(each.outcome == "fits" for each in result.trials) else Exit.DIFFERENCE
 
