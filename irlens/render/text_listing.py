@@ -9,13 +9,7 @@ from irlens.model.listing import PipelineAnnotation, PythonLine, StageListing
 from irlens.model.report import Pipeline
 from irlens.model.text import plural, printable_line
 from irlens.render.text_page import Page
-from irlens.render.view.gutters import (
-    Rails,
-    describe_iteration,
-    describe_waits,
-    notation,
-    role_word,
-)
+from irlens.render.view import gutters
 from irlens.render.view.nodes import Run
 
 #: Marks instructions whose order the assembler serialised; the listing's note explains it.
@@ -47,7 +41,7 @@ def annotated(
     yield "".join(f"{each.padded(each.title)}  " for each in columns).rstrip(), ""
     notes = [listing.problem, listing.note and f"{_SERIALIZED} {listing.note}"]
     for loop in listing.loops:
-        issued = describe_iteration(loop, listing.stage)
+        issued = gutters.describe_iteration(loop, listing.stage)
         notes.append(issued and f"loop {loop.first}–{loop.last}, {issued}")
     added = ((None, f"{listing.comment} {note}") for note in notes if note)
     for number, line in chain(added, lines):
@@ -79,11 +73,12 @@ def _columns(
         previous, role = roles.get(mark.line), _role(mark, pipelines)
         roles[mark.line] = f"{previous}; {role}" if previous else role
     lines = range(1, len(listing.lines) + 1)
-    rails = Rails(listing.loops, _RAILS)
+    rails = gutters.Rails(listing.loops, _RAILS)
+    waits = {n: gutters.describe_waits(each) for n, each in listing.waits.items()}
     found: list[tuple[str, dict[int, str], bool]] = [
         ("line", {n: str(n) for n in lines}, True),
-        ("schedule", {n: notation(each) for n, each in listing.control.items()}, False),
-        ("waits for", {n: describe_waits(each) for n, each in listing.waits.items()}, False),
+        ("schedule", {n: gutters.notation(each) for n, each in listing.control.items()}, False),
+        ("waits for", waits, False),
         ("live", {n: str(each) for n, each in enumerate(listing.live, 1) if each >= 0}, True),
         ("pipeline", roles, False),
         *((title, {n: row[at] for n, row in traffic.items()}, True)
@@ -97,7 +92,7 @@ def _columns(
 
 def _role(mark: PipelineAnnotation, pipelines: Sequence[Pipeline]) -> str:
     """Return "copy → 122", "wait ← 122, 140 +1": the role, and the lines of its partners."""
-    word = role_word(mark, pipelines) + (_SERIALIZED if mark.serialized else "")
+    word = gutters.role_word(mark, pipelines) + (_SERIALIZED if mark.serialized else "")
     if not mark.partners:
         return word
     lines = ", ".join(map(str, mark.partners[:_MAX_PARTNERS]))

@@ -49,8 +49,7 @@ class Chart(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         described: Its alternative text.
         height: Of the picture, in pixels.
-        left: Width of the left gutter.
-        right: Width of the right gutter.
+        left: Width of the gutter, as ``right``.
         drawn: What is in the picture, places being relative to what the gutters leave.
         keys: The legend: the style and the name of each entry; "bare" ones have no mark.
     """
@@ -109,7 +108,7 @@ def _bars(node: nodes.Bars) -> Chart:
 
 
 def _amount(row: nodes.BarRow) -> str:
-    return " ".join(filter(None, (row.words, row.label, _sign_of(row.mark))))
+    return " ".join(filter(None, (row.words, row.label, nodes.MARK_SIGNS[row.mark])))
 
 
 def _bar_row(row: nodes.BarRow, amount: str, axis: nodes.Axis, y: float) -> Markup:
@@ -181,7 +180,7 @@ def _heat_map(node: nodes.HeatMap) -> Chart:
 def _heat_cell(cell: nodes.HeatCell, x: float, width: float, y: float) -> Markup:
     style = "void" if cell.step is None else f"step-{cell.step}"
     middle = share(x + width / 2)
-    words = f"{_sign_of(cell.mark)} {cell.words}".lstrip()
+    words = f"{nodes.MARK_SIGNS[cell.mark]} {cell.words}".lstrip()
     return tag(
         "g",
         title(cell.described),
@@ -289,7 +288,7 @@ def _point(node: nodes.Plot, each: nodes.Point) -> Markup:
     style = "measured" if each.measured else f"k-{each.kind} mark"
     drawn.append(dot(x, y, class_=style))
     if each.mark == "fastest":
-        drawn.append(label(x, y + 4, _sign_of(each.mark), class_="start best", dx=8))
+        drawn.append(label(x, y + 4, nodes.MARK_SIGNS[each.mark], class_="start best", dx=8))
     return tag("g", *drawn)
 
 
@@ -313,7 +312,3 @@ def _kinds(kinds: Iterable[nodes.Kind]) -> Iterator[Key]:
 def _marks(marks: Mapping[Mark, str]) -> Iterator[Key]:
     for mark, name in marks.items():
         yield "bare", f"{nodes.MARK_SIGNS[mark]} {name}"
-
-
-def _sign_of(mark: Mark | None) -> str:
-    return "" if mark is None else nodes.MARK_SIGNS[mark]

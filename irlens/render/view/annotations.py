@@ -15,15 +15,9 @@ from irlens.model.source import SourceLocation
 from irlens.model.sweep import Sweep
 from irlens.model.text import count, first_of
 from irlens.render.options import Options
+from irlens.render.view import check_verdicts
 from irlens.render.view.changes import describe, finding_state, full_title
 from irlens.render.view.check_lines import moved_lines
-from irlens.render.view.check_verdicts import (
-    Verdict,
-    budget_verdict,
-    movement_verdict,
-    problem_severity,
-    verdicts,
-)
 from irlens.render.view.comparison_verdict import verdict
 
 #: A finding against the other side of a comparison, in SARIF's words.
@@ -95,7 +89,7 @@ def in_lines(check: Check) -> list[Annotation]:
     """Return the annotations of a check with one for each kernel that moved, not each figure."""
     found = [each for each in annotations("check", check) if each.rule != "baseline"]
     moved = moved_lines(
-        [(kernel, verdicts(kernel)) for kernel in check.kernels if kernel.movements]
+        [(kernel, check_verdicts.verdicts(kernel)) for kernel in check.kernels if kernel.movements]
     )
     code = {place: text for kernel in check.kernels for place, text in kernel.code.items()}
     for line in reversed(moved):
@@ -167,17 +161,19 @@ def _of_check(check: Check) -> Iterator[Annotation]:
     for kernel in check.kernels:
         for moved in kernel.movements:
             if moved.fails or moved.judgement in ("lost", "unknown", "worse"):
-                found = movement_verdict(moved, kernel.side)
+                found = check_verdicts.movement_verdict(moved, kernel.side)
                 yield _verdict(found, "baseline", moved.source, kernel)
         for budget in kernel.budgets:
             if budget.state in ("broken", "unknown"):
-                yield _verdict(budget_verdict(budget), "budget", budget.source, kernel)
+                yield _verdict(
+                    check_verdicts.budget_verdict(budget), "budget", budget.source, kernel
+                )
         for finding in kernel.findings:
             yield _finding(finding, kernel.side, kernel.code)
     for problem in check.problems:
         yield Annotation(
             rule="check",
-            level=problem_severity(problem),
+            level=check_verdicts.problem_severity(problem),
             message=problem.message,
             hint=problem.hint,
             file=problem.file,
@@ -279,7 +275,7 @@ def _placed(
 
 
 def _verdict(
-    found: Verdict, rule: str, source: SourceLocation | None, kernel: CheckedKernel
+    found: check_verdicts.Verdict, rule: str, source: SourceLocation | None, kernel: CheckedKernel
 ) -> Annotation:
     annotation = Annotation(
         rule=rule,

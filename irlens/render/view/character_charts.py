@@ -32,7 +32,7 @@ def draw_bars(bars: nodes.Bars, width: int) -> list[Text]:
     """Return a row for each bar under the chart's title, and the legend of what needs one."""
     name = max(min(max(len(row.name) for row in bars.rows), _MOST_NAME, width // 3), 4)
     amount = max(len(row.words) for row in bars.rows)
-    labels = [f"{row.label} {_sign(row.mark)}".rstrip() for row in bars.rows]
+    labels = [f"{row.label} {nodes.MARK_SIGNS[row.mark]}".rstrip() for row in bars.rows]
     label = max(map(len, labels))
     room = width - name - amount - label - 3 * _GAP
     cells = min(max(room, _LEAST_BAR), _MOST_BAR)
@@ -75,10 +75,6 @@ def _legend(bars: nodes.Bars, fills: dict[str, str]) -> Iterator[str]:
 def _marks(marks: Mapping[Mark, str]) -> Iterator[str]:
     for mark, name in marks.items():
         yield f"{nodes.MARK_SIGNS[mark]} {name}"
-
-
-def _sign(mark: Mark | None) -> str:
-    return "" if mark is None else nodes.MARK_SIGNS[mark]
 
 
 def _wrapped(entries: Iterator[str], width: int) -> Iterator[str]:
@@ -167,7 +163,7 @@ def draw_heat_map(node: nodes.HeatMap, width: int) -> list[Text]:
 def _cell_words(cell: nodes.HeatCell | None, labelled: bool) -> str:
     if cell is None:
         return ""
-    words = f"{_sign(cell.mark)} {cell.words}".lstrip()
+    words = f"{nodes.MARK_SIGNS[cell.mark]} {cell.words}".lstrip()
     return f"{words} {cell.label}" if labelled and cell.label else words
 
 
@@ -192,7 +188,7 @@ def draw_plot(plot: nodes.Plot, width: int, height: int) -> list[Text]:
         column = min(round(plot.x.share(point.x) * (cells - 1)), cells - 1)
         row = round((1 - plot.y.share(point.y)) * (height - 1))
         best = point.mark == "fastest"
-        sign = _sign(point.mark) if best else _MEASURED if point.measured else _ESTIMATED
+        sign = nodes.MARK_SIGNS[point.mark] if best else _MEASURED if point.measured else _ESTIMATED
         signs[row][column] = sign
         tones[row][column] = "good" if best else "warn" if point.measured else "strong"
     marks = {round((1 - plot.y.share(value)) * (height - 1)): word for value, word in plot.y.ticks}

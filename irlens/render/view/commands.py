@@ -26,7 +26,6 @@ def inspect_command(
         subject: How the user named the list, with options: "softmax --num-stages 2,4". Options of
             what is chosen are replaced, the others stay.
         chosen: Compile options and constexprs, "target" and "triton".
-        args: Arguments and sizes.
         verb: The command, if it is another one.
     """
     kept = _without(subject, {*chosen, *(f"arg {name}" for name in args or ())})

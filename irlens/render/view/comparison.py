@@ -9,26 +9,7 @@ from irlens.model.comparison import Comparison, Comparisons, LineDelta, MixDelta
 from irlens.model.pressure import PRESSURE_STAGES
 from irlens.model.text import count, plural
 from irlens.render.options import Options
-from irlens.render.view import nodes
-from irlens.render.view.changes import (
-    Change,
-    about_registers,
-    change_of,
-    describe,
-    finding_state,
-    full_title,
-    load_changes,
-    main_changes,
-    minor_changes,
-    not_compared,
-    not_judged,
-    one_sided,
-    row_tone,
-    sides,
-    signed_change,
-    title,
-    unpaired,
-)
+from irlens.render.view import changes, nodes
 from irlens.render.view.code import code_summary
 from irlens.render.view.comparison_verdict import summary, verdict
 from irlens.render.view.drawings import place_of
@@ -49,7 +30,7 @@ def comparisons_view(comparisons: Comparisons, options: Options) -> nodes.Sectio
         options: The code of a single pair, and how the user named the sides.
     """
     pairs = comparisons.pairs
-    alone = unpaired(comparisons)
+    alone = changes.unpaired(comparisons)
     if len(pairs) == 1 and not alone and not comparisons.programs:
         return pair_view(pairs[0], options)
     against_first = comparisons.against_first and bool(pairs)
@@ -61,13 +42,13 @@ def comparisons_view(comparisons: Comparisons, options: Options) -> nodes.Sectio
     elif pairs:
         children.append(_overview(pairs))
     children += [
-        nodes.Items(tuple(text(describe(side)) for side in missing), label=what)
+        nodes.Items(tuple(text(changes.describe(side)) for side in missing), label=what)
         for what, missing in alone
     ]
     inner = replace(options, subject=None, code=())
     children += [
         nodes.Section(
-            full_title(pair),
+            changes.full_title(pair),
             (pair_view(pair, replace(inner, sides=options.sides[index : index + 1])),),
             key=f"p{index}",
             folded=True,
@@ -80,29 +61,29 @@ def comparisons_view(comparisons: Comparisons, options: Options) -> nodes.Sectio
     kernel = ""
     if against_first:
         one_target = len({pair.before.target for pair in pairs}) == 1
-        kernel = title(pairs[0]) if one_target else pairs[0].before.kernel
+        kernel = changes.title(pairs[0]) if one_target else pairs[0].before.kernel
     return nodes.Section(kernel, tuple(children), key="comparisons")
 
 
 def pair_view(pair: Comparison, options: Options) -> nodes.Section:
     """Return one comparison: of the changes only the decisive ones are unfolded."""
     (named,), letters = lettered([pair])
-    between = text(Run(sides(named), "strong"))
+    between = text(Run(changes.sides(named), "strong"))
     children = (verdict(pair), *letters, *_pair(named, options))
-    return nodes.Section(title(pair), children, key="comparison", aside=between)
+    return nodes.Section(changes.title(pair), children, key="comparison", aside=between)
 
 
 def _pair(pair: Comparison, options: Options) -> Iterator[Node]:
     """Yield what follows the verdict."""
     if pair.different:
         yield changes_table(pair)
-        if alone := one_sided(pair):
+        if alone := changes.one_sided(pair):
             yield nodes.Items(tuple(text(Run(each, "strong")) for each in alone))
-        if registers := about_registers(pair):
+        if registers := changes.about_registers(pair):
             yield nodes.Facts((nodes.Fact("Registers", text(registers)),))
         if time := predicted_time(pair.time_ratio):
             yield nodes.Facts((time,))
-        if neither := not_judged(pair):
+        if neither := changes.not_judged(pair):
             yield nodes.Facts(neither)
         if pair.regain:
             yield nodes.Items(tuple(map(text, pair.regain)), label="To regain occupancy")
@@ -124,7 +105,7 @@ def _pair(pair: Comparison, options: Options) -> Iterator[Node]:
             for each in options.code
         )
         yield nodes.Section("Code", diffs, key="code", detail="code")
-    if left_out := not_compared(pair):
+    if left_out := changes.not_compared(pair):
         yield nodes.Facts(left_out)
     yield from _next_steps([pair], options)
 
@@ -141,7 +122,12 @@ def _next_steps(pairs: Sequence[Comparison], options: Options) -> Iterator[nodes
     commands = [
         nodes.Command(f"irlens diff {named} --stage ttgir,{assembly}", "what changed in the code")
     ]
-    new = [each.after for pair in pairs for each in pair.findings if finding_state(each) == "new"]
+    new = [
+        each.after
+        for pair in pairs
+        for each in pair.findings
+        if changes.finding_state(each) == "new"
+    ]
     codes = dict.fromkeys(finding.code for finding in new if finding is not None)
     commands += [
         nodes.Command(f"irlens explain {code}", "what the new finding means, and what to do")
@@ -158,17 +144,17 @@ def changes_table(pair: Comparison) -> nodes.Table:
             each.name,
             each.before,
             Run(each.after, each.tone),
-            signed_change(each),
-            tone=row_tone(changed=each.changed, weight=each.weight),
+            changes.signed_change(each),
+            tone=changes.row_tone(changed=each.changed, weight=each.weight),
         )
-        for each in main_changes(pair)
+        for each in changes.main_changes(pair)
     )
     return nodes.Table(columns, rows, name="what changed")
 
 
 def _minor(pair: Comparison) -> Iterator[Node]:
     """The figures that matter little: in a line, or in full where there is room."""
-    minor = minor_changes(pair)
+    minor = changes.minor_changes(pair)
     if not minor:
         return
     arrows = [Run(each.arrow, "dim") for each in minor]
@@ -176,7 +162,7 @@ def _minor(pair: Comparison) -> Iterator[Node]:
         (nodes.Fact("Also", text(arrows[0]), (phrases(*arrows[1:]),), stands_for="minor"),)
     )
     rows: list[Cells] = [
-        [each.name, each.before, each.after, signed_change(each)] for each in minor
+        [each.name, each.before, each.after, changes.signed_change(each)] for each in minor
     ]
     columns = nodes.titled("", *nodes.numeric("before", "after", ""))
     figures = table(columns, rows, "minor figures")
@@ -185,7 +171,9 @@ def _minor(pair: Comparison) -> Iterator[Node]:
 
 
 def _loads(pair: Comparison) -> Iterator[Node]:
-    loads = [(place, [_arrow(each) for each in of_load]) for place, of_load in load_changes(pair)]
+    loads = [
+        (place, [_arrow(each) for each in of_load]) for place, of_load in changes.load_changes(pair)
+    ]
     if not loads:
         return
     yield nodes.Facts(
@@ -204,14 +192,14 @@ def _loads(pair: Comparison) -> Iterator[Node]:
     yield nodes.Section("Loads", (moved,), key="loads", detail="loads")
 
 
-def _arrow(change: Change) -> Run:
+def _arrow(change: changes.Change) -> Run:
     """A figure on both sides, with a mark that says whether the change is good."""
     return Run(f"{change.arrow} {change.sign}".strip(), change.tone)
 
 
 def _findings(pair: Comparison) -> nodes.Findings:
     items = [item for each in pair.findings for item in delta_items(each, pair.code)]
-    states = [finding_state(each) for each in pair.findings]
+    states = [changes.finding_state(each) for each in pair.findings]
     counted = ", ".join(
         f"{states.count(state)} {state}" for state in ("new", "gone", "changed") if state in states
     )
@@ -223,11 +211,11 @@ def _mixes(pair: Comparison) -> Iterator[Node]:
     if pair.mix:
         yield nodes.Facts(tuple(map(_mix_fact, pair.mix)))
     for mix in pair.mix:
-        total = change_of(mix.total)
+        total = changes.change_of(mix.total)
         columns = nodes.titled("class", *nodes.numeric("before", "after", ""))
         rows: list[Cells] = [
             [each.name, each.before, each.after, each.change]
-            for each in map(change_of, mix.classes)
+            for each in map(changes.change_of, mix.classes)
         ]
         yield nodes.Section(
             title=f"Instructions in {mix.stage}",
@@ -239,8 +227,8 @@ def _mixes(pair: Comparison) -> Iterator[Node]:
 
 
 def _mix_fact(mix: MixDelta) -> nodes.Fact:
-    total = change_of(mix.total)
-    classes = [change_of(each) for each in mix.classes]
+    total = changes.change_of(mix.total)
+    classes = [changes.change_of(each) for each in mix.classes]
     shown = [f"{each.name} {each.change}" for each in classes[:_CLASSES_SHOWN]]
     if len(classes) > _CLASSES_SHOWN:
         shown.append(f"and {count(len(classes) - _CLASSES_SHOWN)} more")
@@ -263,7 +251,7 @@ def _lines(pair: Comparison) -> nodes.Table:
 
 
 def _line(line: LineDelta, code: dict[str, str]) -> nodes.Row:
-    instructions, peak = change_of(line.instructions), change_of(line.peak)
+    instructions, peak = changes.change_of(line.instructions), changes.change_of(line.peak)
     return row(
         Run(str(line.source), place=place_of(line.source)),
         line.stage,
@@ -278,7 +266,7 @@ def _line(line: LineDelta, code: dict[str, str]) -> nodes.Row:
 def _overview(pairs: Sequence[Comparison]) -> nodes.Table:
     rows = tuple(
         row(
-            full_title(pair),
+            changes.full_title(pair),
             _in_a_line(verdict(pair)),
             tone="neutral" if pair.different else "dim",
             anchor=f"p{index}" if pair.different else "",
@@ -297,7 +285,7 @@ def _in_a_line(verdict: nodes.Headline) -> Text:
 
 def _code_title(comparison: CodeComparison) -> str:
     """Return kernel, GPU and what was requested: "softmax_kernel on sm_90 num_warps=4 → 8"."""
-    return " ".join(filter(None, (title(comparison), sides(comparison))))
+    return " ".join(filter(None, (changes.title(comparison), changes.sides(comparison))))
 
 
 def codes_view(comparisons: CodeComparisons) -> nodes.Section:
@@ -320,8 +308,8 @@ def codes_view(comparisons: CodeComparisons) -> nodes.Section:
         ),
     ]
     missing = [f"not compared: {each}" for each in comparisons.missing]
-    missing += [f"removed: {describe(side)}" for side in comparisons.removed]
-    missing += [f"added: {describe(side)}" for side in comparisons.added]
+    missing += [f"removed: {changes.describe(side)}" for side in comparisons.removed]
+    missing += [f"added: {changes.describe(side)}" for side in comparisons.added]
     if missing:
         children.append(nodes.Items(tuple(map(text, missing))))
     return nodes.Section(next(iter(titles)) if one else "code", tuple(children), key="codes")

@@ -19,11 +19,7 @@ _MOST_LINES = 2
 
 
 def role_word(annotation: PipelineAnnotation, pipelines: Sequence[Pipeline]) -> str:
-    """Return the role of a line in one word; the "copy" of a matrix pipeline is a "product".
-
-    Args:
-        annotation: The line's.
-    """
+    """Return the role of a line in one word; the "copy" of a matrix pipeline is a "product"."""
     known = annotation.pipeline is not None and annotation.pipeline < len(pipelines)
     kind = pipelines[annotation.pipeline or 0].kind if known else None
     return _OPERATIONS.get(kind, annotation.role) if annotation.role == "copy" else annotation.role

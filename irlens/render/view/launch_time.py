@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from irlens import figures
 from irlens.model.comparison import TimeRatio
 from irlens.model.estimate import BOUND_NAMES, RESOLUTION, TimeEstimate, TimeStep
 from irlens.model.ranking import measured_us
@@ -66,8 +67,10 @@ def _is_linked(time: TimeEstimate) -> bool:
     return time.bound == "l2" and parts.get("l2", 0.0) < parts.get("dram", 0.0)
 
 
-def bound_name(bound: str) -> str:
-    """Return what a time is bound by: "DRAM", "the launch"."""
+def bound_name(bound: str | None) -> str:
+    """Return what a time is bound by, as it follows "bound by": "DRAM", "the launch"."""
+    if bound is None:
+        return figures.UNKNOWN
     return "the launch" if bound == "launch" else BOUND_NAMES.get(bound, bound)
 
 

@@ -4,53 +4,42 @@ from collections.abc import Iterator, Sequence
 
 from irlens.model.limits import Limit, Limits, SizeLimits, TileCover
 from irlens.model.text import count
-from irlens.render.view.nodes import (
-    Headline,
-    Node,
-    Row,
-    Run,
-    Section,
-    Sentence,
-    Setting,
-    Settings,
-    Table,
-    Tone,
-    row,
-    titled,
-)
-from irlens.render.view.size_times import bound_words, phrase
+from irlens.render.view import nodes
+from irlens.render.view.launch_time import bound_name
+from irlens.render.view.nodes import Node, Run, Tone, row
+from irlens.render.view.size_times import phrase
 
 #: Tones of verdicts, the worst first.
 _TONES: tuple[Tone, ...] = ("bad", "unknown")
 
 
-def limits_view(limits: Limits) -> Section:
+def limits_view(limits: Limits) -> nodes.Section:
     """Return the limits of a kernel."""
-    return Section(limits.kernel, tuple(_nodes(limits)), key="limits")
+    return nodes.Section(limits.kernel, tuple(_nodes(limits)), key="limits")
 
 
 def _nodes(limits: Limits) -> Iterator[Node]:
     known = {"target": limits.target.full_name, "Triton": limits.triton_version}
-    yield Settings(tuple(Setting(name, value) for name, value in known.items()))
+    yield nodes.Settings(tuple(nodes.Setting(name, value) for name, value in known.items()))
     verdicts = [_verdict(each, limits.follows) for each in limits.sizes]
     tones = {each.tone for each in verdicts}
     tone: Tone = next((each for each in _TONES if each in tones), "good")
-    yield Headline(tuple(verdicts), tone)
+    yield nodes.Headline(tuple(verdicts), tone)
     rows = tuple(_row(size, each) for size in limits.sizes for each in size.limits)
     if rows:
-        yield Table(titled("from", "breaks", "where"), rows, "limits")
+        yield nodes.Table(nodes.titled("from", "breaks", "where"), rows, "limits")
     for size in limits.sizes:
         yield from _fixes(size)
         if size.bounds or size.untimed:
-            yield Sentence(_bounds(size), "dim", label="Time")
+            yield nodes.Sentence(_bounds(size), "dim", label="Time")
         if size.unknown:
-            yield Sentence(f"More of {size.name} is unknown: {size.unknown}", "unknown")
+            yield nodes.Sentence(f"More of {size.name} is unknown: {size.unknown}", "unknown")
         if size.alone:
-            yield Sentence(_alone(size.name), "unknown")
+            yield nodes.Sentence(_alone(size.name), "unknown")
         if size.cover is not None and size.uncovered:
-            yield Sentence(_uncovered(size.name, size.cover), "unknown")
+            yield nodes.Sentence(_uncovered(size.name, size.cover), "unknown")
     if limits.follows:
-        yield Sentence(
+        yield nodes.Sentence(
             f"Values that were equal in the recorded launch follow each other:"
             f" {'; '.join(limits.follows)}. --arg and --grid replace that.",
             "unknown",
@@ -58,17 +47,17 @@ def _nodes(limits: Limits) -> Iterator[Node]:
     inexact = any(not limit.is_exact for size in limits.sizes for limit in size.limits)
     if inexact or any(size.sampled and not size.limits for size in limits.sizes):
         most = "at most: " if inexact else ""
-        yield Sentence(
+        yield nodes.Sentence(
             f"{most}of many programs some were evaluated, and others may break", "unknown"
         )
 
 
-def _fixes(size: SizeLimits) -> Iterator[Sentence]:
+def _fixes(size: SizeLimits) -> Iterator[nodes.Sentence]:
     """Yield what becomes of an overflow with wider integers."""
     for limit in size.limits:
         file = limit.cause.at.file if limit.cause.at is not None else ""
         if limit.fix is not None and (words := limit.fix.words(file)):
-            yield Sentence(words, label="Fix")
+            yield nodes.Sentence(words, label="Fix")
 
 
 def _alone(name: str) -> str:
@@ -94,7 +83,7 @@ def _bounds(size: SizeLimits) -> str:
     """Return what binds the time: "n: bound by latency up to 4,096, DRAM from 4,112 on"."""
     if not size.bounds:
         return f"{size.name}: unknown: {size.untimed}"
-    spans = [(bound_words(each.bound), each.first, each.last) for each in size.bounds]
+    spans = [(bound_name(each.bound), each.first, each.last) for each in size.bounds]
     multiple = size.bounds[0].multiple_of
     of = f", of multiples of {multiple}" if multiple > 1 else ""
     tried = f" (evaluated up to {count(size.bounds[-1].last)}{of})"
@@ -126,7 +115,7 @@ def _verdict(size: SizeLimits, follows: Sequence[str]) -> Run:
     return Run(f"{size.name}: nothing breaks up to {count(size.last)}", "good")
 
 
-def _row(size: SizeLimits, limit: Limit) -> Row:
+def _row(size: SizeLimits, limit: Limit) -> nodes.Row:
     least = "=" if limit.is_exact else "≤"
     first = f"{size.name} {least} {count(limit.size)}"
     return row(first, limit.breaks, limit.cause.where, note=limit.why)

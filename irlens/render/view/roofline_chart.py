@@ -46,10 +46,8 @@ class Spot(msgspec.Struct, frozen=True, kw_only=True):
         memory_us: The floor of its bytes.
         compute_us: The floor of its operations.
         compute_type: The operations that make it.
-        estimated_us: Its estimated time.
         low_us: Where the range of the estimate begins.
         high_us: Where it ends.
-        measured_us: Its measured time.
         bound: What binds the estimate.
         mark: Whether it is the fastest of its problem.
     """

@@ -9,7 +9,6 @@ from math import sqrt
 from string import ascii_uppercase
 
 from irlens import figures
-from irlens.model.estimate import BOUND_NAMES, Bound
 from irlens.model.label import setting_labels
 from irlens.model.ranking import of_trial
 from irlens.model.size_ranges import Choice, bound_ranges, choices, covered_size
@@ -17,8 +16,8 @@ from irlens.model.sweep import Trial
 from irlens.model.text import count, microseconds, plural
 from irlens.render.view import nodes
 from irlens.render.view.axes import Unit, linear, logarithmic, size_axis, time_unit
+from irlens.render.view.launch_time import bound_name
 from irlens.render.view.nodes import Cells, Column, Run, table, text
-from irlens.render.view.standings import bound_name
 from irlens.render.view.time_charts import RANGE, bound_kinds
 
 KEY = "times-over-sizes"
@@ -44,7 +43,7 @@ def headline_over_sizes(trials: Sequence[Trial], axis: str) -> list[Run]:
     chosen = [each for choice in found for each in choice.trials]
     if any(each.timing is None for each in chosen):
         bounds = bound_ranges(chosen, axis)
-        spans = [(bound_words(e.bound), e.trials[0], e.trials[-1]) for e in bounds]
+        spans = [(bound_name(e.bound), e.trials[0], e.trials[-1]) for e in bounds]
         runs.append(Run(f"bound by {phrase(_numbered(spans, axis))}"))
     if covered := _covered(chosen, axis):
         runs.append(Run(f"leaves out what is above {axis}={count(covered)}", "bad"))
@@ -92,13 +91,6 @@ def phrase(spans: Sequence[tuple[str, int, int]], most: int = _MOST_PHRASES) -> 
     if len(spans) > most:
         words.append(f"and {plural(len(spans) - most, 'further range')}")
     return ", ".join(words)
-
-
-def bound_words(bound: Bound | None) -> str:
-    """Return what a time is bound by, as it follows "bound by"."""
-    if bound == "launch":
-        return "the launch"
-    return figures.UNKNOWN if bound is None else BOUND_NAMES[bound]
 
 
 def _names(trials: Sequence[Trial], found: Sequence[Choice]) -> list[str]:
@@ -200,7 +192,7 @@ def _points(trial: Trial, axis: str) -> Iterator[nodes.Point]:
         yield nodes.Point(
             x=size, y=float(time), kind=trial.bound or "plain", low=low, high=high,
             described=f"{axis}={_size(trial, axis)}: about {microseconds(time)}{span}, "
-            f"bound by {bound_words(trial.bound)}",
+            f"bound by {bound_name(trial.bound)}",
         )  # fmt: skip
     if measured is not None:
         words = f"{axis}={_size(trial, axis)}: {microseconds(measured)}, measured"
@@ -212,7 +204,7 @@ def _bands(chosen: Sequence[Trial], axis: str) -> Iterator[nodes.Band]:
     starts = [float(each.trials[0].value(axis) or 0) for each in found]
     ends = [*starts[1:], float(found[-1].trials[-1].value(axis) or 0)]
     for each, start, end in zip(found, starts, ends, strict=True):
-        yield nodes.Band(start, end, each.bound or "plain", f"bound by {bound_words(each.bound)}")
+        yield nodes.Band(start, end, each.bound or "plain", f"bound by {bound_name(each.bound)}")
 
 
 def _size(trial: Trial, axis: str) -> str:
@@ -228,7 +220,7 @@ def _numbers(trials: Sequence[Trial], chosen: Sequence[Trial], axis: str) -> nod
         (Column("estimated", numbers=True), [_us(each.figure("time")) for each in chosen]),
         (Column("range", numbers=True), [_span(each) for each in chosen]),
         (Column("measured", numbers=True), [_us(of_trial(e).measured_us) for e in chosen]),
-        (Column("bound by"), [bound_name(of_trial(each)) for each in chosen]),
+        (Column("bound by"), [bound_name(of_trial(each).bound) for each in chosen]),
         (Column("floor", numbers=True), [_us(each.figure("floor_us")) for each in chosen]),
         (Column("waves", numbers=True), [_waves(each) for each in chosen]),
     ]
@@ -266,7 +258,7 @@ def ranges_table(trials: Sequence[Trial], axis: str) -> nodes.Table | None:
             took = dict.fromkeys(_us(time) for time in times)
             waves = dict.fromkeys((_waves(first), _waves(last)))
             rows.append(
-                [" to ".join(ends), name, " to ".join(took), bound_words(each.bound),
+                [" to ".join(ends), name, " to ".join(took), bound_name(each.bound),
                  " to ".join(waves)]
             )  # fmt: skip
     titles = nodes.titled(

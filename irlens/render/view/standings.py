@@ -4,9 +4,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from irlens import figures
-from irlens.model.estimate import BOUND_NAMES, RESOLUTION, Standing
+from irlens.model.estimate import RESOLUTION, Standing
 from irlens.model.ranking import Candidate, Problem, Ranking
 from irlens.model.text import count, microseconds, percent, plural
+from irlens.render.view.launch_time import bound_name
 from irlens.render.view.nodes import Cell, Column, Phrases, Run, Tone, phrases, text
 
 #: Problems that have a phrase of their own.
@@ -100,14 +101,7 @@ def _took(candidate: Candidate, standing: Standing) -> str:
 
 def bound_by(candidate: Candidate) -> str:
     """Return ", bound by DRAM"; empty where that is unknown."""
-    return "" if candidate.bound is None else f", bound by {bound_name(candidate)}"
-
-
-def bound_name(candidate: Candidate) -> str:
-    """Return "DRAM", or "the launch"."""
-    if candidate.bound is None:
-        return figures.UNKNOWN
-    return "the launch" if candidate.bound == "launch" else BOUND_NAMES[candidate.bound]
+    return "" if candidate.bound is None else f", bound by {bound_name(candidate.bound)}"
 
 
 def against_cell(standing: Standing) -> Run:
@@ -177,7 +171,7 @@ def time_listed(
         marks = [against_cell(each) for each in standings]
         listed.append(Listed(Column("vs fastest", numbers=True), marks))
     if not (measured and narrow):
-        bounds = [bound_name(each) for each in candidates]
+        bounds = [bound_name(each.bound) for each in candidates]
         listed.append(Listed(Column("bound by"), bounds, f"bound by {bounds[0]}"))
     return listed
 

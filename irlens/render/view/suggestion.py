@@ -9,21 +9,9 @@ from irlens.model.suggestion import Neighbour, Stop, Suggestion
 from irlens.model.sweep import Trial
 from irlens.model.text import count, microseconds, percent, plural
 from irlens.render.options import Options
+from irlens.render.view import nodes
 from irlens.render.view.commands import inspect_command
-from irlens.render.view.nodes import (
-    Column,
-    Command,
-    Headline,
-    NextSteps,
-    Node,
-    Run,
-    Section,
-    Sentence,
-    Setting,
-    Settings,
-    Table,
-    row,
-)
+from irlens.render.view.nodes import Node, Run, row
 from irlens.render.view.standings import Listed, bound_by, time_listed
 from irlens.render.view.sweep import arguments, stages_in_short
 from irlens.render.view.time_charts import times_of_neighbours
@@ -40,17 +28,19 @@ _LEFT_OUT: dict[Stop | None, str] = {
 }  # fmt: skip
 
 
-def suggestion_view(suggestion: Suggestion, options: Options) -> Section:
+def suggestion_view(suggestion: Suggestion, options: Options) -> nodes.Section:
     """Return a suggestion; its table has the current configuration, then each of ``best``."""
-    nodes = (*_nodes(suggestion), *_next_steps(suggestion, options.subject))
-    return Section(suggestion.kernel, nodes, key="suggestion")
+    children = (*_nodes(suggestion), *_next_steps(suggestion, options.subject))
+    return nodes.Section(suggestion.kernel, children, key="suggestion")
 
 
 def _nodes(suggestion: Suggestion) -> Iterator[Node]:
     current = suggestion.current
     chosen = {"target": suggestion.target.full_name, **suggestion.settings}
-    yield Settings(tuple(Setting(name, str(value)) for name, value in chosen.items()))
-    yield Headline(tuple(_verdict(suggestion)), "warn" if suggestion.stopped in _CUT else "neutral")
+    yield nodes.Settings(tuple(nodes.Setting(name, str(value)) for name, value in chosen.items()))
+    yield nodes.Headline(
+        tuple(_verdict(suggestion)), "warn" if suggestion.stopped in _CUT else "neutral"
+    )
     yield from arguments(current.args)
     if current.figures is None:  # no suggestion is made of such
         return
@@ -58,10 +48,10 @@ def _nodes(suggestion: Suggestion) -> Iterator[Node]:
     trials = [current, *(each.trial for each in suggestion.best)]
     names = ["current", *(_changes(suggestion, each) for each in suggestion.best)]
     yield from times_of_neighbours(trials, names)
-    yield Sentence(_counted(suggestion), "dim")
+    yield nodes.Sentence(_counted(suggestion), "dim")
 
 
-def _table(suggestion: Suggestion) -> Table:
+def _table(suggestion: Suggestion) -> nodes.Table:
     trials = [suggestion.current, *(each.trial for each in suggestion.best)]
     ranking = rank_trials(trials)
     low, high = suggestion.low_us, suggestion.high_us
@@ -73,14 +63,14 @@ def _table(suggestion: Suggestion) -> Table:
         notes.append(_moved(suggestion.current, each))
     time, *others = time_listed(ranking.candidates, ranking.standings)
     listed = [
-        Listed(Column("configuration"), names),
+        Listed(nodes.Column("configuration"), names),
         time,
-        Listed(Column("vs current", numbers=True), changes),
+        Listed(nodes.Column("vs current", numbers=True), changes),
         *others,
     ]
     cells = zip(*(each.cells for each in listed), strict=True)
     rows = (row(*each, note=note) for each, note in zip(cells, notes, strict=True))
-    return Table(tuple(each.column for each in listed), tuple(rows), "configurations")
+    return nodes.Table(tuple(each.column for each in listed), tuple(rows), "configurations")
 
 
 def _changes(suggestion: Suggestion, neighbour: Neighbour) -> str:
@@ -124,17 +114,19 @@ def _verdict(suggestion: Suggestion) -> Iterator[Run]:
         yield Run(f"{unseen} of the autotuner not tried, which may be faster", "warn")
 
 
-def _next_steps(suggestion: Suggestion, subject: str | None) -> Iterator[NextSteps]:
+def _next_steps(suggestion: Suggestion, subject: str | None) -> Iterator[nodes.NextSteps]:
     """Yield the command that inspects the fastest configuration."""
     if subject is None:
         return
     trial = suggestion.best[0].trial if suggestion.is_better else suggestion.current
     chosen = {"target": trial.target.name, **trial.settings}
     why = f"the {'fastest' if suggestion.is_better else 'current'} configuration in full"
-    steps = [Command(inspect_command(subject, chosen), why)]
+    steps = [nodes.Command(inspect_command(subject, chosen), why)]
     if suggestion.is_better:
-        steps.append(Command(inspect_command(subject, chosen, verb="suggest"), "go on from there"))
-    yield NextSteps(tuple(steps))
+        steps.append(
+            nodes.Command(inspect_command(subject, chosen, verb="suggest"), "go on from there")
+        )
+    yield nodes.NextSteps(tuple(steps))
 
 
 def _counted(suggestion: Suggestion) -> str:

@@ -24,9 +24,6 @@ def timeline(pipeline: Pipeline, steady: int = STEADY) -> Timeline | None:
 
     They do not where the mechanism or the prefetch distance is unknown, or where loads differ in
     it.
-
-    Args:
-        steady: Iterations of the steady state.
     """
     ahead, kept = pipeline.prefetch_iterations, pipeline.kept_iterations or 0
     if ahead is None or ahead + kept > DEEPEST or pipeline.kind is None:

@@ -7,23 +7,8 @@ from irlens.model.text import count, microseconds, percent, plural
 from irlens.model.variant_times import is_noise
 from irlens.model.variants import Advice, KernelVariants, Split, Variant, Variants
 from irlens.render.options import Options
-from irlens.render.view.nodes import (
-    Column,
-    Command,
-    Headline,
-    NextSteps,
-    Node,
-    Row,
-    Run,
-    Section,
-    Sentence,
-    Setting,
-    Settings,
-    Table,
-    numeric,
-    row,
-    titled,
-)
+from irlens.render.view import nodes
+from irlens.render.view.nodes import Node, Run, row
 
 #: Values of a split that are listed.
 _MOST_VALUES = 6
@@ -31,20 +16,20 @@ _MOST_VALUES = 6
 _MOST_COLUMNS = 5
 
 
-def variants_view(variants: Variants, options: Options) -> Section:
+def variants_view(variants: Variants, options: Options) -> nodes.Section:
     """Return the variants of kernels, a section each."""
     if len(variants.kernels) == 1:
         (kernel,) = variants.kernels
-        nodes = (*_nodes(kernel, options), *_next(kernel, options))
-        return Section(kernel.kernel, nodes, key="variants")
+        children = (*_nodes(kernel, options), *_next(kernel, options))
+        return nodes.Section(kernel.kernel, children, key="variants")
     several = [each for each in variants.kernels if each.number > 1]
     sections = tuple(_kernel(each, options) for each in several)
     single = [_named(each) for each in variants.kernels if each.number == 1]
     one: tuple[Node, ...] = ()
     if single:
         what = plural(len(single), "kernel")
-        one = (Sentence(f"{what} of one variant: {', '.join(single)}.", "dim"),)
-    return Section("Variants", (*sections, *one), key="variants")
+        one = (nodes.Sentence(f"{what} of one variant: {', '.join(single)}.", "dim"),)
+    return nodes.Section("Variants", (*sections, *one), key="variants")
 
 
 def _named(kernel: KernelVariants) -> str:
@@ -52,34 +37,36 @@ def _named(kernel: KernelVariants) -> str:
     return f"{kernel.kernel} ({', '.join(filter(None, (target, kernel.triton_version)))})"
 
 
-def _kernel(kernel: KernelVariants, options: Options) -> Section:
-    return Section(kernel.kernel, tuple(_nodes(kernel, options)), key="kernel")
+def _kernel(kernel: KernelVariants, options: Options) -> nodes.Section:
+    return nodes.Section(kernel.kernel, tuple(_nodes(kernel, options)), key="kernel")
 
 
 def _nodes(kernel: KernelVariants, options: Options) -> Iterator[Node]:
     known = {"target": kernel.target and kernel.target.full_name, "Triton": kernel.triton_version}
-    yield Settings(tuple(Setting(name, value) for name, value in known.items() if value))
-    yield Headline(tuple(_verdict(kernel)), "warn" if _needless(kernel) else "neutral")
+    yield nodes.Settings(
+        tuple(nodes.Setting(name, value) for name, value in known.items() if value)
+    )
+    yield nodes.Headline(tuple(_verdict(kernel)), "warn" if _needless(kernel) else "neutral")
     if kernel.bounded:
-        yield Sentence(f"There may be more variants: {kernel.bounded}.", "unknown")
+        yield nodes.Sentence(f"There may be more variants: {kernel.bounded}.", "unknown")
     if kernel.splits:
         yield _splits(kernel)
     if kernel.number > 1:
         yield _table(kernel, options)
     elif reason := kernel.variants[0].reason:
-        yield Sentence(reason, "bad")
+        yield nodes.Sentence(reason, "bad")
     if kernel.advice:
         yield _advice(kernel)
     yield from _pair(kernel)
     timed = [each.compile_seconds for each in kernel.variants if each.compile_seconds is not None]
     if timed:
-        yield Sentence(_compiling(timed), "dim")
+        yield nodes.Sentence(_compiling(timed), "dim")
     if left_out := kernel.number - len(kernel.variants):
-        yield Sentence(f"{plural(left_out, 'variant')} not compiled: --most", "dim")
+        yield nodes.Sentence(f"{plural(left_out, 'variant')} not compiled: --most", "dim")
     if kernel.cut_short:
-        yield Sentence(_cut_short(kernel), "unknown")
+        yield nodes.Sentence(_cut_short(kernel), "unknown")
     if kernel.candidates:
-        yield Sentence(_candidates(kernel), "dim")
+        yield nodes.Sentence(_candidates(kernel), "dim")
 
 
 def _verdict(kernel: KernelVariants) -> Iterator[Run]:
@@ -179,8 +166,8 @@ def _needless(kernel: KernelVariants) -> int:
     return sum(each.code is not None and each.code != number for number, each in known)
 
 
-def _splits(kernel: KernelVariants) -> Table:
-    columns = titled("tells apart", "is", "compiled for", *numeric("without it"))
+def _splits(kernel: KernelVariants) -> nodes.Table:
+    columns = nodes.titled("tells apart", "is", "compiled for", *nodes.numeric("without it"))
     # What is not specialized alone, and leaves as many, is no advice.
     alone = [each for each in kernel.splits if each.without < kernel.number]
     rows = [
@@ -192,7 +179,7 @@ def _splits(kernel: KernelVariants) -> Table:
         )
         for each in alone or kernel.splits
     ]
-    return Table(columns, tuple(rows), "what tells variants apart")
+    return nodes.Table(columns, tuple(rows), "what tells variants apart")
 
 
 def _values(split: Split) -> str:
@@ -201,7 +188,7 @@ def _values(split: Split) -> str:
     return " | ".join([*shown, f"{left_out} more"] if left_out else shown)
 
 
-def _table(kernel: KernelVariants, options: Options) -> Table:
+def _table(kernel: KernelVariants, options: Options) -> nodes.Table:
     shown = kernel.splits[:_MOST_COLUMNS]
     titles = [_title(each) for each in shown]
     timed = any(each.time_us is not None for each in kernel.variants)
@@ -210,20 +197,20 @@ def _table(kernel: KernelVariants, options: Options) -> Table:
     varying = [name for name, value in launches[0].items()
                if any(each.get(name) != value for each in launches)]  # fmt: skip
     columns = [
-        Column("", numbers=True),
-        Column("entry" if kernel.variants[0].entry else "launch"),
-        *(Column(title) for title in titles),
-        Column("registers", numbers=True),
-        *([Column("time", numbers=True)] if timed else []),
-        *([Column("against others")] if compares else []),
-        Column("code"),
+        nodes.Column("", numbers=True),
+        nodes.Column("entry" if kernel.variants[0].entry else "launch"),
+        *(nodes.Column(title) for title in titles),
+        nodes.Column("registers", numbers=True),
+        *([nodes.Column("time", numbers=True)] if timed else []),
+        *([nodes.Column("against others")] if compares else []),
+        nodes.Column("code"),
     ]
     numbered = enumerate(kernel.variants, 1)
     rows = tuple(
         _row(number, each, shown, varying, timed=timed, compares=compares)
         for number, each in numbered
     )
-    return Table(tuple(columns), rows, "variants", shown=options.rows, noun="variant")
+    return nodes.Table(tuple(columns), rows, "variants", shown=options.rows, noun="variant")
 
 
 def _title(split: Split) -> str:
@@ -239,7 +226,7 @@ def _row(
     *,
     timed: bool,
     compares: bool,
-) -> Row:
+) -> nodes.Row:
     launch = variant.entry or ", ".join(f"{name}={variant.launch.get(name)}" for name in varying)
     needless = variant.code not in (None, number)
     code = (
@@ -261,8 +248,8 @@ def _row(
     )
 
 
-def _advice(kernel: KernelVariants) -> Table:
-    columns = titled("change", *numeric("leaves"), "time of the worst launch")
+def _advice(kernel: KernelVariants) -> nodes.Table:
+    columns = nodes.titled("change", *nodes.numeric("leaves"), "time of the worst launch")
     rows = [
         row(
             _change(each),
@@ -272,7 +259,7 @@ def _advice(kernel: KernelVariants) -> Table:
         )
         for each in kernel.advice
     ]
-    return Table(columns, tuple(rows), "what would leave fewer")
+    return nodes.Table(columns, tuple(rows), "what would leave fewer")
 
 
 def _change(advice: Advice) -> str:
@@ -304,7 +291,7 @@ def _price(advice: Advice) -> str:
     return f"{percent(round(abs(advice.time_ratio - 1), 3))} {word} at {launch}"
 
 
-def _pair(kernel: KernelVariants) -> Iterator[Sentence]:
+def _pair(kernel: KernelVariants) -> Iterator[nodes.Sentence]:
     """Yield why two variants are two."""
     if kernel.number != 2:
         return
@@ -312,12 +299,12 @@ def _pair(kernel: KernelVariants) -> Iterator[Sentence]:
     if kernel.splits:
         differing = " and ".join(name for split in kernel.splits for name in split.names)
         first, second = (_compiled_for(each, kernel.splits) for each in (one, other))
-        yield Sentence(f"Variant 1 ({first}) and variant 2 ({second}) differ in {differing}.")
+        yield nodes.Sentence(f"Variant 1 ({first}) and variant 2 ({second}) differ in {differing}.")
     elif one.code == other.code is not None:
-        yield Sentence("Nothing tells variants 1 and 2 apart: their code is the same.")
+        yield nodes.Sentence("Nothing tells variants 1 and 2 apart: their code is the same.")
     else:
         also = "constexprs, " if kernel.unrecorded else ""
-        yield Sentence(
+        yield nodes.Sentence(
             f"Nothing recorded tells variants 1 and 2 apart. What is not: {also}the kernel's "
             "source and what it calls.",
             "unknown",
@@ -337,13 +324,13 @@ def _compiled_for(variant: Variant, splits: Sequence[Split]) -> str:
     return "; ".join(written)
 
 
-def _next(kernel: KernelVariants, options: Options) -> Iterator[NextSteps]:
+def _next(kernel: KernelVariants, options: Options) -> Iterator[nodes.NextSteps]:
     """Yield the command that varies another argument, if one variant was all, and compiled."""
     if not options.subject or kernel.number > 1 or kernel.variants[0].outcome == "failed":
         return
     if varied := suggested_range(kernel):
         command = f"irlens variants {options.subject} --arg {varied}"
-        yield NextSteps((Command(command, "what a range of sizes needs"),))
+        yield nodes.NextSteps((nodes.Command(command, "what a range of sizes needs"),))
 
 
 def suggested_range(kernel: KernelVariants) -> str:

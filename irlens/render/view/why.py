@@ -5,18 +5,8 @@ from collections.abc import Iterator, Sequence
 from irlens.model.report import Finding
 from irlens.model.text import microseconds
 from irlens.model.why import Experiment, Explanation, Explanations
-from irlens.render.view.nodes import (
-    Fact,
-    Facts,
-    Headline,
-    Items,
-    Node,
-    Run,
-    Section,
-    Sentence,
-    Tone,
-    text,
-)
+from irlens.render.view import nodes
+from irlens.render.view.nodes import Node, Run, Tone, text
 from irlens.render.view.passes import compiled_settings
 
 _TONES: dict[str, Tone] = {
@@ -47,21 +37,21 @@ _OUTSIDE = {
 _MOST_OPERATIONS = 4
 
 
-def why_view(explanations: Explanations) -> Section:
+def why_view(explanations: Explanations) -> nodes.Section:
     """Return the explanations of findings."""
-    nodes: list[Node] = [compiled_settings(explanations.compiled)]
+    children: list[Node] = [compiled_settings(explanations.compiled)]
     told = set[str]()
     for each in explanations.explanations:
-        nodes.append(_section(each, [line for line in each.said if line not in told]))
+        children.append(_section(each, [line for line in each.said if line not in told]))
         told.update(each.said)
     if not explanations.explanations and not explanations.unexplained:
-        nodes.append(Sentence("no findings to explain"))
+        children.append(nodes.Sentence("no findings to explain"))
     if explanations.unexplained:
-        nodes.append(Sentence(_unexplained(explanations.unexplained), "dim"))
+        children.append(nodes.Sentence(_unexplained(explanations.unexplained), "dim"))
     if explanations.left:
         left = ", ".join(map(_place, explanations.left))
-        nodes.append(Sentence(f"Interrupted, and not looked at: {left}", "warn"))
-    return Section(explanations.compiled.kernel, tuple(nodes), key="why")
+        children.append(nodes.Sentence(f"Interrupted, and not looked at: {left}", "warn"))
+    return nodes.Section(explanations.compiled.kernel, tuple(children), key="why")
 
 
 def _unexplained(codes: Sequence[str]) -> str:
@@ -74,9 +64,9 @@ def _unexplained(codes: Sequence[str]) -> str:
     )
 
 
-def _section(explanation: Explanation, said: Sequence[str]) -> Section:
+def _section(explanation: Explanation, said: Sequence[str]) -> nodes.Section:
     """Return an explanation, with the lines of the compiler that no other has shown."""
-    return Section(
+    return nodes.Section(
         _place(explanation.finding),
         tuple(_nodes(explanation, said)),
         key="explanation",
@@ -105,25 +95,25 @@ def summary(explanations: Explanations) -> list[Run]:
 
 
 def _nodes(explanation: Explanation, said: Sequence[str]) -> Iterator[Node]:
-    yield Headline((Run(_VERDICTS[explanation.proof], _TONES[explanation.proof]),))
-    yield Sentence(explanation.finding.message)
+    yield nodes.Headline((Run(_VERDICTS[explanation.proof], _TONES[explanation.proof]),))
+    yield nodes.Sentence(explanation.finding.message)
     facts = []
     if explanation.cause not in explanation.finding.message:
-        facts.append(Fact("Cause", text(Run(explanation.cause))))
+        facts.append(nodes.Fact("Cause", text(Run(explanation.cause))))
     if explanation.decided_by:
-        facts.append(Fact("Decided by", text(Run(_decided(explanation)))))
+        facts.append(nodes.Fact("Decided by", text(Run(_decided(explanation)))))
     if explanation.operations:
         shown = explanation.operations[:_MOST_OPERATIONS]
         left = len(explanation.operations) - len(shown)
         lines = [*shown, *([f"{left} more"] if left else [])]
-        facts.append(Fact("Operation", text(Run("; ".join(lines)))))
+        facts.append(nodes.Fact("Operation", text(Run("; ".join(lines)))))
     if facts:
-        yield Facts(tuple(facts))
+        yield nodes.Facts(tuple(facts))
     if explanation.experiments:
-        yield Items(tuple(text(_tried(each)) for each in explanation.experiments))
+        yield nodes.Items(tuple(text(_tried(each)) for each in explanation.experiments))
     if said:
         lines_said = tuple(text(Run(line)) for line in said)
-        yield Section("The compiler said", (Items(lines_said),), key="remarks")
+        yield nodes.Section("The compiler said", (nodes.Items(lines_said),), key="remarks")
 
 
 def _decided(explanation: Explanation) -> str:

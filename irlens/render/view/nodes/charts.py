@@ -8,8 +8,8 @@ import msgspec
 from irlens.model.estimate import Mark
 from irlens.render.view.nodes.tables import Table
 
-#: The sign of each mark.
-MARK_SIGNS: dict[Mark, str] = {"fastest": "★", "as fast": "≈"}
+#: The sign of each mark; none for what has no mark.
+MARK_SIGNS: dict[Mark | None, str] = {"fastest": "★", "as fast": "≈", None: ""}
 
 #: What the colour of a mark stands for. A bound of a time is its own kind; the others are of bytes.
 KindKey: TypeAlias = Literal[
