@@ -92,8 +92,10 @@ class Tools:
         selected: Sequence[Capture | Report]
         if selection.is_empty or not is_compiled(kernel):
             selected = self._session.select(kernel, selection)
-        else:
-            selected = self._launched(kernel, selection)
+        elif (launched := self._session.launched(kernel, selection)) is None:
+            raise names_a_source(kernel)
+        else:  # captures with the launch that is given: none is compiled again
+            selected = launched
         chosen = selected if format in ROWS else selected[self._skip :][:MAX_REPORTS]
         reports = [report for _, report in self._session.inspect(kernel, chosen, sass=sass)]
         others: dict[str, Any] = {"notes": self.notes, "skip": self._skip}
@@ -116,7 +118,8 @@ class Tools:
 
         The directory is a KERNEL for the other tools.
         """
-        captures = self._captures(kernel, targets, settings, args)
+        selection = self._configurations(kernel, targets, settings, args)
+        captures = self._session.captures(kernel, selection)
         return record_answer("captures", [_capture(each) for each in captures], notes=self.notes)
 
     def diff(
@@ -146,7 +149,7 @@ class Tools:
         """
         kernels = [before] if after is None else [before, after]
         for each in kernels:
-            self._check(each)
+            self._roots.check_kernel(each)
         source = next((each for each in kernels if not is_compiled(each)), before)
         selection = self._configurations(source, targets, settings, args)
         if revision is None:
@@ -314,7 +317,7 @@ class Tools:
             raise _only_reads("a check compiles what the baseline names")
         selection = self._selection(targets, settings, args)
         for kernel in kernels or ():
-            self._check(kernel)
+            self._roots.check_kernel(kernel)
         request = CheckRequest(
             kernels=tuple(kernels or ()), configurations=selection, strict=strict
         )
@@ -417,15 +420,6 @@ class Tools:
             return record_answer("documents", [document], notes=self.notes)
         return text_answer(render(form, kind, record, Options(subject=None)), notes=self.notes)
 
-    def _check(self, kernel: str) -> None:
-        self._roots.check_kernel(kernel)
-
-    def _captures(
-        self, kernel: str, targets: Targets, settings: Settings, args: Args
-    ) -> Sequence[Capture]:
-        selection = self._configurations(kernel, targets, settings, args)
-        return self._session.captures(kernel, selection)
-
     def _one_capture(
         self, kernel: str, targets: Targets, settings: Settings, args: Args
     ) -> Capture:
@@ -434,24 +428,14 @@ class Tools:
         Raises:
             IrlensError: There are several.
         """
-        captures = self._captures(kernel, targets, settings, args)
+        selection = self._configurations(kernel, targets, settings, args)
+        captures = self._session.captures(kernel, selection)
         if len(captures) > 1:
             raise IrlensError(
                 f"{kernel} has {len(captures)} captures: name one",
                 hint="`capture` lists their directories",
             )
         return captures[0]
-
-    def _launched(self, kernel: str, selection: Configurations) -> list[Capture]:
-        """Return captures with the launch that is given; none is compiled again.
-
-        Raises:
-            IrlensError: They have a launch of their own, or cannot be launched so.
-        """
-        launched = self._session.launched(kernel, selection)
-        if launched is None:
-            raise names_a_source(kernel)
-        return launched
 
     def _configurations(
         self,
@@ -473,7 +457,7 @@ class Tools:
             IrlensError: KERNEL is outside of the roots, takes no options, or has to be compiled,
                 which is not allowed.
         """
-        self._check(kernel)
+        self._roots.check_kernel(kernel)
         chosen = self._selection(targets, settings, args, grid)
         if is_compiled(kernel):
             if not chosen.is_empty and not completes:
