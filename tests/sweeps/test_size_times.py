@@ -14,18 +14,24 @@ from irlens.report.inspection import Inspection
 from irlens.session.grids import sizes_between, time_over_sizes
 from irlens.session.session import Session
 from irlens.session.subject import Configurations
+from irlens.sweeps import worker_pool
+from tests.running import InlinePool
 
 _SAMPLES = Path(__file__).parents[2] / "samples" / "sweeps"
 
 
 def _over(kernel: str, axis: str, values: str, *, settings: dict[str, str] | None = None,
-          others: dict[str, str] | None = None) -> Sweep:  # fmt: skip
+          others: dict[str, str] | None = None, workers: bool = False) -> Sweep:  # fmt: skip
+    """Return the times over a size, evaluated in this process or by workers."""
     configurations = Configurations(
         targets=("h200",),
         args=((axis, tuple(values.split(","))), *((n, (v,)) for n, v in (others or {}).items())),
         settings=tuple((n, tuple(v.split(","))) for n, v in (settings or {}).items()),
     )
-    return time_over_sizes(Session(), kernel, configurations)
+    with pytest.MonkeyPatch.context() as patch:
+        if not workers:
+            patch.setattr(worker_pool, "LocalPool", InlinePool)
+        return time_over_sizes(Session(), kernel, configurations)
 
 
 def _reported(kernel: str, trial: Trial) -> float:
@@ -70,7 +76,7 @@ def _at(trial: Trial, size: int) -> Trial:
 
 
 def test_each_variant_is_a_series_of_its_own() -> None:
-    sweep = _over("vector_add", "n_elements", "100000..100064..4")
+    sweep = _over("vector_add", "n_elements", "100000..100064..4", workers=True)
     names = {trial.value("n_elements"): trial.variant for trial in sweep.trials}
     assert names[100000] == "n_elements divisible by 16"
     assert names[100004] == "n_elements not divisible by 16"

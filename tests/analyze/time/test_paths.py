@@ -13,12 +13,11 @@ from irlens.analyze.time.launched import Arguments, constants, follow, sample
 from irlens.analyze.time.paths import PathFinder
 from irlens.analyze.traffic.data_operations import public_function
 from irlens.artifacts import cubin
-from irlens.artifacts.tools import disassemble
 from irlens.isa import sass
 from irlens.isa.mlir import parse
 from irlens.isa.sass import units
 from irlens.isa.sass.operands import ThreadInputs
-from tests.analyze.h200_launches import artifact, launches
+from tests.analyze.h200_launches import artifact, launches, listing
 
 #: Relative difference that is allowed: warps poll a barrier of TMA, and the lanes and rows of a
 #: program that stands for others differ.
@@ -46,9 +45,8 @@ def _arguments(launch: dict[str, Any]) -> Arguments:
 
 @pytest.mark.parametrize("launch", _cases())
 def test_warps_execute_what_an_h200_counted(launch: dict[str, Any]) -> None:
-    content = artifact(launch, "cubin")
-    kernel = cubin.read(content).kernels[0]
-    section = sass.parse(disassemble(content)).sections[0]
+    kernel = cubin.read(artifact(launch, "cubin")).kernels[0]
+    section = sass.parse(listing(launch)).sections[0]
     flow = sass_cfg.build(section)
     executed: defaultdict[str, float] = defaultdict(float)
     for cta in follow(PathFinder(section, flow), kernel, _arguments(launch)):
@@ -71,11 +69,10 @@ def test_warps_execute_what_an_h200_counted(launch: dict[str, Any]) -> None:
 @pytest.mark.parametrize("launch", _cases())
 def test_what_is_remembered_of_loops_changes_no_path(launch: dict[str, Any]) -> None:
     """Threads of several programs, one after the other and each with nothing remembered."""
-    content = artifact(launch, "cubin")
-    section = sass.parse(disassemble(content)).sections[0]
+    section = sass.parse(listing(launch)).sections[0]
     flow = sass_cfg.build(section)
     arguments = _arguments(launch)
-    words = constants(cubin.read(content).kernels[0], arguments)
+    words = constants(cubin.read(artifact(launch, "cubin")).kernels[0], arguments)
     shared = PathFinder(section, flow)
     for program in sample(arguments.grid)[::5]:
         for warp in range(arguments.warps):
