@@ -112,7 +112,7 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def median_us(self) -> float:
         """The median in microseconds."""
-        return self.median_ms * 1e3
+        return round(self.median_ms * 1e3, 6)
 
     @property
     def is_plausible(self) -> bool:

@@ -108,6 +108,7 @@ def measure_trials(
     known: JournalTimes,
     progress: Progress = lambda *_: None,
     left_out: Collection[int] = (),
+    requests: Sequence[Request] = (),
 ) -> list[Trial]:
     """Return the trials, with a time where they fit on the device and pass the filters.
 
@@ -121,6 +122,7 @@ def measure_trials(
             against.
         progress: Receives the number of timed trials, known ones included, and their total.
         left_out: Trials, by index, that are not to be timed.
+        requests: What the trials were compiled for, which says what they are launched with.
 
     Raises:
         IrlensError: No configuration fits, or none could be launched.
@@ -144,7 +146,7 @@ def measure_trials(
         if index in known.times:
             timed[index] = with_measurement(trials[index], known.times[index])
     left = [index for index in chosen if index not in known.times]
-    stopwatch = _Stopwatch(kernel, device, known.against)
+    stopwatch = _Stopwatch(kernel, device, known.against, requests)
     progress(len(chosen) - len(left), len(chosen), ())
     try:
         for done, index in enumerate(left, len(chosen) - len(left) + 1):
@@ -170,7 +172,14 @@ class _Stopwatch:
     Other implementations are timed once for all configurations with the same inputs.
     """
 
-    def __init__(self, kernel: str, device: Device, against: Sequence[ProviderName]) -> None:
+    def __init__(
+        self,
+        kernel: str,
+        device: Device,
+        against: Sequence[ProviderName],
+        requests: Sequence[Request],
+    ) -> None:
+        self._requests = requests
         self._source = find_kernel(kernel)
         self._device = device
         self._against = against
@@ -190,6 +199,11 @@ class _Stopwatch:
             settings=trial.settings,
             args=trial.args,
         )
+        for each in self._requests:
+            if each.target == trial.target and each.args == trial.args:  # as it was recorded
+                given = {"grid": each.grid, "contents": each.contents}
+                request = msgspec.structs.replace(request, **given)
+                break
         key = self._inputs_key(trial)
         against = () if key in self._times else self._against
         task = encode_task(self._source, [request], against)

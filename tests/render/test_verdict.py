@@ -171,6 +171,9 @@ def test_measured_configurations_are_ranked_by_what_was_measured() -> None:
 
     found = ranked_headline([measured(10.0, 0.03, 4), measured(20.0, 0.02, 8)])
     assert "num_warps=8 is the fastest: 20.0 µs, measured" in found.words
+    alone = replace(measured(10.0, 0.05, 4), kernel="other")
+    found = ranked_headline([measured(10.0, 0.03, 4), measured(20.0, 0.02, 8), alone])
+    assert "other: 50.0 µs, measured" in found.words
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from irlens.compiler import Device, Request
 from irlens.compiler import local_gpu as device_module
@@ -17,6 +18,8 @@ from irlens.model.sweep import Measurement, ProviderName, ProviderTime, Rate, Tr
 from irlens.sweeps import measuring
 from irlens.sweeps.journal import Journal
 from irlens.sweeps.measuring import measure_trials
+from irlens.sweeps.tasks import Task
+from irlens.sweeps.worker_pool import Crash
 
 T4 = Target(vendor="nvidia", arch="sm_75", warp_size=32, product="t4")
 
@@ -24,7 +27,13 @@ T4 = Target(vendor="nvidia", arch="sm_75", warp_size=32, product="t4")
 class FakeStopwatch:
     """The larger BLOCK is, the longer it takes; 13 fails to launch, and 666 is interrupted."""
 
-    def __init__(self, kernel: str, device: Device, against: Sequence[ProviderName]) -> None:
+    def __init__(
+        self,
+        kernel: str,
+        device: Device,
+        against: Sequence[ProviderName],
+        requests: Sequence[Request],
+    ) -> None:
         self._against = against
 
     def measure(self, trial: Trial) -> Measurement:
@@ -41,6 +50,9 @@ class FakeStopwatch:
 
     def stop(self) -> None:
         pass
+
+
+STOPWATCH = measuring._Stopwatch
 
 
 @pytest.fixture
@@ -83,6 +95,33 @@ def test_what_fits_on_the_gpu_and_passes_is_timed(
     assert medians(timed) == [64, None, None, None, None]
     assert timed[4].reason == "no time: bad luck"
     assert told == [(0, 2), (1, 2), (2, 2)]
+
+
+def test_a_recorded_launch_is_timed_as_it_was(
+    trial: Callable[..., Trial], device: Device, h100: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With its grid and what its tensors held: the description of the file has neither."""
+    tasks: list[Task] = []
+
+    def answered(_pool: object, _function: object, given: list[bytes]) -> list[tuple[int, Crash]]:
+        tasks.extend(msgspec.msgpack.decode(each, type=Task) for each in given)
+        return [(0, Crash("stopped"))]
+
+    monkeypatch.setattr(measuring, "run_tasks", answered)
+    args = {"n_elements": 98}
+    recorded = Request(
+        kernel="x", target=h100, args=args, grid=(7, "n_elements"), contents={"x_ptr": b"12"}
+    )
+    stopwatch = STOPWATCH("vector_add", device, (), [recorded])
+    for given in (args, {"n_elements": 99}):
+        with pytest.raises(IrlensError, match="stopped"):
+            stopwatch.measure(replace(trial(settings={"BLOCK": 64}), args=given))
+    stopwatch.stop()
+    same, other = (task.requests[0] for task in tasks)
+    assert (same.grid, same.contents, same.settings) == (
+        recorded.grid, recorded.contents, {"BLOCK": 64}
+    )  # fmt: skip
+    assert other.grid == ()
 
 
 def test_nothing_to_time(trial: Callable[..., Trial], device: Device, journal: Journal) -> None:

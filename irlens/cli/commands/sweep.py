@@ -16,7 +16,7 @@ from irlens.model.errors import IrlensError
 from irlens.session.subject import Configurations
 
 if TYPE_CHECKING:  # they load the compiler layer
-    from irlens.compiler import Device
+    from irlens.compiler import Device, Request
     from irlens.model.sweep import ProviderName, Sweep, Trial
     from irlens.session.session import Session
     from irlens.sweeps.run import CompiledGrid
@@ -224,7 +224,7 @@ def _swept(session: "Session", settings: _Settings) -> "Sweep":
         grid = compile_sweep(session, requests, selection, workers, update, timeout=timeout)
     with grid.journal:
         if device is not None:
-            trials = _measure_all(grid, selection, kernel, device, settings.against)
+            trials = _measure_all(grid, selection, requests, device, settings.against)
             grid = msgspec.structs.replace(grid, trials=trials)
         grid.journal.remove()
     result = build_sweep(grid, selection, device.label if device else None)
@@ -262,7 +262,7 @@ def _check_cluster(settings: _Settings) -> None:
 def _measure_all(
     grid: "CompiledGrid",
     selection: "Selection",
-    kernel: str,
+    requests: "Sequence[Request]",
     device: "Device",
     against: "Sequence[ProviderName]",
 ) -> "list[Trial]":
@@ -276,8 +276,8 @@ def _measure_all(
     try:
         with interruptible("measuring", "timed", resumes=known.resumable) as update:
             return measure_trials(
-                grid.trials, selection.filters, kernel, device, known, update,
-                left_out=outranked_trials(grid, selection),
+                grid.trials, selection.filters, requests[0].kernel, device, known, update,
+                left_out=outranked_trials(grid, selection), requests=requests,
             )  # fmt: skip
     except IrlensError:
         grid.journal.remove()  # the sweep is complete, though without times

@@ -59,9 +59,10 @@ def _range(ranking: Ranking, problems: Sequence[Problem], led: str) -> Run:
 
 def _problem(ranking: Ranking, problem: Problem, names: Sequence[str], led: str) -> Iterator[Run]:
     if problem.fastest is None:
-        first = ranking.standings[problem.members[0]].time_us
-        if first is not None:
-            yield Run(f"{led}about {microseconds(first)}")
+        standing = ranking.standings[problem.members[0]]
+        if standing.time_us is not None:
+            time = microseconds(standing.time_us)
+            yield Run(f"{led}{time}, measured" if standing.measured else f"{led}about {time}")
         elif led:
             missing = next(
                 filter(None, (ranking.candidates[n].missing for n in problem.members)), ""
