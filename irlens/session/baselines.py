@@ -93,8 +93,8 @@ def run_check(request: CheckRequest, session: Session) -> Checked:
 
 
 def _named(request: CheckRequest) -> str:
-    """Return the kernel as the argument of a command; "KERNEL" where a hint would not show it."""
-    named = [each for each in request.kernels if re.fullmatch(r"[\w./:~-]+[/.:-][\w./:~-]+", each)]
+    """Return the kernel as a command names it; "KERNEL" for several, or a path with blanks."""
+    named = [each for each in request.kernels if re.fullmatch(r"[\w./:~-]+", each)]
     return named[0] if len(named) == len(request.kernels) == 1 else "KERNEL"
 
 

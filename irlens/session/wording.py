@@ -76,7 +76,8 @@ _OPTION = re.compile(rf"(?<![\w-])(?P<name>--[a-z][a-z-]*)(?: (?P<value>{_VALUE}
 _COMMAND = re.compile(
     rf"(?P<quote>`?)irlens (?P<command>{'|'.join(COMMANDS)})\b"
     rf"(?P<rest>(?: (?:{_OPTION.pattern.replace('?P<name>', '').replace('?P<value>', '')}"
-    r"|[A-Z][A-Z]+\b|\w[\w./~-]*-[\w./:~-]*\w|[\w./~-]*[/.:][\w./:~-]*\w))*)(?P=quote)"
+    r"|[A-Z][A-Z]+\b|\w[\w./~-]*-[\w./:~-]*\w|[\w./~-]*[/.:][\w./:~-]*\w"
+    r"|\w+(?= --update`)))*)(?P=quote)"
 )
 
 #: The line of a hint that is a whole command, see ``require_values``.

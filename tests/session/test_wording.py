@@ -86,6 +86,10 @@ def test_the_tables_name_what_exists() -> None:
             "`check` KERNEL update",
         ),
         (
+            "`irlens check softmax --update`", 'irlens.check("softmax", update=True)',
+            "`check` softmax update",
+        ),
+        (
             "`irlens check irlens-train --update`", 'irlens.check("irlens-train", update=True)',
             "`check` irlens-train update",
         ),
