@@ -18,6 +18,8 @@ _MAX_KNOWN = 20
 _MAX_NEAR = 3
 #: Characters of a name that is looked for inside of others.
 _MIN_PART = 4
+#: First letters that a name shares with the beginning of the one that is meant.
+_SAME = 2
 #: Exit code of the process where it cannot answer the request.
 TROUBLE = 2
 
@@ -97,9 +99,10 @@ def _nearest(name: str, choices: Sequence[str]) -> list[str]:
     holding = [choice for choice in choices if written in choice.lower()]
     if holding and len(written) >= _MIN_PART:
         return sorted(holding, key=len)[:_MAX_NEAR]
-    by_form = {choice.lower()[: len(name)]: choice for choice in choices}
+    alike = [choice for choice in choices if choice.lower()[:_SAME] == written[:_SAME]]
+    by_form = {choice.lower()[: len(name)]: choice for choice in alike}
     by_form |= {choice.lower(): choice for choice in choices}
-    near = get_close_matches(written, by_form, n=_MAX_NEAR, cutoff=0.61)
+    near = get_close_matches(written, by_form, n=_MAX_NEAR, cutoff=0.6)
     return list(dict.fromkeys(by_form[form] for form in near))
 
 

@@ -383,7 +383,7 @@ uuid, log = sys.argv[1:3]
 sys.argv[1:3] = []
 
 class Stopwatch:
-    def __init__(self, kernel, device, against): pass
+    def __init__(self, kernel, device, against, requests): pass
     def stop(self): pass
     def measure(self, trial):
         with open(log, "a") as file:

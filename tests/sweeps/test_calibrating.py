@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from irlens import gpus
-from irlens.compiler import Device, find_device
+from irlens.compiler import Device, Request, find_device
 from irlens.compiler import local_gpu as device_module
 from irlens.model.capture import Timing
 from irlens.model.errors import IrlensError
@@ -34,7 +34,13 @@ FEW = {
 class Stopwatch:
     """Looks times up."""
 
-    def __init__(self, kernel: str, device: Device, against: Sequence[ProviderName]) -> None:
+    def __init__(
+        self,
+        kernel: str,
+        device: Device,
+        against: Sequence[ProviderName],
+        requests: Sequence[Request],
+    ) -> None:
         self._sample = Path(kernel).stem
 
     def measure(self, trial: Trial) -> Measurement:

@@ -29,8 +29,9 @@ def _interrupt() -> None:
 
 def test_an_interrupt_does_not_wait_for_what_workers_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reader_pool, "read_rows", _read_for_ever)
+    others = multiprocessing.active_children()  # of the tests before
     with pytest.raises(KeyboardInterrupt):
         _interrupt()
-    for worker in multiprocessing.active_children():
+    for worker in set(multiprocessing.active_children()).difference(others):
         worker.join(60)
         assert not worker.is_alive()
