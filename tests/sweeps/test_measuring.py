@@ -12,7 +12,7 @@ from irlens.compiler import local_gpu as device_module
 from irlens.compiler.planning import Plan, PlannedVariant
 from irlens.compiler.toolchains.versions import triton_version
 from irlens.model.capture import Timing
-from irlens.model.config import Target
+from irlens.model.config import ConstexprValue, Target
 from irlens.model.errors import IrlensError
 from irlens.model.sweep import Measurement, ProviderName, ProviderTime, Rate, Trial
 from irlens.sweeps import measuring
@@ -108,7 +108,7 @@ def test_a_recorded_launch_is_timed_as_it_was(
         return [(0, Crash("stopped"))]
 
     monkeypatch.setattr(measuring, "run_tasks", answered)
-    args = {"n_elements": 98}
+    args: dict[str, ConstexprValue] = {"n_elements": 98}
     recorded = Request(
         kernel="x", target=h100, args=args, grid=(7, "n_elements"), contents={"x_ptr": b"12"}
     )
