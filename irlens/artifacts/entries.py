@@ -121,7 +121,7 @@ def list_files(directory: Path) -> Listing:
 
 
 def _python_copies(listing: Listing) -> Iterator[Path]:
-    """Yield the folder with copies of Python files, if there is one, and these."""
+    """Yield the ``python`` folder, if there is one, and the copies of Python files in it."""
     for folder in listing.directories:
         if folder.name == PYTHON_FOLDER:
             yield folder

@@ -73,7 +73,7 @@ def start_pool(workers: int) -> "ProcessPoolExecutor":
 
 
 def kill(pool: "ProcessPoolExecutor") -> None:
-    """End the workers of a pool, whatever they do: irlens would wait for them before it ends."""
+    """Kill the workers of a pool; the interpreter would wait for their tasks at exit."""
     workers = list((pool._processes or {}).values())  # `kill_workers` comes with Python 3.14
     pool.shutdown(wait=False, cancel_futures=True)
     for each in workers:

@@ -55,7 +55,7 @@ class Pausable:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Leave out what runs in this context."""
+        """Do not record what runs within this context."""
         before, self.is_paused = self.is_paused, True
         try:
             yield

@@ -204,7 +204,7 @@ def _by_time(time: TimeRatio, judged: Collection[Judged]) -> ComparisonVerdict:
 
 
 def _relative(delta: Delta) -> float:
-    """Return a change as a part of the greater side, 0..1; 1 where a side is no number."""
+    """Return the change relative to the larger side, 0..1; 1 if a side is not a number."""
     values = delta.before, delta.after
     numbers = [abs(each) for each in values if isinstance(each, int | float)]
     greatest = max(numbers, default=0.0)

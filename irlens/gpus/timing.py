@@ -128,8 +128,8 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
     def local_latency(self, missed: float) -> float:
         """Return the mean number of cycles from a load of local memory to its data.
 
-        However busy the L2 is: on an H100, kernels that wait for registers take what they take at
-        this latency.
+        What misses the L1 takes the latency of an idle L2, however busy it is: 36
+        launches with local memory, timed on an H100, fit this better than the latency under load.
 
         Args:
             missed: Part of the loads that the L1 lacks, 0..1.

@@ -103,7 +103,7 @@ def _matches(facts: Facts, *, asked: bool) -> Iterator[Match]:
 
 
 def _holds(loop: Operation, indices: Sequence[int]) -> bool:
-    """Whether one of some operations, in order, is in a loop."""
+    """Return whether one of the operations, by ascending indices, is in the loop."""
     at = bisect_right(indices, loop.index)
     return at < len(indices) and indices[at] < loop.end
 

@@ -83,7 +83,7 @@ _COMMAND = re.compile(
 #: The line of a hint that is a whole command, see ``require_values``.
 _EXAMPLE = re.compile(r"(?m)(?<=^for example  )irlens (?P<command>inspect) (?P<rest>.*)$")
 
-#: A program to record, as ``how_to_run`` names it.
+#: The command in the hint of ``how_to_run``: "irlens record FILE.py".
 _RECORD = re.compile(r"irlens record (?:-m (?P<module>\w+) )?(?P<file>[\w./~-]+\.py)\b")
 
 

@@ -200,7 +200,8 @@ class _Stopwatch:
             args=trial.args,
         )
         for each in self._requests:
-            if each.target == trial.target and each.args == trial.args:  # as it was recorded
+            alike = each.target == trial.target and each.args == trial.args
+            if alike and each.settings.items() <= trial.settings.items():
                 given = {"grid": each.grid, "contents": each.contents}
                 request = msgspec.structs.replace(request, **given)
                 break

@@ -147,7 +147,7 @@ def _compared(
 
 
 def _ranked(listed: Sequence[Needed], compiled: Mapping[int, Built]) -> Ranking:
-    """Rank compiled variants; those whose constexprs differ, tiles aside, are other problems."""
+    """Rank compiled variants; only those whose constexprs other than tiles are equal compete."""
     source = find_kernel(listed[0].planned.request.kernel)
     tiles = find_uses(parse_source(source.content.decode(errors="replace"))).ranges
     built = [compiled.get(id(each), Built(None)).result for each in listed]

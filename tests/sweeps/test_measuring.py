@@ -112,7 +112,8 @@ def test_a_recorded_launch_is_timed_as_it_was(
     recorded = Request(
         kernel="x", target=h100, args=args, grid=(7, "n_elements"), contents={"x_ptr": b"12"}
     )
-    stopwatch = STOPWATCH("vector_add", device, (), [recorded])
+    larger = replace(recorded, settings={"BLOCK": 128}, grid=(3,))  # a grid follows from its tiles
+    stopwatch = STOPWATCH("vector_add", device, (), [larger, recorded])
     for given in (args, {"n_elements": 99}):
         with pytest.raises(IrlensError, match="stopped"):
             stopwatch.measure(replace(trial(settings={"BLOCK": 64}), args=given))

@@ -264,7 +264,9 @@ def of_outside(symptom: Symptom) -> Iterator[Change]:
     if access is None or address is None or address.does != "spread":
         return
     tensor = symptom.config.args.get(address.operands[0].removeprefix("%"))
-    if isinstance(tensor, str) and not symptom.blame.kind:
-        elements = prod(map(int, re.findall(r"\d+", tensor.partition("[")[2])))
+    # A view with gaps has elements beyond its number of them.
+    whole = re.fullmatch(r"\w+\[([\d, ]+)\]", tensor) if isinstance(tensor, str) else None
+    if whole is not None and not symptom.blame.kind:
+        elements = prod(map(int, whole[1].split(",")))
         text = access_edits.with_bound(module, access, offsets, elements)
         yield Change(f"a mask of the {elements:,} elements that it has", ttir=text)

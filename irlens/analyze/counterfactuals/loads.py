@@ -161,7 +161,7 @@ def more_stages(symptom: Symptom) -> Iterator[Change]:
 
 
 def of_shallow_loop(symptom: Symptom) -> Iterator[Change]:
-    """Yield carried loads where they are used, fewer stages, or what LLVM schedules otherwise.
+    """Yield loads moved to the iteration that uses them, fewer stages, or another LLVM schedule.
 
     As many stages as the loop has show what it holds for nothing: registers, or shared memory.
     """

@@ -16,7 +16,8 @@ MOST = 1 << 22
 _MANY = 1 << 18
 #: Lengths of intervals that merged tiles may have; in all but ragged grids they have one.
 _MOST_SIZES = 4
-#: Grains of an interval, and of the map for each, up to which a set of many becomes a map at once.
+#: Mean length of intervals, and map pages per interval, in grains, up to which a large set becomes
+#: a map.
 _SHORT, _SPARSE = 4, 16
 #: Powers of two: grains of the map that are marked in a step of work.
 _MARKED_OF_STEP = 8
@@ -162,7 +163,7 @@ class Coverage(Intervals):
         self._merge_at = self._held + PENDING
 
     def _is_dense(self) -> bool:
-        """Return whether the intervals are short, and a map is not much larger than they."""
+        """Return whether the intervals are short and close, so that a map is small."""
         grains = pages = 0
         for starts, ends in self._pending:
             if ((starts | ends) % self.grain).any():

@@ -73,7 +73,7 @@ _INTEGERS = {
 
 
 def with_bound(module: Module, access: Operation, offsets: Sequence[str], elements: int) -> str:
-    """Return the text in which an access masks what lies outside its tensor.
+    """Return the ttir with a mask on an access, so that it stays within its tensor.
 
     Args:
         module: The ttir.

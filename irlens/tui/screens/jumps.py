@@ -124,7 +124,7 @@ class JumpActions(EntryScreen):
         self.notify(printable_line(message), severity="warning", timeout=3, markup=False)
 
     def to_line(self, line: int) -> None:
-        """Go to a line."""
+        """Jump to a line number."""
         for pane, _ in self.panes.active_document():
             self._jump(pane, line, "")
 
