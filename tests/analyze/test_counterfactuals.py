@@ -76,3 +76,34 @@ def test_no_warps_are_not_doubled(warps: int) -> None:
     )
     config = Config(num_warps=warps, num_stages=3, num_ctas=1, maxnreg=None, constexprs={}, args={})
     assert changes_for(Symptom(finding, parse(TTIR, stage="ttir"), config)) == []
+
+
+MASKLESS_LOAD = 6
+MASKLESS = """module {
+  tt.func public @k(%x: !tt.ptr<f32>) {
+    %r = tt.make_range {end = 64 : i32, start = 0 : i32} : tensor<64xi32>
+    %p = tt.splat %x : !tt.ptr<f32> -> tensor<64x!tt.ptr<f32>>
+    %q = tt.addptr %p, %r : tensor<64x!tt.ptr<f32>>, tensor<64xi32>
+    %v = tt.load %q : tensor<64x!tt.ptr<f32>>
+    tt.return
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("tensor", "elements"),
+    [("fp32[5, 10]", "50"), ("fp32[5, 10]:strides[12, 1]", ""), ("fp32", "")],
+)
+def test_a_mask_counts_the_elements_of_a_whole_tensor_alone(tensor: str, elements: str) -> None:
+    """The last element of a view with gaps lies beyond its number of elements."""
+    finding = Finding(
+        code="IRL304", severity="error", message="", hint="", stage="ttir", line=MASKLESS_LOAD,
+        source=None, blame=Blame(reason=""),
+    )  # fmt: skip
+    config = Config(
+        num_warps=4, num_stages=3, num_ctas=1, maxnreg=None, constexprs={}, args={"x": tensor}
+    )
+    found = changes_for(Symptom(finding, parse(MASKLESS, stage="ttir"), config))
+    words = [f"a mask of the {elements} elements that it has"] if elements else []
+    assert [each.words for each in found] == words
