@@ -84,7 +84,7 @@ def _watchdog(log: Path) -> subprocess.Popen[bytes]:
 
 
 @contextmanager
-def divert_output(log: Path) -> Iterator[Callable[[], str]]:
+def divert_output(log: Path) -> Iterator[Callable[[], bytes]]:
     """Redirect stdout and stderr to another file while ``redirect_output`` holds them.
 
     Args:
@@ -108,7 +108,7 @@ def divert_output(log: Path) -> Iterator[Callable[[], str]]:
             os.dup2(stream.fileno(), number)
         try:
             with redirect_stdout(stream):
-                yield lambda: log.read_text("utf-8", "replace")
+                yield log.read_bytes
                 stream.flush()
         finally:
             flush()
@@ -153,8 +153,6 @@ _OF_MLIR = {"MLIR_ENABLE_DUMP": "1", "MLIR_ENABLE_TIMING": "1"}
 #: Read by Triton before LLVM's optimizer and before its code generator. LLVM's own option, which
 #: Triton sets then, stays set up to 3.6 at least: ``forked`` ends such a process.
 _OF_LLVM = {"LLVM_IR_ENABLE_DUMP": "1"}
-#: These would print elsewhere.
-_ELSEWHERE = ("MLIR_DUMP_PATH",)
 #: Lines that only a reader of the passes asks for.
 _OF_PASSES = re.compile(r"ptxas|\s|.*\b(?:remark|note): ")
 
@@ -174,15 +172,20 @@ def printed_passes(log: Path, *, of_mlir: bool, of_llvm: bool) -> Iterator[Calla
         A function that returns the file for a capture, see ``pass_dumps``; to be called once the
         block has ended.
     """
+    from irlens.compiler.triton_compat.pass_dumps import PATH, buffered_dumps
+
+    def text() -> str:
+        return merged(printed()).decode("utf-8", "replace")
+
     settings = _SETTINGS | (_OF_MLIR if of_mlir else {}) | (_OF_LLVM if of_llvm else {})
-    with environment(settings, without=_ELSEWHERE):
+    with environment(settings, without=[PATH]):
         try:
-            with divert_output(log) as printed:
-                yield lambda: pass_dumps.compressed(printed())
+            with divert_output(log) as printed, buffered_dumps(log.with_suffix(".ir")) as merged:
+                yield lambda: pass_dumps.compressed(text())
         except BaseException:
-            _say(pass_dumps.read(printed()).remarks)
+            _say(pass_dumps.read(text()).remarks)
             raise
-    remarks = pass_dumps.read(printed()).remarks
+    remarks = pass_dumps.read(text()).remarks
     _say([line for line in remarks if not _OF_PASSES.match(line)])
 
 
