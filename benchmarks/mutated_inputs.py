@@ -90,6 +90,7 @@ def use_library(path: Path, original: Path, rng: random.Random) -> None:
     from irlens.artifacts.load import load
     from irlens.diff.code.captures import compare_sets
     from irlens.diff.report.comparisons import match
+    from irlens.model.capture import Disassembly
     from irlens.model.errors import IrlensError
     from irlens.render import Options, format_names, render
     from irlens.report import inspect
@@ -105,7 +106,7 @@ def use_library(path: Path, original: Path, rng: random.Random) -> None:
             _one_line(capture.reason, "Broken")
             continue
         try:
-            report = inspect(capture, sass=rng.random() < 0.1)
+            report = inspect(capture, Disassembly(rng.random() < 0.1))
             (other,) = load_capture(original)
             comparisons = match([inspect(other)], [report])
             listing = list_capture(CaptureCode(capture), report)
@@ -165,7 +166,7 @@ def ask_library(path: Path, rng: random.Random) -> None:
                     broken(code.ttir.named, manifest.args, grid)
                 program_accesses(code.ttir.named, manifest.args, grid, (0, 0, 0))
             if code.ttir is not None:
-                findings, module = inspect(capture, sass=False).findings, code.ttir.named
+                findings, module = inspect(capture).findings, code.ttir.named
                 for each in findings:
                     symptom = counterfactuals.Symptom(
                         finding=each, module=module, config=capture.config, others=findings

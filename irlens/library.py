@@ -163,6 +163,7 @@ def inspect(
         TypeError: It is no capture.
     """
     from irlens.library_arguments import check_capture
+    from irlens.model.capture import Disassembly
     from irlens.session.reports import report_of
 
     check_capture(capture, "inspect")
@@ -170,7 +171,7 @@ def inspect(
         from irlens.session.launch import read_launch, with_launch
 
         capture = with_launch(capture, read_launch(launch or {}), target)
-    return report_of(capture, sass=sass)
+    return report_of(capture, Disassembly(sass))
 
 
 @_public

@@ -25,7 +25,7 @@ from hypothesis import HealthCheck, settings
 import irlens
 from irlens.artifacts import report_cache
 from irlens.artifacts.store import CAPTURES
-from irlens.model.capture import Capture
+from irlens.model.capture import Capture, Disassembly
 from irlens.model.report import Report
 from irlens.report import inspect
 from tests.preloaded import Preloaded
@@ -196,7 +196,7 @@ def h200_reports(_private_store: None, h200_cache: Path) -> list[tuple[Capture, 
     """The captures of that cache, each with its report, which is made once in a session."""
     captures = irlens.load(h200_cache)
     return [
-        (each, report_cache.report_of(each, partial(inspect, each), sass=False))
+        (each, report_cache.report_of(each, partial(inspect, each), Disassembly.SKIP))
         for each in captures
     ]
 

@@ -17,7 +17,7 @@ import msgspec
 
 from irlens.artifacts import inventory, store
 from irlens.model import calibration_files, files
-from irlens.model.capture import Capture
+from irlens.model.capture import Capture, Disassembly
 from irlens.model.errors import ArtifactError
 
 if TYPE_CHECKING:  # a cached page needs none
@@ -34,19 +34,18 @@ REPORTS = inventory.Kind("reports", folder="reports", name=_name)
 PAGES = inventory.Kind("pages", folder="pages", name=_name)
 
 
-def report_of(capture: Capture, make: "Callable[[], Report]", *, sass: bool) -> "Report":
+def report_of(capture: Capture, make: "Callable[[], Report]", disassembly: Disassembly) -> "Report":
     """Return the report of a capture from the cache, or make and cache it.
 
     A report for which a tool did not answer, although it may another time, is not cached.
 
     Args:
         make: Makes the report on a cache miss; only then are the analyses imported.
-        sass: Whether the report covers the machine code, too.
 
     Raises:
         ArtifactError: An artifact is broken, gone, or changed since the capture was listed.
     """
-    key = key_of(capture.digest, sass=sass)
+    key = key_of(capture.digest, disassembly)
     report = recall(key)
     if report is not None:
         capture.check_unchanged()
@@ -65,13 +64,10 @@ def report_of(capture: Capture, make: "Callable[[], Report]", *, sass: bool) -> 
     return report
 
 
-def key_of(digest: bytes, *, sass: bool) -> str:
-    """Return the key of the report of a capture with some ``digest``.
-
-    Args:
-        sass: Whether the report covers the machine code, too.
-    """
-    parts = (program_digest(), calibration_files.digest(), digest, bytes([sass]))
+def key_of(digest: bytes, disassembly: Disassembly) -> str:
+    """Return the key of the report of a capture with some ``digest``."""
+    covers_machine_code = disassembly is not Disassembly.SKIP
+    parts = (program_digest(), calibration_files.digest(), digest, bytes([covers_machine_code]))
     return hashlib.sha256(b"".join(parts)).hexdigest()
 
 

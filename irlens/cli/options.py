@@ -13,6 +13,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from irlens.cli.settings import F, Values, with_options
+from irlens.model.capture import Disassembly
 from irlens.model.errors import IrlensError
 from irlens.model.text import split_list
 from irlens.session.subject import Axis, Configurations
@@ -212,8 +213,9 @@ jobs_option = click.option(
 
 sass_option = click.option(
     "--sass/--no-sass",
-    "sass",
+    "disassembly",
     default=None,
+    callback=lambda ctx, param, value: Disassembly(value),
     help="Disassemble the machine code, for its live registers; the default for a few captures.",
 )
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from irlens.analyze.capture_code import CaptureCode
 from irlens.cli import output
-from irlens.model.capture import BINARY_STAGES, Capture
+from irlens.model.capture import BINARY_STAGES, Capture, Disassembly
 from irlens.model.errors import IrlensError
 from irlens.model.text import printable
 from irlens.session.background import disassembling
@@ -73,7 +73,7 @@ def _show_annotated(
     rows: list[tuple[str, str]] = []
     for capture in captures:
         code = CaptureCode(capture)
-        report = report_of(code, sass=name == "sass")
+        report = report_of(code, Disassembly(name == "sass"))
         listing, numbered = listed(code, name, report, interleave=interleave)
         rows += annotated(listing, numbered, report.pipelines, traffic_cells(report, name))
         capture.check_unchanged()

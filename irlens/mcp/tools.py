@@ -31,7 +31,7 @@ from irlens.mcp.parameters import (
     axes,
 )
 from irlens.mcp.roots import Roots
-from irlens.model.capture import BINARY_STAGES, Capture
+from irlens.model.capture import BINARY_STAGES, Capture, Disassembly
 from irlens.model.errors import IrlensError
 from irlens.model.report import Report
 from irlens.model.text import count, plural, split_list
@@ -39,7 +39,7 @@ from irlens.render import Detail, Kind, Options, render
 from irlens.render.text_listing import annotated, line_text
 from irlens.render.view.memory_traffic import traffic_cells
 from irlens.session.explain import explain
-from irlens.session.reports import report_of
+from irlens.session.reports import Needs, report_of
 from irlens.session.session import Session
 from irlens.session.sides import Sides, between_revisions
 from irlens.session.stages import check_stage, check_text, find_line, listed, read_stage
@@ -97,7 +97,7 @@ class Tools:
         else:  # captures with the launch that is given: none is compiled again
             selected = launched
         chosen = selected if format in ROWS else selected[self._skip :][:MAX_REPORTS]
-        reports = [report for _, report in self._session.inspect(kernel, chosen, sass=sass)]
+        reports = [report for _, report in self._session.inspect(kernel, chosen, Disassembly(sass))]
         others: dict[str, Any] = {"notes": self.notes, "skip": self._skip}
         if (end := self._skip + len(chosen)) < len(selected):
             others["rest"] = {"cursor": f"{end}-0-"}
@@ -160,7 +160,7 @@ class Tools:
             raise IrlensError("`after` and `revision` each name the other side: give one")
         if stages:
             return self._rendered(format, "code", sides.compare_code(",".join(stages), context=3))
-        return self._rendered(format, "comparisons", sides.compare(sass=sass))
+        return self._rendered(format, "comparisons", sides.compare(Needs(Disassembly(sass))))
 
     def suggest(
         self,
@@ -488,7 +488,7 @@ def _numbered(capture: Capture, stage: str, *, annotate: bool) -> tuple[str, lis
         lines = enumerate(_text(capture, stage), 1)
         return "", [f"{n:>6}  {line[:_MAX_LINE]}" for n, line in lines]
     code = CaptureCode(capture)
-    report = report_of(code, sass=stage == "sass")
+    report = report_of(code, Disassembly(stage == "sass"))
     listing, numbered = listed(code, stage, report)
     rows = annotated(listing, numbered, report.pipelines, traffic_cells(report, stage))
     head, *shown = [f"{gutter}{line[:_MAX_LINE]}".rstrip() for gutter, line in rows]

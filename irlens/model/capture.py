@@ -3,6 +3,7 @@
 import hashlib
 import os
 from collections.abc import Sequence
+from enum import Enum
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -33,6 +34,19 @@ Extent = Annotated[int, msgspec.Meta(ge=0, le=MOST_CTAS)]
 #: Numbers of Triton's metadata, which its launchers pass as 32-bit integers.
 _Number = Annotated[int, msgspec.Meta(ge=-(1 << 31), le=(1 << 31) - 1)]
 _Size = Annotated[int, msgspec.Meta(ge=0, le=(1 << 31) - 1)]
+
+
+class Disassembly(Enum):
+    """Whether a report covers the machine code, which takes nvdisasm a moment.
+
+    The values are what users say: yes, no, or nothing.
+    """
+
+    SKIP = False
+    #: Of few captures, and where the disassembler answers; else the report says why not.
+    TRY = None
+    #: A disassembler that is missing or fails is an error.
+    REQUIRE = True
 
 
 def stage_rank(name: str) -> int:

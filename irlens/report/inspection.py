@@ -21,7 +21,7 @@ from irlens.artifacts.compile_options import is_known_release
 from irlens.figures import Figure
 from irlens.gpus import Gpu
 from irlens.isa.dialect import instruction_mix
-from irlens.model.capture import BINARY_STAGES, STAGE_ORDER, Capture, RunResult, Stage
+from irlens.model.capture import BINARY_STAGES, STAGE_ORDER, Capture, Disassembly, RunResult, Stage
 from irlens.model.comparison import Value
 from irlens.model.config import Config, Target
 from irlens.model.conversions import Conversion, SharedAccesses
@@ -84,13 +84,14 @@ class Inspection:
 
     Args:
         subject: Any capture, however little it holds, or its code, if more is asked of that.
-        sass: Whether to disassemble the cubin too, which takes a moment.
     """
 
-    def __init__(self, subject: Capture | CaptureCode, *, sass: bool = False) -> None:
+    def __init__(
+        self, subject: Capture | CaptureCode, disassembly: Disassembly = Disassembly.SKIP
+    ) -> None:
         self._code = subject if isinstance(subject, CaptureCode) else CaptureCode(subject)
         self._given = self._code.capture
-        self._sass = sass
+        self._disassembly = disassembly
         self._whole = False
         self._provenance = Provenance()
 
@@ -145,7 +146,7 @@ class Inspection:
     @cached_property
     def _parsed(self) -> Parsed:
         code = self._code.with_capture(self._capture)
-        return parse(code, self._provenance, sass=self._sass)
+        return parse(code, self._provenance, self._disassembly)
 
     def values(self, figure: Figure) -> tuple[Value, ...]:
         """Return ``figure.read_each`` of the report, and compute no more than the figure needs.

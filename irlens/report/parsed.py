@@ -13,7 +13,7 @@ from irlens.analyze.global_accesses import Assembly
 from irlens.analyze.graph import find_loops
 from irlens.isa import mlir, ptx
 from irlens.isa.dialect import Function
-from irlens.model.capture import Capture, Stage
+from irlens.model.capture import Capture, Disassembly, Stage
 from irlens.model.errors import OutOfWorkError
 
 if TYPE_CHECKING:
@@ -71,12 +71,11 @@ class Parsed(msgspec.Struct, frozen=True, kw_only=True):
         return self.ptx or self.amdgcn
 
 
-def parse(code: CaptureCode, provenance: Provenance, *, sass: bool) -> Parsed:
+def parse(code: CaptureCode, provenance: Provenance, disassembly: Disassembly) -> Parsed:
     """Parse the stages of a capture; only the dialects it holds are loaded.
 
     Args:
         provenance: Receives which stages hold no kernel of the capture's name.
-        sass: Whether to disassemble the cubin too.
 
     Raises:
         ArtifactError: An artifact is broken.
@@ -94,7 +93,9 @@ def parse(code: CaptureCode, provenance: Provenance, *, sass: bool) -> Parsed:
         if function is not None and function.expansion is not None and function.expansion.unknown:
             provenance.missing(f"{function.expansion.unknown} is not known", "calls")
     ttir, ttgir = (_mlir(each, code.capture, provenance) for each in (code.ttir, code.ttgir))
-    if sass and code.sass is not None:  # last: the disassembler works in the background
+    if (
+        disassembly is not Disassembly.SKIP and code.sass is not None
+    ):  # last: the disassembler works in the background
         section = _followed(code.sass, flows, code, provenance)
     return Parsed(
         code=code,

@@ -7,11 +7,11 @@ from typing import TypeAlias
 
 from irlens.artifacts import processes, store
 from irlens.artifacts.report_cache import REPORTS
-from irlens.model.capture import Capture, Stage
+from irlens.model.capture import Capture, Disassembly, Stage
 from irlens.model.errors import ArtifactError, ToolError
 
-#: A capture without a remembered report, and the ``sass`` of ``report_of``.
-Due: TypeAlias = tuple[Capture, bool | None]
+#: A capture without a remembered report, and what ``report_of`` takes.
+Due: TypeAlias = tuple[Capture, Disassembly]
 
 #: Up to this many reports are made in this process: starting a worker takes as long.
 _FEW = 32
@@ -34,7 +34,7 @@ def preparing(
     if len(due) > _FEW and store.can_write(REPORTS.folder):
         _spread(due, make)
         return nullcontext()
-    return disassembling([capture.stages for capture, sass in due if sass is not False])
+    return disassembling([capture.stages for capture, each in due if each is not Disassembly.SKIP])
 
 
 def _spread(due: Sequence[Due], make: Callable[[Sequence[Due]], None]) -> None:

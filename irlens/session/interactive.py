@@ -14,7 +14,7 @@ from irlens.analyze.capture_code import CaptureCode
 from irlens.artifacts import store
 from irlens.artifacts.entries import Broken
 from irlens.artifacts.load import load
-from irlens.model.capture import Capture
+from irlens.model.capture import Capture, Disassembly
 from irlens.model.code import CodeComparison
 from irlens.model.comparison import Comparison
 from irlens.model.errors import ArtifactError, CaptureError, IrlensError
@@ -130,8 +130,10 @@ class InteractiveSession(LongQuestions):
         self._compilations = Compilations(
             origins, lambda capture: self._duplicates.canonical_key(key_of(capture, 0), capture)
         )
-        self._reports: OrderedDict[tuple[str, bool], Report] = OrderedDict()
-        self._reporting: defaultdict[tuple[str, bool], threading.Lock] = defaultdict(threading.Lock)
+        self._reports: OrderedDict[tuple[str, Disassembly], Report] = OrderedDict()
+        self._reporting: defaultdict[tuple[str, Disassembly], threading.Lock] = defaultdict(
+            threading.Lock
+        )
         self._codes: OrderedDict[str, tuple[bytes, CaptureCode]] = OrderedDict()
         self._coding = threading.Lock()
         self._demands: dict[str, Demand | None] = {}
@@ -236,23 +238,24 @@ class InteractiveSession(LongQuestions):
             (entry,) = listed_entries.read_entries([(key, item, self._place(item))])
         return self._grouped(entry, item)
 
-    def report(self, key: str, *, sass: bool = False) -> Report:
+    def report(self, key: str, disassembly: Disassembly = Disassembly.SKIP) -> Report:
         """Return the report of an entry, which is compiled if needed."""
         # Several views request the same report at once: one thread makes it, the others wait.
-        with self._reporting[key, sass]:
-            return self._report(key, sass)
+        with self._reporting[key, disassembly]:
+            return self._report(key, disassembly)
 
-    def _report(self, key: str, sass: bool) -> Report:
-        known = self._reports.get((key, sass))
+    def _report(self, key: str, disassembly: Disassembly) -> Report:
+        known = self._reports.get((key, disassembly))
         if known is not None:
-            self._reports.move_to_end((key, sass))
+            self._reports.move_to_end((key, disassembly))
             return known
         item = self._item(key)
         if isinstance(item, Report):
             return item
         code = self._code(key)
-        report = report_of(code, sass=True) if sass else complete_report(code)
-        self._reports[key, sass] = report
+        whole = disassembly is Disassembly.REQUIRE
+        report = report_of(code, disassembly) if whole else complete_report(code)
+        self._reports[key, disassembly] = report
         if len(self._reports) > _MAX_REPORTS:
             self._reports.popitem(last=False)
         return report

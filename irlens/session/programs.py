@@ -14,7 +14,7 @@ from irlens.artifacts.load import load
 from irlens.gpus import Gpu
 from irlens.gpus.rates import rate_of
 from irlens.model import files
-from irlens.model.capture import Capture
+from irlens.model.capture import Capture, Disassembly
 from irlens.model.config import Target
 from irlens.model.errors import ArtifactError, IrlensError
 from irlens.model.recording import (
@@ -158,7 +158,9 @@ def _reports(
     if not launched:
         return {}
     try:
-        inspected = inspect_sets([(str(directory), [each for _, each in launched])], False, notify)
+        inspected = inspect_sets(
+            [(str(directory), [each for _, each in launched])], Disassembly.SKIP, notify
+        )
     except IrlensError as error:
         notify(error.message)
         return {}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from irlens.artifacts import report_cache
-from irlens.model.capture import Capture
+from irlens.model.capture import Capture, Disassembly
 from irlens.model.comparison import Side
 from irlens.model.errors import ArtifactError, IrlensError, ToolError
 from irlens.session.background import Due, disassembling, preparing
@@ -23,40 +23,42 @@ if TYPE_CHECKING:
 _MOST_DISASSEMBLED = 8
 
 
-def report_of(subject: "Capture | CaptureCode", *, sass: bool | None = False) -> "Report":
+def report_of(
+    subject: "Capture | CaptureCode", disassembly: Disassembly = Disassembly.SKIP
+) -> "Report":
     """Return a capture's report: a remembered one, or a new one that is then remembered.
 
     Args:
         subject: Any capture, or its code.
-        sass: Whether to disassemble machine code too; ``None`` if the disassembler can, and
-            otherwise with the reason in the report.
 
     Raises:
         ArtifactError: An artifact is broken or gone.
-        ToolError: ``sass`` is true, and the disassembler is missing or failed.
+        ToolError: Machine code is required, and the disassembler is missing or failed.
     """
     capture = subject if isinstance(subject, Capture) else subject.capture
-    wanted = _has_cubin(capture) if sass is None else sass
+    wanted = _wanted(capture, disassembly)
 
     def make() -> "Report":
-        with disassembling([capture.stages] if wanted else []):
+        with disassembling([capture.stages] if wanted is not Disassembly.SKIP else []):
             from irlens.report.inspection import Inspection
 
-            return Inspection(subject, sass=wanted).report()
+            return Inspection(subject, wanted).report()
 
     try:
-        return report_cache.report_of(capture, make, sass=wanted)
+        return report_cache.report_of(capture, make, wanted)
     except ToolError as error:
-        if sass is not None:
+        if disassembly is not Disassembly.TRY:
             raise
         report = report_of(subject)
         unknown = report.unknown | {"pressure.sass": error.message}
         return replace(report, unknown=unknown)
 
 
-def _has_cubin(capture: Capture) -> bool:
-    """Whether a capture has a cubin, or gets one, which ptxas makes of its PTX."""
-    return not {"cubin", "ptx"}.isdisjoint(capture.stages)
+def _wanted(capture: Capture, disassembly: Disassembly) -> Disassembly:
+    """Skip the machine code of a capture that has no cubin, nor PTX for ptxas to make it of."""
+    if disassembly is Disassembly.TRY and {"cubin", "ptx"}.isdisjoint(capture.stages):
+        return Disassembly.SKIP
+    return disassembly
 
 
 def needs_machine_code(inspected: "Report | Inspection") -> bool:
@@ -85,8 +87,8 @@ def complete_report(subject: "Capture | CaptureCode") -> "Report":
 
     inspection = Inspection(subject)
     if needs_machine_code(inspection):
-        return report_of(subject, sass=None)
-    return report_cache.report_of(capture, inspection.report, sass=False)
+        return report_of(subject, Disassembly.TRY)
+    return report_cache.report_of(capture, inspection.report, Disassembly.SKIP)
 
 
 def codes_of(captures: Sequence[Capture]) -> "Iterator[CaptureCode]":
@@ -103,35 +105,37 @@ def recall_complete(capture: Capture) -> "Report | None":
     report = recall(capture)
     if report is not None and not needs_machine_code(report):
         return report
-    whole = recall(capture, sass=None)
+    whole = recall(capture, Disassembly.TRY)
     return whole if whole is not None and _may_spill(whole) else None
 
 
-def recall(capture: Capture, sass: bool | None = False) -> "Report | None":
+def recall(capture: Capture, disassembly: Disassembly = Disassembly.SKIP) -> "Report | None":
     """Return what ``report_of`` would return if it is remembered, ``None`` otherwise."""
-    keys = report_keys([capture], sass)
+    keys = report_keys([capture], disassembly)
     return report_cache.recall(keys[0]) if keys is not None else None
 
 
 def _make_reports(due: Sequence[Due]) -> None:
     """Make and cache reports; who needs one that fails reports the error."""
     listings = _listings(due)
-    for capture, sass in due:
+    for capture, disassembly in due:
         with suppress(IrlensError):
-            _make_report(capture, sass, listings)
+            _make_report(capture, disassembly, listings)
 
 
-def _make_report(capture: Capture, sass: bool | None, listings: "CodeListings | None") -> "Report":
+def _make_report(
+    capture: Capture, disassembly: Disassembly, listings: "CodeListings | None"
+) -> "Report":
     from irlens.analyze.capture_code import CaptureCode  # a remembered report needs none
 
-    return report_of(CaptureCode(capture, listings), sass=sass)
+    return report_of(CaptureCode(capture, listings), disassembly)
 
 
 def _listings(due: Sequence[Due]) -> "CodeListings":
     """Return the code of those captures that are not disassembled for their reports."""
     from irlens.artifacts.code_listings import CodeListings
 
-    return CodeListings(capture for capture, sass in due if sass is False)
+    return CodeListings(capture for capture, each in due if each is Disassembly.SKIP)
 
 
 def take_equal(sets: "Sequence[list[Capture | Report]]") -> list[Side]:
@@ -168,18 +172,29 @@ def _by_digest(
                 seen[digest] += 1
 
 
+class Needs(NamedTuple):
+    """What a comparison needs of the reports of its sides.
+
+    Attributes:
+        is_brief: Whether pairs without a difference need no figures.
+    """
+
+    disassembly: Disassembly = Disassembly.TRY
+    is_brief: bool = False
+
+
 class _Recalled(NamedTuple):
     """What a KERNEL selects, and the reports that are saved or remembered."""
 
     kernel: str
     selected: "Sequence[Capture | Report]"
-    sass: bool | None
+    disassembly: Disassembly
     reports: "list[Report | None]"
 
 
 def inspect_sets(
     sets: "Sequence[tuple[str, Sequence[Capture | Report]]]",
-    sass: bool | None,
+    disassembly: Disassembly,
     notify: Callable[[str], None],
 ) -> "list[list[tuple[Capture | None, Report]]]":
     """Return the reports of what several KERNELs select, see ``Session.inspect``.
@@ -188,15 +203,14 @@ def inspect_sets(
 
     Args:
         sets: Each KERNEL, for error messages, and what it selects.
-        sass: Whether to disassemble machine code too; ``None`` where a set has few captures.
         notify: Receives what is skipped, and why.
 
     Raises:
         ArtifactError: A set has no readable capture.
     """
-    recalled = [_recall_set(kernel, selected, sass) for kernel, selected in sets]
+    recalled = [_recall_set(kernel, selected, disassembly) for kernel, selected in sets]
     missing = [
-        (each, one.sass)
+        (each, one.disassembly)
         for one in recalled
         for each, report in zip(one.selected, one.reports, strict=True)
         if isinstance(each, Capture) and report is None
@@ -207,24 +221,26 @@ def inspect_sets(
 
 
 def _recall_set(
-    kernel: str, selected: "Sequence[Capture | Report]", sass: bool | None
+    kernel: str, selected: "Sequence[Capture | Report]", disassembly: Disassembly
 ) -> _Recalled:
-    sass = _covers_machine_code(selected, sass)
-    reports = [recall(each, sass) if isinstance(each, Capture) else each for each in selected]
-    return _Recalled(kernel, selected, sass, reports)
+    disassembly = _of_several(selected, disassembly)
+    reports = [
+        recall(each, disassembly) if isinstance(each, Capture) else each for each in selected
+    ]
+    return _Recalled(kernel, selected, disassembly, reports)
 
 
 def _inspect_set(
     recalled: _Recalled, listings: "CodeListings | None", notify: Callable[[str], None]
 ) -> "list[tuple[Capture | None, Report]]":
-    kernel, selected, sass, reports = recalled
+    kernel, selected, disassembly, reports = recalled
     inspected: list[tuple[Capture | None, Report]] = []
     for each, report in zip(selected, reports, strict=True):
         if not isinstance(each, Capture):
             inspected.append((None, each))
             continue
         try:
-            inspected.append((each, report or _make_report(each, sass, listings)))
+            inspected.append((each, report or _make_report(each, disassembly, listings)))
         except ArtifactError as error:
             if len(selected) == 1:
                 # A comparison has two sides: the message names the broken one.
@@ -241,21 +257,20 @@ def nothing_readable(kernel: str) -> ArtifactError:
     return ArtifactError(f"{kernel} holds no readable capture")
 
 
-def report_keys(selected: "Sequence[Capture | Report]", sass: bool | None) -> list[str] | None:
+def report_keys(
+    selected: "Sequence[Capture | Report]", disassembly: Disassembly
+) -> list[str] | None:
     """Return the keys of captures' reports.
 
     Returns:
         ``None`` if an artifact is unreadable or was changed, or reports are saved ones.
     """
-    sass = _covers_machine_code(selected, sass)
+    disassembly = _of_several(selected, disassembly)
     captures = [each for each in selected if isinstance(each, Capture)]
     if len(captures) < len(selected):
         return None
     try:
-        keys = [
-            report_cache.key_of(each.digest, sass=_has_cubin(each) if sass is None else sass)
-            for each in captures
-        ]
+        keys = [report_cache.key_of(each.digest, _wanted(each, disassembly)) for each in captures]
         for each in captures:
             each.check_unchanged()
         return keys
@@ -263,6 +278,7 @@ def report_keys(selected: "Sequence[Capture | Report]", sass: bool | None) -> li
         return None
 
 
-def _covers_machine_code(selected: "Sequence[Capture | Report]", sass: bool | None) -> bool | None:
+def _of_several(selected: "Sequence[Capture | Report]", disassembly: Disassembly) -> Disassembly:
     """Return ``report_of``'s argument for several captures: only few are disassembled unasked."""
-    return False if sass is None and len(selected) > _MOST_DISASSEMBLED else sass
+    many = disassembly is Disassembly.TRY and len(selected) > _MOST_DISASSEMBLED
+    return Disassembly.SKIP if many else disassembly

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec.structs import replace
 
 from irlens.artifacts import processes, store
-from irlens.model.capture import Capture, Manifest, load_notes
+from irlens.model.capture import Capture, Disassembly, Manifest, load_notes
 from irlens.model.errors import CaptureError, IrlensError, UnknownNameError
 from irlens.session.documents import read_stdin, saved_reports
-from irlens.session.reports import inspect_sets, nothing_readable, take_equal
+from irlens.session.reports import Needs, inspect_sets, nothing_readable, take_equal
 from irlens.session.subject import (
     Configurations,
     is_compiled,
@@ -83,47 +83,51 @@ class Session:
         )
 
     def reports(
-        self, kernel: str, configurations: Configurations, *, sass: bool | None = None
+        self,
+        kernel: str,
+        configurations: Configurations,
+        disassembly: Disassembly = Disassembly.TRY,
     ) -> "list[Report]":
         """Return a report of everything that KERNEL and the options select, never an empty list.
-
-        Args:
-            sass: Whether to disassemble machine code too; ``None`` where there are few captures.
 
         Raises:
             IrlensError: KERNEL cannot be inspected.
         """
         selected = self.select(kernel, configurations)
-        return [report for _, report in self.inspect(kernel, selected, sass=sass)]
+        return [report for _, report in self.inspect(kernel, selected, disassembly)]
 
     def reports_of_sides(
-        self, sides: Sequence[tuple[str, Configurations]], sass: bool | None, *, brief: bool = False
+        self, sides: Sequence[tuple[str, Configurations]], needs: Needs
     ) -> "tuple[list[list[Report]], list[Side]]":
         """Return what ``reports`` returns of each KERNEL and its configurations.
 
-        Args:
-            brief: Whether captures that both of two sides hold need no reports: many of them are
-                the second thing returned instead.
+        Captures that both of two sides hold need no reports if the needs are brief: many of them
+        are the second thing returned instead.
 
         Raises:
             IrlensError: A KERNEL cannot be inspected.
         """
         sets: list[list[Capture | Report]] = [[*self._select(*side)] for side in sides]
-        equal = take_equal(sets) if brief and not sass else []
+        disassembly = needs.disassembly
+        skips = needs.is_brief and disassembly is not Disassembly.REQUIRE
+        equal = take_equal(sets) if skips else []
         if equal:
-            sass = False  # as all of them together
+            disassembly = Disassembly.SKIP  # as all of them together
         rest = [
             (kernel, each)
             for (kernel, _), each in zip(sides, sets, strict=True)
             if each or not equal
         ]
-        inspected = iter(inspect_sets(rest, sass, self._notify))
+        inspected = iter(inspect_sets(rest, disassembly, self._notify))
         return [
             [report for _, report in next(inspected)] if each or not equal else [] for each in sets
         ], equal
 
     def inspect(
-        self, kernel: str, selected: "Sequence[Capture | Report]", *, sass: bool | None = None
+        self,
+        kernel: str,
+        selected: "Sequence[Capture | Report]",
+        disassembly: Disassembly = Disassembly.TRY,
     ) -> "list[tuple[Capture | None, Report]]":
         """Return each report with its capture, ``None`` for a saved report; never an empty list.
 
@@ -133,7 +137,7 @@ class Session:
         Raises:
             ArtifactError: No capture is readable.
         """
-        (inspected,) = inspect_sets([(kernel, selected)], sass, self._notify)
+        (inspected,) = inspect_sets([(kernel, selected)], disassembly, self._notify)
         return inspected
 
     def select(

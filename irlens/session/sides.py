@@ -17,6 +17,7 @@ from irlens.model.text import first_of
 from irlens.session.background import disassembling
 from irlens.session.documents import saved_reports
 from irlens.session.program_changes import program_changes
+from irlens.session.reports import Needs
 from irlens.session.session import Session
 from irlens.session.subject import Configurations, is_compiled
 
@@ -52,13 +53,8 @@ class Sides:
         self._session = session
         self._names = names
 
-    def compare(self, *, sass: bool | None = None, brief: bool = False) -> Comparisons:
-        """Return the comparison of the reports.
-
-        Args:
-            sass: As ``Session.reports`` takes it.
-            brief: Whether the pairs without a difference need no figures.
-        """
+    def compare(self, needs: Needs) -> Comparisons:
+        """Return the comparison of the reports."""
         from irlens.diff.report.comparisons import (
             across,
             against_first,
@@ -69,7 +65,7 @@ class Sides:
 
         read, configurations = self._session.reports, self._configurations
         if self._after is not None:
-            before, after, equal = self._both_reports(self._after, sass, brief=brief)
+            before, after, equal = self._both_reports(self._after, needs)
             comparisons = match(before, after, equal, names=self._names)
             if not comparisons.pairs:
                 raise self._nothing_in_common(before, after)
@@ -80,8 +76,8 @@ class Sides:
             return replace(comparisons, programs=program_changes(self._before, self._after))
         if len(configurations.tritons) > 1:
             each_triton = configurations.by_triton()
-            return across([read(self._before, one, sass=sass) for one in each_triton])
-        reports = read(self._before, configurations, sass=sass)
+            return across([read(self._before, one, needs.disassembly) for one in each_triton])
+        reports = read(self._before, configurations, needs.disassembly)
         if len(reports) == 1:
             raise self._one_side()
         varied = {name for name, values in configurations.settings if len(values) > 1}
@@ -121,11 +117,11 @@ class Sides:
             return compare_across(sides, names, context=context)
 
     def _both_reports(
-        self, after: str, sass: bool | None, *, brief: bool
+        self, after: str, needs: Needs
     ) -> tuple[Sequence[Report], Sequence[Report], Sequence[Side]]:
         first, second = self._split_options(after)
         sides = ((self._before, first), (after, second))
-        (before, now), equal = self._session.reports_of_sides(sides, sass, brief=brief)
+        (before, now), equal = self._session.reports_of_sides(sides, needs)
         return before, now, equal
 
     def _both_captures(self, after: str) -> tuple[Sequence[Capture], Sequence[Capture]]:
@@ -182,10 +178,10 @@ class _OfOneKernel(Sides):
     """A kernel in two versions of its file, each compiled or taken from the store."""
 
     def _both_reports(
-        self, after: str, sass: bool | None, *, brief: bool
+        self, after: str, needs: Needs
     ) -> tuple[Sequence[Report], Sequence[Report], Sequence[Side]]:
         before, now = (
-            [one for _, one in self._session.inspect(after, captures, sass=sass)]
+            [one for _, one in self._session.inspect(after, captures, needs.disassembly)]
             for captures in self._both_captures(after)
         )
         return before, now, ()
@@ -274,10 +270,10 @@ class _Revisions(Sides):
         self._exported = {spec: revision for spec, revision in exported if revision is not None}
         session.word_notes(self._as_named)
 
-    def compare(self, *, sass: bool | None = None, brief: bool = False) -> Comparisons:
+    def compare(self, needs: Needs) -> Comparisons:
         """Return the comparison of the reports."""
         with self._explained():
-            return super().compare(sass=sass, brief=brief)
+            return super().compare(needs)
 
     def compare_code(self, stages: str, context: int) -> CodeComparisons:
         """Return the comparison of the code of some stages, with lines of context."""

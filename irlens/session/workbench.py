@@ -7,6 +7,7 @@ from typing import Literal, Protocol, TypeAlias
 import msgspec
 
 from irlens.figures import Figure
+from irlens.model.capture import Disassembly
 from irlens.model.code import CodeComparison
 from irlens.model.comparison import Comparison, Value
 from irlens.model.config import Config, Target
@@ -165,8 +166,8 @@ class Workbench(Protocol):
     def entry(self, key: str) -> Entry:
         """Return the complete entry; compiles nothing."""
 
-    def report(self, key: str, *, sass: bool = False) -> Report:
-        """Return the report of an entry; with ``sass`` including the disassembled machine code.
+    def report(self, key: str, disassembly: Disassembly = Disassembly.SKIP) -> Report:
+        """Return the report of an entry; with the machine code, if that is required.
 
         Compiles a kernel that is not compiled yet.
         """

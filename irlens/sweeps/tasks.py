@@ -27,7 +27,7 @@ from irlens.compiler.planning import Plan, plan
 from irlens.compiler.sources.lookup import samples_folder
 from irlens.compiler.toolchains.interpreters import CompilerDiedError
 from irlens.figures import SWEEP_FIGURES
-from irlens.model.capture import Capture
+from irlens.model.capture import Capture, Disassembly
 from irlens.model.errors import ArtifactError, CaptureError, IrlensError
 from irlens.model.estimate import Bound
 from irlens.model.ranking import of_report
@@ -265,7 +265,7 @@ def _inspect(requests: Sequence[Request]) -> list[Result]:
 def _result(capture: Capture, listings: CodeListings) -> Result:
     try:
         code = CaptureCode(capture, listings)
-        return from_report(report_cache.report_of(capture, lambda: inspect(code), sass=False))
+        return from_report(report_cache.report_of(capture, lambda: inspect(code), Disassembly.SKIP))
     except ArtifactError as error:
         return from_error(error)
 

@@ -7,6 +7,7 @@ import pytest
 from irlens.analyze import work
 from irlens.analyze.capture_code import CaptureCode
 from irlens.artifacts.load import load_bytes
+from irlens.model.capture import Disassembly
 from irlens.model.errors import OutOfWorkError
 from irlens.model.report import Report
 from irlens.report import inspect
@@ -154,7 +155,7 @@ def test_flow_that_takes_too_long_leaves_figures_unknown_and_refuses_nothing(
     text: str, reason: str
 ) -> None:
     (capture,) = load_bytes(text.encode(), name="k")
-    found = inspect(capture, sass=False)
+    found = inspect(capture, Disassembly.SKIP)
     (stage,) = found.stages
     assert found.pipelines == []
     for path in ("pipelines", "mix", "warp_groups", f"pressure.{stage}"):
@@ -170,4 +171,4 @@ def test_a_loop_on_barriers_that_is_entered_past_its_header_has_a_report() -> No
     end = next(n for n, line in enumerate(lines) if line.strip() == "ret;")
     body = [line for line in lines[start:end] if ".reg" not in line]
     (capture,) = load_bytes("\n".join([*lines[:end], *body, *lines[end:]]).encode(), name="k")
-    assert inspect(capture, sass=False).pressure.ptx is not None
+    assert inspect(capture, Disassembly.SKIP).pressure.ptx is not None

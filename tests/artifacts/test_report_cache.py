@@ -10,7 +10,7 @@ import irlens
 from irlens.artifacts import inventory, report_cache, store, tools
 from irlens.artifacts.scan_index import SCANS
 from irlens.artifacts.tools import DISASSEMBLY, UnansweredError
-from irlens.model.capture import Capture, Stage
+from irlens.model.capture import Capture, Disassembly, Stage
 from irlens.report import inspect
 from irlens.session.scan.entry_rows import Wanted, read_rows
 
@@ -31,21 +31,21 @@ def read(folder: Path) -> Capture:
 
 def test_a_report_comes_back_as_it_was_kept(folder: Path) -> None:
     capture = read(folder)
-    report, key = inspect(capture), report_cache.key_of(capture.digest, sass=False)
+    report, key = inspect(capture), report_cache.key_of(capture.digest, Disassembly.SKIP)
     assert report_cache.recall(key) is None
     report_cache.remember(key, report)
-    assert report_cache.recall(report_cache.key_of(read(folder).digest, sass=False)) == report
-    assert report_cache.recall(report_cache.key_of(capture.digest, sass=True)) is None
+    assert report_cache.recall(report_cache.key_of(read(folder).digest, Disassembly.SKIP)) == report
+    assert report_cache.recall(report_cache.key_of(capture.digest, Disassembly.REQUIRE)) is None
 
 
 @pytest.mark.parametrize(
     "changed", ["softmax_kernel.ptx", "softmax_kernel.cubin", "python/softmax.py"]
 )
 def test_one_byte_makes_another_capture(folder: Path, changed: str) -> None:
-    before = report_cache.key_of(read(folder).digest, sass=False)
+    before = report_cache.key_of(read(folder).digest, Disassembly.SKIP)
     content = (folder / changed).read_bytes()
     (folder / changed).write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-    assert report_cache.key_of(read(folder).digest, sass=False) != before
+    assert report_cache.key_of(read(folder).digest, Disassembly.SKIP) != before
 
 
 @pytest.mark.parametrize(
@@ -58,17 +58,17 @@ def test_one_byte_makes_another_capture(folder: Path, changed: str) -> None:
 def test_what_is_recorded_of_a_capture_counts(
     folder: Path, name: str, old: bytes, new: bytes
 ) -> None:
-    before = report_cache.key_of(read(folder).digest, sass=False)
+    before = report_cache.key_of(read(folder).digest, Disassembly.SKIP)
     content = (folder / name).read_bytes()
     assert old in content
     (folder / name).write_bytes(content.replace(old, new))
-    assert report_cache.key_of(read(folder).digest, sass=False) != before
+    assert report_cache.key_of(read(folder).digest, Disassembly.SKIP) != before
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"{}", b"\xff", b'{"kernel": "\xc3("}'])
 def test_a_damaged_report_is_made_again(folder: Path, content: bytes) -> None:
     capture = read(folder)
-    key = report_cache.key_of(capture.digest, sass=False)
+    key = report_cache.key_of(capture.digest, Disassembly.SKIP)
     report_cache.remember(key, inspect(capture))
     (kept,) = (folder.parent / "store").rglob("*.json")
     kept.write_bytes(content)
@@ -79,7 +79,7 @@ def test_a_capture_is_hashed_once_until_a_file_changes(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     capture = read(folder)
-    key = report_cache.key_of(capture.digest, sass=False)
+    key = report_cache.key_of(capture.digest, Disassembly.SKIP)
     ptx = capture.stages["ptx"].path
     assert ptx is not None
 
@@ -88,16 +88,16 @@ def test_a_capture_is_hashed_once_until_a_file_changes(
 
     with monkeypatch.context() as patch:
         patch.setattr(Stage, "read", unread)
-        assert report_cache.key_of(capture.digest, sass=False) == key
-        assert report_cache.key_of(capture.digest, sass=True) != key
+        assert report_cache.key_of(capture.digest, Disassembly.SKIP) == key
+        assert report_cache.key_of(capture.digest, Disassembly.REQUIRE) != key
     ptx.write_text(ptx.read_text() + "\n")
-    assert report_cache.key_of(capture.digest, sass=False) != key
+    assert report_cache.key_of(capture.digest, Disassembly.SKIP) != key
 
 
 def test_a_store_that_cannot_be_written_is_no_error(folder: Path) -> None:
     (folder.parent / "store").write_text("a file")
     capture = read(folder)
-    report_cache.remember(report_cache.key_of(capture.digest, sass=False), inspect(capture))
+    report_cache.remember(report_cache.key_of(capture.digest, Disassembly.SKIP), inspect(capture))
 
 
 def test_the_least_recently_used_reports_go(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from irlens import rules
 from irlens.analyze.facts import Facts
 from irlens.artifacts.load import load
 from irlens.compiler import Request, capture_entries
-from irlens.model.capture import Capture
+from irlens.model.capture import Capture, Disassembly
 from irlens.model.config import ConstexprValue
 from irlens.model.report import Finding
 from irlens.report.inspection import Inspection
@@ -72,4 +72,4 @@ def _facts(entry: Path, sass: bool) -> Facts:
     (variant,) = load(entry)
     assert isinstance(variant, Capture)
     assert variant.target is not None
-    return Inspection(variant, sass=sass).facts
+    return Inspection(variant, Disassembly(sass)).facts

@@ -8,7 +8,7 @@ import pytest
 
 from irlens import load
 from irlens.artifacts import processes
-from irlens.model.capture import Capture
+from irlens.model.capture import Capture, Disassembly
 from irlens.session import background
 from irlens.session import reports as session_reports
 from irlens.session.background import Due, preparing
@@ -57,7 +57,7 @@ def test_they_equal_those_made_here(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, threads: bool
 ) -> None:
     monkeypatch.setattr(processes, "can_fork", lambda: not threads)
-    made = [report for _, report in Session().inspect("", captures(), sass=False)]
+    made = [report for _, report in Session().inspect("", captures(), Disassembly.SKIP)]
     assert len(list((tmp_path / "cache" / "reports").glob("*.json"))) == 3
     monkeypatch.setenv("IRLENS_CACHE_DIR", str(tmp_path / "another"))
     assert made == [report_of(capture) for capture in captures()]
@@ -65,18 +65,18 @@ def test_they_equal_those_made_here(
 
 def test_a_worker_that_dies_costs_time_only() -> None:
     with preparing([(capture, False) for capture in captures()], die):
-        assert Session().inspect("", captures()[:1], sass=False)
+        assert Session().inspect("", captures()[:1], Disassembly.SKIP)
 
 
 def test_without_a_cache_reports_are_made_here(cache: Path) -> None:
     cache.write_text("a file where the directory should be")
     with preparing([(capture, False) for capture in captures()], die):
         pass
-    assert len(Session().inspect("", captures(), sass=False)) == 3
+    assert len(Session().inspect("", captures(), Disassembly.SKIP)) == 3
 
 
 def test_remembered_reports_need_no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    first = Session().inspect("", captures(), sass=False)
+    first = Session().inspect("", captures(), Disassembly.SKIP)
     monkeypatch.setattr(background, "_spread", lambda *_: pytest.fail("nothing is to be made"))
     monkeypatch.setattr(session_reports, "report_of", lambda *_, **__: pytest.fail("recalled"))
-    assert Session().inspect("", captures(), sass=False) == first
+    assert Session().inspect("", captures(), Disassembly.SKIP) == first

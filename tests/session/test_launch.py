@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 import irlens
 from irlens.artifacts import report_cache
-from irlens.model.capture import Capture
+from irlens.model.capture import Capture, Disassembly
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import ArtifactError, CaptureError, UnknownNameError
 from irlens.session.launch import Launch, read_launch, with_launch
@@ -92,9 +92,9 @@ class TestContents:
         launched = with_launch(bare, Launch(args={"input_ptr": f"@{path}"}))
         assert launched.config.args == {"input_ptr": "fp32[64, 1024]"}
         assert list(launched.contents) == ["input_ptr"]
-        key = report_cache.key_of(launched.digest, sass=False)
+        key = report_cache.key_of(launched.digest, Disassembly.SKIP)
         np.save(path, np.ones((64, 1024), np.float32))
-        assert report_cache.key_of(launched.digest, sass=False) != key
+        assert report_cache.key_of(launched.digest, Disassembly.SKIP) != key
 
     @pytest.mark.parametrize("content", [b"", b"text", b"\x93NUMPY\x01\x00"])
     def test_other_files(self, bare: Capture, tmp_path: Path, content: bytes) -> None:

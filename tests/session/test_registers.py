@@ -7,6 +7,7 @@ import pytest
 
 from irlens import load
 from irlens.artifacts import tools
+from irlens.model.capture import Disassembly
 from irlens.model.errors import ToolError
 from irlens.model.pressure import Pressure, StagePressure
 from irlens.model.source import SourceLocation
@@ -44,13 +45,13 @@ def test_few_captures_are_disassembled() -> None:
 def test_virtual_registers_never_stand_beside_the_allocated_ones(name: str) -> None:
     capture = next(iter(load(CAPTURES / name)))
     for sass in (False, True):
-        report = report_of(capture, sass=sass)
+        report = report_of(capture, Disassembly(sass))
         for form in ("text", "markdown"):
             page = render(form, "reports", [report], Options(width=120))
             assert "live in ptx" not in page
             assert ("live registers unknown: the machine code was not" in page) == (not sass)
     everything = Options(width=120, details=frozenset(DETAILS))
-    page = render("text", "reports", [report_of(capture, sass=True)], everything)
+    page = render("text", "reports", [report_of(capture, Disassembly.REQUIRE)], everything)
     assert "virtual registers, before ptxas allocates" in page
 
 
@@ -58,14 +59,14 @@ def test_many_captures_are_not_disassembled_unless_asked(monkeypatch: pytest.Mon
     monkeypatch.setattr(session_reports, "_MOST_DISASSEMBLED", 1)
     captures = [next(iter(load(SOFTMAX))) for _ in range(2)]
     for sass, expected in ((None, False), (True, True), (False, False)):
-        for _, report in Session().inspect("two", captures, sass=sass):
+        for _, report in Session().inspect("two", captures, Disassembly(sass)):
             assert (report.pressure.sass is not None) == expected
 
 
 @pytest.mark.usefixtures("no_disassembler")
 def test_without_a_disassembler_the_report_says_so() -> None:
     capture = next(iter(load(SOFTMAX)))
-    report = report_of(capture, sass=None)
+    report = report_of(capture, Disassembly.TRY)
     assert report.pressure.sass is None
     assert report.unknown["pressure.sass"].startswith("nvdisasm is neither")
     assert "live registers unknown: nvdisasm is neither" in text(SOFTMAX)

@@ -9,7 +9,7 @@ from irlens import gpus
 from irlens.artifacts import store, tools
 from irlens.artifacts.load import load
 from irlens.compiler import Request, capture_entries
-from irlens.model.capture import Capture
+from irlens.model.capture import Capture, Disassembly
 from irlens.session.listed_entries import read_entries, recall_entries
 from irlens.session.reports import codes_of, complete_report, recall, recall_complete, report_of
 from irlens.session.scan.entry_rows import REPORT, Wanted, read_rows
@@ -42,7 +42,7 @@ def test_lists_and_scans_count_what_inspect_counts(
     (row,) = read.rows
     (read,) = read_rows([Wanted(spilling, ("findings", REPORT))])
     (full,) = read.rows
-    inspected = report_of(capture, sass=None).findings
+    inspected = report_of(capture, Disassembly.TRY).findings
     assert "IRL106" in [each.code for each in inspected]
     assert entry.findings == Counter(each.severity for each in inspected)
     assert recalled is not None
@@ -58,7 +58,7 @@ def test_machine_code_is_read_where_it_matters_alone(
     assert isinstance(capture, Capture)
     list(read_entries([("key", capture, "")]))
     assert recall(capture) is not None
-    assert recall(capture, sass=True) is None
+    assert recall(capture, Disassembly.REQUIRE) is None
 
 
 def test_a_report_that_needs_machine_code_is_made_once(

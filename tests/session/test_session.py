@@ -7,7 +7,7 @@ import pytest
 
 import irlens
 from irlens.compiler import Request
-from irlens.model.capture import Capture
+from irlens.model.capture import Capture, Disassembly
 from irlens.model.errors import ArtifactError, IrlensError
 from irlens.session.interactive import open_session
 from irlens.session.session import Session
@@ -32,8 +32,8 @@ def test_every_interface_returns_the_same_report(monkeypatch: pytest.MonkeyPatch
     (capture,) = irlens.load(CAPTURE)
     report, with_sass = irlens.inspect(capture), irlens.inspect(capture, sass=True)
     monkeypatch.setattr("irlens.report.inspect", None)  # the others take the remembered report
-    assert Session().reports(str(CAPTURE), Configurations(), sass=True) == [with_sass]
-    assert Session().reports(str(CAPTURE), Configurations(), sass=False) == [report]
+    assert Session().reports(str(CAPTURE), Configurations(), Disassembly.REQUIRE) == [with_sass]
+    assert Session().reports(str(CAPTURE), Configurations(), Disassembly.SKIP) == [report]
     interactive = open_session(str(CAPTURE), Configurations(), Session())
     key = interactive.single()
     assert key is not None

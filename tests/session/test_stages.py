@@ -11,7 +11,7 @@ import pytest
 import irlens
 from irlens.analyze.capture_code import CaptureCode
 from irlens.artifacts import tools
-from irlens.model.capture import Capture
+from irlens.model.capture import Capture, Disassembly
 from irlens.model.report import Report
 from irlens.render.text_listing import annotated
 from irlens.render.view.gutters import describe_waits, notation
@@ -33,7 +33,7 @@ STAGES = [
 
 def sample(name: str, *, sass: bool = False) -> tuple[Capture, Report]:
     (capture,) = irlens.load(CAPTURES / name)
-    return capture, inspect(capture, sass=sass)
+    return capture, inspect(capture, Disassembly(sass))
 
 
 def annotate(
@@ -213,7 +213,7 @@ def test_a_report_and_its_listing_parse_each_stage_once(monkeypatch: pytest.Monk
     monkeypatch.setattr(tools, "disassemble", counted("nvdisasm", tools.disassemble))
     (capture,) = irlens.load(CAPTURES / "softmax-h100")
     code = CaptureCode(capture)
-    report = inspect(code, sass=True)
+    report = inspect(code, Disassembly.REQUIRE)
     before = list(made)
     for stage in ("ttir", "ttgir", "ptx", "sass"):
         listing, lines = listed(code, stage, report, interleave=True)

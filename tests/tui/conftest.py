@@ -27,7 +27,7 @@ from irlens.artifacts.load import load
 from irlens.diff.code import compare_code
 from irlens.diff.passes import States, change_of, crossing, describe_passes
 from irlens.diff.report import compare
-from irlens.model.capture import Capture
+from irlens.model.capture import Capture, Disassembly
 from irlens.model.code import CodeComparison
 from irlens.model.comparison import Comparison
 from irlens.model.errors import ArtifactError, CaptureError
@@ -185,7 +185,7 @@ class FakeWorkbench:
     def entry(self, key: str) -> Entry:
         return entry_of_report(key, self.report(key), f"captures/{key}")
 
-    def report(self, key: str, *, sass: bool = False) -> Report:
+    def report(self, key: str, disassembly: Disassembly = Disassembly.SKIP) -> Report:
         if key in self.deleted or key not in self.reports:
             raise ArtifactError(f"cannot read {key}: No such file or directory")
         return self.reports[key]

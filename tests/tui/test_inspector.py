@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from textual.pilot import Pilot
 from textual.widgets import Static
 
+from irlens.model.capture import Disassembly
 from irlens.model.errors import ToolError
 from irlens.model.listing import StageListing
 from irlens.model.report import Report
@@ -732,10 +733,14 @@ async def test_gutters_say_whose_registers_they_count(
 ) -> None:
     report = bench.report
 
-    def disassembled(key: str, *, sass: bool = False) -> Report:
+    def disassembled(key: str, disassembly: Disassembly = Disassembly.SKIP) -> Report:
         found = report(key)
         ptx = found.pressure.ptx
-        return replace(found, pressure=replace(found.pressure, sass=ptx)) if sass else found
+        return (
+            replace(found, pressure=replace(found.pressure, sass=ptx))
+            if disassembly is Disassembly.REQUIRE
+            else found
+        )
 
     async with inspecting(bench) as (view, pilot):
         titles = [str(pane.border_title) for pane in view.panes.panes]

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from textual.pilot import Pilot
 from textual.widgets import OptionList
 
+from irlens.model.capture import Disassembly
 from irlens.model.errors import ToolError
 from irlens.model.listing import StageListing
 from irlens.model.report import Report
@@ -391,9 +392,9 @@ async def test_visible_panels_stay_when_the_disassembly_arrives(
 ) -> None:
     report, with_sass = bench.report, Late(lambda: None, lambda: True)
 
-    def slow(key: str, *, sass: bool = False) -> Report:
-        found = report(key, sass=sass)
-        if not sass:
+    def slow(key: str, disassembly: Disassembly = Disassembly.SKIP) -> Report:
+        found = report(key, disassembly)
+        if disassembly is Disassembly.SKIP:
             return found
         with_sass()
         (finding, *_) = found.findings

@@ -13,6 +13,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from irlens import figures
+from irlens.model.capture import Disassembly
 from irlens.model.estimate import BOUND_NAMES as UNITS
 from irlens.model.report import OccupancyCurve, Pipeline, Report
 from irlens.model.terms import Terms, describe_missing_time
@@ -327,9 +328,9 @@ async def test_the_demand_stays_when_the_disassembly_arrives(
 ) -> None:
     report, go_on = bench.report, threading.Event()
 
-    def slow(key: str, *, sass: bool = False) -> Report:
-        found = report(key, sass=sass)
-        if not sass:
+    def slow(key: str, disassembly: Disassembly = Disassembly.SKIP) -> Report:
+        found = report(key, disassembly)
+        if disassembly is Disassembly.SKIP:
             return found
         go_on.wait(60)
         seen_there = msgspec.structs.replace(found.findings[0], code="IRL999")

@@ -11,8 +11,10 @@ import msgspec
 from irlens.cli import Exit, new_session, options
 from irlens.cli.settings import received_as
 from irlens.cli.writing import Writing, shows_code, write, writing_options
+from irlens.model.capture import Disassembly
 from irlens.model.errors import IrlensError
 from irlens.render import check_format
+from irlens.session.reports import Needs
 from irlens.session.subject import Configurations
 
 if TYPE_CHECKING:  # running the command loads them
@@ -62,7 +64,7 @@ class _Settings(msgspec.Struct, frozen=True):
     selection: Configurations
     revisions: str | None
     last_save: bool
-    sass: bool | None
+    disassembly: Disassembly
     pressure: bool
     stage: str | None
     passes: bool
@@ -70,6 +72,11 @@ class _Settings(msgspec.Struct, frozen=True):
     side_by_side: bool
     context: int
     writing: Writing
+
+    @property
+    def asked(self) -> Disassembly:
+        """What ``--sass`` says, also by its old name."""
+        return Disassembly.REQUIRE if self.pressure else self.disassembly
 
 
 @click.command(help=_HELP)
@@ -119,14 +126,13 @@ def command(settings: _Settings) -> Exit:
             "--git": revisions is not None,
             "--last-save": settings.last_save,
             "--stage": settings.stage is not None,
-            "--sass": settings.pressure or settings.sass is not None,
+            "--sass": settings.asked is not Disassembly.TRY,
         }
         options.refuse(others, "cannot be used with --passes")
         return _write_passes(before, settings)
     sides, writing = _sides(before, revisions, settings), settings.writing
-    sass = settings.pressure or settings.sass
     if settings.stage is not None:
-        if sass is not None:
+        if settings.asked is not Disassembly.TRY:
             raise click.UsageError("--sass has no effect with --stage: remove one of them")
         check_format(writing.form, "code")
         code = sides.compare_code(settings.stage, settings.context)
@@ -137,12 +143,14 @@ def command(settings: _Settings) -> Exit:
     if settings.side_by_side:
         raise click.UsageError("--side-by-side needs --stage: name the stages to show")
     # JSON has the figures of pairs without a difference, too, and a page their details.
-    comparisons = sides.compare(sass=sass, brief=writing.form not in ("json", "html"))
+    comparisons = sides.compare(Needs(settings.asked, writing.form not in ("json", "html")))
     shown: Sequence[CodeComparison] = ()
     if len(comparisons.pairs) == 1 and shows_code("comparisons", writing):
         # A saved report holds no code, so there may be nothing to compare.
         with suppress(IrlensError):
-            stages = f"{_PAGE_STAGES},sass" if sass else _PAGE_STAGES
+            stages = (
+                f"{_PAGE_STAGES},sass" if settings.asked is Disassembly.REQUIRE else _PAGE_STAGES
+            )
             shown = sides.compare_code(stages, settings.context).pairs
     named = options.as_typed(
         [before, *([settings.after] if settings.after else [])], settings.selection

@@ -10,6 +10,7 @@ import msgspec
 from irlens.cli import Exit, new_session, options, output
 from irlens.cli.settings import F, received_as
 from irlens.cli.writing import Writing, is_lasting, page_facts, shows_code, write, writing_options
+from irlens.model.capture import Disassembly
 from irlens.render import DETAILS, Detail, check_format
 from irlens.session.subject import Configurations, refuse_options
 
@@ -75,7 +76,7 @@ class _Settings(msgspec.Struct, frozen=True):
     place: str | None
     details: tuple[Detail, ...]
     everything: bool
-    sass: bool | None
+    disassembly: Disassembly
     watch: bool
     interpret: bool
     program: str | None
@@ -95,9 +96,10 @@ class _Settings(msgspec.Struct, frozen=True):
         return not (any(others) or self.watch or self.interpret or self.why)
 
     @property
-    def wants_sass(self) -> bool | None:
-        """Whether to disassemble; ``None`` leaves the choice to the number of captures."""
-        return True if self.sass is None and "pressure" in self.shown else self.sass
+    def needs(self) -> Disassembly:
+        """Whether the sections that are shown in full need the machine code."""
+        asked = self.disassembly is Disassembly.TRY and "pressure" in self.shown
+        return Disassembly.REQUIRE if asked else self.disassembly
 
 
 @click.command(help=_HELP)
@@ -297,11 +299,11 @@ def _show_page(session: "Session", settings: _Settings) -> None:
     from irlens.artifacts import report_cache
     from irlens.session.reports import report_keys
 
-    kernel, sass, writing = settings.kernel, settings.wants_sass, settings.writing
+    kernel, needs, writing = settings.kernel, settings.needs, settings.writing
     selected = session.select(kernel, settings.selection)
-    keys = report_keys(selected, sass)
+    keys = report_keys(selected, needs)
     if keys is None or not is_lasting("reports", writing):
-        _show_reports(session.inspect(kernel, selected, sass=sass), settings)
+        _show_reports(session.inspect(kernel, selected, needs), settings)
         return
     facts = page_facts(options.as_typed([kernel], settings.selection), writing)
     key = report_cache.page_key(keys, [*facts, sorted(settings.shown)])
@@ -309,7 +311,7 @@ def _show_page(session: "Session", settings: _Settings) -> None:
     if page is not None:
         output.write(page, writing.destination, paged=writing.pager)
         return
-    page = _show_reports(session.inspect(kernel, selected, sass=sass), settings)
+    page = _show_reports(session.inspect(kernel, selected, needs), settings)
     report_cache.remember_page(key, page, keys)
 
 
@@ -317,7 +319,7 @@ def _show_saved(
     session: "Session", settings: _Settings, _: "Sequence[Capture]", captures: "Sequence[Capture]"
 ) -> "tuple[None, Callable[[], object]]":
     """Prepare the reports of what was compiled after a save."""
-    inspected = session.inspect(settings.kernel, captures, sass=settings.wants_sass)
+    inspected = session.inspect(settings.kernel, captures, settings.needs)
     return None, partial(_show_reports, inspected, settings)
 
 

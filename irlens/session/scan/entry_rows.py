@@ -11,7 +11,7 @@ from irlens.artifacts import report_cache
 from irlens.artifacts.entries import Broken, Listing, list_files
 from irlens.artifacts.load import load_entry
 from irlens.artifacts.tools import UnansweredError
-from irlens.model.capture import Capture
+from irlens.model.capture import Capture, Disassembly
 from irlens.model.errors import ArtifactError
 from irlens.model.scan import ScanValue
 from irlens.session.reports import complete_report, needs_machine_code, report_of
@@ -91,8 +91,9 @@ def _read(
 def _row(capture: Capture, keys: Sequence[str], listings: "CodeListings") -> dict[str, ScanValue]:
     if REPORT in keys:
         report = complete_report(CaptureCode(capture, listings))
-        sass = report.pressure.sass is not None
-        row: dict[str, ScanValue] = {REPORT: report_cache.key_of(capture.digest, sass=sass)}
+        is_complete = report.pressure.sass is not None
+        disassembly = Disassembly(is_complete)
+        row: dict[str, ScanValue] = {REPORT: report_cache.key_of(capture.digest, disassembly)}
         others = [key for key in keys if key != REPORT]
         return row | dict(read_values(capture, report, others))
     from irlens.report.inspection import Inspection
@@ -100,5 +101,5 @@ def _row(capture: Capture, keys: Sequence[str], listings: "CodeListings") -> dic
     code = CaptureCode(capture, listings)
     inspection = Inspection(code)
     if FINDINGS in keys and needs_machine_code(inspection):
-        return dict(read_values(capture, report_of(code, sass=None), keys))
+        return dict(read_values(capture, report_of(code, Disassembly.TRY), keys))
     return dict(read_values(capture, inspection, keys))

@@ -14,7 +14,7 @@ from irlens.artifacts.entries import Broken, Listing
 from irlens.artifacts.load import find_entries, load
 from irlens.artifacts.scan_index import Row, ScanIndex, has_changed, signature
 from irlens.figures.conditions import Condition
-from irlens.model.capture import Capture
+from irlens.model.capture import Capture, Disassembly
 from irlens.model.errors import ArtifactError
 from irlens.model.recording import ProgramRun
 from irlens.model.report import Report
@@ -331,9 +331,9 @@ class Scanner:
         try:
             captures = [each for each in load(directory) if isinstance(each, Capture)]
             for capture in captures:
-                for sass in (False, True):
-                    if report_cache.key_of(capture.digest, sass=sass) == row[REPORT]:
-                        return report_of(capture, sass=sass)
+                for disassembly in (Disassembly.SKIP, Disassembly.REQUIRE):
+                    if report_cache.key_of(capture.digest, disassembly) == row[REPORT]:
+                        return report_of(capture, disassembly)
         except ArtifactError as error:
             self._skip(Broken(directory, error.message))
             return None

@@ -14,6 +14,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 
+from irlens.model.capture import Disassembly
 from irlens.model.errors import IrlensError
 from irlens.model.report import Finding, Report
 from irlens.model.source import Span
@@ -274,7 +275,7 @@ the changes are summarized on top, and `,` and `.` go through the versions.
         self.call_after_refresh(self._on_loaded)
         if "cubin" in report.stages:
             # The disassembler takes a while, and may be missing: then the rest stays.
-            with_sass = partial(self.bench.report, self.key, sass=True)
+            with_sass = partial(self.bench.report, self.key, Disassembly.REQUIRE)
             self.run_in_thread(with_sass, self._show, lambda _: None, group="sass")
 
     def _show(self, report: Report) -> None:

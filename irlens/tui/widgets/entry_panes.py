@@ -8,6 +8,7 @@ import msgspec
 from textual.app import ComposeResult
 from textual.widgets import Static
 
+from irlens.model.capture import Disassembly
 from irlens.model.errors import IrlensError
 from irlens.model.report import Report
 from irlens.model.source import SourceLocation, Span
@@ -246,9 +247,9 @@ class EntryPanes(LinkedPanes):
     def _report_with_machine_code(self) -> Report | None:
         """Return the report whose registers are the machine's where it can be disassembled."""
         bench, key = self._services.workbench, self._key
-        for sass in (True, False):
+        for disassembly in (Disassembly.REQUIRE, Disassembly.SKIP):
             with suppress(IrlensError):  # the stages report it; Python can be shown all the same
-                return bench.report(key, sass=sass)
+                return bench.report(key, disassembly)
         return None
 
 

@@ -14,7 +14,7 @@ from irlens.analyze import sass_cfg, sass_pressure
 from irlens.analyze.capture_code import CaptureCode, format_metadata
 from irlens.diff.code.statements import read_code
 from irlens.isa import ptx, sass
-from irlens.model.capture import Capture, Stage
+from irlens.model.capture import Capture, Disassembly, Stage
 from irlens.model.errors import ArtifactError
 from irlens.model.listing import StageListing
 from irlens.model.pressure import Pressure
@@ -155,7 +155,9 @@ def test_live_registers_of_sass_are_nvdisasms(name: str) -> None:
     lines = [each.line for each in section.instructions]
     assert [listing.live[line - 1] for line in lines] == list(counts)
     assert sum(live >= 0 for live in listing.live) == len(lines)
-    assert list_stage(CaptureCode(capture), "sass", inspect(capture, sass=True)) == listing
+    assert (
+        list_stage(CaptureCode(capture), "sass", inspect(capture, Disassembly.REQUIRE)) == listing
+    )
 
 
 def test_live_registers_of_amdgcn_are_the_pressures() -> None:

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 import irlens
 from irlens.analyze.capture_code import CaptureCode
-from irlens.model.capture import Capture
+from irlens.model.capture import Capture, Disassembly
 from irlens.model.report import Finding, Report
 from irlens.report import inspect
 from irlens.report.annotations import list_stage
@@ -21,7 +21,7 @@ SERIALIZED = Finding(
 @pytest.fixture(scope="module")
 def products() -> tuple[Capture, Report]:
     (capture,) = irlens.load(SAMPLES / "matmul_tma-h100")
-    return capture, inspect(capture, sass=True)
+    return capture, inspect(capture, Disassembly.REQUIRE)
 
 
 @pytest.mark.parametrize(
