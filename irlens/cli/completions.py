@@ -207,7 +207,7 @@ def _jitted(entry: "os.DirEntry[str]") -> list[str]:
 def _constexprs(content: bytes, function: str) -> list[str]:
     """Return the parameters of a kernel that its file annotates as constexprs."""
     for node in ast.walk(ast.parse(content)):
-        if isinstance(node, ast.FunctionDef) and node.name == function:
+        if isinstance(node, ast.FunctionDef) and node.name == function.rpartition(".")[2]:
             arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
             return [
                 each.arg

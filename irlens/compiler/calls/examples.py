@@ -16,7 +16,7 @@ import msgspec
 from irlens.compiler.calls.argument_values import Tensor
 from irlens.compiler.calls.dtypes import DTYPES
 from irlens.compiler.calls.extents import Extents
-from irlens.compiler.calls.pointers import Addresses, Pointer, index_of
+from irlens.compiler.calls.pointers import Addresses, Pointer, called_name, index_of
 from irlens.compiler.calls.program_ids import ProgramIds
 from irlens.compiler.calls.strides import is_stride, strides_of, tensor_of_stride
 
@@ -48,6 +48,8 @@ _OPERANDS = (
     (re.compile(r"fp8|float8|e4m3", re.IGNORECASE), "fp8e4nv"),
     (re.compile(r"zeros\([^\n]*\btl\.int32|out_dtype=tl\.int32"), "int8"),
 )
+#: Types of what ``tl.dot_scaled`` multiplies; two fp4 are a byte, and so is a scale.
+_FORMATS = {"e4m3": "fp8e4nv", "e5m2": "fp8e5", "bf16": "bf16", "fp16": "fp16"}
 #: Extents of example tensors: of one that is all of the problem, of a dimension, of special ones.
 _FLAT, _EXTENT, _HEAD_DIM, _HEADS, _BATCH, _GROUPS = 1 << 20, 1024, 64, 8, 2, 8
 #: Extents of tiles of one, two and more dimensions: larger ones take minutes to compile.
@@ -90,13 +92,14 @@ class Uses(msgspec.Struct):
     """How a kernel's source uses names.
 
     Attributes:
-        assigned: The first expression assigned to each variable.
+        assigned: The first expression assigned to each variable, of a loop's the step.
         blocks: Index expressions of each descriptor's first load or store.
         ranges: Names in the extents of tiles.
         conditions: Names that are conditions by themselves.
         texts: A text that each name is compared with.
         dtypes: Names that values are converted to.
         unrolled: Names that are the iterations of an unrolled loop.
+        integers: Names in whole divisions and ranges.
     """
 
     assigned: dict[str, ast.expr] = {}
@@ -106,6 +109,7 @@ class Uses(msgspec.Struct):
     texts: dict[str, str] = {}
     dtypes: set[str] = set()
     unrolled: set[str] = set()
+    integers: set[str] = set()
 
 
 def parse_source(source: str) -> ast.AST:
@@ -121,8 +125,15 @@ def find_uses(tree: ast.AST) -> Uses:
     uses = Uses()
     nodes = list(ast.walk(tree))
     for node in nodes:
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            uses.assigned.setdefault(node.targets[0].id, node.value)
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name), *_], value=value):
+                uses.assigned.setdefault(name, value)
+            case ast.For(target=ast.Name(id=name), iter=ast.Call(args=[_, _, step])):
+                uses.assigned.setdefault(name, step)
+            case ast.BinOp(op=ast.FloorDiv() | ast.Mod()):
+                uses.integers |= _names(node)
+            case ast.Call(args=parts) if called_name(node) in ("range", "cdiv", "static_range"):
+                uses.integers = uses.integers.union(*map(_names, parts))
     for node in nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             _note_call(uses, node, node.func)
@@ -180,14 +191,16 @@ class _Example:
         for name in runtime:
             if _POINTER_NAME.search(name):
                 self._pointers.setdefault(name, Pointer(contiguous=True))
-        for name in uses.blocks:
+        for name, indices in uses.blocks.items():
             self._pointers.pop(name, None)
+            extents = [_extent(index, uses, constexprs) for index in indices]
+            uses.ranges |= {each for each in extents if each is not None}
         self._has_products = "tl.dot" in source
         self._operand = next((each for is_in, each in _OPERANDS if is_in.search(source)), "fp16")
         self._compared = _compared_names(tree)
         self._addresses = _address_lists(tree)
         rows = (each for each in self._pointers.values() if each.strides)
-        self._is_flat = not any(rows)
+        self._is_flat = not any(rows) and bool(self._pointers or not uses.blocks)
         tiles = {each for each in constexprs if each in uses.ranges or _TILE_NAME.search(each)}
         strides = {each for pointer in self._pointers.values() for each in pointer.strides}
         numbers = set(runtime) - self._pointers.keys() - (strides - self._compared)
@@ -281,6 +294,8 @@ class _Example:
             return "int32"
         if _MASK_NAME.search(name):
             return "int8"
+        if pointer.format:
+            return _FORMATS.get(pointer.format, "uint8")
         if pointer.multiplied and not _SCALE_NAME.search(name):
             return self._operand
         if _STATISTIC.search(name) or _SCALE_NAME.search(name):
@@ -289,7 +304,7 @@ class _Example:
         return "fp16" if widens or self._has_products else "fp32"
 
     def _number(self, name: str) -> str:
-        if _FLOAT_NAME.search(name):
+        if _FLOAT_NAME.search(name) and name not in self._uses.integers:
             return "0.000001" if "eps" in name.lower() else "0.5"
         if any(name == number for number, _ in self.programs.shares.values()):
             return str(_SHARE)
@@ -385,7 +400,7 @@ def _address_lists(tree: ast.AST) -> set[str]:
                 ),
                 args=[ast.Call(func=ast.Attribute(attr="pointer_type")), *_],
             ):
-                found |= {each.id for each in ast.walk(address) if isinstance(each, ast.Name)}
+                found |= _names(address)
     return found
 
 
@@ -396,12 +411,10 @@ def _note_call(uses: Uses, call: ast.Call, function: ast.Attribute) -> None:
     if owner == "tl" and first is not None:
         if function.attr in ("arange", "zeros", "full"):
             extents = call.args if function.attr == "arange" else [first]
-            names = (each for extent in extents for each in ast.walk(extent))
-            uses.ranges |= {each.id for each in names if isinstance(each, ast.Name)}
+            uses.ranges = uses.ranges.union(*map(_names, extents))
         elif function.attr in ("make_block_ptr", "make_tensor_descriptor"):
             blocks = [*call.args[4:5], *(e.value for e in call.keywords if e.arg == "block_shape")]
-            names = (each for block in blocks for each in ast.walk(block))
-            uses.ranges |= {each.id for each in names if isinstance(each, ast.Name)}
+            uses.ranges = uses.ranges.union(*map(_names, blocks))
         elif function.attr == "static_range":
             uses.unrolled |= {each.id for each in call.args if isinstance(each, ast.Name)}
     elif _DESCRIPTOR_CALLS.fullmatch(function.attr) and isinstance(first, ast.List | ast.Tuple):
@@ -413,6 +426,10 @@ def _note_call(uses: Uses, call: ast.Call, function: ast.Attribute) -> None:
         for each in call.keywords
         if each.arg == "dtype" and isinstance(each.value, ast.Name)
     }
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
 
 
 def _terms(test: ast.expr) -> Iterator[ast.Name]:
@@ -428,7 +445,7 @@ def _terms(test: ast.expr) -> Iterator[ast.Name]:
 
 def _extent(index: ast.expr, uses: Uses, constexprs: Sequence[str], depth: int = 4) -> str | None:
     """Return the only constexpr in an index, which is the block's extent; ``None`` if in doubt."""
-    names = {each.id for each in ast.walk(index) if isinstance(each, ast.Name)}
+    names = _names(index)
     found = names & set(constexprs)
     if not found and depth:
         values = (uses.assigned[name] for name in names if name in uses.assigned)

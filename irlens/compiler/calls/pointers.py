@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator, Sequence
 import msgspec
 
 _ACCESSES = re.compile(r"load|store|make_block_ptr|\w*make_tensor_descriptor")
-#: Functions by the number of their arguments that are addresses, or bounds of loops.
-_INDICES = {"load": 1, "store": 1, "range": 3, "static_range": 3, "cdiv": 2}
+#: Functions by the number of their arguments that are addresses, bounds of loops, or counted.
+_INDICES = {"load": 1, "store": 1, "range": 3, "static_range": 3, "cdiv": 2, "histogram": 1}
 #: Functions whose results are indices.
 _INDEX_SOURCES = ("program_id", "arange", "load")
 _BITWISE = (ast.LShift, ast.RShift, ast.BitAnd, ast.BitOr, ast.BitXor)
@@ -32,6 +32,7 @@ class Pointer(msgspec.Struct):
         names_data: Whether what is loaded from it is part of an address or a bound.
         locked: Whether it is the operand of ``tl.atomic_cas`` or ``tl.atomic_xchg``.
         packed: Whether bits of what is loaded from it are taken.
+        format: As what ``tl.dot_scaled`` multiplies it, "e4m3", or "scale"; empty elsewhere.
     """
 
     strides: list[str] = []
@@ -45,6 +46,7 @@ class Pointer(msgspec.Struct):
     names_data: bool = False
     locked: bool = False
     packed: bool = False
+    format: str = ""
 
 
 class Addresses:
@@ -209,12 +211,25 @@ class Addresses:
             if _is_method(call, "dot", "dot_scaled"):
                 for operand in call.args[:2]:
                     self._mark(operand, "multiplied")
+                if called_name(call) == "dot_scaled":
+                    self._note_formats(call.args)
             elif _is_method(call, "to") and call.args and _ends_with(call.args[0], "float32"):
                 loaded = _receiver(call)
                 if loaded is not None:
                     self._mark(loaded, "widened", depth=1)
-            for index in call.args[: _INDICES.get(called_name(call), 0)]:
+            name = called_name(call)
+            addresses = 1 if name.startswith("atomic_") else _INDICES.get(name, 0)
+            for index in call.args[:addresses]:
                 self._mark(index, "names_data")
+
+    def _note_formats(self, operands: Sequence[ast.expr]) -> None:
+        """Note the formats of both factors of ``tl.dot_scaled``, and the scale beside each."""
+        for at in range(0, len(operands) - 2, 3):
+            factor, scale, kind = operands[at : at + 3]
+            told = kind.value if isinstance(kind, ast.Constant) else ""
+            for operand, form in ((factor, str(told)), (scale, "scale")):
+                for name in self.sources(operand) & self.pointers.keys():
+                    self.pointers[name].format = form
 
     def _mark_packed(self, expression: ast.expr) -> None:
         """Note the pointers that bits of an expression are loaded from."""

@@ -225,20 +225,38 @@ def _assigned(tree: ast.Module, name: str) -> ast.expr | None:
 
 
 def _kernels(tree: ast.Module) -> list[str]:
-    """Return the jit functions of a module that no other jit function calls."""
-    functions = [
-        node
-        for node in _import_time_statements(tree.body)
-        if isinstance(node, ast.FunctionDef) and any(map(_is_jit, node.decorator_list))
-    ]
-    calls = {
-        (function.name, call.func.id)
-        for function in functions
-        for call in ast.walk(function)
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
-    }
-    helpers = {callee for caller, callee in calls if caller != callee}
-    return [function.name for function in functions if function.name not in helpers]
+    """Return the jit functions of a module that no other one calls or passes on.
+
+    A method is "Class.method".
+    """
+    functions = dict(jit_functions(tree.body))
+    helpers = {each for function in functions.values() for each in _called(function)}
+    return [name for name in functions if name not in helpers]
+
+
+def _called(function: ast.FunctionDef) -> set[str]:
+    """Return the names that are not a function's own and that it calls, or calls others with."""
+    nodes = list(ast.walk(function))
+    own = {each.arg for each in nodes if isinstance(each, ast.arg)} | {function.name}
+    own |= {e.id for e in nodes if isinstance(e, ast.Name) and isinstance(e.ctx, ast.Store)}
+    used = (
+        name
+        for call in nodes
+        if isinstance(call, ast.Call)
+        for name in (call.func, *call.args, *(each.value for each in call.keywords))
+    )
+    return {name.id for name in used if isinstance(name, ast.Name)} - own
+
+
+def jit_functions(
+    body: Iterable[ast.stmt], owner: str = ""
+) -> Iterator[tuple[str, ast.FunctionDef]]:
+    """Yield the jit functions of a module by name, "Class.method" of a class."""
+    for node in _import_time_statements(body):
+        if isinstance(node, ast.FunctionDef) and any(map(_is_jit, node.decorator_list)):
+            yield owner + node.name, node
+        elif isinstance(node, ast.ClassDef):
+            yield from jit_functions(node.body, f"{owner}{node.name}.")
 
 
 def _import_time_statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:

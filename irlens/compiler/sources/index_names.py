@@ -39,7 +39,8 @@ def index_names(source: KernelSource) -> set[str]:
 def function_of(source: KernelSource) -> ast.FunctionDef | None:
     """Return a kernel's function; ``None`` where its file defines it otherwise."""
     functions = (n for n in ast.walk(ast.parse(source.content)) if isinstance(n, ast.FunctionDef))
-    return next((each for each in functions if each.name == source.function), None)
+    name = source.function.rpartition(".")[2]
+    return next((each for each in functions if each.name == name), None)
 
 
 def _indexed(node: ast.AST) -> Iterator[ast.expr]:

@@ -179,7 +179,7 @@ def _executed(
     with _described_errors(source):
         module = sys.modules[name] = sliced_module(name, source.path, source.content)
         module.__package__ = name.rpartition(".")[0]
-        getattr(module, source.function)
+        getattr(module, source.function.partition(".")[0])
     return module, absent, stopped
 
 

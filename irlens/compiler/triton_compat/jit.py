@@ -137,26 +137,43 @@ def _of_user(what: str) -> Iterator[None]:
 
 
 def find_kernel(namespace: Mapping[str, object], name: str) -> Kernel:
-    """Return the kernel that a module's variable ``name`` holds.
+    """Return the kernel that a module's variable ``name`` holds, or its class: "Class.method".
 
     Raises:
+        CaptureError: Several classes have a kernel of that name.
         UnknownNameError: The module has no jit function of that name.
         StandInError: Only a module that is not installed could tell.
     """
     wrappers = []
-    kinds = (Autotuner, Heuristics, JITFunction)
-    jitted = (each for each in namespace.values() if isinstance(each, kinds))
+    jitted = _jitted(namespace)
     # A recorded kernel is known by its function's name, and a variable may have another.
-    named = (each for each in jitted if _function_name(each) == name)
-    inner = namespace[name] if name in namespace else next(named, None)
+    named = {key: each for key, each in jitted.items() if _function_name(each) == name}
+    own = {key: each for key, each in named.items() if "." not in key} or named
+    inner = namespace.get(name, jitted.get(name))
+    if inner is None:
+        if len({id(each) for each in own.values()}) > 1 and own is named:
+            raise CaptureError(f"several kernels are named '{name}': {', '.join(named)}")
+        inner = next(iter(own.values()), None)
     while isinstance(inner, Autotuner | Heuristics):
         wrappers.append(inner)
         inner = inner.fn
     refuse_stand_in(inner)
     if not isinstance(inner, JITFunction):
-        known = [key for key, value in namespace.items() if isinstance(value, kinds)]
-        raise UnknownNameError("kernel", name, known)
+        raise UnknownNameError("kernel", name, jitted)
     return Kernel(tuple(wrappers), inner)
+
+
+def _jitted(namespace: Mapping[str, object], owner: str = "") -> dict[str, object]:
+    """Return the jit functions of a module and of its own classes, by name."""
+    found: dict[str, object] = {}
+    for name, value in namespace.items():
+        if isinstance(value, staticmethod):
+            value = value.__func__
+        if isinstance(value, Autotuner | Heuristics | JITFunction):
+            found[owner + name] = value
+        elif isinstance(value, type) and value.__qualname__ == owner + name:
+            found |= _jitted(vars(value), f"{owner}{name}.")
+    return found
 
 
 def _function_name(kernel: Any) -> str:

@@ -512,6 +512,34 @@ def test_values_follow_from_their_uses() -> None:
     }
 
 
+def test_numbers_and_data_that_are_indices_are_integers() -> None:
+    found = suggested("""def f(x, y, counts, bins, P, q, p, BLOCK: tl.constexpr):
+        at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        row = at // (P * q)
+        kept = tl.load(x + row, mask=at < q) * p
+        tl.atomic_add(counts + tl.load(y + at), 1)
+        tl.store(bins + at, tl.histogram(tl.load(bins + at), BLOCK))
+    """)
+    assert [found[name].partition("[")[0] for name in ("y", "counts", "bins")] == ["int32"] * 3
+    assert (found["P"], found["p"]) == ("1024", "0.5")
+    scaled = suggested("""def f(a, sa, b, sb, BLOCK: tl.constexpr):
+        at = tl.arange(0, BLOCK)
+        x, s = tl.load(a + at), tl.load(sa + at)
+        c = tl.dot_scaled(x, s, "e4m3", tl.load(b + at), tl.load(sb + at), "e2m1")
+    """)
+    dtypes = [scaled[name].partition("[")[0] for name in ("a", "sa", "b", "sb")]
+    assert dtypes == ["fp8e4nv", "uint8", "uint8", "uint8"]
+
+
+def test_a_block_follows_from_the_step_of_a_loop() -> None:
+    found = suggested("""def f(a, K, BM: tl.constexpr, BK: tl.constexpr):
+        for k in range(0, K, BK):
+            a.load([tl.program_id(0) * BM, k])
+    """)
+    assert found["a"] == "fp16[1024,1024]:block[BM,BK]"
+    assert (found["K"], found["BK"]) == ("1024", "64")
+
+
 def test_tiles_of_many_dimensions_compile_in_seconds() -> None:
     names = ("A", "B", "C")
     for count, extent in ((1, "1024"), (2, "64"), (3, "16")):

@@ -25,6 +25,20 @@ TWO_KERNELS = """
         tl.store(x_ptr, 0)
 """
 
+IN_CLASSES = """
+    class First:
+        @staticmethod
+        @triton.jit
+        def store(x_ptr):
+            tl.store(x_ptr, 42)
+
+    class Second:
+        @triton.autotune(configs=[triton.Config({}, num_warps=2)], key=[])
+        @triton.jit
+        def store(x_ptr):
+            tl.store(x_ptr, 17)
+"""
+
 
 def test_samples_have_names() -> None:
     assert {"vector_add", "softmax", "matmul"} <= set(known_files())
@@ -47,6 +61,29 @@ def test_the_default_kernel_is_the_one_that_no_other_calls(
 ) -> None:
     path = write(TWO_KERNELS.split("@triton.autotune")[0])
     assert find_kernel(str(path)).function == "first"
+
+
+def test_a_function_that_a_kernel_passes_on_is_a_helper(write: Callable[..., Path]) -> None:
+    path = write("""
+    @triton.jit
+    def combine(a, b):
+        return a + b
+
+    @triton.jit
+    def mean(x_ptr):
+        tl.store(x_ptr, 0)
+
+    @triton.jit
+    def scan(x_ptr):
+        mean = tl.load(x_ptr + tl.arange(0, 64))
+        tl.store(x_ptr, tl.sum(tl.associative_scan(mean, 0, combine_fn=combine)) + tl.max(mean))
+    """)
+    assert [each.function for each in read_kernels(path)] == ["mean", "scan"]
+
+
+def test_kernels_of_classes_have_their_class_before_the_name(write: Callable[..., Path]) -> None:
+    path = write(IN_CLASSES)
+    assert [each.function for each in read_kernels(path)] == ["First.store", "Second.store"]
 
 
 def test_several_kernels_need_a_choice(write: Callable[..., Path]) -> None:

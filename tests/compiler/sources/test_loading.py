@@ -67,6 +67,27 @@ def test_a_file_imports_from_its_own_folder_and_that_is_recorded(
     assert capture_entries(request(path, sm_90)) == [entry], "and it is not compiled again"
 
 
+def test_a_kernel_of_a_class_is_found_by_either_name(
+    write: Callable[..., Path], sm_90: Target
+) -> None:
+    method = """
+    class Own:
+        @staticmethod
+        @triton.jit
+        def k(x_ptr):
+            tl.store(x_ptr, 42)
+    """
+    path = write(method)
+    for name in ("k", "Own.k"):
+        (entry,) = capture_entries(
+            Request(kernel=f"{path}:{name}", target=sm_90, args={"x_ptr": "int32[1]"})
+        )
+        assert stores_42(entry)
+    write(method + method.replace("Own", "Other"))
+    with pytest.raises(CaptureError, match="several kernels are named 'k'"):
+        capture_entries(request(path, sm_90))
+
+
 def test_captures_of_other_files_that_are_published_first_are_not_used(
     write: Callable[..., Path], sm_90: Target, monkeypatch: pytest.MonkeyPatch
 ) -> None:
