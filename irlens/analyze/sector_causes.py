@@ -56,9 +56,12 @@ _REPEATED = 1.5
 
 #: "misaligned": runs start off boundaries. "narrow": a thread's elements lie side by side, and
 #: take several instructions. "warps": several warps access the same elements. "lanes": several
-#: lanes of a warp do, in several requests. "repeated": elements of the tile have the same address.
-#: "short": a request has fewer bytes than a sector. "apart": the elements lie apart.
-Kind: TypeAlias = Literal["misaligned", "narrow", "warps", "lanes", "repeated", "short", "apart"]
+#: lanes of a warp do, in several requests. "ctas": several CTAs of a cluster do. "repeated":
+#: elements of the tile have the same address. "short": a request has fewer bytes than a sector.
+#: "apart": the elements lie apart.
+Kind: TypeAlias = Literal[
+    "misaligned", "narrow", "warps", "lanes", "ctas", "repeated", "short", "apart"
+]
 
 
 class SectorCause(msgspec.Struct, frozen=True):
@@ -348,8 +351,11 @@ class _Losses:
         if self.repeats < _REPEATED and self._sectors - self._distinct(max(1, wide)) >= half:
             return "narrow"
         by_warp, by_program = self._distinct(self._count), self._distinct(len(self._lanes))
-        if self.copies > 1 and by_warp - by_program >= half:
+        by_cta = self._distinct(self._count * self._issued.layout.warps)
+        if self.copies > 1 and by_warp - by_cta >= half:
             return "warps"
+        if by_cta - by_program >= half:
+            return "ctas"
         if self.repeats >= _REPEATED and self._sectors - by_program >= half:
             return "repeated"
         if self.lane_copies > 1 and self._sectors - by_warp >= half:

@@ -1,4 +1,4 @@
-"""A program takes the same elements several times: in several warps, lanes or rows of a tile.
+"""A program takes the same elements several times: in several CTAs, warps, lanes or rows of a tile.
 
 ## What it means
 
@@ -8,6 +8,9 @@ one of these warps alone.
 
 A tile of few elements that is broadcast to a larger one may be loaded in the layout of the larger
 one, where lanes hold the same element and a warp takes one request for each element.
+
+Of a cluster (`num_ctas`), each CTA loads all of a tile that the others need too: an operand of a
+product whose CTAs share its rows.
 
 The same happens inside a tile whose addresses repeat: where the address does not depend on one of
 its dimensions, where `offsets // 2` names each element twice, or where the rows of a tile are
@@ -28,6 +31,7 @@ x = tl.load(x_ptr + offsets)
 
 * Fewer elements than threads: compile with as few warps as have a thread for each element and fill
   their sectors (AMD: lines), or let a program compute several rows.
+* CTAs of a cluster: compile with `num_ctas=1`.
 * An address that does not depend on a dimension: load the tile without it and broadcast the value
   (`tl.load(pointers)[:, None]`), not the pointers.
 * Elements that repeat, or windows that overlap: load each element once and spread it
@@ -59,7 +63,7 @@ CAUSE: Cause = "coalescing"
 def find(facts: Facts) -> Iterator[Match]:
     """Yield a finding for each access that mostly takes the same elements again."""
     for cause in facts.sector_causes:
-        if cause.kind in ("warps", "lanes", "repeated"):
+        if cause.kind in ("ctas", "warps", "lanes", "repeated"):
             yield _finding(facts, cause)
 
 
@@ -67,6 +71,9 @@ def _finding(facts: Facts, cause: "SectorCause") -> Match:
     access, words = cause.access, facts.words
     if cause.kind == "repeated":
         complaint, hint = _repeated(cause)
+    elif cause.kind == "ctas":
+        complaint = f"takes the same elements in each of the cluster's {facts.config.num_ctas} CTAs"
+        hint = "num_ctas=1 takes them once"
     else:
         complaint, hint = (_warps if cause.kind == "warps" else _lanes)(facts, cause)
     place = f" of {access.argument}"

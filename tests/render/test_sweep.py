@@ -128,6 +128,15 @@ def test_everything_has_its_place() -> None:
     )
 
 
+def test_a_default_that_other_trials_change_is_part_of_the_command() -> None:
+    one, two = (
+        msgspec.structs.replace(each, settings={**each.settings, "num_ctas": ctas})
+        for each, ctas in ((trial(64), 1), (trial(64), 2))
+    )
+    assert "--num-ctas 1" in text(sweep(one, two))
+    assert "--num-ctas" not in text(sweep(one))
+
+
 def test_several_tritons_are_told_apart() -> None:
     older, newer = (
         msgspec.structs.replace(trial(64), triton=version, label=f"Triton {version}")

@@ -89,6 +89,18 @@ def test_a_gpu_that_is_no_product_has_no_time(tmp_path: Path) -> None:
     assert found.unknown["time"] == found.time.reason
 
 
+def test_clusters_have_live_registers_and_no_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``UCGABAR``, at which the CTAs of a cluster meet, has no registers."""
+    monkeypatch.setenv("IRLENS_CACHE_DIR", str(tmp_path / "store"))
+    found = irlens.inspect(irlens.capture("vector_add", target="h100", num_ctas=2), sass=True)
+    assert found.pressure is not None
+    assert found.pressure.sass is not None
+    assert found.time is not None
+    assert found.time.reason == "clusters of 2 CTAs are not timed; num_ctas=1 has an estimate"
+
+
 def test_an_estimate_below_the_floor_is_unknown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

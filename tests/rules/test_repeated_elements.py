@@ -56,3 +56,12 @@ def test_silent_where_each_element_is_taken_once(look: Look) -> None:
     assert look(CODE, "softmax") == []
     assert look(CODE, "sectors.py:column_bias") == []
     assert look(CODE, "sectors.py:transpose") == []
+
+
+def test_shows_what_each_cta_of_a_cluster_loads(look: Look) -> None:
+    """Both CTAs share the rows of A, and each of them copies all of its tile."""
+    (finding,) = look(CODE, "dots.py", num_ctas=2)
+    assert "takes the same elements in each of the cluster's 2 CTAs" in finding.message
+    assert finding.hint == "num_ctas=1 takes them once"
+    assert look("IRL302", "dots.py", num_ctas=2) == []
+    assert look(CODE, "dots.py") == []

@@ -200,7 +200,9 @@ def of_misaligned(symptom: Symptom) -> Iterator[Change]:
 def of_repeated(symptom: Symptom) -> Iterator[Change]:
     """Yield as many warps as have elements of their own, or addresses that all differ."""
     kind, access = symptom.blame.kind, symptom.operation(*ACCESSES)
-    if kind == "warps":
+    if kind == "ctas":
+        yield Change("num_ctas=1", {"num_ctas": "1"})
+    elif kind == "warps":
         yield from enough_warps(symptom)
     elif kind == "lanes" and access is not None:
         yield from larger_tile(symptom, access, _MOST_THREADS)

@@ -64,11 +64,11 @@ def _next_steps(sweep: Sweep, subject: str | None) -> Iterator[nodes.NextSteps]:
     if not chosen:
         why = "the first configuration in full"
         chosen = [each for each in sweep.trials[:1] if each.outcome == "fits"]
-    commands = []
+    commands, shared = [], _common(sweep)
     for trial in chosen[:_MOST_COMMANDS]:
         named = {"target": trial.target.name, **trial.settings}
         named |= {"triton": trial.triton} if trial.triton is not None else {}
-        named = {name: value for name, value in named.items() if value != _DEFAULTS.get(name)}
+        named = {n: v for n, v in named.items() if v != _DEFAULTS.get(n) or n not in shared}
         on = f" on {trial.target.full_name}" if len(sweep.targets) > 1 else ""
         commands.append(
             nodes.Command(inspect_command(subject, named, _sizes(trial, sweep)), why + on)
