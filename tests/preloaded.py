@@ -22,6 +22,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
+from irlens.compiler.import_hooks import postpone_dynamo
+
 #: Bytes of a request: the environment and the job.
 _LARGEST = 1 << 20
 #: What every recorded program imports, or irlens or PyTorch for it. TorchDynamo is not among them:
@@ -132,6 +134,7 @@ def _send(connection: socket.socket, data: bytes, descriptors: list[int]) -> Non
 def _serve(requests: socket.socket) -> None:
     """Fork for each request until there are no more; return in each fork, ready to run."""
     before = list(sys.path)
+    postpone_dynamo()
     for name in _MODULES:
         with suppress(ModuleNotFoundError):  # where there is no PyTorch
             import_module(name)

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
@@ -25,6 +26,37 @@ def after_import(name: str, hook: Hook) -> None:
         hooks.append(hook)
     if _FINDER not in sys.meta_path:
         sys.meta_path = _HooksFirst([_FINDER, *sys.meta_path])
+
+
+def postpone_dynamo() -> None:
+    """Let PyTorch, which is imported later, import TorchDynamo when a program needs it.
+
+    Functions that TorchDynamo shall not compile import it on their first call, to tell it so:
+    ``torch.ones`` is one on a fake GPU. That takes as long as importing PyTorch. As long as it is
+    not imported, it compiles nothing.
+    """
+    after_import("torch._compile", _mark_undisturbed)
+
+
+def _mark_undisturbed(module: ModuleType) -> None:
+    """Replace the decorator of these functions by one that takes them as told already."""
+    decorate: Callable[..., Any] = module._disable_dynamo
+    untold: list[Any] = []
+
+    def postponed(function: Any = None, recursive: bool = True) -> Any:
+        if function is None:
+            return partial(postponed, recursive=recursive)
+        if "torch._dynamo" not in sys.modules:
+            function.__dynamo_disable = function
+            untold.append(function)
+        return decorate(function, recursive)
+
+    def tell(_: ModuleType) -> None:
+        for function in untold:
+            vars(function).pop("__dynamo_disable", None)
+
+    module._disable_dynamo = postponed
+    after_import("torch._dynamo", tell)
 
 
 class _HooksFirst(list[Any]):

@@ -21,7 +21,7 @@ from uuid import uuid4
 import msgspec
 
 from irlens.compiler.fake_cuda import Deviations
-from irlens.compiler.import_hooks import after_import
+from irlens.compiler.import_hooks import after_import, postpone_dynamo
 from irlens.compiler.tally import Tally
 from irlens.programs.job import Job, ReportAtExit
 
@@ -62,6 +62,7 @@ def join(job: str, token: str) -> None:
         instrument(decoded, deviations, tally)
         ReportAtExit(deviations, tally, folder).register()
 
+    postpone_dynamo()
     after_import("triton", lambda module: instrument_once())
     after_import("torch", lambda module: instrument_once())
 

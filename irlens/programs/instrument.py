@@ -14,15 +14,16 @@ from irlens.analyze.written_arguments import written_arguments
 from irlens.artifacts import cubin, hsaco
 from irlens.compiler.fake_cuda import Deviations
 from irlens.compiler.fake_cuda.unknown_numbers import install_math, time_reader
-from irlens.compiler.import_hooks import after_import
+from irlens.compiler.import_hooks import after_import, postpone_dynamo
 from irlens.compiler.operations.origins import user_line, watch_origins
 from irlens.compiler.tally import Tally
+from irlens.compiler.triton_compat import knobs
 from irlens.compiler.triton_compat.autotuning import pause_while_measuring
 from irlens.isa.dialect import kernel_named
 from irlens.model.config import Target
 from irlens.model.errors import CaptureError
 from irlens.programs.contents import ContentsReader
-from irlens.programs.job import FAILURES, LAUNCHES, OPERATIONS, Job
+from irlens.programs.job import FAILURES, LAUNCHES, OPERATIONS, TRITON_CACHE, Job
 
 if TYPE_CHECKING:
     from irlens.compiler.capture_files import Launch
@@ -43,10 +44,12 @@ def instrument(job: Job, deviations: Deviations, tally: Tally) -> None:
         _install_command(job, target)
         _install_driver(job, target, deviations)
         install_math(deviations)
+        postpone_dynamo()
         after_import(
             "torch",
             lambda module: _install_torch_gpu(job, target, deviations, tally, contents),
         )
+    knobs.version_as_key(Path(job.folder) / TRITON_CACHE)
     if job.options.configurations is not None:
         from irlens.compiler.triton_compat.autotuning import limit_configurations
 

@@ -24,6 +24,8 @@ REPORT = "report.json"
 COUNTS = "counts.json"
 #: The file of the operators that ran: a JSON ``RecordedProgram``.
 OPERATIONS = "operations.json"
+#: The folder that Triton compiles into.
+TRITON_CACHE = "triton"
 
 
 #: Bytes that a run has to have room for when it ends.

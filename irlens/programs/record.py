@@ -48,6 +48,7 @@ from irlens.programs.job import (
     LAUNCHES,
     REPORT,
     RUNNER,
+    TRITON_CACHE,
     Job,
     Options,
     ProcessReport,
@@ -256,7 +257,7 @@ def _environment(folder: Path, paths: Sequence[str]) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if name not in _HIDDEN}
     return kept | {
         "PYTHONPATH": os.pathsep.join(paths),
-        "TRITON_CACHE_DIR": str(folder / "triton"),
+        "TRITON_CACHE_DIR": str(folder / TRITON_CACHE),
         "TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor"),
     }
 

@@ -261,6 +261,22 @@ if __name__ == "__main__":
 
 @pytest.mark.starts
 @needs_torch
+def test_torchdynamo_is_imported_by_what_compiles_alone(recorder: Recorder) -> None:
+    """PyTorch would import it for its first tensor, which takes as long as importing PyTorch."""
+    recording = recorder.run(
+        TORCH
+        + """
+x = torch.ones(8, device="cuda")
+added(x, x)
+assert "torch._dynamo" not in sys.modules
+"""
+    )
+    assert code(recording) == 0
+    assert len(recorder.kept()) == 1
+
+
+@pytest.mark.starts
+@needs_torch
 def test_tests_that_are_spread_over_processes_are_recorded(
     recorder: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -270,7 +286,8 @@ def test_tests_that_are_spread_over_processes_are_recorded(
     )
     recorder.write(TORCH + tests, "test_it.py")
     monkeypatch.chdir(recorder.folder)
-    arguments = ("-q", "-n", "2", "-p", "no:cacheprovider", "test_it.py")
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # the others take half of the time
+    arguments = ("-q", "-n", "2", "-p", "xdist", "-p", "no:cacheprovider", "test_it.py")
     program = Program(name="pytest", is_module=True, arguments=arguments)
     recording = record(program, recorder.place, [H100], fake=True)
     (run,) = recording.runs
@@ -352,6 +369,27 @@ def test_a_cache_that_the_program_chooses_is_read_and_left_as_it_is(recorder: Re
     (capture,) = recorder.kept()
     assert capture.config.args == {"n": 5}
     assert [each.kernel for each in load(own) if isinstance(each, Capture)] == ["scale"]
+
+
+def test_the_compiler_is_only_hashed_for_a_cache_that_the_program_chooses(
+    recorder: Recorder,
+) -> None:
+    keys = recorder.folder / "keys"
+    recorder.run(
+        f"""
+        import os, pathlib
+        from triton.compiler import compiler
+        from triton.runtime import cache
+        place = cache if hasattr(cache, "triton_key") else compiler  # 3.4 has it in the latter
+        keys = [place.triton_key()]
+        os.environ["TRITON_CACHE_DIR"] = {str(recorder.folder / "own")!r}
+        keys.append(place.triton_key())
+        pathlib.Path({str(keys)!r}).write_text("\\n".join(keys))
+        """
+    )
+    private, shared = keys.read_text().split("\n")
+    assert private == triton_version()
+    assert len(shared) > 64  # the hashes of its files
 
 
 @needs_torch
@@ -912,6 +950,7 @@ def test_pytest_may_rewrite_every_module(
 ) -> None:
     """Its import hook then takes PyTorch too."""
     monkeypatch.chdir(recorder.folder)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     text = """
         def test_scale():
             import torch

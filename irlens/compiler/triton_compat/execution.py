@@ -5,9 +5,9 @@ import threading
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import lru_cache, partial
+from functools import lru_cache
 from importlib.abc import MetaPathFinder
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ import msgspec
 import triton
 import triton.language as tl
 from triton.compiler import compiler
-from triton.runtime import cache, jit
+from triton.runtime import jit
 from triton.runtime.cache import get_cache_manager
 from triton.runtime.errors import OutOfResources
 from triton.runtime.jit import JITFunction
@@ -66,28 +66,8 @@ def private_cache(directory: Path) -> Iterator[None]:
         # 3.9 announces another default for 3.10. irlens compiles with the installed Triton's
         # default, and the kernel's metadata records it.
         warnings.filterwarnings("ignore", message="TRITON_DEFAULT_FP_FUSION is unset")
-        with _version_as_key(directory):
+        with knobs.version_as_key(directory):
             yield
-
-
-@contextmanager
-def _version_as_key(directory: Path) -> Iterator[None]:
-    """Put Triton's version into the keys of a private cache instead of a hash of its files.
-
-    The hash separates several Tritons that share a cache; a private cache has only one. Computing
-    it takes as long as compiling, because it reads half a gigabyte.
-    """
-
-    def key(triton_key: Callable[[], str]) -> str:
-        is_private = knobs.cache_directory() == str(directory)  # a kernel's file may set another
-        return str(triton.__version__) if is_private else triton_key()
-
-    with ExitStack() as stack:
-        for module in (cache, compiler):  # 3.4 has it in the latter
-            if hasattr(module, "triton_key"):
-                stack.callback(setattr, module, "triton_key", module.triton_key)
-                module.triton_key = partial(key, module.triton_key)
-        yield
 
 
 @lru_cache(maxsize=1)

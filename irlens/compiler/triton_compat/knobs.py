@@ -6,8 +6,9 @@ Its settings are knobs, or its environment up to 3.3.
 import operator
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,31 @@ def cache_directory() -> str:
     from triton import knobs
 
     return str(knobs.cache.dir)
+
+
+def version_as_key(directory: Path) -> ExitStack:
+    """Put Triton's version into the keys of a private cache instead of a hash of its files.
+
+    The hash separates several Tritons that share a cache; a private cache has only one. Computing
+    it takes as long as compiling, because it reads half a gigabyte.
+
+    Returns:
+        What undoes it when it is closed.
+    """
+    import triton
+    from triton.compiler import compiler
+    from triton.runtime import cache
+
+    def key(triton_key: Callable[[], str]) -> str:
+        is_private = cache_directory() == str(directory)  # a kernel's file may set another
+        return str(triton.__version__) if is_private else triton_key()
+
+    stack = ExitStack()
+    for module in (cache, compiler):  # 3.4 has it in the latter
+        if hasattr(module, "triton_key"):
+            stack.callback(setattr, module, "triton_key", module.triton_key)
+            module.triton_key = partial(key, module.triton_key)
+    return stack
 
 
 def never_interpret() -> None:
