@@ -22,32 +22,43 @@ _COPIES = frozenset(
 )  # fmt: skip
 #: What a loaded pointer or stride goes into.
 _FACTORS: tuple[Deed, ...] = ("multiply", "extend", "spread", "offset", "to pointer")
+#: Operands of a loop before the values that it carries: where it begins and ends, and its step.
+_LOOP_BOUNDS = 3
 _SUMS = frozenset({"add", "subtract", "offset"})
 _DIVISIONS = frozenset({"remainder", "remainder unsigned", "divide", "divide unsigned"})
 
 
 def computed_from(
-    module: Module, operation: Operation, operands: int | None = None
+    module: Module, operation: Operation, operands: int | None = None, *, bounds: bool = True
 ) -> tuple[Operation, ...]:
     """Return the operations that an operation's operands are computed from, in order.
 
-    Of a loop or a branch all that it yields counts.
+    Of a branch, and of a loop that is no ``for``, all that it yields counts.
 
     Args:
         module: The ttir.
         operands: How many operands to follow, from the first one; all if ``None``.
+        bounds: Whether a loop's number follows from where the loop ends, too.
     """
     values = Values(module)
 
-    def before(index: int) -> Iterator[int]:
-        each = module.operations[index]
-        read = values.operands[index][: operands if each is operation else None]
-        yield from (value.operation for value in read if value)
-        if each.regions and each.does != "function":
-            yield from (inner.index for inner in module.body(each) if inner.does == "yield")
+    def before(value: Value) -> Iterator[Value]:
+        maker = module.operations[value.operation]
+        read = values.operands[maker.index]
+        is_branch = bool(maker.regions) and maker.does != "function"
+        ends = [each.index for each in module.body(maker) if each.does == "yield"] * is_branch
+        if maker.does == "for":
+            carried = value.number - (value.region is not None)
+            given = read[_LOOP_BOUNDS + carried :][:1]
+            of_number = read[:_LOOP_BOUNDS] if bounds else read[:_LOOP_BOUNDS:2]
+            read, end = (of_number, ()) if carried < 0 else (given, values.operands[ends[-1]])
+            read += end[carried : carried + 1]
+        else:
+            read += tuple(each for end in ends for each in values.operands[end])
+        yield from filter(None, read)
 
-    seen = reach(before(operation.index), before)
-    return tuple(module.operations[index] for index in sorted(seen))
+    seen = reach(filter(None, values.operands[operation.index][:operands]), before)
+    return tuple(module.operations[each] for each in sorted({e.operation for e in seen}))
 
 
 def computed_beside(module: Module, operation: Operation, number: int) -> list[Operation]:
@@ -77,7 +88,7 @@ def loaded_parts(module: Module, access: Operation) -> list[Operation]:
     """
     factors = {name for each in module.doing(*_FACTORS) for name in each.operands}
     return [
-        each for each in computed_from(module, access, 1)
+        each for each in computed_from(module, access, 1, bounds=False)
         if each.does == "load" and each.operand_types
         and isinstance(each.operand_types[0], Pointer)
         and factors & {name for name, _ in each.results}

@@ -26,6 +26,8 @@ for k in range(0, K, BLOCK_K):                 # and num_stages=4 with the launc
   Where IRL301 is found too, it names the obstacle. The compiler knows no alignment of a pointer or
   a stride that the kernel loads from memory: where it is a multiple of 16, say so,
   `stride = tl.multiple_of(tl.load(strides), 16)`.
+* Fewer bytes than four for each thread, as of a mask of 128 int8: take a larger tile, or
+  fewer warps. No alignment widens it.
 * Not an operand of the dot: load it before the loop, or request stages for the loop itself with
   `tl.range(..., num_stages=4)`, which applies to all of its loads.
 * Indirect: load the indices before the loop, or request one stage more.
@@ -128,17 +130,32 @@ def find(facts: Facts) -> Iterator[Match]:
         if (str(load.source), reason) in reported:
             continue
         reported.add((str(load.source), reason))
+        missing = _missing(load, facts) if reason == NARROW else 0
         yield Match(
             message=(
                 f"the load at {load.source} is not pipelined, in a loop of {stages} stages:"
                 f" {reason}"
             ),
-            hint=_hint(reason, load, facts),
+            hint=_spread(load, facts) if missing else _hint(reason, load, facts),
             stage=facts.ttgir.stage,
             line=load.line,
             source=load.source,
-            blame=Blame(reason=reason),
+            blame=Blame(reason=reason, kind="spread" if missing else "", suffices=missing or None),
         )
+
+
+def _missing(load: LoopLoad, facts: Facts) -> int:
+    """Return how many times larger a tile has to be for its threads; 0 if it is enough."""
+    held, needed = load.bytes_per_iteration, _SMALLEST_COPY * (facts.threads or 0)
+    return -(-needed // held) if held and held < needed else 0
+
+
+def _spread(load: LoopLoad, facts: Facts) -> str:
+    return (
+        f"a larger tile, or fewer {facts.words.warp}s, before any alignment counts:"
+        f" {load.bytes_per_iteration:,} B are less than {_SMALLEST_COPY} for each of"
+        f" {facts.threads} {facts.words.thread}s"
+    )
 
 
 def _reason(load: LoopLoad, facts: Facts) -> str:

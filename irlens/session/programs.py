@@ -29,6 +29,7 @@ from irlens.model.recording import (
     RecordedRun,
 )
 from irlens.model.report import SEVERITIES, Finding, Report
+from irlens.model.terms import describe_missing_time
 from irlens.model.traffic import flops_of_floor
 from irlens.session.reports import inspect_sets
 from irlens.session.tuning import Choice, tunings, with_fastest
@@ -311,7 +312,8 @@ def _reason(kernel: RecordedKernel, reports: Sequence[Report]) -> str:
         return "its launches were not counted: the program was killed"
     for report in reports:
         if _each_us(report) is None:
-            return (report.time.reason if report.time else "") or "its launch is unknown"
+            told = describe_missing_time(report) if report.time is not None else ""
+            return told or "its launch is unknown"
     return "its capture cannot be read"
 
 

@@ -17,6 +17,7 @@ from irlens.analyze.counterfactuals import (
     MARKS,
     NEEDS_REGISTERS,
     PIPELINE_FINDINGS,
+    RENAMED,
     Change,
     Symptom,
     changes_for,
@@ -365,6 +366,7 @@ class _Laboratory:
             return "", None
         if known:
             ran = [each.name for each in self._states.dumps.passes]
+            known = known if known in ran else RENAMED.get(known, known)
             return (known, ran.index(known) + 1) if known in ran else ("", None)
         request = msgspec.structs.replace(self._request_of(change), passes=True)
         other = _one(self._session, request)

@@ -1,5 +1,5 @@
 from irlens.analyze.address_slice import argument_roles, computed_from
-from irlens.isa.mlir import parse
+from irlens.isa.mlir import Operation, parse
 
 TTIR = """
 module {
@@ -33,3 +33,37 @@ def test_what_an_address_is_computed_from() -> None:
     (load,) = module.named("tt.load")
     names = [each.results[0][0] for each in computed_from(module, load) if each.results]
     assert names == ["%p", "%row", "%at", "%in", "%q"]
+
+
+LOOP = """
+module {
+  tt.func public @k(%x: !tt.ptr<f32>, %m: !tt.ptr<i32>, %c0: i32, %c1: i32) {
+    %n = tt.load %m : !tt.ptr<i32>
+    %a = tt.load %m : !tt.ptr<i32>
+    %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%p = %x, %s = %a)
+        -> (!tt.ptr<f32>, i32) : i32 {
+      %o = arith.muli %i, %c1 : i32
+      %q = tt.addptr %x, %o : !tt.ptr<f32>, i32
+      %v = tt.load %q : !tt.ptr<f32>
+      %w = tt.load %p : !tt.ptr<f32>
+      %p1 = tt.addptr %p, %c1 : !tt.ptr<f32>, i32
+      %s1 = arith.addi %s, %c1 : i32
+      scf.yield %p1, %s1 : !tt.ptr<f32>, i32
+    }
+    tt.return
+  }
+}
+"""
+
+
+def test_a_loop_hands_each_value_on_by_itself() -> None:
+    module = parse(LOOP, stage="ttir")
+    _, _, numbered, carried = module.named("tt.load")
+
+    def names(load: Operation, *, bounds: bool) -> list[str]:
+        found = computed_from(module, load, 1, bounds=bounds)
+        return [each.results[0][0] for each in found if each.does not in ("for", "function")]
+
+    assert names(numbered, bounds=True) == ["%n", "%o", "%q"]
+    assert names(numbered, bounds=False) == ["%o", "%q"], "where a loop ends is no address"
+    assert names(carried, bounds=False) == ["%p1"]

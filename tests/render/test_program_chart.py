@@ -46,6 +46,13 @@ def test_library_calls_have_their_least_time_together() -> None:
     assert "6 library calls, time unknown" in write_text(run_view(found, Options()), Options())
 
 
+def test_a_reason_that_several_kernels_share_is_said_once() -> None:
+    found = run(*(kernel(name, None) for name in "abcd"), replace(kernel("e", None), reason="x"))
+    lines = write_text(run_view(found, Options()), Options()).splitlines()
+    unknown = [line for line in lines if line.startswith("Unknown")]
+    assert unknown == ["Unknown     4 kernels: its launch is unknown", "Unknown     e: x"]
+
+
 def test_a_bar_for_each_kernel_has_its_launches_together() -> None:
     (bars,) = drawn(run(kernel("matmul", 300.0), kernel("norm", 100.0), kernel("sort", None)))
     assert [(row.name, row.amount, row.words, row.label) for row in bars.rows] == [

@@ -34,6 +34,17 @@ def test_a_loaded_pointer_and_stride_need_their_alignment(look: Look) -> None:
     assert "strides and bounds that are multiples of 16" in other.hint
 
 
+def test_a_tile_may_have_too_few_bytes_for_its_threads(look: Look) -> None:
+    """512 threads share 1,024 B; no alignment lets one of them copy 4 bytes."""
+    narrow = {"x_ptr": "int8[n_rows, n_cols]"}
+    (finding,) = look(CODE, "loads.py:row_sum", args=narrow, STAGES=3, num_warps=16)
+    assert finding.hint == (
+        "a larger tile, or fewer warps, before any alignment counts: 1,024 B are less than 4 for"
+        " each of 512 threads"
+    )
+    assert look(CODE, "loads.py:row_sum", args=narrow, STAGES=3, num_warps=8) == []
+
+
 def test_shows_every_load_where_the_gpu_cannot_copy(look: Look) -> None:
     found = look(CODE, "loads.py:biased_dot", "sm_75")
     assert [str(finding.source) for finding in found] == [f"loads.py:{n}" for n in (48, 49, 52)]

@@ -38,6 +38,10 @@ WIDE_TILE = {
     "BLOCK_SIZE_M": "128", "BLOCK_SIZE_N": "256", "BLOCK_SIZE_K": "16", "GROUP_SIZE_M": "8",
     "num_warps": "4", "num_stages": "3",
 }  # fmt: skip
+PLANS_CTAS = (
+    "TritonGPUPlanCTAPass" if triton.__version__ < "3.7" else "TritonNvidiaGPUAssignCGALayoutsPass"
+)
+BYTES = {"x_ptr": "int8[n_rows, n_cols]"}
 MULTIPLES = "known to be multiples of 16"
 SECTORS, USERS = f"{FINDINGS}/sectors.py", f"{FINDINGS}/users.py"
 WARPS = f"{FINDINGS}/warp_specialized.py:ws_matmul"
@@ -69,6 +73,10 @@ TABLE = [
      "tl.load(", "TritonGPUCoalesce", "stride known"),
     (f"{FINDINGS}/loaded_pointers.py:listed_rows", "sm_90", {}, {}, "IRL203", "tl.load(",
      "TritonGPUCoalesce", "loaded at lines 25, 26 known"),
+    (f"{FINDINGS}/loads.py:row_sum", "sm_90", {"STAGES": "3", "num_warps": "16"}, BYTES, "IRL203",
+     "tl.load(", "TritonGPUAssignLatencies", "num_warps=8"),
+    (f"{FINDINGS}/dots.py:dots", "h100", {"num_ctas": "2"}, {}, "IRL309", "a = tl.load(",
+     PLANS_CTAS, "num_ctas=1"),
     (f"{FINDINGS}/dots.py:dots", "sm_80", IEEE, {}, "IRL401", "tl.dot(",
      "TritonGPUAccelerateMatmul", "tf32"),
     (f"{FINDINGS}/dots.py:dots", "sm_90", IEEE, {}, "IRL401", "tl.dot(",
@@ -214,6 +222,8 @@ BY_HAND = [
     (f"{FINDINGS}/loads.py:biased_dot", "sm_90", {"STAGES": "3"}, {}, "IRL203"),
     (f"{FINDINGS}/loads.py:biased_dot", "gfx942", {"STAGES": "3"}, {}, "IRL203"),
     (f"{FINDINGS}/loads.py:row_sum", "sm_90", {"STAGES": "3"}, {"n_cols": "1024"}, "IRL203"),
+    (f"{FINDINGS}/loads.py:row_sum", "sm_90", {"STAGES": "3", "num_warps": "8"}, BYTES, "IRL203"),
+    (f"{FINDINGS}/dots.py:dots", "h100", {"num_ctas": "1"}, {}, "IRL309"),
     (f"{FINDINGS}/dots.py:dots", "sm_80", TF32, {}, "IRL401"),
     (f"{FINDINGS}/dots.py:dots", "sm_90", TF32, {}, "IRL401"),
     ("matmul", "sm_90", {**WIDE_TILE, "num_warps": "8"}, {}, "IRL404"),

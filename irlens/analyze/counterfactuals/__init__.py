@@ -51,6 +51,7 @@ __all__ = [
     "MARKS",
     "NEEDS_REGISTERS",
     "PIPELINE_FINDINGS",
+    "RENAMED",
     "Change",
     "Symptom",
     "changes_for",
@@ -136,6 +137,9 @@ _DECIDED_BY: Mapping[str, str] = {
 }
 #: The pass that makes pointers of descriptors on GPUs without TMA.
 _WITHOUT_TMA = "TritonRewriteTensorDescriptorToPointer"
+#: The pass that divides tiles among the CTAs of a cluster, and what newer versions call it.
+_PLANS_CTAS = "TritonGPUPlanCTAPass"
+RENAMED: Mapping[str, str] = {_PLANS_CTAS: "TritonNvidiaGPUAssignCGALayoutsPass"}
 #: What the names of the passes have in them that may decide a finding, where others change too.
 MARKS: Mapping[str, tuple[str, ...]] = {"IRL205": ("WarpSpecial", "Partition")}
 #: Findings about conversions that the pass which removes them elsewhere decides.
@@ -162,6 +166,8 @@ def decided_by(finding: Finding) -> str:
     kind = finding.blame.kind if finding.blame is not None else ""
     if finding.code == "IRL101" and kind != "shared_memory":
         return "the assembler" if kind == "registers" else "the configuration"
+    if finding.code == "IRL309" and kind == "ctas":
+        return _PLANS_CTAS
     if finding.code == "IRL305" and kind == "several":
         return "the loops"
     if finding.code == "IRL302" and kind == "rows":

@@ -112,7 +112,9 @@ def enough_warps(symptom: Symptom) -> Iterator[Change]:
         yield Change(f"num_warps={warps}", {"num_warps": str(warps)})
 
 
-def larger_tile(symptom: Symptom, operation: Operation, enough: int) -> Iterator[Change]:
+def larger_tile(
+    symptom: Symptom, operation: Operation, enough: int, times: int = 1
+) -> Iterator[Change]:
     """Yield larger values of a constexpr that is a short dimension of an operation's tensors.
 
     Where several constexprs are equal, nothing tells which is the dimension: that the finding goes
@@ -121,6 +123,7 @@ def larger_tile(symptom: Symptom, operation: Operation, enough: int) -> Iterator
     Args:
         operation: What works on the tile.
         enough: Number of elements from which a dimension is not short.
+        times: How many times larger it has to be, if that is known.
     """
     kinds = (operation.result_type, *operation.types)  # a product's result has its M and N
     tensor = next((each for each in kinds if isinstance(each, Tensor)), None)
@@ -132,7 +135,8 @@ def larger_tile(symptom: Symptom, operation: Operation, enough: int) -> Iterator
     }
     values = list(sizes.values())
     for name, value in sizes.items():
-        for doubling in range(1, _MOST_DOUBLINGS + 1):
+        least = max(1, (times - 1).bit_length())
+        for doubling in range(least, least + (1 if times > 1 else _MOST_DOUBLINGS)):
             larger = value << doubling
             yield Change(f"{name}={larger}", {name: str(larger)}, is_cause=values.count(value) == 1)
 

@@ -8,6 +8,7 @@ from irlens.analyze.counterfactuals.accesses import producers
 from irlens.analyze.counterfactuals.change import (
     Change,
     Symptom,
+    fewer_warps,
     known_multiples,
     larger_tile,
 )
@@ -35,6 +36,9 @@ def of_load(symptom: Symptom) -> Iterator[Change]:
     loop = symptom.enclosing(load, "for")
     if reason == refusals.NO_CP_ASYNC:
         yield Change("compiled for sm_80, which has asynchronous copies", {"target": "sm_80"})
+    elif symptom.blame.kind == "spread" and load is not None:
+        yield from fewer_warps(symptom)
+        yield from larger_tile(symptom, load, _MOST_THREADS, symptom.blame.suffices or 1)
     elif reason == refusals.NARROW:
         yield from _loaded_divisible(module, load)
         yield from _all_divisible(module)

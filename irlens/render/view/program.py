@@ -113,6 +113,8 @@ _MORE = "; irlens scan --all shows them"
 _UNTIMED = (
     "no GPU timed the configurations: those that are estimated to be the fastest count as launched"
 )
+#: Kernels that are named where one reason hides the time of several.
+_MOST_NAMES = 3
 #: From this ratio on a time is a multiple of the other.
 _MULTIPLE = 2.0
 #: Operators that the name of a generated kernel tells.
@@ -145,8 +147,14 @@ def run_view(run: ProgramRun, options: Options) -> nodes.Section:
         )
     if any(each.choice for each in run.kernels):
         children.append(nodes.Sentence(_UNTIMED, "dim", "Autotuned"))
-    unknown = [f"{kernel_name(each)}: {each.reason}" for each in run.kernels if each.reason]
-    children += [nodes.Sentence(each, "unknown", "Unknown") for each in unknown]
+    unknown: dict[str, list[str]] = {}
+    for each in run.kernels:
+        if each.reason:
+            unknown.setdefault(each.reason, []).append(kernel_name(each))
+    for reason, names in unknown.items():
+        many = "" if len(names) <= _MOST_NAMES else f"{len(names)} kernels"
+        said = f"{many or ', '.join(names)}: {reason}"
+        children.append(nodes.Sentence(said, "unknown", "Unknown"))
     if run.library:
         children.append(_library(run.library, options.rows))
     if run.others:
