@@ -39,6 +39,8 @@ DATA = Path(__file__).parent / "data"
 #: Seconds after which captures that no session has used are removed: those of other states of the
 #: code, and of kernels that a test wrote into a folder of its own.
 _UNUSED = 86400
+#: Characters of a value that is part of a test's name as it is.
+_LONGEST_NAME = 400
 
 
 # A shell lets what it starts in the background ignore ctrl+c, and so would all that is started
@@ -73,6 +75,19 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from xdist.scheduler import WorkStealingScheduling  # type: ignore[import-untyped]
 
     return WorkStealingScheduling(config, log)
+
+
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Name a long value by its beginning and its length.
+
+    Each worker sends the names of its tests, which were 23 MB, and each test puts its own into the
+    environment.
+    """
+    if isinstance(val, str | bytes) and len(val) > _LONGEST_NAME:
+        beginning = val[:20].decode("latin-1") if isinstance(val, bytes) else val[:20]
+        shown = re.sub(r"[^\w.-]+", "_", beginning)
+        return f"{argname}-{shown}-{len(val)}"
+    return None
 
 
 @pytest.hookimpl(wrapper=True)

@@ -9,6 +9,7 @@ tensor. No memory is accessed.
 
 import json
 import sys
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -131,6 +132,7 @@ class Watched:
         self.places.update(passed.tolist())
 
 
+@cache
 def accessed(name: str, n: int, kind: str) -> Watched:
     """Return what a launch accesses."""
     import torch

@@ -24,11 +24,6 @@ ARCHIVES = (
 )
 
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("IRLENS_CACHE_DIR", str(tmp_path / "cache"))
-
-
 def contents() -> list[bytes]:
     cubins = [path.read_bytes() for path in SAMPLES.rglob("*.cubin")]
     for path in ARCHIVES:
@@ -87,8 +82,9 @@ def cubin_of(found: Capture) -> bytes:
 
 
 @pytest.fixture
-def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The runs of nvdisasm, by their last argument."""
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The runs of nvdisasm from an empty store, by their last argument."""
+    monkeypatch.setenv("IRLENS_CACHE_DIR", str(tmp_path / "cache"))
     known: list[str] = []
     run = tools.run
 

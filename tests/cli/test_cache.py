@@ -91,7 +91,7 @@ def test_only_what_was_not_used_for_so_long(store: Path) -> None:
 def test_it_is_safe_beside_commands_that_compile_and_read(store: Path) -> None:
     def start(block: int) -> "subprocess.Popen[str]":
         command = ("inspect", "vector_add", "-t", "sm_80", "--no-run", "--set",
-                   f"BLOCK_SIZE={block}", "--num-warps", "1,2,4")  # fmt: skip
+                   f"BLOCK_SIZE={block}", "--num-warps", "1,4")  # fmt: skip
         return subprocess.Popen(
             [sys.executable, "-m", "irlens", *command], stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True,
@@ -102,7 +102,7 @@ def test_it_is_safe_beside_commands_that_compile_and_read(store: Path) -> None:
         running: Sequence[subprocess.Popen[str]] = [start(64), start(64), start(128)]
         while any(process.poll() is None for process in running):
             cleaned += sum(removed(irlens("cache", "clean", "--format", "json")).values())
-            time.sleep(0.02)  # the time is for those that compile
+            time.sleep(0.05)  # the time is for those that compile
         for process in running:
             out, err = process.communicate()
             assert process.returncode == 0, err

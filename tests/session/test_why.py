@@ -387,8 +387,8 @@ def test_loads_left_out_take_less_time() -> None:
 
 
 def test_each_resource_that_is_exceeded_is_explained_alone() -> None:
-    """64 warps are more than a CTA may have, and so are its 294,912 bytes."""
-    configurations = {"BM": "128", "BN": "256", "BK": "128", "num_stages": "4", "num_warps": "64"}
+    """64 warps are more than a CTA may have, and so are its 196,608 bytes."""
+    configurations = {"BM": "64", "BN": "128", "BK": "128", "num_stages": "5", "num_warps": "64"}
     explained = _explained(f"{USERS}:split_k", "a100", configurations, {}, "IRL101")
     changed = {each.finding.blame.kind: each for each in explained if each.finding.blame}
     assert set(changed) == {"shared_memory", "threads"}
