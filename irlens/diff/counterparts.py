@@ -1,13 +1,13 @@
 """Pairs the members of two sets of reports or captures by kernel, target and config."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from typing import Protocol, TypeAlias, TypeVar
 
 import msgspec
 
 from irlens.model.code import CodeComparisons
 from irlens.model.comparison import Comparisons
-from irlens.model.config import Config, Target
+from irlens.model.config import LAUNCH_OPTIONS, Config, Target
 
 
 class Matchable(Protocol):
@@ -32,6 +32,56 @@ M = TypeVar("M", bound=Matchable)
 R = TypeVar("R", Comparisons, CodeComparisons)
 #: A key, and whether it must be unique on both sides to pair two members.
 _Key: TypeAlias = tuple[Callable[[M], Hashable], bool]
+
+
+def first_sides(members: Sequence[M]) -> list[list[M]]:
+    """Return what is compared with each other, the first with each of the others.
+
+    Where there are several targets with several members each, each target has a first of its own:
+    what another GPU has says nothing about a setting.
+    """
+    targets: dict[Hashable, list[M]] = {}
+    for each in members:
+        targets.setdefault((each.kernel, each.target), []).append(each)
+    groups = list(targets.values())
+    return [list(members)] if any(len(group) == 1 for group in groups) else groups
+
+
+def by_other_settings(members: Sequence[M], names: Collection[str]) -> list[list[M]] | None:
+    """Return groups that are equal in all but some settings.
+
+    An autotuned kernel has its configurations with each of the values: what another of them takes
+    says nothing about these settings.
+
+    Args:
+        names: The settings.
+
+    Returns:
+        ``None`` where nothing else differs, or a configuration does not have several of the values.
+    """
+    groups: dict[Hashable, list[M]] = {}
+    for each in members:
+        groups.setdefault(_other_settings(each, names), []).append(each)
+    alone = len(groups) == 1 or any(len(group) == 1 for group in groups.values())
+    return None if alone else list(groups.values())
+
+
+def _other_settings(member: Matchable, names: Collection[str]) -> Hashable:
+    """Return everything that tells one apart but some settings; the grid follows from them."""
+    config = member.config
+    kept = msgspec.structs.replace(
+        config,
+        grid=None,
+        constexprs={name: v for name, v in config.constexprs.items() if name not in names},
+        options={name: v for name, v in (config.options or {}).items() if name not in names},
+        **{name: None for name in LAUNCH_OPTIONS if name in names},
+    )
+    return member.kernel, member.target, msgspec.json.encode(kept, order="sorted")
+
+
+def without(setting: str, names: Collection[str]) -> str:
+    """Return a label without some settings, which the sides of a pair name."""
+    return " ".join(each for each in setting.split(" ") if each.partition("=")[0] not in names)
 
 
 def match(

@@ -55,11 +55,11 @@ class Sides:
 
     def compare(self, needs: Needs) -> Comparisons:
         """Return the comparison of the reports."""
+        from irlens.diff import counterparts
         from irlens.diff.report.comparisons import (
             across,
             against_first,
             by_other_settings,
-            first_sides,
             match,
         )
 
@@ -80,16 +80,23 @@ class Sides:
         reports = read(self._before, configurations, needs.disassembly)
         if len(reports) == 1:
             raise self._one_side()
-        varied = {name for name, values in configurations.settings if len(values) > 1}
-        only_settings = len(configurations.targets) <= 1 and all(
-            len(values) == 1 for _, values in configurations.args
-        )
-        if varied and only_settings and (compared := by_other_settings(reports, varied)):
+        if self._varied and (compared := by_other_settings(reports, self._varied)):
             return compared
         self.drawn = tuple(
-            (first, other) for first, *others in first_sides(reports) for other in others
+            (first, other)
+            for first, *others in counterparts.first_sides(reports)
+            for other in others
         )
         return against_first(reports)
+
+    @property
+    def _varied(self) -> set[str]:
+        """The settings with several values, if nothing else has some."""
+        configurations = self._configurations
+        args = (values for _, values in configurations.args)
+        if len(configurations.targets) > 1 or any(len(values) > 1 for values in args):
+            return set()
+        return {name for name, values in configurations.settings if len(values) > 1}
 
     def compare_code(self, stages: str, context: int) -> CodeComparisons:
         """Return the comparison of the code of some stages, with lines of context."""
@@ -114,7 +121,7 @@ class Sides:
         with disassembling(
             [each.stages for side in sides for each in side] if "sass" in names else []
         ):
-            return compare_across(sides, names, context=context)
+            return compare_across(sides, names, varied=self._varied, context=context)
 
     def _both_reports(
         self, after: str, needs: Needs

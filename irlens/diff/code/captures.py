@@ -1,6 +1,6 @@
 """Code comparisons of many captures: set against set, or several against the first."""
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -8,7 +8,14 @@ from msgspec.structs import replace
 from irlens.analyze.capture_code import CaptureCode
 from irlens.diff.code import compare_code
 from irlens.diff.code.stage import side_of
-from irlens.diff.counterparts import concatenate, kernel_and_target, match
+from irlens.diff.counterparts import (
+    by_other_settings,
+    concatenate,
+    first_sides,
+    kernel_and_target,
+    match,
+    without,
+)
 from irlens.model.capture import Capture
 from irlens.model.code import CODE_SCHEMA, CodeComparison, CodeComparisons
 from irlens.model.comparison import Side
@@ -17,16 +24,24 @@ from irlens.model.label import labels, labels_among
 
 
 def compare_across(
-    sets: Sequence[Sequence[Capture]], stages: Sequence[str], *, context: int = 3
+    sets: Sequence[Sequence[Capture]],
+    stages: Sequence[str],
+    *,
+    varied: Collection[str] = (),
+    context: int = 3,
 ) -> CodeComparisons:
     """Compare the first set with each of the others; of a single set, its first capture.
+
+    Args:
+        varied: Settings with several values, which are compared with all others equal.
 
     Raises:
         ArtifactError: No pair has any of the stages.
         ToolError: The disassembler is missing or failed.
     """
     if len(sets) == 1 or all(len(captures) == 1 for captures in sets):
-        return _against_first([each for captures in sets for each in captures], stages, context)
+        captures = [each for captures in sets for each in captures]
+        return _against_first(captures, stages, varied, context)
     return concatenate(
         [compare_sets(sets[0], other, stages, context=context) for other in sets[1:]]
     )
@@ -122,9 +137,15 @@ def _sides(captures: Iterable[Capture]) -> list[Side]:
 
 
 def _against_first(
-    captures: Sequence[Capture], stages: Sequence[str], context: int
+    captures: Sequence[Capture], stages: Sequence[str], varied: Collection[str], context: int
 ) -> CodeComparisons:
-    names = labels([side_of(each, "") for each in captures])
-    (first, name), *others = zip(captures, names, strict=True)
-    pairs = [_Pair(first, other, (name, other_name)) for other, other_name in others]
+    groups = by_other_settings(captures, varied) if varied else None
+    firsts = [side_of(group[0], "") for group in groups or ()]
+    settings = [without(each, varied) for each in labels_among(firsts, kernel_and_target)]
+    pairs = []
+    for number, group in enumerate(groups or first_sides(captures)):
+        names = labels([side_of(each, "") for each in group])
+        (first, name), *others = zip(group, names, strict=True)
+        setting = settings[number] if groups else ""
+        pairs += [_Pair(first, other, (name, other_name), setting) for other, other_name in others]
     return _compare_pairs(pairs, stages, context)

@@ -8,14 +8,13 @@ import msgspec
 from irlens.diff import counterparts
 from irlens.diff.report import compare, side
 from irlens.model.comparison import COMPARISON_SCHEMA, WEIGHTS, Comparison, Comparisons, Side
-from irlens.model.config import LAUNCH_OPTIONS
 from irlens.model.label import labels, labels_among
 from irlens.model.report import Report
 
 
 def against_first(reports: Sequence[Report]) -> Comparisons:
     """Compare the first report of each group with each of the others, in their order."""
-    groups = first_sides(reports)
+    groups = counterparts.first_sides(reports)
     pairs = [pair for group in groups for pair in _with_first(group)]
     return Comparisons(
         schema=COMPARISON_SCHEMA,
@@ -23,19 +22,6 @@ def against_first(reports: Sequence[Report]) -> Comparisons:
         against_first=len(pairs) > len(groups),
         pairs=pairs,
     )
-
-
-def first_sides(reports: Sequence[Report]) -> list[list[Report]]:
-    """Return the reports that are compared with each other, the first with each of the others.
-
-    Where there are several targets with several reports each, each target has a first of its own:
-    what another GPU has says nothing about a setting.
-    """
-    targets: dict[Hashable, list[Report]] = {}
-    for report in reports:
-        targets.setdefault((report.kernel, report.target), []).append(report)
-    groups = list(targets.values())
-    return [list(reports)] if any(len(group) == 1 for group in groups) else groups
 
 
 def _with_first(reports: Sequence[Report]) -> Iterator[Comparison]:
@@ -47,26 +33,16 @@ def _with_first(reports: Sequence[Report]) -> Iterator[Comparison]:
 def by_other_settings(reports: Sequence[Report], names: Collection[str]) -> Comparisons | None:
     """Compare the values of some settings with the first, everything else being equal.
 
-    An autotuned kernel has its configurations with each of the values: what another of them takes
-    says nothing about these settings.
-
-    Args:
-        names: The settings.
-
     Returns:
-        The largest changes first; ``None`` where nothing else differs, or a configuration does not
-        have several of the values.
+        The largest changes first; ``None`` where ``counterparts.by_other_settings`` has no groups.
     """
-    groups: dict[Hashable, list[Report]] = {}
-    for report in reports:
-        groups.setdefault(_other_settings(report, names), []).append(report)
-    if len(groups) == 1 or any(len(group) == 1 for group in groups.values()):
+    groups = counterparts.by_other_settings(reports, names)
+    if groups is None:
         return None
-    firsts = [group[0] for group in groups.values()]
-    settings = labels_among(firsts, counterparts.kernel_and_target)
+    settings = labels_among([group[0] for group in groups], counterparts.kernel_and_target)
     compared = [
-        msgspec.structs.replace(pair, setting=_without(setting, names))
-        for group, setting in zip(groups.values(), settings, strict=True)
+        msgspec.structs.replace(pair, setting=counterparts.without(setting, names))
+        for group, setting in zip(groups, settings, strict=True)
         for pair in _with_first(group)
     ]
     return Comparisons(
@@ -75,24 +51,6 @@ def by_other_settings(reports: Sequence[Report], names: Collection[str]) -> Comp
         against_first=False,
         pairs=sorted(compared, key=_largest_change_first),
     )
-
-
-def _other_settings(report: Report, names: Collection[str]) -> Hashable:
-    """Return everything that tells a report apart but some settings; the grid follows from them."""
-    config = report.config
-    kept = msgspec.structs.replace(
-        config,
-        grid=None,
-        constexprs={name: v for name, v in config.constexprs.items() if name not in names},
-        options={name: v for name, v in (config.options or {}).items() if name not in names},
-        **{name: None for name in LAUNCH_OPTIONS if name in names},
-    )
-    return report.kernel, report.target, msgspec.json.encode(kept, order="sorted")
-
-
-def _without(setting: str, names: Collection[str]) -> str:
-    """Return a label without some settings, which the sides of a pair name."""
-    return " ".join(each for each in setting.split(" ") if each.partition("=")[0] not in names)
 
 
 def across(sets: Sequence[Sequence[Report]]) -> Comparisons:

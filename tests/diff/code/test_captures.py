@@ -32,3 +32,19 @@ def test_what_sets_pairs_apart_is_told_and_what_they_share_is_not() -> None:
     alone = compare_across([[each[0]] for each in sets], ["ttir"])
     assert [pair.setting for pair in alone.pairs] == [""]
     assert not found.different
+
+
+def test_configurations_of_an_autotuner_are_compared_with_themselves() -> None:
+    every = [
+        msgspec.structs.replace(
+            each, config=msgspec.structs.replace(each.config, constexprs={"BLOCK": block})
+        )
+        for warps in (4, 8)
+        for block in (64, 128)
+        for each in (config(warps, triton="3.9.0"),)
+    ]
+    found = compare_across([every], ["ttir"], varied={"num_warps"})
+    assert [(pair.setting, pair.before.label, pair.after.label) for pair in found.pairs] == [
+        ("BLOCK=64", "num_warps=4", "num_warps=8"),
+        ("BLOCK=128", "num_warps=4", "num_warps=8"),
+    ]
