@@ -44,9 +44,10 @@ def _public(function: Callable[P, R]) -> Callable[P, R]:
         try:
             return function(*args, **kwargs)
         except IrlensError as error:
+            from irlens.library_arguments import meant_parameter
             from irlens.session.wording import reworded
 
-            raise reworded(error, "library")  # noqa: B904  # the same error
+            raise meant_parameter(reworded(error, "library"), function, kwargs)  # noqa: B904
 
     return call
 

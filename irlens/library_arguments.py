@@ -1,12 +1,13 @@
 """Arguments of the library's functions: what they may be, and what to write instead."""
 
-from collections.abc import Mapping, Sequence
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from irlens.model.capture import Capture
 from irlens.model.config import ConstexprValue
-from irlens.model.errors import IrlensError
+from irlens.model.errors import IrlensError, UnknownNameError
 from irlens.model.report import Report
 from irlens.model.text import split_list
 from irlens.session.limits import read_along
@@ -101,6 +102,18 @@ def refuse_targets(others: Sequence[object], kernel: object, function: str) -> N
             first = repr(str(kernel)) if isinstance(kernel, str | Path) else "kernel"
             fix = f"write irlens.{function}({first}, target={each!r})"
             raise TypeError(f"{function} takes the target by its name: {fix}")
+
+
+def meant_parameter(
+    error: IrlensError, function: Callable[..., object], given: Iterable[str]
+) -> IrlensError:
+    """Return an error about a keyword of a function, with the parameter that it may mean."""
+    parameters = set(inspect.signature(function).parameters) - {"settings"}
+    for name in given:
+        if error.message == f"unknown constexpr or option '{name}'":
+            meant = UnknownNameError("keyword", name, parameters)
+            error.hint = f"did you mean {meant.nearest[0]}?" if meant.nearest else error.hint
+    return error
 
 
 def _is_gpu(name: str) -> bool:

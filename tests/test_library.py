@@ -3,6 +3,7 @@
 import importlib.util
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -228,3 +229,13 @@ def test_a_script_needs_no_guard(tmp_path: Path) -> None:
             [sys.executable, *arguments], input=text, capture_output=True, text=True
         )
         assert (ran.stdout, ran.returncode) == ("once\n2\n", 0), ran.stderr
+
+
+@pytest.mark.parametrize("function", [irlens.capture, irlens.sweep, irlens.suggest])
+def test_a_misspelt_keyword_is_no_constexpr(function: Callable[..., object]) -> None:
+    with pytest.raises(IrlensError) as raised:
+        function("softmax", targt="h100")
+    assert raised.value.hint == "did you mean target?"
+    with pytest.raises(IrlensError) as raised:
+        function("softmax", BLOCK_SIZ=512)
+    assert raised.value.hint == "did you mean BLOCK_SIZE?"

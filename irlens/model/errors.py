@@ -74,13 +74,16 @@ class UnknownNameError(IrlensError):
         name: The unknown name.
         known: Every valid name.
         hint: A better hint, where the caller knows more about the name.
+
+    Attributes:
+        nearest: Valid names that may be meant.
     """
 
     def __init__(
         self, what: str, name: str, known: Iterable[str], *, hint: str | None = None
     ) -> None:
         choices = sorted(set(known))
-        near = _nearest(name, choices)
+        self.nearest = near = _nearest(name, choices)
         if hint is None and near:
             hint = "did you mean " + " or ".join(near) + "?"
         elif hint is None and choices:
