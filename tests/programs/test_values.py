@@ -392,3 +392,23 @@ assert torch.nn.Linear(4, 4).cuda().cpu().weight.device.type == "cpu"
 """,
     ).runs
     assert (ran.code, ran.stopped) == (0, None)
+
+
+def test_what_has_no_values_is_not_saved(tmp_path: Path) -> None:
+    """A checkpoint at the end of a training loop neither stops it nor is overwritten."""
+    (ran,) = run(
+        tmp_path,
+        """
+from pathlib import Path
+
+model = torch.nn.Linear(8, 8)
+torch.save(model.state_dict(), "own.pt")
+assert torch.load("own.pt")["weight"].shape == (8, 8)
+Path("model.pt").write_text("of yesterday")
+torch.save({"model": model.cuda().state_dict()}, "model.pt")
+assert Path("model.pt").read_text() == "of yesterday"
+""".replace('"own.pt"', repr(str(tmp_path / "own.pt"))).replace(
+            '"model.pt"', repr(str(tmp_path / "model.pt"))
+        ),
+    ).runs
+    assert (ran.stopped, ran.code, ran.deviations.unsaved) == (None, 0, 1)

@@ -392,6 +392,8 @@ def _simplifications(recording: "Recording", *, assumes: bool) -> Iterator[str]:
         yield f"torch.compile left {plural(uncompiled, 'function')} uncompiled"
     if untimed := sum(each.untimed for each in counts):
         yield f"{plural(untimed, 'measurement')} of torch.compile assumed equal"
+    if unsaved := sum(each.unsaved for each in counts):
+        yield f"{plural(unsaved, 'call')} of torch.save wrote nothing, without the GPU's values"
     if unread := sum(each.unread for each in counts):
         yield f"torch.compile left {plural(unread, 'unknown constant')} in memory"
     if any(each.attention for each in counts):

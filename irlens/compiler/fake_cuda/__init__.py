@@ -43,6 +43,7 @@ class Deviations(msgspec.Struct):
         assumed: Memory with unknown values that was assumed to hold the number of ``--assume``.
         uncompiled: Functions passed to ``torch.compile`` that ran uncompiled.
         untimed: TorchInductor's measurements, which all got the same time.
+        unsaved: Calls of ``torch.save`` that wrote nothing, since no memory of a GPU has values.
         unread: Constants that TorchInductor left in memory because their values are unknown.
         attention: Whether attention used PyTorch's flash or memory-efficient kernel; on a GPU the
             choice depends on PyTorch's build.
@@ -60,6 +61,7 @@ class Deviations(msgspec.Struct):
     assumed: int = 0
     uncompiled: int = 0
     untimed: int = 0
+    unsaved: int = 0
     unread: int = 0
     attention: bool = False
     memory: bool = False

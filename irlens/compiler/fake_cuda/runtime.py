@@ -1,5 +1,7 @@
 """``torch.cuda`` for the fake device."""
 
+import functools
+import io
 import re
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -8,7 +10,7 @@ from typing import Any
 import msgspec
 import torch
 
-from irlens.compiler.fake_cuda import Deviations, NoGpuError
+from irlens.compiler.fake_cuda import Deviations, NoGpuError, NoValueError
 from irlens.compiler.import_hooks import after_import
 from irlens.compiler.sources.target_facts import capability
 from irlens.compiler.triton_compat.drivers import toolkit_version
@@ -49,6 +51,7 @@ def install_runtime(
     for name, replacement in (queries | _REPLACEMENTS | no_ops | readings).items():
         setattr(torch.cuda, name, replacement)
     torch.Tensor.record_stream = _no_op()
+    torch.save = _save_without_gpu(torch.save, deviations)
     torch.cuda.nvtx._nvtx = _Stub()
     torch.cuda._CudaDeviceProperties = _Properties  # TorchDynamo treats them as constants
     torch.Generator = _Generator
@@ -67,6 +70,21 @@ def install_runtime(
     torch._C._cuda_getCurrentRawStream = lambda device=0: 0
     torch._C._cuda_cudaCachingAllocator_is_enabled = lambda: True
     after_import("pynvml", lambda module: _stub_nvml(module, facts.name))
+
+
+def _save_without_gpu(save: Callable[..., None], deviations: Deviations) -> Callable[..., None]:
+    """Return ``torch.save`` that leaves files alone where the GPU's memory would be written."""
+
+    @functools.wraps(save)
+    def save_on_cpu(obj: object, f: object, *args: Any, **kwargs: Any) -> None:
+        try:
+            save(obj, io.BytesIO(), *args, **kwargs)
+        except (NotImplementedError, NoValueError):  # its storage is PyTorch's "meta"
+            deviations.unsaved += 1
+        else:
+            save(obj, f, *args, **kwargs)
+
+    return save_on_cpu
 
 
 def _stub_nvml(nvml: Any, name: str) -> None:
