@@ -24,9 +24,12 @@ def compiled(kernel: str, **settings: str) -> Capture:
     return capture
 
 
-@pytest.mark.parametrize("kernel", ["softmax", "matmul_tiled", "spill"])
-def test_each_part_is_that_of_the_report(kernel: str) -> None:
-    capture = compiled(kernel, num_warps="2")
+@pytest.mark.parametrize(
+    ("kernel", "tile"),
+    [("softmax", {}), ("matmul_tiled", {}), ("spill", {"BLOCK_SIZE": "8192"})],
+)
+def test_each_part_is_that_of_the_report(kernel: str, tile: dict[str, str]) -> None:
+    capture = compiled(kernel, num_warps="2", **tile)
     outcome = Outcome(capture)
     parts = (outcome.occupancy, outcome.work, outcome.estimate_us)
     findings = {each: outcome.findings(each) for each in ("IRL105", "IRL203", "IRL301", "IRL502")}

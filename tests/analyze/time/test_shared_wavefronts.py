@@ -54,9 +54,11 @@ def code_of(launch: dict[str, Any]) -> tuple[PathFinder, cubin.Kernel, Arguments
     return PathFinder(section, sass_cfg.build(section)), kernel, arguments
 
 
-def count(launch: dict[str, Any]) -> dict[str, Wavefronts]:
+def count(
+    launch: dict[str, Any], code: tuple[PathFinder, cubin.Kernel, Arguments] | None = None
+) -> dict[str, Wavefronts]:
     """All wavefronts of a launch, by direction, each warp of a CTA followed."""
-    machine, kernel, arguments = code_of(launch)
+    machine, kernel, arguments = code or code_of(launch)
     section, flow = machine.section, machine.flow
     launch_inputs = inputs(kernel, arguments)
     sums = {"ld": (0.0, 0.0), "st": (0.0, 0.0)}
@@ -90,14 +92,14 @@ def test_wavefronts_are_those_that_an_h200_counted(kind: str) -> None:
             assert found.total == pytest.approx(total, rel=0.01)
 
 
-def _meets(launch: dict[str, Any]) -> bool:
+def _meets(launch: dict[str, Any], machine: PathFinder) -> bool:
     """Whether wgmma of one CTA reads shared memory while another one of its SM accesses it."""
     limits = ("registers", "shared_mem", "warps")
     several = min(launch["ncu"][f"launch__occupancy_limit_{each}"] for each in limits) > 1
     return (
         several
         and prod(launch["grid"]) > WAVE
-        and any(each.opcode == "HGMMA" for each in code_of(launch)[0].section.instructions)
+        and any(each.opcode == "HGMMA" for each in machine.section.instructions)
     )
 
 
@@ -110,8 +112,9 @@ def test_only_wgmma_of_other_ctas_adds_more_than_conflicts() -> None:
         # A persistent program's share of the rows is not that of the first one.
         if launch["name"] == "softmax_persistent" or not counted[name.format("st")]:
             continue
-        meets = _meets(launch)
-        for way, found in count(launch).items():
+        code = code_of(launch)
+        meets = _meets(launch, code[0])
+        for way, found in count(launch, code).items():
             conflicts = counted[f"l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{way}.sum"]
             rest = counted[name.format(way)] - conflicts
             ratio = (found.total - found.conflicts) / rest
