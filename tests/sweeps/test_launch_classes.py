@@ -2,6 +2,7 @@
 
 import itertools
 import random
+from functools import cache
 
 import pytest
 
@@ -27,13 +28,21 @@ PARAMETERS = ("x", "n", "stride", "blocks", "rows")
 
 def key(n: int, rows: int) -> tuple[object, ...]:
     """What Triton would compile a launch of ``DESCRIPTION`` for."""
-    names: dict[str, ConstexprValue] = {"n": n, "rows": rows}
+    return (*_decided_by("n", n), *_decided_by("rows", rows))
+
+
+@cache
+def _decided_by(size: str, number: int) -> tuple[object, ...]:
+    """What one size decides: no value of the description follows from both."""
+    names: dict[str, ConstexprValue] = {size: number}
     found: list[object] = []
-    for name in PARAMETERS[1:]:
+    for name in ("rows",) if size == "rows" else ("n", "stride", "blocks"):
         value = evaluate(DESCRIPTION.args[name], names, name)
         assert isinstance(value, int)
         found.append(class_of(value))
-    return (*found, *(evaluate(each, names, "") for each in DESCRIPTION.constexprs.values()))
+    if size == "n":
+        found += [evaluate(each, names, "") for each in DESCRIPTION.constexprs.values()]
+    return tuple(found)
 
 
 @pytest.mark.parametrize("seed", range(12))
