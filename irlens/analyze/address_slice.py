@@ -40,7 +40,7 @@ def computed_from(
         operands: How many operands to follow, from the first one; all if ``None``.
         bounds: Whether a loop's number follows from where the loop ends, too.
     """
-    values = Values(module)
+    values = module.values
 
     def before(value: Value) -> Iterator[Value]:
         maker = module.operations[value.operation]
@@ -67,7 +67,7 @@ def computed_beside(module: Module, operation: Operation, number: int) -> list[O
     Args:
         number: The operand's, from 0.
     """
-    values = Values(module)
+    values = module.values
 
     def before(index: int) -> Iterator[int]:
         read = values.operands[index]
@@ -97,7 +97,7 @@ def loaded_parts(module: Module, access: Operation) -> list[Operation]:
 
 def argument_roles(module: Module, access: Operation) -> dict[str, frozenset[Role]]:
     """Return the parts that the kernel's arguments play in the address of an access, by name."""
-    values = Values(module)
+    values = module.values
     roles: dict[str, set[Role]] = {}
     uniform: dict[Value, frozenset[str]] = {}
     kernel = module.kernel

@@ -14,7 +14,6 @@ from irlens.isa.mlir.global_memory import ATOMICS, LOADS, POINTERS, buffer_value
 from irlens.isa.mlir.operations import DIVISIBILITY, Deed
 from irlens.isa.mlir.types import Pointer, Scalar, Tensor, Type
 from irlens.isa.mlir.values import Value as Name
-from irlens.isa.mlir.values import Values
 from irlens.model.source import SourceLocation
 
 #: Most walks until the values that loops carry must be stable. Real kernels take two or three.
@@ -88,7 +87,6 @@ class Addresses:
     def __init__(self, module: Module) -> None:
         self._module = module
         self._accesses: dict[tuple[tuple[str, int], ...], tuple[Access, ...]] = {}
-        self._names: Values | None = None
 
     def accesses(self, known: Mapping[str, int]) -> tuple[Access, ...]:
         """Return the accesses of tensors in the kernel, in the order of the text.
@@ -96,11 +94,9 @@ class Addresses:
         Args:
             known: The divisor of each argument, by its name with the percent sign.
         """
-        if self._names is None:
-            self._names = Values(self._module)
         key = tuple(known.items())
         if key not in self._accesses:
-            walk = _Walk(self._module, known, self._names)
+            walk = _Walk(self._module, known)
             self._accesses[key] = tuple(walk.accesses())
         return self._accesses[key]
 
@@ -108,13 +104,16 @@ class Addresses:
 class _Walk:
     """Evaluates the integers of a module, several times where there are loops."""
 
-    def __init__(self, module: Module, known: Mapping[str, int], names: Values) -> None:
+    def __init__(self, module: Module, known: Mapping[str, int]) -> None:
         self._module = module
         self._known = known
-        self._names = names
+        self._names = module.values
         self._values: dict[Name, Value] = {}
 
     def accesses(self) -> Iterator[Access]:
+        operations = list(self._module.named(*POINTERS.keys() - ATOMICS))
+        if not operations:
+            return
         carried: dict[Name, Value] = {}
         for _ in range(_MAX_WALKS):
             before = dict(carried)
@@ -123,7 +122,7 @@ class _Walk:
                 break
         else:  # does not converge: give up what the loops carry
             self._evaluate({name: axis_info.unknown(v.shape) for name, v in carried.items()})
-        for operation in self._module.named(*POINTERS.keys() - ATOMICS):
+        for operation in operations:
             access = self._access(operation)
             if access is not None:
                 yield access
@@ -209,11 +208,11 @@ class _Walk:
 
     def _define(self, operation: Operation) -> None:
         shape = _result_shape(operation)
-        if shape is None or sum(count for _, count in operation.results) != 1:
+        if shape is None or len(operation.results) != 1 or operation.results[0][1] != 1:
             return
-        operands = [self._value(name) for name in self._names.operands[operation.index]]
-        known = [operand for operand in operands if operand is not None]
-        complete = len(known) == len(operands)
+        names = self._names.operands[operation.index]
+        known = [self._values[name] for name in names if name in self._values]
+        complete = len(known) == len(names)
         value = _evaluate(operation, shape, known) if complete else axis_info.unknown(shape)
         self._values[Name(operation.index, 0)] = value
 
@@ -274,9 +273,10 @@ def _result(operation: Operation, shape: tuple[int, ...], operands: list[Value])
 
 
 def _constant(operation: Operation, shape: tuple[int, ...]) -> Value | None:
-    if operation.literal in ("true", "false"):
-        return axis_info.number(int(operation.literal == "true"), shape)
-    match = _NUMBER.fullmatch(operation.literal)
+    literal = operation.literal
+    if literal in ("true", "false"):
+        return axis_info.number(int(literal == "true"), shape)
+    match = _NUMBER.fullmatch(literal)
     return axis_info.number(int(match[0]), shape) if match else None
 
 

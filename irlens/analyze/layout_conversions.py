@@ -20,7 +20,6 @@ from irlens.isa.mlir.encoding_maps import Unmapped, linear_map
 from irlens.isa.mlir.encodings import Encoding, encoding_of
 from irlens.isa.mlir.linear_maps import LinearMap
 from irlens.isa.mlir.types import Pointer, Type
-from irlens.isa.mlir.values import Values
 from irlens.model.conversions import Conversion, Way
 from irlens.model.source import user_frame
 
@@ -93,7 +92,7 @@ def _kind(encoding: Encoding | None) -> str:
 def _users(module: Module) -> dict[int, str]:
     """Return the name of the first operation that reads what each one defines."""
     users: dict[int, str] = {}
-    for operation, operands in zip(module.operations, Values(module).operands, strict=True):
+    for operation, operands in zip(module.operations, module.values.operands, strict=True):
         for value in operands:
             if value is not None and value.region is None:
                 users.setdefault(value.operation, operation.name)

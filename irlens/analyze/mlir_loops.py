@@ -26,7 +26,6 @@ from irlens.analyze.loops import ONLY, LoopCopy
 from irlens.analyze.solver import reach
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.operations import FLATTENED, LOADS, NUM_STAGES, SPECIALIZED
-from irlens.isa.mlir.values import Values
 from irlens.model.source import SourceLocation, Span, user_frame
 
 
@@ -51,7 +50,7 @@ def inside(module: Module, operation: Operation, region: Operation) -> list[Oper
     ``None`` if that cannot be moved to the beginning of the region: it has regions of its own, or
     stands in another one.
     """
-    values = Values(module)
+    values = module.values
 
     def before(index: int) -> Iterator[int]:
         for value in values.operands[index]:

@@ -15,7 +15,6 @@ from irlens.analyze.ttgir_buffers import Buffers
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.encodings import allocated_bytes
 from irlens.isa.mlir.operations import Deed
-from irlens.isa.mlir.values import Values
 from irlens.model.memory import BufferPurpose, ScratchUse, SharedBuffer, SharedMemory
 
 # Operations for which getScratchValueSize (lib/Analysis/Allocation.cpp) may reserve memory.
@@ -38,7 +37,7 @@ def explain(module: Module, total_bytes: int | None) -> SharedMemory:
         module: Its ttgir.
         total_bytes: ``shared`` of its metadata.
     """
-    buffers = Buffers(module, Values(module))
+    buffers = Buffers(module)
     sizes = {
         index: allocated_bytes(module, module.operations[index].result_type)
         for index in buffers.ranges

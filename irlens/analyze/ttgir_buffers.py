@@ -17,7 +17,7 @@ from bisect import bisect_right
 from irlens.analyze.mlir_loops import find_loops
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.types import MemDesc, Type
-from irlens.isa.mlir.values import Value, Values
+from irlens.isa.mlir.values import Value
 
 _REPEATED = frozenset({"for", "while", "partition"})
 _SLICES = frozenset({"pick buffer", "slice buffer"})
@@ -32,18 +32,18 @@ class Buffers:
         users: The operations that read a descriptor of each.
     """
 
-    def __init__(self, module: Module, values: Values) -> None:
+    def __init__(self, module: Module) -> None:
         self.ranges: dict[int, tuple[int, int]] = {}
         self.users: dict[int, list[Operation]] = {}
         self._copies: dict[int, int] = {}
         self._module = module
-        self._values = values
+        self._values = module.values
         self._pointing: dict[Value, frozenset[int]] = {}
         repeated: list[Operation] = []  # around the operation at hand, outermost first
-        for operation in module.operations:
+        for operation in module.operations if any(module.doing("allocate shared")) else ():
             while repeated and repeated[-1].end <= operation.index:
                 repeated.pop()
-            for value in values.operands[operation.index]:
+            for value in self._values.operands[operation.index]:
                 for allocation in self.behind(value):
                     self._extend(allocation, operation, repeated)
             if operation.does == "allocate shared":
@@ -167,8 +167,8 @@ def buffers_behind_stores(module: Module, loop: Operation) -> int:
     Returns:
         0 where an iteration stores what another one has computed, or where tiles differ.
     """
-    values = Values(module)
-    buffers, counts = Buffers(module, values), set[int]()
+    values = module.values
+    buffers, counts = Buffers(module), set[int]()
     for store in module.body(loop):
         if store.does != "store shared":
             continue

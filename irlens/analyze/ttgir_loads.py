@@ -65,16 +65,12 @@ class _Finder:
     # Many kernels have no load in a loop, and need none of these.
 
     @cached_property
-    def _values(self) -> Values:
-        return Values(self._module)
-
-    @cached_property
     def _buffers(self) -> Buffers:
-        return Buffers(self._module, self._values)
+        return Buffers(self._module)
 
     @cached_property
     def _carried(self) -> "_CarriedValues":
-        return _CarriedValues(self._module, self._values)
+        return _CarriedValues(self._module, self._module.values)
 
     @cached_property
     def _products(self) -> tuple[Operation, ...]:
@@ -167,7 +163,7 @@ class _Finder:
         if read.name in LOADS:
             return None
         allocations = set[int]()
-        for value in self._values.operands[read.index]:
+        for value in self._module.values.operands[read.index]:
             allocations |= self._buffers.behind(value)
         fitting = [index for index in allocations if self._element(index) == tile.element]
         return fitting[0] if len(fitting) == 1 else None
@@ -179,7 +175,7 @@ class _Finder:
         if read.name not in LOADS:
             return OWN_ITERATION if read.parent == loop.index else CONDITIONAL
         if loop.index not in self._bodies:
-            self._bodies[loop.index] = LoopBody.read(self._module, self._values, loop)
+            self._bodies[loop.index] = LoopBody.read(self._module, self._module.values, loop)
         return refusal(
             self._module,
             read,

@@ -3,9 +3,9 @@
 from collections import defaultdict
 
 from irlens.analyze.solver import reach
+from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.global_memory import may_write
 from irlens.isa.mlir.parser import parse
-from irlens.isa.mlir.tree import Module, Operation
 
 #: What writes through its first operand.
 _STORES = frozenset({"store", "atomic", "store tile", "reduce tile"})

@@ -19,7 +19,7 @@ def short_file(file: str) -> str:
     return f"{hashed[1]}…{hashed[2]}" if hashed else file
 
 
-class Span(msgspec.Struct, frozen=True):
+class Span(msgspec.Struct, frozen=True, gc=False):
     """A range of lines in the text of a stage.
 
     Attributes:
@@ -33,7 +33,7 @@ class Span(msgspec.Struct, frozen=True):
     end_line: int
 
 
-class SourceLocation(msgspec.Struct, frozen=True, order=True, omit_defaults=True):
+class SourceLocation(msgspec.Struct, frozen=True, order=True, omit_defaults=True, gc=False):
     """A line of Python source, as the compiler's debug information names it.
 
     Attributes:

@@ -51,7 +51,6 @@ from irlens.analyze.mlir_loops import find_loops, user_line
 from irlens.analyze.ttgir_refusals import NO_DOT, NO_OPERAND, ONE_STAGE
 from irlens.isa.mlir import Module
 from irlens.isa.mlir.products import WGMMA
-from irlens.isa.mlir.values import Values
 from irlens.model.report import Blame, Severity
 from irlens.rules import Match
 
@@ -77,13 +76,12 @@ def find(facts: Facts) -> Iterator[Match]:
 def _loaded(facts: Facts, module: Module) -> Iterator[Match]:
     """Yield a finding for each line whose loaded tiles a pipelined loop would not convert."""
     idle = {each.source for each in facts.loads if each.reason in _FOR_LACK_OF_STAGES}
-    reported, values = set(), None
+    reported = set()
     for operation, conversion in find_conversions(module) if idle else ():
         tensor = operation.result_type
         if not conversion.depth or conversion.through != "shared memory" or len(tensor.shape) < 2:
             continue
-        values = values or Values(module)
-        (value,) = values.operands[operation.index]
+        (value,) = module.values.operands[operation.index]
         load = module.operations[value.operation] if value and value.region is None else None
         source = user_line(load) if load is not None and load.does == "load" else None
         if source is None or source in reported or source not in idle:
@@ -106,7 +104,7 @@ def _loaded(facts: Facts, module: Module) -> Iterator[Match]:
 
 def _right_operands(facts: Facts, module: Module) -> Iterator[Match]:
     """Yield a finding for each product of a loop whose right operand another one computes."""
-    values, loops = Values(module), find_loops(module)
+    values, loops = module.values, find_loops(module)
     for product in module.named(WGMMA):
         (value,) = values.operands[product.index][1:2] or (None,)
         buffer = module.operations[value.operation] if value and value.region is None else None

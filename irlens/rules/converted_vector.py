@@ -37,7 +37,6 @@ from irlens.analyze.layout_conversions import find_conversions
 from irlens.analyze.mlir_loops import user_line
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.global_memory import LOADS
-from irlens.isa.mlir.values import Values
 from irlens.model.report import Severity
 from irlens.model.text import count
 from irlens.rules import Match
@@ -60,7 +59,6 @@ def find(facts: Facts) -> Iterator[Match]:
     module, words, reported = facts.ttgir, facts.words, set()
     warps = module.integer("ttg.num-warps") or 0
     lanes = module.integer("ttg.threads-per-warp") or 32
-    values: Values | None = None
     for operation, conversion in find_conversions(module):
         tensor, source = operation.result_type, user_line(operation)
         moves = conversion.through in ("shuffles", "shared memory")
@@ -70,8 +68,7 @@ def find(facts: Facts) -> Iterator[Match]:
         wanted = 1 << (elements // lanes).bit_length()  # the least with more threads than elements
         if not warps < wanted <= _MOST_WARPS:
             continue
-        values = values or Values(module)
-        load = _loaded(module, values, operation)
+        load = _loaded(module, operation)
         if load is None or source is None:
             continue
         reported.add(source)
@@ -90,12 +87,12 @@ def find(facts: Facts) -> Iterator[Match]:
         )
 
 
-def _loaded(module: Module, values: Values, conversion: Operation) -> Operation | None:
+def _loaded(module: Module, conversion: Operation) -> Operation | None:
     """Return the load in a loop whose values are converted, elementwise operations between."""
     pending, seen = [conversion.index], 0
     while pending and seen < _STEPS:
         seen += 1
-        for value in values.operands[pending.pop()]:
+        for value in module.values.operands[pending.pop()]:
             if value is None or value.region is not None:
                 continue
             operation = module.operations[value.operation]

@@ -38,7 +38,6 @@ from irlens.analyze.facts import Facts
 from irlens.analyze.mlir_loops import user_line
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.types import Tensor
-from irlens.isa.mlir.values import Values
 from irlens.model.report import Severity
 from irlens.rules import Match
 
@@ -90,7 +89,7 @@ def _used(module: Module) -> set[int]:
     """Return the operations whose results are operands of others."""
     return {
         value.operation
-        for operands in Values(module).operands
+        for operands in module.values.operands
         for value in operands
         if value is not None and value.region is None
     }

@@ -9,7 +9,7 @@ import pytest
 from irlens.analyze import shared_memory
 from irlens.compiler import Request, capture
 from irlens.isa.mlir import parse
-from irlens.isa.mlir.values import Value, Values
+from irlens.isa.mlir.values import Value
 from irlens.model.config import Target
 from irlens.model.memory import SharedMemory
 from irlens.report import inspect
@@ -227,7 +227,7 @@ def test_a_name_means_what_it_means_where_it_is_read() -> None:
         "scf.for %i = %a to %a step %a : i32 {\n  %r:2 = x.inner %i\n  x.use %r#1\n}\n"
         "scf.for %i = %a to %a step %a : i32 {\n  x.use %i, %r\n}"
     )
-    values = Values(module)
+    values = module.values
     first_use, second_use = (op.index for op in module.named("x.use"))
     loops = [op.index for op in module.named("scf.for")]
     assert values.operands[first_use] == (Value(2, 1),)

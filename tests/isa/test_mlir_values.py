@@ -4,7 +4,7 @@ import pytest
 
 from irlens.isa import mlir
 from irlens.isa.mlir import Operation
-from irlens.isa.mlir.values import Value, Values
+from irlens.isa.mlir.values import Value
 
 pytestmark = pytest.mark.stored
 
@@ -38,7 +38,7 @@ module attributes {"ttg.num-warps" = 4 : i32} {
 
 def test_each_region_has_its_own_names() -> None:
     module = mlir.parse(WARP_SPECIALIZED, stage="ttgir")
-    values = Values(module)
+    values = module.values
     at = {operation.name: operation for operation in module.operations}
 
     def read(name: str) -> tuple[Value | None, ...]:

@@ -19,7 +19,6 @@ from irlens.analyze.mlir_loops import user_line
 from irlens.isa.mlir import Module, Operation, access_edits, edits
 from irlens.isa.mlir.operations import Deed
 from irlens.isa.mlir.types import Pointer, Tensor
-from irlens.isa.mlir.values import Values
 
 #: Operations that findings about accesses are about.
 ACCESSES: tuple[Deed, ...] = ("load", "load tile", "store", "store tile")
@@ -63,7 +62,7 @@ def of_narrow(symptom: Symptom) -> Iterator[Change]:
 
 def producers(module: Module, access: Operation) -> tuple[Operation | None, Operation | None]:
     """Return the operations that compute the address and the mask of an access."""
-    operands = Values(module).operands[access.index]
+    operands = module.values.operands[access.index]
     found = [module.operations[each.operation] if each else None for each in operands]
     masks = found[1:] if access.does == "load" else found[2:]
     return (found[0] if found else None), (masks[0] if masks else None)
@@ -165,7 +164,7 @@ def _constant_operands(
     module: Module, access: Operation, *deeds: str
 ) -> Iterator[tuple[Operation, int, int]]:
     """Yield the operations of an address with a constant operand, its number and its value."""
-    values = Values(module)
+    values = module.values
     for each in computed_from(module, access, 1):
         if each.does not in deeds:
             continue
@@ -258,7 +257,7 @@ def of_outside(symptom: Symptom) -> Iterator[Change]:
     """Yield a mask that leaves out what lies outside of the tensor."""
     module, access = symptom.module, symptom.operation("load", "store")
     address = producers(module, access)[0] if access is not None else None
-    values, offsets = Values(module), list[str]()
+    values, offsets = module.values, list[str]()
     while address is not None and address.does == "offset" and len(address.operands) > 1:
         offsets.append(address.operands[1])
         base = values.operands[address.index][0]

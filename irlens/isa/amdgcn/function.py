@@ -16,6 +16,7 @@ other register it leaves the caller for good.
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Set
+from functools import lru_cache
 from typing import ClassVar
 
 import msgspec
@@ -153,10 +154,12 @@ class Function(FunctionBody, frozen=True):
         if self.expansion is not None:
             return self.expansion.control_flow()
         flow = self.written_flow()
+        names = {each.mnemonic for each in self.instructions}
+        away = {name for name in names if name.startswith(LEADS_AWAY)}
         leads = (
             f"where {each.mnemonic} on line {each.line} leads"
-            for each in self.instructions
-            if each.mnemonic.startswith(LEADS_AWAY)
+            for each in (self.instructions if away else ())
+            if each.mnemonic in away
         )
         return msgspec.structs.replace(flow, unknown=next(leads, ""))
 
@@ -178,9 +181,10 @@ class Function(FunctionBody, frozen=True):
         terminators: dict[int, Terminator] = {}
         labels: dict[int, BlockLabel] = {}
         for index, instruction in enumerate(self.instructions):
-            jumps = instruction.mnemonic in JUMPS
+            mnemonic = instruction.mnemonic
+            jumps = mnemonic in JUMPS
             targets: tuple[int, ...] = ()
-            if branches(instruction.mnemonic):
+            if branches(mnemonic):
                 name = _target(instruction)
                 if name not in positions:
                     raise _dangling(instruction, name)
@@ -246,6 +250,7 @@ class Program(msgspec.Struct, frozen=True):
         return dict(sorted(Counter(words[0] for words in lines if words).items()))
 
 
+@lru_cache(maxsize=1 << 12)  # a kernel has few, many times
 def branches(mnemonic: str) -> bool:
     """Whether an instruction names a label it branches to, conditionally or not."""
     return mnemonic.startswith(("s_branch", "s_cbranch_"))

@@ -293,6 +293,9 @@ def _spill_registers(instructions: Sequence[Instruction]) -> frozenset[str]:
     A reduction reads a lane too, but does not write single lanes.
     """
     written, read = set(), set()
+    names = {each.mnemonic for each in instructions}
+    if not any(name.startswith("v_writelane") for name in names):
+        return frozenset()
     for instruction in instructions:
         operation = instruction.operations[0]
         if len(operation.operands) != 3 or not operation.operands[2].text.isdigit():

@@ -14,7 +14,7 @@ branch. Where it left the branch out, they live on through the narrowed instruct
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 from irlens.isa.amdgcn.records import (
@@ -47,29 +47,36 @@ _ATOMIC = frozenset({"buffer atomic", "flat atomic", "global atomic"})
 #: A memory atomic returns the old value with: before gfx940, gfx940 to gfx950, from gfx12 on.
 _RETURNS = re.compile(r"glc|sc0|th:TH_ATOMIC_(?:\w+_)?RETURN\w*")
 
-_NOTHING_WRITTEN = re.compile(
+
+def _named(pattern: str) -> Callable[[str], bool]:
+    """Return whether a mnemonic has a form; a kernel has few, many times."""
+    matches = re.compile(pattern).fullmatch
+    return lru_cache(maxsize=1 << 12)(lambda mnemonic: matches(mnemonic) is not None)
+
+
+_writes_nothing = _named(
     r"s_(?:cmp|cmpk|bitcmp[01]|setreg|setprio|set_|setpc|set_pc|sethalt|setkill)(?:_|\b)\w*|v_nop"
 )
 #: Instructions of the class "control" with a destination.
-_CONTROL_WRITES = re.compile(r"s_(?:mem(?:real)?time|get_shader_cycles_u64|swap_?pc_\w+)")
-_CARRIES_OUT = re.compile(
+_control_writes = _named(r"s_(?:mem(?:real)?time|get_shader_cycles_u64|swap_?pc_\w+)")
+_carries_out = _named(
     r"v_(?:(?:add|sub|subrev|addc|subb|subbrev)_co(?:_ci)?_u32|div_scale_f(?:32|64)"
     r"|mad_(?:co_)?[iu]64_[iu]32)(?:_e32|_e64)?(?:_dpp8?|_sdwa)?"
 )
-_SWAPS = re.compile(r"v_(?:swap_b(?:16|32)|permlane(?:16|32)_swap_b32)(?:_e32|_e64)?")
+_swaps = _named(r"v_(?:swap_b(?:16|32)|permlane(?:16|32)_swap_b32)(?:_e32|_e64)?")
 #: Instructions that add to their destination, or replace a part of it.
-_ACCUMULATES = re.compile(
+_accumulates = _named(
     r"(?:v_dual_|v_)(?:pk_)?(?:fmac|mac|dot\d\w*?c_|dot2acc|smfmac|swmmac|writelane)\w*"
     r"|s_(?:fmac_f(?:16|32)|addk_i32|addk_co_i32|mulk_i32|bitset[01]_b(?:32|64))"
 )
 #: Instructions that may leave their destination, or half of it, unchanged.
-_KEEPS_SOME = re.compile(r"s_cmov\w*|\w+_d16(?:_\w+)?|(?:ds_(?:read|load)|v_cvt)\w*_d16_hi")
-_READS_VCC = re.compile(
+_may_keep = _named(r"s_cmov\w*|\w+_d16(?:_\w+)?|(?:ds_(?:read|load)|v_cvt)\w*_d16_hi")
+_reads_vcc = _named(
     r"v_div_fmas_f(?:32|64)(?:_e64)?|v_dual_cndmask_b32|s_cbranch_vccn?z"
     r"|s_cbranch_cdbg\w*"
 )
 #: Instructions whose registers depend on run-time values.
-_INDIRECT = re.compile(r"[sv]_movrel\w*|s_set_gpr_idx\w*|s_(?:call|rfe)\w*")
+_is_indirect = _named(r"[sv]_movrel\w*|s_set_gpr_idx\w*|s_(?:call|rfe)\w*")
 
 
 def bits(register: RegisterRange) -> int:
@@ -134,7 +141,8 @@ def lanes_off(instruction: Instruction, before: bool) -> bool:
     if mnemonic.startswith("s_cbranch_exec"):
         return False
     operands = instruction.operations[0].operands
-    to_exec = bool(operands) and any(r.file == "exec" for r in operands[0].registers)
+    written = operands[0].registers if operands else ()
+    to_exec = "exec" in [register.file for register in written]
     if "saveexec" in mnemonic or "wrexec" in mnemonic or to_exec:
         return not mnemonic.startswith(("s_or_", "s_mov_"))
     return before or mnemonic.startswith("v_cmpx")
@@ -149,6 +157,8 @@ def access(instruction: Instruction, lanes: int) -> Access | None:
     Args:
         lanes: Lanes of a wave, 32 or 64: the bits of VCC that an implicit use covers.
     """
+    if len(instruction.operations) == 1:
+        return operation_access(instruction.operations[0], lanes)
     reads = writes = kills = 0
     for operation in instruction.operations:
         accessed = operation_access(operation, lanes)
@@ -163,16 +173,18 @@ def access(instruction: Instruction, lanes: int) -> Access | None:
 def operation_access(operation: Operation, lanes: int) -> Access | None:
     """Return what one operation of an instruction reads and writes; see ``access``."""
     kind = classify(operation)
-    if kind is None or _INDIRECT.fullmatch(operation.mnemonic):
+    if kind is None or _is_indirect(operation.mnemonic):
         return None
     count = _destinations(operation, kind)
     written, read = operation.operands[:count], operation.operands[count:]
     reads, writes = _bits(read), _bits(written)
-    partial = _keeps_some(operation) or any(r.half for o in written for r in o.registers)
+    partial = _keeps_some(operation)
+    for operand in written:
+        partial = partial or any(register.half for register in operand.registers)
     kills = 0 if partial else writes
     if reads_destination(operation):
         reads |= writes
-    if _READS_VCC.fullmatch(operation.mnemonic):
+    if _reads_vcc(operation.mnemonic):
         reads |= FILES.bits("vcc", 0, lanes // 32)
     return Access(reads, writes, kills)
 
@@ -207,7 +219,7 @@ def operand_uses(operation: Operation) -> list[OperandUse] | None:
 
 def reads_destination(operation: Operation) -> bool:
     """Whether an operation reads what it writes, without naming it again."""
-    if _SWAPS.fullmatch(operation.mnemonic) or _ACCUMULATES.fullmatch(operation.mnemonic):
+    if _swaps(operation.mnemonic) or _accumulates(operation.mnemonic):
         return True
     return classify(operation) == "buffer atomic"
 
@@ -215,17 +227,17 @@ def reads_destination(operation: Operation) -> bool:
 def _destinations(operation: Operation, kind: str) -> int:
     """Number of operands that are written; they come first."""
     mnemonic = operation.mnemonic
-    if kind in _NO_DESTINATION or _NOTHING_WRITTEN.fullmatch(mnemonic):
+    if kind in _NO_DESTINATION or _writes_nothing(mnemonic):
         return 0
     if kind == "control":
-        return int(_CONTROL_WRITES.fullmatch(mnemonic) is not None)
+        return int(_control_writes(mnemonic))
     if kind in _ATOMIC:
         return int(any(map(_RETURNS.fullmatch, operation.modifiers)))
     if kind == "LDS atomic":
         return int("_rtn" in mnemonic)
     if mnemonic.startswith("v_cmpx_") and len(operation.operands) == 2:
         return 0  # from gfx10 on it writes EXEC and nothing else
-    if _CARRIES_OUT.fullmatch(mnemonic) or _SWAPS.fullmatch(mnemonic):
+    if _carries_out(mnemonic) or _swaps(mnemonic):
         return 2
     return 1
 
@@ -233,7 +245,7 @@ def _destinations(operation: Operation, kind: str) -> int:
 def _keeps_some(operation: Operation) -> bool:
     """Whether a part of the destination, or of its lanes, may stay unchanged."""
     modifiers = operation.modifiers
-    if _KEEPS_SOME.fullmatch(operation.mnemonic) or "dst_unused:UNUSED_PRESERVE" in modifiers:
+    if _may_keep(operation.mnemonic) or "dst_unused:UNUSED_PRESERVE" in modifiers:
         return True
     if not operation.mnemonic.endswith("_dpp"):
         return False
@@ -247,5 +259,5 @@ def _bits(operands: Iterable[Operand]) -> int:
     total = 0
     for operand in operands:
         for register in operand.registers:
-            total |= bits(register)
+            total |= _bits_of(register.file, register.first, register.count)
     return total

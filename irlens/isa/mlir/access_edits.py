@@ -4,7 +4,8 @@ import re
 from collections.abc import Collection, Sequence
 
 from irlens.isa.mlir.edits import loaded_type
-from irlens.isa.mlir.tree import Module, Operation
+from irlens.isa.mlir.module import Module
+from irlens.isa.mlir.tree import Operation
 from irlens.isa.mlir.types import Tensor, Type
 
 #: How the names of values begin that an edit adds.

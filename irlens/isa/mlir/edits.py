@@ -3,8 +3,9 @@
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from irlens.isa.mlir.module import Module
 from irlens.isa.mlir.operations import NUM_STAGES, Deed
-from irlens.isa.mlir.tree import Module, Operation
+from irlens.isa.mlir.tree import Operation
 from irlens.isa.mlir.types import Pointer, Scalar, Tensor, Type
 
 _ARGUMENT = re.compile(

@@ -11,7 +11,7 @@ from math import prod
 
 import msgspec
 
-from irlens.isa.mlir.tree import Module
+from irlens.isa.mlir.module import Module
 from irlens.isa.mlir.types import Type
 from irlens.model.text import split_list
 

@@ -61,6 +61,8 @@ class Locations:
             ParseError: An alias is undefined (unless lenient), or is defined by itself, or the
                 chain is too long.
         """
+        if first == end:
+            return ()
         if end - first == 1:
             value = self._tokens.values[first]
             chain = self._resolved.get(value.removeprefix("loc(").removesuffix(")"))

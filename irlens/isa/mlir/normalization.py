@@ -9,7 +9,8 @@ operations.
 import re
 from collections.abc import Iterable, Mapping
 
-from irlens.isa.mlir.tree import Argument, Module
+from irlens.isa.mlir.module import Module
+from irlens.isa.mlir.tree import Argument
 from irlens.isa.mlir.types import Pointer
 
 _OLD = "triton_gpu."

@@ -14,18 +14,14 @@ import msgspec
 
 from irlens.isa.mlir import grammar
 from irlens.isa.mlir.locations import Locations
+from irlens.isa.mlir.module import Module, Unknown
 from irlens.isa.mlir.normalization import balanced, is_excerpt, translate
 from irlens.isa.mlir.tokens import Tokens, is_location
-from irlens.isa.mlir.tree import (
-    Module,
-    UnfinishedArgument,
-    UnfinishedBlock,
-    UnfinishedOperation,
-    Unknown,
-)
+from irlens.isa.mlir.tree import UnfinishedArgument, UnfinishedBlock, UnfinishedOperation
 
 #: Tokens that begin no statement.
 _NEVER_FIRST = frozenset({"(", ")", "[", "]", "{", "<", ">", ",", ":", "=", "->"})
+_TYPES_FOLLOW = grammar.ARROWS | {":"}
 _ENDS = frozenset({"", ")", "]", "}"})
 
 
@@ -140,10 +136,9 @@ class _Parser:
 
     def _begin_operation(self, first: int, name: int) -> None:
         operation = UnfinishedOperation(len(self._operations), self._open, first)
-        for result in self._values[first:name]:
-            if result[0] == "%":
-                base, _, count = result.partition(":")
-                operation.results.append((base, int(count or 1)))
+        for index in range(first, name, 2):  # a comma or the equals sign between them
+            base, _, count = self._values[index].partition(":")
+            operation.results.append((base, int(count or 1)))
         operation.name = self._values[name].strip('"')
         self._operations.append(operation)
         if self._open is not None:
@@ -166,7 +161,9 @@ class _Parser:
         values = self._values
         while self._open is operation and not operation.region_closer:
             value = values[self._at]
-            if value[:4] == "loc(" or (value == "loc" and values[self._at + 1] == "("):
+            if value == ",":  # one of three tokens
+                self._at += 1
+            elif value[:4] == "loc(" or (value == "loc" and values[self._at + 1] == "("):
                 location = self._read_location()
                 if not operation.depth:
                     operation.location = location
@@ -186,7 +183,7 @@ class _Parser:
                 self._at += 1
             elif value == "{":
                 self._read_brace(operation)
-            elif value in (":", *grammar.ARROWS):
+            elif value in _TYPES_FOLLOW:
                 self._read_types(operation)
             else:
                 self._read_word(operation)
@@ -238,8 +235,6 @@ class _Parser:
             if values[first + 1] == "{":  # properties: <{axis = 0 : i32}>
                 operation.attributes.update(grammar.dictionary(self._tokens, first + 1))
             return
-        if values[first] == ",":
-            return
         if values[self._at] == "=" and values[self._at + 1] not in _ENDS:
             value = self._at + 1
             self._at = tokens.after(value)
@@ -277,14 +272,13 @@ class _Parser:
                 self._at = grammar.after_type(self._tokens, first)
                 if self._at > first:
                     into.append(self._tokens.slice(first, self._at))
-                    self._read_offsets_type(into)
+                    if self._values[self._at] == "[":
+                        self._read_offsets_type(into)
             if self._values[self._at] not in (",", "*"):
                 return
 
     def _read_offsets_type(self, into: list[str]) -> None:
         """Read the type that AMD's buffer copies put in brackets after the pointer's."""
-        if self._values[self._at] != "[":
-            return
         after = grammar.after_type(self._tokens, self._at + 1)
         if after > self._at + 1 and self._values[after] == "]":
             into.append(self._tokens.slice(self._at + 1, after))

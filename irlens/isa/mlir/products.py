@@ -10,7 +10,8 @@ from math import prod
 
 import msgspec
 
-from irlens.isa.mlir.tree import Module, Operation
+from irlens.isa.mlir.module import Module
+from irlens.isa.mlir.tree import Operation
 from irlens.isa.mlir.types import Scalar, Shaped, Type
 
 #: The product of a warp group, which takes its right operand from shared memory.

@@ -1,8 +1,9 @@
 """MLIR text cut into tokens, with every bracket matched (MLIR Language Reference, "Notation")."""
 
 import re
+from array import array
 from bisect import bisect_right
-from itertools import accumulate, chain
+from itertools import accumulate, islice
 
 from irlens.model.errors import ParseError
 
@@ -68,16 +69,17 @@ class Tokens:
     def __init__(self, text: str, stage: str) -> None:
         self.text = text
         self.stage = stage
-        # Gaps and tokens by turns, whose lengths add up to the offsets.
+        # Nothing, a gap and a token by turns, whose lengths add up to the offsets.
         # Blanks that no token follows would be tried from each of them on.
-        cut = list(chain.from_iterable(_TOKEN.findall(text.rstrip())))
-        self.values: list[str] = cut[1::2]
-        self.starts: list[int] = list(accumulate(map(len, cut)))[::2]
+        cut = _TOKEN.split(text.rstrip())
+        self.values: list[str] = cut[2::3]
+        self.starts = array("l", islice(accumulate(map(len, cut)), 1, None, 3))
+        del cut
         if "//" in text:
             kept = [at for at, value in enumerate(self.values) if not value.startswith("//")]
             self.values = [self.values[at] for at in kept]
-            self.starts = [self.starts[at] for at in kept]
-        self.match: list[int] = [0] * (len(self.values) + 1)
+            self.starts = array("l", [self.starts[at] for at in kept])
+        self.match = array("l", [0]) * (len(self.values) + 1)
         self._lines = [0, *accumulate(len(line) + 1 for line in text.split("\n"))][:-1]
         self._match_brackets()
         self.values.append("")
@@ -87,8 +89,9 @@ class Tokens:
         values = self.values
         broken = values.index('"') if '"' in values else None
         open_brackets: list[int] = []
-        for index in [at for at, value in enumerate(values[:broken]) if value in _BRACKETS]:
-            value = values[index]
+        for index, value in enumerate(islice(values, broken)):
+            if value not in _BRACKETS:
+                continue
             if value not in _OPENER:
                 open_brackets.append(index)
                 continue
@@ -132,6 +135,8 @@ class Tokens:
         """Return the tokens ``first`` to ``end`` (exclusive) with gaps narrowed to one blank."""
         if first >= end:
             return ""
+        if first + 1 == end:
+            return self.values[first]
         written = self.text[self.starts[first] : self.stop(end - 1)]
         if "\n" not in written and "  " not in written and "\t" not in written:
             return written

@@ -8,8 +8,6 @@ of tokens until the text has ended, since MLIR prints most of their aliases afte
 """
 
 import re
-from collections.abc import Iterator
-from itertools import pairwise
 
 import msgspec
 
@@ -26,7 +24,7 @@ _INTEGERS = re.compile(r"(?:array<i[0-9]{1,3}:|dense<)? ?\[?([-0-9, ]{1,400})\]?
 _NOT_PRINTED = UnknownType("")
 
 
-class Attributed(msgspec.Struct, frozen=True, kw_only=True):
+class Attributed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What has attributes.
 
     Attributes:
@@ -51,7 +49,7 @@ class Attributed(msgspec.Struct, frozen=True, kw_only=True):
         return self.attributes.get(name, "false") != "false"
 
 
-class Argument(Attributed, frozen=True, kw_only=True):
+class Argument(Attributed, frozen=True, kw_only=True, gc=False):
     """A value that a block defines on entry: a function's argument, a loop's induction variable.
 
     Attributes:
@@ -68,7 +66,7 @@ class Argument(Attributed, frozen=True, kw_only=True):
     location: tuple[SourceLocation, ...] = ()
 
 
-class Block(msgspec.Struct, frozen=True, kw_only=True):
+class Block(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A basic block.
 
     Attributes:
@@ -81,13 +79,13 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
     operations: tuple[int, ...]
 
 
-class Region(msgspec.Struct, frozen=True):
+class Region(msgspec.Struct, frozen=True, gc=False):
     """A list of blocks that an operation owns."""
 
     blocks: tuple[Block, ...]
 
 
-class Operation(Attributed, frozen=True, kw_only=True):
+class Operation(Attributed, frozen=True, kw_only=True, gc=False):
     """One operation.
 
     Attributes:
@@ -107,6 +105,7 @@ class Operation(Attributed, frozen=True, kw_only=True):
         span: First and last line of its text, regions included.
         start: Offset of its first character in ``Module.text``.
         stop: One past its last character.
+        does: What it does, where engines ask for that.
     """
 
     index: int
@@ -123,6 +122,7 @@ class Operation(Attributed, frozen=True, kw_only=True):
     span: Span
     start: int
     stop: int
+    does: Deed | None
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -133,11 +133,6 @@ class Operation(Attributed, frozen=True, kw_only=True):
     def parameters(self) -> tuple[Argument, ...]:
         """The arguments of its first block: a function's parameters."""
         return self.blocks[0].arguments if self.regions and self.blocks else ()
-
-    @property
-    def does(self) -> Deed | None:
-        """What it does, where engines ask for that."""
-        return deed(self.name)
 
     @property
     def types(self) -> tuple[Type, ...]:
@@ -160,68 +155,14 @@ class Operation(Attributed, frozen=True, kw_only=True):
         return self.words[0].removeprefix("dense<").removesuffix(">") if self.words else ""
 
 
-class Unknown(msgspec.Struct, frozen=True):
-    """Balanced text that is no statement of MLIR.
-
-    Attributes:
-        text: As written.
-        line: 1-based line.
-    """
-
-    text: str
-    line: int
-
-
-class Module(Attributed, frozen=True, kw_only=True):
-    """A parsed stage.
-
-    Attributes:
-        stage: "ttir" or "ttgir".
-        attributes: Attributes of the outermost ``module``.
-        aliases: Attribute and type aliases by name ("#blocked"), as written, locations left out.
-        operations: Every operation, outer before inner, in the order of the text.
-        unknown: Statements that were not understood.
-    """
-
-    stage: str
-    text: str
-    aliases: dict[str, str]
-    operations: tuple[Operation, ...]
-    unknown: tuple[Unknown, ...]
-
-    def pieces(self) -> Iterator[str]:
-        """Yield the text cut where operations begin; joining the pieces rebuilds it."""
-        cuts = [0, *(operation.start for operation in self.operations), len(self.text)]
-        for start, stop in pairwise(cuts):
-            yield self.text[start:stop]
-
-    def body(self, operation: Operation) -> tuple[Operation, ...]:
-        """Return everything nested in an operation, at any depth."""
-        return self.operations[operation.index + 1 : operation.end]
-
-    def named(self, *names: str) -> Iterator[Operation]:
-        """Yield the operations that have one of these names."""
-        return (operation for operation in self.operations if operation.name in names)
-
-    def doing(self, *deeds: Deed) -> Iterator[Operation]:
-        """Yield the operations that do one of these."""
-        return (operation for operation in self.operations if operation.does in deeds)
-
-    @property
-    def kernel(self) -> Operation | None:
-        """The kernel's function; ``None`` if there is no single one, or not all is understood."""
-        functions = [each for each in self.named("tt.func") if "private" not in each.words]
-        if len(functions) != 1 or self.unknown:
-            return None
-        return functions[0] if functions[0].blocks else None
-
-
 #: First token and one past the last.
 TokenRange = tuple[int, int]
 
 
 class UnfinishedArgument:
     """A block argument without its location."""
+
+    __slots__ = ("attributes", "initial", "location", "name", "type")
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -243,6 +184,8 @@ class UnfinishedArgument:
 
 class UnfinishedBlock:
     """A block that is still open."""
+
+    __slots__ = ("arguments", "label", "operations")
 
     def __init__(self, label: str | None, arguments: list[UnfinishedArgument]) -> None:
         self.label = label
@@ -266,6 +209,26 @@ class UnfinishedOperation:
         region_closer: The brace that ends the region being read; 0 while in the head.
         arguments: The values that the next region defines on entry.
     """
+
+    __slots__ = (
+        "arguments",
+        "attributes",
+        "depth",
+        "end",
+        "first",
+        "index",
+        "last",
+        "location",
+        "name",
+        "operand_types",
+        "operands",
+        "parent",
+        "region_closer",
+        "regions",
+        "result_types",
+        "results",
+        "words",
+    )
 
     def __init__(self, index: int, parent: "UnfinishedOperation | None", first: int) -> None:
         self.index = index
@@ -311,4 +274,5 @@ class UnfinishedOperation:
             span=Span(tokens.stage, tokens.line(start), tokens.line(stop - 1)),
             start=start,
             stop=stop,
+            does=deed(self.name),
         )

@@ -15,6 +15,7 @@ from irlens.model.text import split_list
 # Names of MLIR's builtin types; the width is in them. No type of Triton's has more than 128 bits.
 _SCALAR = re.compile(r"(?:i|f|bf|tf)([0-9]{1,4})(?:E\w+)?|index")
 _PARAMETRIC = re.compile(r"(!?[\w.]*)<((?:[0-9]{1,9}x)*)(.*)>", re.DOTALL)
+_BRACKET = re.compile(r"[()\[\]{}<>]")
 _EXTENTS = re.compile(r"[0-9]{1,6}(?:x[0-9]{1,6})*")
 #: The most bits of all extents together: Triton makes no larger tensor, nor one of more dimensions.
 _EXTENT_BITS = 256
@@ -22,7 +23,7 @@ _EXTENT_BITS = 256
 _DEEPEST = 8
 
 
-class Type(msgspec.Struct, frozen=True):
+class Type(msgspec.Struct, frozen=True, gc=False):
     """A type: what all have in common."""
 
     @property
@@ -56,7 +57,7 @@ class Type(msgspec.Struct, frozen=True):
         return None if self.bits is None else max(1, self.bits // 8)
 
 
-class Unknown(Type, frozen=True):
+class Unknown(Type, frozen=True, gc=False):
     """A type that is none of the others.
 
     Attributes:
@@ -70,7 +71,7 @@ class Unknown(Type, frozen=True):
         return self.text
 
 
-class Scalar(Type, frozen=True):
+class Scalar(Type, frozen=True, gc=False):
     """A number.
 
     Attributes:
@@ -95,7 +96,7 @@ class Scalar(Type, frozen=True):
         return self.name.startswith("i")
 
 
-class Pointer(Type, frozen=True):
+class Pointer(Type, frozen=True, gc=False):
     """``!tt.ptr<f16>``.
 
     Attributes:
@@ -112,7 +113,7 @@ class Pointer(Type, frozen=True):
         return f"!tt.ptr<{self.pointee}{self.space and f', {self.space}'}>"
 
 
-class Shaped(Type, frozen=True):
+class Shaped(Type, frozen=True, gc=False):
     """Elements in a shape; ``<128x64xf16, #shared>`` where an operation implies the rest.
 
     Attributes:
@@ -140,13 +141,13 @@ class Shaped(Type, frozen=True):
         return prod(self.shape)
 
 
-class Tensor(Shaped, frozen=True):
+class Tensor(Shaped, frozen=True, gc=False):
     """``tensor<128x64xf16, #blocked>``."""
 
     keyword = "tensor"
 
 
-class MemDesc(Shaped, frozen=True):
+class MemDesc(Shaped, frozen=True, gc=False):
     """``!ttg.memdesc<128x64xf16, #shared, #smem, mutable>``: a buffer, or a part of one."""
 
     keyword = "!ttg.memdesc"
@@ -158,7 +159,7 @@ class MemDesc(Shaped, frozen=True):
         return tuple(map(int, last.split("x"))) if _EXTENTS.fullmatch(last) else self.shape
 
 
-class TensorDesc(Type, frozen=True):
+class TensorDesc(Type, frozen=True, gc=False):
     """``!tt.tensordesc<tensor<128x64xf16>>``, since Triton 3.7 ``!tt.tensordesc<128x64xf16>``.
 
     Attributes:
@@ -178,6 +179,9 @@ class TensorDesc(Type, frozen=True):
         return self.block.element
 
 
+_SHAPED = {"": Shaped, "tensor": Tensor, "!ttg.memdesc": MemDesc}
+
+
 @lru_cache(maxsize=1 << 12)
 def read_type(text: str) -> Type:
     """Read a type, or what an operation prints of one."""
@@ -185,22 +189,24 @@ def read_type(text: str) -> Type:
 
 
 def _read(text: str, depth: int) -> Type:
-    if _SCALAR.fullmatch(text):
-        return Scalar(text)
     match = _PARAMETRIC.fullmatch(text)
     if match is None or depth == 0:
-        return Unknown(text)
+        return Scalar(text) if _SCALAR.fullmatch(text) else Unknown(text)
     keyword, extents, inner = match.groups()
-    element, *parameters = split_list(inner, "()[]{}<>")
-    shape = tuple(int(extent) for extent in extents.split("x")[:-1])
-    if sum(extent.bit_length() for extent in shape) > _EXTENT_BITS:
+    if _BRACKET.search(inner):
+        element, *parameters = split_list(inner, "()[]{}<>")
+    else:
+        element, *parameters = map(str.strip, inner.split(","))
+    shape = tuple(map(int, extents.split("x")[:-1]))
+    # A digit takes less than four bits.
+    if len(extents) * 4 > _EXTENT_BITS < sum(map(int.bit_length, shape)):
         return Unknown(text)
     if keyword == "!tt.ptr" and not shape and len(parameters) < 2:
         return Pointer(_read(element, depth - 1), *parameters)
     if keyword == "!tt.tensordesc":
         block = _read(inner if inner.startswith("tensor<") else f"<{extents}{inner}>", depth - 1)
         return TensorDesc(block) if isinstance(block, Shaped) else Unknown(text)
-    kind = {"": Shaped, "tensor": Tensor, "!ttg.memdesc": MemDesc}.get(keyword)
+    kind = _SHAPED.get(keyword)
     if kind is None:
         return Unknown(text)
     layout = parameters.pop(0) if parameters else ""

@@ -5,9 +5,11 @@ in a row both have ``%arg6``, and two partitions of a ``ttg.warp_specialize`` bo
 names are resolved where they are read.
 """
 
+from collections.abc import Sequence
+
 import msgspec
 
-from irlens.isa.mlir import Module, Operation
+from irlens.isa.mlir.tree import Operation
 
 
 class Value(msgspec.Struct, frozen=True, gc=False):
@@ -31,23 +33,21 @@ class Values:
         operands: For each operation its operands' values, ``None`` where a name is not defined.
     """
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, operations: Sequence[Operation]) -> None:
         self.operands: list[tuple[Value | None, ...]] = []
         self._defined: dict[str, Value] = {}
         # For each enclosing region its end, and the outer meanings of the names it redefines. The
         # last frame is never left.
-        shadowed: list[tuple[int, list[tuple[str, Value | None]]]] = [
-            (len(module.operations) + 1, [])
-        ]
+        shadowed: list[tuple[int, list[tuple[str, Value | None]]]] = [(len(operations) + 1, [])]
         beginning: dict[int, tuple[Operation, int, int]] = {}
-        for operation in module.operations:
+        for operation in operations:
             while shadowed[-1][0] <= operation.index:
                 self._restore(shadowed.pop()[1])
             if operation.index in beginning:
                 owner, region, end = beginning.pop(operation.index)
                 shadowed.append((end, []))
                 self._define_arguments(owner, region, shadowed[-1][1])
-            self.operands.append(tuple(self._lookup(name) for name in operation.operands))
+            self.operands.append(tuple(map(self._lookup, operation.operands)))
             self._define_results(operation, shadowed[-1][1])
             if operation.regions:
                 beginning.update(_regions(operation))

@@ -74,10 +74,8 @@ class _Index:
 
 
 def _mlir(code: MlirCode) -> _Finder:
-    from irlens.isa.mlir.values import Values
-
     module, text = code.module, code.text
-    values = Values(module).operands
+    values = module.values.operands
     index = _Index()
     for operation in module.operations:
         line = operation.span.line

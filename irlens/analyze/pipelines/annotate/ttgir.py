@@ -22,7 +22,7 @@ from irlens.isa.mlir.copies import (
     group_event,
 )
 from irlens.isa.mlir.types import Scalar
-from irlens.isa.mlir.values import Value, Values
+from irlens.isa.mlir.values import Value
 from irlens.model.listing import PipelineAnnotation, PipelineRole
 from irlens.model.report import Pipeline, PipelineKind
 
@@ -88,7 +88,7 @@ class _Barriers:
 
     def __init__(self, module: Module, annotator: Annotator) -> None:
         self._module = module
-        self._values = Values(module)
+        self._values = module.values
         self._annotator = annotator
 
     def add(self, operations: Iterable[Operation]) -> None:
