@@ -34,7 +34,7 @@ _MAX_BROKEN_SHOWN = 5
 #: Captures in a directory that are made reports of at once.
 _MOST_CAPTURES = 2_000
 #: What a recompiled capture does not see of a program that was edited.
-_EDITED = ", which has changed since; the launch is as recorded"
+_EDITED = ", which has changed since; the {} as recorded"
 #: Warnings of one compilation.
 _MAX_WARNINGS = 5
 
@@ -375,14 +375,16 @@ class Session:
         _refuse_report(kernel)
         if not self._recompiles:
             raise names_a_source(kernel)
-        sources: dict[str, dict[str, None]] = {}
+        sources: dict[tuple[str, bool], dict[str, None]] = {}
         found = list(recompilations(self._load(kernel), configurations))
         for capture, request in found:
             path, _, function = request.kernel.rpartition(":")
-            edited = _EDITED if is_edited(capture, request.kernel) else ""
-            sources.setdefault(path, {})[f"{function}{edited}"] = None
-        for path, functions in sources.items():
-            self.note_once([f"compiling from {path}:{', '.join(functions)}"])
+            key = path, is_edited(capture, request.kernel)
+            sources.setdefault(key, {})[function] = None
+        for (path, edited), functions in sources.items():
+            verb = "launch is" if len(functions) == 1 else "launches are"
+            since = _EDITED.format(verb) if edited else ""
+            self.note_once([f"compiling from {path}:{', '.join(functions)}{since}"])
         for capture, request in found:
             self._noted.add(request.kernel)  # the recorded grid is all there is to say
             if kept := kept_grid(capture, request):

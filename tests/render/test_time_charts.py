@@ -16,8 +16,9 @@ from irlens.model.estimate import Bound, TimeEstimate
 from irlens.model.report import Report
 from irlens.model.sweep import SWEEP_SCHEMA, FigureValue, Outcome, Sweep, Trial
 from irlens.render import Options, render
+from irlens.render.html.plots import figure
 from irlens.render.view.character_charts import draw_bars, draw_heat_map
-from irlens.render.view.nodes import Bars, HeatMap, plain
+from irlens.render.view.nodes import Bars, HeatCell, HeatMap, plain
 from irlens.render.view.sizes import size_plot
 from irlens.render.view.sweep import sweep_view
 from irlens.render.view.time_charts import (
@@ -120,6 +121,18 @@ def test_two_settings_are_a_heat_map_with_what_does_not_fit() -> None:
     assert (first.step, second.step, unfit.step) == (0, 0, None)
     assert first.detail == "31.5–52.5"
     assert "300,000 bytes" in unfit.described
+
+
+def test_names_of_many_columns_have_two_lines() -> None:
+    """Six characters do not fit an eighth of a phone's width."""
+    found = heat_map((trial(10.0, a=a, b=b) for a in (1, 2) for b in range(8)), "a", "b")
+    named = tuple(HeatCell(described="an element", words=f"w0 l{n + 10}") for n in range(8))
+    columns = tuple(map(str, range(8)))
+    wide = replace(found, detail="", rows=("1", "2"), columns=columns, cells=(named, named))
+    assert "w0 l10" not in figure(wide)
+    assert ">w0</text>" in figure(wide)
+    few = replace(wide, columns=columns[:2], cells=(named[:2], named[:2]))
+    assert "w0 l10" in figure(few)
 
 
 def test_shades_say_how_much_slower() -> None:

@@ -331,6 +331,32 @@ def test_a_formula_that_contradicts_the_grid_is_not_taken(scale: Capture, extent
     assert request_of(with_formula(scale, extent), kernel, {"BLOCK": "256"}).grid == ()
 
 
+def test_an_edited_file_of_several_kernels_is_said_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IRLENS_CACHE_DIR", str(tmp_path / "store"))
+    file = tmp_path / "scale.py"
+    file.write_text(SCALE + SCALE[SCALE.index("@triton.jit") :].replace("scale", "shrink"))
+    for name in ("scale", "shrink"):
+        request = Request(
+            kernel=f"{file}:{name}",
+            target=arch.find("h100").target,
+            settings={"BLOCK": 128},
+            args={"x_ptr": "fp16[1000]", "n": 1000, "factor": 0.5},
+            grid=(8,),
+        )
+        (found,) = compile_request.capture(request)
+        assert found.directory is not None
+        shutil.copytree(found.directory, tmp_path / "both" / name)
+    file.write_text(file.read_text().replace("* factor", "+ factor"))
+    told: list[str] = []
+    session = Session(lambda message, transient=False: told.append(message))
+    session.captures(str(tmp_path / "both"), Configurations(settings=(("BLOCK", ("64",)),)))
+    assert told[0].endswith(
+        "scale.py:scale, shrink, which has changed since; the launches are as recorded"
+    )
+
+
 def test_an_edited_file_is_said_to_be_so(scale: Capture) -> None:
     assert scale.manifest is not None
     assert scale.manifest.source is not None

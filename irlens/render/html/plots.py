@@ -36,6 +36,8 @@ _LINES = 6
 _ROW, _BAR, _HEAD, _FOOT = 24, 13, 20, 36
 #: Of a heat map, in pixels: height of a cell, and of what is above the cells.
 _CELL, _CELL_HEAD = 50, 38
+#: Pixels that a picture's drawing has on a phone, and that a bold character of a cell takes.
+_NARROWEST, _BOLD = 330, 7.5
 #: Of a plot, in pixels: its height, and where its frame begins and ends.
 _HEIGHT, _TOP, _BOTTOM = 280, 22, 240
 _CAP = 4
@@ -169,7 +171,9 @@ def _heat_map(node: nodes.HeatMap) -> Chart:
         placed += [(cell, at * width, y) for at, cell in enumerate(cells) if cell is not None]
     # The best is drawn last, so that no neighbour covers its frame.
     placed.sort(key=lambda each: each[0].mark == "fastest")
-    drawn += [_heat_cell(cell, x, width, y) for cell, x, y in placed]
+    longest = max((len(cell.words) for cell, _, _ in placed), default=0)
+    has_two_lines = longest * _BOLD > width * _NARROWEST and not node.detail
+    drawn += [_heat_cell(cell, x, width, y, has_two_lines) for cell, x, y in placed]
     height = _CELL_HEAD + _CELL * len(node.rows) + 4
     return Chart(
         caption=f"{node.described} ({node.unit})", described=node.described, height=height,
@@ -177,16 +181,19 @@ def _heat_map(node: nodes.HeatMap) -> Chart:
     )  # fmt: skip
 
 
-def _heat_cell(cell: nodes.HeatCell, x: float, width: float, y: float) -> Markup:
+def _heat_cell(
+    cell: nodes.HeatCell, x: float, width: float, y: float, has_two_lines: bool
+) -> Markup:
     style = "void" if cell.step is None else f"step-{cell.step}"
     middle = share(x + width / 2)
     words = f"{nodes.MARK_SIGNS[cell.mark]} {cell.words}".lstrip()
+    lines = words.split(" ", 1) if has_two_lines else [words]
     return tag(
         "g",
         title(cell.described),
         rectangle(share(x), y, share(width), _CELL, class_=f"cell {style}"),
         rectangle(share(x), y + 1, 8, _CELL - 2, class_=f"k-{cell.kind}") if cell.kind else None,
-        label(middle, y + 17, words, class_=f"amount {style}"),
+        *(label(middle, y + 17 + 15 * n, e, class_=f"amount {style}") for n, e in enumerate(lines)),
         label(middle, y + 30, cell.detail, class_=f"small {style}") if cell.detail else None,
         label(middle, y + 43, cell.label, class_=f"small {style}") if cell.label else None,
         class_="best" if cell.mark == "fastest" else None,
