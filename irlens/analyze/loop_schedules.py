@@ -18,7 +18,7 @@ from irlens.analyze.time.loop_runs import Segment
 from irlens.analyze.time.paths import Path
 from irlens.analyze.time.shared_wavefronts import Wavefronts
 from irlens.isa import amdgcn
-from irlens.isa.amdgcn.memory import stores_count_apart, transfer
+from irlens.isa.amdgcn.memory import Counters, transfer
 from irlens.isa.amdgcn.units import matrix_cycles, unit, vector_cycles
 from irlens.isa.dialect import I_co
 from irlens.isa.sass import Instruction, units
@@ -148,7 +148,7 @@ def schedule_amdgcn(
     """
     own = list(kernel_loops.own(loop))
     # Stores have a counter of their own from RDNA on.
-    of_16_lanes = not stores_count_apart(kernel)
+    of_16_lanes = not Counters.of(kernel).stores_apart
     products: list[int] = []
     unknown: set[str] = set()
     for each in own:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from irlens.analyze.pipelines import amdgcn as pipelines
 from irlens.analyze.pipelines import amdgcn_loads
 from irlens.isa.amdgcn import Function, Instruction, parse
-from irlens.isa.amdgcn.memory import access_bytes, limit, raises, transfer
+from irlens.isa.amdgcn.memory import Counters, access_bytes, limit, transfer
 from irlens.model.report import Pipeline
 
 DATA = Path(__file__).parents[1] / "data" / "amd"
@@ -403,7 +403,7 @@ def test_what_reads_global_memory_and_what_counts_it(
 ) -> None:
     read = transfer(_instruction(text))
     assert (read.to_lds if read else None) == to_lds
-    assert raises(_instruction(text), stores_apart=True) == counter
+    assert Counters(stores_apart=True).raised_by_load(_instruction(text)) == counter
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ from irlens.analyze.pipelines.distinct_bytes import (
     total,
 )
 from irlens.isa.amdgcn import Function, Instruction
-from irlens.isa.amdgcn.memory import Counter, Transfer, is_scalar_load, stores_count_apart, transfer
+from irlens.isa.amdgcn.memory import Counter, Counters, Transfer, is_scalar_load, transfer
 from irlens.isa.amdgcn.units import may_access_memory
 from irlens.isa.mlir import Module
 from irlens.model.memory import LoopLoad
@@ -123,7 +123,7 @@ class _Finder:
         self.loops = KernelLoops.of(function)
         self.rests = remainders(function, self.loops)
         self.lanes = function.lanes
-        self.stores_apart = stores_count_apart(function)
+        self.counters = Counters.of(function)
         self.threads = threads
         self.requested = requested
         self.of_source = of_source
@@ -186,9 +186,7 @@ class _Finder:
             return None
         filled = self.loops.is_lds_filled_before(index)
         factor = unroll_factor(self.loops, self.rests, index)
-        return LoopTrace(
-            body, self.lanes, self.stores_apart, filled, factor, lds_stays=self.lds_stays
-        )
+        return LoopTrace(body, self.lanes, self.counters, filled, factor, lds_stays=self.lds_stays)
 
     def _kind(self, index: int) -> PipelineKind | None:
         """Return the mechanism of a loop that cannot be followed."""

@@ -20,7 +20,7 @@ from irlens.analyze.pipelines.spill_slots import spill_slots
 from irlens.isa.amdgcn import Instruction
 from irlens.isa.amdgcn.memory import (
     Counter,
-    counter_event,
+    Counters,
     is_spill,
     reads_lds,
     transfer,
@@ -84,7 +84,6 @@ class LoopTrace:
 
     Args:
         lanes: Of a wave.
-        stores_apart: Whether stores have a counter of their own.
         filled: Whether LDS may hold data when the loop is entered.
         factor: Iterations of the source, where that is certain.
         lds_stays: Whether every iteration of the source reads all that it stores to LDS itself;
@@ -99,7 +98,7 @@ class LoopTrace:
         self,
         body: Sequence[Instruction],
         lanes: int,
-        stores_apart: bool,
+        counters: Counters,
         filled: bool,
         factor: int | None = None,
         *,
@@ -113,7 +112,7 @@ class LoopTrace:
         self.filled = filled
         self._lds_stays = lds_stays
         self.factor = factor
-        self._stores_apart = stores_apart
+        self._counters = counters
         self._spilled = spill_slots(body)
         self._lds_reads = [n for n, each in enumerate(body) if reads_lds(each)]
         kinds = [[classify(each) for each in instruction.operations] for instruction in body]
@@ -151,7 +150,7 @@ class LoopTrace:
     def queue(self, counter: Counter) -> Queue | None:
         """Return a counter in the steady state; ``None`` where its iterations do not repeat."""
         if counter not in self._queues:
-            events = [counter_event(i, counter, stores_apart=self._stores_apart) for i in self.body]
+            events = [self._counters.event(i, counter) for i in self.body]
             self._queues[counter] = settle(events, self._compute)
         return self._queues[counter]
 

@@ -162,56 +162,59 @@ def writes_lds(instruction: Instruction) -> bool:
     return classify(instruction.operations[0]) in ("LDS store", "global to LDS")
 
 
-def stores_count_apart(function: FunctionBody) -> bool:
-    """Whether stores have a counter of their own: they do from gfx10 on.
+class Counters(msgspec.Struct, frozen=True):
+    """The counters of a kernel's architecture.
 
-    The descriptor has fields since then that it did not have before.
+    Attributes:
+        stores_apart: Whether stores have a counter of their own.
     """
-    return "memory_ordered" in function.directives
 
+    stores_apart: bool
 
-def raises(instruction: Instruction, *, stores_apart: bool) -> Counter | None:
-    """Return the counter of loads that an instruction raises."""
-    read = transfer(instruction)
-    if read is not None:
-        return read.counter
-    kind = classify(instruction.operations[0])
-    if kind in ("buffer load", "scratch load"):
-        return "load"
-    if kind in _STORES:
-        return None if stores_apart else "load"
-    if kind in _ATOMICS:
-        modifiers = instruction.operations[0].modifiers
-        returns = any(m in _RETURNS or m.startswith("th:TH_ATOMIC_RETURN") for m in modifiers)
-        return "load" if returns or not stores_apart else None
-    # It invalidates a cache, in order with the loads (LLVM, SIInsertWaitcnts).
-    return "load" if instruction.mnemonic == "global_inv" else None
+    @staticmethod
+    def of(function: FunctionBody) -> "Counters":
+        """Return the counters of a kernel: stores have their own from gfx10 on.
 
+        The descriptor has fields since then that it did not have before.
+        """
+        return Counters("memory_ordered" in function.directives)
 
-def lds_copy_counter(instruction: Instruction, *, stores_apart: bool) -> Counter | None:
-    """Return what counts a copy between global memory and LDS; ``None`` if it is no such copy."""
-    kind = classify(instruction.operations[0])
-    if kind == "LDS to global":
-        return "tensor" if instruction.mnemonic.startswith("tensor_") else "async"
-    return raises(instruction, stores_apart=stores_apart) if kind == "global to LDS" else None
+    def raised_by_load(self, instruction: Instruction) -> Counter | None:
+        """Return the counter of loads that an instruction raises."""
+        read = transfer(instruction)
+        if read is not None:
+            return read.counter
+        kind = classify(instruction.operations[0])
+        if kind in ("buffer load", "scratch load"):
+            return "load"
+        if kind in _STORES:
+            return None if self.stores_apart else "load"
+        if kind in _ATOMICS:
+            modifiers = instruction.operations[0].modifiers
+            returns = any(m in _RETURNS or m.startswith("th:TH_ATOMIC_RETURN") for m in modifiers)
+            return "load" if returns or not self.stores_apart else None
+        # It invalidates a cache, in order with the loads (LLVM, SIInsertWaitcnts).
+        return "load" if instruction.mnemonic == "global_inv" else None
 
+    def raised_by_lds_copy(self, instruction: Instruction) -> Counter | None:
+        """Return what counts a copy between global memory and LDS; ``None`` if it is none."""
+        kind = classify(instruction.operations[0])
+        if kind == "LDS to global":
+            return "tensor" if instruction.mnemonic.startswith("tensor_") else "async"
+        return self.raised_by_load(instruction) if kind == "global to LDS" else None
 
-def counter_of(instruction: Instruction, *, stores_apart: bool) -> Counter | None:
-    """Return the counter that an instruction raises, be it a load or a copy from LDS."""
-    copied = lds_copy_counter(instruction, stores_apart=stores_apart)
-    return copied or raises(instruction, stores_apart=stores_apart)
+    def raised_by(self, instruction: Instruction) -> Counter | None:
+        """Return the counter that an instruction raises, be it a load or a copy from LDS."""
+        return self.raised_by_lds_copy(instruction) or self.raised_by_load(instruction)
 
-
-def counter_event(
-    instruction: Instruction, counter: Counter, *, stores_apart: bool
-) -> Event | None:
-    """Return the event that an instruction causes on a counter; every operation is a group."""
-    line = instruction.line
-    most = limit(instruction, counter)
-    if most is not None:
-        return Wait(line, most, certain=True, at=line)
-    raised = counter_of(instruction, stores_apart=stores_apart)
-    return Commit(line, certain=True, at=line, copies=True) if raised == counter else None
+    def event(self, instruction: Instruction, counter: Counter) -> Event | None:
+        """Return the event that an instruction causes on a counter; every operation is a group."""
+        line = instruction.line
+        most = limit(instruction, counter)
+        if most is not None:
+            return Wait(line, most, certain=True, at=line)
+        raised = self.raised_by(instruction) == counter
+        return Commit(line, certain=True, at=line, copies=True) if raised else None
 
 
 def limit(instruction: Instruction, counter: Counter) -> int | None:

@@ -40,20 +40,24 @@ class Counted(NamedTuple):
     in_order: bool
 
 
-def counted(instruction: Instruction, *, apart: bool, stores_apart: bool) -> tuple[Counted, ...]:
+#: What counts vector memory, LDS and scalar loads: up to gfx11, and from gfx12 on.
+SHARED = ("vmcnt", "lgkmcnt", "lgkmcnt")
+SEPARATE = ("loadcnt", "dscnt", "kmcnt")
+
+
+def counted(
+    instruction: Instruction, counters: memory.Counters, names: tuple[str, str, str]
+) -> tuple[Counted, ...]:
     """Return what an instruction adds to the counters; two of them for a flat access.
 
     Args:
-        apart: Whether LDS and scalar loads have counters of their own, as from gfx12 on.
-        stores_apart: Whether stores to memory have one, as from gfx10 on.
+        names: ``SHARED`` or ``SEPARATE``.
     """
     operation = instruction.operations[0]
     kind = classify(operation)
-    vector, lds, scalar = (
-        ("loadcnt", "dscnt", "kmcnt") if apart else ("vmcnt", "lgkmcnt", "lgkmcnt")
-    )
+    vector, lds, scalar = names
     found = []
-    raised = memory.counter_of(instruction, stores_apart=stores_apart)
+    raised = counters.raised_by(instruction)
     if raised is not None:
         name = {"load": vector, "async": "asynccnt", "tensor": "tensorcnt"}[raised]
         found.append(Counted(name, kind not in _FLAT))

@@ -12,15 +12,9 @@ from irlens.analyze.outstanding import GroupFlow, Queue, Queues, in_order, retir
 from irlens.analyze.pipelines.amdgcn import trace_loads
 from irlens.analyze.pipelines.annotate import Annotator, Site, number_by_header, site_in_loops
 from irlens.isa.amdgcn import Function, Instruction
-from irlens.isa.amdgcn.memory import (
-    Counter,
-    counter_event,
-    lds_copy_counter,
-    stores_count_apart,
-    writes_lds,
-)
+from irlens.isa.amdgcn.memory import Counter, Counters, writes_lds
 from irlens.isa.amdgcn.units import may_access_memory
-from irlens.isa.amdgcn.waits import Counted, counted, limits
+from irlens.isa.amdgcn.waits import SEPARATE, SHARED, Counted, counted, limits
 from irlens.isa.events import Commit, Event, Wait
 from irlens.model.listing import PipelineAnnotation
 from irlens.model.report import Pipeline
@@ -40,7 +34,7 @@ def annotate(
         ArtifactError: A branch to a label that does not exist.
     """
     annotator = Annotator()
-    _add_lds_copies(annotator, stores_count_apart(kernel), loops)
+    _add_lds_copies(annotator, Counters.of(kernel), loops)
     for load in trace_loads(kernel):
         around = ((load.header, load.kind),)
         copy = annotator.add(load.line, "copy", Site(load.line, around))
@@ -49,12 +43,8 @@ def annotate(
     return annotator.finish(number_by_header(pipelines, "amdgcn"))
 
 
-def _add_lds_copies(annotator: Annotator, apart: bool, loops: Loops[Instruction]) -> None:
-    """Add the copies between global memory and LDS, by their lines.
-
-    Args:
-        apart: Whether stores have a counter of their own.
-    """
+def _add_lds_copies(annotator: Annotator, counters: Counters, loops: Loops[Instruction]) -> None:
+    """Add the copies between global memory and LDS, by their lines."""
     blocks = [loops.block(number) for number in range(len(loops.cfg.blocks))]
     places = {each.line: (each, number) for number, block in enumerate(blocks) for each in block}
 
@@ -62,7 +52,7 @@ def _add_lds_copies(annotator: Annotator, apart: bool, loops: Loops[Instruction]
         instruction, block = places[event.line]
         if isinstance(event, Wait):
             return Site(event.line)
-        if lds_copy_counter(instruction, stores_apart=apart) is None:
+        if counters.raised_by_lds_copy(instruction) is None:
             return None
         if not writes_lds(instruction):  # the report describes no pipeline of copies out of LDS
             return Site(event.line)
@@ -75,9 +65,7 @@ def _add_lds_copies(annotator: Annotator, apart: bool, loops: Loops[Instruction]
             for number, block in enumerate(blocks)
             if (
                 some := [
-                    event
-                    for each in block
-                    if (event := counter_event(each, counter, stores_apart=apart)) is not None
+                    event for each in block if (event := counters.event(each, counter)) is not None
                 ]
             )
         }
@@ -101,9 +89,9 @@ def find_waits(kernel: Function, kernel_loops: Loops[Instruction]) -> list[Await
         return []
     limited = [each or {} for each in understood]
     names = sorted({name for each in limited for name in each})
-    stores_apart = stores_count_apart(kernel)
-    apart = any(name in ("loadcnt", "dscnt", "kmcnt") for name in names)
-    issued = [counted(each, apart=apart, stores_apart=stores_apart) for each in kernel.instructions]
+    counters = Counters.of(kernel)
+    counter_names = SHARED if set(SEPARATE).isdisjoint(names) else SEPARATE
+    issued = [counted(each, counters, counter_names) for each in kernel.instructions]
     found: list[Awaited] = []
     for name in names:
         happening = [
