@@ -74,23 +74,24 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
                 )
 
 
-def compute(
-    gpu: Gpu,
-    usage: Usage,
-    *,
-    grid_ctas: int | None = None,
-    changes: bool = True,
-    curves: bool = True,
-) -> Occupancy:
-    """Compute the theoretical occupancy of a kernel.
+def compute(gpu: Gpu, usage: Usage, *, grid_ctas: int | None = None) -> Occupancy:
+    """Return the occupancy of a kernel, and what a change would do; see ``fit``."""
+    fitted = fit(gpu, usage, grid_ctas)
+    return msgspec.structs.replace(
+        fitted,
+        next_step=next_steps(gpu.arch, usage, fitted.blocks_per_sm),
+        curves=all_curves(gpu.arch, usage),
+    )
+
+
+def fit(gpu: Gpu, usage: Usage, grid_ctas: int | None = None) -> Occupancy:
+    """Return the theoretical occupancy of a kernel, without what a change would do.
 
     Shared memory is limited by the largest carve-out; ``gpu.with_shared_per_sm`` sets another.
 
     Args:
         gpu: Where it runs; waves are known only if the product is.
         grid_ctas: CTAs of the launch, all clusters together; ``None`` if unknown.
-        changes: Whether to compute what a change would do, which takes most of the time.
-        curves: Whether to compute the curves among that, which no rule reads.
     """
     arch = gpu.arch
     allowed = limits(arch, usage)
@@ -105,11 +106,11 @@ def compute(
         launchable=blocks > 0,
         limits=allowed,
         limited_by=[name for name, limit in present(allowed) if limit == blocks],
-        next_step=next_steps(arch, usage, blocks) if changes else [],
+        next_step=[],
         refusals=refusals(arch, usage),
         waves=waves,
         tail=tail,
-        curves=all_curves(arch, usage) if changes and curves else [],
+        curves=[],
     )
 
 

@@ -13,7 +13,7 @@ import msgspec
 
 from irlens.analyze.global_accesses import Assembly
 from irlens.gpus import Dtype, Gpu
-from irlens.gpus.rates import rate_of
+from irlens.gpus.rates import Unit, rate_of
 from irlens.isa import ptx
 from irlens.isa.events import MatrixInstruction
 from irlens.isa.mlir import Module, Operation
@@ -175,7 +175,7 @@ def _record(
     if compiled.is_blocked(place) or (compiled.is_read and not compiled.has_instructions):
         # Products without tensor cores are multiply-adds in the type of the ttgir's operands.
         rate = _slower(multiplied.left, multiplied.right)
-        slowdown = _slowdown(product, rate, gpu, tensor=False)
+        slowdown = _slowdown(product, rate, gpu, "vector")
         return put(computed=as_converted, rate=rate, on_tensor_cores=False, slowdown=slowdown)
     if len(types) != 1:
         rate = _own_rate(multiplied)
@@ -184,7 +184,7 @@ def _record(
             return put(rate=rate, on_tensor_cores=True, reason=reason)
         if compiled.is_read or not twins:
             return put(rate=rate, reason="no matrix instruction has its location")
-        slowdown = _slowdown(product, rate, gpu, tensor=True)
+        slowdown = _slowdown(product, rate, gpu, "tensor")
         return put(computed=as_converted, rate=rate, on_tensor_cores=True, slowdown=slowdown)
     name, rate = _multiplied(*next(iter(types)), multiplied)
     return put(
@@ -192,7 +192,7 @@ def _record(
         rate=rate,
         on_tensor_cores=True,
         instruction=min(each.name for each in found),
-        slowdown=_slowdown(product, rate, gpu, tensor=True),
+        slowdown=_slowdown(product, rate, gpu, "tensor"),
     )
 
 
@@ -236,14 +236,12 @@ def _own_rate(product: Product) -> Dtype | None:
     return rate_of(product.precision) if product.precision else _slower(product.left, product.right)
 
 
-def _slowdown(
-    product: Product, rate: Dtype | None, gpu: Gpu | None, *, tensor: bool
-) -> float | None:
+def _slowdown(product: Product, rate: Dtype | None, gpu: Gpu | None, unit: Unit) -> float | None:
     """Return how many times as long a product takes as in its operands' own type."""
     own = _own_rate(product)
     if gpu is None or gpu.rates is None or own is None or rate is None:
         return None
-    actual = (gpu.rates.tensor if tensor else gpu.rates.vector).get(rate)
+    actual = gpu.rates.of(unit).get(rate)
     best = gpu.rates.tensor.get(own)
     return best / actual if best and actual else None
 

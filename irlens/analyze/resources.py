@@ -46,7 +46,6 @@ class Demand(msgspec.Struct, frozen=True, kw_only=True):
     """What a kernel needs, as the report states it and as the occupancy is computed from it.
 
     Attributes:
-        resources: For the report.
         usage: For the occupancy; ``None`` where something it depends on is unknown.
         doubt: Why the allocated registers are unknown although the needed ones are known.
     """
@@ -285,17 +284,12 @@ def find_occupancy(
     gpu: Gpu | None,
     demand: Demand,
     provenance: Provenance,
-    *,
-    changes: bool = True,
-    curves: bool = True,
 ) -> Occupancy | None:
-    """Return the occupancy of a kernel on its GPU.
+    """Return the occupancy of a kernel on its GPU, without what a change would do.
 
     Args:
         capture: Its grid gives the number of waves.
-        gpu: The GPU it was compiled for.
         provenance: Receives the origin, or why something is missing.
-        changes: Whether to compute what a change would do, which takes most of the time.
     """
     if gpu is None or demand.usage is None:
         missing = [each for each in _OCCUPANCY_INPUTS if f"resources.{each}" in provenance.unknown]
@@ -303,10 +297,7 @@ def find_occupancy(
         provenance.missing(demand.doubt or reason, "occupancy")
         return None
     provenance.known(f"computed from resources and the limits of {gpu.arch.name}", "occupancy")
-    grid_ctas = _grid_ctas(capture)
-    result = occupancy.compute(
-        gpu, demand.usage, grid_ctas=grid_ctas, changes=changes, curves=curves
-    )
+    result = occupancy.fit(gpu, demand.usage, _grid_ctas(capture))
     if result.waves is None and result.launchable:
         provenance.missing(_no_waves(capture, gpu), "occupancy.waves")
     return result
@@ -319,7 +310,7 @@ def with_grid(capture: Capture, gpu: Gpu | None, demand: Demand) -> Capture:
         return capture
     from irlens.compiler.calls.binding import evaluate_formula  # few grids need it
 
-    blocks = occupancy.compute(gpu, demand.usage, changes=False).blocks_per_sm
+    blocks = occupancy.fit(gpu, demand.usage).blocks_per_sm
     try:
         grid = evaluate_formula(formula, blocks) if blocks else None
     except CaptureError:  # a manifest may say anything

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from irlens.gpus import Dtype, Gpu
+from irlens.gpus.rates import Unit
 from irlens.model.traffic import Roofline
 
 
@@ -38,7 +39,7 @@ def roofline(
     if tensor is None or vector is None:
         reasons.append("the operations are unknown")
     else:
-        missing = _missing(gpu, tensor, tensor=True) + _missing(gpu, vector, tensor=False)
+        missing = _missing(gpu, tensor, "tensor") + _missing(gpu, vector, "vector")
         if missing:
             reasons.append(f"the peak of {' and '.join(missing)} on {gpu.name} is unknown")
         else:
@@ -68,12 +69,9 @@ def _compute(
     units.
     """
     products = {
-        f"{dtype} tensor": _seconds(gpu, dtype, count, tensor=True)
-        for dtype, count in tensor.items()
+        f"{dtype} tensor": _seconds(gpu, dtype, count, "tensor") for dtype, count in tensor.items()
     }
-    others = {
-        str(dtype): _seconds(gpu, dtype, count, tensor=False) for dtype, count in vector.items()
-    }
+    others = {str(dtype): _seconds(gpu, dtype, count, "vector") for dtype, count in vector.items()}
     together = sum(products.values())
     alone = max(others.values(), default=0.0)
     slowest = products if together > alone else others
@@ -81,18 +79,17 @@ def _compute(
     return max(together, alone) * 1e6, longest[0] if longest[1] else ""
 
 
-def _seconds(gpu: Gpu, dtype: Dtype, count: int, *, tensor: bool) -> float:
-    peak = gpu.peak_flops(dtype, tensor=tensor)
+def _seconds(gpu: Gpu, dtype: Dtype, count: int, unit: Unit) -> float:
+    peak = gpu.peak_flops(dtype, unit)
     return count / peak if peak else 0.0
 
 
-def _missing(gpu: Gpu, counts: Mapping[Dtype, int], *, tensor: bool) -> list[str]:
+def _missing(gpu: Gpu, counts: Mapping[Dtype, int], unit: Unit) -> list[str]:
     """Return the types with operations whose peak is unknown."""
-    unit = "tensor" if tensor else "vector"
     return [
         f"{unit} {dtype}"
         for dtype, count in counts.items()
-        if count and gpu.peak_flops(dtype, tensor=tensor) is None
+        if count and gpu.peak_flops(dtype, unit) is None
     ]
 
 

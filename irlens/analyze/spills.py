@@ -77,21 +77,19 @@ def read_sass(section: Section, kernel: ptx.Function | None) -> Stack:
     )
 
 
-def read_amdgcn(
-    function: SpillingFunction[Instruction], count: int | None, *, calls: bool
-) -> Stack:
+def read_amdgcn(function: SpillingFunction[Instruction], count: int | None) -> Stack:
     """Classify the accesses to scratch in AMD assembly.
 
     Args:
-        count: LLVM's count of spilled vector registers in the kernel itself; ``None`` if unknown.
-        calls: Whether it calls functions, which the count leaves out.
+        count: LLVM's count of spilled vector registers; ``None`` if unknown, or if the kernel calls
+            functions, which the count leaves out.
     """
     accesses = tuple(function.stack_accesses())
     spills = tuple(each for each in accesses if each.spills)
     arrays = tuple(each for each in accesses if not each.spills)
     if not arrays:
         return Stack(spills)
-    if count is None or calls:
+    if count is None:
         return Stack(spills, arrays) if spills else Stack(unknown=_MIXED)
     if _spilled_registers(spills) == count:
         return Stack(spills, arrays)

@@ -5,7 +5,7 @@ Source: LLVM's User Guide for AMDGPU Backend, "Code Object Metadata" and "Kernel
 
 import re
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -140,7 +140,8 @@ def read(data: bytes) -> Hsaco:
         target=note.target,
         arch=target_arch(note.target) if note.target else None,
         kernels=[
-            _kernel(file, symbols, sizes, kernel, layout, calls=calls) for kernel in note.kernels
+            _kernel(file, symbols, sizes, kernel, layout)
+            for kernel in (_own_alone(note.kernels) if calls else note.kernels)
         ],
     )
 
@@ -156,8 +157,6 @@ def _kernel(
     sizes: Mapping[str, tuple[int, int]],
     note: KernelNote,
     layout: str,
-    *,
-    calls: bool,
 ) -> Kernel:
     code = symbols.get(note.symbol.removesuffix(".kd"))
     symbol = symbols.get(note.symbol)
@@ -166,7 +165,7 @@ def _kernel(
     if layout:
         doubts |= dict.fromkeys(("register_granules", "vgprs", "code_bytes"), layout)
     kernel = msgspec.structs.replace(
-        of_note(note, accumulation_offset=_accumulation_offset(descriptor), calls=calls),
+        of_note(note, _accumulation_offset(descriptor)),
         register_granules=_register_granules(descriptor),
         code_bytes=code.size if code else None,
         doubts=doubts,
@@ -202,12 +201,23 @@ def _doubts(
     return doubts
 
 
-def of_note(note: KernelNote, *, accumulation_offset: int | None, calls: bool) -> Kernel:
+def _own_alone(notes: Sequence[KernelNote]) -> list[KernelNote]:
+    """Return kernels that may call functions, without the spills, which leave out theirs."""
+    return [
+        msgspec.structs.replace(
+            each,
+            vgpr_spill_count=None if each.private_segment_fixed_size else each.vgpr_spill_count,
+            sgpr_spill_count=None,
+        )
+        for each in notes
+    ]
+
+
+def of_note(note: KernelNote, accumulation_offset: int | None) -> Kernel:
     """Return a kernel as its metadata describes it.
 
     Args:
         accumulation_offset: Where its AGPRs begin in a unified register file, from its descriptor.
-        calls: Whether it may call functions, whose spills the metadata leaves out.
     """
     wgp = note.workgroup_processor_mode
     return Kernel(
@@ -217,8 +227,8 @@ def of_note(note: KernelNote, *, accumulation_offset: int | None, calls: bool) -
         vgprs=_vgprs(note, accumulation_offset),
         agprs=note.agpr_count,
         sgprs=note.sgpr_count,
-        vgpr_spills=None if calls and note.private_segment_fixed_size else note.vgpr_spill_count,
-        sgpr_spills=None if calls else note.sgpr_spill_count,
+        vgpr_spills=note.vgpr_spill_count,
+        sgpr_spills=note.sgpr_spill_count,
         lds_bytes=note.group_segment_fixed_size,
         scratch_bytes=note.private_segment_fixed_size,
         code_bytes=None,
@@ -292,10 +302,10 @@ def read_assembly(text: str) -> list[Kernel]:
         return []
     offsets = {name: _offset(directives) for name, directives in _DESCRIPTOR.findall(text)}
     _, *items = _ITEM.split(found[1])
-    notes = filter(None, map(_note, items))
+    notes = [note for each in items if (note := _note(each)) is not None]
     calls = any(name not in offsets for name in _FUNCTION.findall(text))
     return [
-        of_note(note, accumulation_offset=offsets.get(note.name), calls=calls) for note in notes
+        of_note(note, offsets.get(note.name)) for note in (_own_alone(notes) if calls else notes)
     ]
 
 

@@ -6,7 +6,7 @@ from typing import Literal, Self
 import msgspec
 from msgspec.structs import replace
 
-from irlens.gpus.rates import Dtype, Rates, require
+from irlens.gpus.rates import Dtype, Rates, Unit, require
 from irlens.gpus.timing import Timing
 from irlens.model.capture import MOST_CTAS
 from irlens.model.config import Target, Vendor
@@ -270,13 +270,12 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
         rates = self.rates.tensor if self.rates is not None else {}
         return rates.get("fp16", 0) / 2 * self.arch.units_per_sm
 
-    def peak_flops(self, dtype: Dtype, *, tensor: bool) -> float | None:
+    def peak_flops(self, dtype: Dtype, unit: Unit) -> float | None:
         """Return the peak rate of dense operations at the boost clock, per second.
 
         Args:
             dtype: Type of the operands.
-            tensor: Whether tensor cores ("matrix cores") do them. A product of fp16 or fp8 is
-                taken to accumulate in fp16 where that is faster.
+            unit: A product of fp16 or fp8 is taken to accumulate in fp16 where that is faster.
 
         Returns:
             ``None`` if the product is not known, or one of its figures.
@@ -284,13 +283,14 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
         product = self.product
         if product is None or product.units is None or product.clock is None or not self.rates:
             return None
-        rates = self.rates.tensor if tensor else self.rates.vector
-        if dtype not in rates or (tensor and not product.tensor_rates_known):
+        rates = self.rates.of(unit)
+        if dtype not in rates or (unit == "tensor" and not product.tensor_rates_known):
             return None
         if dtype == "fp64" and not product.fp64_rates_known:
             return None
-        wide = product.half_rate_fp32_accumulation and tensor and dtype in ("tf32", "bf16")
-        return product.units * product.clock * rates[dtype] / (2 if wide else 1)
+        half_rate = product.half_rate_fp32_accumulation and dtype in ("tf32", "bf16")
+        divisor = 2 if half_rate and unit == "tensor" else 1
+        return product.units * product.clock * rates[dtype] / divisor
 
     @property
     def target(self) -> Target:

@@ -20,6 +20,9 @@ def require(checks: Mapping[str, object], row: str = "") -> None:
 #: Type of the operands; of a tensor core's ("matrix core's") products whatever it accumulates in.
 Dtype: TypeAlias = Literal["fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "fp4", "int8"]
 
+#: The units of an SM or a CU that compute: tensor cores ("matrix cores"), or all others.
+Unit: TypeAlias = Literal["tensor", "vector"]
+
 #: Types of elements by whose rate products of them run.
 _RATES_OF: dict[str, Dtype] = {
     "fp64": "fp64",
@@ -54,6 +57,10 @@ class Rates(msgspec.Struct, frozen=True, kw_only=True):
     tensor: dict[Dtype, int]
     vector: dict[Dtype, int]
     source: str
+
+    def of(self, unit: Unit) -> dict[Dtype, int]:
+        """Return the operations of a unit by their type."""
+        return self.tensor if unit == "tensor" else self.vector
 
     def __post_init__(self) -> None:
         rates = [*self.tensor.values(), *self.vector.values()]

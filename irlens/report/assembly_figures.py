@@ -107,8 +107,9 @@ def find_pressure(parsed: Parsed, provenance: Provenance, *, has_cubin: bool) ->
 def read_stack(parsed: Parsed, demand: Demand) -> Stack | None:
     """Return the accesses to the stack; ``None`` where no machine code was read."""
     if parsed.amdgcn is not None:
-        count, calls = demand.resources.vgpr_spills, parsed.amdgcn.expansion is not None
-        return spilling.read_amdgcn(parsed.amdgcn, count, calls=calls)
+        calls = parsed.amdgcn.expansion is not None
+        count = None if calls else demand.resources.vgpr_spills
+        return spilling.read_amdgcn(parsed.amdgcn, count)
     return spilling.read_sass(parsed.sass, parsed.ptx) if parsed.sass is not None else None
 
 

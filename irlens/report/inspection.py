@@ -1,5 +1,6 @@
 """What is known about one capture, each part computed on demand; all of them are its report."""
 
+from collections.abc import Callable
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ from irlens import rules
 from irlens.analyze import shared_memory, ttgir_loads, work
 from irlens.analyze.capture_code import CaptureCode
 from irlens.analyze.facts import Facts, Moved, Provenance
-from irlens.analyze.occupancy import all_curves
+from irlens.analyze.occupancy import all_curves, next_steps
 from irlens.analyze.pipelines import warp_specialization
 from irlens.analyze.pipelines.warp_specialization import Specialization
 from irlens.analyze.pipelines.wgmma import find_serialized
@@ -50,7 +51,7 @@ from irlens.report.assembly_figures import (
     with_bytes_per_sm,
 )
 from irlens.report.launch_figures import Machine, find_roofline, find_traffic, survey
-from irlens.report.launch_time import Launched, find_launch, find_time
+from irlens.report.launch_time import Launched, find_launch, find_time, with_steps, without_steps
 from irlens.report.missing_facts import missing_facts
 from irlens.report.parsed import (
     NO_ASSEMBLY,
@@ -160,9 +161,7 @@ class Inspection:
     def _fit(self) -> "_Fit":
         return _Fit(
             resources=self._demand.resources,
-            occupancy=find_occupancy(
-                self._capture, self._gpu, self._demand, Provenance(), changes=False
-            ),
+            occupancy=find_occupancy(self._capture, self._gpu, self._demand, Provenance()),
         )
 
     @cached_property
@@ -203,9 +202,12 @@ class Inspection:
     @cached_property
     def _occupancy(self) -> Occupancy | None:
         """The occupancy without its curves."""
-        return find_occupancy(
-            self._capture, self._gpu, self._demand, self._provenance, curves=False
-        )
+        fitted = find_occupancy(self._capture, self._gpu, self._demand, self._provenance)
+        gpu, usage = self._gpu, self._demand.usage
+        if fitted is None or gpu is None or usage is None:
+            return fitted
+        steps = next_steps(gpu.arch, usage, fitted.blocks_per_sm)
+        return msgspec.structs.replace(fitted, next_step=steps)
 
     @cached_property
     def loads(self) -> list[LoopLoad]:
@@ -347,14 +349,14 @@ class Inspection:
     @cached_property
     def time(self) -> TimeEstimate | None:
         """Estimated time of the launch."""
-        return self._find_time(steps=True)
+        return self._find_time(with_steps)
 
     @cached_property
     def time_alone(self) -> TimeEstimate | None:
         """The estimated time without what would change it."""
-        return self._find_time(steps=False)
+        return self._find_time(without_steps)
 
-    def _find_time(self, *, steps: bool) -> TimeEstimate | None:
+    def _find_time(self, estimate: "Callable[[CostedLaunch], TimeEstimate]") -> TimeEstimate | None:
         if self._launched is None:
             return None
         floor = self.roofline.floor_us if self.roofline else None
@@ -369,7 +371,7 @@ class Inspection:
             self._provenance,
             near=near,
             may_return=may_return,
-            steps=steps,
+            estimate=estimate,
         )
 
     @property

@@ -1,5 +1,6 @@
 """How long a launch is estimated to take, and what that is estimated from."""
 
+from collections.abc import Callable
 from functools import partial
 from math import sqrt
 from typing import TYPE_CHECKING, cast
@@ -74,7 +75,7 @@ def find_launch(parsed: Parsed, launched: Launched, provenance: Provenance) -> "
     reason = launched.launch.traffic.reason
     if gpu is None or occupancy is None or usage is None:
         reason = reason or "the GPU or the kernel's occupancy is unknown"
-    elif gpu.timing is None or gpu.sm_count is None or gpu.peak_flops("fp16", tensor=True) is None:
+    elif gpu.timing is None or gpu.sm_count is None or gpu.peak_flops("fp16", "tensor") is None:
         reason = reason or no_time_model(gpu.name, gpu.unsourced)
     elif not occupancy.launchable:
         reason = reason or "the kernel cannot launch"
@@ -93,13 +94,27 @@ def find_launch(parsed: Parsed, launched: Launched, provenance: Provenance) -> "
         return str(error)
 
 
+def with_steps(launch: "CostedLaunch") -> TimeEstimate:
+    """Return the time of a launch with what would change it."""
+    from irlens.analyze.time import changes
+
+    return changes.estimate_with_steps(launch)
+
+
+def without_steps(launch: "CostedLaunch") -> TimeEstimate:
+    """Return the time of a launch alone."""
+    from irlens.analyze.time import combine
+
+    return combine.estimate(launch.counts, launch.machine.gpu)
+
+
 def find_time(
     launch: "CostedLaunch | str",
     gpu: Gpu | None,
     floor_us: float | None,
     provenance: Provenance,
     *,
-    steps: bool = True,
+    estimate: "Callable[[CostedLaunch], TimeEstimate]",
     near: "CostedLaunch | str | None" = None,
     may_return: bool = False,
 ) -> TimeEstimate:
@@ -108,7 +123,7 @@ def find_time(
     Args:
         floor_us: The roofline's floor, in microseconds; ``None`` if unknown.
         provenance: Receives the origin under "time", or why it is unknown.
-        steps: Whether to find what would change it, too.
+        estimate: ``with_steps`` or ``without_steps``.
         near: The launch if the addresses that depend on data are neighbours, where ``launch`` has
             random ones; ``None`` if none do.
         may_return: Whether data decide if programs return early.
@@ -116,16 +131,9 @@ def find_time(
     if isinstance(launch, str):
         result = TimeEstimate(reason=launch)
     else:
-        from irlens.analyze.time import changes, combine
-
-        def estimated(one: "CostedLaunch") -> TimeEstimate:
-            if steps:
-                return changes.estimate_with_steps(one)
-            return combine.estimate(one.counts, one.machine.gpu)
-
-        result = estimated(launch)
+        result = estimate(launch)
         if near is not None and not isinstance(near, str):
-            result = _between(result, estimated(near))
+            result = _between(result, estimate(near))
         if may_return and result.low_us is not None and result.estimate_us is not None:
             least = result.parts["launch"] * result.low_us / result.estimate_us
             result = msgspec.structs.replace(result, low_us=min(result.low_us, least))
@@ -163,9 +171,7 @@ def arguments_of(
 
     Args:
         source: The ttir or ttgir, which names the parameters.
-        config: It has the arguments.
         contents: What tensors hold, ``.npy`` files by argument.
-        grid: CTAs in x, y and z.
 
     Raises:
         ArtifactError: A file with a tensor's contents is gone or unreadable.

@@ -118,7 +118,7 @@ def entry_of_binary(key: str, capture: Capture, place: str) -> Entry:
     try:
         gpu = find_gpu(capture.target, capture.metadata, provenance)
         demand = read_demand(CaptureCode(capture), gpu, provenance)
-        occupancy = find_occupancy(capture, gpu, demand, provenance, changes=False)
+        occupancy = find_occupancy(capture, gpu, demand, provenance)
     except ArtifactError as error:
         return Entry(key=key, kernel=capture.kernel, problem=error.message, place=place)
     entry = entry_of_metadata(key, capture, place)

@@ -335,7 +335,7 @@ def _floor(call: LibraryCall, gpu: Gpu | None) -> float | None:
     if call.flops and dtype is None:
         return None
     operations = {dtype: call.flops} if dtype and call.flops else {}
-    on_tensor = dtype is not None and gpu.peak_flops(dtype, tensor=True) is not None
+    on_tensor = dtype is not None and gpu.peak_flops(dtype, "tensor") is not None
     found = roofline(
         gpu, call.bytes, operations if on_tensor else {}, {} if on_tensor else operations
     )

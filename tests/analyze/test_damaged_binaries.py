@@ -48,7 +48,7 @@ def figures(data: bytes, name: str) -> tuple[dict[str, object], dict[str, str]]:
     provenance = Provenance()
     gpu = find_gpu(capture.target, capture.metadata, provenance)
     demand = read_demand(CaptureCode(capture), gpu, provenance)
-    occupancy = find_occupancy(capture, gpu, demand, provenance, changes=False)
+    occupancy = find_occupancy(capture, gpu, demand, provenance)
     found = msgspec.structs.asdict(demand.resources)
     found["occupancy"] = occupancy and (occupancy.blocks_per_sm, occupancy.limits)
     unknown = {path.removeprefix("resources."): why for path, why in provenance.unknown.items()}

@@ -33,7 +33,7 @@ def _texts() -> dict[str, str]:
 def _sites(text: str) -> list[SpillSite]:
     (function,) = amdgcn.parse(text).functions
     counted = re.search(r"\.vgpr_spill_count: *(\d+)", text)
-    stack = read_amdgcn(function, int(counted[1]) if counted else None, calls=False)
+    stack = read_amdgcn(function, int(counted[1]) if counted else None)
     assert stack.unknown == ""
     return find_spills(function, stack.spills, cfg.build(function))
 
@@ -233,9 +233,9 @@ def test_arrays_of_amd_are_no_spills() -> None:
     )
     (function,) = amdgcn.parse(text).functions
     for count, calls, spilled in ((2, False, 3), (3, False, 5), (None, True, 3), (0, True, 3)):
-        assert len(read_amdgcn(function, count, calls=calls).spills) == spilled, count
-    assert [each.index for each in read_amdgcn(function, 2, calls=False).arrays] == [0, 5]
-    assert read_amdgcn(function, 1, calls=False).unknown
+        assert len(read_amdgcn(function, None if calls else count).spills) == spilled, count
+    assert [each.index for each in read_amdgcn(function, 2).arrays] == [0, 5]
+    assert read_amdgcn(function, 1).unknown
 
 
 @pytest.mark.parametrize("name", ["outer_39_gfx942", "many_39_gfx1100", "nested_39_gfx942"])
@@ -243,7 +243,7 @@ def test_what_called_functions_of_amd_spill(name: str) -> None:
     """LLVM's own size of the stack is that of the deepest calls, with 4 bytes that are unused."""
     text = lzma.decompress((DATA / "calls" / f"{name}.amdgcn.xz").read_bytes()).decode()
     (kernel,) = amdgcn.parse(text).kernels
-    stack = read_amdgcn(kernel, None, calls=True)
+    stack = read_amdgcn(kernel, None)
     assert not stack.arrays
     sites = find_spills(kernel, stack.spills, cfg.build(kernel))
     marked = sum(int(n) for n in re.findall(r"(\d+)-byte Folded Spill", text))

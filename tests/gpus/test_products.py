@@ -178,11 +178,11 @@ def test_no_other_product_is_taken_for_one(written: str) -> None:
 
 def test_what_was_slowed_for_export_has_no_peak_of_the_architecture() -> None:
     h20, h800 = arch.find("h20"), arch.find("h800")
-    assert h20.peak_flops("fp16", tensor=True) is None
-    assert h800.peak_flops("fp64", tensor=True) is None
-    assert h800.peak_flops("fp16", tensor=True) == arch.find("h100").peak_flops("fp16", tensor=True)
-    assert arch.find("l20").peak_flops("fp16", tensor=True) is None
-    a800 = arch.find("a800").peak_flops("fp16", tensor=True)
+    assert h20.peak_flops("fp16", "tensor") is None
+    assert h800.peak_flops("fp64", "tensor") is None
+    assert h800.peak_flops("fp16", "tensor") == arch.find("h100").peak_flops("fp16", "tensor")
+    assert arch.find("l20").peak_flops("fp16", "tensor") is None
+    a800 = arch.find("a800").peak_flops("fp16", "tensor")
     assert a800 == pytest.approx(312e12, rel=5e-3)
 
 
@@ -190,9 +190,9 @@ def test_blackwell_ultra_is_faster_in_fp4_alone() -> None:
     # NVIDIA, 'Inside NVIDIA Blackwell Ultra': 15 PFLOP/s of dense NVFP4; HGX B300: 4.5 of fp8.
     b300 = arch.find("b300")
     assert b300.arch.name == "sm_103"
-    assert b300.peak_flops("fp4", tensor=True) == pytest.approx(15e15, rel=0.05)
-    assert b300.peak_flops("fp8", tensor=True) == pytest.approx(4.5e15, rel=0.1)
-    assert b300.peak_flops("fp64", tensor=True) is None
+    assert b300.peak_flops("fp4", "tensor") == pytest.approx(15e15, rel=0.05)
+    assert b300.peak_flops("fp8", "tensor") == pytest.approx(4.5e15, rel=0.1)
+    assert b300.peak_flops("fp64", "tensor") is None
 
 
 def test_what_triton_compiles_for_and_does_not_support_is_said() -> None:

@@ -69,13 +69,13 @@ def _cases(table: dict[str, dict[Dtype, float]]) -> list[tuple[str, Dtype, float
 
 @pytest.mark.parametrize(("name", "dtype", "peak"), _cases(TENSOR))
 def test_tensor_peaks_are_those_of_data_sheets(name: str, dtype: Dtype, peak: float) -> None:
-    found = gpus.find(name).peak_flops(dtype, tensor=True)
+    found = gpus.find(name).peak_flops(dtype, "tensor")
     assert found == pytest.approx(peak * 1e12, rel=0.02)
 
 
 @pytest.mark.parametrize(("name", "dtype", "peak"), _cases(VECTOR))
 def test_vector_peaks_are_those_of_data_sheets(name: str, dtype: Dtype, peak: float) -> None:
-    found = gpus.find(name).peak_flops(dtype, tensor=False)
+    found = gpus.find(name).peak_flops(dtype, "vector")
     assert found == pytest.approx(peak * 1e12, rel=0.02)
 
 
@@ -86,7 +86,7 @@ def test_peaks_are_at_the_highest_clock(name: str) -> None:
     assert gpu.product
     assert gpu.product.clock
     for dtype, peak in peaks.items():
-        found = gpu.peak_flops(dtype, tensor=True)
+        found = gpu.peak_flops(dtype, "tensor")
         assert found == pytest.approx(peak * 1e12 * gpu.product.clock / megahertz / 1e6, rel=0.005)
 
 
@@ -96,12 +96,12 @@ def test_every_row_of_rates_is_an_architecture() -> None:
 
 
 def test_what_is_not_known_has_no_peak() -> None:
-    assert gpus.find("sm_90").peak_flops("fp16", tensor=True) is None  # no product
-    assert gpus.find("gb10").peak_flops("fp16", tensor=True) is None  # no rates
-    assert gpus.find("a10g").peak_flops("fp16", tensor=True) is None  # no clock
-    assert gpus.find("a100").peak_flops("fp8", tensor=True) is None  # no such products
-    assert gpus.find("l40").peak_flops("fp16", tensor=True) is None  # sources disagree
-    assert gpus.find("a100").peak_flops("fp8", tensor=False) is None
+    assert gpus.find("sm_90").peak_flops("fp16", "tensor") is None  # no product
+    assert gpus.find("gb10").peak_flops("fp16", "tensor") is None  # no rates
+    assert gpus.find("a10g").peak_flops("fp16", "tensor") is None  # no clock
+    assert gpus.find("a100").peak_flops("fp8", "tensor") is None  # no such products
+    assert gpus.find("l40").peak_flops("fp16", "tensor") is None  # sources disagree
+    assert gpus.find("a100").peak_flops("fp8", "vector") is None
 
 
 def test_capacity_of_the_l2() -> None:
