@@ -47,7 +47,6 @@ def find_problems(
     Args:
         pairing: Entries of the baseline and the reports of today.
         gone: Entries that their recipe no longer makes.
-        requirements: What they are checked against.
     """
     problems = [*_missing(pairing, gone, results, requirements)]
     if requirements.whole_project:
@@ -210,9 +209,10 @@ def _check(
         # Both hold the lines of their loops, and no others.
         comparison = compare(old, now, names=("baseline", "now"), all_lines=True)
         known = BaselineFigures(old, comparison)
-        moved = movements(comparison, entry, report, strict=requirements.strict)
-        if requirements.update:
-            moved = [msgspec.structs.replace(one, fails=False) for one in moved]
+        moved = movements(comparison, entry, report)
+        if requirements.update or requirements.strict:
+            fails = not requirements.update
+            moved = [msgspec.structs.replace(one, fails=fails) for one in moved]
     # Budgets that compare with the baseline compare with the one that is being written.
     written = BaselineFigures(now, compare(now, now)) if requirements.update else known
     verdicts = [

@@ -21,17 +21,14 @@ _OF_A_LOOP = ("achieved_stages", "requested_stages", "kind")
 _REDUNDANT = frozenset({"occupancy.active_warps", "occupancy.max_warps", "time.bound"})
 
 
-def movements(
-    comparison: Comparison, entry: Entry, report: Report, *, strict: bool
-) -> list[Movement]:
-    """Return what moved, worst first.
+def movements(comparison: Comparison, entry: Entry, report: Report) -> list[Movement]:
+    """Return what moved, worst first; losses and what is unknown fail.
 
     Time decides where it is known: nothing is lost or worse of a launch that takes less of it.
 
     Args:
         comparison: The entry's figures against the report's.
         report: The report of today, in full.
-        strict: Whether every movement fails.
     """
     moved = [*_requested(entry, report), *_figures(comparison, report)]
     for loop in comparison.loops:
@@ -40,8 +37,7 @@ def movements(
         moved = [_eased(one) for one in moved]
     moved += _unknown_pipelines(entry, report)
     judged = [
-        msgspec.structs.replace(one, fails=strict or one.judgement in ("lost", "unknown"))
-        for one in moved
+        msgspec.structs.replace(one, fails=one.judgement in ("lost", "unknown")) for one in moved
     ]
     return sorted(judged, key=lambda one: JUDGEMENTS.index(one.judgement))
 

@@ -8,6 +8,7 @@ a store does not, may be missing.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
+from typing import Literal
 
 import msgspec
 
@@ -114,7 +115,9 @@ def rank(candidates: Sequence[Candidate]) -> Ranking:
             standings[index] = standing
         members = sorted(indexes, key=lambda n: _key(candidates[n], standings[n]))
         for index in members:
-            standings[index] = _marked(standings[index], is_first=index == members[0])
+            standings[index] = _marked(
+                standings[index], "fastest" if index == members[0] else "as fast"
+            )
         marked = [index for index in members if standings[index].is_marked]
         problems.append(
             Problem(
@@ -170,11 +173,11 @@ def _is_partial(candidate: Candidate, whole: Candidate | None) -> bool:
     return missing > of_atomics
 
 
-def _marked(standing: Standing, *, is_first: bool) -> Standing:
+def _marked(standing: Standing, mark: Literal["fastest", "as fast"]) -> Standing:
     ratio = standing.over_fastest
     if ratio is None or ratio > 1 + RESOLUTION:
         return standing
-    return msgspec.structs.replace(standing, mark="fastest" if is_first else "as fast")
+    return msgspec.structs.replace(standing, mark=mark)
 
 
 def _key(candidate: Candidate, standing: Standing) -> tuple[object, ...]:
