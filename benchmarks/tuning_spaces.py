@@ -75,7 +75,7 @@ def measure(folder: Path, seconds: float) -> None:
     device = find_device()
     if device is None:
         sys.exit("this machine has no GPU")
-    target = Session(quiet).default_gpu(device).name
+    target = Session().default_gpu(device).name
     folder.mkdir(parents=True, exist_ok=True)
     until = time.monotonic() + seconds
     for name, axes in SPACES.items():
@@ -89,10 +89,6 @@ def measure(folder: Path, seconds: float) -> None:
         ]  # fmt: skip
         code = subprocess.run(command, check=False).returncode
         print(f"{name}: exit {code}, {until - time.monotonic():.0f} s left", flush=True)
-
-
-def quiet(message: str, *, transient: bool = False) -> None:
-    """Ignore a note."""
 
 
 def table(folder: Path) -> Iterator[str]:

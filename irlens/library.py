@@ -355,12 +355,14 @@ def limits(
         TypeError: An argument has another type.
     """
     from irlens.library_arguments import kernel_name, one_target, one_value, size_ranges
+    from irlens.model.limits import LimitSearch
     from irlens.session.limits import limits_of
     from irlens.session.session import Session
 
     single = {name: one_value(name, value) for name, value in settings.items()}
     chosen = _configurations(one_target(target, "limits"), args, grid, triton, single)
-    return limits_of(Session(), kernel_name(kernel), chosen, size_ranges(along), jobs=jobs)
+    search = LimitSearch(jobs=jobs)
+    return limits_of(Session(), kernel_name(kernel), chosen, size_ranges(along), search)
 
 
 @_public

@@ -45,7 +45,7 @@ def new_session() -> "Session":
     from irlens.cli import output
     from irlens.session.session import Session
 
-    return Session(output.note, forks=owns_process)
+    return Session(output.note, announce=output.announce, forks=owns_process)
 
 
 def main() -> None:

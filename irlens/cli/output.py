@@ -56,10 +56,15 @@ def columns() -> int:
     return shutil.get_terminal_size((2 * _PIPE_WIDTH, 0)).columns
 
 
-def note(message: str, *, transient: bool = False) -> None:
-    """Write a message to stderr, a ``transient`` one only to a terminal."""
-    if not transient or sys.stderr.isatty():
-        talk(printable_line(f"irlens: {message}"), dim=True)
+def note(message: str) -> None:
+    """Write a message to stderr."""
+    talk(printable_line(f"irlens: {message}"), dim=True)
+
+
+def announce(message: str) -> None:
+    """Write a message to stderr if that is a terminal: it matters only to a person who waits."""
+    if sys.stderr.isatty():
+        note(message)
 
 
 def talk(line: str, **styles: bool | str) -> None:

@@ -53,7 +53,7 @@ def watch(kernel: str, configurations: Configurations, show: Show) -> Exit:
     saves = SourceWatcher(kernel)
     before: list[Capture] = []
     compiler = Compiler()
-    session = Session(output.note, compiler.compile)
+    session = Session(output.note, compiler.compile, announce=output.announce)
     try:
         while True:
             try:

@@ -44,7 +44,6 @@ class Writing(msgspec.Struct, frozen=True):
     Attributes:
         destination: The file, ``None`` for stdout.
         summary: Whether to append it to the job's summary on GitHub as well.
-        pager: Whether to page long output.
         footer: Whether an HTML page ends with date, version and command.
         source_root: Where sarif and github look for the Python files that they name by path.
     """
@@ -88,9 +87,9 @@ def is_on_terminal(writing: Writing) -> bool:
     return writing.destination is None and sys.stdout.isatty()
 
 
-def shown_rows(most: int, writing: Writing, *, everything: bool) -> int | None:
-    """Return the maximum number of table rows: ``most`` on a terminal, unless all are wanted."""
-    return most if is_on_terminal(writing) and not everything else None
+def shown_rows(most: int | None, writing: Writing) -> int | None:
+    """Return the maximum number of table rows: ``most`` on a terminal."""
+    return most if is_on_terminal(writing) else None
 
 
 def shows_code(kind: Kind, writing: Writing) -> bool:
@@ -138,7 +137,9 @@ def write(
         IrlensError: The destination cannot be written.
     """
     view = replace(
-        _view(named, writing, side_by_side=side_by_side),
+        _view(named, writing),
+        width=output.columns() if side_by_side else output.width(),
+        side_by_side=side_by_side,
         details=details,
         rows=rows,
         listings=tuple(listings),
@@ -155,13 +156,12 @@ def write(
     return written
 
 
-def _view(named: str, writing: Writing, *, side_by_side: bool = False) -> Options:
+def _view(named: str, writing: Writing) -> Options:
     """Return where the output will be seen."""
     destination = writing.destination
     return Options(
-        width=output.columns() if side_by_side else output.width(),
+        width=output.width(),
         color=destination is None and output.use_color(),
-        side_by_side=side_by_side,
         # What others may read names no path of this machine.
         subject=named if writing.form == "text" and destination is None else _shareable(named),
         locate=SourceTree(writing.source_root).locate,

@@ -68,11 +68,7 @@ class Cursor(msgspec.Struct, frozen=True):
 
 
 def text_answer(text: str, **others: object) -> Answer:
-    """Return a text of any length as an answer.
-
-    Args:
-        **others: Attributes of the answer.
-    """
+    """Return a text of any length as an answer."""
     return Answer("text", list(_text_pages(text)) or [""], **others)  # type: ignore[arg-type]
 
 
@@ -112,7 +108,7 @@ def page(answer: Answer, cursor: Cursor) -> str:
     content = {answer.field: answer.pages[cursor.page]}
     if answer.notes:
         content["notes"] = list(answer.notes)
-    return _encoded(content, trusted=answer.trusted, following=following)
+    return _encoded(content if answer.trusted else _untrusted(content), following)
 
 
 def error(message: str, hint: str | None) -> str:
@@ -120,7 +116,7 @@ def error(message: str, hint: str | None) -> str:
     content: dict[str, object] = {"error": message}
     if hint:
         content["hint"] = hint
-    return _encoded(content, trusted=False, following=None)
+    return _encoded(_untrusted(content), None)
 
 
 def split(value: object, most: int) -> Iterator[object]:
@@ -178,11 +174,12 @@ def _text_pages(text: str) -> Iterator[str]:
         at = end
 
 
-def _encoded(
-    content: dict[str, object], *, trusted: bool, following: Mapping[str, object] | None
-) -> str:
-    held = content if trusted else {"note": _NOTE, "untrusted": content}
-    answer = _clean({**held, "next": following})
+def _untrusted(content: dict[str, object]) -> dict[str, object]:
+    return {"note": _NOTE, "untrusted": content}
+
+
+def _encoded(content: dict[str, object], following: Mapping[str, object] | None) -> str:
+    answer = _clean({**content, "next": following})
     return printable_json(msgspec.json.encode(answer).decode())
 
 

@@ -33,10 +33,12 @@ from irlens.mcp.parameters import (
 from irlens.mcp.roots import Roots
 from irlens.model.capture import BINARY_STAGES, Capture, Disassembly
 from irlens.model.errors import IrlensError
+from irlens.model.limits import LimitSearch
 from irlens.model.report import Report
 from irlens.model.text import count, plural, split_list
 from irlens.render import Detail, Kind, Options, render
 from irlens.render.text_listing import annotated, line_text
+from irlens.render.text_page import Page
 from irlens.render.view.memory_traffic import traffic_cells
 from irlens.session.explain import explain
 from irlens.session.reports import Needs, report_of
@@ -254,7 +256,7 @@ class Tools:
         from irlens.session.limits import limits_of, read_along
 
         selection = self._configurations(kernel, targets, settings, args, grid)
-        found = limits_of(self._session, kernel, selection, read_along(along or ()))
+        found = limits_of(self._session, kernel, selection, read_along(along or ()), LimitSearch())
         return self._rendered(format, "limits", found)
 
     def sweep(
@@ -342,7 +344,7 @@ class Tools:
         """Return lines of one stage of a kernel, numbered."""
         check_stage(stage)
         capture = self._one_capture(kernel, targets, settings, args)
-        head, shown = _numbered(capture, stage, annotate=annotate)
+        head, shown = (_annotated if annotate else _numbered)(capture, stage)
         if first > len(shown):
             raise IrlensError(
                 f"{capture.kernel}: {stage} has {plural(len(shown), 'line')}, so no line {first}"
@@ -386,7 +388,7 @@ class Tools:
         """Return the code that a line of Python became, at every stage."""
         capture = self._one_capture(kernel, targets, settings, args)
         found = find_line(CaptureCode(capture), line)
-        return text_answer(line_text(found, color=False), notes=self.notes)
+        return text_answer(line_text(found, Page(width=0, color=False)), notes=self.notes)
 
     def explain(
         self,
@@ -410,9 +412,8 @@ class Tools:
         rows = (f"{gpu.name}: {gpu.arch.name}, {gpu.arch.family}" for gpu in gpus.gpus())
         return text_answer("\n".join(rows) + "\n", trusted=True)
 
-    def _note(self, message: str, *, transient: bool = False) -> None:
-        if not transient:
-            self.notes.append(worded(message, "agent"))
+    def _note(self, message: str) -> None:
+        self.notes.append(worded(message, "agent"))
 
     def _rendered(self, form: str, kind: Kind, record: object) -> Answer:
         if form == "json":
@@ -450,7 +451,6 @@ class Tools:
         """Return the configurations that are asked for; nothing is ever launched.
 
         Args:
-            grid: CTAs in x, y and z.
             completes: Whether options may complete the launch of something compiled.
 
         Raises:
@@ -482,11 +482,14 @@ class Tools:
         )
 
 
-def _numbered(capture: Capture, stage: str, *, annotate: bool) -> tuple[str, list[str]]:
+def _numbered(capture: Capture, stage: str) -> tuple[str, list[str]]:
+    """Return no head, and a stage's lines with their numbers."""
+    lines = enumerate(_text(capture, stage), 1)
+    return "", [f"{n:>6}  {line[:_MAX_LINE]}" for n, line in lines]
+
+
+def _annotated(capture: Capture, stage: str) -> tuple[str, list[str]]:
     """Return the head of a stage's gutter, and its lines with their gutter."""
-    if not annotate:
-        lines = enumerate(_text(capture, stage), 1)
-        return "", [f"{n:>6}  {line[:_MAX_LINE]}" for n, line in lines]
     code = CaptureCode(capture)
     report = report_of(code, Disassembly(stage == "sass"))
     listing, numbered = listed(code, stage, report)

@@ -3,6 +3,7 @@
 ``None`` is always "unknown" or "does not apply".
 """
 
+from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -24,6 +25,21 @@ _WORDS: dict[LimitKind, str] = {
     "overflow": "an offset overflows", "outside": "an access leaves its tensor",
     "grid": "the grid is too large", "fit": "a CTA does not fit", "compile": "does not compile",
 }  # fmt: skip
+
+
+class LimitSearch(msgspec.Struct, frozen=True, kw_only=True):
+    """How limits are searched.
+
+    Attributes:
+        jobs: Worker processes; as many as there are processors if ``None``.
+        details: Whether to apply the fix of an overflow to a copy of the file, and to find what
+            binds the time of sizes that hold.
+        progress: Receives the size's name and the value that is tried.
+    """
+
+    jobs: int | None = None
+    details: bool = True
+    progress: Callable[[str, int], None] = lambda name, size: None
 
 
 class Cause(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

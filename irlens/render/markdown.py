@@ -241,8 +241,6 @@ class Document:
         """Add a table of Markdown cells.
 
         Args:
-            header: One title per column.
-            rows: As many cells each.
             right: Columns that are aligned to the right: numbers.
         """
         if not rows:

@@ -101,9 +101,8 @@ def _role(mark: PipelineAnnotation, pipelines: Sequence[Pipeline]) -> str:
     return f"{word} {arrow} {lines}" + (f" +{more}" if more > 0 else "")
 
 
-def line_text(found: PythonLine, *, color: bool) -> str:
-    """Return the code of a Python line at every stage, as text that ends in a newline."""
-    page = Page(width=0, color=color)
+def line_text(found: PythonLine, page: Page) -> str:
+    """Return an empty page with the code of a Python line at every stage, as text."""
     code = printable_line(found.text)
     page.row([Run(str(found.place), "strong"), Run(f"  {code}".rstrip())])
     for stage in found.stages:

@@ -186,11 +186,12 @@ def _answer(
                 progress=lambda done, total: progress(f"{done} of {total}"),
             )  # fmt: skip
         case "limits":
+            from irlens.model.limits import LimitSearch
             from irlens.session.limits import limits_of_launch, read_along
 
             return limits_of_launch(
                 session, request, read_along(asked.ranges),
-                progress=lambda name, size: progress(f"{name} = {size:,}"),
+                LimitSearch(progress=lambda name, size: progress(f"{name} = {size:,}")),
             )  # fmt: skip
         case "passes":
             captures = session.compile(msgspec.structs.replace(request, passes=True))

@@ -121,7 +121,6 @@ def launches(
 
     Args:
         combinations: Targets and arguments, as written on the command line.
-        grid: CTAs in x, y and z.
     """
     for target, args in combinations:
         for capture in captures:

@@ -13,6 +13,7 @@ from irlens.checks.project import Project
 from irlens.compiler.sources.description import find_kernel
 from irlens.model.check import BudgetFigure, BudgetState, BudgetVerdict
 from irlens.model.errors import IrlensError
+from irlens.model.limits import LimitSearch
 from irlens.model.report import Report
 from irlens.model.source import SourceLocation
 from irlens.model.text import count, first_of, plural, split_list
@@ -102,7 +103,9 @@ def _verdict(budget: LaunchBudget, kernel: _Kernel, session: Session) -> BudgetV
 def _limit(budget: LaunchBudget, kernel: _Kernel, session: Session) -> _Result:
     """Return whether nothing breaks up to a size."""
     sizes = {budget.size: range(1, budget.number + 1)}
-    limits = limits_of(session, kernel.name, kernel.configurations, sizes, details=False)
+    limits = limits_of(
+        session, kernel.name, kernel.configurations, sizes, LimitSearch(details=False)
+    )
     (size,) = limits.sizes
     if size.uncovered:
         return _Result("unknown", size.uncovered)

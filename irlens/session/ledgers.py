@@ -89,7 +89,6 @@ def program_ledgers(
 
     Args:
         target: The GPU to fake.
-        options: What to assume and to limit.
         row_limit: Elements of a row that one CTA is assumed to keep on chip.
 
     Returns:

@@ -1,7 +1,7 @@
 """Limits: from what the user named to the sizes at which the kernel breaks."""
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from math import prod
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from irlens.model.errors import IrlensError, UnknownNameError
+from irlens.model.limits import LimitSearch
 from irlens.session.grids import require_one_kernel
 from irlens.session.session import Session
 from irlens.session.subject import Configurations, is_compiled
@@ -30,20 +31,13 @@ def limits_of(
     kernel: str,
     configurations: Configurations,
     sizes: Mapping[str, range | None],
-    *,
-    jobs: int | None = None,
-    details: bool = True,
-    progress: Callable[[str, int], None] = lambda name, size: None,
+    search: LimitSearch,
 ) -> "Limits":
     """Return the smallest sizes at which a kernel breaks.
 
     Args:
-        session: Prepares the compiler and the store.
         kernel: The kernel's source, or a capture whose source is known.
         sizes: The sizes to vary, each over a range or the default one; all if there are none.
-        jobs: Worker processes; as many as there are processors if not given.
-        details: Whether to try the fix of an overflow, and to find what binds the time.
-        progress: Receives the size's name and the value that is tried.
 
     Raises:
         IrlensError: The source of a capture is unknown, or KERNEL has several configurations or
@@ -64,25 +58,18 @@ def limits_of(
     (request,) = requests
     is_given = not is_compiled(kernel) or configurations.args or configurations.grid
     if is_given:
-        return limits_of_request(
-            session, request, sizes, jobs=jobs, details=details, progress=progress
-        )
+        return limits_of_request(session, request, sizes, search)
     chosen = {name for name, _ in configurations.settings}
-    return limits_of_launch(
-        session, request, sizes, others, chosen, jobs=jobs, details=details, progress=progress
-    )
+    return limits_of_launch(session, request, sizes, search, others, chosen)
 
 
 def limits_of_launch(
     session: Session,
     request: "Request",
     sizes: Mapping[str, range | None],
+    search: LimitSearch,
     others: "Sequence[Request]" = (),
     chosen: Collection[str] = (),
-    *,
-    jobs: int | None = None,
-    details: bool = True,
-    progress: Callable[[str, int], None] = lambda name, size: None,
 ) -> "Limits":
     """Return the limits of a recorded launch, whose equal values follow each other.
 
@@ -100,11 +87,9 @@ def limits_of_launch(
         recorded = recorded_sizes(request, others)
     varied = dict(sizes) or dict.fromkeys(recorded.names)
     derived = {n: each for n, each in recorded.derived.items() if n not in chosen}
-    with session.workers([request], jobs) as pool:
+    with session.workers([request], search.jobs) as pool:
         launch, decided = _with_heuristics(recorded.request, {*derived, *chosen}, pool)
-    found = limits_of_request(
-        session, launch, varied, derived, jobs=jobs, details=details, progress=progress
-    )
+    found = limits_of_request(session, launch, varied, search, derived)
     return msgspec.structs.replace(found, follows=[*recorded.follows, *decided])
 
 
@@ -171,25 +156,20 @@ def limits_of_request(
     session: Session,
     request: "Request",
     sizes: Mapping[str, range | None],
+    search: LimitSearch,
     derived: "Derived" = MappingProxyType({}),
-    *,
-    jobs: int | None = None,
-    details: bool = True,
-    progress: Callable[[str, int], None] = lambda name, size: None,
 ) -> "Limits":
     """Return the smallest sizes at which one configuration breaks; see ``limits_of``."""
     from irlens.sweeps.limits import DEFAULT_RANGE, find_limits, sizes_of
 
-    with session.workers([request], jobs) as pool:
+    with session.workers([request], search.jobs) as pool:
         varied = dict(sizes) or dict.fromkeys(_deciding(request, sizes_of(request, pool), pool))
         if not varied:
             raise IrlensError(
                 f"{request.kernel} has no size to vary", hint="write --arg n=1024 --along n"
             )
         ranges = {name: DEFAULT_RANGE if each is None else each for name, each in varied.items()}
-        return find_limits(
-            request, ranges, pool, _probe, progress, details=details, derived=derived
-        )
+        return find_limits(request, ranges, pool, _probe, search, derived)
 
 
 def _deciding(request: "Request", names: Sequence[str], pool: "WorkerPool") -> list[str]:

@@ -55,8 +55,7 @@ class Opening:
         yield from self._kernels()
         for directory, listing in _newest_first():
             yield from read_entry(directory, listing)
-        for file, path in _known_files(samples=True):
-            yield from (Uncompiled(name) for name, _ in _names(file, path))
+        yield from (Uncompiled(name) for name, _ in _known_kernels(samples=True))
 
     def group(self, item: Item) -> Group:
         """Return the group in which an item of the listing stands."""
@@ -89,8 +88,7 @@ class Opening:
 
     def _configured(self) -> Iterator[_Found]:
         """Yield the kernels of the folder that ``[tool.irlens]`` names."""
-        for file, path in _known_files(samples=False):
-            yield from _names(file, path)
+        yield from _known_kernels(samples=False)
 
     def _checked(self) -> Iterator[_Found]:
         """Yield the KERNELS of ``[tool.irlens.check]`` that are files."""
@@ -133,12 +131,13 @@ def _of_file(path: Path, name: str) -> Iterator[_Found]:
             yield Broken(path, error.message)
 
 
-def _known_files(*, samples: bool) -> Iterator[tuple[str, Path]]:
-    """Yield the names of irlens's samples, or of the project's own kernel files.
+def _known_kernels(*, samples: bool) -> Iterator[tuple[str, str]]:
+    """Yield the names and places of irlens's samples, or of the project's own kernels.
 
     Raises:
         CaptureError: The project's setting is invalid.
     """
+    from irlens.compiler.sources.description import kernel_names
     from irlens.compiler.sources.lookup import known_files, samples_folder
 
     try:
@@ -149,20 +148,7 @@ def _known_files(*, samples: bool) -> Iterator[tuple[str, Path]]:
         known = {path.stem: path for path in samples_folder().glob("[!_]*.py")}
     for name, path in sorted(known.items()):
         if (path.parent == samples_folder()) == samples:
-            yield name, path
-
-
-def _names(file: str, path: Path) -> Iterator[tuple[str, str]]:
-    """Yield a name of each kernel in a known file; that of the file if it cannot be read."""
-    from irlens.compiler.sources.description import read_kernels
-
-    try:
-        functions = [source.function for source in read_kernels(path)]
-    except CaptureError:
-        functions = [""]
-    for function in functions:
-        name = f"{file}:{function}" if functions[1:] else file
-        yield name, f"{path.resolve()}:{function}"
+            yield from kernel_names(name, path)
 
 
 def _python_files(folder: Path) -> Iterator[Path]:

@@ -28,9 +28,6 @@ def report_of(
 ) -> "Report":
     """Return a capture's report: a remembered one, or a new one that is then remembered.
 
-    Args:
-        subject: Any capture, or its code.
-
     Raises:
         ArtifactError: An artifact is broken or gone.
         ToolError: Machine code is required, and the disassembler is missing or failed.
@@ -72,9 +69,6 @@ def _may_spill(inspected: "Report | Inspection") -> bool:
 
 def complete_report(subject: "Capture | CaptureCode") -> "Report":
     """Return a capture's report with all of its findings; few captures need machine code for it.
-
-    Args:
-        subject: Any capture, or its code.
 
     Raises:
         ArtifactError: An artifact is broken or gone.

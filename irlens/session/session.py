@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -39,14 +39,7 @@ _EDITED = ", which has changed since; the {} as recorded"
 _MAX_WARNINGS = 5
 
 
-class Notify(Protocol):
-    """Receives messages that are not part of a result."""
-
-    def __call__(self, message: str, *, transient: bool = False) -> None:
-        """Show a message; a ``transient`` one matters only to a person who waits."""
-
-
-def ignore(message: str, *, transient: bool = False) -> None:
+def ignore(message: str) -> None:
     """Drop a message."""
 
 
@@ -54,7 +47,9 @@ class Session:
     """Loads or compiles what the user named, and returns finished records.
 
     Args:
+        notify: Receives messages that are not part of a result.
         compile: Compiles a request that the store does not answer; in this process if not given.
+        announce: Receives messages that matter only to a person who waits.
         forks: Whether to compile in a fork of this process instead, which then survives a crash
             of the compiler.
         recompiles: Whether the source of a capture may be compiled again.
@@ -62,14 +57,15 @@ class Session:
 
     def __init__(
         self,
-        notify: Notify = ignore,
+        notify: Callable[[str], None] = ignore,
         compile: "Callable[[Request], Sequence[Capture]] | None" = None,  # noqa: A002
         *,
+        announce: Callable[[str], None] = ignore,
         forks: bool = False,
         recompiles: bool = True,
     ) -> None:
         self._recompiles = recompiles
-        self._notify = notify
+        self._notify, self._announce = notify, announce
         self._compile = compile
         self._forks = forks
         self._default_announced = False
@@ -77,10 +73,9 @@ class Session:
 
     def word_notes(self, worded: "Callable[[str], str]") -> None:
         """Show every later message as a function words it."""
-        shown = self._notify
-        self._notify = lambda message, *, transient=False: shown(
-            worded(message), transient=transient
-        )
+        shown, announced = self._notify, self._announce
+        self._notify = lambda message: shown(worded(message))
+        self._announce = lambda message: announced(worded(message))
 
     def reports(
         self,
@@ -278,7 +273,7 @@ class Session:
         if install:
             self._announce_install(request.triton)
         message = f"compiling {request.kernel} for {request.target.name} ..."
-        self._notify(message, transient=not install)  # an installation takes minutes
+        (self._notify if install else self._announce)(message)  # an installation takes minutes
         with self._noting_warnings():
             captures = (self._compile or (forked.capture if self._forks else capture))(request)
         self._note_loading([each.manifest for each in captures], request)

@@ -30,7 +30,6 @@ class Sides:
 
     Args:
         after: AFTER, ``None`` if the options' values make the sides.
-        session: Loads or compiles the sides.
         names: Labels of the sides; by default, the settings that tell them apart.
 
     Attributes:

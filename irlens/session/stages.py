@@ -170,23 +170,29 @@ def read_stage(code: CaptureCode, name: str) -> bytes:
 
 
 def listed(
-    code: CaptureCode, stage: str, report: Report, *, interleave: bool = False
+    code: CaptureCode, stage: str, report: Report
 ) -> tuple[StageListing, Iterable[tuple[int | None, str]]]:
     """Return what is known of a stage's lines, and these with their numbers.
-
-    Args:
-        stage: A text stage.
-        interleave: Whether the Python source stands between the lines, without numbers.
 
     Raises:
         IrlensError: The capture lacks the stage, or it is not text.
     """
     check_text(stage)
-    if interleave:
-        _check_source(code, stage)
     from irlens.report.annotations import list_stage
 
     listing = list_stage(code, stage, report)
-    if not interleave:
-        return listing, enumerate(listing.lines, 1)
+    return listing, enumerate(listing.lines, 1)
+
+
+def interleaved_listing(
+    code: CaptureCode, stage: str, report: Report
+) -> tuple[StageListing, Iterable[tuple[int | None, str]]]:
+    """Return what ``listed`` does, with the Python source between the lines, without numbers.
+
+    Raises:
+        IrlensError: As ``listed``, or nothing says which source a line has.
+    """
+    check_text(stage)
+    _check_source(code, stage)
+    listing, _ = listed(code, stage, report)
     return listing, _with_captions(code[stage], code.capture.python_line)

@@ -50,7 +50,6 @@ def variants_of(
     """Return the variants of a kernel that launches need, or those that caches hold.
 
     Args:
-        session: Prepares the compiler and the store.
         kernels: A kernel, whose variants are compiled; or captures, recordings and caches.
         configurations: What to compile; the arguments as ``read_values`` takes them. Those of a
             capture, whose source must be known, replace the recorded ones.
@@ -116,7 +115,6 @@ def _readable(
     """Return the variants among captures, but for broken ones if there are others.
 
     Args:
-        recorded: The captures.
         skipped: Receives what is left out, and why.
     """
     readable = []
@@ -172,7 +170,6 @@ def compiled_variants(recorded: Sequence[Recorded], *, timed: bool = False) -> l
     """Return the variants among captures by kernel, those with the most variants first.
 
     Args:
-        recorded: The captures.
         timed: Whether to compare the times of those that serve the same problem.
 
     Raises:

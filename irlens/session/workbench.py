@@ -48,9 +48,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     key.
 
     Attributes:
-        key: Unique key of the entry.
         target: The GPU that it was compiled for, if known.
-        triton_version: The compiler's version, if known.
         config: The configuration; ``None`` for a kernel that is not compiled yet.
         occupancy: Theoretical occupancy, without next steps and curves.
         figures: Values of the registry's columns that no record above holds, by path, with one

@@ -10,7 +10,15 @@ from irlens.compiler import Request, find_kernel
 from irlens.compiler.planning import PlannedVariant
 from irlens.compiler.toolchains.versions import version_of
 from irlens.model.errors import UnknownNameError
-from irlens.model.limits import LIMITS_SCHEMA, Fix, Limit, LimitKind, Limits, SizeLimits
+from irlens.model.limits import (
+    LIMITS_SCHEMA,
+    Fix,
+    Limit,
+    LimitKind,
+    Limits,
+    LimitSearch,
+    SizeLimits,
+)
 from irlens.model.text import count
 from irlens.sweeps.limit_fixes import fix_of
 from irlens.sweeps.limit_probes import Evaluate, Prober
@@ -35,9 +43,7 @@ def find_limits(
     sizes: Mapping[str, range],
     pool: WorkerPool,
     evaluate: Evaluate,
-    progress: Callable[[str, int], None] = lambda name, size: None,
-    *,
-    details: bool = True,
+    asked: LimitSearch,
     derived: Derived = MappingProxyType({}),
 ) -> Limits:
     """Return the limits of a kernel in each of some sizes.
@@ -46,9 +52,6 @@ def find_limits(
         request: The launch whose sizes vary; of an autotuned kernel its first configuration.
         sizes: The sizes, and what each ranges over.
         evaluate: Evaluates a launch of a compiled variant.
-        progress: Receives the size's name and value.
-        details: Whether to apply the fix of an overflow to a copy of the file, and to find what
-            binds the time of sizes that hold.
         derived: Constexprs that follow a size.
 
     Raises:
@@ -66,18 +69,18 @@ def find_limits(
 
         def prober_of(kernel: str, name: str = name) -> Prober:
             chosen = msgspec.structs.replace(fixed, kernel=kernel)
-            return Prober(chosen, name, pool, evaluate, progress, derived)
+            return Prober(chosen, name, pool, evaluate, asked.progress, derived)
 
         with work.budget(_STEPS):
             prober = prober_of(fixed.kernel)
             limits = search(prober, name, numbers)
             cover = cover_of(fixed.kernel, name, prober.planned_names, limits.last)
             limits = msgspec.structs.replace(limits, cover=cover)
-            if details:
+            if asked.details:
                 limits = _fixed(limits, fixed.kernel, numbers, prober_of)
-        if details:
+        if asked.details:
             with work.budget(_STEPS):
-                limits = _timed(limits, fixed, pool, derived, progress)
+                limits = _timed(limits, fixed, pool, derived, asked.progress)
         found.append(limits)
     return Limits(
         schema=LIMITS_SCHEMA,

@@ -16,7 +16,7 @@ import triton
 import irlens
 from irlens.compiler.planning import PlannedVariant
 from irlens.model.capture import Capture
-from irlens.model.limits import Limits
+from irlens.model.limits import Limits, LimitSearch
 from irlens.render import render
 from irlens.render.json import schema
 from irlens.session import limits as session_limits
@@ -133,11 +133,11 @@ def _once(monkeypatch: pytest.MonkeyPatch, answers: dict[object, Limits]) -> Non
 
     def once(
         session: Session, kernel: str, selection: Configurations, sizes: Mapping[str, range | None],
-        **options: Any,
+        search: LimitSearch,
     ) -> Limits:  # fmt: skip
         key = (kernel, selection, *sizes.items())
         if key not in answers:
-            answers[key] = find(session, kernel, selection, sizes, **options)
+            answers[key] = find(session, kernel, selection, sizes, search)
         return answers[key]
 
     monkeypatch.setattr(session_limits, "limits_of", once)

@@ -131,7 +131,7 @@ def test_a_suggestion_starts_from_the_fastest_candidate(
 ) -> None:
     """All candidates are compiled: none but the fastest is compiled again."""
     notes: list[str] = []
-    session = Session(lambda message, *, transient=False: notes.append(message))
+    session = Session(notes.append)
     (request,) = requests_near(f"{recording}:tuned", Configurations(), session)
     tuned = next(each for each in program.kernels if each.kernel == "tuned")
     assert f"BLOCK={request.settings['BLOCK']}" == tuned.configuration

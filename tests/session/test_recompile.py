@@ -202,7 +202,7 @@ def scale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Capture:
 
 def test_a_capture_is_compiled_again_from_its_file(scale: Capture) -> None:
     told: list[str] = []
-    session = Session(lambda message, transient=False: told.append(message))
+    session = Session(told.append)
     options = Configurations(settings=(("num_warps", ("2", "4")),), targets=("a100", "h100"))
     captures = session.captures(str(scale.directory), options)
     configs = [each.config for each in captures]
@@ -239,7 +239,7 @@ def test_a_grid_stays_where_no_program_id_depends_on_what_changes(scale: Capture
     assert not kept((8, 2, 1), factor="2.0"), "the source has no second axis"
     told: list[str] = []
     options = Configurations(args=(("factor", ("2.0",)),))
-    session = Session(lambda message, transient=False: told.append(message))
+    session = Session(told.append)
     list(session.requests(str(scale.directory), options))
     assert told[1:] == ["the grid stays: no program ID depends on factor"]
 
@@ -296,7 +296,7 @@ def test_a_grid_stays_on_another_gpu_unless_it_may_follow_its_sms(scale: Capture
     assert kept(120, 1, 1, target="b200")
     assert not kept(400, 1, 1, PROGRAMS=400)
     told: list[str] = []
-    session = Session(lambda message, transient=False: told.append(message))
+    session = Session(told.append)
     list(session.requests(str(scale.directory), Configurations(targets=("a100",))))
     assert told[1:] == ["the grid stays as recorded: 8"]
 
@@ -362,7 +362,7 @@ def test_an_edited_file_is_said_to_be_so(scale: Capture) -> None:
     assert scale.manifest.source is not None
     Path(scale.manifest.source.path).write_text(SCALE.replace("* factor", "+ factor"))
     told: list[str] = []
-    session = Session(lambda message, transient=False: told.append(message))
+    session = Session(told.append)
     (again,) = session.captures(
         str(scale.directory), Configurations(settings=(("BLOCK", ("64",)),))
     )
@@ -373,7 +373,7 @@ def test_an_edited_file_is_said_to_be_so(scale: Capture) -> None:
 def test_what_is_shown_as_compiled_is_said_to_be_older_than_its_file(scale: Capture) -> None:
     assert scale.source is not None
     file, told = Path(scale.source.path), list[str]()
-    session = Session(lambda message, transient=False: told.append(message))
+    session = Session(told.append)
     session.reports(str(scale.directory), Configurations())
     assert told == []
     file.write_text(SCALE.replace("* factor", "+ factor"))
@@ -431,6 +431,6 @@ def test_a_gone_file_and_a_generated_one_are_named(scale: Capture, tmp_path: Pat
 
 
 def test_an_extent_does_not_become_negative(scale: Capture) -> None:
-    session = Session(lambda message, transient=False: None)
+    session = Session()
     with pytest.raises(CaptureError, match="n is the extent of a tensor: -5 is not a whole number"):
         session.captures(str(scale.directory), Configurations(args=(("n", ("-5",)),)))

@@ -24,8 +24,8 @@ class Notes:
         self.lasting: list[str] = []
         self.transient: list[str] = []
 
-    def __call__(self, message: str, *, transient: bool = False) -> None:
-        (self.transient if transient else self.lasting).append(message)
+    def __call__(self, message: str) -> None:
+        self.lasting.append(message)
 
 
 def test_every_interface_returns_the_same_report(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,7 +76,9 @@ def test_a_session_compiles_what_the_store_lacks() -> None:
         return list(irlens.load(CAPTURE))
 
     configurations = Configurations(targets=("h100",), settings=(("num_stages", ("23",)),))
-    captures = Session(notes, compile_).captures("softmax", configurations)
+    captures = Session(notes, compile_, announce=notes.transient.append).captures(
+        "softmax", configurations
+    )
     assert [capture.kernel for capture in captures] == ["softmax_kernel"]
     assert [request.settings for request in compiled] == [{"num_stages": 23}]
     assert notes.transient == ["compiling softmax for h100 ..."]

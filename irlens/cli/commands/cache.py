@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -120,12 +120,12 @@ def command(ctx: click.Context, form: ListFormat) -> Exit:
 @_FORMAT
 def clean(age: int, dry_run: bool, form: ListFormat, **kinds: bool) -> Exit:
     """Remove items from the cache."""
-    from irlens.artifacts import store
+    from irlens.artifacts import inventory, store
 
     named = {name for name, is_named in kinds.items() if is_named}
     before = time.time() - age if age else None
     removals = [
-        _remove(kind, before, dry_run=dry_run)
+        _remove(kind, before, _keep if dry_run else inventory.remove)
         for kind in _kinds()
         if not named or kind.title in named
     ]
@@ -137,7 +137,7 @@ def clean(age: int, dry_run: bool, form: ListFormat, **kinds: bool) -> Exit:
         root = str(store.root())
         write_json({"root": root, "dry_run": dry_run, **total, "kinds": removals})
     else:
-        output.write(_removal_table(removals, dry_run=dry_run), None)
+        output.write(_removal_table(removals, "to remove" if dry_run else "removed"), None)
     return Exit.OK
 
 
@@ -160,7 +160,14 @@ def _kinds() -> "Sequence[Kind]":
     return kinds
 
 
-def _remove(kind: "Kind", before: float | None, *, dry_run: bool) -> _Removal:
+def _keep(kind: "Kind", item: "StoredItem") -> bool:
+    """Pretend to remove an item."""
+    return True
+
+
+def _remove(
+    kind: "Kind", before: float | None, remove: "Callable[[Kind, StoredItem], bool]"
+) -> _Removal:
     """Remove the items of a kind that were last used before a time."""
     from irlens.artifacts import inventory
 
@@ -170,7 +177,7 @@ def _remove(kind: "Kind", before: float | None, *, dry_run: bool) -> _Removal:
             continue
         if inventory.is_used(kind, item):
             in_use += 1
-        elif dry_run or inventory.remove(kind, item):
+        elif remove(kind, item):
             removed.append(item)
     return _Removal(kind.title, len(removed), _bytes(removed), in_use)
 
@@ -195,7 +202,7 @@ def _row(title: str, number: str, items: "Sequence[StoredItem]", now: float) -> 
     return title, number, rounded_size(_bytes(items)), unused
 
 
-def _removal_table(removals: Sequence[_Removal], *, dry_run: bool) -> str:
+def _removal_table(removals: Sequence[_Removal], title: str) -> str:
     rows = [
         (each.kind, count(each.removed), rounded_size(each.bytes), count(each.in_use))
         for each in removals
@@ -203,7 +210,7 @@ def _removal_table(removals: Sequence[_Removal], *, dry_run: bool) -> str:
     ]
     if not rows:
         return "nothing to remove\n"
-    header = ("", "to remove" if dry_run else "removed", "on disk", "kept: in use")
+    header = ("", title, "on disk", "kept: in use")
     return table(header, rows, right={1, 2, 3})
 
 

@@ -262,7 +262,7 @@ def _show_stage(
     name: str, settings: _Settings, before: "Sequence[Capture]", captures: "Sequence[Capture]"
 ) -> "tuple[CodeComparisons | None, Callable[[], object]]":
     """Prepare a stage; after a save, its comparison with the version before."""
-    from irlens.cli.stage import show
+    from irlens.cli.stage import Beside, show
     from irlens.model.capture import BINARY_STAGES
 
     writing = settings.writing
@@ -271,14 +271,14 @@ def _show_stage(
 
         comparisons = compare_sets(before, captures, [name])
         return comparisons, partial(write, comparisons, "code", writing)
+    beside = Beside.PYTHON if settings.interleave else Beside.NOTHING
+    beside |= Beside.ANNOTATIONS if settings.annotate else Beside.NOTHING
     return None, partial(
         show,
         captures,
         name,
-        writing.destination,
-        paged=writing.pager,
-        interleave=settings.interleave,
-        annotate=settings.annotate,
+        writing,
+        beside,
     )
 
 
@@ -287,10 +287,14 @@ def _show_line(
 ) -> "tuple[None, Callable[[], object]]":
     from irlens.analyze.capture_code import CaptureCode
     from irlens.render.text_listing import line_text
+    from irlens.render.text_page import Page
     from irlens.session.stages import find_line
 
     color = writing.destination is None and output.use_color()
-    texts = [line_text(find_line(CaptureCode(capture), place), color=color) for capture in captures]
+    texts = [
+        line_text(find_line(CaptureCode(capture), place), Page(width=0, color=color))
+        for capture in captures
+    ]
     return None, partial(output.write, "\n".join(texts), writing.destination, paged=writing.pager)
 
 

@@ -78,14 +78,15 @@ def _least(_ctx: click.Context, _option: click.Parameter, texts: tuple[str, ...]
 @received_as(_Settings)
 def command(settings: _Settings) -> Exit:
     """Find limits."""
+    from irlens.model.limits import LimitSearch
     from irlens.session.limits import holds_up_to, limits_of
 
     sizes = settings.along or dict.fromkeys(settings.at_least)
     with output.status() as update:
-        limits = limits_of(
-            new_session(), settings.kernel, settings.selection, sizes, jobs=settings.jobs,
-            progress=lambda name, size: update(f"trying {name} = {size:,}"),
-        )  # fmt: skip
+        search = LimitSearch(
+            jobs=settings.jobs, progress=lambda name, size: update(f"trying {name} = {size:,}")
+        )
+        limits = limits_of(new_session(), settings.kernel, settings.selection, sizes, search)
     write(limits, "limits", settings.writing)
     held = [holds_up_to(limits, name, size) for name, size in settings.at_least.items()]
     return Exit.OK if all(held) else Exit.DIFFERENCE

@@ -180,8 +180,9 @@ def command(settings: _Settings) -> Exit:
         )  # fmt: skip
     hint = None if is_module else _hint_at_tests(Path(name))
     if is_fake:
-        assumes = settings.assumed is not None
-        output.note(", ".join(_simplifications(recording, assumes=assumes)))
+        given = settings.assumed is not None
+        times = "assumed to be 1 ms" if given else "unknown, passed on as placeholders"
+        output.note(", ".join(_simplifications(recording, times)))
     return _summarize(recording, directory, settings, is_fake=is_fake, hint_without_kernels=hint)
 
 
@@ -381,11 +382,15 @@ def _hint_at_tests(program: Path) -> str | None:
     return None
 
 
-def _simplifications(recording: "Recording", *, assumes: bool) -> Iterator[str]:
-    """Yield the differences from a run on a GPU."""
+def _simplifications(recording: "Recording", times: str) -> Iterator[str]:
+    """Yield the differences from a run on a GPU.
+
+    Args:
+        times: What became of measured times.
+    """
     counts = [run.deviations for run in recording.runs]
     yield "launches were no-ops"
-    yield from _unknown_numbers(counts, assumes=assumes)
+    yield from _unknown_numbers(counts, times)
     if compared := sum(each.compared for each in counts):
         yield f"{plural(compared, 'tensor comparison')} assumed true"
     if uncompiled := sum(each.uncompiled for each in counts):
@@ -404,7 +409,7 @@ def _simplifications(recording: "Recording", *, assumes: bool) -> Iterator[str]:
         yield f"{untracked} Python process{'es' if untracked > 1 else ''} of the program untracked"
 
 
-def _unknown_numbers(counts: "Sequence[Deviations]", *, assumes: bool) -> Iterator[str]:
+def _unknown_numbers(counts: "Sequence[Deviations]", times: str) -> Iterator[str]:
     """Yield what the program got for numbers that only a GPU knows."""
     if computed := sum(each.computed for each in counts):
         drawn = ", some from its random numbers" if any(each.drawn for each in counts) else ""
@@ -415,8 +420,7 @@ def _unknown_numbers(counts: "Sequence[Deviations]", *, assumes: bool) -> Iterat
             "(NaN in JSON, NumPy and float())"
         )
     if timed := sum(each.timed for each in counts):
-        how = "assumed to be 1 ms" if assumes else "unknown, passed on as placeholders"
-        yield f"{plural(timed, 'measured time')} {how}"
+        yield f"{plural(timed, 'measured time')} {times}"
     if finite := sum(each.finite for each in counts):
         yield f"{plural(finite, 'check')} for NaN or infinity assumed to pass"
     if assumed := sum(each.assumed for each in counts):

@@ -160,7 +160,7 @@ def _grouped(settings: _Settings) -> Exit:
     check_format(settings.writing.form, "variants")
     named = [str(each) if each.is_absolute() else f"./{each}" for each in settings.directories]
     variants = variants_of(new_session(), named, Configurations())
-    rows = shown_rows(_ROWS, settings.writing, everything=settings.everything)
+    rows = shown_rows(None if settings.everything else _ROWS, settings.writing)
     write(variants, "variants", settings.writing, rows=rows)
     return Exit.OK
 
@@ -194,7 +194,7 @@ def _scan(request: "Request", settings: _Settings) -> Exit:
         else:
             document = scanner.document(settings.where)
     if not streams:
-        rows = shown_rows(_ROWS, writing, everything=settings.everything)
+        rows = shown_rows(None if settings.everything else _ROWS, writing)
         named = shlex.join(map(str, request.roots))
         write(document, "scan", writing, rows=rows, named=named)
     if scanner.skipped:

@@ -195,7 +195,7 @@ def command(settings: _Settings) -> Exit:
         result = _swept(session, settings)
     if settings.emit is not None:
         output.write(choice_text(result, settings.emit), settings.emit)
-    rows = shown_rows(_ROWS, settings.writing, everything=settings.everything)
+    rows = shown_rows(None if settings.everything else _ROWS, settings.writing)
     named = options.as_typed([kernel], settings.selection)
     write(result, "sweep", settings.writing, rows=rows, named=named)
     return Exit.OK if any(each.outcome == "fits" for each in result.trials) else Exit.DIFFERENCE

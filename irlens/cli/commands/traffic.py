@@ -104,7 +104,7 @@ def command(settings: _Settings) -> Exit:
         unusable = {"--assume": settings.assumed is not None, "--": bool(settings.words)}
         refuse(unusable, "of a program has no effect on a kernel: remove it")
         ledgers = _of_kernel(settings)
-    rows = shown_rows(_ROWS, settings.writing, everything=settings.everything)
+    rows = shown_rows(None if settings.everything else _ROWS, settings.writing)
     write(ledgers, "ledgers", settings.writing, rows=rows, named=shlex.quote(settings.name))
     if failure is not None:
         raise IrlensError(failure, hint="the ledger ends there")

@@ -98,7 +98,7 @@ def command(settings: _Settings) -> Exit:
         )  # fmt: skip
     if settings.emit is not None:
         _emit(variants, settings.kernels[0], settings.emit)
-    rows = shown_rows(_MOST_ROWS, settings.writing, everything=settings.everything)
+    rows = shown_rows(None if settings.everything else _MOST_ROWS, settings.writing)
     named = as_typed(settings.kernels, settings.selection)
     write(variants, "variants", settings.writing, rows=rows, named=named)
     most = max(each.number for each in variants.kernels)

@@ -121,13 +121,23 @@ def find_kernels(spec: str) -> list[KernelSource]:
 
 
 def known_kernels() -> Iterator[str]:
-    """Yield a name of each kernel in the known files; that of the file if it cannot be read."""
-    for name, path in sorted(known_files().items()):
-        try:
-            functions = [source.function for source in read_kernels(path)]
-        except CaptureError:
-            functions = []
-        yield from (f"{name}:{function}" for function in functions) if functions[1:] else (name,)
+    """Yield a name of each kernel in the known files."""
+    for file, path in sorted(known_files().items()):
+        yield from (name for name, _ in kernel_names(file, path))
+
+
+def kernel_names(file: str, path: Path) -> Iterator[tuple[str, str]]:
+    """Yield a name and the place of each kernel in a known file; of the file if it is unreadable.
+
+    Args:
+        file: What the file is called.
+    """
+    try:
+        functions = [source.function for source in read_kernels(path)]
+    except CaptureError:
+        functions = [""]
+    for function in functions:
+        yield (f"{file}:{function}" if functions[1:] else file), f"{path.resolve()}:{function}"
 
 
 def read_kernels(path: Path, function: str | None = None) -> list[KernelSource]:
