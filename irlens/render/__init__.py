@@ -119,7 +119,6 @@ def render(name: str, kind: Kind, subject: Any, options: Options | None = None) 
         subject: A sequence of ``Report``, or ``Comparisons``, ``CodeComparisons``, ``Check``,
             ``Sweep``, ``Scan``, ``Ledgers``, ``Suggestion``, ``Variants``, ``Limits``, ``Passes``,
             ``PassesDiff``, ``Explanations``.
-        options: Where the output will be seen.
 
     Raises:
         UnknownNameError: There is no such format.

@@ -52,7 +52,6 @@ def _document(title: str, *content: Content, scripts: Sequence[str] = ()) -> str
     """Return the page.
 
     Args:
-        title: Title of the browser's window.
         scripts: Files of this package that add convenience; the page reads without them.
     """
     style = _asset(*_STYLES)

@@ -107,9 +107,9 @@ def signed_change(change: Change) -> Text:
     return text(Run(f"{change.change} {change.sign}".strip(), change.tone))
 
 
-def row_tone(*, changed: bool, weight: Weight) -> Tone:
-    """Return the tone of a figure's row: what did not change is dim, what decides is strong."""
-    if not changed:
+def row_tone(weight: Weight | None) -> Tone:
+    """Return the tone of a figure's row by the weight of its change; without one it is dim."""
+    if weight is None:
         return "dim"
     return "strong" if weight == "much" else "neutral"
 

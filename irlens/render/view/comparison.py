@@ -145,7 +145,7 @@ def changes_table(pair: Comparison) -> nodes.Table:
             each.before,
             Run(each.after, each.tone),
             changes.signed_change(each),
-            tone=changes.row_tone(changed=each.changed, weight=each.weight),
+            tone=changes.row_tone(each.weight if each.changed else None),
         )
         for each in changes.main_changes(pair)
     )

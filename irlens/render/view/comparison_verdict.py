@@ -4,7 +4,7 @@ Can both sides launch; how the estimated time changes, with its range and what b
 it; then the findings. Figures decide only where there is no time, and the line says what gives one.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import log
 
 from irlens import figures
@@ -275,7 +275,7 @@ def summary(comparisons: Comparisons) -> Headline:
     """Return many comparisons in a line: "2 of 7 differ · 1 slower: … · 1 added"."""
     pairs = [pair for pair in comparisons.pairs if pair.different]
     phrases = [Run(f"{count(len(pairs))} of {count(len(comparisons.pairs))} differ")]
-    phrases += counted(pairs, against_first=comparisons.against_first)
+    phrases += counted(pairs, second_label if comparisons.against_first else title)
     partly = sum(bool(pair.not_compared) and not pair.different for pair in comparisons.pairs)
     if partly:
         phrases.append(Run(f"{count(partly)} compared in part"))
@@ -284,18 +284,16 @@ def summary(comparisons: Comparisons) -> Headline:
     return Headline(tuple(phrases), next(iter(tones)) if len(tones) == 1 else "neutral")
 
 
-def counted(pairs: Sequence[Comparison], *, against_first: bool = False) -> Iterator[Run]:
-    """Yield how many are slower and faster, the largest change by name: "1 slower (…)".
-
-    Args:
-        against_first: Whether all have the same first side, so that a label tells the second.
-    """
+def counted(
+    pairs: Sequence[Comparison], named: Callable[[Comparison], str] = title
+) -> Iterator[Run]:
+    """Yield how many are slower and faster, the largest change by name: "1 slower (…)"."""
     groups: dict[tuple[str, Tone], list[Comparison]] = {}
     for pair in pairs:
         if (kind := _kind(pair)) is not None:
             groups.setdefault(kind, []).append(pair)
     for (words, tone), group in sorted(groups.items(), key=lambda each: _ORDER.index(each[0][1])):
-        largest = _largest(group, against_first=against_first)
+        largest = _largest(group, named)
         yield Run(f"{count(len(group))} {words}{largest}", tone)
 
 
@@ -314,7 +312,12 @@ def _kind(pair: Comparison) -> tuple[str, Tone] | None:
     return in_short(pair), tone
 
 
-def _largest(pairs: Sequence[Comparison], *, against_first: bool) -> str:
+def second_label(pair: Comparison) -> str:
+    """Return what tells a pair from others with the same first side."""
+    return pair.after.label
+
+
+def _largest(pairs: Sequence[Comparison], named: Callable[[Comparison], str]) -> str:
     """Return the pair of the largest change in time, by what tells it from the others."""
     known = [
         (abs(log(time.ratio)), pair)
@@ -324,7 +327,6 @@ def _largest(pairs: Sequence[Comparison], *, against_first: bool) -> str:
     if not known:
         return ""
     _, pair = max(known, key=lambda each: each[0])
-    name = pair.after.label if against_first else title(pair)
     alone = len(pairs) == 1
     words = in_short(pair) if alone else f"up to {in_short(pair).removeprefix('likely ')}"
-    return f" ({words}: {name})"
+    return f" ({words}: {named(pair)})"

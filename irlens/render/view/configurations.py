@@ -1,8 +1,9 @@
 """Several reports in one table: a few configurations of a kernel as columns, others as rows."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from irlens import figures
+from irlens.model.comparison import Value
 from irlens.model.label import differing, labels
 from irlens.model.ranking import Ranking, longest_first, rank_reports
 from irlens.model.report import Pipeline, Report
@@ -14,7 +15,7 @@ from irlens.render.view.findings import merged, severities_in_words
 from irlens.render.view.nodes import Cells, Column, Node, Run, Text, phrases, plain, row, text
 from irlens.render.view.pipelines import pipeline_depth
 from irlens.render.view.standings import Listed, headline, time_listed, without_shared
-from irlens.render.view.verdict import verdict, verdicts
+from irlens.render.view.verdict import tallied, verdict, verdicts
 
 #: Configurations that are columns; more are rows.
 _MOST_COLUMNS = 12
@@ -123,14 +124,15 @@ def ranked_headline(reports: Sequence[Report]) -> nodes.Headline:
     if several_kernels:
         # Of each kernel its fastest configuration counts, and the longest of these comes first.
         ranking = longest_first(ranking)
-    others = [each for each in verdicts(reports, ranked=True).phrases if each.tone != "good"]
+    told = tallied(reports)
+    others = [each for each in told.phrases if each.tone != "good"]
     firsts = [reports[problem.members[0]] for problem in ranking.problems]
     led = [report.kernel for report in firsts] if several_kernels else _sizes(firsts)
     named = _without_kernel(reports) if several_kernels else _winners_named(reports, ranking)
     for problem, apart in zip(ranking.problems, led, strict=True):
         for n in problem.members if apart else ():
             named[n] = named[n].replace(f" {apart}", "")
-    return nodes.Headline((*headline(ranking, named, led), *others), verdicts(reports).tone)
+    return nodes.Headline((*headline(ranking, named, led), *others), told.tone)
 
 
 def _sizes(reports: Sequence[Report]) -> list[str]:
@@ -186,8 +188,9 @@ def _listed(reports: Sequence[Report], *, unit: bool) -> list[Listed]:
         if unit and figure.path == _STAGES:
             continue
         title = figure.title if unit else figure.heading
-        cells = [_figure(figure, each, unit=unit) for each in reports]
-        first = _figure(figure, reports[0], unit=True)
+        written = figure.format if unit else figure.cell
+        cells = [_figure(figure, each, written) for each in reports]
+        first = _figure(figure, reports[0], figure.format)
         said = first if isinstance(first, str) else first.text
         listed.append(Listed(Column(title, numbers=True), cells, f"{figure.title} {said}"))
         if unit and figure.path == "occupancy.theoretical":
@@ -230,7 +233,7 @@ def _columns(
     return nodes.Table(heads, body, name="configurations", noun="figure", splits=True)
 
 
-def _figure(figure: figures.Figure, report: Report, *, unit: bool = False) -> str | Run:
+def _figure(figure: figures.Figure, report: Report, written: Callable[[Value], str]) -> str | Run:
     if figure.path == _STAGES:
         depths = (
             depth_in_short(each.achieved_stages, each.stages_at_most, each.requested_stages)
@@ -245,7 +248,7 @@ def _figure(figure: figures.Figure, report: Report, *, unit: bool = False) -> st
         return figures.UNKNOWN
     if all(value is None for value in values):
         return _UNKNOWN
-    return Run(" ".join(map(figure.format if unit else figure.cell, values)))
+    return Run(" ".join(map(written, values)))
 
 
 def _limiters(reports: Sequence[Report]) -> Iterator[Listed]:

@@ -28,8 +28,10 @@ def traffic_fact(report: Report) -> nodes.Fact | None:
         why = phrases(Run(traffic.reason, "dim"))
         return nodes.Fact("Memory", text(_UNKNOWN), (why,) if why.items else (), "unknown", key=KEY)
     terms = Terms(report)
-    read = _moved("reads", traffic.read_bytes, traffic.distinct_read_bytes, always=True)
-    written = _moved("writes", traffic.written_bytes, traffic.distinct_written_bytes)
+    read = _moved("reads", traffic.read_bytes, traffic.distinct_read_bytes)
+    once = traffic.written_bytes == traffic.distinct_written_bytes
+    distinct = None if once else traffic.distinct_written_bytes
+    written = _moved("writes", traffic.written_bytes, distinct)
     first = phrases(written, _sectors_in_short(traffic, terms), _intensity(report.roofline))
     lines = (first, *_floor(report), *_outside(traffic))
     tone: Tone = "warn" if (sector_ratio(traffic) or 0) >= MANY_SECTORS else "neutral"
@@ -174,13 +176,10 @@ def coalescing(access: Access, terms: Terms) -> Run:
     return Run(f"{_factor(ratio)} the ideal {terms.granule}s{width}", tone)
 
 
-def _moved(verb: str, requested: int, distinct: int | None, *, always: bool = False) -> Text:
-    """Return "reads 4.29 GB = 64.0 × distinct 67.1 MB".
-
-    Where each byte is moved once, the distinct bytes are left out, unless ``always``.
-    """
+def _moved(verb: str, requested: int, distinct: int | None) -> Text:
+    """Return "reads 4.29 GB = 64.0 × distinct 67.1 MB"; the second half only if it is known."""
     amount = Run(short_size(requested), "strong")
-    if not requested or distinct is None or (requested == distinct and not always):
+    if not requested or distinct is None:
         return text(f"{verb} ", amount)
     ratio = "" if distinct in (0, requested) else f"{_factor(requested / distinct)} "
     return text(f"{verb} ", amount, f" = {ratio}distinct {short_size(distinct)}")

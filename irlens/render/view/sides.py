@@ -65,7 +65,7 @@ def _sides(pairs: Sequence[Comparison]) -> Iterator[nodes.Row]:
             for pair, each in zip(pairs, known, strict=True)
         )
         changed = any(name in each and each[name].changed for each in known)
-        tone = row_tone(changed=changed, weight=firsts[name].weight)
+        tone = row_tone(firsts[name].weight if changed else None)
         yield row(name, firsts[name].before, *cells, tone=tone)
 
 

@@ -31,7 +31,7 @@ def timeline(pipeline: Pipeline, steady: int = STEADY) -> Timeline | None:
     if len({load.iterations_ahead for load in pipeline.loads}) > 1:
         return None
     product = pipeline.kind in COMPUTE_KINDS
-    loads = pipeline.kind in ("register", "direct-to-lds")
+    copy = "load" if pipeline.kind in ("register", "direct-to-lds") else "copy"
     early = ahead + kept
     phases = [Phase("steady state", 0, steady)]
     if ahead and not product:
@@ -39,7 +39,7 @@ def timeline(pipeline: Pipeline, steady: int = STEADY) -> Timeline | None:
     if ahead:
         phases.append(Phase("epilogue", steady, steady + early))
     return Timeline(
-        described=_described(early, pipeline.product if product else None, loads),
+        described=_described(early, pipeline.product if product else None, copy),
         phases=tuple(phases),
         iterations=steady + early,
         steady=steady,
@@ -48,7 +48,7 @@ def timeline(pipeline: Pipeline, steady: int = STEADY) -> Timeline | None:
             for number in range(steady if product else steady + early)
         ),
         in_flight=pipeline.outstanding_at_end if product else pipeline.groups_during_compute,
-        issued="product issued" if product else "load issued" if loads else "copy issued",
+        issued="product issued" if product else f"{copy} issued",
         used="waited for" if product else "computed with",
         kept=_KEPT.get(pipeline.kind, "kept") if kept else "",
     )
@@ -86,8 +86,7 @@ def _issue(pipeline: Pipeline) -> float:
     return 0 if early else _LATE
 
 
-def _described(ahead: int, product: str | None, loads: bool) -> str:
-    copy = "load" if loads else "copy"
+def _described(ahead: int, product: str | None, copy: str) -> str:
     if product is not None:
         of = f" of {product}" if product else ""
         return (
@@ -99,6 +98,6 @@ def _described(ahead: int, product: str | None, loads: bool) -> str:
     if not ahead:
         return f"timeline: each iteration waits for its own {copy}"
     return (
-        f"timeline: {plural(ahead, 'tile')} {'loaded' if loads else 'copied'} before the"
+        f"timeline: {plural(ahead, 'tile')} {'loaded' if copy == 'load' else 'copied'} before the"
         f" loop; iteration i computes with tile i and issues the {copy} of tile i + {ahead}"
     )

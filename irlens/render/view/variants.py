@@ -1,6 +1,6 @@
 """Variants as nodes: how many are needless, what tells them apart, and each of them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from irlens.model.estimate import RESOLUTION
 from irlens.model.text import count, microseconds, percent, plural
@@ -111,6 +111,10 @@ def _worth(kernel: KernelVariants) -> Iterator[Run]:
         yield Run(f"{count(len(costing))} {'costs' if len(costing) == 1 else 'cost'} time", "warn")
 
 
+def _time(number: int, variant: Variant) -> str:
+    return "" if variant.time_us is None else microseconds(variant.time_us)
+
+
 def _against(number: int, variant: Variant) -> str:
     """Return what a variant's code is worth: "as fast as the code of 1", "10 % less time"."""
     ratio = variant.time_ratio
@@ -191,8 +195,11 @@ def _values(split: Split) -> str:
 def _table(kernel: KernelVariants, options: Options) -> nodes.Table:
     shown = kernel.splits[:_MOST_COLUMNS]
     titles = [_title(each) for each in shown]
-    timed = any(each.time_us is not None for each in kernel.variants)
-    compares = any(each.time_ratio is not None for each in kernel.variants)
+    optional: dict[str, Callable[[int, Variant], str]] = {}
+    if any(each.time_us is not None for each in kernel.variants):
+        optional["time"] = _time
+    if any(each.time_ratio is not None for each in kernel.variants):
+        optional["against others"] = _against
     launches = [each.launch for each in kernel.variants]
     varying = [name for name, value in launches[0].items()
                if any(each.get(name) != value for each in launches)]  # fmt: skip
@@ -201,13 +208,12 @@ def _table(kernel: KernelVariants, options: Options) -> nodes.Table:
         nodes.Column("entry" if kernel.variants[0].entry else "launch"),
         *(nodes.Column(title) for title in titles),
         nodes.Column("registers", numbers=True),
-        *([nodes.Column("time", numbers=True)] if timed else []),
-        *([nodes.Column("against others")] if compares else []),
+        *(nodes.Column(title, numbers=title == "time") for title in optional),
         nodes.Column("code"),
     ]
     numbered = enumerate(kernel.variants, 1)
     rows = tuple(
-        _row(number, each, shown, varying, timed=timed, compares=compares)
+        _row(number, each, shown, varying, [cell(number, each) for cell in optional.values()])
         for number, each in numbered
     )
     return nodes.Table(tuple(columns), rows, "variants", shown=options.rows, noun="variant")
@@ -223,9 +229,7 @@ def _row(
     variant: Variant,
     splits: list[Split],
     varying: list[str],
-    *,
-    timed: bool,
-    compares: bool,
+    optional: list[str],
 ) -> nodes.Row:
     launch = variant.entry or ", ".join(f"{name}={variant.launch.get(name)}" for name in varying)
     needless = variant.code not in (None, number)
@@ -241,8 +245,7 @@ def _row(
         launch,
         *(variant.described(each).replace(", divisible by 16", " ÷ 16") for each in splits),
         "?" if variant.registers is None else str(variant.registers),
-        *(["" if variant.time_us is None else microseconds(variant.time_us)] if timed else []),
-        *([_against(number, variant)] if compares else []),
+        *optional,
         Run(code, "warn" if needless else "neutral"),
         note=variant.reason,
     )

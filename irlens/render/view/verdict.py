@@ -41,17 +41,16 @@ def verdict(report: Report) -> Headline:
     return Headline(phrases, next((tone for tone in _RANKS if tone in tones), "neutral"))
 
 
-def verdicts(reports: Sequence[Report], *, ranked: bool = False) -> Headline:
-    """Return the verdict on several reports: what takes the longest, "4 fine · 1 with warnings".
+def verdicts(reports: Sequence[Report]) -> Headline:
+    """Return the verdict on several reports: what takes the longest, "4 fine · 1 with warnings"."""
+    told = tallied(reports)
+    return Headline((*_longest(reports), *told.phrases), told.tone)
 
-    Args:
-        ranked: Whether their times have been told.
-    """
+
+def tallied(reports: Sequence[Report]) -> Headline:
+    """Return how many reports are fine: "4 fine · 1 with warnings"."""
     tones = Counter(verdict(report).tone for report in reports)
-    phrases = [
-        *(() if ranked else _longest(reports)),
-        *(Run(f"{count(tones[e])} {words}", e) for e, words in _COUNTED.items() if tones[e]),
-    ]
+    phrases = (Run(f"{count(tones[e])} {words}", e) for e, words in _COUNTED.items() if tones[e])
     return Headline(tuple(phrases), next((tone for tone in _RANKS if tones[tone]), "neutral"))
 
 

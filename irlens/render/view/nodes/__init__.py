@@ -145,7 +145,6 @@ class FindingItem(msgspec.Struct, frozen=True):
     Attributes:
         state: "new", "gone", "was" or "now" in a comparison; else empty.
         state_tone: The verdict on that.
-        severity: As reported.
         code: "IRL201".
         place: Where; ``None`` if unknown.
         line: The text of that line; empty if unknown.

@@ -95,8 +95,6 @@ class Bars(msgspec.Struct, frozen=True, kw_only=True):
         key: The chart among those of a document: "time".
         described: The picture in a sentence.
         names: What the names of the rows are: "BLOCK_M, num_warps".
-        axis: Of the amounts.
-        rows: In order.
         kinds: The legend of the parts.
         range: What the range of a row is; empty where no row has one.
         measured: What the mark of a measured amount is; empty where no row has one.
@@ -226,8 +224,6 @@ class Plot(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         key: The chart among those of a document: "roofline".
         described: The picture in a sentence.
-        x: The axis from left to right.
-        y: The axis upwards.
         lines: The first matters most.
         points: In front of the lines.
         kinds: The legend of the points.

@@ -201,7 +201,6 @@ class Overlay(msgspec.Struct, frozen=True):
     Attributes:
         before: The first side's; ``None`` where it has none.
         after: The second side's, of the same kind.
-        names: The sides' labels.
     """
 
     before: "Timeline | Staircase | Curve | None"
