@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from irlens.analyze.capture_code import CaptureCode
 from irlens.diff.code.alignment import align, shift_to_best_fit
-from irlens.diff.code.correspondence import Correspondence, Declarations
+from irlens.diff.code.correspondence import DEFINITION_VOTES, Correspondence, Declarations
 from irlens.diff.code.patience import Pair, common
 from irlens.diff.code.stage import (
     STAGES,
@@ -61,27 +61,32 @@ class Rows:
         self._after = after
         self._values = values
 
-    def all(self, pairs: Sequence[Pair], *, ordered: bool) -> list[Row]:
-        """Return a row for each ordered, or each unordered, statement.
+    def unordered(self, pairs: Sequence[Pair]) -> list[Row]:
+        """Return a row for each unordered statement: those removed, then the second side's.
+
+        Args:
+            pairs: Those of them that both sides have.
+        """
+        kept = {j: i for i, j in pairs}
+        gone = (i for i, each in enumerate(self._before) if not each.ordered)
+        rows = [Row("removed", i, None) for i in gone if i not in {a for a, _ in pairs}]
+        return rows + [
+            self._pair(kept[j], j) if j in kept else Row("added", None, j)
+            for j, each in enumerate(self._after)
+            if not each.ordered
+        ]
+
+    def ordered(self, pairs: Sequence[Pair]) -> list[Row]:
+        """Return a row for each ordered statement.
 
         Args:
             pairs: Those of them that both sides have, in the order of both.
-            ordered: Which of the two.
         """
-        ours = [i for i, each in enumerate(self._before) if each.ordered == ordered]
-        theirs = [j for j, each in enumerate(self._after) if each.ordered == ordered]
-        if not ordered:
-            # Without an order: first those that were removed, then those of the second side.
-            kept = {j: i for i, j in pairs}
-            rows = [Row("removed", i, None) for i in ours if i not in {a for a, _ in pairs}]
-            return rows + [
-                self._pair(kept[j], j) if j in kept else Row("added", None, j) for j in theirs
-            ]
-        return list(self._merged(ours, theirs, pairs))
+        return list(self._merged(pairs))
 
-    def _merged(
-        self, ours: Sequence[int], theirs: Sequence[int], pairs: Sequence[Pair]
-    ) -> Iterator[Row]:
+    def _merged(self, pairs: Sequence[Pair]) -> Iterator[Row]:
+        ours = [i for i, each in enumerate(self._before) if each.ordered]
+        theirs = [j for j, each in enumerate(self._after) if each.ordered]
         at = other_at = 0
         for i, j in [*pairs, (None, None)]:
             while at < len(ours) and ours[at] != i:
@@ -249,8 +254,8 @@ def _compare(
     pairs = align(ours, theirs)
     pairs, values = _best_pairs(code, other, declared, pairs)
     rows = Rows(code.statements, other.statements, values)
-    unordered = rows.all([*declared.pairs, *declared.changed(values)], ordered=False)
-    ordered = rows.all(pairs, ordered=True)
+    unordered = rows.unordered([*declared.pairs, *declared.changed(values)])
+    ordered = rows.ordered(pairs)
     heading = _Heading(*stages)
     kinds = [row.kind for row in (*unordered, *ordered)]
     return CodeComparison(
@@ -284,20 +289,22 @@ def _best_pairs(
     # Where all statements look the same, a call that clobbers registers is one of them.
     compares_lost = code.lost == other.lost or (all_paired and all(looks))
 
-    def corresponding(pairs: list[Pair], *, by_use: bool = False) -> Correspondence:
+    def corresponding(
+        pairs: list[Pair], definition_votes: int = DEFINITION_VOTES
+    ) -> Correspondence:
         return Correspondence(
             code.statements,
             other.statements,
             [*declared.pairs, *pairs],
             declared.certain,
             compares_lost=compares_lost,
-            by_use=by_use,
+            definition_votes=definition_votes,
         )
 
     values = corresponding(pairs)
     if all_paired:
         return pairs, values
-    by_use = partial(corresponding, pairs, by_use=True)
+    by_use = partial(corresponding, pairs, definition_votes=0)
     shifted = shift_to_best_fit(code.statements, other.statements, pairs, values, by_use)
     return (shifted, corresponding(shifted)) if shifted != pairs else (pairs, values)
 

@@ -12,7 +12,7 @@ from irlens.diff.code.patience import Pair
 from irlens.diff.code.reaching import Itself
 from irlens.diff.code.statements import Name, Statement, operation
 
-_DEFINITION_VOTES = 2
+DEFINITION_VOTES = 2
 _USE_VOTES = 1
 #: Values that cannot be voted for: a choice of several, and a register of unknown value.
 _NO_SINGLE_VALUE = frozenset({frozenset, Itself})
@@ -27,7 +27,7 @@ class Correspondence:
         certain: Values that correspond whatever the votes.
         compares_lost: Whether a register whose value only one side knows counts as different. If
             only one side has a call, it does not.
-        by_use: Whether only the readers of a value vote, not the statement that defines it.
+        definition_votes: Votes of the statement that defines a value; readers have one each.
     """
 
     def __init__(
@@ -38,10 +38,9 @@ class Correspondence:
         certain: Iterable[tuple[Hashable, Hashable]] = (),
         *,
         compares_lost: bool = True,
-        by_use: bool = False,
+        definition_votes: int = DEFINITION_VOTES,
     ) -> None:
         self._compares_lost = compares_lost
-        definition_votes = 0 if by_use else _DEFINITION_VOTES
         votes: dict[tuple[Hashable, Hashable], int] = {}
         choices: list[tuple[frozenset[Hashable], frozenset[Hashable]]] = []
         for i, j in pairs:

@@ -106,26 +106,27 @@ def _amdgcn_steps(
 ) -> Iterator[Step]:
     masked = False
     for each in instructions:
-        uses = _amdgcn_uses(each, masked=masked)
+        uses = _amdgcn_uses(each)
+        if masked and uses is not None:
+            uses = _of_some_lanes(uses)
         known = uses is not None and len(uses) == counts.get(each.line, 0)
         yield Step(each.line, uses if known else None)
         masked = amdgcn_registers.lanes_off(each, masked)
 
 
-def _amdgcn_uses(instruction: amdgcn.Instruction, *, masked: bool) -> list[OperandUse] | None:
-    """Return the registers that an instruction names, from left to right.
-
-    Args:
-        masked: Whether EXEC may mask lanes, so that a vector write keeps their old values.
-    """
+def _amdgcn_uses(instruction: amdgcn.Instruction) -> list[OperandUse] | None:
+    """Return the registers that an instruction names, from left to right."""
     uses: list[OperandUse] = []
     for operation in instruction.operations:
         named = amdgcn_registers.operand_uses(operation)
         if named is None:
             return None
         uses += named
-    if not masked:
-        return uses
+    return uses
+
+
+def _of_some_lanes(uses: Sequence[OperandUse]) -> list[OperandUse]:
+    """Return uses where EXEC may mask lanes: a vector write keeps the old values of these."""
     return [
         use._replace(kills=use.kills and all(file == "s" for file, _ in use.registers))
         for use in uses

@@ -154,17 +154,25 @@ def describe_passes(states: States, *, changes: bool = False) -> Passes:
     Args:
         changes: Whether to list the lines that each replaces.
     """
+    runs = [_run(states, number) for number in range(1, len(states) + 1)]
+    if changes:
+        runs = [replace(each, changes=_lines(states, each.number)) for each in runs]
     return Passes(
         schema=PASSES_SCHEMA,
         compiled=side_of(states.capture, ""),
-        runs=[_run(states, number, changes=changes) for number in range(1, len(states) + 1)],
+        runs=runs,
         bytes=states.dumps.size,
         remarks=states.remarks,
         first=states.before(1) if changes else "",
     )
 
 
-def _run(states: States, number: int, *, changes: bool) -> PassRun:
+def _lines(states: States, number: int) -> tuple[TextChange, ...]:
+    before, after = states.before(number), states.after(number)
+    return tuple(text_changes(before, after)) if before and after is not None else ()
+
+
+def _run(states: States, number: int) -> PassRun:
     dump, before, after = states.dumps.passes[number - 1], states.before(number), None
     came: Counts = {}
     went: Counts = {}
@@ -186,7 +194,6 @@ def _run(states: States, number: int, *, changes: bool) -> PassRun:
         went=went,
         lines_before=before.count("\n"),
         lines_after=None if after is None else after.count("\n"),
-        changes=tuple(text_changes(before, after)) if changes and after is not None else (),
     )
 
 

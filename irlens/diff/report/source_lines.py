@@ -49,18 +49,18 @@ class LinePairs:
 
     def before(self, source: SourceLocation | None) -> LinePair | None:
         """Return the pair of a location on the first side."""
-        return self._pair(source, True)
+        if source is None:
+            return None
+        file = self._renamed.get(source.file, source.file)
+        same = LinePair(file, source.line, source.line)
+        return self._known.get((True, source.file, source.line), same)
 
     def after(self, source: SourceLocation | None) -> LinePair | None:
         """Return the pair of a location on the second side."""
-        return self._pair(source, False)
-
-    def _pair(self, source: SourceLocation | None, first: bool) -> LinePair | None:
         if source is None:
             return None
-        file = self._renamed.get(source.file, source.file) if first else source.file
-        same = LinePair(file, source.line, source.line)
-        return self._known.get((first, source.file, source.line), same)
+        same = LinePair(source.file, source.line, source.line)
+        return self._known.get((False, source.file, source.line), same)
 
 
 def align(before: Report, after: Report, *, all_lines: bool = False) -> LinePairs:
