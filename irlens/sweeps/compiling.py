@@ -74,7 +74,8 @@ def compile_variants(
     """
     results = journal.results()
     requests = [each.request for each in variants]
-    for each in _stream(source, requests, pool, watch, timeout=timeout, known=results):
+    terms = _Terms(timeout=timeout, known=results)
+    for each in _stream(source, requests, pool, watch, terms):
         results[each.number] = each.result
         if each.lasts:
             journal.add_result(each.number, each.result)
@@ -103,9 +104,8 @@ def stream_requests(
     Raises:
         IrlensError: As ``compile_variants``.
     """
-    return _stream(
-        source, requests, pool, watch, patience=_PATIENCE, timed=timed, larger=larger or {}
-    )
+    terms = _Terms(patience=_PATIENCE, timed=timed, larger=larger or {})
+    return _stream(source, requests, pool, watch, terms)
 
 
 def compile_each(
@@ -152,21 +152,32 @@ def _crashed(crash: Crash) -> Result:
     return Result(outcome=outcome, reason=crash.reason, hint=crash.last_line)
 
 
+class _Terms(NamedTuple):
+    """How requests are compiled.
+
+    Attributes:
+        timeout: Seconds after which the compilation of one is abandoned.
+        patience: Seconds for which what is compiled may wait for others to be inspected with.
+        known: Those that need none, by their indices.
+        timed: Whether to time compiling, apart from inspecting.
+        larger: Those that are given up once one is too large, by its index.
+    """
+
+    timeout: float = math.inf
+    patience: float = math.inf
+    known: Collection[int] = ()
+    timed: bool = False
+    larger: Mapping[int, Collection[int]] = MappingProxyType({})
+
+
 def _stream(
     source: KernelSource,
     requests: Sequence[Request],
     pool: WorkerPool,
     watch: Watch,
-    *,
-    timeout: float = math.inf,
-    patience: float = math.inf,
-    known: Collection[int] = (),
-    timed: bool = False,
-    larger: Mapping[int, Collection[int]] = MappingProxyType({}),
+    terms: _Terms,
 ) -> Iterator[Arrived]:
-    compilation = _Compilation(
-        source, requests, pool, timeout, patience, frozenset(known), timed=timed, larger=larger
-    )
+    compilation = _Compilation(source, requests, pool, terms)
 
     def report(running: Sequence[Running]) -> None:
         now = time.monotonic()
@@ -191,9 +202,6 @@ class _Compilation:
 
     Args:
         requests: The requests, each for one configuration.
-        timeout: Seconds after which the compilation of one is abandoned.
-        patience: Seconds for which what is compiled may wait for others to be inspected with.
-        larger: Those that are given up once one is too large, by its index.
 
     Attributes:
         jobs: What is left to submit.
@@ -206,22 +214,16 @@ class _Compilation:
         source: KernelSource,
         requests: Sequence[Request],
         pool: WorkerPool,
-        timeout: float,
-        patience: float,
-        known: frozenset[int],
-        *,
-        timed: bool,
-        larger: Mapping[int, Collection[int]],
+        terms: _Terms,
     ) -> None:
-        self._source, self._requests, self._larger = source, requests, larger
-        self._timeout, self._patience = timeout, patience
+        self._source, self._requests, self._terms = source, requests, terms
         self.fresh = deque[Arrived]()
         self.failures: list[IrlensError] = []
-        self._finished = set(known)
-        left = [number for number in range(len(requests)) if number not in known]
+        self._finished = set(terms.known)
+        left = [number for number in range(len(requests)) if number not in self._finished]
         share = math.ceil(len(left) / pool.width)
         self._together = min(_TOGETHER, share) if pool.shares_store else 1
-        apart = pool.shares_store and (timed or self._together > 1)
+        apart = pool.shares_store and (terms.timed or self._together > 1)
         first = run_compile if apart else run_inspect
         self.jobs = deque(self._job(first, [number]) for number in left)
         self._compiling = len(left) if apart else 0
@@ -237,7 +239,7 @@ class _Compilation:
 
     def _job(self, handler: Handler, numbers: Sequence[int]) -> Job:
         task = encode_task(self._source, [self._requests[number] for number in numbers])
-        return Job(handler, task, tuple(numbers), self._timeout * len(numbers))
+        return Job(handler, task, tuple(numbers), self._terms.timeout * len(numbers))
 
     def take(self, job: Job, answer: bytes | Crash) -> None:
         """Take the answer of a job, and add the jobs that follow from it."""
@@ -253,7 +255,7 @@ class _Compilation:
         except IrlensError as error:
             self._take_failure(job, error)
         now = time.monotonic()
-        late = now - self._inspected_at >= self._patience
+        late = now - self._inspected_at >= self._terms.patience
         if self._waiting and (late or len(self._waiting) >= self._together or self._compiling == 0):
             self.jobs.appendleft(self._job(run_inspect, self._waiting))
             self._waiting, self._inspected_at = [], now
@@ -275,8 +277,8 @@ class _Compilation:
         ]
         self._finished |= set(numbers)
         for number, result in zip(numbers, results, strict=True):
-            if number in self._larger and is_too_large(result):
-                self._give_up(frozenset(self._larger[number]) - self._compiled)
+            if number in self._terms.larger and is_too_large(result):
+                self._give_up(frozenset(self._terms.larger[number]) - self._compiled)
 
     def _give_up(self, numbers: frozenset[int]) -> None:
         """Take back the jobs of requests that no worker has begun."""

@@ -69,7 +69,6 @@ def launches_of(
 
     Args:
         axes: Values of each argument or size that varies.
-        description: How to call the kernel.
         settings: Constexprs that are set, so that no formula gives them.
         decided: Settings that functions of the kernel's file choose, which may look at arguments.
         sizes_matter: Whether the compiler looks at the sizes of tensors, as AMD's does.

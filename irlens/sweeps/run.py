@@ -115,7 +115,6 @@ def build_sweep(grid: CompiledGrid, selection: Selection, device: str | None = N
     """Return the filtered and sorted sweep.
 
     Args:
-        selection: Filters and sort keys.
         device: The GPU that the trials were timed on, if they were.
     """
     targets = list(dict.fromkeys(trial.target for trial in grid.trials))

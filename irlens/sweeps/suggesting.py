@@ -90,7 +90,6 @@ def suggest(
         requests: One launch in one configuration or several, as an autotuner or a recording has
             them: the one with the least estimated time is the current one.
         estimate: Returns the estimated time of a compiled configuration, for its range and reason.
-        progress: Receives how far it is.
 
     Raises:
         IrlensError: There are several launches, the current configuration does not fit, or its
@@ -125,7 +124,6 @@ class _Search:
 
     Args:
         started: When, on the monotonic clock.
-        progress: Receives how far it is.
 
     Attributes:
         planned: Number of all neighbours.

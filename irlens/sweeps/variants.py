@@ -78,7 +78,6 @@ def find_variants(
         most: Variants to compile at most; the others are counted. With 0 none is listed.
         seconds: Time to compile variants and changes in; what is left then is counted. The tasks
             that run are left to the pool.
-        progress: Receives how far it is.
 
     Raises:
         IrlensError: The kernel cannot be loaded, a launch is invalid, or there are too many.

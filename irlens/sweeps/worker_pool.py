@@ -56,7 +56,6 @@ class Job(msgspec.Struct, frozen=True):
     """What a worker is to do.
 
     Attributes:
-        handler: Runs the task.
         numbers: What the task is about, for who submits it.
     """
 
