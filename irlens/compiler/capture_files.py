@@ -10,6 +10,7 @@ import hmac
 import os
 import shutil
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -105,13 +106,14 @@ _KEY_BYTES = 32
 
 def sealed(source: SourceFile, kernel: str) -> SourceFile:
     """Return the source of a kernel with this user's seal; without one if there is no key."""
-    key = _key(create=True)
+    _make_key()
+    key = _key()
     return SourceFile(source.path, source.sha256, _seal(key, source, kernel) if key else "")
 
 
 def is_own(source: SourceFile, kernel: str) -> bool:
     """Whether the seal of a kernel's source is this user's."""
-    key = _key(create=False)
+    key = _key()
     return key is not None and hmac.compare_digest(_seal(key, source, kernel), source.seal)
 
 
@@ -139,23 +141,29 @@ def _seal(key: bytes, source: SourceFile, kernel: str) -> str:
     return hmac.new(key, facts.encode("utf-8", "surrogateescape"), hashlib.sha256).hexdigest()
 
 
-def _key(*, create: bool) -> bytes | None:
-    """Return the key in the user's store, made on first use; ``None`` if there is none."""
+def _make_key() -> None:
+    """Make the key in the user's store, if there is none and one can be written."""
     path = store.root() / _KEY_NAME
+    with suppress(OSError):
+        if path.exists():
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(f".{_KEY_NAME}-{os.getpid()}-{os.urandom(4).hex()}")
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(os.urandom(_KEY_BYTES))  # as `secrets` does, which imports more
+        try:
+            os.link(temporary, path)  # of two processes the first one's key stays
+        except FileExistsError:
+            pass
+        finally:
+            temporary.unlink()
+
+
+def _key() -> bytes | None:
+    """Return the key in the user's store; ``None`` if there is none."""
     try:
-        if create and not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            temporary = path.with_name(f".{_KEY_NAME}-{os.getpid()}-{os.urandom(4).hex()}")
-            handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(os.urandom(_KEY_BYTES))  # as `secrets` does, which imports more
-            try:
-                os.link(temporary, path)  # of two processes the first one's key stays
-            except FileExistsError:
-                pass
-            finally:
-                temporary.unlink()
-        key = path.read_bytes()
+        key = (store.root() / _KEY_NAME).read_bytes()
     except OSError:
         return None
     return key if len(key) == _KEY_BYTES else None

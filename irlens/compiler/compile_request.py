@@ -80,7 +80,7 @@ def capture_entries(request: Request) -> list[Path]:
     source = find_kernel(request.kernel)
     triton = environments.identify(request.triton)
     # What another interpreter lacks, this one may have.
-    destination = _stored(store_key(request, source, triton), elsewhere=request.triton is not None)
+    destination = _stored(store_key(request, source, triton), request.triton)
     if destination is not None and not request.run:
         store.touch(destination)
     else:
@@ -116,7 +116,7 @@ def is_stored(request: Request) -> bool:
     request = with_shapes(request)
     source = find_kernel(request.kernel)
     triton = environments.identify(request.triton)
-    stored = _stored(store_key(request, source, triton), elsewhere=request.triton is not None)
+    stored = _stored(store_key(request, source, triton), request.triton)
     return not request.run and stored is not None
 
 
@@ -158,7 +158,7 @@ def _entries(destination: Path) -> list[Path]:
     return sorted(path for path in destination.iterdir() if path.is_dir())
 
 
-def _stored(key: str, *, elsewhere: bool = False) -> Path | None:
+def _stored(key: str, elsewhere: str | None = None) -> Path | None:
     """Return the store's directory for a key whose captures match the current files, if any."""
     return next((path for path in _candidates(key) if _is_current(path, elsewhere)), None)
 
@@ -175,11 +175,11 @@ def _candidates(key: str) -> Iterator[Path]:
             return
 
 
-def _is_current(destination: Path, elsewhere: bool = False) -> bool:
+def _is_current(destination: Path, elsewhere: str | None = None) -> bool:
     """Whether the captures exist, and what they were compiled from is unchanged.
 
     Args:
-        elsewhere: Whether another interpreter compiled them.
+        elsewhere: The Triton of another interpreter that compiled them, if one did.
     """
     try:
         manifests = [
@@ -188,7 +188,7 @@ def _is_current(destination: Path, elsewhere: bool = False) -> bool:
         ]
         files = {path: digest for m in manifests for path, digest in m.dependencies.items()}
         absent = {name for m in manifests for name in m.absent}
-        if not elsewhere and any(importlib.util.find_spec(name) is not None for name in absent):
+        if elsewhere is None and any(importlib.util.find_spec(name) is not None for name in absent):
             return False  # it has been installed since
         is_unchanged = bool(manifests) and all(
             sha256(Path(path).read_bytes()) == digest for path, digest in files.items()

@@ -94,7 +94,6 @@ class Tally(Pausable):
 
         Args:
             args: The run-time arguments as manifests have them.
-            grid: CTAs in x, y and z.
             source: The line of the program.
         """
         tensors = tuple(value for value in args.values() if isinstance(value, str))

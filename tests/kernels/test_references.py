@@ -20,16 +20,25 @@ from irlens.compiler.sources.description import find_kernel, known_kernels
 from irlens.compiler.sources.lookup import samples_folder
 from irlens.model.config import ConstexprValue, Target
 
-#: Each line of input is a request, and whether to spoil the outputs.
+#: Each line of input is a request, and the output whose last element is wrong; empty for none.
 INTERPRET = """
 import json, sys, traceback
+from unittest.mock import patch
 import msgspec
 from irlens.compiler.interpreting import run_interpreter
 from irlens.compiler.request import Request
+from irlens.compiler.triton_compat.interpreter import Interpreted
+launch = Interpreted.launch
 for line in sys.stdin:
-    request, spoil = json.loads(line)
+    request, wrong = json.loads(line)
+    def launch_wrongly(self, grid, values, *others):
+        moved = launch(self, grid, values, *others)
+        if wrong:
+            values[wrong].view(-1)[-1] += 1
+        return moved
     try:
-        told = run_interpreter(msgspec.convert(request, Request), spoil=spoil)
+        with patch.object(Interpreted, "launch", launch_wrongly):
+            told = run_interpreter(msgspec.convert(request, Request))
     except Exception:
         told = traceback.format_exc()
     print(msgspec.json.encode(told).decode(), flush=True)
@@ -119,14 +128,13 @@ class Interpreter:
         kernel: str,
         args: dict[str, int],
         settings: dict[str, ConstexprValue],
-        *,
-        spoil: bool = False,
+        wrong: str = "",
     ) -> Interpretation:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         target = Target(vendor="nvidia", arch="sm_90", warp_size=32)
         request = Request(kernel=kernel, target=target, args=dict(args), settings=settings)
-        line = json.dumps([msgspec.to_builtins(request), spoil])
+        line = json.dumps([msgspec.to_builtins(request), wrong])
         print(line, file=self._process.stdin, flush=True)
         told = json.loads(self._process.stdout.readline())
         assert isinstance(told, dict), told
@@ -185,7 +193,9 @@ def test_a_mistake_exceeds_the_tolerance(
 
 
 def test_one_wrong_element_is_detected(interpreter: Interpreter) -> None:
-    done = interpreter.interpret("vector_add", {"n_elements": 70}, {"BLOCK_SIZE": 32}, spoil=True)
+    done = interpreter.interpret(
+        "vector_add", {"n_elements": 70}, {"BLOCK_SIZE": 32}, wrong="output_ptr"
+    )
     assert done.matches is False
     assert done.max_abs_error == pytest.approx(1.0)
 

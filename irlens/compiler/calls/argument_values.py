@@ -170,7 +170,6 @@ def parse_argument(
     Args:
         value: A number, or text: a number, an expression, a dtype with a shape and optionally a
             block, a file of contents, or a dtype alone if ``shape_of`` is a tensor.
-        names: Names that expressions may use.
         where: Prefix for error messages.
         shape_of: The argument to be replaced.
 

@@ -28,7 +28,6 @@ class Parameter(msgspec.Struct, frozen=True):
     """A parameter of a kernel function.
 
     Attributes:
-        constexpr: Whether it is a ``tl.constexpr``.
         required: Whether it has no default.
     """
 

@@ -16,7 +16,7 @@ import msgspec
 from irlens.compiler.calls.argument_values import Tensor
 from irlens.compiler.calls.dtypes import DTYPES
 from irlens.compiler.calls.extents import Extents
-from irlens.compiler.calls.pointers import Addresses, Pointer, called_name, index_of
+from irlens.compiler.calls.pointers import Addresses, Pointer, called_name, index_of, names_in
 from irlens.compiler.calls.program_ids import ProgramIds
 from irlens.compiler.calls.strides import is_stride, strides_of, tensor_of_stride
 
@@ -131,9 +131,9 @@ def find_uses(tree: ast.AST) -> Uses:
             case ast.For(target=ast.Name(id=name), iter=ast.Call(args=[_, _, step])):
                 uses.assigned.setdefault(name, step)
             case ast.BinOp(op=ast.FloorDiv() | ast.Mod()):
-                uses.integers |= _names(node)
+                uses.integers |= names_in(node)
             case ast.Call(args=parts) if called_name(node) in ("range", "cdiv", "static_range"):
-                uses.integers = uses.integers.union(*map(_names, parts))
+                uses.integers = uses.integers.union(*map(names_in, parts))
     for node in nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             _note_call(uses, node, node.func)
@@ -400,7 +400,7 @@ def _address_lists(tree: ast.AST) -> set[str]:
                 ),
                 args=[ast.Call(func=ast.Attribute(attr="pointer_type")), *_],
             ):
-                found |= _names(address)
+                found |= names_in(address)
     return found
 
 
@@ -411,10 +411,10 @@ def _note_call(uses: Uses, call: ast.Call, function: ast.Attribute) -> None:
     if owner == "tl" and first is not None:
         if function.attr in ("arange", "zeros", "full"):
             extents = call.args if function.attr == "arange" else [first]
-            uses.ranges = uses.ranges.union(*map(_names, extents))
+            uses.ranges |= names_in(*extents)
         elif function.attr in ("make_block_ptr", "make_tensor_descriptor"):
             blocks = [*call.args[4:5], *(e.value for e in call.keywords if e.arg == "block_shape")]
-            uses.ranges = uses.ranges.union(*map(_names, blocks))
+            uses.ranges |= names_in(*blocks)
         elif function.attr == "static_range":
             uses.unrolled |= {each.id for each in call.args if isinstance(each, ast.Name)}
     elif _DESCRIPTOR_CALLS.fullmatch(function.attr) and isinstance(first, ast.List | ast.Tuple):
@@ -426,10 +426,6 @@ def _note_call(uses: Uses, call: ast.Call, function: ast.Attribute) -> None:
         for each in call.keywords
         if each.arg == "dtype" and isinstance(each.value, ast.Name)
     }
-
-
-def _names(node: ast.AST) -> set[str]:
-    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
 
 
 def _terms(test: ast.expr) -> Iterator[ast.Name]:
@@ -445,7 +441,7 @@ def _terms(test: ast.expr) -> Iterator[ast.Name]:
 
 def _extent(index: ast.expr, uses: Uses, constexprs: Sequence[str], depth: int = 4) -> str | None:
     """Return the only constexpr in an index, which is the block's extent; ``None`` if in doubt."""
-    names = _names(index)
+    names = names_in(index)
     found = names & set(constexprs)
     if not found and depth:
         values = (uses.assigned[name] for name in names if name in uses.assigned)

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Callable, Collection, Iterator, Mapping
 
 from irlens.compiler.calls.expressions import evaluate
-from irlens.compiler.calls.pointers import assignments, called_name, in_order, plain
+from irlens.compiler.calls.pointers import assignments, called_name, in_order, names_in, plain
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import CaptureError
 
@@ -112,9 +112,7 @@ class Extents:
 
     def _numbers_tiles(self, *factors: ast.expr) -> bool:
         """Whether a product is that of a program ID and a tile."""
-        names = {
-            each.id for factor in factors for each in ast.walk(factor) if isinstance(each, ast.Name)
-        }
+        names = names_in(*factors)
         ids = [
             v
             for each in map(plain, factors)

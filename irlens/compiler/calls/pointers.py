@@ -164,7 +164,7 @@ class Addresses:
         """Whether a term has more than constants, constexprs and parameters."""
         if any(called_name(node) in _INDEX_SOURCES for node in ast.walk(term)):
             return True
-        names = {each.id for each in ast.walk(term) if isinstance(each, ast.Name)}
+        names = names_in(term)
         for name in names - self._constants - self._parameters - {"tl", "triton", "min", "max"}:
             values = self.assigned.get(name, ()) if depth else ()
             if not values or any(self._is_index(each, depth - 1) for each in values):
@@ -293,6 +293,11 @@ def _receiver(call: ast.Call) -> ast.expr | None:
     """Return ``x`` of ``x.to(...)``."""
     function = call.func
     return function.value if isinstance(function, ast.Attribute) else None
+
+
+def names_in(*nodes: ast.AST) -> set[str]:
+    """Return all names that stand in some nodes."""
+    return {each.id for node in nodes for each in ast.walk(node) if isinstance(each, ast.Name)}
 
 
 def called_name(call: ast.AST) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import msgspec
 
-from irlens.compiler.calls.pointers import assignments, called_name, plain_name
+from irlens.compiler.calls.pointers import assignments, called_name, names_in, plain_name
 
 #: Operations with a program ID that the grid has to suit.
 _DECISIVE = (ast.Mult, ast.FloorDiv, ast.Mod, ast.Div, ast.LShift, ast.RShift)
@@ -44,9 +44,6 @@ class Axis(msgspec.Struct):
 
 class ProgramIds:
     """The program IDs of a kernel.
-
-    Args:
-        constexprs: The names of its constexprs.
 
     Attributes:
         axes: The axes of its grid by number.
@@ -260,7 +257,7 @@ class ProgramIds:
 
     def _tile(self, value: ast.expr) -> str:
         """Return the tile whose elements a value numbers: T of ``… + tl.arange(0, T)``, or ""."""
-        names = {each.id for each in ast.walk(value) if isinstance(each, ast.Name)}
+        names = names_in(value)
         values = [value, *(each for name in names for each in self._assigned.get(name, ()))]
         nodes = (each for expression in values for each in ast.walk(expression))
         calls = (

@@ -37,11 +37,7 @@ class _Watch:
         self._is_compiling = False
 
     def hook(self, compile_fx: Any) -> None:
-        """Hook the compilation of a graph, and that of its parts, which may come later.
-
-        Args:
-            compile_fx: ``torch._inductor.compile_fx``.
-        """
+        """Hook the compilation of a graph, and that of its parts, which may come later."""
         compile_, inner = compile_fx.compile_fx, compile_fx.compile_fx_inner
 
         def compiled(model: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:

@@ -10,6 +10,7 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import FrameType, ModuleType
 
+from irlens.compiler.calls.pointers import names_in
 from irlens.compiler.sources.stand_ins import Namespace, StandInModule, is_stand_in
 
 #: Importers that go on without an optional module by themselves.
@@ -153,7 +154,7 @@ def _handles_absence(handler: ast.ExceptHandler) -> bool:
 
 
 def _names_any(expression: ast.expr, names: Iterable[str]) -> bool:
-    found = {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
+    found = names_in(expression)
     found |= {node.attr for node in ast.walk(expression) if isinstance(node, ast.Attribute)}
     return not found.isdisjoint(names)
 

@@ -22,9 +22,6 @@ def literal(node: ast.expr, depth: int = 0) -> Any:
     its keywords, or its only positional argument; an attribute such as ``ReductionHint.INNER``
     becomes its text.
 
-    Args:
-        depth: Nesting so far.
-
     Raises:
         NotLiteralError: It is another expression.
     """

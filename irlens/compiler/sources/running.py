@@ -6,6 +6,7 @@ import re
 import shlex
 from pathlib import Path
 
+from irlens.compiler.calls.pointers import names_in
 from irlens.model import files
 from irlens.model.errors import ArtifactError
 from irlens.model.recording import PROGRAM_NAME
@@ -91,9 +92,7 @@ def _is_program(tree: ast.Module) -> bool:
         for each in node.names
     }
     for node in tree.body:
-        if isinstance(node, ast.If) and "__name__" in {
-            each.id for each in ast.walk(node.test) if isinstance(each, ast.Name)
-        }:
+        if isinstance(node, ast.If) and "__name__" in names_in(node.test):
             return True
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import):
             continue

@@ -8,6 +8,8 @@ from itertools import chain
 
 import msgspec
 
+from irlens.compiler.calls.pointers import names_in
+
 #: In `Statement.binds`: the statement may define any name, or change what holds for all of them.
 ANY = "*"
 #: Among what a function changes: the objects that it is called with.
@@ -193,10 +195,10 @@ def _aliases(node: ast.AST) -> Iterator[tuple[str, str]]:
             sources = {_root(value)}
         case ast.For(target=target, iter=value) | ast.comprehension(target=target, iter=value):
             targets = [target]
-            sources = {each.id for each in ast.walk(value) if isinstance(each, ast.Name)}
+            sources = names_in(value)
         case ast.withitem(context_expr=value, optional_vars=ast.expr() as target):
             targets = [target]
-            sources = {each.id for each in ast.walk(value) if isinstance(each, ast.Name)}
+            sources = names_in(value)
         case _:
             return
     for each in chain.from_iterable(map(_flat, targets)):

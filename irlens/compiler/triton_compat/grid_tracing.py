@@ -59,10 +59,8 @@ class _Symbol:
     def __init__(self, text: str, decisions: _Decisions) -> None:
         self.text, self._decisions = text, decisions
 
-    def _with(self, sign: str, other: object, *, swapped: bool = False) -> "_Symbol":
-        one, two = self.text, _text(other)
-        if swapped:
-            one, two = two, one
+    def made_of(self, one: str, sign: str, two: str) -> "_Symbol":
+        """Return a symbol for an operation on this one."""
         return _Symbol(f"({one} {sign} {two})", self._decisions)
 
     def __truediv__(self, other: object) -> "_Quotient":
@@ -96,11 +94,12 @@ class _Quotient:
         return _Symbol(f"({self._one} // {self._two})", self._decisions)
 
 
-def _operation(sign: str, *, swapped: bool = False) -> Callable[[_Symbol, object], _Symbol]:
-    def operate(self: _Symbol, other: object) -> _Symbol:
-        return self._with(sign, other, swapped=swapped)
+def _operation(sign: str) -> Callable[[_Symbol, object], _Symbol]:
+    return lambda self, other: self.made_of(self.text, sign, _text(other))
 
-    return operate
+
+def _reflected(sign: str) -> Callable[[_Symbol, object], _Symbol]:
+    return lambda self, other: self.made_of(_text(other), sign, self.text)
 
 
 for _name, _sign in (
@@ -108,7 +107,7 @@ for _name, _sign in (
     ("lshift", "<<"), ("rshift", ">>"), ("and", "&"), ("or", "|"), ("xor", "^"),
 ):  # fmt: skip
     setattr(_Symbol, f"__{_name}__", _operation(_sign))
-    setattr(_Symbol, f"__r{_name}__", _operation(_sign, swapped=True))
+    setattr(_Symbol, f"__r{_name}__", _reflected(_sign))
 for _name, _sign in (("lt", "<"), ("le", "<="), ("gt", ">"), ("ge", ">="), ("eq", "=="),
                      ("ne", "!=")):  # fmt: skip
     setattr(_Symbol, f"__{_name}__", _operation(_sign))

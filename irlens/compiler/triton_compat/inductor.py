@@ -140,7 +140,10 @@ def _heuristic_configurations(
         "force_disable_caches": True,
     }
     arguments |= {
-        "size_hints": _size_hints(arguments.get("size_hints"), "reduction" in generated.heuristic),
+        "size_hints": _size_hints(
+            arguments.get("size_hints"),
+            ("y", "x", "r0_") if "reduction" in generated.heuristic else ("z", "y", "x"),
+        ),
         "triton_meta": {
             **meta,
             "signature": dict(generated.specialization.types),
@@ -173,13 +176,10 @@ def _converted(hints: Any, value: Any) -> Any:
     return getattr(getattr(hints, match[1]), match[2]) if match else value
 
 
-def _size_hints(hints: Any, is_reduction: bool) -> dict[str, int]:
+def _size_hints(hints: Any, axes: tuple[str, ...]) -> dict[str, int]:
     """Return the sizes by axis: a list up to PyTorch 2.5, and with one axis "r" up to 2.6."""
     if isinstance(hints, list):
-        axes = (
-            ["z", "y", "x"][-len(hints) :] if not is_reduction else ["y", "x", "r0_"][-len(hints) :]
-        )
-        return dict(zip(axes, hints, strict=True))
+        return dict(zip(axes[-len(hints) :], hints, strict=True))
     return {("r0_" if axis == "r" else axis): size for axis, size in (hints or {}).items()}
 
 

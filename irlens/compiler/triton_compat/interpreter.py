@@ -63,7 +63,6 @@ class Interpreted:
         An atomic operation reads and writes.
 
         Args:
-            grid: Programs in x, y and z.
             settings: Constexprs; options have no effect here.
         """
         constexprs = {p.name for p in self.parameters if p.constexpr}
