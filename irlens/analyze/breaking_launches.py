@@ -8,9 +8,9 @@ not accessed.
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -41,6 +41,8 @@ from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.global_memory import ATOMICS, STORES
 from irlens.model.limits import Cause, LimitKind
 
+T = TypeVar("T")
+
 #: Programs, times operations that addresses follow from, up to which all programs are evaluated.
 _MOST_WORK = 1 << 26
 
@@ -64,7 +66,6 @@ def broken(module: Module, arguments: Mapping[str, Any], grid: tuple[int, int, i
 
     Args:
         module: The kernel's ttir.
-        grid: Programs in x, y and z.
 
     Raises:
         UnknownTrafficError: The launch cannot be evaluated: its addresses, masks or loops follow
@@ -99,28 +100,26 @@ def broken(module: Module, arguments: Mapping[str, Any], grid: tuple[int, int, i
     return Broken(causes, is_whole, survey.reach)
 
 
-class _Compared:
-    """What some programs access: a digest of each mask and of the offsets that it lets through.
+def _noting(
+    seen: list[tuple[int, T]], kept: Callable[[Array, Array], T]
+) -> Callable[[Operation, Reference, Array], None]:
+    """Return the visitor that adds to a list what is kept of each access's mask and offsets."""
 
-    Attributes:
-        digests: These, unless the masks and offsets themselves are kept.
-        accesses: The masks and offsets, if they are kept.
-    """
-
-    def __init__(self, *, keeps: bool) -> None:
-        self._keeps = keeps
-        self.digests: list[tuple[int, bytes]] = []
-        self.accesses: list[tuple[int, Array, Array]] = []
-
-    def __call__(self, operation: Operation, access: Reference, programs: Array) -> None:
-        """Note an access."""
+    def note(operation: Operation, access: Reference, _: Array) -> None:
         mask, places = accessed(access)
         work.spend(places.size >> (ELEMENTS_OF_STEP - 2))  # hashed, and compared
-        if self._keeps:
-            self.accesses.append((operation.index, mask, places))
-            return
-        passed = np.where(mask, places, 0)
-        self.digests.append((operation.index, _digest(np.packbits(mask), passed)))
+        seen.append((operation.index, kept(mask, places)))
+
+    return note
+
+
+def _digest_of(mask: Array, places: Array) -> bytes:
+    """Return a digest of a mask and of the offsets that it lets through."""
+    return _digest(np.packbits(mask), np.where(mask, places, 0))
+
+
+def _whole(mask: Array, places: Array) -> tuple[Array, Array]:
+    return mask, places
 
 
 def _digest(*arrays: Array) -> bytes:
@@ -131,8 +130,11 @@ def _digest(*arrays: Array) -> bytes:
 
 
 def _compared(
-    modules: tuple[Module, Module], launch: Launch, numbers: Array, *, keeps: bool = False
-) -> tuple[_Compared, _Compared, bool]:
+    modules: tuple[Module, Module],
+    launch: Launch,
+    numbers: Array,
+    kept: Callable[[Array, Array], T],
+) -> tuple[list[tuple[int, T]], list[tuple[int, T]], bool]:
     """Evaluate some programs as the ttir is and in 64 bits, both in the same steps.
 
     The digests are of what is evaluated at once: other steps alone would tell the two apart.
@@ -149,14 +151,15 @@ def _compared(
         found, is_cut = [], False
         try:
             for module in modules:
-                visits = _Compared(keeps=keeps)
-                evaluation = Partial(module, launch, numbers, visits, stepwise, at_once)
+                seen: list[tuple[int, T]] = []
+                visitor = _noting(seen, kept)
+                evaluation = Partial(module, launch, numbers, visitor, stepwise, at_once)
                 evaluation.left = max(1, MOST_COMPARED // _elements(module))
                 evaluation.run(public_function(module))
                 if evaluation.reason:
                     raise UnknownTrafficError(evaluation.reason)
                 is_cut |= evaluation.is_cut
-                found.append(visits)
+                found.append(seen)
         except NotAffineError as error:
             stepwise |= {error.operation}
         except TooLargeError:
@@ -177,10 +180,10 @@ def _first_differing(
         if at * elements > MOST_COMPARED:
             return None, False
         some = suspects[at : at + step]
-        narrow, wide, is_cut = _compared(modules, launch, some)
-        if narrow.digests != wide.digests and step == 1:
+        narrow, wide, is_cut = _compared(modules, launch, some, _digest_of)
+        if narrow != wide and step == 1:
             return int(some[0]), True
-        if narrow.digests != wide.digests:
+        if narrow != wide:
             step = max(1, step // 8)
             continue
         is_certain &= not is_cut
@@ -225,8 +228,8 @@ def _overflow(modules: tuple[Module, Module], launch: Launch, number: int) -> Ca
     """Return the access that differs, and the operation that first exceeds its type before it."""
     module = modules[0]
     one = np.asarray([number], np.int64)
-    some, others, _ = _compared(modules, launch, one, keeps=True)
-    index, only_mask = _differing(some.accesses, others.accesses)
+    some, others, _ = _compared(modules, launch, one, _whole)
+    index, only_mask = _differing(some, others)
     cause = msgspec.structs.replace(_access(module, launch, number, index), only_mask=only_mask)
     wrap = overflow_before(module, launch, number, module.operations[index])
     if wrap is None:
@@ -242,10 +245,12 @@ def _overflow(modules: tuple[Module, Module], launch: Launch, number: int) -> Ca
 
 
 def _differing(
-    some: Sequence[tuple[int, Array, Array]], others: Sequence[tuple[int, Array, Array]]
+    some: Sequence[tuple[int, tuple[Array, Array]]],
+    others: Sequence[tuple[int, tuple[Array, Array]]],
 ) -> tuple[int, bool]:
     """Return the first access that differs, and whether its addresses are right nevertheless."""
-    for (index, mask, places), (other, wide_mask, wide_places) in zip(some, others, strict=False):
+    for (index, (mask, places)), (other, wide) in zip(some, others, strict=False):
+        wide_mask, wide_places = wide
         if index != other or mask.shape != wide_mask.shape:
             return index, True
         wrong = mask & (places != wide_places)
