@@ -90,10 +90,12 @@ class Tile:
     Args:
         order: The dimensions from the fastest to the slowest; a tensor that is larger than the
             tile takes further registers in this order.
+        keeps_registers: Whether registers that would repeat an element stay when it shrinks.
     """
 
-    def __init__(self, order: Iterable[int]) -> None:
+    def __init__(self, order: Iterable[int], *, keeps_registers: bool = True) -> None:
         self.order = tuple(order)
+        self._keeps_registers = keeps_registers
         self.sizes = [1] * len(self.order)
         self.bases: dict[str, list[tuple[int, ...]]] = {kind: [] for kind in _KINDS}
 
@@ -133,19 +135,14 @@ class Tile:
         for dimension in range(len(scale)):
             self.sizes[dimension] *= _extent(vectors, dimension)
 
-    def fit(self, shape: tuple[int, ...], *, keep_registers: bool = True) -> None:
-        """Grow or shrink to a shape.
-
-        Args:
-            shape: The extents, by dimension.
-            keep_registers: Whether registers that would repeat an element stay.
-        """
+    def fit(self, shape: tuple[int, ...]) -> None:
+        """Grow or shrink to the extents of a shape, by dimension."""
         for dimension in self.order:
             self.spread("register", dimension, shape[dimension] // self.sizes[dimension])
         for dimension in self.order:
-            self.shrink(dimension, shape[dimension], keep_registers=keep_registers)
+            self.shrink(dimension, shape[dimension])
 
-    def shrink(self, dimension: int, extent: int, *, keep_registers: bool = True) -> None:
+    def shrink(self, dimension: int, extent: int) -> None:
         """Zero the largest steps along a dimension until it has the extent."""
         steps = [
             (basis[dimension], kind, index)
@@ -161,7 +158,7 @@ class Tile:
             basis[dimension] = 0
             self.bases[kind][index] = tuple(basis)
             self.sizes[dimension] //= 2
-            if kind == "register" and not keep_registers:
+            if kind == "register" and not self._keeps_registers:
                 dropped.append(index)
         for index in sorted(dropped, reverse=True):
             del self.bases["register"][index]
@@ -173,16 +170,14 @@ class Tile:
         basis[dimension] = step
         self.bases[kind].append(tuple(basis))
 
-    def finished(
-        self, shape: tuple[int, ...], cluster: Bases, *, keep_registers: bool = True
-    ) -> LinearMap:
+    def finished(self, shape: tuple[int, ...], cluster: Bases) -> LinearMap:
         """Return the map of a tensor that a cluster of such CTAs shares."""
         blocks = Tile(self.order)
         blocks.append({"block": cluster})
         for dimension in self.order:
             blocks.shrink(dimension, shape[dimension])
         part = tuple(max(1, a // b) for a, b in zip(shape, blocks.sizes, strict=True))
-        self.fit(part, keep_registers=keep_registers)
+        self.fit(part)
         self.append({"block": tuple(blocks.bases["block"])})
         return self.mapped(shape)
 
