@@ -33,7 +33,6 @@ class Access(msgspec.Struct, frozen=True):
         source: The user's line of Python.
         line: 1-based line in the ttir, or the ttgir.
         pointer: Addresses in bytes.
-        mask: ``None`` without one.
     """
 
     direction: Direction

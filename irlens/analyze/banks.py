@@ -101,7 +101,6 @@ def copy_passes(
     Args:
         registers: The layout of the addresses that are copied from.
         place: Returns the offset of an element in shared memory, in elements.
-        shape: Shape of the matrix.
         size: Bytes of an element.
     """
     held, start = registers.size_per_thread, (0, 0)

@@ -51,8 +51,6 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             the ttgir.
         ttgir: The IR with layouts, after software pipelining.
         loads: Reads of global memory in the ttgir's loops.
-        ptx: The kernel's function in the PTX.
-        amdgcn: The kernel's function in AMD's assembly.
         spills: Accesses of the machine code to spilled registers.
         spare_registers: Returns how many of a thread's registers are never live at once; ``None``
             if unknown.

@@ -161,7 +161,6 @@ def requested_for(loops: dict[int, Loop], index: int, default: int | None) -> in
     """Return the number of stages requested for one loop of a ttir, or ``None`` if none was.
 
     Args:
-        loops: All loops of the module.
         default: The kernel-wide ``num_stages``.
     """
     loop = loops[index]

@@ -57,7 +57,6 @@ class Wrap(msgspec.Struct, frozen=True):
     """An integer that exceeds its type.
 
     Attributes:
-        operation: The operation that computes it.
         word: What it does: "multiplication".
         value: The value of the largest magnitude that one program should have computed.
         bits: Width of its type.
@@ -82,7 +81,6 @@ def find_wrap(
 
     Args:
         module: The kernel's ttir.
-        grid: Programs in x, y and z.
         line: The access's line in the ttir.
         outside: Where it leaves the tensor.
 

@@ -31,7 +31,6 @@ def program_accesses(
     Args:
         module: The kernel's ttir.
         arguments: The launch's arguments by name, as of ``traffic.count``.
-        grid: Programs in x, y and z.
         contents: What tensors of integers hold, by argument.
     """
     number = program[0] + grid[0] * (program[1] + grid[1] * program[2])

@@ -53,7 +53,6 @@ class ConditionError(IrlensError):
     """A condition that cannot be parsed.
 
     Args:
-        message: What is wrong with it.
         column: 1-based column of the mistake.
     """
 

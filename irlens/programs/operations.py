@@ -31,10 +31,6 @@ def record_operations(
 
     Its output goes to stderr.
 
-    Args:
-        gpu: The GPU to fake.
-        options: What to assume and to limit.
-
     Returns:
         ``None`` for a program that never imported PyTorch, or that was killed.
 
@@ -87,7 +83,6 @@ def record_references(
 
     Args:
         function: A function of their file to run in place of the references.
-        gpu: The GPU to fake.
 
     Raises:
         CaptureError: A reference is missing or cannot run.

@@ -124,7 +124,6 @@ def record(
             recording, which is replaced. It stays absent if nothing was compiled.
         gpus: The GPUs to compile for, with one run each.
         fake: Whether to fake the GPU and compute nothing. Otherwise ``gpus`` is the real one.
-        options: What to assume and to limit.
         triton: Another Triton: a version, or the path of an interpreter that runs the program.
         progress: Called about twice a second.
 

@@ -121,7 +121,6 @@ def judged(record: Pipeline, reading: ProductReading, serial: str = SERIAL) -> P
     """Fill in the figures of a product, and the verdict.
 
     Args:
-        record: The blank record.
         serial: The reason where each iteration waits for its own product.
     """
     verdict, reason = judge(reading.prefetch, None, serial)

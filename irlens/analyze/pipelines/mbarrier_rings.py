@@ -369,9 +369,7 @@ def awaited_outside(
     """Fill in what is known of a loop whose work is awaited outside of it.
 
     Args:
-        record: The blank record.
         work: What it issues: "the copies".
-        reading: The waits and the ring.
     """
     own = loops.warp_group(loops.forest.loops[index].header)
     blocks = _blocks(loops, reading.waits)

@@ -87,7 +87,6 @@ def with_ring(record: Pipeline, kernel: PtxKernel, index: int, ring: Ring, seria
     """Fill in what the barriers of a loop's copies say.
 
     Args:
-        record: The blank record.
         serial: The reason to give where nothing overlaps.
     """
     if kernel.loops.forest.loops[index].irreducible:

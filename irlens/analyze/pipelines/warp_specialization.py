@@ -54,10 +54,6 @@ def is_specialized(ttgir: Module) -> bool:
 def find(function: Function, cfg: Cfg, ttgir: Module | None) -> Specialization | None:
     """Find the warp groups of a kernel and their blocks.
 
-    Args:
-        function: The kernel in PTX.
-        ttgir: The kernel in ttgir, if available.
-
     Returns:
         ``None`` for a kernel whose warps all do the same.
     """

@@ -138,7 +138,6 @@ def find_serialized(function: Function, cubin: Stage | None, kernel: str) -> boo
     """Return whether ptxas serialized the products of a kernel whose PTX lets them overlap.
 
     Args:
-        function: The kernel, in PTX.
         cubin: Read only if there are products.
         kernel: The kernel's name in it.
 

@@ -130,7 +130,6 @@ class FunctionBody(msgspec.Struct, frozen=True):
     Attributes:
         is_kernel: Whether it has a descriptor (``.amdhsa_kernel``).
         statements: Up to the label of its end.
-        instructions: The instructions among them.
         directives: The descriptor's integer fields, by their names without ".amdhsa_".
         info: The figures of the comment "Kernel info" (or "Function info"): "NumVgprs",
             "ScratchSize", "Occupancy", ... Sizes are bytes. ``Occupancy`` is waves per SIMD as

@@ -215,8 +215,6 @@ class FunctionBody(msgspec.Struct, frozen=True, kw_only=True):
         line: 1-based line of the header.
         end_line: 1-based line of the closing brace.
         statements: Everything of its body in the order of the text, braces included.
-        instructions: The instructions among them.
-        labels: The labels among them.
         scopes: The ``{ }`` in it; the first is the body.
         branch_targets: ``.branchtargets`` lists by their label, per scope.
         tables: Names of the module's variables that have initial values.

@@ -103,9 +103,7 @@ class Context:
     """The services of one app.
 
     Attributes:
-        workbench: Answers every question about captures.
         preferences: What the user chose, kept between sessions.
-        navigator: Moves between screens.
         keys: The key queue; a screen wakes it when content arrives.
         deferred: Results that wait until the user has finished typing.
         save_watcher: Recompiles the kernel on show when it is saved.

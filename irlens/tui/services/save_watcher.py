@@ -16,7 +16,6 @@ class SaveWatcher:
 
     Args:
         app: The app in whose thread ``recompile`` is called.
-        preferences: Says whether to watch at all.
         recompile: Compiles an entry (its key) because of a save (the file's name); returns
             whether it started to.
     """

@@ -209,7 +209,6 @@ class CodeView(ScrollView, metaclass=_AbstractWidget, can_focus=True):
         Args:
             left: The first cell in view.
             room: Cells of the view.
-            palette: The styles on the line.
         """
         shown = code.crop_extend(left, left + room, palette[""])
         if left and code.crop(0, left).text.strip() and room > 1:

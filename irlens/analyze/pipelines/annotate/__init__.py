@@ -73,7 +73,6 @@ class _Annotation(msgspec.Struct):
     """An annotation that is not final yet.
 
     Attributes:
-        site: Where the instruction stands.
         partners: Annotations it is paired with.
         pipeline: Number of its pipeline in the report, where known without its place.
     """
