@@ -133,7 +133,7 @@ def find_uses(tree: ast.AST) -> Uses:
             case ast.BinOp(op=ast.FloorDiv() | ast.Mod()):
                 uses.integers |= names_in(node)
             case ast.Call(args=parts) if called_name(node) in ("range", "cdiv", "static_range"):
-                uses.integers = uses.integers.union(*map(names_in, parts))
+                uses.integers |= names_in(*parts)
     for node in nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             _note_call(uses, node, node.func)
