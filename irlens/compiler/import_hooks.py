@@ -38,7 +38,7 @@ def postpone_dynamo() -> None:
     after_import("torch._compile", _mark_undisturbed)
 
 
-def _mark_undisturbed(module: ModuleType) -> None:
+def _mark_undisturbed(module: Any) -> None:
     """Replace the decorator of these functions by one that takes them as told already."""
     decorate: Callable[..., Any] = module._disable_dynamo
     untold: list[Any] = []

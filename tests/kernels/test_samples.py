@@ -37,7 +37,7 @@ SMALL: dict[str, dict[str, ConstexprValue]] = {
     "matmul_tma": SMALL_MATMUL,
     "flash_attention": {"HEAD_DIM": 32, "BLOCK_M": 32, "BLOCK_N": 32, "num_stages": 2},
     "layer_norm": {},
-    "spill": {},
+    "spill": {"BLOCK_SIZE": 4096},
 }
 # Compiling all of them for every GPU would take minutes: each is compiled for one, with defaults.
 SAMPLED = {

@@ -462,7 +462,7 @@ def test_a_tile_that_reads_other_bytes_is_no_remedy_either() -> None:
 
 
 def test_fewer_warps_remove_spills_of_vectors_that_more_warps_do_not_divide() -> None:
-    (explained,) = _explained(f"{FINDINGS}/many_vectors.py", "sm_90", {}, {}, "IRL105")
+    (explained,) = _explained(f"{FINDINGS}/many_vectors.py", "sm_90", {"COUNT": "72"}, {}, "IRL105")
     first = explained.experiments[0]
     assert (first.change, first.gone) == ("num_warps=16", True)
     assert "fewer leave each thread more registers" in (explained.finding.hint or "")
