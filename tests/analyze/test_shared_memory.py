@@ -12,7 +12,7 @@ from irlens.isa.mlir import parse
 from irlens.isa.mlir.values import Value
 from irlens.model.config import Target
 from irlens.model.memory import SharedMemory
-from irlens.report import inspect
+from irlens.report.inspection import Inspection
 
 DATA = Path(__file__).parents[1] / "data"
 # What takes scratch beside buffers that are alive, in the kernels at hand.
@@ -161,7 +161,7 @@ def test_every_byte_of_a_cluster_is_accounted_for(
     memory = shared_memory.explain(parse(found.stages["ttgir"].text()), found.metadata.shared)
     assert memory.reason == ""
     assert memory.remainder_bytes == 0
-    report = inspect(found)
+    report = Inspection(found)
     (copies,) = (each for each in report.pipelines if each.kind == "tma")
     # What the barriers of each CTA are told to expect.
     tiles = [load.bytes_per_iteration or 0 for load in report.loads]

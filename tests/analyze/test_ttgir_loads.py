@@ -21,7 +21,7 @@ from irlens.model.config import ConstexprValue
 from irlens.model.errors import ParseError
 from irlens.model.memory import LoopLoad
 from irlens.model.report import Pipeline
-from irlens.report import inspect
+from irlens.report.inspection import Inspection
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -87,7 +87,7 @@ def test_blackwell_multiplies_the_first_tiles_before_the_loop(
     tile: dict[str, ConstexprValue] = dict.fromkeys(("BLOCK_SIZE_M", "BLOCK_SIZE_N"), 64)
     rest = {"BLOCK_SIZE_K": 32, "GROUP_SIZE_M": 8, "num_warps": 4, "num_stages": stages}
     (found,) = capture(Request(kernel=kernel, target=b200, settings={**tile, **rest}))
-    report = inspect(found)
+    report = Inspection(found)
     (copies,) = (each for each in report.pipelines if each.kind in ("cp.async", "tma"))
     assert copies.prefetch_iterations == stages - 1
     assert {load.iterations_ahead for load in report.loads} == {stages - 1}

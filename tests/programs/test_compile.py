@@ -10,7 +10,7 @@ from irlens import gpus as arch
 from irlens.artifacts.load import load
 from irlens.model.capture import Capture
 from irlens.programs import Program, Recording, record
-from irlens.report import inspect
+from irlens.report.inspection import Inspection
 
 pytestmark = pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed")
 
@@ -80,7 +80,7 @@ assert torch.compile(doubled)(x).is_cuda
     assert named(kept, "layer_norm")
     assert named(kept, "gelu_backward")
     assert all(capture.target == arch.find("h100").target for capture in kept)
-    assert all(inspect(capture).resources.registers for capture in kept)
+    assert all(Inspection(capture).resources.registers for capture in kept)
     (mine,) = named(kept, "mine")
     assert mine.config.args == {"x": "fp16[4, 128, 256]", "out": "fp16[4, 128, 256]", "n": 131072}
     assert (mine.config.constexprs, mine.config.grid) == ({"BLOCK": 512}, (256, 1, 1))

@@ -26,7 +26,7 @@ from irlens.model.config import GridFormula
 from irlens.model.report import Occupancy
 from irlens.programs import Program, Recording, record
 from irlens.programs.job import Options
-from irlens.report import inspect
+from irlens.report.inspection import Inspection
 
 HEAD = """
 import sys
@@ -97,7 +97,7 @@ def code(recording: Recording) -> int:
 
 
 def occupancy_of(capture: Capture) -> Occupancy:
-    occupancy = inspect(capture).occupancy
+    occupancy = Inspection(capture).occupancy
     assert occupancy is not None
     return occupancy
 
@@ -118,7 +118,7 @@ def test_a_launch_is_kept_with_all_that_is_known_of_it(recorder: Recorder) -> No
     assert capture.manifest.triton_version == capture.metadata.triton_version
     assert {"ttir", "ttgir", "llir", "ptx", "cubin"} <= capture.stages.keys()
     assert capture.python_files == ("program.py",)
-    assert inspect(capture).resources.registers
+    assert Inspection(capture).resources.registers
 
 
 def test_each_variant_is_kept_once_in_the_order_of_the_launches(recorder: Recorder) -> None:
@@ -413,7 +413,7 @@ def test_the_code_is_what_a_capture_of_the_kernel_has(recorder: Recorder) -> Non
     captured = irlens.capture(f"{path}:softmax_kernel", target="h100", num_stages=4)
     assert kept.stages["ptx"].text() == captured.stages["ptx"].text()
     assert kept.config == replace(captured.config, grid=(1056, 1, 1))  # which a file may compute
-    assert inspect(kept).resources == inspect(captured).resources
+    assert Inspection(kept).resources == Inspection(captured).resources
 
 
 @pytest.mark.starts
@@ -449,7 +449,7 @@ print(handle.n_regs, handle.n_spills)
     (run,) = recording.runs
     assert (run.code, run.deviations.compared, run.stopped) == (0, 2, None)
     aligned, shifted = recorder.kept()
-    held = inspect(aligned).resources
+    held = Inspection(aligned).resources
     assert capfd.readouterr().out.split() == [str(held.registers), str(held.local_bytes)]
     assert aligned.config.args == {
         "x": "fp32[1000]",
@@ -478,7 +478,7 @@ add[(1,)](x[:, :8], x.t(), x[:1].expand(64, 32), 8, BLOCK=64)
         "out": "fp32[64, 32]:strides[0, 1]",
         "n": 8,
     }
-    traffic = inspect(capture).traffic
+    traffic = Inspection(capture).traffic
     assert traffic is not None
     assert traffic.read_bytes == 2 * 8 * 4
     assert str(parse_argument(str(capture.config.args["x"]), {}, "x")) == "fp32[64, 8]"

@@ -24,6 +24,7 @@ from irlens.model.report import Report
 from irlens.model.source import SourceLocation
 from irlens.model.terms import Terms
 from irlens.report import inspect
+from irlens.report.inspection import Inspection
 
 TILE, SCALE = ("k.py", 7), ("k.py", 8)
 KERNELS = Path(__file__).parents[2] / "data" / "findings"
@@ -161,7 +162,7 @@ def test_a_row_that_several_threads_hold(target: str) -> None:
     gpu = arch.find(target)
     kernel = str(KERNELS / "loads.py:biased_dot")
     (found,) = capture(Request(kernel=kernel, target=gpu.target, settings={"STAGES": 3}))
-    report = inspect(found)
+    report = Inspection(found)
     pipeline = report.pipelines[0]
     amount = sum(load.bytes_per_iteration or 0 for load in report.loads)
     assert amount == 2 * 64 * 64 * 2 + 64 * 4

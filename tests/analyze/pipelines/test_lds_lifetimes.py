@@ -8,7 +8,7 @@ from irlens.analyze.ttgir_buffers import stays_in_iteration
 from irlens.compiler import Request, capture
 from irlens.isa import mlir
 from irlens.model.config import Target
-from irlens.report import inspect
+from irlens.report.inspection import Inspection
 
 ATTENTION = Path(__file__).parents[3] / "kernels" / "flash_attention.py"
 ALLOC = "%a = ttg.local_alloc %x : (tensor<64xf16>) -> !ttg.memdesc<64xf16>"
@@ -25,7 +25,7 @@ def test_attention_without_stages_uses_its_loads_in_place(
     lanes = 64 if arch.startswith("gfx9") else 32
     target = Target(vendor="amd", arch=arch, warp_size=lanes)
     (found,) = capture(Request(kernel=str(ATTENTION), target=target, settings={"num_stages": 1}))
-    report = inspect(found)
+    report = Inspection(found)
     (pipeline,) = report.pipelines
     assert (pipeline.verdict, pipeline.prefetch_iterations) == ("not pipelined", 0)
     # The ttgir has each load where it is used, and what both bring.

@@ -7,7 +7,7 @@ import pytest
 
 from irlens.compiler import Request, capture
 from irlens.model.config import Target
-from irlens.report import inspect
+from irlens.report.inspection import Inspection
 
 KERNEL = Path(__file__).parents[2] / "data" / "ptx" / "two_rings.py"
 SM_100 = Target(vendor="nvidia", arch="sm_100", warp_size=32)
@@ -21,7 +21,7 @@ def test_copies_with_a_ring_each_are_told_apart(
     monkeypatch.setenv("IRLENS_CACHE_DIR", str(tmp_path))
     request = Request(kernel=str(KERNEL), target=SM_90, settings={"num_stages": stages})
     (found,) = capture(request)
-    report = inspect(found)
+    report = Inspection(found)
     (pipeline,) = (each for each in report.pipelines if each.kind == "tma")
     loads = report.loads
     assert len(loads) == 2
@@ -42,7 +42,7 @@ def test_each_product_is_bounded_by_its_own_ring(
     ttgir = found.stages["ttgir"].text()
     if "partition2" not in ttgir:
         pytest.skip("this Triton does not specialize the loop")
-    report = inspect(found)
+    report = Inspection(found)
     scores, weighted = (each for each in report.pipelines if each.kind == "tcgen05")
     if "tl.dot(query" not in report.code[scores.product]:
         scores, weighted = weighted, scores
@@ -66,7 +66,7 @@ def test_a_load_of_the_epilogue_does_not_count_against_a_flattened_nest(
     monkeypatch.setenv("IRLENS_CACHE_DIR", str(tmp_path))
     kernel = str(KERNEL.with_name("flattened_epilogue.py"))
     (found,) = capture(Request(kernel=kernel, target=target, settings={"num_stages": stages}))
-    report = inspect(found)
+    report = Inspection(found)
     (pipeline,) = (each for each in report.pipelines if each.kind == "tma")
     tiles = [each for each in report.loads if each.iterations_ahead]
     assert {load.iterations_ahead for load in tiles} == {stages - 1}
@@ -75,5 +75,5 @@ def test_a_load_of_the_epilogue_does_not_count_against_a_flattened_nest(
     assert pipeline.copies_per_iteration == 2
     assert pipeline.bytes_per_iteration == sum(load.bytes_per_iteration or 0 for load in tiles)
     assert "under a branch" in pipeline.reason
-    (finding,) = (each for each in report.findings if each.code == "IRL203")
+    (finding,) = report.findings_of("IRL203")
     assert "flatten=True makes one loop of the nest" in finding.message

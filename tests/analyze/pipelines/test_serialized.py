@@ -22,7 +22,8 @@ from irlens.isa.ptx.copies import wgmma_events
 from irlens.isa.sass import warpgroup
 from irlens.model.capture import Capture
 from irlens.model.report import Pipeline
-from irlens.report import inspect, inspection
+from irlens.report import inspection
+from irlens.report.inspection import Inspection
 
 ROOT = Path(__file__).parents[3]
 H200 = ROOT / "tests" / "data" / "h200" / "triton-cache.tar.xz"
@@ -174,7 +175,7 @@ def test_the_waits_of_all_others_are_those_of_the_ptx(cache: Path) -> None:
 
 def test_three_of_the_kernels_on_the_h200_were(cache: Path) -> None:
     found = {
-        path.stem: [p for p in inspect(capture).pipelines if p.kind == "wgmma"]
+        path.stem: [p for p in Inspection(capture).pipelines if p.kind == "wgmma"]
         for capture, path in captures(cache)
         if serialized(capture)
     }
@@ -227,7 +228,7 @@ def test_a_capture_without_machine_code_does_not_tell(
 
 
 def _verdict(capture: Capture) -> str:
-    return next(p.verdict for p in inspect(capture).pipelines if p.kind == "wgmma")
+    return next(p.verdict for p in Inspection(capture).pipelines if p.kind == "wgmma")
 
 
 def test_a_kernel_without_products_is_not_serialized() -> None:
