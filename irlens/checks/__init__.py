@@ -52,6 +52,7 @@ def find_problems(
     if requirements.whole_project:
         problems += _stale(requirements, kernels)
     problems += [*_new(pairing, requirements), *_other_compilers(pairing, requirements)]
+    problems += _stale_captures(results)
     return sorted(problems, key=lambda one: not one.fails)
 
 
@@ -122,6 +123,20 @@ def _stale(requirements: Requirements, kernels: Sequence[CheckedKernel]) -> Iter
                 file=requirements.project_file,
                 line=budget.line,
             )
+
+
+def _stale_captures(results: Sequence[RecipeResult]) -> Iterator[Problem]:
+    """Yield the files of which older captures were checked."""
+    edited = {(result.recipe.kernel, file): None for result in results for file in result.edited}
+    for kernel, file in edited:
+        yield Problem(
+            kind="stale capture",
+            fails=False,
+            message=f"{kernel} was made before {file} changed, and says nothing of the change",
+            hint="record or compile it again",
+            file=file,
+            line=None,
+        )
 
 
 def _new(pairing: Pairing, requirements: Requirements) -> Iterator[Problem]:

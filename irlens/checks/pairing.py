@@ -19,6 +19,7 @@ class RecipeResult(msgspec.Struct, frozen=True, kw_only=True):
         reports: One for each capture that it makes.
         failure: Why it makes none; ``None`` where it succeeds.
         verdicts: Those of budgets on launches, by the report's index.
+        edited: Files that have changed since its captures were made, relative to the project.
     """
 
     recipe: Recipe
@@ -26,6 +27,7 @@ class RecipeResult(msgspec.Struct, frozen=True, kw_only=True):
     reports: tuple[Report, ...] = ()
     failure: str | None = None
     verdicts: dict[int, list[BudgetVerdict]] = {}
+    edited: tuple[str, ...] = ()
 
 
 class Candidate(NamedTuple):

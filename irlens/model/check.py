@@ -17,7 +17,9 @@ CHECK_SCHEMA = 1
 Outcome: TypeAlias = Literal["failed", "warned", "passed"]
 Judgement: TypeAlias = Literal["lost", "unknown", "worse", "other", "better"]
 BudgetState: TypeAlias = Literal["broken", "unknown", "held", "does not apply"]
-ProblemKind: TypeAlias = Literal["missing", "stale budget", "not in baseline", "other compiler"]
+ProblemKind: TypeAlias = Literal[
+    "missing", "stale budget", "stale capture", "not in baseline", "other compiler"
+]
 
 #: Worst first.
 OUTCOMES: tuple[Outcome, ...] = ("failed", "warned", "passed")
@@ -124,7 +126,8 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         kind: "missing": an entry of the baseline that can no longer be made; "stale budget": a
-            budget whose patterns match no kernel; "not in baseline": a kernel without an entry;
+            budget whose patterns match no kernel; "stale capture": captures that were made before
+            their file changed; "not in baseline": a kernel without an entry;
             "other compiler": another Triton than the baseline's.
         fails: Whether it fails the check.
         message: What is wrong, in one sentence.

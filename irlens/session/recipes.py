@@ -124,7 +124,12 @@ def make(
     if not is_compiled(kernel) and recipe.target is None:
         target = reports[0].target
         recipe = msgspec.structs.replace(recipe, target=target.name if target else None)
-    return RecipeResult(recipe=recipe, names=names.aliases(recipe.kernel), reports=reports)
+    return RecipeResult(
+        recipe=recipe,
+        names=names.aliases(recipe.kernel),
+        reports=reports,
+        edited=tuple(from_root(each, names.root) for each in session.edited.get(kernel, ())),
+    )
 
 
 def configurations_of(recipe: Recipe, kernel: str, options: Configurations) -> Configurations:

@@ -70,6 +70,8 @@ class Session:
         self._forks = forks
         self._default_announced = False
         self._noted: set[str] = set()
+        #: Files that have changed since captures were made from them, by KERNEL.
+        self.edited: dict[str, list[str]] = {}
 
     def word_notes(self, worded: "Callable[[str], str]") -> None:
         """Show every later message as a function words it."""
@@ -174,7 +176,8 @@ class Session:
             from irlens.compiler.capture_files import edited_sources
 
             see = "record or compile it again to see the change"
-            for path in edited_sources(captures):
+            self.edited[kernel] = edited_sources(captures)
+            for path in self.edited[kernel]:
                 self.note_once([f"{kernel} was compiled before {path} changed: {see}"])
 
     def launched(self, kernel: str, configurations: Configurations) -> list[Capture] | None:

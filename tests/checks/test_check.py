@@ -75,6 +75,21 @@ def test_nothing_moved(reports: dict[str, Report]) -> None:
         assert moved(found) == {}
 
 
+def test_older_captures_of_a_changed_file_do_not_pass_unseen(reports: dict[str, Report]) -> None:
+    report = next(iter(reports.values()))
+    found, _ = check(
+        [RecipeResult(recipe=RECIPE, reports=(report,), edited=("kernels.py",))],
+        Requirements(
+            baseline=Baseline(schema=BASELINE_SCHEMA, entries=[entry(report, RECIPE)]),
+            baseline_file="irlens.baseline.json",
+        ),
+    )
+    assert found.outcome == "warned"
+    (problem,) = found.problems
+    assert problem.kind == "stale capture"
+    assert "made before kernels.py changed" in problem.message
+
+
 class TestWhatFails:
     def test_the_regression_of_layer_norm(self, reports: dict[str, Report]) -> None:
         found = run(reports["layer_norm-b200-3.6"], reports["layer_norm-b200-3.7"])

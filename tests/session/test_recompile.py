@@ -380,6 +380,7 @@ def test_what_is_shown_as_compiled_is_said_to_be_older_than_its_file(scale: Capt
     session.reports(str(scale.directory), Configurations())
     assert len(told) == 1
     assert told[0].startswith(f"{scale.directory} was compiled before {file} changed: ")
+    assert session.edited == {str(scale.directory): [str(file)]}
 
 
 @pytest.mark.parametrize("forged", ["seal", "path", "key"])
