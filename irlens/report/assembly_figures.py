@@ -40,15 +40,17 @@ def find_loop_pipelines(
     threads = demand.usage.threads if demand.usage else None
     if parsed.amdgcn is not None:
         from irlens.analyze.pipelines import amdgcn as amd_pipelines
+        from irlens.analyze.pipelines.amdgcn_trace import Left
         from irlens.analyze.ttgir_buffers import stays_in_iteration
 
+        left = Left.OTHER_OPERATIONS if stays_in_iteration(parsed.ttgir) else Left.ANYTHING
         provenance.known("amdgcn, loads followed to their waits and uses", "pipelines")
         pipelines = amd_pipelines.find_pipelines(
             parsed.amdgcn,
             threads_per_cta=threads,
             requested=requested,
             of_source=source_bytes(loads),
-            lds_stays=stays_in_iteration(parsed.ttgir),
+            left=left,
         )
         known = amd_pipelines.against_source(pipelines, loads, parsed.ttgir)
         return settle(known, parsed.amdgcn.expansion, parsed.flows["amdgcn"])

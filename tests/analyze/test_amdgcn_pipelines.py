@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from irlens.analyze.pipelines import amdgcn as pipelines
 from irlens.analyze.pipelines import amdgcn_loads
+from irlens.analyze.pipelines.amdgcn_trace import Left
 from irlens.isa.amdgcn import Function, Instruction, parse
 from irlens.isa.amdgcn.memory import Counters, access_bytes, limit, transfer
 from irlens.model.report import Pipeline
@@ -33,10 +34,10 @@ def _files() -> dict[str, str]:
 
 
 def _find(
-    function: Function, asked: int | None = None, *, lds_stays: bool = False
+    function: Function, asked: int | None = None, left: Left = Left.ANYTHING
 ) -> list[Pipeline]:
     return pipelines.find_pipelines(
-        function, threads_per_cta=256, requested=lambda *_: asked, lds_stays=lds_stays
+        function, threads_per_cta=256, requested=lambda *_: asked, left=left
     )
 
 
@@ -49,7 +50,7 @@ def _loop(
     *body: str,
     before: tuple[str, ...] = (),
     stores_apart: bool = False,
-    lds_stays: bool = False,
+    left: Left = Left.ANYTHING,
 ) -> Pipeline:
     """The one pipeline of a loop of these lines."""
     text = "\n\t".join(["\t.type k,@function\nk:", *before, "s_nop 0"])
@@ -57,7 +58,7 @@ def _loop(
     text += "\n.Lfunc_end0:\n.amdhsa_kernel k\n"
     text += ".amdhsa_memory_ordered 1\n" if stores_apart else ""
     (kernel,) = parse(text + ".end_amdhsa_kernel\n").functions
-    (found,) = _find(kernel, lds_stays=lds_stays)
+    (found,) = _find(kernel, left=left)
     return found
 
 
@@ -303,14 +304,15 @@ def test_lds_that_no_iteration_leaves_to_the_next_is_read_where_it_is_stored() -
     before = (one, "ds_write_b32 v4, v7")
     behind = (two, LOAD, OTHER, wait, store, read, use)
     assert _loop(*behind, before=before).reason == amdgcn_loads.NOT_FOLLOWED
-    found = _loop(*behind, before=before, lds_stays=True)
+    own = Left.OTHER_OPERATIONS
+    found = _loop(*behind, before=before, left=own)
     assert (found.prefetch_iterations, found.verdict) == (0, "not pipelined")
     # Another operation's read does not say when this one's is.
     other = (two, LOAD, OTHER, wait, store, ".loc 1 8 3", read, use)
-    assert _loop(*other, before=before, lds_stays=True).reason == amdgcn_loads.NOT_FOLLOWED
+    assert _loop(*other, before=before, left=own).reason == amdgcn_loads.NOT_FOLLOWED
     # Nor do reads around the store: the loop may be rotated.
     around = (two, read, LOAD, OTHER, wait, store, read, use)
-    assert _loop(*around, before=before, lds_stays=True).reason == amdgcn_loads.NOT_FOLLOWED
+    assert _loop(*around, before=before, left=own).reason == amdgcn_loads.NOT_FOLLOWED
 
 
 def test_spilled_data_is_followed_to_its_reload() -> None:

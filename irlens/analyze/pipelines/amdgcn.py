@@ -16,7 +16,7 @@ from irlens.analyze.mlir_loops import RequestedStages, find_loops, user_line
 from irlens.analyze.pipelines.amdgcn_loads import fold, with_depth
 from irlens.analyze.pipelines.amdgcn_loops import KernelLoops, remainders, unroll_factor
 from irlens.analyze.pipelines.amdgcn_queues import Queue
-from irlens.analyze.pipelines.amdgcn_trace import LoopTrace
+from irlens.analyze.pipelines.amdgcn_trace import Left, LoopTrace
 from irlens.analyze.pipelines.distinct_bytes import (
     Place,
     SourceBytes,
@@ -56,7 +56,7 @@ def find_pipelines(
     threads_per_cta: int | None,
     requested: RequestedStages,
     of_source: SourceBytes | None = None,
-    lds_stays: bool = False,
+    left: Left = Left.ANYTHING,
 ) -> list[Pipeline]:
     """Describe every innermost loop that reads global memory, and how far its loads run ahead.
 
@@ -64,8 +64,7 @@ def find_pipelines(
         threads_per_cta: Turns bytes per lane into bytes per workgroup; ``None`` leaves these
             open.
         of_source: What the source's loops load, to count once what lanes share.
-        lds_stays: Whether every iteration reads all that it stores to LDS itself; ``False`` if
-            unknown.
+        left: What LDS holds beside an iteration's own stores in a loop before which it has data.
 
     Returns:
         In the order of the text, one record per loop and mechanism that runs ahead. Groups are
@@ -75,7 +74,7 @@ def find_pipelines(
     Raises:
         ArtifactError: A branch to a label that does not exist.
     """
-    finder = _Finder(function, threads_per_cta, requested, of_source or {}, lds_stays=lds_stays)
+    finder = _Finder(function, threads_per_cta, requested, of_source or {}, left)
     pipelines = [
         each for loop in finder.loops.innermost(_reads_memory) for each in finder.describe(loop)
     ]
@@ -103,7 +102,7 @@ def trace_loads(function: Function) -> Iterator[TracedLoad]:
     Raises:
         ArtifactError: A branch to a label that does not exist.
     """
-    finder = _Finder(function, None, lambda *_: None, {})
+    finder = _Finder(function, None, lambda *_: None, {}, Left.ANYTHING)
     for loop in finder.loops.innermost(_reads_memory):
         yield from finder.trace_loads(loop)
 
@@ -117,8 +116,7 @@ class _Finder:
         threads: int | None,
         requested: RequestedStages,
         of_source: SourceBytes,
-        *,
-        lds_stays: bool = False,
+        left: Left,
     ) -> None:
         self.loops = KernelLoops.of(function)
         self.rests = remainders(function, self.loops)
@@ -127,7 +125,7 @@ class _Finder:
         self.threads = threads
         self.requested = requested
         self.of_source = of_source
-        self.lds_stays = lds_stays
+        self.left = left
 
     def describe(self, index: int) -> Iterator[Pipeline]:
         """Yield the records of one loop."""
@@ -184,9 +182,9 @@ class _Finder:
         body = self.loops.iteration(index)
         if body is None:
             return None
-        filled = self.loops.is_lds_filled_before(index)
+        left = self.left if self.loops.is_lds_filled_before(index) else Left.NOTHING
         factor = unroll_factor(self.loops, self.rests, index)
-        return LoopTrace(body, self.lanes, self.counters, filled, factor, lds_stays=self.lds_stays)
+        return LoopTrace(body, self.lanes, self.counters, factor, left)
 
     def _kind(self, index: int) -> PipelineKind | None:
         """Return the mechanism of a loop that cannot be followed."""

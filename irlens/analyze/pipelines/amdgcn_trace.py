@@ -8,6 +8,7 @@ its data through registers and LDS.
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from enum import Enum
 from functools import reduce
 from itertools import accumulate, chain
 from operator import or_
@@ -76,6 +77,14 @@ class Ahead(msgspec.Struct, frozen=True):
         return least if least == most else None
 
 
+class Left(Enum):
+    """What LDS holds beside an iteration's own stores when it reads what it stored."""
+
+    NOTHING = "LDS is empty before the loop"
+    OTHER_OPERATIONS = "every iteration of the source reads all that it stores itself"
+    ANYTHING = "earlier iterations may leave data, or this is unknown"
+
+
 class LoopTrace:
     """One iteration of a loop, its instructions in order.
 
@@ -84,10 +93,8 @@ class LoopTrace:
 
     Args:
         lanes: Of a wave.
-        filled: Whether LDS may hold data when the loop is entered.
         factor: Iterations of the source, where that is certain.
-        lds_stays: Whether every iteration of the source reads all that it stores to LDS itself;
-            ``False`` if unknown.
+        left: What LDS holds beside its own stores.
 
     Attributes:
         starts: Positions where the iterations of the source start; only the first one where LLVM
@@ -99,18 +106,15 @@ class LoopTrace:
         body: Sequence[Instruction],
         lanes: int,
         counters: Counters,
-        filled: bool,
-        factor: int | None = None,
-        *,
-        lds_stays: bool = False,
+        factor: int | None,
+        left: Left,
     ) -> None:
         self.body = body
         self.lanes = lanes
         self._of_operations: dict[int, list[Access]] = {}
         self._accesses = [access(instruction, lanes) for instruction in body]
         self._written = reduce(or_, (each.writes for each in self._accesses if each), 0)
-        self.filled = filled
-        self._lds_stays = lds_stays
+        self._left = left
         self.factor = factor
         self._counters = counters
         self._spilled = spill_slots(body)
@@ -358,7 +362,10 @@ class LoopTrace:
         store, where no iteration of the source leaves anything in LDS to the next one.
         """
         after = self._lds_read_after(store)
-        if after and (not self.filled or (self._lds_stays and self._is_read_back(store))):
+        is_own = self._left is Left.NOTHING or (
+            self._left is Left.OTHER_OPERATIONS and self._is_read_back(store)
+        )
+        if after and is_own:
             return iteration, iteration
         return (iteration, None) if after else (iteration + 1, None)
 
