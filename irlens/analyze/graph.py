@@ -89,6 +89,13 @@ class FlowGraph:
             rank[node] = place
         return rank
 
+    @cached_property
+    def reversed(self) -> "FlowGraph":
+        """The graph with each edge the other way round, and its nodes in the opposite order."""
+        turned = FlowGraph(self.predecessors)
+        turned.order = self.order[::-1]
+        return turned
+
 
 def predecessors(successors: Successors) -> tuple[tuple[int, ...], ...]:
     """Return for each node the nodes it can follow, each once, in ascending order."""

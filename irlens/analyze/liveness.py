@@ -43,7 +43,7 @@ def live_out(
         return exposed | after & ~killed
 
     start = {node: at_end.get(node, 0) for node in nodes}
-    after = solve(graph, start, before, or_, backward=True, within=within)
+    after = solve(graph.reversed, start, before, or_, within=within)
     return [after.get(node, 0) for node in range(len(blocks))]
 
 

@@ -25,39 +25,37 @@ def solve(
     transfer: Callable[[int, T], T],
     join: Callable[[T, T], T],
     *,
-    backward: bool = False,
     within: Collection[int] | None = None,
     iteration: bool = False,
     widen: Callable[[T, T], T] | None = None,
 ) -> dict[int, T]:
-    """Return the least state at the start of each node that is reached; backward: at its end.
+    """Return the least state at the start of each node that is reached.
+
+    Of a graph that is reversed, it is the state at the node's end.
 
     Args:
         start: The nodes where flow begins, with the state there.
         transfer: Returns the state after a node, given the one before it.
-        backward: Whether flow goes against the edges.
         within: The nodes to stay within; all if ``None``.
         iteration: Whether edges back to where flow begins are not followed.
         widen: Returns a state without what still grows, given also the one before it.
     """
-    targets = graph.predecessors if backward else graph.successors
     order, rank = graph.order, graph.rank
-    last = len(order) - 1
     states = dict(start)
     # In the order of the flow. What a back edge brings waits for the next sweep; otherwise deep
     # nests would be swept again for each of their loops.
-    pending = sorted(last - rank[node] if backward else rank[node] for node in start)
+    pending = sorted(rank[node] for node in start)
     following: list[int] = []
     waiting = set(pending)
     visits: dict[int, int] = {}
     while pending:
         place = heappop(pending)
         waiting.discard(place)
-        node = order[last - place if backward else place]
+        node = order[place]
         work.spend(1)
         visits[node] = visits.get(node, 0) + 1
         after = transfer(node, states[node])
-        for target in targets[node]:
+        for target in graph.successors[node]:
             if (within is not None and target not in within) or (iteration and target in start):
                 continue
             joined = after
@@ -69,7 +67,7 @@ def solve(
                 if joined == known:
                     continue
             states[target] = joined
-            there = last - rank[target] if backward else rank[target]
+            there = rank[target]
             if there not in waiting:
                 waiting.add(there)
                 heappush(pending if there > place else following, there)

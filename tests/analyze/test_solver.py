@@ -41,9 +41,8 @@ def reversed_edges(edges: Sequence[Sequence[int]]) -> list[list[int]]:
 def test_every_path_counts(
     edges: list[list[int]], gen: list[int], kill: list[int], start: dict[int, int], backward: bool
 ) -> None:
-    found = solve(
-        FlowGraph(edges), start, lambda n, s: gen[n] | s & ~kill[n], or_, backward=backward
-    )
+    graph = FlowGraph(edges).reversed if backward else FlowGraph(edges)
+    found = solve(graph, start, lambda n, s: gen[n] | s & ~kill[n], or_)
     along = reversed_edges(edges) if backward else edges
     assert found == by_rounds(along, start, gen, kill)
 

@@ -263,7 +263,7 @@ class _CarriedValues:
             return missing
 
         found = list[int]()
-        solve(self._graph, dict.fromkeys(entering, wanted), before, or_, backward=True)
+        solve(self._graph.reversed, dict.fromkeys(entering, wanted), before, or_)
         return bool(found)
 
 

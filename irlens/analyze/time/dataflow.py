@@ -81,7 +81,7 @@ class DataFlow:
             return entering[number]
 
         nothing = dict.fromkeys(range(len(blocks)), 0)
-        solve(self._graph, nothing, before, or_, backward=True)
+        solve(self._graph.reversed, nothing, before, or_)
         special = frozenset(
             operand.text
             for index in wanted
