@@ -38,7 +38,7 @@ def note(due: Sequence[Due]) -> None:
     for capture, sass in due:
         directory = capture.directory
         assert directory is not None
-        Path(os.environ[FOLDER], directory.name).write_text(f"{os.getpid()} {sass}")
+        Path(os.environ[FOLDER], directory.name).write_text(f"{os.getpid()} {sass.name}")
 
 
 def die(_: Sequence[Due]) -> None:
@@ -46,10 +46,10 @@ def die(_: Sequence[Due]) -> None:
 
 
 def test_many_reports_are_made_by_other_processes(tmp_path: Path) -> None:
-    with preparing([(capture, False) for capture in captures()], note):
+    with preparing([(capture, Disassembly.SKIP) for capture in captures()], note):
         notes = [path.read_text().split() for path in tmp_path.iterdir() if path.is_file()]
     assert len(notes) == 3
-    assert all(int(process) != os.getpid() and sass == "False" for process, sass in notes)
+    assert all(int(process) != os.getpid() and sass == "SKIP" for process, sass in notes)
 
 
 @pytest.mark.parametrize("threads", [False, True])
@@ -64,13 +64,13 @@ def test_they_equal_those_made_here(
 
 
 def test_a_worker_that_dies_costs_time_only() -> None:
-    with preparing([(capture, False) for capture in captures()], die):
+    with preparing([(capture, Disassembly.SKIP) for capture in captures()], die):
         assert Session().inspect("", captures()[:1], Disassembly.SKIP)
 
 
 def test_without_a_cache_reports_are_made_here(cache: Path) -> None:
     cache.write_text("a file where the directory should be")
-    with preparing([(capture, False) for capture in captures()], die):
+    with preparing([(capture, Disassembly.SKIP) for capture in captures()], die):
         pass
     assert len(Session().inspect("", captures(), Disassembly.SKIP)) == 3
 

@@ -71,7 +71,8 @@ def test_a_report_that_needs_machine_code_is_made_once(
     report = complete_report(capture)
     assert report.spills
     assert recall(capture) is None
-    assert recall_complete(capture) == complete_report(capture) == report == recall(capture, True)
+    assert recall_complete(capture) == complete_report(capture) == report
+    assert recall(capture, Disassembly.REQUIRE) == report
 
 
 def test_code_that_was_listed_is_not_disassembled_again_for_an_unknown_path(
