@@ -20,6 +20,7 @@ import irlens
 from irlens.compiler.toolchains.versions import triton_version
 from irlens.model.capture import Capture
 from irlens.model.sweep import Sweep
+from irlens.report.inspection import Inspection
 from tests import running
 from tests.running import Ran, inline
 
@@ -311,7 +312,7 @@ def test_tritons_are_an_axis(store: Path, other_triton: Path, tmp_path: Path) ->
     }  # fmt: skip
     assert all(trial.triton == trial.triton_version for trial in trials)
     assert len(captures(store)) == 4
-    made = {report.triton_version for report in map(irlens.inspect, stored(store))}
+    made = {report.triton_version for report in map(Inspection, stored(store))}
     assert made == {"3.99.0", triton_version()}
     fitting = json.loads(listed.read_text())
     assert sorted(entry["num_stages"] for entry in fitting) == [2, 3]
