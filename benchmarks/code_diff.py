@@ -69,7 +69,7 @@ def split(before: Capture, after: Capture) -> str:
         "aligning": seconds(lambda: align(ours, theirs)),
         "declarations": seconds(lambda: Declarations(one, two)),
         "names": seconds(lambda: Correspondence(one, two, pairs)),
-        "rows": seconds(lambda: Rows(one, two, values).all(pairs, ordered=True)),
+        "rows": seconds(lambda: Rows(one, two, values).ordered(pairs)),
     }
     return ", ".join(f"{what} {each:.2f} s" for what, each in taken.items())
 

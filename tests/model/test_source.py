@@ -11,6 +11,7 @@ from irlens.analyze.capture_code import CaptureCode
 from irlens.cli.commands.inspect import command
 from irlens.model.source import SourceLocation, short_file
 from irlens.render.text_listing import line_text
+from irlens.render.text_page import Page
 from irlens.render.view.nodes import Place
 from irlens.session.stages import find_line
 
@@ -53,6 +54,9 @@ def test_every_format_for_people_shows_the_short_name(form: str, compiled: Path)
 
 def test_a_short_name_can_be_given(compiled: Path) -> None:
     (capture,) = irlens.load(compiled)
-    expected = line_text(find_line(CaptureCode(capture), "49"), color=False)
-    assert line_text(find_line(CaptureCode(capture), f"{SHORT}:49"), color=False) == expected
+    expected = line_text(find_line(CaptureCode(capture), "49"), Page(width=0, color=False))
+    assert (
+        line_text(find_line(CaptureCode(capture), f"{SHORT}:49"), Page(width=0, color=False))
+        == expected
+    )
     assert expected.startswith(f"{SHORT}:49  input_ptrs = ")

@@ -350,7 +350,7 @@ def test_an_edited_file_of_several_kernels_is_said_once(
         shutil.copytree(found.directory, tmp_path / "both" / name)
     file.write_text(file.read_text().replace("* factor", "+ factor"))
     told: list[str] = []
-    session = Session(lambda message, transient=False: told.append(message))
+    session = Session(told.append)
     session.captures(str(tmp_path / "both"), Configurations(settings=(("BLOCK", ("64",)),)))
     assert told[0].endswith(
         "scale.py:scale, shrink, which has changed since; the launches are as recorded"

@@ -11,6 +11,7 @@ from irlens.analyze.capture_code import CaptureCode
 from irlens.model.capture import Capture
 from irlens.model.errors import IrlensError
 from irlens.render.text_listing import line_text
+from irlens.render.text_page import Page
 from irlens.session.stages import find_line, interleaved
 
 CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
@@ -26,7 +27,7 @@ def sample(name: str) -> Capture:
 
 
 def text_of(capture: Capture, place: str) -> str:
-    return line_text(find_line(CaptureCode(capture), place), color=False)
+    return line_text(find_line(CaptureCode(capture), place), Page(width=0, color=False))
 
 
 def line_with(capture: Capture, code: str) -> int:
@@ -63,13 +64,13 @@ def test_inlined_code_is_shown_by_its_own_line_with_the_callers() -> None:
 @pytest.mark.parametrize("place", ["", "x", "0", "-3", "softmax.py:"])
 def test_a_place_that_is_none_is_refused(place: str) -> None:
     with pytest.raises(IrlensError, match="is not a line number"):
-        line_text(find_line(CaptureCode(sample("softmax-h100")), place), color=False)
+        line_text(find_line(CaptureCode(sample("softmax-h100")), place), Page(width=0, color=False))
 
 
 def test_a_line_without_code_names_those_that_have_some() -> None:
     capture = sample("softmax-h100")
     with pytest.raises(IrlensError, match=r"softmax\.py:1$") as caught:
-        line_text(find_line(CaptureCode(capture), "1"), color=False)
+        line_text(find_line(CaptureCode(capture), "1"), Page(width=0, color=False))
     assert str(line_with(capture, "tl.store(")) in (caught.value.hint or "")
 
 

@@ -18,7 +18,7 @@ from irlens.render.view.gutters import describe_waits, notation
 from irlens.render.view.memory_traffic import traffic_cells
 from irlens.report import inspect
 from irlens.report.annotations import list_stage
-from irlens.session.stages import interleaved, listed
+from irlens.session.stages import interleaved, interleaved_listing, listed
 from tests import running
 from tests.running import Ran
 
@@ -39,7 +39,8 @@ def sample(name: str, *, sass: bool = False) -> tuple[Capture, Report]:
 def annotate(
     capture: Capture, stage: str, report: Report, *, interleave: bool = False
 ) -> list[tuple[str, str]]:
-    listing, lines = listed(CaptureCode(capture), stage, report, interleave=interleave)
+    listing_of = interleaved_listing if interleave else listed
+    listing, lines = listing_of(CaptureCode(capture), stage, report)
     return list(annotated(listing, lines, report.pipelines, traffic_cells(report, stage)))
 
 
@@ -216,7 +217,7 @@ def test_a_report_and_its_listing_parse_each_stage_once(monkeypatch: pytest.Monk
     report = inspect(code, Disassembly.REQUIRE)
     before = list(made)
     for stage in ("ttir", "ttgir", "ptx", "sass"):
-        listing, lines = listed(code, stage, report, interleave=True)
+        listing, lines = interleaved_listing(code, stage, report)
         assert len(listing.lines) > 40
         assert len(list(lines)) > 40
     assert report.pressure.sass is not None
