@@ -75,7 +75,7 @@ class Loops(msgspec.Struct, Generic[I_co], frozen=True, dict=True):
         below = [False] * len(self.forest.loops)
         chosen = []
         for index in reversed(range(len(below))):
-            inside = any(below[child] for child in self.forest.loops[index].children)
+            inside = any(map(below.__getitem__, self.forest.loops[index].children))
             below[index] = inside or any(map(matters, self.own(index)))
             if below[index] and not inside:
                 chosen.append(index)

@@ -41,24 +41,19 @@ class _Curve:
         self.counts = [0] * len(use.reads)
         self.predicates = 0
         self.peak: _Peak | None = None
-        following, entering = 0, 0
+        following, entering, highest, predicates = 0, 0, -1, use.predicates or 0
         for index, before, after in live_points(flow, use):
             # Mostly what is live before the next instruction, which came before this one.
             resulting = entering if after == following else use.weigh(after)
             following, entering = before, use.weigh(before)
-            self.counts[index] = max(entering, resulting)
-            if use.predicates:
-                counts = ((live & use.predicates).bit_count() for live in (before, after))
-                self.predicates = max(self.predicates, *counts)
-            if self._is_fuller(index):
-                fuller_after = resulting > entering
+            self.counts[index] = count = max(entering, resulting)
+            if predicates:
+                count_before = (before & predicates).bit_count()
+                count_after = (after & predicates).bit_count()
+                self.predicates = max(self.predicates, count_before, count_after)
+            if count > highest or (count == highest and self.peak and index < self.peak.index):
+                fuller_after, highest = resulting > entering, count
                 self.peak = _Peak(index, after if fuller_after else before, fuller_after)
-
-    def _is_fuller(self, index: int) -> bool:
-        if self.peak is None:
-            return True
-        highest = self.counts[self.peak.index]
-        return (self.counts[index], -index) > (highest, -self.peak.index)
 
 
 def analyze(function: RegisterFunction[Instruction], flow: Cfg) -> StagePressure:

@@ -1,9 +1,12 @@
 """Names of SSA values, which mean something else in each region."""
 
+import tracemalloc
+
 import pytest
 
 from irlens.isa import mlir
 from irlens.isa.mlir import Operation
+from irlens.isa.mlir.tokens import Tokens
 from irlens.isa.mlir.values import Value
 
 pytestmark = pytest.mark.stored
@@ -53,3 +56,21 @@ def test_each_region_has_its_own_names() -> None:
     assert read("reads.first") == (Value(split, 0, 1), Value(split, 1, 1))
     assert read("reads.second") == (Value(split, 1, 2), Value(split, 0, 2))
     assert read("reads.after") == (result(at["arith.addi"]), None)
+
+
+def test_operations_by_name_and_deed_stand_in_the_order_of_the_text() -> None:
+    module = mlir.parse(WARP_SPECIALIZED, stage="ttgir")
+    wanted = ("arith.subi", "arith.addi", "arith.muli", "arith.subi", "x.absent")
+    assert [each.name for each in module.named(*wanted)] == [
+        "arith.addi", "arith.muli", "arith.subi",
+    ]  # fmt: skip
+    assert [each.does for each in module.doing("multiply", "add", "add")] == ["add", "multiply"]
+    assert module.values is module.values
+
+
+def test_a_token_takes_little_memory() -> None:
+    tracemalloc.start()
+    tokens = Tokens("loc(callsite(" * 20_000 + "))" * 20_000, "ttgir")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 90 * len(tokens.values)  # it was 133

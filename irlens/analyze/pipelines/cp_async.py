@@ -174,10 +174,10 @@ def _reported(loops: FunctionLoops, commits: list[bool]) -> Iterator[int]:
 
 def _any_below(loops: FunctionLoops, flags: list[bool]) -> list[bool]:
     """Return for each loop whether the flag of a loop inside it is set."""
-    below = [False] * len(flags)
+    below, within = [False] * len(flags), flags.copy()
     for index in reversed(range(len(flags))):
-        children = loops.forest.loops[index].children
-        below[index] = any(flags[child] or below[child] for child in children)
+        below[index] = any(map(within.__getitem__, loops.forest.loops[index].children))
+        within[index] |= below[index]
     return below
 
 
