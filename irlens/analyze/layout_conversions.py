@@ -37,11 +37,7 @@ _ACROSS_CTAS = "it moves data between the CTAs of a cluster"
 
 
 def find_conversions(module: Module) -> Iterator[tuple[Operation, Conversion]]:
-    """Yield the conversions of a ttgir, without what they cost.
-
-    Args:
-        module: The ttgir.
-    """
+    """Yield the conversions of a ttgir, without what they cost."""
     users = _users(module)
     loops = find_loops(module)
     for operation in module.doing("relayout"):

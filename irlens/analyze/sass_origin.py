@@ -76,9 +76,6 @@ def _common(one: Chain, other: Chain) -> Chain:
 def trace(section: Section, original: PtxLines) -> Section:
     """Return a section whose instructions have the source of the PTX they were made from.
 
-    Args:
-        section: As disassembled.
-
     Returns:
         Instructions that name no line of PTX, or all of them where the PTX is another, keep what
         the line table says, completed by the callers if in the PTX only one chain of them leads

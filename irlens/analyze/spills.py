@@ -35,7 +35,6 @@ class Stack(msgspec.Struct, frozen=True):
 
     Attributes:
         spills: Those that spill or reload a register.
-        arrays: Those to arrays.
         unknown: Why they cannot be told apart; empty if they are.
     """
 

@@ -45,7 +45,6 @@ class Kind(msgspec.Struct, frozen=True):
 
     Attributes:
         title: The plural that a person reads: "captures".
-        folder: Their folder in the store.
         name: Returns the name of the item at a path in that folder, ``None`` if it is no item of
             this kind. The path is neither a link nor a workspace.
         stamp: Returns the file whose age is the item's.

@@ -28,7 +28,6 @@ def movements(comparison: Comparison, entry: Entry, report: Report) -> list[Move
 
     Args:
         comparison: The entry's figures against the report's.
-        report: The report of today, in full.
     """
     moved = [*_requested(entry, report), *_figures(comparison, report)]
     for loop in comparison.loops:

@@ -20,8 +20,6 @@ class LedgerRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What to make ledgers of.
 
     Attributes:
-        target: The GPU to fake.
-        args: Arguments and sizes by name.
         function: A function of the kernel's file to run in place of its reference.
         row_limit: Elements of a row that one CTA is assumed to keep on chip.
     """
@@ -88,7 +86,6 @@ def program_ledgers(
     """Return the ledger of a program and those of its compiled functions, and how it failed.
 
     Args:
-        target: The GPU to fake.
         row_limit: Elements of a row that one CTA is assumed to keep on chip.
 
     Returns:

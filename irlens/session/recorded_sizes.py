@@ -50,7 +50,6 @@ def recorded_sizes(request: Request, others: Sequence[Request] = ()) -> Recorded
 
     Args:
         request: The launch in numbers, of a kernel without a description.
-        others: Other launches of the kernel.
     """
     shapes = {n: shape for n, v in request.args.items() if (shape := _shape(v)) is not None}
     numbers = {

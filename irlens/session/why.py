@@ -69,7 +69,6 @@ def why(
     """Explain the findings of one compilation of KERNEL, and test each explanation.
 
     Args:
-        configurations: The options, which select one configuration.
         codes: Codes or names of findings; all by default.
 
     Raises:

@@ -31,7 +31,6 @@ class Group(msgspec.Struct, frozen=True):
     """What belongs together in a listing of different things.
 
     Attributes:
-        section: The part of the listing.
         name: The kernel and its file, of which there may be many configurations; empty for what
             stands alone.
     """

@@ -200,9 +200,6 @@ class _Compilation:
     Each is compiled by a job of its own, which finds what crashes the compiler; several are then
     inspected together. Workers without a common store do both in one job.
 
-    Args:
-        requests: The requests, each for one configuration.
-
     Attributes:
         jobs: What is left to submit.
         fresh: Results that nobody has taken yet.

@@ -32,7 +32,6 @@ class Probe(msgspec.Struct, frozen=True):
     """A launch of one size.
 
     Attributes:
-        causes: What breaks.
         is_whole: Whether that is so of all programs.
         unknown: Why it is not known.
         is_launched: Whether the programs ran; not where it cannot be compiled or launched.

@@ -116,7 +116,6 @@ def measure_trials(
     leave the driver's context broken: a new process continues after it.
 
     Args:
-        trials: The results of the sweep.
         filters: Constraints on results; those on the time are ignored here.
         known: The times of an interrupted run, to which new ones are added, and what to measure
             against.

@@ -74,7 +74,6 @@ def check_names(constraints: Sequence[str], known: Collection[str], option: str)
     """Check the names in constraints before there are values to evaluate them with.
 
     Args:
-        known: The names they may use.
         option: The option they come from, for error messages.
 
     Raises:

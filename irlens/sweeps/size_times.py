@@ -61,9 +61,6 @@ def time_over_sizes(
 ) -> tuple[Sweep, tuple[str, ...]]:
     """Return the estimated times of a kernel's configurations over a size, and notes on its file.
 
-    Args:
-        requests: Every configuration at every size.
-
     Raises:
         UnknownNameError: There is no such size.
         IrlensError: The kernel cannot be loaded, or no size compiles.

@@ -53,7 +53,6 @@ class IrlensApp(App[None]):
     Args:
         entry: Key of the entry to open; ``None`` lists all entries.
         state: The file that keeps the user's preferences; ``None`` keeps none.
-        keymap: The user's keys by binding id.
     """
 
     TITLE = "irlens"

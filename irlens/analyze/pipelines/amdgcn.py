@@ -336,7 +336,6 @@ def against_source(
     several of the source, so the distance in source iterations is unknown.
 
     Args:
-        pipelines: As read from amdgcn.
         loads: What the ttgir's loops load, per iteration of the source.
         ttgir: Has the source's loops.
     """
@@ -371,7 +370,6 @@ def _with_unknown_depth(pipeline: Pipeline, times: Fraction) -> Pipeline:
     A load that is awaited at once, beside others that run ahead, decides all the same.
 
     Args:
-        pipeline: As read from amdgcn.
         times: Bytes that an iteration loads, as a multiple of those of a source iteration.
     """
     reason = (

@@ -42,7 +42,6 @@ def with_depth(
     Args:
         record: The loop's, with its mechanism.
         reads: Its loads by their positions.
-        ahead: How far they run ahead.
         copies: Source iterations per iteration of the loop.
     """
     record = msgspec.structs.replace(

@@ -73,7 +73,6 @@ def show_reasons(
     """Write why a kernel has its findings, here and for ``irlens inspect --why``.
 
     Args:
-        selection: The options, which select one configuration.
         codes: Codes or names of findings; all by default.
     """
     check_format(writing.form, "explanations")

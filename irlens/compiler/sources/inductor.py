@@ -62,7 +62,6 @@ class GeneratedKernel(msgspec.Struct, frozen=True):
         code: Source of its module, each line at its place in the file.
         heuristic: What chooses its configurations: "pointwise", "reduction", "template", ...
         arguments: The decorator's keyword arguments.
-        specialization: What it is compiled for.
         options: Compile options that PyTorch passes.
         args: Run-time arguments of its call, as far as the file says them: a number, or a tensor
             in the syntax of ``argument_values``.

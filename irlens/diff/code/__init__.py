@@ -216,7 +216,6 @@ def compare_code(
 
     Args:
         stage: One of ``STAGES``.
-        names: Labels of the sides.
         context: Number of unchanged lines to show before and after changed ones.
 
     Raises:

@@ -77,7 +77,6 @@ class Itself(NamedTuple):
     """A register of unknown value.
 
     Attributes:
-        function: The function around it.
         register: The register, or the operand as written.
     """
 

@@ -211,11 +211,7 @@ def _register_names(words: Sequence[Word], values: Values | None, function: str)
 
 
 class Enclosing:
-    """Finds the innermost scope around a line.
-
-    Args:
-        scopes: Functions and loops.
-    """
+    """Finds the innermost scope around a line."""
 
     def __init__(self, scopes: Sequence[Scope]) -> None:
         self._starts: list[int] = []

@@ -48,11 +48,7 @@ class Access(msgspec.Struct, frozen=True, gc=False):
 
 
 class Declared(msgspec.Struct, frozen=True, gc=False):
-    """One virtual register: the same name in another ``{ }`` can be another register.
-
-    Attributes:
-        name: As written.
-    """
+    """One virtual register: the same name in another ``{ }`` can be another register."""
 
     name: str
     group: RegisterGroup

@@ -37,7 +37,6 @@ class Operand(msgspec.Struct, frozen=True, gc=False):
             (``[R4+0x10]``, ``desc[UR4][R2.64]``), "constant" (``c[0x0][0x210]``), "descriptor"
             (``gdesc[UR8]``, ``tmem[UR4]``), "special" (``SR_TID.X``), "immediate", "label",
             "other".
-        text: As written.
         registers: The registers named in it, left to right.
     """
 
@@ -76,7 +75,6 @@ class Instruction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     Attributes:
         offset: Bytes from the start of its section.
         line: 1-based line of the disassembly.
-        guard: Predicate, if there is one.
         opcode: Without modifiers: "LDG".
         modifiers: The rest of the name: ("E", "128").
         targets: Labels that the instruction names, or jumps to according to nvdisasm.

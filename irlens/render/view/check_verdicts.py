@@ -25,7 +25,6 @@ class Verdict(NamedTuple):
         name: The figure, the budget's condition, or the finding's code.
         of: The mechanism of the pipeline it is about; empty where it is about the kernel.
         before: The baseline's value; empty where there is none.
-        after: Today's.
         change: With sign and unit; may be empty.
         place: The line of Python to look at; ``None`` if unknown.
         why: What else is known; may be empty.

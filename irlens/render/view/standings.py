@@ -121,7 +121,6 @@ class Listed(NamedTuple):
     """One figure of every configuration of a list.
 
     Attributes:
-        cells: Its cells, one for each configuration.
         shared: What to say once where all cells are equal: "registers 64"; empty to leave the
             column out then, ``None`` to keep it.
     """

@@ -239,7 +239,6 @@ def next_steps(
     """Return the commands that are worth running next, the most useful first.
 
     Args:
-        reports: What is shown now.
         subject: How the user named it, with options: "softmax --num-stages 4".
         shown: Details that are shown already.
     """

@@ -181,7 +181,6 @@ class Analysis(msgspec.Struct, frozen=True, kw_only=True):
         live: Live registers by line; ``None`` if unknown.
         loops: In any order.
         marks: Pipeline annotations, in ascending order.
-        control: Control fields by line.
         waits: What a line waits for.
         problem: What could not be analysed; empty if everything was.
     """

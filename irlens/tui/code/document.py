@@ -33,7 +33,6 @@ class Document:
     Attributes:
         name: The stage, or the Python file's base name.
         listing: The text and its annotations; the stage of Python is "python".
-        findings: The report's findings, by line.
         live_in: The stage whose live registers are counted.
         pipelines: The pipelines of the marks.
         budget: The kernel's register budget; ``None`` where it is unknown.

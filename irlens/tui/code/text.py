@@ -17,7 +17,6 @@ class CodeText:
     """The lines of a text, as written and as drawn.
 
     Attributes:
-        lines: The lines as written.
         shown: The lines without tabs and terminal control sequences, and with single blanks
             around the offsets of instructions.
         width: Cells of the longest line shown.

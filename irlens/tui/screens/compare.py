@@ -56,7 +56,6 @@ class CompareScreen(DiffActions):
         after: Key of the second entry.
 
     Attributes:
-        stage: The stage on show.
         is_settled: Whether its differences are shown, or why there are none.
     """
 

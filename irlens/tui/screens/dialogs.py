@@ -129,7 +129,6 @@ class SortDialog(Dialog[str | None]):
     """Returns a column, or ``None``.
 
     Args:
-        column: The current sort column.
         descending: Whether the largest value comes first.
     """
 

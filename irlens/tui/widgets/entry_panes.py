@@ -54,7 +54,6 @@ class PaneLayout(msgspec.Struct, frozen=True):
         showing: The stage or Python file.
         weight: Share of the width; ``None`` for the default.
         folded: Whether lines without code are hidden.
-        query: The search in it.
     """
 
     showing: str
