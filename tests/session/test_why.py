@@ -28,6 +28,8 @@ PRINTS = {"PRINT": "True"}
 IEEE = {"N": "16", "BLOCK_K": "16", "PRECISION": "'ieee'"}
 TF32 = {**IEEE, "PRECISION": "'tf32'"}
 SMALL = {"BM": "32", "BN": "32", "BK": "32"}
+SMALL_BLOCKS = {"BLOCK_SIZE_M": "32", "BLOCK_SIZE_N": "32", "BLOCK_SIZE_K": "32"}
+LOW = {"BM": "32"}
 FLAT = {"BN": "16", "BK": "32"}
 FLATTEST = {**FLAT, "BM": "16"}
 NARROW = {"BN": "32", "BK": "32"}
@@ -138,7 +140,7 @@ TABLE = [
      "contiguous along K"),
     (f"{USERS}:persistent", "sm_90", PRINTS, {}, "IRL203", "tl.load(", "TritonGPUScheduleLoops",
      "without tl.device_print"),
-    (f"{USERS}:persistent", "gfx942", PRINTS, {}, "IRL203", "tl.load(",
+    (f"{USERS}:persistent", "gfx942", {**PRINTS, **SMALL}, {}, "IRL203", "tl.load(",
      "TritonAMDGPUScheduleLoops", "without tl.device_print"),
     (f"{USERS}:persistent", "sm_90", PRINTS, {}, "IRL404", "tl.dot(", "ptxas",
      "without tl.device_print"),
@@ -190,7 +192,7 @@ TABLE = [
      "NVGPUWarpSpecialization", "tensor descriptors in place of pointers, num_warps=4"),
     (WARPS, "sm_90", POINTERS, {}, "IRL311", "tl.load(", "the source", "a tensor descriptor"),
     (WARPS, "sm_100", POINTERS, {}, "IRL311", "tl.load(", "the source", "a tensor descriptor"),
-    ("matmul_tma", "sm_80", {}, {}, "IRL311", ".load(",
+    ("matmul_tma", "sm_80", SMALL_BLOCKS, {}, "IRL311", ".load(",
      "TritonRewriteTensorDescriptorToPointer", "sm_90"),
     (f"{FINDINGS}/scattered_atomics.py:bins", "h100", {}, {}, "IRL313", "tl.atomic_add", "the data",
      "consecutive indices in place of those loaded at line 27"),
@@ -200,9 +202,9 @@ TABLE = [
     (f"{FINDINGS}/promoted.py", "gfx942", {}, {}, "IRL406", "x * half", "the front end", "fp32"),
     (f"{USERS}:biased_attention", "sm_90", {}, {}, "IRL203", "bias", "TritonGPUAssignLatencies",
      "on the loop itself"),
-    (f"{USERS}:biased_attention", "gfx942", {}, {}, "IRL203", "bias", "TritonAMDGPUScheduleLoops",
+    (f"{USERS}:biased_attention", "gfx942", LOW, {}, "IRL203", "bias", "TritonAMDGPUScheduleLoops",
      "on the loop itself"),
-    (f"{USERS}:biased_attention", "sm_80", {}, {}, "IRL314", "bias", "TritonGPUAssignLatencies",
+    (f"{USERS}:biased_attention", "sm_80", LOW, {}, "IRL314", "bias", "TritonGPUAssignLatencies",
      "on the loop itself"),
     ("softmax", "a100", {**LONG_ROW, "num_stages": "4"}, {}, "IRL101", "", "TritonGPUPipeline",
      "num_stages=3"),
@@ -233,7 +235,7 @@ BY_HAND = [
     (f"{USERS}:embedding_bag", "sm_80", {"D": "256", "num_warps": "2"}, {}, "IRL403"),
     (f"{FINDINGS}/short_rows.py:short_rows", "sm_90", {"num_warps": "1"}, {}, "IRL403"),
     (f"{USERS}:fp8_matmul", "sm_90", {**FLAT, "num_warps": "4"}, {}, "IRL405"),
-    (f"{USERS}:persistent", "gfx942", {"PRINT": "False"}, {}, "IRL203"),
+    (f"{USERS}:persistent", "gfx942", {**SMALL, "PRINT": "False"}, {}, "IRL203"),
     (f"{FINDINGS}/scaled_product.py", "sm_90", {"num_warps": "8"}, {}, "IRL310"),
     (f"{FINDINGS}/scaled_product.py", "gfx942", {"num_warps": "4"}, {}, "IRL310"),
     (f"{FINDINGS}/transposed_sum.py", "h100", {"STAGES": "3"}, {}, "IRL314"),
@@ -276,8 +278,8 @@ BY_HAND = [
     (f"{FINDINGS}/promoted.py", "sm_90", {"WIDE": "False"}, {}, "IRL406"),
     (f"{FINDINGS}/promoted.py", "gfx942", {"WIDE": "False"}, {}, "IRL406"),
     (f"{USERS}:biased_attention", "sm_90", {"STAGES": "2"}, {}, "IRL203"),
-    (f"{USERS}:biased_attention", "gfx942", {"STAGES": "3"}, {}, "IRL203"),
-    (f"{USERS}:biased_attention", "sm_80", {"STAGES": "2"}, {}, "IRL314"),
+    (f"{USERS}:biased_attention", "gfx942", {**LOW, "STAGES": "3"}, {}, "IRL203"),
+    (f"{USERS}:biased_attention", "sm_80", {**LOW, "STAGES": "2"}, {}, "IRL314"),
     ("softmax", "a100", {**LONG_ROW, "num_stages": "3"}, {}, "IRL101"),
     ("layer_norm", "sm_100", {}, {}, "IRL305"),
     (TOTAL, "h100", {"BLOCK": "4096"}, MANY, "IRL312"),
