@@ -13,8 +13,9 @@ from msgspec.structs import replace
 
 from irlens import gpus
 from irlens.compiler import Request, find_kernel, known_files, parse_value
-from irlens.compiler.calls.argument_values import Tensor, format_value, parse_argument
+from irlens.compiler.calls.argument_values import Descriptor, Tensor, format_value, parse_argument
 from irlens.compiler.calls.binding import evaluate_formula
+from irlens.compiler.calls.examples import block_extents
 from irlens.compiler.calls.pointers import Addresses
 from irlens.compiler.calls.program_ids import ProgramIds
 from irlens.compiler.capture_files import is_own, sha256
@@ -175,6 +176,7 @@ def request_of(capture: Capture, kernel: str, changes: Mapping[str, str]) -> Req
     argument_changes = {name: changes[name] for name in changes if name in arguments}
     args = requested_arguments(capture, derivation, argument_changes)
     machine = {"sm_count": gpu.sm_count} if gpu.sm_count is not None else {}
+    args |= _following_blocks(capture, kernel, changes, args)
     values |= derive_constexprs(derivation, description, args, {**values, **machine}, changes)
     if _TRITON in changes or capture.target is None or gpu.arch.vendor != capture.target.vendor:
         # Another compiler has options and defaults of its own.
@@ -205,6 +207,39 @@ def request_of(capture: Capture, kernel: str, changes: Mapping[str, str]) -> Req
         fixed=tuple(name for name in capture.config.fixed if name not in changes),
         contents={n: each.read() for n, each in capture.contents.items() if n not in changes},
     )
+
+
+def _following_blocks(
+    capture: Capture,
+    kernel: str,
+    changes: Collection[str],
+    args: Mapping[str, ConstexprValue],
+) -> dict[str, ConstexprValue]:
+    """Return descriptors whose blocks are constexprs that change, as the kernel's loads tell.
+
+    Programs make them so: a load of another block than the kernel's tile does not compile.
+    """
+    constexprs, recorded = capture.config.constexprs, capture.config.args
+    # The same for all configurations of a sweep, whose launches are then of one problem.
+    function = None if constexprs.keys().isdisjoint(changes) else function_of(find_kernel(kernel))
+    found: dict[str, ConstexprValue] = {}
+    for name, extents in (block_extents(function, [*constexprs]) if function else {}).items():
+        given = parse_argument(args.get(name, 0), {}, name)
+        if isinstance(given, Descriptor) and args[name] == recorded.get(name):
+            block = tuple(
+                extent if extent is not None and str(constexprs[extent]) == str(number) else number
+                for extent, number in zip_longest(extents, given.block)
+            )
+            if None not in block and not constexprs.keys().isdisjoint(block):
+                found[name] = str(Descriptor(given.tensor, block, given.layout))
+    return found
+
+
+def followed_blocks(capture: Capture, request: Request) -> list[str]:
+    """Return the descriptors whose blocks follow what a request changes."""
+    before = capture.config.args
+    described = (name for name, value in request.args.items() if ":block[" in str(value))
+    return [name for name in described if request.args[name] != before.get(name)]
 
 
 def dropped_grid(capture: Capture, request: Request) -> str:
@@ -290,7 +325,8 @@ def kept_grid(capture: Capture, request: Request) -> list[str]:
         return []
     before = {**config.constexprs, **config.args}
     after = {**request.settings, **request.args}
-    return [name for name, value in before.items() if name in after and after[name] != value]
+    followed = followed_blocks(capture, request)
+    return [n for n, v in before.items() if after.get(n, v) != v and n not in followed]
 
 
 def _may_move_grid(config: Config, kernel: str, moved: Collection[str]) -> bool:

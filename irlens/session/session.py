@@ -364,6 +364,7 @@ class Session:
         from irlens.session.recompile import (
             dropped_grid,
             evident_grid,
+            followed_blocks,
             grid_of_another_gpu,
             is_edited,
             kept_grid,
@@ -385,6 +386,10 @@ class Session:
             self.note_once([f"compiling from {path}:{', '.join(functions)}{since}"])
         for capture, request in found:
             self._noted.add(request.kernel)  # the recorded grid is all there is to say
+            if followed := followed_blocks(capture, request):
+                verb = "s of {} follow" if followed[1:] else " of {} follows"
+                blocks = f"the block{verb}".format(", ".join(followed))
+                self.note_once([f"{blocks} the tile that the kernel loads; --arg sets another"])
             if kept := kept_grid(capture, request):
                 self.note_once([f"the grid stays: no program ID depends on {', '.join(kept)}"])
             if grid := grid_of_another_gpu(capture, request):

@@ -383,6 +383,44 @@ def test_what_is_shown_as_compiled_is_said_to_be_older_than_its_file(scale: Capt
     assert session.edited == {str(scale.directory): [str(file)]}
 
 
+DESCRIBED = """
+import triton
+import triton.language as tl
+
+@triton.jit
+def doubled(x, y, BM: tl.constexpr, BN: tl.constexpr):
+    y.store([tl.program_id(0) * BM, tl.program_id(1) * BN],
+            x.load([tl.program_id(0) * BM, tl.program_id(1) * BN]) + tl.zeros([BM, BN], tl.float16))
+"""
+
+
+def test_blocks_of_descriptors_follow_the_tile_that_a_kernel_loads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A recording has numbers, and a block of another shape than the tile does not compile."""
+    monkeypatch.setenv("IRLENS_CACHE_DIR", str(tmp_path / "store"))
+    file = tmp_path / "doubled.py"
+    file.write_text(DESCRIBED)
+    block = "fp16[512, 512]:block[64, 64]"
+    request = Request(
+        kernel=f"{file}:doubled",
+        target=arch.find("h100").target,
+        settings={"BM": 64, "BN": 64},
+        args={"x": block, "y": block},
+        grid=(8, 8),
+    )
+    (found,) = compile_request.capture(request)
+    told: list[str] = []
+    session = Session(lambda message, transient=False: told.append(message))
+    settings = Configurations(settings=(("BM", ("32", "64")),))
+    small, same = session.captures(str(found.directory), settings)
+    follows = "fp16[512, 512]:block[BM, BN]"
+    for each in (small, same):
+        assert [each.config.args[name] for name in ("x", "y")] == [follows] * 2
+    assert "tensor<32x64xf16" in small.stages["ttir"].text()
+    assert sum("the blocks of x, y follow the tile" in each for each in told) == 1
+
+
 @pytest.mark.parametrize("forged", ["seal", "path", "key"])
 def test_the_file_that_somebody_elses_capture_names_is_not_executed(
     scale: Capture, tmp_path: Path, forged: str, monkeypatch: pytest.MonkeyPatch

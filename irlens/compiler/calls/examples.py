@@ -146,6 +146,15 @@ def find_uses(tree: ast.AST) -> Uses:
     return uses
 
 
+def block_extents(tree: ast.AST, constexprs: Sequence[str]) -> dict[str, list[str | None]]:
+    """Return the constexpr that each extent of a descriptor's block is; ``None`` if in doubt."""
+    uses = find_uses(tree)
+    return {
+        name: [_extent(index, uses, constexprs) for index in indices]
+        for name, indices in uses.blocks.items()
+    }
+
+
 def example_options(
     missing: Sequence[str], runtime: Sequence[str], constexprs: Sequence[str], source: str
 ) -> list[str]:
@@ -191,9 +200,8 @@ class _Example:
         for name in runtime:
             if _POINTER_NAME.search(name):
                 self._pointers.setdefault(name, Pointer(contiguous=True))
-        for name, indices in uses.blocks.items():
+        for name, extents in block_extents(tree, constexprs).items():
             self._pointers.pop(name, None)
-            extents = [_extent(index, uses, constexprs) for index in indices]
             uses.ranges |= {each for each in extents if each is not None}
         self._has_products = "tl.dot" in source
         self._operand = next((each for is_in, each in _OPERANDS if is_in.search(source)), "fp16")
