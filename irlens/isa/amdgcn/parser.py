@@ -289,6 +289,8 @@ def _operation(code: str) -> Operation | None:
 
 def _piece(piece: str) -> tuple[tuple[Operand, ...], tuple[str, ...]]:
     """Return the operands and the modifiers between two commas."""
+    if (number := piece.strip()).isdecimal() and number.isascii():
+        return (Operand(number, ()),), ()
     operands: list[Operand] = []
     modifiers: list[str] = []
     for index, word in enumerate(_WORDS.findall(piece)):

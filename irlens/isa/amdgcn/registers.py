@@ -180,7 +180,8 @@ def operation_access(operation: Operation, lanes: int) -> Access | None:
     reads, writes = _bits(read), _bits(written)
     partial = _keeps_some(operation)
     for operand in written:
-        partial = partial or any(register.half for register in operand.registers)
+        for register in operand.registers:
+            partial = partial or bool(register.half)
     kills = 0 if partial else writes
     if reads_destination(operation):
         reads |= writes
