@@ -211,24 +211,10 @@ class UnfinishedOperation:
     """
 
     __slots__ = (
-        "arguments",
-        "attributes",
-        "depth",
-        "end",
-        "first",
-        "index",
-        "last",
-        "location",
-        "name",
-        "operand_types",
-        "operands",
-        "parent",
-        "region_closer",
-        "regions",
-        "result_types",
-        "results",
-        "words",
-    )
+        "arguments", "attributes", "depth", "end", "first", "index", "last", "location", "name",
+        "operand_types", "operands", "parent", "region_closer", "regions", "result_types",
+        "results", "words",
+    )  # fmt: skip
 
     def __init__(self, index: int, parent: "UnfinishedOperation | None", first: int) -> None:
         self.index = index
