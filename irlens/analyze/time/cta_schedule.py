@@ -14,6 +14,8 @@ from statistics import mean, median
 _MOST_ROUNDS = 16
 #: Largest spread of durations, over their mean, that counts as none.
 _EVEN = 0.05
+#: CTAs on an SM up to where the last one of them hardly gains from the end of the others.
+_APART = 2
 #: Part of the variance of durations that an axis has to explain.
 _EXPLAINED = 0.9
 
@@ -40,6 +42,8 @@ def imbalance(
     if max(durations) - min(durations) <= _EVEN * mean(durations):
         return 1.0
     lengths = _lengths(grid, programs, durations)
+    if lengths is None and slots <= _APART * sms:  # as of sequences of any length in a batch
+        lengths = [durations[number % len(durations)] for number in range(ctas)]
     if lengths is None:
         return 1.0
     equal = ceil(ctas / sms) * sms / slots * mean(lengths)
