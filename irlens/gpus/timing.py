@@ -30,7 +30,6 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
         lsu: Cycles for which a warp's access occupies the SM's load and store unit.
         pipe_share: Part of the cycles for which the pipe can be busy that loads, stores, accesses
             to shared memory and shuffles share.
-        sector_bytes: Bytes a cycle that the L1 takes sectors at.
         port: Bytes a cycle between an SM and the L2.
         crossing: Bytes a second between the two halves of the L2, each of which is home to half of
             the data; ``None`` where it is unknown or there are no halves.
@@ -76,7 +75,6 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
     xu: float
     lsu: float
     pipe_share: float
-    sector_bytes: float
     port: float
     crossing: float | None
     l2_slices: float | None
@@ -178,7 +176,6 @@ H200 = Timing(
     xu=8.0,
     lsu=1.0,
     pipe_share=0.9,
-    sector_bytes=128.0,
     port=64.0,
     crossing=None,
     l2_slices=None,
@@ -205,7 +202,6 @@ H200 = Timing(
         **dict.fromkeys(("alu", "fma", "xu", "lsu"), _PIPES),
         "pipe_share": "l1tex__data_pipe_lsu_wavefronts of an H200's launches that keep it busy: "
         "sorting rows, sums over shared memory and pooling take 90 to 92 % of its cycles",
-        "sector_bytes": "NVIDIA, 'Nsight Compute Profiling Guide': a wavefront is 128 bytes",
         "port": "NVIDIA, 'H100 Tensor Core GPU Architecture': 64 bytes a clock and SM",
         "warp_products": _PAPER,
         "tensor_clock": "sm__cycles_elapsed over gpu__time_duration of the products in "

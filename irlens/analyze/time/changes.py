@@ -94,4 +94,5 @@ def _coalesced(launch: CostedLaunch) -> tuple[int, Transfers] | None:
         load_sectors=loaded,
         store_sectors=stored,
         missed_sectors=min(moved.missed_sectors, loaded),
+        occupied=moved.coalesced,
     )

@@ -121,7 +121,7 @@ def _work(counts: Counts, gpu: Gpu, timing: Timing, product: Product) -> _Work:
     crossing = counts.crossed_bytes / timing.crossing * 1e6 if timing.crossing else 0.0
     cycles = max(counts.input_cycles, counts.lookups)
     slices = cycles / timing.l2_slices * 1e6 if timing.l2_slices else 0.0
-    own = max(ports, slices, counts.colliding_us)
+    own = max(ports, slices, counts.colliding_us, counts.sent_cycles * share)
     parts["l2"] = max(own, crossing)
     busy = {name: time for name, time in parts.items() if name not in _PIPE}
     busy["pipe"] = _pipe_cycles(counts, timing) * share
@@ -163,24 +163,20 @@ def _sm_cycles(counts: Counts, timing: Timing, partitions: int) -> dict[str, flo
         "alu": units.get("alu", 0.0) * timing.alu / partitions,
         "fma": units.get("fma", 0.0) * timing.fma / partitions,
         "xu": units.get("xu", 0.0) * timing.xu / partitions,
-        "l1": _l1_cycles(counts, timing),
+        "l1": max(counts.l1_cycles / timing.pipe_share, counts.looked_up_cycles),
         "shared": max(counts.shared_wavefronts, counts.exchanged / timing.pipe_share),
         "tensor": counts.tensor_cycles,
     }
 
 
-def _l1_cycles(counts: Counts, timing: Timing) -> float:
-    wavefronts = max(counts.requests * timing.lsu, counts.sectors * 32 / timing.sector_bytes)
-    return wavefronts / timing.pipe_share
-
-
 def _pipe_cycles(counts: Counts, timing: Timing) -> float:
     """Cycles of L1 and shared memory together: one memory, and one pipe to the warps' lanes.
 
-    Copies to shared memory and operands that tensor cores take from it do not pass the pipe.
+    Copies to shared memory and operands that tensor cores take from it do not pass the pipe, and
+    lines are looked up while others are delivered.
     """
-    lanes = _l1_cycles(counts, timing) + counts.exchanged / timing.pipe_share
-    return max(counts.shared_wavefronts, lanes)
+    lanes = (counts.l1_cycles + counts.exchanged) / timing.pipe_share
+    return max(counts.shared_wavefronts, lanes, counts.looked_up_cycles)
 
 
 def _waiting(counts: Counts, timing: Timing) -> float:

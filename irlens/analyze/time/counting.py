@@ -12,7 +12,7 @@ import msgspec
 from irlens.analyze.cfg import Cfg
 from irlens.analyze.time.counts import Counts, awaited_share
 from irlens.analyze.time.cta_schedule import imbalance
-from irlens.analyze.time.cta_timeline import Timeline, tensor_cycles
+from irlens.analyze.time.cta_timeline import CACHED_INSTRUCTIONS, Timeline, tensor_cycles
 from irlens.analyze.time.launched import WarpPath, sample
 from irlens.analyze.time.tensor_memory import TensorMemory
 from irlens.analyze.time.transfers import Caches, Spilled, Transfers
@@ -27,13 +27,12 @@ from irlens.model.schedule import Control
 from irlens.model.source import SourceLocation
 
 _LANES = 32
-#: Capacity of an SM's L1.5 instruction cache in bytes, measured on Volta (Jia et al., "Dissecting
-#: the NVIDIA Volta GPU Architecture via Microbenchmarking", 2018) and assumed of later GPUs. Of 550
-#: launches on an H100 four execute more code: they take 1.2 to 2.1 times their estimate.
-_CACHED_CODE = 128 << 10
 #: Bytes of the L1 that are never shared memory: of 256 KB on an H100 at most 228 are, of 192 on an
 #: A100 164, of 128 on an L40S 100 ("CUDA C++ Programming Guide", compute capabilities).
 _L1_ALONE = 28 << 10
+#: Bytes of a CTA's shared memory beyond which Triton asks the driver for as much of it as an SM has
+#: (``CU_FUNC_CACHE_PREFER_SHARED`` in ``loadBinary``).
+_PREFERRED = 48 << 10
 
 
 class KernelCode(msgspec.Struct, frozen=True):
@@ -80,6 +79,8 @@ class Placement(msgspec.Struct, frozen=True, kw_only=True):
         """Return the caches of a launch whose CTAs take a number of bytes of shared memory each."""
         arch, product = self.gpu.arch, self.gpu.product
         taken = self.resident * (shared + arch.shared_reserved_per_block if shared else 0)
+        if shared > _PREFERRED:
+            taken = arch.shared_per_sm
         return Caches(
             l1=max(_L1_ALONE, arch.shared_per_sm + _L1_ALONE - taken),
             l2=(product.l2_bytes if product is not None else None) or 0,
@@ -205,6 +206,7 @@ def count(launch: CostedLaunch, latency: float | None = None) -> Counts:
         request_bytes=transfers.load_sectors * 32 / sums["asked"] if sums["asked"] else 1.0,
         bulk_bytes=transfers.bulk_read_bytes / sums["bulk"] if sums["bulk"] else 0.0,
         repeated=launch.repeated,
+        request_cycles=transfers.occupied.of_request,
     )
     latencies = [busy]
     if latency is None:
@@ -223,8 +225,9 @@ def count(launch: CostedLaunch, latency: float | None = None) -> Counts:
         tensor_cycles=sums["tensor"],
         shared_wavefronts=sums["shared"] + transfers.bulk_read_bytes / units.WAVEFRONT,
         exchanged=sums["exchanged"],
-        requests=sums["requests"],
-        sectors=transfers.load_sectors + transfers.store_sectors,
+        l1_cycles=max(sums["requests"] * timing.lsu, transfers.coalesced.loads),
+        looked_up_cycles=transfers.occupied.loads,
+        sent_cycles=transfers.occupied.stores,
         l2_bytes=transfers.l2_read_bytes + transfers.written_bytes + transfers.local_bytes,
         dram_bytes=transfers.dram_read_bytes + transfers.dram_written_bytes,
         crossed_bytes=transfers.crossed_bytes,
@@ -280,9 +283,9 @@ def uncertainty(
             "where loaded data decide a branch, the count skips what the branch can skip, except"
             " loops; a compare-and-swap succeeds at the first attempt"
         )
-    if instructions * INSTRUCTION_BYTES > _CACHED_CODE:
+    if instructions > CACHED_INSTRUCTIONS:
         reasons.append(
             f"its {instructions * INSTRUCTION_BYTES >> 10} KB of instructions are more than an SM"
-            " caches, and their misses are not counted"
+            " caches, and other waits hide a part of theirs"
         )
     return "; ".join(reasons)

@@ -19,8 +19,9 @@ class _LaunchCounts(msgspec.Struct, frozen=True, kw_only=True):
         tensor_cycles: Cycles for which they occupy the tensor cores of one SM.
         shared_wavefronts: Cycles for which they occupy the shared memory of one SM.
         exchanged: Those of them that warps' accesses take, and one for each shuffle.
-        requests: Instructions that access global or local memory, but for bulk copies.
-        sectors: Sectors that loads and stores ask the L1 for.
+        l1_cycles: Cycles for which the data of loads and stores occupy the L1 of one SM.
+        looked_up_cycles: Cycles for which it looks up the lines of loads.
+        sent_cycles: Cycles for which stores occupy the way from one SM to the L2.
         l2_bytes: Bytes between SMs and L2.
         dram_bytes: Bytes between L2 and memory.
         crossed_bytes: Bytes that pass between the two halves of the L2.
@@ -38,12 +39,13 @@ class _LaunchCounts(msgspec.Struct, frozen=True, kw_only=True):
     tensor_cycles: float
     shared_wavefronts: float
     exchanged: float
-    requests: float
-    sectors: float
+    l1_cycles: float
     l2_bytes: float
     dram_bytes: float
     crossed_bytes: float = 0.0
     written_bytes: float = 0.0
+    looked_up_cycles: float = 0.0
+    sent_cycles: float = 0.0
     input_cycles: float = 0.0
     lookups: float = 0.0
     colliding_us: float = 0.0

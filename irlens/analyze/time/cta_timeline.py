@@ -25,6 +25,7 @@ from irlens.analyze.time.tensor_memory import TensorMemory
 from irlens.gpus.timing import Timing
 from irlens.isa.events import Commit, Copy, Event, Wait
 from irlens.isa.sass import Instruction, units
+from irlens.isa.sass.control import INSTRUCTION_BYTES
 from irlens.isa.sass.timing import (
     Demand,
     Ordering,
@@ -43,6 +44,19 @@ _OF_BARRIERS = frozenset({"tma", "tcgen05"})
 _ROUNDS = 8
 
 
+# Of an H100 and an H200, measured (``benchmarks/instruction_fetch.cu``). Other GPUs are assumed to
+# be alike.
+#: Instructions that an SM's own cache holds, and the one after it: in loops of 32 KB each takes a
+#: cycle, in loops of 48 to 112 KB longer, and from 144 KB on longer again.
+_NEAR, CACHED_INSTRUCTIONS = (size * 1024 // INSTRUCTION_BYTES for size in (32, 128))
+#: Cycles until the next instruction is there, from that one and from the L2, where all
+#: warps run it at about the same time.
+_FROM_CACHE, _FROM_L2 = 2.5, 5.9
+#: The same where warps repeat a loop that the SM's own cache does not hold, and no longer keep in
+#: step: five launches with loops of 77 to 115 KB took 6.0 to 6.6.
+_REPEATED = 6.0
+
+
 class _Timed(msgspec.Struct, frozen=True):
     """One instruction: its schedule, its latency, and what it occupies for how long.
 
@@ -52,7 +66,7 @@ class _Timed(msgspec.Struct, frozen=True):
         alone: The latency of a load while nothing that the L1 lacks is in flight.
         repeats: Whether it loads only what the CTA has loaded before, so that it brings nothing
             that later loads could wait for.
-        queues: Whether it is a product that queues at its unit while the warp goes on.
+        queues: Whether it queues at its unit while the warp goes on: a store, or a product.
         ordering: How it orders other work, if it does.
         event: What it does to asynchronous work, if anything.
         barrier: The barriers of that, where they are told apart.
@@ -82,10 +96,12 @@ class _Timed(msgspec.Struct, frozen=True):
 
 
 _UNITS: tuple[units.Unit, ...] = ("alu", "fma", "xu", "lsu", "tensor")
+#: The way of stores to the L2, where they queue.
+_STORES = len(_UNITS)
 #: The scoreboards of each mask of them.
 _BITS = tuple(tuple(bit for bit in range(6) if mask >> bit & 1) for mask in range(64))
 #: Shared memory, which loads and stores, copies and products take besides their unit.
-_SHARED = len(_UNITS)
+_SHARED = len(_UNITS) + 1
 
 
 class Timeline(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,6 +120,8 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
         removed: Instructions that are taken out.
         repeated: Part of the sectors of loads that the CTA has loaded before, by their places. The
             L1 has them when nothing is in flight any more.
+        request_cycles: Cycles for which one request occupies the L1, by its place; by default those
+            that its bytes take.
     """
 
     timing: Timing
@@ -118,6 +136,7 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
     tensor: TensorMemory = TensorMemory()
     removed: frozenset[int] = frozenset()
     repeated: Mapping[SourceLocation, float] = MappingProxyType({})
+    request_cycles: Mapping[SourceLocation, float] = MappingProxyType({})
 
     def durations(
         self,
@@ -169,16 +188,21 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
 
     def _end(self, blocks: Mapping[int, list[_Timed]], path: Path) -> float:
         clock = _Clock(self.timing.port)
+        executed = {number for each in path.segments for number in each.blocks}
+        size = sum(len(blocks[number]) for number in executed)
         for segment in path.segments:
             code = [each for number in segment.blocks for each in blocks[number]]
-            clock.repeat(code, segment.times)
+            clock.repeat(code, 1, _fetch(size, _FROM_CACHE))
+            clock.repeat(code, segment.times - 1, _fetch(len(code), _REPEATED))
         return clock.end()
 
     def _timed(self, index: int, instruction: Instruction, control: Control) -> _Timed:
         per_scheduler = max(1.0, self.warps / self.partitions)
         asked = demand(instruction)
         work = asynchronous(instruction) if asked.is_asynchronous else None
-        number, cycles = self._occupied(asked, per_scheduler)
+        places = instruction.locations
+        place = places[0] if places else None
+        number, cycles = self._occupied(asked, per_scheduler, place)
         shared = self._shared_cycles(instruction, asked, self.wavefronts.get(index))
         if index in self.tensor.barriers:
             at = instruction.offset
@@ -190,7 +214,7 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
             work = "tcgen05", Copy(0, None, at=instruction.offset)
         stream, event = work or ("cp.async", None)
         latency = self._latency(asked.origin)
-        repeated = self._repeated(instruction) if asked.loaded else 0.0
+        repeated = self.repeated.get(place, 0.0) if asked.loaded and place else 0.0
         return _Timed(
             index=index,
             of_memory=asked.origin == "memory" or stream == "tma",
@@ -206,7 +230,8 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
             bytes=self._bytes(asked),
             alone=latency + (self.timing.l1 - latency) * repeated,
             repeats=repeated >= 1.0,
-            queues=event is not None and stream in ("wgmma", "tcgen05") and _issues(event),
+            queues=number == _STORES
+            or (event is not None and stream in ("wgmma", "tcgen05") and _issues(event)),
             ordering=asked.ordering,
             event=event,
             stream=stream,
@@ -214,18 +239,19 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
             takes=self._takes(asked.ordering, stream, latency),
         )
 
-    def _repeated(self, instruction: Instruction) -> float:
-        """Return which part of a load's sectors the CTA has loaded before."""
-        places = instruction.locations
-        return self.repeated.get(places[0], 0.0) if places else 0.0
-
-    def _occupied(self, asked: Demand, per_scheduler: float) -> tuple[int, float]:
+    def _occupied(
+        self, asked: Demand, per_scheduler: float, place: SourceLocation | None
+    ) -> tuple[int, float]:
         kind, timing = asked.unit, self.timing
         if kind == "tensor":  # each sub-partition has tensor cores of its own
             warps = max(self.warps, self.partitions)
             return 4, tensor_cycles(asked, timing, self.multiply_adds) * warps
         if kind == "lsu":
-            return 3, asked.slots * timing.lsu * self.warps
+            taken = self.request_cycles.get(place, 0.0) if place else 0.0
+            if taken and asked.ordering == "write":
+                return _STORES, taken * self.warps
+            known = taken if asked.origin == "memory" else 0.0
+            return 3, max(asked.slots * timing.lsu, known) * self.warps
         cost = {"alu": timing.alu, "fma": timing.fma, "xu": timing.xu}.get(kind)
         if cost is None:
             return -1, 0.0
@@ -267,6 +293,18 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
         if stream == "cp.async":
             return latency
         return self.memory + timing.bulk if stream == "tma" else timing.product
+
+
+def _fetch(instructions: int, from_cache: float) -> float:
+    """Return the cycles until the next instruction is there.
+
+    Args:
+        instructions: Those that run between two runs of one.
+        from_cache: The cycles where the cache after the SM's own has it.
+    """
+    if instructions <= _NEAR:
+        return 0.0
+    return from_cache if instructions <= CACHED_INSTRUCTIONS else _FROM_L2
 
 
 def _issues(event: Event | None) -> bool:
@@ -329,16 +367,23 @@ class _Clock:
     def __init__(self, memory: float) -> None:
         self.now = 0.0
         self.memory = memory
+        self.fetch = self.fetched = 0.0
         self.ready = [0.0] * 8
-        self.free = [0.0] * (len(_UNITS) + 1)
+        self.free = [0.0] * (len(_UNITS) + 2)
         self.arrived = 0.0
         self.loaded = 0.0
         self.written = 0.0
         self.work: defaultdict[Stream, _InFlight] = defaultdict(_InFlight)
 
-    def repeat(self, code: list[_Timed], times: int) -> None:
-        """Run code a number of times; after some rounds the last ones stand for all others."""
+    def repeat(self, code: list[_Timed], times: int, fetch: float = 0.0) -> None:
+        """Run code a number of times; after some rounds the last ones stand for all others.
+
+        Args:
+            fetch: Cycles until the next instruction is there.
+        """
         half = _ROUNDS // 2
+        self.fetch = fetch
+        self.fetched = max(self.fetched, self.now)
         begun = self.now
         for done in range(times):
             if done == half:
@@ -354,6 +399,7 @@ class _Clock:
         self.arrived += cycles
         self.loaded += cycles
         self.written += cycles
+        self.fetched += cycles
         for times in (self.ready, self.free):
             times[:] = [each + cycles for each in times]
         for work in self.work.values():
@@ -387,7 +433,8 @@ class _Clock:
             ready[each.write] = max(ready[each.write], done + latency)
         if each.read >= 0:
             ready[each.read] = max(ready[each.read], read + each.source)
-        self.now = now + each.stall
+        self.fetched += self.fetch
+        self.now = max(now + each.stall, self.fetched)
 
     def _load(self, each: _Timed, now: float, done: float) -> tuple[float, float]:
         """Return when the last of a load's bytes is sent, and the latency of that."""

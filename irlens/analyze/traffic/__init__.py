@@ -5,7 +5,7 @@ data, and what is not understood, makes the traffic unknown, with the line and t
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from math import prod
@@ -26,7 +26,7 @@ from irlens.analyze.traffic.strided_coverage import Strides
 from irlens.analyze.traffic.tally import Tally
 from irlens.analyze.traffic.tiles import tiles_of
 from irlens.analyze.traffic.values import Array, UnknownTrafficError
-from irlens.analyze.warp_requests import SECTOR
+from irlens.analyze.warp_requests import SECTOR, Requests
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.global_memory import ATOMICS, LOADS, STORES
 from irlens.isa.mlir.types import Scalar
@@ -113,9 +113,8 @@ class Survey(msgspec.Struct, frozen=True):
         assumed: What was assumed of data; empty if nothing.
         scattered: Whether addresses were.
         may_return: Whether data decide if programs return early.
-        load_lines: Lines of the L2 that each request of its loads touches, added up; 0 where the
-            requests are unknown.
-        store_lines: The same of its stores.
+        lines: Lines of 128 bytes that the requests of each access of the traffic touch, in its
+            order; 0 where the requests are unknown.
         updates: Those of its atomic operations.
     """
 
@@ -126,8 +125,7 @@ class Survey(msgspec.Struct, frozen=True):
     assumed: str = ""
     scattered: bool = False
     may_return: bool = False
-    load_lines: int = 0
-    store_lines: int = 0
+    lines: tuple[int, ...] = ()
     updates: tuple[Updates, ...] = ()
 
 
@@ -241,7 +239,7 @@ def _counted(
     repeated = tallies.repeated(granules.sector) if footprint and granules and first == 1 else ()
     return Survey(
         traffic, footprint, tallies.runs(), repeated, assumed, scattered, may_return,
-        tallies.lines(LOADS), tallies.lines(STORES), tallies.updates(),
+        tallies.lines(), tallies.updates(),
     )  # fmt: skip
 
 
@@ -368,16 +366,15 @@ class _Tallies:
 
     def runs(self) -> tuple[Runs | None, ...]:
         """Return the runs of each access, in the order of the accesses of ``traffic``."""
-        tallies = (tally for _, tally in sorted(self._tallies.items(), key=lambda item: item[0]))
-        return tuple(each.requests.runs if each.requests else None for each in tallies)
+        return tuple(each.runs if each else None for each in self._requests())
 
-    def lines(self, operations: frozenset[str]) -> int:
-        """Return the lines of the L2 that requests touch, as far as these are known."""
-        return sum(
-            tally.requests.lines
-            for (index, _), tally in self._tallies.items()
-            if tally.requests and self._module.operations[index].name in operations
-        )
+    def lines(self) -> tuple[int, ...]:
+        """Return the lines that the requests of each access touch, in the same order."""
+        return tuple(each.lines if each else 0 for each in self._requests())
+
+    def _requests(self) -> Iterator[Requests | None]:
+        tallies = sorted(self._tallies.items(), key=lambda item: item[0])
+        return (tally.requests for _, tally in tallies)
 
     def updates(self) -> tuple[Updates, ...]:
         """Return what the atomic operations update."""
