@@ -32,6 +32,8 @@ _OMITTED = re.compile(
     r"|inline assembly requires more registers.*|invalid operand (?:for|in) inline asm.*)",
     re.M,
 )
+#: In MLIR's error about a function that returns a value.
+_RETURNS = "'tt.return'"
 #: Triton's exception about an MLIR pass, whose diagnostics MLIR has printed.
 _PASS_FAILED = "PassManager::run failed"
 #: The ``repr`` of an exception, in which Triton wraps some messages.
@@ -99,6 +101,11 @@ def reason(
         # No column: some versions of Triton count them from 0, others from 1.
         location = f"{_display_path(path)}:{line}"
         excerpt = _text(sources[path]).split("\n")[line - 1]
+    if _RETURNS in diagnostic["text"]:
+        hint = "\n".join(filter(None, (excerpt, "name the kernel that calls it")))
+        return CaptureError(
+            f"{location}: {kernel} returns a value: kernels call it, nothing launches it", hint=hint
+        )
     hint = "\n".join(filter(None, (excerpt, *crashes.remarks(printed), *advice)))
     return CaptureError(f"{location}: {failed}{_first_line(diagnostic['text'])}", hint=hint or None)
 

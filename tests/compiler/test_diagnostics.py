@@ -143,6 +143,19 @@ def test_compiler_errors_take_one_line(
     assert (out, err) == ("", ""), "the message says it all"
 
 
+def test_a_function_that_returns_a_value_is_no_kernel(
+    write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = "@triton.jit\ndef twice(x):\n    return x * 2\n"
+    monkeypatch.chdir(write(code, "helpers.py").parent)
+    with pytest.raises(CaptureError) as raised:
+        capture_entries(Request(kernel="helpers.py:twice", target=SM_90, args={"x": 4}))
+    assert raised.value.message == (
+        "helpers.py:5: twice returns a value: kernels call it, nothing launches it"
+    )
+    assert raised.value.hint == "    return x * 2\nname the kernel that calls it"
+
+
 BLOCK_POINTERS = """
 @triton.jit
 def blocks(x_ptr, B: tl.constexpr):

@@ -121,7 +121,7 @@ class Transfers(msgspec.Struct, frozen=True, kw_only=True):
         load_lines: 128-byte lines of the L2 that the loads' requests touch.
         store_lines: The same of the stores.
         occupied: What loads and stores occupy of the SMs.
-        coalesced: The same if they touched the fewest sectors that hold what they access.
+        coalesced: The same if each touched no more lines and sectors than its bytes fill.
         colliding_us: Microseconds for which atomic operations keep the L2 busy.
         uncertain: What is not exact in these; empty if nothing.
     """
