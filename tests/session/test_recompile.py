@@ -411,7 +411,7 @@ def test_blocks_of_descriptors_follow_the_tile_that_a_kernel_loads(
     )
     (found,) = compile_request.capture(request)
     told: list[str] = []
-    session = Session(lambda message, transient=False: told.append(message))
+    session = Session(told.append)
     settings = Configurations(settings=(("BM", ("32", "64")),))
     small, same = session.captures(str(found.directory), settings)
     follows = "fp16[512, 512]:block[BM, BN]"
