@@ -6,7 +6,8 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, nullcontext, redirect_stdout
+from functools import cache
 from pathlib import Path
 
 from irlens.artifacts import pass_dumps
@@ -174,13 +175,15 @@ def printed_passes(log: Path, *, of_mlir: bool, of_llvm: bool) -> Iterator[Calla
     """
     from irlens.compiler.triton_compat.pass_dumps import PATH, buffered_dumps
 
+    @cache
     def text() -> str:
         return merged(printed()).decode("utf-8", "replace")
 
+    buffered = buffered_dumps(log.with_suffix(".ir")) if of_mlir else nullcontext(bytes)
     settings = _SETTINGS | (_OF_MLIR if of_mlir else {}) | (_OF_LLVM if of_llvm else {})
     with environment(settings, without=[PATH]):
         try:
-            with divert_output(log) as printed, buffered_dumps(log.with_suffix(".ir")) as merged:
+            with divert_output(log) as printed, buffered as merged:
                 yield lambda: pass_dumps.compressed(text())
         except BaseException:
             _say(pass_dumps.read(text()).remarks)

@@ -1,5 +1,6 @@
 """Modules that Triton prints through a buffer, in the order in which it ran its passes."""
 
+import lzma
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,11 @@ ir = pytest.importorskip("triton._C.libtriton").ir
 
 from triton._C.libtriton import passes  # noqa: E402
 
-from irlens.compiler.compiler_output import divert_output, environment  # noqa: E402
+from irlens.compiler.compiler_output import (  # noqa: E402
+    divert_output,
+    environment,
+    printed_passes,
+)
 from irlens.compiler.triton_compat.pass_dumps import buffered_dumps  # noqa: E402
 
 
@@ -72,3 +77,11 @@ def test_a_forked_process_keeps_them_from_its_parent_s_file(tmp_path: Path) -> N
     os.waitpid(child, 0)
     _check(pass_dumps.read((tmp_path / "result").read_text()), "child")
     assert (tmp_path / "parent.ir").read_bytes() == before
+
+
+def test_remarks_alone_need_no_buffer(tmp_path: Path) -> None:
+    run = ir.pass_manager.run
+    with printed_passes(tmp_path / "log", of_mlir=False, of_llvm=False) as printed:
+        assert ir.pass_manager.run is run
+        os.write(2, b"k.py:3:4: remark: not pipelined\n")
+    assert b"remark: not pipelined" in lzma.decompress(printed())
