@@ -14,7 +14,7 @@ from statistics import mean, median
 _MOST_ROUNDS = 16
 #: Largest spread of durations, over their mean, that counts as none.
 _EVEN = 0.05
-#: CTAs on an SM up to where the last one of them hardly gains from the end of the others.
+#: CTAs on an SM up to which the end of one is taken not to speed up the others.
 _APART = 2
 #: Part of the variance of durations that an axis has to explain.
 _EXPLAINED = 0.9
@@ -42,10 +42,10 @@ def imbalance(
     if max(durations) - min(durations) <= _EVEN * mean(durations):
         return 1.0
     lengths = _lengths(grid, programs, durations)
-    if lengths is None and slots <= _APART * sms:  # as of sequences of any length in a batch
+    if lengths is None:  # as of sequences of any length in a batch
+        if slots > _APART * sms:
+            return 1.0
         lengths = [durations[number % len(durations)] for number in range(ctas)]
-    if lengths is None:
-        return 1.0
     equal = ceil(ctas / sms) * sms / slots * mean(lengths)
     return max(1.0, _makespan(lengths, slots) / equal)
 

@@ -44,16 +44,16 @@ _OF_BARRIERS = frozenset({"tma", "tcgen05"})
 _ROUNDS = 8
 
 
-# Of an H100 and an H200, measured (``benchmarks/instruction_fetch.cu``). Other GPUs are assumed to
-# be alike.
-#: Instructions that an SM's own cache holds, and the one after it: in loops of 32 KB each takes a
-#: cycle, in loops of 48 to 112 KB longer, and from 144 KB on longer again.
+# The caches of instructions, as measured on an H100 and an H200
+# (``benchmarks/instruction_fetch.cu``) and assumed of other GPUs.
+#: Instructions that fit into an SM's own cache, and into the next one. A loop of 32 KB takes 1.2
+#: cycles for each of them, loops of 48 to 112 KB 2.4 to 2.8, those of 144 KB and more 5.6 to 6.1.
 _NEAR, CACHED_INSTRUCTIONS = (size * 1024 // INSTRUCTION_BYTES for size in (32, 128))
-#: Cycles until the next instruction is there, from that one and from the L2, where all
-#: warps run it at about the same time.
+#: Cycles between two instructions from the next cache, and from the L2, for all warps that are in
+#: step.
 _FROM_CACHE, _FROM_L2 = 2.5, 5.9
-#: The same where warps repeat a loop that the SM's own cache does not hold, and no longer keep in
-#: step: five launches with loops of 77 to 115 KB took 6.0 to 6.6.
+#: Cycles between two instructions from the next cache for warps that repeat a loop and have lost
+#: step: five launches with loops of 77 to 115 KB took 5.8 to 6.4.
 _REPEATED = 6.0
 
 
@@ -300,7 +300,7 @@ def _fetch(instructions: int, from_cache: float) -> float:
 
     Args:
         instructions: Those that run between two runs of one.
-        from_cache: The cycles where the cache after the SM's own has it.
+        from_cache: The cycles if the next cache has it.
     """
     if instructions <= _NEAR:
         return 0.0

@@ -16,16 +16,15 @@ On 217 launches on an H200 the DRAM's reads are within 3 % of this on 198, and w
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 import msgspec
 from msgspec.structs import replace
 
+from irlens.analyze.time.l1_requests import Occupied, occupied
 from irlens.analyze.traffic import Footprint, Survey, Updates
 from irlens.isa.mlir.global_memory import BULK_LOADS, BULK_STORES
 from irlens.model.source import SourceLocation, Span
-from irlens.model.traffic import Access
 
 # Of atomic operations, in microseconds, fitted to what an H100 took (``benchmarks/atomics.py``,
 # tests/data/h100). Other GPUs are assumed to be as fast.
@@ -37,12 +36,6 @@ _DOUBLE, _OTHER = 0.86e-3, 0.32e-3
 _INSTRUCTION = 1 / 120e3
 #: Between two sectors that all slices together update.
 _SECTOR = 1 / 65e3
-
-# Of the L1, measured on an H100 (``benchmarks/l1_requests.py``), and assumed of other GPUs.
-#: Bytes that it delivers in a cycle.
-_DELIVERED = 128
-#: Lines of a load that it looks up in a cycle; of those that it lacks it takes one.
-_LOOKED_UP = 2
 
 
 class Caches(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,21 +78,6 @@ class Spilled(msgspec.Struct, frozen=True):
     written_bytes: float
     resident_bytes: float
     sms: int
-
-
-class Occupied(msgspec.Struct, frozen=True):
-    """What the requests of loads and stores occupy of all SMs together, in cycles.
-
-    Attributes:
-        loads: Of the L1.
-        stores: Of the way to the L2.
-        of_request: Of one of them, one request of an access, by its place, if its lines take
-            longer than its bytes.
-    """
-
-    loads: float = 0.0
-    stores: float = 0.0
-    of_request: Mapping[SourceLocation, float] = MappingProxyType({})
 
 
 class Transfers(msgspec.Struct, frozen=True, kw_only=True):
@@ -222,9 +200,8 @@ class Transfers(msgspec.Struct, frozen=True, kw_only=True):
         return held / (held + self.l2_read_bytes) if held else 0.0
 
 
-#: Bytes of a line and of a sector of the L2.
-_LINE, _SECTOR_BYTES = 128, 32
-_LANES = 32
+#: Bytes of a line of the L2.
+_LINE = 128
 #: Bytes of the sectors that a CTA touches over those that it uses, from where on others are taken
 #: to use the rest.
 _PARTLY = 1.5
@@ -290,8 +267,8 @@ def transfers(
         local_dram_bytes=beyond,
         load_lines=lines["load"],
         store_lines=lines["store"],
-        occupied=_occupied(traffic.accesses, launch.lines, lacked),
-        coalesced=_occupied(fewest, [0] * len(fewest), 0.0),
+        occupied=occupied(traffic.accesses, launch.lines, lacked),
+        coalesced=occupied(fewest, [0] * len(fewest), 0.0),
         colliding_us=colliding_us(launch.updates),
         uncertain=f"assumed of data: {launch.assumed}" if launch.assumed else "",
     )
@@ -303,39 +280,6 @@ def _by_direction(launch: Survey) -> Counter[str]:
     for each, touched in zip(launch.traffic.accesses, launch.lines, strict=False):
         lines[each.direction] += touched
     return lines
-
-
-def _occupied(accesses: Sequence[Access], lines: Sequence[int], missed: float) -> Occupied:
-    """Return what accesses occupy.
-
-    Args:
-        lines: 128-byte lines that the requests of each touch, added up.
-        missed: Part of the loads' sectors that the L1 takes from the L2.
-    """
-    taken = {"load": 0.0, "store": 0.0, "atomic": 0.0}
-    of_request: dict[SourceLocation, float] = {}
-    for each, touched in zip(accesses, lines, strict=False):
-        words = (each.requests or 0) * max(1.0, _LANES * (each.width or 0) / _DELIVERED)
-        cycles = max(words, _line_cycles(each, touched, missed))
-        taken[each.direction] += cycles
-        if each.source is not None and each.requests and cycles > words:
-            of_request[each.source] = cycles / each.requests
-    return Occupied(taken["load"], taken["store"], of_request)
-
-
-def _line_cycles(access: Access, lines: int, missed: float) -> float:
-    """Return the cycles that the lines of an access take: of loads the L1s, of stores their way.
-
-    Where a store writes sectors in part, it sends each of them, and the address of each line.
-
-    Args:
-        access, lines, missed: As ``_occupied`` takes them.
-    """
-    if access.direction == "load":
-        return lines / _LOOKED_UP * (1 + missed)
-    sectors = access.sectors or 0
-    in_part = access.direction == "store" and access.bytes < _SECTOR_BYTES * sectors
-    return sectors + lines if in_part else 0.0
 
 
 def _touched_again(program: Survey, bypassing: Collection[SourceLocation]) -> float:
