@@ -85,7 +85,7 @@ def compute(gpu: Gpu, usage: Usage, *, grid_ctas: int | None = None) -> Occupanc
 
 
 def fit(gpu: Gpu, usage: Usage, grid_ctas: int | None = None) -> Occupancy:
-    """Return the theoretical occupancy of a kernel, without what a change would do.
+    """Return the theoretical occupancy of a kernel, without next steps and curves.
 
     Shared memory is limited by the largest carve-out; ``gpu.with_shared_per_sm`` sets another.
 

@@ -285,7 +285,7 @@ def find_occupancy(
     demand: Demand,
     provenance: Provenance,
 ) -> Occupancy | None:
-    """Return the occupancy of a kernel on its GPU, without what a change would do.
+    """Return the occupancy of a kernel on its GPU, without next steps and curves.
 
     Args:
         capture: Its grid gives the number of waves.

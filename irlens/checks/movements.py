@@ -22,7 +22,7 @@ _REDUNDANT = frozenset({"occupancy.active_warps", "occupancy.max_warps", "time.b
 
 
 def movements(comparison: Comparison, entry: Entry, report: Report) -> list[Movement]:
-    """Return what moved, worst first; losses and what is unknown fail.
+    """Return what moved, worst first: a check fails for losses and for unknown figures.
 
     Time decides where it is known: nothing is lost or worse of a launch that takes less of it.
 

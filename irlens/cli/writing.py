@@ -88,7 +88,7 @@ def is_on_terminal(writing: Writing) -> bool:
 
 
 def shown_rows(most: int | None, writing: Writing) -> int | None:
-    """Return the maximum number of table rows: ``most`` on a terminal."""
+    """Return the maximum number of table rows: ``most`` on a terminal, and no limit elsewhere."""
     return most if is_on_terminal(writing) else None
 
 

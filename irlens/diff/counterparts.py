@@ -67,7 +67,7 @@ def by_other_settings(members: Sequence[M], names: Collection[str]) -> list[list
 
 
 def _other_settings(member: Matchable, names: Collection[str]) -> Hashable:
-    """Return everything that tells one apart but some settings; the grid follows from them."""
+    """Return what identifies a member apart from some settings, and the grid that they decide."""
     config = member.config
     kept = msgspec.structs.replace(
         config,

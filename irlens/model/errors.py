@@ -18,7 +18,7 @@ _MAX_KNOWN = 20
 _MAX_NEAR = 3
 #: Characters of a name that is looked for inside of others.
 _MIN_PART = 4
-#: First letters that a name shares with the beginning of the one that is meant.
+#: Letters at the start of a name that have to match for another name to be suggested.
 _SAME = 2
 #: Exit code of the process where it cannot answer the request.
 TROUBLE = 2

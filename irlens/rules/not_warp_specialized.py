@@ -103,7 +103,7 @@ def _matches(facts: Facts, *, asked: bool) -> Iterator[Match]:
 
 
 def _holds(loop: Operation, indices: Sequence[int]) -> bool:
-    """Return whether one of the operations, by ascending indices, is in the loop."""
+    """Return whether a loop holds one of some operations, given as ascending indices."""
     at = bisect_right(indices, loop.index)
     return at < len(indices) and indices[at] < loop.end
 

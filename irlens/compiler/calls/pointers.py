@@ -223,7 +223,7 @@ class Addresses:
                 self._mark(index, "names_data")
 
     def _note_formats(self, operands: Sequence[ast.expr]) -> None:
-        """Note the formats of both factors of ``tl.dot_scaled``, and the scale beside each."""
+        """Note the format of each factor of ``tl.dot_scaled``, and which pointers are scales."""
         for at in range(0, len(operands) - 2, 3):
             factor, scale, kind = operands[at : at + 3]
             told = kind.value if isinstance(kind, ast.Constant) else ""

@@ -57,7 +57,7 @@ class Module(Attributed, frozen=True, kw_only=True, dict=True, gc=True):
         return iter(_in_order([self._by_name.get(name, ()) for name in set(names)]))
 
     def doing(self, *deeds: Deed) -> Iterator[Operation]:
-        """Yield the operations that do one of these."""
+        """Yield the operations that do one of some deeds, such as "load", in their order."""
         return iter(_in_order([self._by_deed.get(deed, ()) for deed in set(deeds)]))
 
     @cached_property
