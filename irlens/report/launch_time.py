@@ -209,7 +209,7 @@ def _of_code(
 
     capture = parsed.code.capture
     if (ctas := capture.config.num_ctas or 1) > 1:
-        return f"clusters of {ctas} CTAs are not timed; num_ctas=1 has an estimate"
+        return f"clusters of {ctas} CTAs are not timed, only single ones (num_ctas=1)"
     section = noted(machine_code.kernel, "sass", parsed.code, provenance)
     cubin = cubins.read(capture.stages["cubin"].read())
     kernels = [each for each in cubin.kernels if each.name == capture.kernel]

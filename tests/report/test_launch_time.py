@@ -98,7 +98,7 @@ def test_clusters_have_live_registers_and_no_time(
     assert found.pressure is not None
     assert found.pressure.sass is not None
     assert found.time is not None
-    assert found.time.reason == "clusters of 2 CTAs are not timed; num_ctas=1 has an estimate"
+    assert found.time.reason == "clusters of 2 CTAs are not timed, only single ones (num_ctas=1)"
 
 
 def test_an_estimate_below_the_floor_is_unknown(
