@@ -238,9 +238,13 @@ def test_what_gives_a_time_is_said_where_there_is_none(
     changed: dict[str, Any], words: str, tone: str
 ) -> None:
     """Whoever gives arguments asks for the time of their launch: without one there is no ✓."""
-    grid = None if changed.get("traffic", True) is None else SOFTMAX.config.grid
-    subject = replace(SOFTMAX, time=None, config=replace(SOFTMAX.config, grid=grid), **changed)
-    first = verdict(subject).phrases[0]
+    known = changed.get("traffic", True) is not None
+    subject = replace(
+        SOFTMAX, time=None, roofline=SOFTMAX.roofline if known else None,
+        config=replace(SOFTMAX.config, grid=SOFTMAX.config.grid if known else None), **changed,
+    )  # fmt: skip
+    *floor, first = verdict(subject).phrases[: 1 + known]
+    assert [each.text for each in floor] == ["at least 10.0 µs, bound by memory"] * known
     assert first.text.startswith("no time estimate: ")
     assert words in first.text
     assert first.tone == tone
@@ -249,7 +253,8 @@ def test_what_gives_a_time_is_said_where_there_is_none(
 def test_the_time_of_a_launch_that_nobody_described_is_no_question() -> None:
     config = replace(SOFTMAX.config, grid=None, args={})
     unknown = {"traffic": NO_GRID}
-    first = verdict(replace(SOFTMAX, time=None, config=config, traffic=None, unknown=unknown))
+    subject = replace(SOFTMAX, time=None, config=config, traffic=None, roofline=None)
+    first = verdict(replace(subject, unknown=unknown))
     assert first.phrases[0].text.startswith("no time estimate: ")
     assert first.phrases[0].tone == "neutral"
 

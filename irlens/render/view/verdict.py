@@ -13,7 +13,7 @@ from irlens.model.ranking import of_report
 from irlens.model.report import COMPUTE_KINDS, SEVERITIES, Finding, Pipeline, Report
 from irlens.model.resources import LocalArray
 from irlens.model.terms import Terms, describe_depth, describe_missing_time, describe_run
-from irlens.model.text import count, percent, plural, short_size, size
+from irlens.model.text import count, microseconds, percent, plural, short_size, size
 from irlens.render.view.findings import by_effect, severities
 from irlens.render.view.launch_time import describe_step, launch_time
 from irlens.render.view.memory_traffic import MANY_SECTORS, moves_the_minimum, sector_ratio
@@ -93,10 +93,13 @@ def _phrases(report: Report) -> Iterator[Run]:
 
 
 def _time(report: Report) -> Iterator[Run]:
-    """Yield the time, measured or estimated, or why there is none and what gives it."""
+    """Yield the time, measured or estimated, or its floor, why no more, and what gives it."""
     if words := launch_time(report):
         yield Run(words)
     elif missing := describe_missing_time(report):
+        roofline = report.roofline
+        if roofline is not None and roofline.floor_us:
+            yield Run(f"at least {microseconds(roofline.floor_us)}, bound by {roofline.bound}")
         # Nobody asked for the time of a launch that nobody described.
         tone: Tone = "unknown" if report.config.args else "neutral"
         yield Run(f"no time estimate: {missing}", tone)
