@@ -296,6 +296,15 @@ def test_clusters_as_triton_35_writes_them() -> None:
     assert found.registers == 1
 
 
+@pytest.mark.parametrize("version", [1, 2])
+def test_warps_of_wmma_as_triton_36_writes_them(version: int) -> None:
+    begun = f"#ttg.amd_wmma<{{version = {version}, isTranspose = true, "
+    before = linear_map(f"{begun}warpsPerCTA = [2, 4]}}>", (64, 128))
+    after = linear_map(f"{begun}ctaLayout = {{warp = [[0, 1], [0, 2], [1, 0]]}}}}>", (64, 128))
+    assert isinstance(before, LinearMap)
+    assert before == after
+
+
 @pytest.mark.parametrize(
     ("layout", "reason"),
     [
@@ -308,8 +317,9 @@ def test_clusters_as_triton_35_writes_them() -> None:
             "no rule for version 5",
         ),
         (
-            "#ttg.amd_wmma<{version = 1, isTranspose = false, warpsPerCTA = [2, 2]}>",
-            "no rule for its form before Triton 3.6",
+            "#ttg.amd_wmma<{version = 1, isTranspose = false, warpsPerCTA = [2, 2], "
+            "tilesPerWarp = [2, 1]}>",
+            "no rule for several tiles per warp of Triton 3.6",
         ),
         (
             "#ttg.blocked<{sizePerThread = [1, 3], threadsPerWarp = [8, 4], warpsPerCTA = [2, 2], "

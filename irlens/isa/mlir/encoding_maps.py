@@ -365,8 +365,12 @@ def _wmma_instruction(encoding: Encoding) -> Shape:
 
 def _wmma_warps(encoding: Encoding, rank: int) -> dict[str, Bases]:
     """Return how warps, and repetitions in registers, share the tiles of a CTA."""
-    if "ctaLayout" not in encoding.fields:
-        raise UnmappedError("no rule for its form before Triton 3.6")
+    if "warpsPerCTA" in encoding.fields:  # up to Triton 3.6
+        if any(tiles > 1 for tiles in _tiles_per_warp(encoding, rank)):
+            raise UnmappedError("no rule for several tiles per warp of Triton 3.6")
+        tile = Tile(_row_major(rank))
+        tile.spread_all("warp", _list(encoding, "warpsPerCTA", rank))
+        return {"register": (), "warp": tuple(tile.bases["warp"])}
     factor = {name: encoding.bases.get(f"ctaLayout.{name}", ()) for name in ("register", "warp")}
     if any(len(basis) != rank for bases in factor.values() for basis in bases):
         raise UnmappedError("its bases are not those of the tensor's dimensions")
