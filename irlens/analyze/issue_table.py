@@ -26,7 +26,7 @@ from irlens.isa.mlir.encoding_maps import Unmapped, linear_map
 from irlens.isa.mlir.global_memory import ATOMICS, BULK_LOADS
 from irlens.isa.mlir.global_memory import BULK_STORES as ALL_BULK_STORES
 from irlens.isa.mlir.linear_maps import LinearMap
-from irlens.isa.mlir.types import Pointer, Tensor
+from irlens.isa.mlir.types import Pointer, Shaped, Tensor
 
 #: AMD's accesses by a scalar pointer and a tensor of offsets.
 _BUFFER_ACCESSES = frozenset(name for name in LOADS | STORES if ".buffer_" in name)
@@ -177,16 +177,18 @@ def _issued(
 
 def _elements(module: Module, operation: Operation) -> _Elements | str:
     """Return the elements that an operation accesses, or why they are unknown."""
-    pointer = operation.operand_type
+    printed = pointer = operation.operand_type
     # AMD's buffer accesses name a scalar pointer first, and then a tensor of values or offsets.
     tensor = next((each for each in operation.types if isinstance(each, Tensor)), None)
     if tensor is not None and not isinstance(pointer, Pointer):
         pointer = tensor.element
     size = pointer.pointee.bytes if isinstance(pointer, Pointer) else None
+    if type(printed) is Shaped and not printed.shape:
+        size = printed.element.bytes  # up to Triton 3.8 AMD's copies print a pointer as "<f16>"
     if size is None and tensor is not None and operation.name in _BUFFER_ACCESSES:
         size = tensor.element.bytes  # up to Triton 3.6 they name their values' type alone
     if size is None:
-        return f"{operation.operand_type} is not a pointer to elements of a known width"
+        return f"{printed} is not a pointer to elements of a known width"
     layout = _scalar(module)
     if tensor is not None:
         layout = linear_map(tensor.layout, tensor.shape, module.aliases)

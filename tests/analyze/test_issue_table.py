@@ -1,5 +1,7 @@
 """How the machine issues the accesses of a ttgir; the counters of an H200 test real kernels."""
 
+import pytest
+
 from irlens.analyze.issue_table import IssueTable, issued_accesses
 from irlens.analyze.request_runs import Runs
 from irlens.analyze.warp_requests import Requests, WarpAccess, count
@@ -132,6 +134,15 @@ tensor<128xi8, #blocked> loc(#loc3)
     tt.return""",
     )
     assert _scales(load, twice) == [lost, lost]
+
+
+@pytest.mark.parametrize("pointer", ["!tt.ptr<i8>", "<i8>"])
+def test_a_copy_to_lds_prints_its_pointer_in_full_or_in_short(pointer: str) -> None:
+    """Triton 3.9 writes the first, versions before it the second."""
+    copy = f"{pointer}[tensor<128xi32, #blocked>] -> <128xi8, #shared, #smem, mutable> loc(#loc2)"
+    ttgir = SCALES.replace("    tt.return", f"    %t = amdg.buffer_load_to_local %p[%o] into %b : "
+                           f"{copy}\n    tt.return")  # fmt: skip
+    assert _scales("buffer_load_ubyte v1, s[0:3], 0 offen lds", ttgir)[-1] == 1
 
 
 def test_an_instruction_without_a_fixed_size_makes_its_access_unknown_by_name() -> None:
