@@ -203,6 +203,7 @@ class _Example:
         for name, extents in block_extents(tree, constexprs).items():
             self._pointers.pop(name, None)
             uses.ranges |= {each for each in extents if each is not None}
+        self._square = _square_extents(tree, uses, constexprs)
         self._has_products = "tl.dot" in source
         self._operand = next((each for is_in, each in _OPERANDS if is_in.search(source)), "fp16")
         self._compared = _compared_names(tree)
@@ -352,6 +353,7 @@ class _Example:
 
     def _tile(self, name: str) -> int:
         tiles = [each for each in self._constexprs if each in self._uses.ranges]
+        tiles += self._square & set(tiles)
         usual = _TILES[min(len(tiles), len(_TILES)) - 1] if tiles else _EXTENT
         usual, least = (64, 16) if self._has_products else (usual, 1)
         most, covers = self._extents.tile(name) or (usual, False)
@@ -455,3 +457,14 @@ def _extent(index: ast.expr, uses: Uses, constexprs: Sequence[str], depth: int =
         values = (uses.assigned[name] for name in names if name in uses.assigned)
         found = {e for v in values if (e := _extent(v, uses, constexprs, depth - 1)) is not None}
     return next(iter(found)) if len(found) == 1 else None
+
+
+def _square_extents(tree: ast.AST, uses: Uses, constexprs: Sequence[str]) -> set[str]:
+    """Return the constexprs that are the extents of rows and of columns of tiles."""
+    sides: dict[str | None, set[bool]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple):
+            first = node.slice.elts[0]
+            is_row = isinstance(first, ast.Constant) and first.value is None
+            sides.setdefault(_extent(node.value, uses, constexprs), set()).add(is_row)
+    return {name for name, found in sides.items() if name is not None and len(found) == 2}

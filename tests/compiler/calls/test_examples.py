@@ -549,6 +549,13 @@ def test_tiles_of_many_dimensions_compile_in_seconds() -> None:
         assert [found[name] for name in names[:count]] == [extent] * count
 
 
+def test_one_extent_of_both_rows_and_columns_counts_twice() -> None:
+    body = "  i = tl.arange(0, B)\n  j = 4 * B + tl.arange(0, B)\n  tl.load(x + {})\n"
+    source = f"def f(x, B: tl.constexpr):\n{body}"
+    assert suggested(source.format("i[:, None] * 8 + j[None, :]"))["B"] == "64"
+    assert suggested(source.format("i + j"))["B"] == "1024"
+
+
 @pytest.mark.parametrize(
     "source", ["", "def f(", "\0", "x" * 10_000], ids=["empty", "cut", "binary", "long"]
 )
