@@ -152,7 +152,8 @@ def inspect(
             registers and spills, for about half a second.
         launch: What a capture does not say of its launch, for the figures that depend on it:
             ``{"args": {"x_ptr": "fp32[4096]", "n": 4096}, "grid": [4, 1, 1]}``. Constexprs may be
-            among the arguments, and ``"@FILE.npy"`` is a tensor with its contents.
+            among the arguments. ``"int32[2]:values[512, 1024]"`` and ``"@FILE.npy"`` are
+            tensors with their contents.
         target: The GPU to take the capture for, one of the architecture it was compiled for:
             "h200" for a cache entry that says "sm_90".
 

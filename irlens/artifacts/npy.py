@@ -1,5 +1,6 @@
-"""Reads the contents of tensors from NumPy's ``.npy`` files. No object in them is unpickled."""
+"""Contents of tensors in NumPy's ``.npy`` files. No object in them is unpickled."""
 
+from collections.abc import Sequence
 from io import BytesIO
 from tokenize import TokenError
 from typing import TYPE_CHECKING, Any
@@ -38,3 +39,21 @@ def read(stage: Stage) -> "np.ndarray[Any, np.dtype[Any]]":
     if array.dtype.kind not in "biuf":
         raise refused
     return array
+
+
+def write(values: Sequence[float], shape: tuple[int, ...], dtype: str) -> bytes | None:
+    """Return the file of an array of numbers: one for each element, or one for all.
+
+    ``None`` where NumPy has no such type, or the type does not hold one of the numbers.
+    """
+    import numpy as np
+
+    file = BytesIO()
+    try:
+        held = np.array(values, np.dtype(dtype))
+    except (OverflowError, TypeError, ValueError):
+        return None
+    if held.dtype.kind != "f" and held.tolist() != list(values):
+        return None
+    np.save(file, np.broadcast_to(held, shape) if held.size == 1 else held.reshape(shape))
+    return file.getvalue()

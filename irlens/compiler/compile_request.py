@@ -15,7 +15,7 @@ from irlens.artifacts.compile_options import named_files
 from irlens.artifacts.entries import Broken
 from irlens.artifacts.load import load
 from irlens.artifacts.temporary_folders import TemporaryFolder
-from irlens.compiler.calls.argument_values import Argument, manifest_value
+from irlens.compiler.calls.argument_values import Argument, describe_contents, manifest_value
 from irlens.compiler.calls.binding import bind, evaluate_formula, evaluate_grid, grid_formula
 from irlens.compiler.capture_files import (
     copy_artifacts,
@@ -62,6 +62,7 @@ def capture(
         CaptureError: The kernel cannot be loaded, compiled or launched.
     """
     captures, contents = [], contents_in(request)
+    told = describe_contents(request.args)
     for entry in (entries or capture_entries)(request):
         for loaded in load(entry):
             if isinstance(loaded, Broken):
@@ -69,7 +70,8 @@ def capture(
                     f"the stored capture {entry} is broken: {loaded.reason}",
                     hint=f"delete {entry.parent}",
                 )
-            captures.append(msgspec.structs.replace(loaded, contents=contents))
+            config = msgspec.structs.replace(loaded.config, contents=told)
+            captures.append(msgspec.structs.replace(loaded, config=config, contents=contents))
     return captures
 
 

@@ -6,7 +6,7 @@ import msgspec
 
 from irlens.artifacts import store
 from irlens.artifacts.compile_options import changes_output, named_files
-from irlens.compiler.calls.argument_values import contents_of, is_file, tensor_in_file
+from irlens.compiler.calls.argument_values import contents_of, has_contents, tensor_in_file
 from irlens.compiler.capture_files import sha256
 from irlens.compiler.sources.description import KernelSource
 from irlens.model.capture import MANIFEST_SCHEMA, Stage
@@ -68,7 +68,7 @@ def with_shapes(request: Request) -> Request:
         ArtifactError: A file cannot be read.
         CaptureError: No kernel takes such a tensor.
     """
-    shapes = {n: str(tensor_in_file(contents_of(v))) for n, v in request.args.items() if is_file(v)}
+    shapes = {name: str(tensor_in_file(stage)) for name, stage in _given(request).items()}
     return msgspec.structs.replace(request, args=request.args | shapes) if shapes else request
 
 
@@ -83,7 +83,11 @@ def contents_in(request: Request) -> dict[str, Stage]:
         for name, stage in recorded.items()
         if str(request.args.get(name)) == str(tensor_in_file(stage))
     }
-    return alike | {n: contents_of(value) for n, value in request.args.items() if is_file(value)}
+    return alike | _given(request)
+
+
+def _given(request: Request) -> dict[str, Stage]:
+    return {n: contents_of(value) for n, value in request.args.items() if has_contents(value)}
 
 
 def store_key(request: Request, source: KernelSource, triton: str) -> str:

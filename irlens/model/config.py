@@ -75,6 +75,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             beginning of its SHA-256: "b.ptx@3fdba35f".
         fixed: Constexprs that say what is computed and not how: those that a program calls an
             autotuned kernel with. Times compare where they are equal.
+        contents: What tensors hold, where whoever asks has said it: "int32[2]:values[512]",
+            "@lengths.npy".
     """
 
     num_warps: int | None
@@ -86,6 +88,11 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     grid: tuple[int, int, int] | None = None
     options: dict[str, ConstexprValue] | None = {}
     fixed: tuple[str, ...] = ()
+    contents: dict[str, str] = {}
+
+    def arguments(self) -> dict[str, int | float | str]:
+        """Return the run-time arguments, tensors with what is said of their contents."""
+        return self.args | {n: each for n, each in self.contents.items() if n in self.args}
 
     def numbers(self) -> dict[str, int | float]:
         """Return the run-time arguments that are numbers or booleans."""

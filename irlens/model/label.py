@@ -196,6 +196,6 @@ def _facts(report: Labelled, chosen: Collection[str]) -> dict[str, object]:
         **{name: value for name, value in compiler.items() if value is not None},
         "maxnreg": config.maxnreg,
         **({} if options is None else {n: options.get(n, "default") for n in sorted(chosen)}),
-        **config.args,
+        **config.arguments(),
         **config.constexprs,
     }

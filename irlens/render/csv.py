@@ -163,7 +163,7 @@ def _configuration(report: Report) -> dict[str, Field]:
         "num_ctas": config.num_ctas,
         "maxnreg": config.maxnreg,
         **{f"option {name}": value for name, value in (config.options or {}).items()},
-        **{f"arg {name}": value for name, value in config.args.items()},
+        **{f"arg {name}": value for name, value in config.arguments().items()},
         **{f"constexpr {name}": value for name, value in config.constexprs.items()},
     }
 

@@ -16,7 +16,8 @@ from irlens.compiler.calls.argument_values import (
     Argument,
     Tensor,
     contents_of,
-    is_file,
+    describe_contents,
+    has_contents,
     manifest_value,
     parse_argument,
     parse_value,
@@ -48,8 +49,8 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """What one launch gives.
 
     Attributes:
-        args: Arguments and constexprs by name: a number, "fp32[4096, 1024]", or "@FILE.npy" for a
-            tensor with its contents.
+        args: Arguments and constexprs by name: a number, "fp32[4096, 1024]", or, with its
+            contents, "int32[2]:values[7]" or "@FILE.npy".
         grid: CTAs in x, y and z, numbers or expressions over the arguments; empty where unknown.
     """
 
@@ -106,6 +107,8 @@ def with_launch(capture: Capture, launch: Launch, target: str | None = None) -> 
         constexprs={**config.constexprs, **constexprs},
         args=_ordered({**config.args, **given}, parameters),
         grid=_grid(launch.grid, names) if launch.grid else config.grid,
+        contents={n: each for n, each in config.contents.items() if n not in given}
+        | describe_contents(launch.args),
     )
     kept = {n: stage for n, stage in capture.contents.items() if n not in given}
     listed = capture.listed | files.states(each.path for each in contents.values() if each.path)
@@ -167,7 +170,7 @@ def _read_arguments(
     read: dict[str, _Given] = {}
     contents: dict[str, Stage] = {}
     for name, value in args.items():
-        if is_file(value):
+        if has_contents(value):
             contents[name] = contents_of(value)
             read[name] = tensor_in_file(contents[name])
         elif parameters is not None and name not in parameters and "[" not in str(value):

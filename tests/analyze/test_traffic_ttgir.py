@@ -100,7 +100,8 @@ def test_the_verdict_says_what_it_could_not_look_at() -> None:
     headline = verdict(report)
     assert headline.tone != "good"
     reason = (
-        "accesses.py:75: the traffic depends on data in source (--arg source=@FILE.npy gives them)"
+        "accesses.py:75: the traffic depends on data in source"
+        " (--arg 'source=int32[1024]:values[N]' or --arg source=@FILE.npy gives them)"
     )
     assert f"memory traffic unknown: {reason}" in _told(headline)
     assert report.time is not None

@@ -15,10 +15,12 @@ import triton.language as tl
 from irlens.compiler import Request, capture, capture_entries, is_stored
 from irlens.compiler.toolchains.versions import triton_version
 from irlens.compiler.triton_compat import execution
-from irlens.model.capture import Manifest, Metadata
+from irlens.model.capture import Capture, Manifest, Metadata
 from irlens.model.config import ConstexprValue, GridFormula, Target
 from irlens.model.errors import ArtifactError, CaptureError, UnknownNameError
+from irlens.model.label import labels
 from irlens.report import inspect
+from irlens.report.inspection import Inspection
 
 COPY = """
     @triton.jit
@@ -449,6 +451,25 @@ def test_a_file_of_contents_gives_shape_and_contents(tmp_path: Path) -> None:
 
     assert sectors(np.arange(64, dtype=np.int32)) == 8
     assert sectors(np.arange(64, dtype=np.int32) * 64) == 64
+
+
+def test_values_of_an_argument_compile_nothing(write: Callable[..., Path], sm_90: Target) -> None:
+    path = write(COPY)
+
+    def compiled(value: str) -> Capture:
+        args = COPY_ARGS | {"x_ptr": f"fp32[256]{value}"}
+        settings: dict[str, ConstexprValue] = {"BLOCK": 64}
+        request = Request(kernel=f"{path}:copy", target=sm_90, settings=settings, args=args)
+        (found,) = capture(request)
+        return found
+
+    one, other, without = map(compiled, (":values[1]", ":values[2]", ""))
+    assert one.directory == other.directory == without.directory
+    assert one.config.contents == {"x_ptr": "fp32[256]:values[1]"}
+    assert labels([Inspection(one), Inspection(other)]) == [
+        "x_ptr=fp32[256]:values[1]", "x_ptr=fp32[256]:values[2]",
+    ]  # fmt: skip
+    assert without.config.contents == {}
 
 
 def test_a_missing_file_of_contents_is_named(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 import irlens
-from irlens.artifacts import report_cache
+from irlens.artifacts import npy, report_cache
 from irlens.model.capture import Capture, Disassembly
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import ArtifactError, CaptureError, UnknownNameError
@@ -91,10 +91,46 @@ class TestContents:
         np.save(path, np.zeros((64, 1024), np.float32))
         launched = with_launch(bare, Launch(args={"input_ptr": f"@{path}"}))
         assert launched.config.args == {"input_ptr": "fp32[64, 1024]"}
+        assert launched.config.arguments() == {"input_ptr": "@rows.npy"}
         assert list(launched.contents) == ["input_ptr"]
         key = report_cache.key_of(launched.digest, Disassembly.SKIP)
         np.save(path, np.ones((64, 1024), np.float32))
         assert report_cache.key_of(launched.digest, Disassembly.SKIP) != key
+
+    def test_values_in_the_argument(self, bare: Capture) -> None:
+        given = "fp32[2, 3]:values[1, 2, 3, 4, 5, 6.5]"
+        launched = with_launch(bare, Launch(args={"input_ptr": given}))
+        assert launched.config.args == {"input_ptr": "fp32[2, 3]"}
+        assert launched.config.arguments() == {"input_ptr": given}
+        held = npy.read(launched.contents["input_ptr"])
+        assert held.dtype == np.float32
+        assert held.tolist() == [[1, 2, 3], [4, 5, 6.5]]
+        again = with_launch(launched, Launch(args={"input_ptr": "fp32[4]"}))
+        assert again.config.arguments() == {"input_ptr": "fp32[4]"}
+        assert again.contents == {}
+
+    def test_one_value_for_all_elements(self, bare: Capture) -> None:
+        launched = with_launch(bare, Launch(args={"input_ptr": "fp32[2,2]:values[-7]"}))
+        assert npy.read(launched.contents["input_ptr"]).tolist() == [[-7, -7]] * 2
+
+    @pytest.mark.parametrize(
+        ("given", "message"),
+        [
+            ("int32[3]:values[1, 2]", "2 values for 3 elements"),
+            ("int32[3]:values[]", "0 values for 3 elements"),
+            ("int32[3]:values[1.5]", r"\[1.5\] are no values of int32"),
+            ("int32[3]:values[4294967296]", "no values of int32"),
+            ("uint8[3]:values[-1]", "no values of uint8"),
+            ("int32[3]:values[x]", "no values of int32"),
+            ("bf16[3]:values[1]", "no values of bf16"),
+            ("int8[16777217]:values[1]", "more than 16,777,216 elements"),
+            ("word[3]:values[1]", "unknown dtype"),
+            ("int32[n]:values[1]", "n"),
+        ],
+    )
+    def test_what_no_tensor_holds(self, bare: Capture, given: str, message: str) -> None:
+        with pytest.raises(CaptureError, match=message):
+            with_launch(bare, Launch(args={"input_ptr": given}))
 
     @pytest.mark.parametrize("content", [b"", b"text", b"\x93NUMPY\x01\x00"])
     def test_other_files(self, bare: Capture, tmp_path: Path, content: bytes) -> None:

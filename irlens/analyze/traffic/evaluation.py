@@ -322,9 +322,10 @@ class Evaluation:
         if not isinstance(kind, Scalar) or not kind.is_integer or kind.bits == 1:
             return value
         # The user can say what a tensor of integers holds.
-        reason = (
-            f"the traffic depends on data in {argument} (--arg {argument}=@FILE.npy gives them)"
-        )
+        tensor = str(self._launch.arguments.get(argument))
+        few = f"--arg '{argument}={tensor}:values[N]' or " if tensor.endswith("]") else ""
+        given = f"{few}--arg {argument}=@FILE.npy gives them"
+        reason = f"the traffic depends on data in {argument} ({given})"
         assumed = self._launch.assuming
         numbers = accesses.stand_in(reference, self._launch.numbers) if assumed else None
         return Unknown(reason, numbers)

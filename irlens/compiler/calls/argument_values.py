@@ -1,7 +1,8 @@
 """Argument values and their text form.
 
 Kernel descriptions, ``--arg`` and ``--set`` share one syntax: ``781``, ``0.5``, ``true``, ``none``,
-``fp16`` (a dtype), ``fp16[1024, 1024]`` (a tensor), ``@FILE.npy`` (a tensor with its contents) and
+``fp16`` (a dtype), ``fp16[1024, 1024]`` (a tensor), ``@FILE.npy`` (a tensor with its contents, of
+which ``int32[2]:values[512, 1024]`` names few, and ``int32[64]:values[1024]`` one for all) and
 ``fp16[1024, 1024]:block[128, 64]`` (a tensor descriptor made on the host; for Gluon the layout of
 the block may follow, ``...:block[128, 64]:NVMMASharedLayout(128, 16, 2)``). A Gluon layout is
 written in Python syntax: ``BlockedLayout([1], [32], [4], [0])``. Recorded launches name the strides
@@ -12,6 +13,7 @@ tensor that begins inside its storage says where, in elements: ``fp16[1023]:offs
 import math
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeAlias, TypeGuard
 
@@ -30,7 +32,7 @@ from irlens.compiler.calls.expressions import LAYOUT_PATTERN, Names, evaluate, e
 from irlens.model.capture import Stage
 from irlens.model.config import ConstexprValue, finite_or_text
 from irlens.model.errors import CaptureError
-from irlens.model.text import plural, split_list
+from irlens.model.text import count, plural, split_list
 
 
 class Tensor(msgspec.Struct, frozen=True):
@@ -89,6 +91,12 @@ _TENSOR = re.compile(
     r"(?::\s*strides\s*\[[^\[\]]*\]\s*)?(?::\s*offset\s*\[(?P<offset>[^\[\]]*)\]\s*)?"
     rf"(?::\s*block\s*\[(?P<block>[^\[\]]*)\]\s*(?::\s*(?P<layout>{LAYOUT_PATTERN})\s*)?)?"
 )
+_VALUES = re.compile(
+    r"\s*(?P<dtype>[A-Za-z_][\w.]*)\s*\[(?P<shape>[^\[\]]*)\]\s*"
+    r":\s*values\s*\[(?P<values>[^\[\]]*)\]\s*"
+)
+#: Elements of a tensor whose values are written, one for all.
+_MOST_ELEMENTS = 1 << 24
 _KEYWORDS: dict[str, ConstexprValue] = {"none": None, "true": True, "false": False}
 
 
@@ -136,16 +144,54 @@ def tensor_of(value: Argument) -> Tensor | None:
     return value if isinstance(value, Tensor) else None
 
 
-def is_file(value: ConstexprValue) -> TypeGuard[str]:
-    """Whether an argument's text names a file with the contents of a tensor: "@FILE.npy"."""
-    return isinstance(value, str) and value.lstrip().startswith("@")
+def has_contents(value: ConstexprValue) -> TypeGuard[str]:
+    """Whether an argument's text says what a tensor holds: "@FILE.npy", "int32[2]:values[7]"."""
+    if not isinstance(value, str):
+        return False
+    return value.lstrip().startswith("@") or _VALUES.fullmatch(value) is not None
 
 
 def contents_of(text: str) -> Stage:
-    """Return the file that "@FILE.npy" names."""
+    """Return the file that "@FILE.npy" names, or one that holds the values in the text.
+
+    Raises:
+        CaptureError: The values are none of the tensor.
+    """
+    if match := _VALUES.fullmatch(text):
+        return Stage(text, content=_written(match, text))
     # Unlike pathlib, it leaves the name of a user who does not exist.
     path = Path(os.path.expanduser(text.strip().removeprefix("@")))  # noqa: PTH111
     return Stage(path.name, path=path)
+
+
+def describe_contents(args: Mapping[str, ConstexprValue]) -> dict[str, str]:
+    """Return what arguments say of contents, with no more than the name of a file."""
+    given = {name: value.strip() for name, value in args.items() if has_contents(value)}
+    return {n: f"@{contents_of(v).name}" if v[0] == "@" else v for n, v in given.items()}
+
+
+def _written(match: re.Match[str], text: str) -> bytes:
+    """Return the ``.npy`` file of the tensor that a match of ``_VALUES`` describes."""
+    dtype = require_dtype(match["dtype"], text)
+    shape = tuple(evaluate_extent(each, {}, text) for each in split_list(match["shape"]) if each)
+    values = [parse_value(each) for each in split_list(match["values"]) if each]
+    elements = math.prod(shape)
+    if len(values) not in (1, elements):
+        raise CaptureError(
+            f"{text}: {plural(len(values), 'value')} for {plural(elements, 'element')}",
+            hint="write a value for each element, or one for all",
+        )
+    if elements > _MOST_ELEMENTS:
+        raise CaptureError(
+            f"{text}: more than {count(_MOST_ELEMENTS)} elements", hint="write them to a .npy file"
+        )
+    numbers = [each for each in values if isinstance(each, int | float)]
+    content = None
+    if len(numbers) == len(values):
+        content = npy.write(numbers, shape, dtype.torch or dtype.language)
+    if content is None:
+        raise CaptureError(f"{text}: [{match['values']}] are no values of {dtype.name}")
+    return content
 
 
 def tensor_in_file(contents: Stage) -> Tensor:
@@ -179,7 +225,7 @@ def parse_argument(
     """
     if not isinstance(value, str):
         return value
-    if is_file(value):
+    if has_contents(value):
         return _like(tensor_in_file(contents_of(value)), shape_of)
     match = _TENSOR.fullmatch(value)
     if match:
