@@ -29,19 +29,37 @@ from irlens.isa.mlir.operations import FLATTENED, LOADS, NUM_STAGES, SPECIALIZED
 from irlens.model.source import SourceLocation, Span, user_frame
 
 
+def carried(module: Module, loop: Operation) -> dict[str, str]:
+    """Return the values that a loop carries, each with what an iteration yields for the next one.
+
+    Both as written: {"%acc_1": "%acc_2"}.
+    """
+    body = [module.operations[index] for block in loop.blocks for index in block.operations]
+    ends = [each for each in body if each.does == "yield"]
+    if len(ends) != 1 or len(loop.blocks) != 1 or not ends[0].operands:
+        return {}
+    names = [each.name for each in loop.blocks[0].arguments[-len(ends[0].operands) :]]
+    return dict(zip(names, ends[0].operands, strict=False))
+
+
+def carried_farther(module: Module, loop: Operation) -> dict[str, str]:
+    """Return the values that a loop hands on from iteration to iteration, each with what it yields.
+
+    A value that is handed on is a carried one itself, and reaches an iteration but one later.
+    """
+    values = carried(module, loop)
+    return {name: yielded for name, yielded in values.items() if yielded in values}
+
+
 def carried_loads(module: Module, loop: Operation) -> list[tuple[Operation, str]]:
     """Return the loads that a loop carries, each with the value that holds it: "%x_1".
 
     The pipeliner follows the operands of a product inside of one iteration, and does not find them.
     """
     body = [module.operations[index] for block in loop.blocks for index in block.operations]
-    ends = [each for each in body if each.does == "yield"]
-    if len(ends) != 1 or len(loop.blocks) != 1:
-        return []
-    carried = loop.blocks[0].arguments[-len(ends[0].operands) :] if ends[0].operands else ()
     loads = {name: each for each in body if each.does == "load" for name, _ in each.results}
-    pairs = zip(ends[0].operands, carried, strict=False)
-    return [(loads[name], argument.name) for name, argument in pairs if name in loads]
+    found = carried(module, loop).items()
+    return [(loads[yielded], name) for name, yielded in found if yielded in loads]
 
 
 def inside(module: Module, operation: Operation, region: Operation) -> list[Operation] | None:

@@ -61,6 +61,7 @@ class _Finder:
         self._num_stages = num_stages
         self._loops: dict[int, Loop] = find_loops(module)
         self._bodies: dict[int, LoopBody] = {}
+        self._pipelined: set[int] = set()
 
     # Many kernels have no load in a loop, and need none of these.
 
@@ -80,6 +81,12 @@ class _Finder:
         reads = self._named(_READS)
         ahead, prologues = _prologues(reads)
         peeled, _ = _prologues(self._named(BUFFER_USES))
+        self._pipelined = {
+            read.loop.index
+            for read in reads
+            if read.loop is not None
+            and (read.operation.name not in LOADS or ahead[read.operation.index][0])
+        }
         for read in reads:
             # The prologue of an inner loop, inside an outer one, is not a read of its own.
             if read.loop is not None and read.operation.index not in prologues:
@@ -183,6 +190,7 @@ class _Finder:
             self._bodies[loop.index],
             num_stages=self._num_stages,
             widest_access=widest,
+            pipelined=loop.index in self._pipelined,
         )
 
 

@@ -1,15 +1,16 @@
 """Why the pipeliner refused a load: its conditions, as far as a ttgir shows them.
 
 The conditions are those of ``lib/Dialect/TritonGPU/Transforms/Pipeliner/AssignLatencies.cpp``
-(``preCondition``, ``isSmallLoad`` or ``canBeConvertedToAsyncLoad``, ``loadOpsToIndirectionLevel``),
-tested in the order in which they exclude a load for certain. If none does, the reason is unknown.
+(``preCondition``, ``isSmallLoad`` or ``canBeConvertedToAsyncLoad``, ``loadOpsToIndirectionLevel``)
+and of ``ScheduleLoops.cpp`` (``isSafeToPipeline``), tested in the order in which they exclude a
+load for certain. If none does, the reason is unknown.
 """
 
 from collections.abc import Iterable
 
 import msgspec
 
-from irlens.analyze.mlir_loops import Loop
+from irlens.analyze.mlir_loops import Loop, carried_farther
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.encodings import blocked, encoding_of
 from irlens.isa.mlir.operations import LOADS
@@ -21,6 +22,9 @@ from irlens.isa.mlir.values import Value, Values
 _SMALLEST_COPY = 4
 #: cp.async came with compute capability 8.0 (PTX ISA, cp.async: Target ISA Notes).
 _FIRST_WITH_CP_ASYNC = 80
+#: AMD's targets whose narrow loads Triton 3.6 to 3.9 leave alone. gfx950, gfx1100, gfx1201 and
+#: gfx1250 pipeline loads of 1 byte.
+_LEAVE_SMALL = frozenset({"gfx90a", "gfx942"})
 
 NOT_FOR = "only for loops are pipelined, and this is a while loop"
 OUTER = "only the innermost of nested loops is pipelined"
@@ -31,6 +35,7 @@ SWITCHED_OFF = "warp specialization switched pipelining off for the loop (tt.num
 NO_DOT = "no dot uses the loop's loads, and the loop has no num_stages of its own"
 SCALAR = "it loads a single value"
 NARROW = "a thread reads less than 4 consecutive bytes, and the smallest asynchronous copy is 4"
+SMALL = "a lane reads less than 4 consecutive bytes, and Triton pipelines no load that small here"
 NO_OPERAND = "the loop has a dot, and the load does not lead to its operands"
 INDIRECT = (
     "another load of the loop takes its address from it, and two stages have no room for both"
@@ -40,6 +45,8 @@ TRANSPOSED = (
     " transposed as it is copied, element by element, and the smallest asynchronous copy is 4 bytes"
 )
 PRINTS = "the loop prints or asserts, and Triton pipelines no such loop"
+BARRIER = "the loop has a barrier (tl.debug_barrier), and Triton pipelines no such loop"
+FARTHER = "the loop carries a value for more than one iteration, and Triton pipelines no such loop"
 UNKNOWN = "the ttgir does not show why"
 
 
@@ -92,6 +99,7 @@ def refusal(
     *,
     num_stages: int | None,
     widest_access: int | None,
+    pipelined: bool,
 ) -> str:
     """Return why a load was not pipelined.
 
@@ -100,6 +108,7 @@ def refusal(
         loop: The innermost loop around it.
         num_stages: The kernel-wide number of stages; ``None`` if unknown.
         widest_access: Consecutive bytes of one thread at most; ``None`` if unknown.
+        pipelined: Whether other loads of the loop run ahead, so that the loop itself is accepted.
     """
     stages = num_stages if loop.num_stages is None else loop.num_stages
     nvidia, capability = _target(module)
@@ -117,30 +126,64 @@ def refusal(
         return ONE_STAGE
     if not body.has_dot and loop.num_stages is None:
         return NO_DOT
-    reason = _of_the_load(load, body, stages, widest_access if nvidia else None)
-    prints = any(each.does == "print" for each in module.body(module.operations[loop.operation]))
-    return PRINTS if reason == UNKNOWN and prints else reason
+    reason = _of_the_load(load, body, stages, widest_access, too_narrow(module))
+    if reason != UNKNOWN or pipelined:
+        return reason
+    return _of_the_loop(module, module.operations[loop.operation])
 
 
-def _of_the_load(load: Operation, body: LoopBody, stages: int | None, widest: int | None) -> str:
-    """Return why a load was refused in a loop that is pipelined; ``widest`` is for NVIDIA."""
+def _of_the_loop(module: Module, loop: Operation) -> str:
+    """Return why no load of a loop is pipelined; unknown if what the loop does shows no reason."""
+    deeds = {each.does for each in module.body(loop)}
+    if "print" in deeds:
+        return PRINTS
+    if "synchronize" in deeds:
+        return BARRIER
+    return FARTHER if carried_farther(module, loop) else UNKNOWN
+
+
+def _of_the_load(
+    load: Operation, body: LoopBody, stages: int | None, widest: int | None, narrow: str
+) -> str:
+    """Return why a load was refused in a loop that is pipelined.
+
+    Args:
+        load: The load.
+        body: How the loop uses its loads.
+        stages: Of the loop; ``None`` if unknown.
+        widest: Consecutive bytes of one thread at most; ``None`` if unknown.
+        narrow: Why the target leaves loads of less than 4 alone; empty if it does not.
+    """
     if not any(isinstance(each, Tensor | TensorDesc) for each in load.types):
         return SCALAR
-    if widest is not None and widest < _SMALLEST_COPY:
-        return NARROW
+    small = widest is not None and widest < _SMALLEST_COPY
+    if small and narrow == NARROW:
+        return narrow
     if body.has_dot and load.index not in body.to_dot:
         return NO_OPERAND
     if load.index in body.transposed:
         return TRANSPOSED
     if stages == 2 and load.index in body.to_load:
         return INDIRECT
-    return UNKNOWN
+    return (small and narrow) or UNKNOWN
+
+
+def too_narrow(module: Module) -> str:
+    """Return why loads of less than 4 bytes per thread are not pipelined; empty if they are."""
+    nvidia, _ = _target(module)
+    if nvidia:
+        return NARROW
+    return SMALL if _target_name(module) in _LEAVE_SMALL else ""
+
+
+def _target_name(module: Module) -> str:
+    return module.attributes.get("ttg.target", "").strip('"').partition(":")[2]
 
 
 def _target(module: Module) -> tuple[bool, int]:
     """Return whether the target is NVIDIA's, and its compute capability times ten."""
-    vendor, _, name = module.attributes.get("ttg.target", "").strip('"').partition(":")
-    return vendor == "cuda" and name.isdecimal(), int(name) if name.isdecimal() else 0
+    name = _target_name(module)  # AMD's begins with "gfx"
+    return name.isdecimal(), int(name) if name.isdecimal() else 0
 
 
 def _transposes(module: Module, allocation: Operation) -> bool:

@@ -35,13 +35,17 @@ for k in range(0, K, BLOCK_K):                 # and num_stages=4 with the launc
 * Outside the inner loop of a nest that `flatten=True` fuses, such as the bias of a tile: load it
   before the loop where all tiles share it. Otherwise it costs one latency a tile.
 * In a loop that prints or asserts: remove `tl.device_print` and `tl.device_assert`.
+* In a loop with `tl.debug_barrier()`: remove it. Triton places the barriers that shared memory
+  needs.
+* In a loop that carries a value for two iterations (`older = last; last = x`), or exchanges two:
+  load or compute the older value anew, or unroll the loop by two.
 * Transposed on the way: sm_90 multiplies 8-bit types only with K contiguous in both operands.
   Store the matrix that way.
 
 ## Targets
 
-NVIDIA and AMD. That a load is too narrow is a reason on NVIDIA alone, where `cp.async` copies at
-least 4 bytes.
+NVIDIA and AMD. On NVIDIA `cp.async` copies at least 4 bytes; on gfx942 Triton leaves narrower loads
+alone as well, and on gfx950 it does not.
 """
 
 from collections.abc import Iterator
@@ -53,7 +57,9 @@ from irlens.analyze.loops import ONLY
 from irlens.analyze.mlir_loops import find_loops, requested_stages, user_line
 from irlens.analyze.ttgir_loads import OWN_ITERATION
 from irlens.analyze.ttgir_refusals import (
+    BARRIER,
     CONDITIONAL,
+    FARTHER,
     INDIRECT,
     NARROW,
     NO_CP_ASYNC,
@@ -62,8 +68,10 @@ from irlens.analyze.ttgir_refusals import (
     OUTER,
     PRINTS,
     SCALAR,
+    SMALL,
     TRANSPOSED,
     UNKNOWN,
+    too_narrow,
 )
 from irlens.isa.mlir import Module
 from irlens.isa.mlir.operations import LOADS
@@ -82,6 +90,10 @@ ONCE_A_TILE = (
     "flatten=True makes one loop of the nest, and the load is outside the inner loop: each of the"
     " outer loop's iterations waits for its own"
 )
+_NEIGHBOURS = (
+    "let each thread read neighbours in memory that the compiler knows to be aligned: strides and"
+    " bounds that are multiples of 16, or tl.multiple_of and tl.max_contiguous"
+)
 _HINTS = {
     NOT_FOR: "write it as a for loop, over tl.range",
     OUTER: "let tl.range(..., flatten=True) make one loop of the nest",
@@ -92,14 +104,17 @@ _HINTS = {
     ),
     NO_CP_ASYNC: "let more warps per SM hide the latency: smaller tiles, fewer registers",
     SCALAR: "load it before the loop, or as part of a tensor",
-    NARROW: (
-        "let each thread read neighbours in memory that the compiler knows to be aligned: strides"
-        " and bounds that are multiples of 16, or tl.multiple_of and tl.max_contiguous"
-    ),
+    NARROW: _NEIGHBOURS,
+    SMALL: _NEIGHBOURS,
     NO_OPERAND: "load it before the loop, or write tl.range(..., num_stages=N) for all loads",
     INDIRECT: "load the indices before the loop, or request one stage more",
     TRANSPOSED: "store the matrix with K contiguous",
     PRINTS: "remove tl.device_print and tl.device_assert from the loop",
+    BARRIER: "remove the barrier: Triton places those that shared memory needs",
+    FARTHER: (
+        "load or compute the older value anew in the iteration that uses it, or let an iteration do"
+        " the work of two"
+    ),
 }
 _LOADED = (
     "the kernel loads its pointer or a stride from memory: where each is a multiple of 16, say so"
@@ -130,7 +145,7 @@ def find(facts: Facts) -> Iterator[Match]:
         if (str(load.source), reason) in reported:
             continue
         reported.add((str(load.source), reason))
-        missing = _missing(load, facts) if reason == NARROW else 0
+        missing = _missing(load, facts) if reason in (NARROW, SMALL) else 0
         yield Match(
             message=(
                 f"the load at {load.source} is not pipelined, in a loop of {stages} stages:"
@@ -159,12 +174,12 @@ def _spread(load: LoopLoad, facts: Facts) -> str:
 
 
 def _reason(load: LoopLoad, facts: Facts) -> str:
-    """Return why it was not pipelined; the PTX knows its width better than the ttgir does."""
-    if load.reason == UNKNOWN and facts.ptx is not None:
-        widths = access_widths(facts.ptx)
+    """Return why it was not pipelined; the assembly knows its width better than the ttgir does."""
+    if load.reason == UNKNOWN and facts.assembly is not None:
+        widths = access_widths(facts.assembly)
         here = [widths[place] for place in widths if place[0] == "load" and load.source in place[1]]
         if here and max(max(sizes) for sizes in here) < _SMALLEST_COPY:
-            return NARROW
+            return (too_narrow(facts.ttgir) if facts.ttgir else "") or UNKNOWN
     fused = load.reason in (CONDITIONAL, OWN_ITERATION)
     if fused and facts.ttir is not None and _was_flattened(load, facts.ttir):
         return ONCE_A_TILE
@@ -183,7 +198,7 @@ def _was_flattened(load: LoopLoad, ttir: Module) -> bool:
 
 def _hint(reason: str, load: LoopLoad, facts: Facts) -> str:
     """Return what to do about a reason."""
-    if reason == NARROW and facts.ttir is not None:
+    if reason in (NARROW, SMALL) and facts.ttir is not None:
         reads = (each for each in facts.ttir.operations if each.name == "tt.load")
         here = [each for each in reads if user_line(each) == load.source]
         if any(loaded_parts(facts.ttir, each) for each in here):

@@ -224,8 +224,19 @@ def test_reasons(body: str, attributes: str, reason: str) -> None:
 
 
 def test_narrow_loads_of_amd_are_not_refused_for_cp_async() -> None:
+    """Triton leaves them alone on gfx942, and pipelines them on gfx950 (tests/session/test_why)."""
     body = "%x = tt.load %p : tensor<256x!tt.ptr<i8>, #b>"
-    assert refusals(body, target="hip:gfx942") == [ttgir_refusals.UNKNOWN]
+    assert refusals(body, target="hip:gfx942") == [ttgir_refusals.SMALL]
+    assert refusals(body, target="hip:gfx950") == [ttgir_refusals.UNKNOWN]
+
+
+@pytest.mark.parametrize(
+    ("inside", "reason"),
+    [("ttg.barrier all", ttgir_refusals.BARRIER), ("gpu.barrier", ttgir_refusals.BARRIER)],
+)
+def test_loops_with_barriers_are_refused(inside: str, reason: str) -> None:
+    body = f"{inside}\n%x = tt.load %p : {POINTERS}"
+    assert refusals(body) == [reason]
 
 
 def test_two_stages_have_no_room_for_an_index_and_what_it_points_at() -> None:

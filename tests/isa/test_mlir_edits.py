@@ -2,6 +2,7 @@
 
 import pytest
 
+from irlens.analyze.mlir_loops import carried, carried_farther
 from irlens.isa.mlir import Module, edits, parse
 from irlens.isa.mlir.operations import FLATTENED
 
@@ -141,5 +142,49 @@ def test_fp64_becomes_fp32_without_conversions() -> None:
 def test_an_argument_is_constant_where_some_operations_read_it() -> None:
     module = _read(LOADED)
     edited = edits.with_argument_as(module, list(module.named("tt.splat", "scf.for")), "n", 7)
-    assert "tt.splat %irlens_constant : i32" in edited
+    assert "tt.splat %irlens_constant_n : i32" in edited
     assert "to %n step" in edited
+
+
+CARRIED = """\
+#loc = loc("k.py":1:1)
+module {
+  tt.func public @k(%x: tensor<4x!tt.ptr<f32>>, %m: tensor<4xi1>, %n: i32, %r: i32) {
+    %c = arith.constant 1 : i32 loc(#loc)
+    %z = arith.constant dense<0.000000e+00> : tensor<4xf32> loc(#loc)
+    %o:3 = scf.for %i = %c to %n step %r iter_args(%u = %z, %v = %z, %w = %z) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)  : i32 {
+      %a = tt.load %x, %m, %z : tensor<4x!tt.ptr<f32>> loc(#loc)
+      %s = arith.addf %w, %u : tensor<4xf32> loc(#loc)
+      scf.yield %v, %a, %s : tensor<4xf32>, tensor<4xf32>, tensor<4xf32> loc(#loc)
+    } loc(#loc)
+    tt.return loc(#loc)
+  } loc(#loc)
+} loc(#loc)
+"""  # noqa: E501
+
+
+def test_a_loop_yields_other_values() -> None:
+    module = _read(CARRIED)
+    (loop,) = module.named("scf.for")
+    assert carried(module, loop) == {"%u": "%v", "%v": "%a", "%w": "%s"}
+    assert carried_farther(module, loop) == {"%u": "%v"}
+    edited = edits.with_yielded(module, loop, {"%u": "%a"})
+    types = "tensor<4xf32>, tensor<4xf32>, tensor<4xf32>"
+    assert f"      scf.yield %a, %a, %s : {types} loc(#loc)\n" in edited
+    assert len(edited.splitlines()) == len(CARRIED.splitlines())
+
+
+def test_a_load_has_no_mask() -> None:
+    module = _read(CARRIED)
+    (load,) = module.named("tt.load")
+    edited = edits.without_mask(module, load)
+    assert "      %a = tt.load %x : tensor<4x!tt.ptr<f32>> loc(#loc)\n" in edited
+
+
+def test_several_arguments_are_constants() -> None:
+    text = edits.with_constant(_read(CARRIED), "n", 7)
+    parsed = _read(edits.with_constant(_read(text), "r", 1))
+    (loop,) = parsed.named("scf.for")
+    assert loop.operands[1:3] == ("%irlens_constant_n", "%irlens_constant_r")
+    names = [name for each in parsed.named("arith.constant") for name, _ in each.results]
+    assert len(names) == len(set(names))

@@ -47,6 +47,8 @@ BYTES = {"x_ptr": "int8[n_rows, n_cols]"}
 MULTIPLES = "known to be multiples of 16"
 SECTORS, USERS = f"{FINDINGS}/sectors.py", f"{FINDINGS}/users.py"
 WARPS = f"{FINDINGS}/warp_specialized.py:ws_matmul"
+HELD = f"{FINDINGS}/held_back.py"
+NO_BARRIER = {"BARRIER": "False"}
 GLUON = str(ROOT / "tests/data/gluon/turning.py")
 SWIZZLED = {"shared": "SwizzledSharedLayout(vec=1, per_phase=1, max_phase=32, order=[1, 0])"}
 POINTERS = {**FLAT, "TMA": "False", "WS": "False"}
@@ -210,6 +212,30 @@ TABLE = [
      "num_stages=3"),
     ("layer_norm_looped", "sm_100", {}, {}, "IRL305", "tl.load(", "the loops", "at lines 49, 57"),
     (TOTAL, "h100", {}, MANY, "IRL312", "tl.atomic_add", "the addresses", "for each program"),
+    (f"{HELD}:differences", "sm_90", {}, {}, "IRL203", "value =", "TritonGPUAssignLatencies",
+     "last iteration's value in place of older"),
+    (f"{HELD}:differences", "gfx942", {}, {}, "IRL203", "value =", "TritonAMDGPUScheduleLoops",
+     "last iteration's value in place of older"),
+    (f"{HELD}:differences", "gfx942", {}, {}, "IRL202", "in tl.range", "TritonAMDGPUScheduleLoops",
+     "last iteration's value in place of older"),
+    (f"{HELD}:synchronized", "sm_80", {}, {}, "IRL203", "tl.load(", "TritonGPUScheduleLoops",
+     "without tl.debug_barrier"),
+    (f"{HELD}:synchronized", "sm_100", {}, {}, "IRL203", "tl.load(", "TritonGPUScheduleLoops",
+     "without tl.debug_barrier"),
+    (f"{HELD}:synchronized", "gfx950", {}, {}, "IRL203", "tl.load(", "TritonAMDGPUScheduleLoops",
+     "without tl.debug_barrier"),
+    (f"{HELD}:synchronized", "sm_100", {**NO_BARRIER, "SPECIALIZE": "True"}, {}, "IRL203",
+     "tl.load(", "TritonGPUPipeline", "without warp_specialize"),
+    (f"{HELD}:until", "sm_90", {}, {}, "IRL203", "value =", "TritonGPUCoalesce",
+     "without its mask"),
+    (f"{HELD}:until", "gfx950", {}, {}, "IRL203", "value =", "TritonGPUCoalesce",
+     "without its mask"),
+    (f"{HELD}:described", "sm_80", {}, {}, "IRL203", "x.load(", "TritonGPUCoalesce",
+     "the last stride of each descriptor known to be 1"),
+    (f"{HELD}:described", "gfx942", {}, {}, "IRL203", "x.load(", "TritonGPUCoalesce",
+     "the last stride of each descriptor known to be 1"),
+    (f"{FINDINGS}/loads.py:row_sum", "gfx942", {"STAGES": "3", "num_warps": "16"}, BYTES, "IRL203",
+     "tl.load(", "TritonAMDGPUScheduleLoops", "num_warps="),
 ]  # fmt: skip
 
 #: What was changed by hand, in the source or the launch, so that the finding is gone.
@@ -283,6 +309,15 @@ BY_HAND = [
     ("softmax", "a100", {**LONG_ROW, "num_stages": "3"}, {}, "IRL101"),
     ("layer_norm", "sm_100", {}, {}, "IRL305"),
     (TOTAL, "h100", {"BLOCK": "4096"}, MANY, "IRL312"),
+    (f"{HELD}:differences", "sm_90", {"SECOND": "False"}, {}, "IRL203"),
+    (f"{HELD}:differences", "gfx942", {"SECOND": "False"}, {}, "IRL202"),
+    (f"{HELD}:synchronized", "sm_80", NO_BARRIER, {}, "IRL203"),
+    (f"{HELD}:synchronized", "sm_100", NO_BARRIER, {}, "IRL203"),
+    (f"{HELD}:synchronized", "gfx950", NO_BARRIER, {}, "IRL203"),
+    (f"{HELD}:until", "sm_90", {"LIMIT": "False"}, {}, "IRL203"),
+    (f"{HELD}:until", "gfx950", {"LIMIT": "False"}, {}, "IRL203"),
+    (f"{HELD}:described", "sm_90", {}, {}, "IRL203"),
+    (f"{FINDINGS}/loads.py:row_sum", "gfx942", {"STAGES": "3"}, BYTES, "IRL203"),
 ]  # fmt: skip
 
 

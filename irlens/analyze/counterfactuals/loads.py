@@ -1,6 +1,9 @@
 """Changes against loads that are not pipelined, and loops that do not run ahead."""
 
+import re
 from collections.abc import Iterator
+
+from msgspec.structs import replace
 
 from irlens.analyze import ttgir_refusals as refusals
 from irlens.analyze.address_slice import computed_from, loaded_parts
@@ -14,16 +17,29 @@ from irlens.analyze.counterfactuals.change import (
 )
 from irlens.analyze.counterfactuals.products import of_right_operand, summed_dimension
 from irlens.analyze.loops import ONLY
-from irlens.analyze.mlir_loops import carried_loads, inside, requested_stages, user_line
-from irlens.isa.mlir import Module, Operation, edits
+from irlens.analyze.mlir_loops import (
+    carried,
+    carried_farther,
+    carried_loads,
+    inside,
+    requested_stages,
+    user_line,
+)
+from irlens.isa.mlir import Module, Operation, edits, parse
 from irlens.isa.mlir.operations import FLATTENED, SPECIALIZED
 from irlens.isa.mlir.types import Tensor
 
 #: Stages to ask for where a loop has none.
 _STAGES = 3
 _MOST_THREADS = 1024
-_ANSWERED_BY_STAGES = frozenset(
+#: Bytes that a thread loads at a time at most.
+_WIDEST = 16
+#: The stride of a descriptor's dimension, as an argument: "%a.stride.1".
+_STRIDE = re.compile(r"%(?P<argument>(?P<of>.+)\.stride\.\d+)")
+#: Reasons that a change of the loop answers; the last four by more stages.
+_OF_THE_LOOP = frozenset(
     {
+        refusals.PRINTS, refusals.BARRIER, refusals.FARTHER, refusals.OUTER, refusals.SWITCHED_OFF,
         refusals.ONE_STAGE, refusals.NO_DOT, refusals.NO_OPERAND, refusals.INDIRECT,
     }
 )  # fmt: skip
@@ -39,34 +55,71 @@ def of_load(symptom: Symptom) -> Iterator[Change]:
     elif symptom.blame.kind == "spread" and load is not None:
         yield from fewer_warps(symptom)
         yield from larger_tile(symptom, load, _MOST_THREADS, symptom.blame.suffices or 1)
-    elif reason == refusals.NARROW:
+    elif reason in (refusals.NARROW, refusals.SMALL):
         yield from _loaded_divisible(module, load)
+        yield from _described(module)
         yield from _all_divisible(module)
+        yield from _of_mask(module, load)
         if load is not None:
             yield from larger_tile(symptom, load, _MOST_THREADS)
     elif reason == refusals.CONDITIONAL and load is not None:
         yield from _unconditional(symptom, load)
-    elif reason == refusals.PRINTS:
-        text = edits.without(module, "print")
-        yield Change("without tl.device_print and tl.device_assert", ttir=text)
     elif reason == refusals.TRANSPOSED:
         yield from _along_k(symptom, load)
         for narrow in ("f8E4M3FN", "f8E5M2"):
             text = edits.with_type(module, narrow, "f16")
             yield Change(f"f16 in place of {narrow}, which wgmma takes in either order", ttir=text)
-    elif loop is not None and reason == refusals.OUTER:
+    elif loop is not None and reason in _OF_THE_LOOP:
+        yield from _of_loop(symptom, loop)
+    else:
+        if loop is not None:
+            text = edits.without_flag(module, loop, SPECIALIZED)
+            words = "without warp_specialize=True on the loop"
+            yield Change(words, ttir=text, cause="the loop has warp_specialize=True")
+        yield from _one_way(symptom, loop)
+        yield from _of_mask(module, load)
+
+
+def _of_loop(symptom: Symptom, loop: Operation) -> Iterator[Change]:
+    """Yield the changes for a loop none of whose loads are pipelined, or not this one."""
+    reason, module = symptom.blame.reason, symptom.module
+    if reason == refusals.PRINTS:
+        text = edits.without(module, "print")
+        yield Change("without tl.device_print and tl.device_assert", ttir=text)
+    elif reason == refusals.BARRIER:
+        yield Change("without tl.debug_barrier", ttir=edits.without(module, "synchronize"))
+    elif reason == refusals.FARTHER:
+        yield from _carried_once(module, loop)
+    elif reason == refusals.OUTER:
         text = edits.with_flag(module, loop, FLATTENED)
         yield Change("flatten=True on the loop", ttir=text)
-    elif loop is not None and reason == refusals.SWITCHED_OFF:
+    elif reason == refusals.SWITCHED_OFF:
         text = edits.without_flag(module, loop, SPECIALIZED)
         yield Change("without warp_specialize=True on the loop", ttir=text)
-    elif loop is not None and reason in _ANSWERED_BY_STAGES:
+    else:
         asked = requested_stages(module, symptom.config.num_stages)(loop.location, ONLY) or 1
         more = max(asked + (reason == refusals.INDIRECT), _STAGES)
         text = edits.with_stages(module, loop, more)
         yield Change(f"num_stages={more} on the loop itself (tl.range)", ttir=text)
-    else:
-        yield from _one_way(symptom, loop)
+
+
+def _carried_once(module: Module, loop: Operation) -> Iterator[Change]:
+    """Yield the loop that carries each value for one iteration.
+
+    Values that it exchanges have no other one to carry in their place.
+    """
+    far, values = carried_farther(module, loop), carried(module, loop)
+    newer = dict(far)
+    for _ in far:  # a value may be handed on several times
+        newer = {name: values.get(value, value) for name, value in newer.items()}
+    if any(each in values for each in newer.values()):
+        return
+    names = sorted(re.sub(r"_\d+$", "", each.removeprefix("%")) for each in newer)
+    yield Change(
+        f"the last iteration's value in place of {' and '.join(names)}",
+        ttir=edits.with_yielded(module, loop, newer),
+        cause=f"the loop carries {' and '.join(names)} for more than one iteration",
+    )
 
 
 def _along_k(symptom: Symptom, load: Operation | None) -> Iterator[Change]:
@@ -110,6 +163,51 @@ def _all_divisible(module: Module) -> Iterator[Change]:
     names = edits.not_divisible(module)
     if names:
         yield Change(known_multiples(names), ttir=edits.with_divisible(module, names))
+
+
+def _described(module: Module) -> Iterator[Change]:
+    """Yield what holds for every descriptor of the host, where the target makes pointers of them.
+
+    Its last stride is 1, and its base and the other strides are multiples of 16 bytes.
+    """
+    names = [each.name for each in module.kernel.parameters] if module.kernel else []
+    strides = [match for match in map(_STRIDE.fullmatch, names) if match]
+    last = {match["of"]: match["argument"] for match in strides}
+    if not last:
+        return
+    text = edits.with_divisible(module, edits.not_divisible(module))
+    for name in last.values():
+        text = edits.with_constant(parse(text, stage=module.stage), name, 1)
+    yield Change(
+        "the last stride of each descriptor known to be 1, and the rest multiples of 16",
+        ttir=text,
+        cause="the target has no tensor descriptors: theirs become pointers, with strides of which"
+        " the compiler knows nothing",
+    )
+
+
+def _of_mask(module: Module, load: Operation | None) -> Iterator[Change]:
+    """Yield a mask that neighbours share, as many as an access can have, and the load without."""
+    mask = producers(module, load)[1] if load is not None else None
+    tile = edits.loaded_type(load) if load is not None else None
+    if load is None or mask is None or not isinstance(tile, Tensor) or not tile.element.bits:
+        return
+    beside = max(_WIDEST * 8 // tile.element.bits, 1)
+    yield Change(
+        f"the mask known to be equal for {beside} neighbours",
+        ttir=edits.with_hints(module, [(mask, edits.constancy(mask, beside))]),
+        cause="the compiler does not know that neighbours have the same mask",
+    )
+    later = [
+        at.line
+        for each in computed_from(module, mask)
+        if each.does == "load" and (at := user_line(each)) is not None
+    ]
+    yield Change(
+        "the load without its mask",
+        ttir=edits.without_mask(module, load),
+        cause="its mask" + (f", computed from what line {later[0]} loads" if later else ""),
+    )
 
 
 def _loaded_divisible(module: Module, load: Operation | None) -> Iterator[Change]:
@@ -157,11 +255,24 @@ def _with_stages(symptom: Symptom, loop: Operation | None) -> Iterator[Change]:
 def more_stages(symptom: Symptom) -> Iterator[Change]:
     """Yield one stage more for the loop of a wait that drains its pipeline."""
     module, loop = symptom.module, symptom.operation("for")
+    yield from _of_its_loads(symptom, loop)
     yield from _one_way(symptom, loop)
     if loop is not None:
         asked = requested_stages(module, symptom.config.num_stages)(loop.location, ONLY) or 1
         text = edits.with_stages(module, loop, asked + 1)
         yield Change(f"num_stages={asked + 1} on the loop", ttir=text)
+
+
+def _of_its_loads(symptom: Symptom, loop: Operation | None) -> Iterator[Change]:
+    """Yield what lets the loop's loads be pipelined, where that is another finding."""
+    for other in symptom.others:
+        its = replace(symptom, finding=other)
+        if other.code != "IRL203" or loop is None:
+            continue
+        if its.enclosing(its.operation("load", "load tile"), "for") == loop:
+            cause = f"the load at {other.source} is not pipelined: {its.blame.reason}"
+            for each in of_load(its):
+                yield replace(each, cause=each.cause or cause, at=other.source)
 
 
 def of_shallow_loop(symptom: Symptom) -> Iterator[Change]:

@@ -193,8 +193,8 @@ def with_constant(module: Module, name: str, value: int) -> str:
     first, last = kernel.span.line, kernel.span.end_line
     used = re.compile(rf"%{re.escape(name)}(?![\w$.-])")
     for at in range(first, last):
-        lines[at] = used.sub(f"%{_OWN}", lines[at])
-    lines.insert(first, f"    %{_OWN} = arith.constant {value} : {argument.type}")
+        lines[at] = used.sub(f"%{_OWN}_{name}", lines[at])
+    lines.insert(first, f"    %{_OWN}_{name} = arith.constant {value} : {argument.type}")
     return "\n".join(lines)
 
 
@@ -316,6 +316,33 @@ def used_at_once(
     for row in rows:
         lines[row] = ""
     return "\n".join([*lines[: loop.span.line], *moved, *lines[loop.span.line :]])
+
+
+def without_mask(module: Module, load: Operation) -> str:
+    """Return the text in which a load on one line has an address alone."""
+    lines = module.text.split("\n")
+    at = load.span.line - 1
+    lines[at] = re.sub(r"(?<= = tt\.load )(%[\w$.#-]+)(?:, %[\w$.#-]+)+", r"\1", lines[at])
+    return "\n".join(lines)
+
+
+def with_yielded(module: Module, loop: Operation, values: Mapping[str, str]) -> str:
+    """Return the text in which a loop's iterations yield other values for those that it carries.
+
+    Args:
+        module: The ttir.
+        loop: An operation with one region, which yields on one line.
+        values: What to yield for each value that it carries, by the names in its body.
+    """
+    block = loop.blocks[0]
+    end = module.operations[block.operations[-1]]
+    carried = [each.name for each in block.arguments[-len(end.operands) :]]
+    yielded = [values.get(name, value) for name, value in zip(carried, end.operands, strict=True)]
+    lines = module.text.split("\n")
+    at = end.span.line - 1
+    head, _, _ = lines[at].partition("%")
+    lines[at] = f"{head}{', '.join(yielded)} :{lines[at].partition(' :')[2]}"
+    return "\n".join(lines)
 
 
 def without(module: Module, *deeds: Deed) -> str:

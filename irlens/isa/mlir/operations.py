@@ -23,7 +23,8 @@ Deed: TypeAlias = Literal[
     "multiply scaled matrices", "opaque", "reduce", "scan", "histogram", "gather",
     "allocate shared", "free shared", "load shared", "store shared", "view shared", "pick buffer",
     "slice buffer", "make tile", "make block", "advance block", "await barrier", "announce bytes",
-    "create descriptor", "to pointer", "to address", "print", "allocate tensor memory",
+    "create descriptor", "to pointer", "to address", "print", "synchronize",
+    "allocate tensor memory",
 ]  # fmt: skip
 
 #: Attributes of loops.
@@ -133,6 +134,8 @@ _DEEDS: dict[str, Deed] = {
     "tt.int_to_ptr": "to pointer",
     "tt.ptr_to_int": "to address",
     "tt.print": "print",
+    "gpu.barrier": "synchronize",
+    "ttg.barrier": "synchronize",
     "tt.assert": "print",
 }
 #: The attribute by which a value is known to be a multiple of a number.

@@ -130,7 +130,8 @@ def _decided(explanation: Explanation) -> str:
 
 
 def _tried(experiment: Experiment) -> Run:
-    change = f"with {experiment.change}"
+    without = experiment.change.startswith(("without ", "compiled for "))
+    change = experiment.change if without else f"with {experiment.change}"
     if experiment.gone is None:
         return Run(f"{change}: does not compile: {experiment.error}", "dim")
     if not experiment.gone:

@@ -1,0 +1,96 @@
+"""Loops that the pipeliner leaves alone as a whole, and loads that look narrow to it."""
+
+import triton
+import triton.language as tl
+
+IRLENS_KERNELS = {
+    "differences": {
+        "sizes": {"rows": 512, "n": 8192},
+        "args": {"x": "fp32[rows, n]", "y": "fp32[rows]", "n": "n"},
+        "constexprs": {"BLOCK": 1024, "STAGES": 3, "SECOND": True},
+        "options": {"num_warps": 4},
+        "grid": ["rows"],
+    },
+    "synchronized": {
+        "sizes": {"rows": 512, "n": 8192},
+        "args": {"x": "fp32[rows, n]", "y": "fp32[rows]", "n": "n"},
+        "constexprs": {"BLOCK": 1024, "STAGES": 3, "BARRIER": True, "SPECIALIZE": False},
+        "options": {"num_warps": 4},
+        "grid": ["rows"],
+    },
+    "until": {
+        "sizes": {"rows": 512, "n": 8192},
+        "args": {"x": "fp16[rows, n]", "stops": "i32[n]", "y": "fp32[rows]", "n": "n"},
+        "constexprs": {"BLOCK": 1024, "STAGES": 3, "LIMIT": True},
+        "options": {"num_warps": 4},
+        "grid": ["rows"],
+    },
+    "described": {
+        "sizes": {"rows": 512, "n": 8192},
+        "args": {"x": "fp16[rows, n]:block[1, BLOCK]", "y": "fp32[rows]", "n": "n"},
+        "constexprs": {"BLOCK": 1024, "STAGES": 3},
+        "options": {"num_warps": 4},
+        "grid": ["rows"],
+    },
+}  # fmt: skip
+
+
+@triton.jit
+def differences(
+    x, y, n, BLOCK: tl.constexpr, STAGES: tl.constexpr, SECOND: tl.constexpr
+):  # fmt: skip
+    """Sum of differences of the second or first order, each with blocks of earlier iterations."""
+    row, columns = tl.program_id(0), tl.arange(0, BLOCK)
+    older = tl.zeros((BLOCK,), tl.float32)
+    last = tl.zeros((BLOCK,), tl.float32)
+    total = tl.zeros((BLOCK,), tl.float32)
+    for start in tl.range(0, n, BLOCK, num_stages=STAGES):
+        value = tl.load(x + row * n + start + columns)
+        if SECOND:
+            total += tl.abs(value - 2 * last + older)
+            older = last
+        else:
+            total += tl.abs(value - last)
+        last = value
+    tl.store(y + row, tl.sum(total))
+
+
+@triton.jit
+def synchronized(
+    x, y, n,
+    BLOCK: tl.constexpr, STAGES: tl.constexpr, BARRIER: tl.constexpr, SPECIALIZE: tl.constexpr,
+):  # fmt: skip
+    """Sum of a row, with a barrier in each iteration or without."""
+    row, columns = tl.program_id(0), tl.arange(0, BLOCK)
+    total = tl.zeros((BLOCK,), tl.float32)
+    for start in tl.range(0, n, BLOCK, num_stages=STAGES, warp_specialize=SPECIALIZE):
+        total += tl.load(x + row * n + start + columns)
+        if BARRIER:
+            tl.debug_barrier()
+    tl.store(y + row, tl.sum(total))
+
+
+@triton.jit
+def until(
+    x, stops, y, n, BLOCK: tl.constexpr, STAGES: tl.constexpr, LIMIT: tl.constexpr
+):  # fmt: skip
+    """Sum of a row up to a bound that each iteration may lower."""
+    row, columns = tl.program_id(0), tl.arange(0, BLOCK)
+    total = tl.zeros((BLOCK,), tl.float32)
+    limit = n
+    for start in tl.range(0, n, BLOCK, num_stages=STAGES):
+        value = tl.load(x + row * n + start + columns, mask=start + columns < limit, other=0.0)
+        total += value.to(tl.float32)
+        if LIMIT:
+            limit = tl.minimum(limit, tl.load(stops + start))
+    tl.store(y + row, tl.sum(total))
+
+
+@triton.jit
+def described(x, y, n, BLOCK: tl.constexpr, STAGES: tl.constexpr):
+    """Sum of a row through a descriptor that the host creates."""
+    row = tl.program_id(0)
+    total = tl.zeros((BLOCK,), tl.float32)
+    for start in tl.range(0, n, BLOCK, num_stages=STAGES):
+        total += tl.reshape(x.load([row, start]), (BLOCK,)).to(tl.float32)
+    tl.store(y + row, tl.sum(total))
