@@ -17,7 +17,9 @@ specialization for Hopper has written 0 into every loop so that none is pipeline
 (``third_party/nvidia/hopper/lib/Transforms/WarpSpecialization.cpp``).
 """
 
-from collections.abc import Callable, Iterator
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
 import msgspec
@@ -25,7 +27,8 @@ import msgspec
 from irlens.analyze.loops import ONLY, LoopCopy
 from irlens.analyze.solver import reach
 from irlens.isa.mlir import Module, Operation
-from irlens.isa.mlir.operations import FLATTENED, LOADS, NUM_STAGES, SPECIALIZED
+from irlens.isa.mlir.operations import FLATTENED, LOADS, NUM_STAGES, SPECIALIZED, Deed
+from irlens.isa.mlir.values import Value
 from irlens.model.source import SourceLocation, Span, user_frame
 
 
@@ -62,6 +65,44 @@ def carried_loads(module: Module, loop: Operation) -> list[tuple[Operation, str]
     return [(loads[yielded], name) for name, yielded in found if yielded in loads]
 
 
+def iterations(module: Module, loop: Operation, arguments: Mapping[str, int]) -> int | None:
+    """Return how often a ``for`` loop of a ttir runs; ``None`` where its bounds are not known.
+
+    Args:
+        module: The ttir.
+        loop: Any loop.
+        arguments: Integers that the kernel is launched with.
+    """
+    if loop.does != "for" or loop.flag(FLATTENED):
+        return None
+    bounds = [_number(module, each, arguments) for each in module.values.operands[loop.index][:3]]
+    first, end, step = bounds
+    if first is None or end is None or step is None or step <= 0:
+        return None
+    return max(0, -((first - end) // step))
+
+
+def _number(module: Module, value: Value | None, arguments: Mapping[str, int]) -> int | None:
+    """Return an integer of 32 bits that follows from constants and arguments by arithmetic."""
+    if value is None:
+        return None
+    maker, kernel = module.operations[value.operation], module.kernel
+    if value.region is not None:
+        if kernel is None or maker.index != kernel.index:
+            return None
+        return arguments.get(maker.parameters[value.number].name.removeprefix("%"))
+    if maker.does == "constant":
+        return int(maker.literal) if re.fullmatch(r"-?\d+", maker.literal) else None
+    compute = _ARITHMETIC.get(maker.does)
+    if compute is None:
+        return None
+    one, other = (_number(module, each, arguments) for each in module.values.operands[maker.index])
+    if one is None or other is None or (maker.does == "divide" and (one < 0 or other <= 0)):
+        return None
+    result = compute(one, other)
+    return result if -_LARGEST <= result < _LARGEST else None
+
+
 def inside(module: Module, operation: Operation, region: Operation) -> list[Operation] | None:
     """Return what an operation is computed from inside of a region, itself last.
 
@@ -81,6 +122,16 @@ def inside(module: Module, operation: Operation, region: Operation) -> list[Oper
     return found if movable else None
 
 
+_LARGEST = 1 << 31
+#: Arithmetic of two numbers; quotients of those that are not negative.
+_ARITHMETIC: Mapping[Deed | None, Callable[[int, int], int]] = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "divide": operator.floordiv,
+    "minimum": min,
+    "maximum": max,
+}
 Chain: TypeAlias = tuple[SourceLocation, ...]
 #: Number of stages requested, given the source location of a loop, innermost frame first, and
 #: which of the loops at that location it is.

@@ -28,6 +28,7 @@ PRINTS = {"PRINT": "True"}
 IEEE = {"N": "16", "BLOCK_K": "16", "PRECISION": "'ieee'"}
 TF32 = {**IEEE, "PRECISION": "'tf32'"}
 SMALL = {"BM": "32", "BN": "32", "BK": "32"}
+DEEP = {**SMALL, "EARLY": "True", "num_stages": "8"}
 SMALL_BLOCKS = {"BLOCK_SIZE_M": "32", "BLOCK_SIZE_N": "32", "BLOCK_SIZE_K": "32"}
 LOW = {"BM": "32"}
 FLAT = {"BN": "16", "BK": "32"}
@@ -212,6 +213,10 @@ TABLE = [
      "num_stages=3"),
     ("layer_norm_looped", "sm_100", {}, {}, "IRL305", "tl.load(", "the loops", "at lines 49, 57"),
     (TOTAL, "h100", {}, MANY, "IRL312", "tl.atomic_add", "the addresses", "for each program"),
+    (f"{USERS}:moved_line", "sm_80", DEEP, {"K": "128"}, "IRL206", "in range(",
+     "TritonGPUPipeline", "num_stages=5 on the loop"),
+    (f"{USERS}:moved_line", "sm_90", DEEP, {"K": "128"}, "IRL206", "in range(",
+     "TritonGPUPipeline", "num_stages=5 on the loop"),
     (f"{HELD}:differences", "sm_90", {}, {}, "IRL203", "value =", "TritonGPUAssignLatencies",
      "last iteration's value in place of older"),
     (f"{HELD}:differences", "gfx942", {}, {}, "IRL203", "value =", "TritonAMDGPUScheduleLoops",
@@ -309,6 +314,7 @@ BY_HAND = [
     ("softmax", "a100", {**LONG_ROW, "num_stages": "3"}, {}, "IRL101"),
     ("layer_norm", "sm_100", {}, {}, "IRL305"),
     (TOTAL, "h100", {"BLOCK": "4096"}, MANY, "IRL312"),
+    (f"{USERS}:moved_line", "sm_80", {**DEEP, "num_stages": "5"}, {"K": "128"}, "IRL206"),
     (f"{HELD}:differences", "sm_90", {"SECOND": "False"}, {}, "IRL203"),
     (f"{HELD}:differences", "gfx942", {"SECOND": "False"}, {}, "IRL202"),
     (f"{HELD}:synchronized", "sm_80", NO_BARRIER, {}, "IRL203"),

@@ -28,6 +28,7 @@ from irlens.analyze.counterfactuals.loads import (
     more_stages,
     of_load,
     of_shallow_loop,
+    of_unused_stages,
     stages_around,
     stages_of_its_own,
 )
@@ -72,6 +73,7 @@ _MAKERS: Mapping[str, Maker] = {
     "IRL203": of_load,
     "IRL204": stages_of_its_own,
     "IRL205": of_one_kind_of_warp,
+    "IRL206": of_unused_stages,
     "IRL301": of_narrow,
     "IRL302": of_uncoalesced,
     "IRL303": of_conflict,
@@ -105,6 +107,7 @@ _DEEDS: Mapping[str, tuple[Deed, ...]] = {
     "IRL203": _LOADS,
     "IRL204": ("for",),
     "IRL205": ("for",),
+    "IRL206": ("for",),
     "IRL301": ACCESSES,
     "IRL302": ACCESSES,
     "IRL303": ("load shared", "store shared", "allocate shared"),
@@ -121,7 +124,9 @@ _DEEDS: Mapping[str, tuple[Deed, ...]] = {
     "IRL405": DOTS,
 }
 #: Findings about what all operations of a loop's line become.
-LOOP_FINDINGS = frozenset({"IRL201", "IRL202", "IRL204", "IRL205", "IRL303", "IRL311", "IRL314"})
+LOOP_FINDINGS = frozenset(
+    {"IRL201", "IRL202", "IRL204", "IRL205", "IRL206", "IRL303", "IRL311", "IRL314"}
+)
 #: Findings that no comparison of dumps leads to. IRL305: a pass leaves the load where it is, since
 #: it moves loads out of loops that store nothing (Triton's ``LoopInvariantCodeMotion.cpp``).
 _DECIDED_BY: Mapping[str, str] = {

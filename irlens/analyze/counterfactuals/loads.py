@@ -275,6 +275,14 @@ def _of_its_loads(symptom: Symptom, loop: Operation | None) -> Iterator[Change]:
                 yield replace(each, cause=each.cause or cause, at=other.source)
 
 
+def of_unused_stages(symptom: Symptom) -> Iterator[Change]:
+    """Yield as many stages as the iterations of a loop can use."""
+    loop, stages = symptom.operation("for"), symptom.blame.suffices
+    if loop is not None and stages is not None:
+        text = edits.with_stages(symptom.module, loop, stages)
+        yield Change(f"num_stages={stages} on the loop", ttir=text)
+
+
 def of_shallow_loop(symptom: Symptom) -> Iterator[Change]:
     """Yield loads moved to the iteration that uses them, fewer stages, or another LLVM schedule.
 
