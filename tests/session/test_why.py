@@ -29,6 +29,7 @@ IEEE = {"N": "16", "BLOCK_K": "16", "PRECISION": "'ieee'"}
 TF32 = {**IEEE, "PRECISION": "'tf32'"}
 SMALL = {"BM": "32", "BN": "32", "BK": "32"}
 DEEP = {**SMALL, "EARLY": "True", "num_stages": "8"}
+LIMITED = {"BM": "64", "BN": "64", "BK": "32", "EARLY": "True", "maxnreg": "64"}
 SMALL_BLOCKS = {"BLOCK_SIZE_M": "32", "BLOCK_SIZE_N": "32", "BLOCK_SIZE_K": "32"}
 LOW = {"BM": "32"}
 FLAT = {"BN": "16", "BK": "32"}
@@ -213,6 +214,7 @@ TABLE = [
      "num_stages=3"),
     ("layer_norm_looped", "sm_100", {}, {}, "IRL305", "tl.load(", "the loops", "at lines 49, 57"),
     (TOTAL, "h100", {}, MANY, "IRL312", "tl.atomic_add", "the addresses", "for each program"),
+    (f"{USERS}:moved_line", "sm_80", LIMITED, {}, "IRL105", "", "ptxas", "maxnreg=255"),
     (f"{USERS}:moved_line", "sm_80", DEEP, {"K": "128"}, "IRL206", "in range(",
      "TritonGPUPipeline", "num_stages=5 on the loop"),
     (f"{USERS}:moved_line", "sm_90", DEEP, {"K": "128"}, "IRL206", "in range(",
@@ -314,6 +316,7 @@ BY_HAND = [
     ("softmax", "a100", {**LONG_ROW, "num_stages": "3"}, {}, "IRL101"),
     ("layer_norm", "sm_100", {}, {}, "IRL305"),
     (TOTAL, "h100", {"BLOCK": "4096"}, MANY, "IRL312"),
+    (f"{USERS}:moved_line", "sm_80", {**LIMITED, "maxnreg": "255"}, {}, "IRL105"),
     (f"{USERS}:moved_line", "sm_80", {**DEEP, "num_stages": "5"}, {"K": "128"}, "IRL206"),
     (f"{HELD}:differences", "sm_90", {"SECOND": "False"}, {}, "IRL203"),
     (f"{HELD}:differences", "gfx942", {"SECOND": "False"}, {}, "IRL202"),

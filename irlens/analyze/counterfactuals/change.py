@@ -14,6 +14,8 @@ from irlens.model.report import Blame, Finding, Occupancy
 from irlens.model.source import SourceLocation
 
 MOST_WARPS = 32
+#: Registers of a thread, and those of an SM for each of a warp's lanes.
+_MOST_REGISTERS, _REGISTERS_OF_LANES = 255, 2048
 #: How often a constexpr is doubled.
 _MOST_DOUBLINGS = 3
 
@@ -84,6 +86,15 @@ class Symptom(msgspec.Struct, frozen=True):
             if operation.does == deed:
                 return operation
         return None
+
+
+def more_registers(symptom: Symptom) -> Iterator[Change]:
+    """Yield as many registers as threads can have, where the configuration limits them."""
+    limit, warps = symptom.config.maxnreg, symptom.config.num_warps or 1
+    most = min(_MOST_REGISTERS, _REGISTERS_OF_LANES // warps // 8 * 8)
+    if limit is not None and limit < most and not symptom.is_amd:
+        words = f"maxnreg={most} in place of {limit}"
+        yield Change(words, {"maxnreg": str(most)}, cause=f"maxnreg={limit} limits the registers")
 
 
 Maker: TypeAlias = Callable[[Symptom], Iterator[Change]]

@@ -3,7 +3,13 @@
 from collections.abc import Iterator
 
 from irlens.analyze.address_slice import computed_beside, computed_from
-from irlens.analyze.counterfactuals.change import Change, Symptom, larger_tile, more_warps
+from irlens.analyze.counterfactuals.change import (
+    Change,
+    Symptom,
+    larger_tile,
+    more_registers,
+    more_warps,
+)
 from irlens.isa.mlir import Module, Operation, edits
 from irlens.isa.mlir.operations import Deed
 
@@ -84,6 +90,7 @@ def of_serialized(symptom: Symptom) -> Iterator[Change]:
         text = edits.without(module, "print")
         yield Change("without tl.device_print and tl.device_assert", ttir=text)
     elif symptom.blame.kind == "registers":
+        yield from more_registers(symptom)
         yield from more_warps(symptom)
     else:
         for name, value in symptom.config.args.items():
