@@ -25,9 +25,9 @@ def of_registers(symptom: Symptom) -> Iterator[Change]:
 
     An access in narrow pieces, or one that is not pipelined, takes registers for addresses and
     values. More warps, and smaller tiles, leave each thread fewer elements of every tensor: they
-    prove what ``register_holders`` finds. A limit of the configuration is lifted first. Fewer warps leave each thread more registers, for tensors
-    that no more warps divide. Where registers limit the occupancy (IRL102), a limit of as many as
-    would admit another CTA changes the cause itself.
+    prove what ``register_holders`` finds. A limit of the configuration is lifted first. Fewer warps
+    leave each thread more registers, for tensors that no more warps divide. Where registers limit
+    the occupancy (IRL102), a limit of as many as would admit another CTA changes the cause itself.
     """
     if symptom.finding.code != "IRL102":
         yield from more_registers(symptom)
