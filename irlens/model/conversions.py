@@ -49,6 +49,9 @@ class Conversion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         after_kind: The second.
         through: What the data move through; ``None`` if a layout is not understood.
         price: What it costs the launch; ``None`` if unknown, or if it costs no access.
+        least_us: Of an unknown price, the least time for which shared memory moves the tensor, in
+            microseconds of the launch: each element is written once and read once, at 4 bytes of
+            every bank a cycle, on all SMs. ``None`` where that is unknown, too.
         reason: Why the way or the price is unknown.
     """
 
@@ -66,6 +69,7 @@ class Conversion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     after_kind: str = ""
     through: Way | None
     price: Price | None = None
+    least_us: float | None = None
     reason: str = ""
 
 

@@ -391,7 +391,8 @@ class Inspection:
         if ttgir is None:
             self._provenance.missing(NO_TTGIR, "conversions")
             return []
-        return find_priced(ttgir, self._shared_costs, self._provenance)
+        costs = self._shared_costs
+        return find_priced(ttgir, costs, self._gpu, self.config, self._provenance)
 
     @cached_property
     def shared_accesses(self) -> list[SharedAccesses]:

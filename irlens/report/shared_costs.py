@@ -2,15 +2,19 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
+from math import prod
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from irlens.analyze.facts import Provenance
 from irlens.analyze.layout_conversions import find_conversions
+from irlens.analyze.mlir_loops import iterations
+from irlens.gpus import Gpu
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.copies import COPIES
 from irlens.isa.mlir.operations import Deed
+from irlens.model.config import Config
 from irlens.model.conversions import Conversion, SharedAccesses
 from irlens.model.source import SourceLocation
 
@@ -23,6 +27,8 @@ _USES_SHARED: frozenset[Deed] = frozenset({
     "reduce", "scan", "histogram", "gather", "atomic", "call", "load shared", "store shared",
     "allocate shared",
 })  # fmt: skip
+#: Bytes that a bank moves in a cycle ("LDS" in AMD's and "Shared Memory" in NVIDIA's guides).
+_BANK_BYTES = 4
 _NO_ACCESS = "its line has no access to shared memory in the machine code"
 
 
@@ -41,12 +47,18 @@ def find_shared_accesses(costs: "SharedCosts | str") -> list[SharedAccesses]:
 
 
 def find_priced(
-    module: Module, costs: "SharedCosts | str", provenance: Provenance
+    module: Module,
+    costs: "SharedCosts | str",
+    gpu: Gpu | None,
+    config: Config,
+    provenance: Provenance,
 ) -> list[Conversion]:
     """Return the conversions of a ttgir, the most expensive first.
 
     Args:
         module: The ttgir.
+        gpu: What those run on that have no price.
+        config: What they are launched with.
         provenance: Receives the origin, under "conversions".
     """
     found = list(find_conversions(module))
@@ -55,8 +67,10 @@ def find_priced(
     if isinstance(costs, str):
         provenance.known("ttgir, the linear maps of both layouts", "conversions")
         return _ordered(
-            replace(each, reason=each.reason or costs) if each.through != "registers" else each
-            for _, each in found
+            replace(_at_least(module, operation, each, gpu, config), reason=each.reason or costs)
+            if each.through != "registers"
+            else each
+            for operation, each in found
         )
     provenance.known("ttgir; cubin, the accesses of a conversion's line", "conversions")
     groups: defaultdict[tuple[SourceLocation, ...], list[Conversion]] = defaultdict(list)
@@ -66,6 +80,36 @@ def find_priced(
     for frames, members in groups.items():
         priced += _priced(module, frames, members, costs)
     return _ordered(priced)
+
+
+def _at_least(
+    module: Module, operation: Operation, conversion: Conversion, gpu: Gpu | None, config: Config
+) -> Conversion:
+    """Return a conversion with its runs, and the least time that they take, where known."""
+    runs, grid, moved = _runs(module, operation, config), config.grid, conversion.bytes
+    if gpu is None or gpu.product is None or grid is None or moved is None or runs is None:
+        return replace(conversion, runs=runs)
+    clock, units, banks = gpu.product.clock, gpu.sm_count, gpu.arch.shared_banks
+    if gpu.arch.multiprocessor == "WGP":  # whose two halves have banks of their own
+        banks = None
+    if conversion.through != "shared memory" or not (clock and units and banks):
+        return replace(conversion, runs=runs)
+    cycles = 2 * moved * runs * prod(grid) / (banks * _BANK_BYTES)
+    return replace(conversion, runs=runs, least_us=cycles / units / clock * 1e6)
+
+
+def _runs(module: Module, operation: Operation, config: Config) -> float | None:
+    """Return how often each warp runs an operation; ``None`` where that is not known."""
+    runs, values = 1, {n: each for n, each in config.args.items() if isinstance(each, int)}
+    while operation.parent is not None:
+        operation = module.operations[operation.parent]
+        if operation.does == "function":
+            break
+        times = iterations(module, operation, values) if operation.does == "for" else None
+        if times is None:
+            return None
+        runs *= times
+    return float(runs)
 
 
 def _priced(
@@ -110,7 +154,7 @@ def _ordered(conversions: Iterable[Conversion]) -> list[Conversion]:
     return sorted(
         conversions,
         key=lambda each: (
-            -(each.price.us if each.price is not None else 0.0),
+            -(each.price.us if each.price is not None else each.least_us or 0.0),
             -each.depth,
             ways.index(each.through),
             -(each.bytes or 0),

@@ -81,7 +81,13 @@ def _compiled(file: Path, names: list[str], target: str) -> Iterator[Capture]:
 
 @pytest.mark.parametrize(
     ("target", "product"),
-    [("sm_80", _AMPERE), ("sm_90", _HOPPER), ("sm_100", _AMPERE), ("gfx942", _MFMA)],
+    [
+        ("sm_80", _AMPERE),
+        ("sm_90", _HOPPER),
+        ("sm_100", _AMPERE),
+        ("gfx942", _MFMA),
+        ("gfx950", _MFMA),
+    ],
 )
 def test_the_machine_code_takes_that_way(tmp_path: Path, target: str, product: str) -> None:
     pytest.importorskip("triton.experimental.gluon.language.amd")

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import irlens
+from irlens.model.conversions import Conversion
 from irlens.report.inspection import Inspection
 from irlens.session.launch import Launch, with_launch
 from tests.analyze.h200_launches import arguments, launches, unpacked
@@ -72,3 +73,27 @@ def test_the_parts_of_lines_are_the_launch_s(tmp_path: Path) -> None:
     parts = [each.price.us for each in inspection.shared_accesses if each.kind != "shuffle"]
     assert inspection.time is not None
     assert sum(parts) <= inspection.time.parts["shared"] * 1.001
+
+
+FINDINGS = Path(__file__).parents[1] / "data/findings"
+
+
+def _converted(target: str) -> list[Conversion]:
+    kernel = f"{FINDINGS}/transposed_sum.py:transposed_sum"
+    return irlens.inspect(irlens.capture(kernel, target=target)).conversions
+
+
+def test_lds_moves_each_byte_of_a_conversion_twice_at_least() -> None:
+    """304 CUs with 32 banks of 4 bytes, at 2.1 GHz; 64 workgroups of 64 iterations."""
+    found = _converted("mi300x")
+    assert [each.through for each in found] == ["shared memory"] * 2
+    for each in found:
+        assert each.price is None
+        assert each.reason == "how long instructions take on mi300x is unknown"
+        assert each.runs == 4096 / 64
+        cycles = 2 * 64 * 64 * 4 * 64 * 64 / (32 * 4)
+        assert each.least_us == pytest.approx(cycles / 304 / 2.1e9 * 1e6)
+
+
+def test_what_banks_a_work_group_processor_has_is_open() -> None:
+    assert [each.least_us for each in _converted("rx7900xtx")] == [None] * 2

@@ -60,7 +60,7 @@ def _conversion(each: Conversion, report: Report) -> nodes.Phrases:
         f"{each.type}{runs}",
         f"{each.before_kind} → {each.after_kind}",
         f"through {way(each, Terms(report))}",
-        *([_price(each)] if each.price is not None else []),
+        *([_price(each)] if _price(each) else []),
     )
 
 
@@ -72,7 +72,9 @@ def way(each: Conversion, terms: VendorTerms) -> str:
 
 
 def _price(each: Conversion) -> str:
-    return "" if each.price is None else microseconds(each.price.us)
+    if each.price is None:
+        return "" if each.least_us is None else f"at least {microseconds(each.least_us)}"
+    return microseconds(each.price.us)
 
 
 def _us(each: Conversion) -> float:
