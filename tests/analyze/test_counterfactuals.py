@@ -61,6 +61,8 @@ def test_equal_constexprs_do_not_tell_which_is_the_dimension() -> None:
     equal = _changes("IRL302", rows, WIDTH=16, HEIGHT=16, OTHER=64)
     assert {each.words.partition("=")[0] for each in equal} == {"WIDTH", "HEIGHT"}
     assert not any(each.is_cause for each in equal)
+    # Each is doubled before one of them is made eight times as large.
+    assert [each.words for each in equal][:3] == ["WIDTH=32", "HEIGHT=32", "WIDTH=64"]
 
 
 def test_a_stride_becomes_a_constant_in_the_kernel_alone() -> None:

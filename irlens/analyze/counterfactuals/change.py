@@ -145,9 +145,9 @@ def larger_tile(
         if isinstance(value, int) and value in short
     }
     values = list(sizes.values())
-    for name, value in sizes.items():
-        least = max(1, (times - 1).bit_length())
-        for doubling in range(least, least + (1 if times > 1 else _MOST_DOUBLINGS)):
+    least = max(1, (times - 1).bit_length())
+    for doubling in range(least, least + (1 if times > 1 else _MOST_DOUBLINGS)):
+        for name, value in sizes.items():  # a dimension that is twice as long first, whichever
             larger = value << doubling
             yield Change(f"{name}={larger}", {name: str(larger)}, is_cause=values.count(value) == 1)
 
