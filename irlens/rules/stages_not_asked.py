@@ -3,8 +3,9 @@
 ## What it means
 
 The `num_stages` of a launch, or of `triton.Config`, applies to loops whose loads feed a `tl.dot`.
-Any other loop is pipelined only if it requests stages itself. Otherwise each iteration loads and
-waits, and only other warps hide the latency of memory. With many warps per SM that may be enough.
+Any other loop is pipelined only if it requests stages itself, and a `while` loop never. Otherwise
+each iteration loads and waits, and only other warps hide the latency of memory. With many warps per
+SM that may be enough.
 Loops that do not exist in the machine code are left out: they were unrolled, or run once.
 
 ## Example
@@ -28,8 +29,8 @@ from collections.abc import Iterator
 
 from irlens.analyze.facts import Facts
 from irlens.analyze.global_accesses import read_once
-from irlens.analyze.ttgir_refusals import NO_DOT
-from irlens.model.report import Severity
+from irlens.analyze.ttgir_refusals import NO_DOT, NOT_FOR
+from irlens.model.report import Blame, Severity
 from irlens.rules import Match
 
 CODE = "IRL204"
@@ -47,19 +48,21 @@ def find(facts: Facts) -> Iterator[Match]:
     reported = set()
     for load in facts.loads:
         # A single value per iteration is never copied asynchronously.
-        if load.reason != NO_DOT or not load.shape or load.loop_source in reported:
+        if load.reason not in (NO_DOT, NOT_FOR) or not load.shape or load.loop_source in reported:
             continue
         if load.source in once:
             continue
         reported.add(load.loop_source)
         place = load.loop_source or f"ttgir:{load.loop_line}"
+        reason = f"no dot uses its loads, and num_stages={stages} is only for loops with one"
         yield Match(
             message=(
-                f"the loop at {place} reads memory and is not pipelined: no dot uses its loads, and"
-                f" num_stages={stages} is only for loops with one"
+                f"the loop at {place} reads memory and is not pipelined:"
+                f" {NOT_FOR if load.reason == NOT_FOR else reason}"
             ),
             hint="write the loop as tl.range(..., num_stages=N) to have its loads copied ahead",
             stage=facts.ttgir.stage,
             line=load.loop_line,
             source=load.loop_source,
+            blame=Blame(reason=NOT_FOR) if load.reason == NOT_FOR else None,
         )

@@ -188,3 +188,42 @@ def test_several_arguments_are_constants() -> None:
     assert loop.operands[1:3] == ("%irlens_constant_n", "%irlens_constant_r")
     names = [name for each in parsed.named("arith.constant") for name, _ in each.results]
     assert len(names) == len(set(names))
+
+
+COUNTED = """\
+#loc = loc("k.py":1:1)
+module {
+  tt.func public @k(%x: !tt.ptr<f32>, %n: i32) {
+    %c = arith.constant 8 : i32 loc(#loc)
+    %z = arith.constant 0.000000e+00 : f32 loc(#loc)
+    %s:2 = scf.while (%t = %z, %i = %c) : (f32, i32) -> (f32, i32) {
+      %0 = arith.cmpi RELATION, %i, %n : i32 loc(#loc)
+      scf.condition(%0) %t, %i : f32, i32 loc(#loc)
+    } do {
+    ^bb0(%u: f32 loc(#loc), %j: i32 loc(#loc)):
+      %a = tt.load %x : !tt.ptr<f32> loc(#loc)
+      %v = arith.addf %u, %a : f32 loc(#loc)
+      %k = arith.addi %j, %c : i32 loc(#loc)
+      scf.yield %v, %k : f32, i32 loc(#loc)
+    } loc(#loc)
+    tt.return loc(#loc)
+  } loc(#loc)
+} loc(#loc)
+"""
+
+
+def test_a_while_loop_that_counts_is_a_for_loop() -> None:
+    module = _read(COUNTED.replace("RELATION", "slt"))
+    (loop,) = module.named("scf.while")
+    parsed = _read(edits.as_for(module, loop, 3))
+    (made,) = parsed.named("scf.for")
+    assert not any(parsed.named("scf.while"))
+    assert made.operands[:3] == ("%c", "%n", "%c")
+    assert carried(parsed, made) == {"%u": "%v", "%j": "%k"}
+    assert made.integer("tt.num_stages") == 3
+
+
+def test_a_while_loop_with_another_condition_stays() -> None:
+    module = _read(COUNTED.replace("RELATION", "ne"))
+    (loop,) = module.named("scf.while")
+    assert edits.as_for(module, loop, 3) == module.text

@@ -237,6 +237,10 @@ TABLE = [
      "without its mask"),
     (f"{HELD}:until", "gfx950", {}, {}, "IRL203", "value =", "TritonGPUCoalesce",
      "without its mask"),
+    (f"{HELD}:counted", "sm_90", {}, {}, "IRL204", "while first", "TritonGPUAssignLatencies",
+     "a for loop in its place"),
+    (f"{HELD}:counted", "gfx950", {}, {}, "IRL204", "while first", "TritonAMDGPUScheduleLoops",
+     "a for loop in its place"),
     (f"{HELD}:described", "sm_80", {}, {}, "IRL203", "x.load(", "TritonGPUCoalesce",
      "the last stride of each descriptor known to be 1"),
     (f"{HELD}:described", "gfx942", {}, {}, "IRL203", "x.load(", "TritonGPUCoalesce",
@@ -325,6 +329,7 @@ BY_HAND = [
     (f"{HELD}:synchronized", "gfx950", NO_BARRIER, {}, "IRL203"),
     (f"{HELD}:until", "sm_90", {"LIMIT": "False"}, {}, "IRL203"),
     (f"{HELD}:until", "gfx950", {"LIMIT": "False"}, {}, "IRL203"),
+    (f"{HELD}:counted", "sm_90", {"FOR": "True"}, {}, "IRL204"),
     (f"{HELD}:described", "sm_90", {}, {}, "IRL203"),
     (f"{FINDINGS}/loads.py:row_sum", "gfx942", {"STAGES": "3"}, BYTES, "IRL203"),
 ]  # fmt: skip

@@ -105,7 +105,7 @@ _DEEDS: Mapping[str, tuple[Deed, ...]] = {
     "IRL201": ("for",),
     "IRL202": ("for",),
     "IRL203": _LOADS,
-    "IRL204": ("for",),
+    "IRL204": ("for", "while"),
     "IRL205": ("for",),
     "IRL206": ("for",),
     "IRL301": ACCESSES,

@@ -236,6 +236,11 @@ def _unconditional(symptom: Symptom, load: Operation) -> Iterator[Change]:
 def stages_of_its_own(symptom: Symptom) -> Iterator[Change]:
     """Yield stages for a loop that has none of its own."""
     yield from _with_stages(symptom, symptom.operation("for"))
+    if (loop := symptom.operation("while")) is not None:
+        loads = [each for each in symptom.module.body(loop) if each.does == "load"]
+        at = user_line(loads[0]) if loads else None
+        text = edits.as_for(symptom.module, loop, _STAGES)
+        yield Change(f"a for loop in its place, of num_stages={_STAGES}", ttir=text, at=at)
 
 
 def stages_around(symptom: Symptom) -> Iterator[Change]:

@@ -23,6 +23,9 @@ _DOT = re.compile(
     r"(?P<attributes>.*?) : (?P<left>\S+) \* (?P<right>\S+) -> (?P<result>tensor<[^<>]*>)"
     r"(?P<end>.*)"
 )
+_WHILE = re.compile(
+    r"(?P<results> *%\S+ = )scf\.while \((?P<first>.*)\) : \(.*\) -> \((?P<types>.*)\) \{"
+)
 _TILE = re.compile(r"tensor<(\d+)x(\d+)x")
 _PRECISION = re.compile(r"(?<=inputPrecision = )\w+")
 
@@ -324,6 +327,40 @@ def without_mask(module: Module, load: Operation) -> str:
     at = load.span.line - 1
     lines[at] = re.sub(r"(?<= = tt\.load )(%[\w$.#-]+)(?:, %[\w$.#-]+)+", r"\1", lines[at])
     return "\n".join(lines)
+
+
+def as_for(module: Module, loop: Operation, stages: int) -> str:
+    """Return the text in which a loop that counts up to a bound is a ``for`` of some stages.
+
+    Args:
+        module: The ttir.
+        loop: An ``scf.while`` whose condition is one comparison: "%i < %n".
+    """
+    lines, at, end = module.text.split("\n"), loop.span.line - 1, loop.span.end_line - 1
+    head, closing = _WHILE.fullmatch(lines[at]), _CLOSING.fullmatch(lines[end])
+    tests, body = ([module.operations[n] for n in each.operations] for each in loop.blocks)
+    bodies = [n for n in range(at, end) if lines[n].lstrip().startswith("^")]
+    if head is None or closing is None or len(tests) != 2 or len(bodies) != 1:
+        return module.text
+    test, carried = tests[0], [each.name for each in loop.blocks[1].arguments]
+    names = [each.name for each in loop.blocks[0].arguments]
+    counts = test.name == "arith.cmpi" and test.words[:1] == ("slt",) and test.operands[0] in names
+    if not counts or list(tests[1].operands[1:]) != names:
+        return module.text
+    place = names.index(test.operands[0])
+    step = next(
+        (each for each in body if each.results[:1] == ((body[-1].operands[place], 1),)), None
+    )
+    if step is None or step.does != "add" or step.operands[0] != carried[place]:
+        return module.text
+    first = [each.partition(" = ")[2] for each in head["first"].split(", ")]
+    kept = ", ".join(f"{name} = {value}" for name, value in zip(carried, first, strict=True))
+    opening = (
+        f"{head['results']}scf.for %{_OWN} = {first[place]} to {test.operands[1]} step"
+        f" {step.operands[1]} iter_args({kept}) -> ({head['types']}) : {test.operand_types[0]} {{"
+    )
+    last = f"{closing['head']} {{{NUM_STAGES} = {stages} : i32}}{closing['rest']}"
+    return "\n".join([*lines[:at], opening, *lines[bodies[0] + 1 : end], last, *lines[end + 1 :]])
 
 
 def with_yielded(module: Module, loop: Operation, values: Mapping[str, str]) -> str:

@@ -25,6 +25,13 @@ IRLENS_KERNELS = {
         "options": {"num_warps": 4},
         "grid": ["rows"],
     },
+    "counted": {
+        "sizes": {"rows": 512, "n": 8192},
+        "args": {"x": "fp32[rows, n]", "y": "fp32[rows]", "n": "n"},
+        "constexprs": {"BLOCK": 1024, "FOR": False},
+        "options": {"num_warps": 4, "num_stages": 3},
+        "grid": ["rows"],
+    },
     "described": {
         "sizes": {"rows": 512, "n": 8192},
         "args": {"x": "fp16[rows, n]:block[1, BLOCK]", "y": "fp32[rows]", "n": "n"},
@@ -83,6 +90,22 @@ def until(
         total += value.to(tl.float32)
         if LIMIT:
             limit = tl.minimum(limit, tl.load(stops + start))
+    tl.store(y + row, tl.sum(total))
+
+
+@triton.jit
+def counted(x, y, n, BLOCK: tl.constexpr, FOR: tl.constexpr):
+    """Sum of a row in a ``while`` loop, or in one that requests stages."""
+    row, columns = tl.program_id(0), tl.arange(0, BLOCK)
+    total = tl.zeros((BLOCK,), tl.float32)
+    if FOR:
+        for start in tl.range(0, n, BLOCK, num_stages=3):
+            total += tl.load(x + row * n + start + columns)
+    else:
+        first = 0
+        while first < n:
+            total += tl.load(x + row * n + first + columns)
+            first += BLOCK
     tl.store(y + row, tl.sum(total))
 
 
