@@ -2,6 +2,7 @@
 
 import pytest
 
+from irlens.analyze import ttgir_refusals
 from irlens.analyze.counterfactuals import Change, Symptom, changes_for
 from irlens.isa.mlir import parse
 from irlens.model.config import Config
@@ -109,3 +110,35 @@ def test_a_mask_counts_the_elements_of_a_whole_tensor_alone(tensor: str, element
     found = changes_for(Symptom(finding, parse(MASKLESS, stage="ttir"), config))
     words = [f"a mask of the {elements} elements that it has"] if elements else []
     assert [each.words for each in found] == words
+
+
+DESCRIBED = """module {{
+  tt.func public @k({arguments}) {{
+    %x1 = tt.splat %x : !tt.ptr<f16> -> tensor<64x!tt.ptr<f16>>
+    %v = tt.load %x1 : tensor<64x!tt.ptr<f16>>
+    %u = tt.splat {last} : i64 -> tensor<64xi64>
+    tt.return
+  }}
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "last"),
+    [
+        ("%x: !tt.ptr<f16>, %x.shape.0: i64, %x.stride.0: i64, %x.padding: i1", "%x.stride.0"),
+        ("%x: !tt.ptr<f16>, %x_0: i64, %x_1: i64, %x_2: i1", "%x_1"),  # as Triton 3.6 names them
+    ],
+)
+def test_the_last_stride_of_a_descriptor_becomes_1(arguments: str, last: str) -> None:
+    finding = Finding(
+        code="IRL203", severity="warning", message="", hint="", stage="ttir", line=LOAD,
+        source=None, blame=Blame(reason=ttgir_refusals.NARROW),
+    )  # fmt: skip
+    config = Config(num_warps=4, num_stages=3, num_ctas=1, maxnreg=None, constexprs={}, args={})
+    module = parse(DESCRIBED.format(arguments=arguments, last=last), stage="ttir")
+    first = changes_for(Symptom(finding, module, config))[0]
+    assert first.words.startswith("the last stride of each descriptor known to be 1")
+    constant = f"%irlens_constant_{last.removeprefix('%')}"
+    assert f"{constant} = arith.constant 1 : i64" in first.ttir
+    assert f"tt.splat {constant} : i64" in first.ttir

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import takewhile
 
 from msgspec.structs import replace
 
@@ -27,15 +28,15 @@ from irlens.analyze.mlir_loops import (
 )
 from irlens.isa.mlir import Module, Operation, edits, parse
 from irlens.isa.mlir.operations import FLATTENED, SPECIALIZED
-from irlens.isa.mlir.types import Tensor
+from irlens.isa.mlir.types import Pointer, Scalar, Tensor
 
 #: Stages to ask for where a loop has none.
 _STAGES = 3
 _MOST_THREADS = 1024
 #: Bytes that a thread loads at a time at most.
 _WIDEST = 16
-#: The stride of a descriptor's dimension, as an argument: "%a.stride.1".
-_STRIDE = re.compile(r"%(?P<argument>(?P<of>.+)\.stride\.\d+)")
+#: Types of a descriptor's extents and strides, and of its flags.
+_SIZE, _FLAG = Scalar("i64"), Scalar("i1")
 #: Reasons that a change of the loop answers; the last four by more stages.
 _OF_THE_LOOP = frozenset(
     {
@@ -170,13 +171,11 @@ def _described(module: Module) -> Iterator[Change]:
 
     Its last stride is 1, and its base and the other strides are multiples of 16 bytes.
     """
-    names = [each.name for each in module.kernel.parameters] if module.kernel else []
-    strides = [match for match in map(_STRIDE.fullmatch, names) if match]
-    last = {match["of"]: match["argument"] for match in strides}
+    last = list(_last_strides(module))
     if not last:
         return
     text = edits.with_divisible(module, edits.not_divisible(module))
-    for name in last.values():
+    for name in last:
         text = edits.with_constant(parse(text, stage=module.stage), name, 1)
     yield Change(
         "the last stride of each descriptor known to be 1, and the rest multiples of 16",
@@ -184,6 +183,23 @@ def _described(module: Module) -> Iterator[Change]:
         cause="the target has no tensor descriptors: theirs become pointers, with strides of which"
         " the compiler knows nothing",
     )
+
+
+def _last_strides(module: Module) -> Iterator[str]:
+    """Yield the arguments that are the last strides of descriptors, without "%".
+
+    A descriptor is its pointer, the extents and the strides as i64, and flags: "%x", "%x.shape.0",
+    "%x.stride.0", "%x.padding"; up to Triton 3.6 "%x", "%x_0", "%x_1", "%x_2".
+    """
+    parameters = module.kernel.parameters if module.kernel is not None else ()
+    for at, pointer in enumerate(parameters):
+        rest = parameters[at + 1 :]
+        sizes = list(takewhile(lambda each: each.type == _SIZE, rest))
+        flags = rest[len(sizes) :][:1]
+        its_own = all(each.name.startswith(pointer.name) for each in (*sizes, *flags))
+        even = sizes and flags and len(sizes) % 2 == 0
+        if isinstance(pointer.type, Pointer) and even and its_own and flags[0].type == _FLAG:
+            yield sizes[-1].name.removeprefix("%")
 
 
 def _of_mask(module: Module, load: Operation | None) -> Iterator[Change]:
