@@ -79,12 +79,40 @@ def issued_accesses(
             parts = _merged([elements[index] for index in at], issued, again[place])
             merged.update(zip(at, parts, strict=False))
         widths.update(zip(at, _widths([elements[index] for index in at], issued), strict=True))
+    for index in elements:
+        if index not in widths and (other := _in_other_branch(module, index, widths)) is not None:
+            widths[index] = widths[other]
     return tuple(
         _issued(
             module.operations[index], each, widths.get(index), granule, merged.get(index, _NONE)
         )
         for index, each in elements.items()
     )
+
+
+def _in_other_branch(module: Module, index: int, widths: Mapping[int, int | str]) -> int | None:
+    """Return the store of the other branch of an ``scf.if`` whose instruction is one's own, too.
+
+    LLVM makes one instruction of both, with the location of one, where they differ in their
+    addresses alone.
+    """
+    operation = module.operations[index]
+    if operation.name not in STORES or operation.parent is None:
+        return None
+    branch = module.operations[operation.parent]
+    if branch.name != "scf.if":
+        return None
+    bodies = [{n for block in each.blocks for n in block.operations} for each in branch.regions]
+    alike = (
+        each
+        for body in bodies
+        if index not in body
+        for each in sorted(body & widths.keys())
+        if module.operations[each].name == operation.name
+        and module.operations[each].operands[1:] == operation.operands[1:]
+        and module.operations[each].types == operation.types
+    )
+    return next(alike, None)
 
 
 class _Elements(msgspec.Struct, frozen=True):

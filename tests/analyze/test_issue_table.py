@@ -4,6 +4,7 @@ import pytest
 
 from irlens.analyze.issue_table import IssueTable, issued_accesses
 from irlens.analyze.request_runs import Runs
+from irlens.analyze.traffic.tally import Tally
 from irlens.analyze.warp_requests import Requests, WarpAccess, count
 from irlens.isa.amdgcn import parse as parse_amdgcn
 from irlens.isa.mlir import parse
@@ -54,6 +55,16 @@ def test_scalars_and_tensors() -> None:
     assert count(scalar, 0) == Requests(2, 2, 1, Runs(2, 2, 1), 2)
 
 
+def test_scalars_of_a_loop_touch_a_sector_each_time() -> None:
+    """64 indices in 8 sectors: the L1 has 7 of 8, which both warps load at once."""
+    (function,) = parse_ptx(PTX + STORE).kernels
+    scalar = issued_accesses(parse(TTGIR), function)[0].access
+    assert scalar
+    tally = Tally(4, issue=(scalar,))
+    tally.requests = Requests(requests=128, sectors=128, ideal_sectors=64)
+    assert tally.touched(32) == 64
+
+
 def test_what_is_unknown_says_why() -> None:
     scalar, load, store = ("load", 4, 4), ("load", 2, 8), ("store", 2, 8)
     assert _issued(ptx=PTX) == [scalar, load, "no instruction has its location"]
@@ -65,6 +76,21 @@ def test_what_is_unknown_says_why() -> None:
     assert _issued(odd) == [scalar, *["#ttg.blocked: 3 is not a power of two"] * 2]
     bare = TTGIR.replace('"ttg.num-warps" = 2 : i32, ', "")
     assert _issued(bare) == ["the module has no ttg.num-warps", load, store]
+
+
+def test_one_instruction_stores_in_either_branch() -> None:
+    """A scan over chunks stores its state, and the last one elsewhere."""
+    stored = "tt.store %q, %v : tensor<256x!tt.ptr<f16>, #blocked> loc(#loc3)"
+    other = stored.replace("%q", "%o").replace("loc3", "loc4")
+    branch = f"scf.if %c {{\n{stored}\n}} else {{\n{other}\n}} loc(#loc5)"
+    ttgir = TTGIR.replace(stored, branch) + '#loc4 = loc("k.py":4:3)\n#loc5 = loc("k.py":5:3)\n'
+    scalar, load, store = ("load", 4, 4), ("load", 2, 8), ("store", 2, 8)
+    assert _issued(ttgir) == [scalar, load, store, store]
+    lost = "no instruction has its location"
+    same = ttgir.replace("\n} else {\n", "\n")  # in one branch both are executed
+    assert _issued(same) == [scalar, load, store, lost]
+    unlike = ttgir.replace("%o, %v", "%o, %w")
+    assert _issued(unlike) == [scalar, load, store, lost]
 
 
 def test_loads_of_one_place_in_two_layouts_are_both_executed() -> None:

@@ -79,8 +79,9 @@ class Tally:
 
         Those of warps that access the same elements at once count once.
         """
-        if self.requests is not None and not any(free_bits(w.layout)[2] for w in self._warps):
-            return float(self.requests.sectors)
+        alike = {len(free_bits(each.layout)[2]) for each in self._warps}
+        if self.requests is not None and len(alike) == 1:
+            return self.requests.sectors / (1 << alike.pop())
         return self.coverage.granules(sector) * self.bytes / max(1, self.coverage.size())
 
     def update(self, other: "Tally") -> None:
