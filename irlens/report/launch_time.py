@@ -243,10 +243,10 @@ def _of_code(
     moved = transfers(
         launched.launch,
         launched.program,
-        Wave(ctas, occupancy.waves or 1.0, machine.resident, looping),
+        Wave(ctas, occupancy.waves or 1.0, machine.abreast(ctas), looping),
         machine.caches(shared),
         outermost_loops(parsed.source),
-        counting.spilled(code, followed, machine, local * threads),
+        counting.spilled(code, followed, machine, local * threads, ctas),
         launched.in_groups,
         bypassing,
     )

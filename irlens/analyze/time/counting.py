@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from math import prod
+from math import ceil, prod
 from statistics import mean
 from types import MappingProxyType
 
@@ -63,6 +63,10 @@ class Placement(msgspec.Struct, frozen=True, kw_only=True):
 
     gpu: Gpu
     resident: int
+
+    def abreast(self, ctas: int) -> int:
+        """Return how many of a launch's CTAs run on an SM at once: small grids do not fill it."""
+        return min(self.resident, max(1, ceil(ctas / (self.gpu.sm_count or 1))))
 
     @property
     def timing(self) -> Timing:
@@ -131,13 +135,18 @@ class CostedLaunch(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
 
 def spilled(
-    code: KernelCode, followed: Sequence[Sequence[WarpPath]], machine: Placement, cta_bytes: int
+    code: KernelCode,
+    followed: Sequence[Sequence[WarpPath]],
+    machine: Placement,
+    cta_bytes: int,
+    ctas: int,
 ) -> Spilled | None:
     """Return a launch's accesses to local memory; ``None`` if there are none.
 
     Args:
         followed: The paths of a sample of its CTAs.
         cta_bytes: Local memory of a CTA's threads.
+        ctas: CTAs of its grid.
     """
     loaded = stored = 0.0
     for index, times in executed(code, followed).items():
@@ -148,8 +157,8 @@ def spilled(
             stored += times * _LANES * units.lane_bytes(each)
     if not loaded and not stored:
         return None
-    sms = machine.gpu.sm_count or 1
-    return Spilled(loaded, stored, cta_bytes * machine.resident, sms)
+    sms = min(ctas, machine.gpu.sm_count or 1)
+    return Spilled(loaded, stored, cta_bytes * machine.abreast(ctas), sms)
 
 
 def count(launch: CostedLaunch, latency: float | None = None) -> Counts:

@@ -7,7 +7,8 @@
   are no more than half of its capacity: an H200's L2 keeps data in both of its partitions.
 - A CTA that reads its own data again in another operation finds them in the L2 as far as a wave's
   data fit there: all of them up to half of its capacity, fewer and fewer beyond. Where one
-  operation reads them again, in a loop or for another lane, what it reads in a wave has to fit.
+  operation reads them again, in a loop or for another lane, what it reads in a wave has to fit;
+  what it shares with other CTAs of the wave, as in persistent products, they bring together.
 - CTAs without loops run one after the other rather than side by side: if more than half of the L2
   passes between them, each brings its own sectors, and partly written ones leave too early.
 - Registers that are spilled stay in the L1 as far as it holds those of all resident threads.
@@ -55,7 +56,7 @@ class Wave(msgspec.Struct, frozen=True):
 
     Attributes:
         waves: The same over those that the GPU holds at once.
-        resident: CTAs that an SM holds at once.
+        resident: CTAs of it that run on an SM at once.
         looping: Whether they run loops, so that those of a wave go through their data together.
     """
 
@@ -98,6 +99,7 @@ class Transfers(msgspec.Struct, frozen=True, kw_only=True):
         dram_written_bytes: Bytes that go to memory.
         load_lines: 128-byte lines of the L2 that the loads' requests touch.
         store_lines: The same of the stores.
+        partial_lines: Those of ``store_lines`` of which sectors are written in part, at least.
         occupied: What loads and stores occupy of the SMs.
         coalesced: The same if each touched no more lines and sectors than its bytes fill.
         colliding_us: Microseconds for which atomic operations keep the L2 busy.
@@ -118,6 +120,7 @@ class Transfers(msgspec.Struct, frozen=True, kw_only=True):
     local_dram_bytes: float = 0.0
     load_lines: float = 0.0
     store_lines: float = 0.0
+    partial_lines: float = 0.0
     occupied: Occupied = Occupied()
     coalesced: Occupied = Occupied()
     colliding_us: float = 0.0
@@ -153,12 +156,14 @@ class Transfers(msgspec.Struct, frozen=True, kw_only=True):
         """Lines that the L2's slices look up.
 
         One for each line of a request that the L1 does not answer, and two for each that goes to
-        memory or comes from it, as lts__t_tag_requests of an H100 has them.
+        memory or comes from it, as lts__t_tag_requests of an H100 has them. Where sectors are
+        written in part, both halves look up what crosses: half of the lines.
         """
         missed = self.missed_sectors / self.load_sectors if self.load_sectors else 0.0
         whole_lines = (self.bulk_read_bytes + self.bulk_written_bytes + self.local_bytes) / _LINE
         moved = (self.dram_read_bytes + self.dram_written_bytes) / _LINE
-        return self.load_lines * missed + self.store_lines + whole_lines + 2 * moved
+        stored = self.store_lines + self.partial_lines / 2
+        return self.load_lines * missed + stored + whole_lines + 2 * moved
 
     @property
     def l2_read_bytes(self) -> float:
@@ -200,11 +205,13 @@ class Transfers(msgspec.Struct, frozen=True, kw_only=True):
         return held / (held + self.l2_read_bytes) if held else 0.0
 
 
-#: Bytes of a line of the L2.
-_LINE = 128
+#: Bytes of a line of the L2, and of a sector.
+_LINE, _SECTOR_BYTES = 128, 32
 #: Bytes of the sectors that a CTA touches over those that it uses, from where on others are taken
 #: to use the rest.
 _PARTLY = 1.5
+#: Sizes of groups of CTAs that are tried, each twice the one before.
+_GROUPINGS = 3
 
 
 def transfers(
@@ -267,6 +274,7 @@ def transfers(
         local_dram_bytes=beyond,
         load_lines=lines["load"],
         store_lines=lines["store"],
+        partial_lines=_written_in_part(launch),
         occupied=occupied(traffic.accesses, launch.lines, lacked),
         coalesced=occupied(fewest, [0] * len(fewest), 0.0),
         colliding_us=colliding_us(launch.updates),
@@ -280,6 +288,24 @@ def _by_direction(launch: Survey) -> Counter[str]:
     for each, touched in zip(launch.traffic.accesses, launch.lines, strict=False):
         lines[each.direction] += touched
     return lines
+
+
+def _written_in_part(launch: Survey) -> float:
+    """Return the lines of stores' requests of which sectors are written in part, at least.
+
+    Such a sector lacks at most what one instruction of a lane leaves of it.
+    """
+    partial = 0.0
+    for each, touched in zip(launch.traffic.accesses, launch.lines, strict=False):
+        if (
+            each.direction == "store"
+            and each.sectors
+            and (each.width or _SECTOR_BYTES) < _SECTOR_BYTES
+        ):
+            lacking = _SECTOR_BYTES * each.sectors - each.bytes
+            sectors = lacking / (_SECTOR_BYTES - (each.width or 0))
+            partial += touched * min(1.0, max(0.0, sectors) / each.sectors)
+    return partial
 
 
 def _touched_again(program: Survey, bypassing: Collection[SourceLocation]) -> float:
@@ -363,10 +389,12 @@ def _from_memory_again(
     reads = [each for each in traffic.accesses if each.direction != "store"]
     elsewhere = sum(each.distinct_bytes for each in reads) - traffic.distinct_read_bytes
     missed = elsewhere * _beyond(held, caches.l2 / 2, until=caches.l2)
+    all_ctas = {(each.line, each.argument): each for each in launch.traffic.accesses}
     for each in reads:
-        own = min(held, each.distinct_bytes * wave.ctas / max(1.0, wave.waves))
-        within = each.bytes - each.distinct_bytes
-        missed += within * _beyond(own, caches.l2 / 2, until=caches.l2)
+        apart = each.distinct_bytes * wave.ctas / max(1.0, wave.waves)
+        together = min(apart, all_ctas[each.line, each.argument].distinct_bytes)
+        within = (each.bytes - each.distinct_bytes) * (together / apart if apart else 1.0)
+        missed += within * _beyond(min(held, together), caches.l2 / 2, until=caches.l2)
     return missed * (launch.traffic.read_bytes or 0) / traffic.read_bytes
 
 
@@ -380,8 +408,8 @@ def _scattered(
 ) -> tuple[float, float]:
     """Return how many bytes more are read and written as CTAs share sectors that leave the L2.
 
-    CTAs find there what their neighbours have read, as many of them as half of it holds. What is
-    written in part has to be read first.
+    CTAs find there what their neighbours have read or written, as many of them as half of it
+    holds. What leaves written in part has to be read first.
     """
     own, used = program.footprint, program.traffic
     if own is None or used.distinct_read_bytes is None or used.distinct_written_bytes is None:
@@ -390,15 +418,52 @@ def _scattered(
         return 0.0, 0.0  # what all CTAs share, such as sums that they add to, is there once
     held = (own.read_bytes + own.written_bytes) * wave.ctas / max(1.0, wave.waves)
     evicted = _beyond(held, caches.l2 / 2)
-    reads = writes = 0.0
-    if own.read_sector_bytes > _PARTLY * used.distinct_read_bytes:
-        group = in_groups(max(1, int(caches.l2 / 2 / max(1, own.read_bytes)))) if evicted else None
-        apart = group.footprint.wave_read_bytes if group and group.footprint else None
-        reads = max(0.0, (own.read_bytes * wave.ctas if apart is None else apart) - read)
-    if own.written_sector_bytes > _PARTLY * used.distinct_written_bytes:
-        writes = max(0.0, own.written_bytes * wave.ctas - footprint.written_bytes)
-        reads += (writes + footprint.written_bytes) if writes else 0.0
+    partly_read = own.read_sector_bytes > _PARTLY * used.distinct_read_bytes
+    partly_written = own.written_sector_bytes > _PARTLY * used.distinct_written_bytes
+    if not evicted or not (partly_read or partly_written):
+        return 0.0, 0.0
+    apart = wave.ctas * own.read_bytes, wave.ctas * own.written_bytes
+    brought = _brought(caches.l2 / 2, sum(apart), wave.ctas, in_groups) or apart
+    reads = max(0.0, brought[0] - read) if partly_read else 0.0
+    writes = max(0.0, brought[1] - footprint.written_bytes) if partly_written else 0.0
+    if writes:
+        reads += writes + footprint.written_bytes
     return evicted * reads, evicted * writes
+
+
+def _brought(
+    room: float, apart: float, ctas: int, in_groups: Callable[[int], Survey | None]
+) -> tuple[float, float] | None:
+    """Return the bytes that CTAs bring to read, and to write, as a part of the L2 keeps the latest.
+
+    What more CTAs in a row touch beyond the data of fewer, whose data it holds, it lacked: misses
+    are the slope of the footprint (Xiang et al., "HOTL", 2013). Groups of CTAs begin with as many
+    as fill it if they share nothing. ``None`` if unknown.
+
+    Args:
+        room: Bytes that it keeps.
+        apart: Bytes that all CTAs touch, each for itself.
+        ctas: All of them.
+    """
+    size = max(1, int(room * ctas / max(1, apart)))
+    found: list[tuple[int, float, float]] = []
+    while len(found) < _GROUPINGS and size < 2 * ctas:
+        size = min(size, ctas)
+        group = in_groups(size)
+        of = group.footprint if group is not None else None
+        if of is None or of.wave_read_bytes is None or of.wave_written_bytes is None:
+            return None
+        found.append((size, of.wave_read_bytes, of.wave_written_bytes))
+        if len(found) > 1 and sum(found[-1][1:]) * size > room * ctas:
+            break
+        size *= 2
+    if len(found) < 2:
+        return found[0][1:] if found else None
+    (few, *fewer), (many, *more) = found[-2:]
+    read, written = (
+        max(0.0, (many * y - few * x) / (many - few)) for x, y in zip(fewer, more, strict=True)
+    )
+    return read, written
 
 
 def _beyond(size: float, capacity: float, until: float | None = None) -> float:

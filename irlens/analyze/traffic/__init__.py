@@ -58,6 +58,7 @@ class Footprint(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         wave_read_bytes: The same, each granule counted once in every wave; ``None`` if the wave is
             unknown.
+        wave_written_bytes: Bytes that are written, counted likewise.
         read_sector_bytes: Of all sectors that are read, the granules of the caches.
         written_sector_bytes: Of all sectors that are written.
     """
@@ -67,6 +68,7 @@ class Footprint(msgspec.Struct, frozen=True, kw_only=True):
     written_bytes: int
     read_sector_bytes: int
     written_sector_bytes: int
+    wave_written_bytes: int | None = None
 
 
 class Updates(msgspec.Struct, frozen=True, kw_only=True):
@@ -420,11 +422,13 @@ class _Tallies:
             sets = self._covered(operations, waves=waves).values()
             return size * sum(each.granules(size) for each in sets)
 
+        def of_waves(operations: frozenset[str]) -> int | None:
+            return None if self._wave is None else total(operations, granules.memory, waves=True)
+
         return Footprint(
             read_bytes=total(_READS, granules.memory),
-            wave_read_bytes=(
-                None if self._wave is None else total(_READS, granules.memory, waves=True)
-            ),
+            wave_read_bytes=of_waves(_READS),
+            wave_written_bytes=of_waves(_WRITES),
             written_bytes=total(_WRITES, granules.memory),
             read_sector_bytes=total(_READS, granules.sector),
             written_sector_bytes=total(_WRITES, granules.sector),
