@@ -75,7 +75,9 @@ def estimate(counts: Counts, gpu: Gpu) -> TimeEstimate:
         rounds = busiest / resident * cycles / clock_of(counts, gpu) * 1e6
         crowded = min(1.0, most / (_BUSY * rounds)) if rounds else 1.0
         contention = 1 + timing.contention * (1 - 1 / resident) * crowded
-        parts["latency"] = busy["latency"] = rounds * contention * counts.imbalance
+        longest = cycles / clock_of(counts, gpu) * 1e6 * counts.longest
+        all_ctas = rounds * contention * counts.imbalance
+        parts["latency"] = busy["latency"] = max(all_ctas, longest)
         units = _in_turn(busy, waiting, timing.exponent) if busiest == 1 else busy
         side_by_side = _norm(units, work.dispatch, resident, timing.exponent, work.of_sm)
         loads = (min(1.0, each / (_BUSY * side_by_side)) for each in (busy["dram"], parts["l2"]))

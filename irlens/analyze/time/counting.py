@@ -222,13 +222,15 @@ def count(launch: CostedLaunch, latency: float | None = None) -> Counts:
         latencies.append(timing.load_latency(share, transfers.l1_share, queues=False))
     cycles, *others = _cta_cycles(code, followed, timeline, latencies)
     idle = others[0] if others else cycles
+    programs = sample(launch.grid, len(followed))
     return Counts(
         ctas=launch.ctas,
         resident=machine.resident,
         cta_cycles=mean(cycles),
         queued_cycles=mean(cycles) - mean(idle),
         awaited=share,
-        imbalance=imbalance(launch.grid, sample(launch.grid), cycles, sms, machine.resident),
+        imbalance=imbalance(launch.grid, programs, cycles, sms, machine.resident),
+        longest=max(cycles) / mean(cycles) if mean(cycles) else 1.0,
         instructions=sums["instructions"],
         units=dict(totals),
         tensor_cycles=sums["tensor"],

@@ -30,6 +30,7 @@ class _LaunchCounts(msgspec.Struct, frozen=True, kw_only=True):
         lookups: Lines that the slices look up.
         colliding_us: Microseconds for which atomic operations keep the L2 busy.
         imbalance: Time of its CTAs over that of equal ones with the same mean, at least 1.
+        longest: Cycles of the longest of them over the mean.
     """
 
     ctas: int
@@ -50,6 +51,7 @@ class _LaunchCounts(msgspec.Struct, frozen=True, kw_only=True):
     lookups: float = 0.0
     colliding_us: float = 0.0
     imbalance: float = 1.0
+    longest: float = 1.0
 
 
 #: The attributes of ``Counts`` that no fitted constant changes.

@@ -19,8 +19,8 @@ from irlens.isa.sass.copies import polls_barrier
 from irlens.isa.sass.operands import SPECIAL, WORD, ThreadInputs
 from irlens.isa.sass.timing import is_tensor_memory_product
 
-#: Programs that are followed where they may differ.
-_SAMPLE = 16
+#: Programs that are followed where they may differ, and where contents of tensors decide how.
+_SAMPLE, _SAMPLE_BY_DATA = 16, 64
 #: The first program, in x, y and z.
 FIRST = (0, 0, 0)
 #: For each axis: the fractions of its multiples spread evenly over 0..1, however many there are.
@@ -130,7 +130,8 @@ def follow(
     launch = inputs(kernel, arguments)
     ctas = prod(arguments.grid)
     if not programs:
-        programs = sample(arguments.grid) if machine.varies_by_program else [FIRST]
+        most = _SAMPLE_BY_DATA if arguments.contents else _SAMPLE
+        programs = sample(arguments.grid, most) if machine.varies_by_program else [FIRST]
     alike: list[list[int]] | None = None
     followed = []
     for program in programs:
@@ -150,20 +151,20 @@ def follow(
     return followed
 
 
-def sample(grid: tuple[int, int, int]) -> list[tuple[int, ...]]:
-    """Return programs that stand for all of a grid, as numbers in x, y and z.
+def sample(grid: tuple[int, int, int], most: int = _SAMPLE) -> list[tuple[int, ...]]:
+    """Return at most so many programs that stand for all of a grid, as numbers in x, y and z.
 
     The first axis that has several is cut into equal parts with one program each, since work may
     grow along it. Where in its part a program lies, and on the other axes, follows no period, since
     work may repeat with any.
     """
-    if prod(grid) <= _SAMPLE:
+    if prod(grid) <= most:
         return list(product(*map(range, grid)))
     cut = next(axis for axis, size in enumerate(grid) if size > 1)
     programs = []
-    for index in range(_SAMPLE):
+    for index in range(most):
         shares = [(index * step + 0.5) % 1 for step in _STEPS]
-        shares[cut] = (index + shares[cut]) / _SAMPLE
+        shares[cut] = (index + shares[cut]) / most
         programs.append(tuple(int(size * share) for size, share in zip(grid, shares, strict=True)))
     return programs
 

@@ -423,7 +423,11 @@ def _scattered(
     if not evicted or not (partly_read or partly_written):
         return 0.0, 0.0
     apart = wave.ctas * own.read_bytes, wave.ctas * own.written_bytes
-    brought = _brought(caches.l2 / 2, sum(apart), wave.ctas, in_groups) or apart
+    brought = _brought(caches.l2 / 2, sum(apart), wave.ctas, in_groups)
+    if brought is None:  # what the CTAs of a wave share they find there, if all of it fits
+        of_waves = footprint.wave_read_bytes or apart[0], footprint.wave_written_bytes or apart[1]
+        fits = sum(of_waves) <= caches.l2 / 2 * max(1.0, wave.waves)
+        brought = of_waves if fits else apart
     reads = max(0.0, brought[0] - read) if partly_read else 0.0
     writes = max(0.0, brought[1] - footprint.written_bytes) if partly_written else 0.0
     if writes:

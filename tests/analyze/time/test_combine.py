@@ -47,6 +47,17 @@ def test_a_streaming_kernel_is_bound_by_memory() -> None:
     assert time.parts["dram"] == pytest.approx(402_653_184 / 4.8e6 / 0.842, rel=0.02)
 
 
+def test_a_launch_takes_as_long_as_its_longest_cta() -> None:
+    """CTAs of a batch of sequences that all run at once, one of them four times the mean."""
+    launch = replace(ADD, ctas=528, resident=4, dram_bytes=0.0, l2_bytes=0.0, cta_cycles=20e3)
+    even, uneven = (estimate(replace(launch, longest=each), H200) for each in (1.0, 4.0))
+    assert uneven.parts["latency"] == pytest.approx(4 * 20e3 / 1980, rel=0.01)
+    assert even.parts["latency"] < 0.5 * uneven.parts["latency"]
+    # What comes one after the other hides it.
+    many = replace(launch, ctas=52_800, longest=4.0)
+    assert estimate(many, H200) == estimate(replace(many, longest=1.0), H200)
+
+
 @pytest.mark.parametrize(
     ("changes", "bound"),
     [

@@ -267,6 +267,22 @@ def test_sectors_that_ctas_of_a_batch_write_in_parts_leave_the_l2_whole() -> Non
     assert found.dram_read_bytes == found.dram_written_bytes == used * ctas
 
 
+def test_ctas_of_a_wave_share_sectors_where_groups_are_too_many_to_count() -> None:
+    """16 waves of 2,048 CTAs, of which those of one bring 12 MB to read, and as much to write."""
+    ctas, used = 32_768, 4096
+    program = survey(access("tt.load", used, used), read=used, written=used, granules=8)
+    launch = survey(
+        access("tt.load", used * ctas, used * ctas), read=used * ctas, written=used * ctas
+    )
+    assert launch.footprint is not None
+    waves = replace(launch.footprint, wave_read_bytes=used * ctas * 3 // 2,
+                    wave_written_bytes=used * ctas * 3 // 2)  # fmt: skip
+    launch = replace(launch, footprint=waves)
+    wave = Wave(ctas=ctas, waves=16, resident=16, looping=False)
+    found = moved(launch, program, wave)
+    assert found.dram_written_bytes == used * ctas * 3 // 2
+
+
 def test_what_ctas_read_again_and_share_they_bring_together() -> None:
     """A persistent product: 132 CTAs go through the same 32 MB of columns four times."""
     ctas, columns = 132, 32 * MB
