@@ -50,6 +50,8 @@ LIBRARIES = _DATA.parent / "h100" / "others.json"
 AGAIN = _DATA.parent / "h100" / "others_again.json"
 #: Launches of serving engines and other libraries, timed before anything was held against them.
 ENGINES = _DATA.parent / "h100" / "engines.json"
+#: Those of eleven projects, which nothing had been held against either.
+PROJECTS = _DATA.parent / "h100" / "projects.json"
 #: Share of a time within which two times do not tell which configuration is the faster. The medians
 #: of 12 launches (``splitk`` of ``kinds.json``) that were timed again on another day differ by up
 #: to 1.5 %, and half of the launches of ``launches.json.xz`` have deciles 1.2 % from their median.

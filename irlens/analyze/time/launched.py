@@ -152,11 +152,14 @@ def follow(
 
 
 def sample(grid: tuple[int, int, int], most: int = _SAMPLE) -> list[tuple[int, ...]]:
-    """Return at most so many programs that stand for all of a grid, as numbers in x, y and z.
+    """Return programs that stand for all of a grid, as numbers in x, y and z.
 
     The first axis that has several is cut into equal parts with one program each, since work may
     grow along it. Where in its part a program lies, and on the other axes, follows no period, since
     work may repeat with any.
+
+    Args:
+        most: How many of them at most.
     """
     if prod(grid) <= most:
         return list(product(*map(range, grid)))

@@ -177,3 +177,20 @@ def test_kernels_that_nothing_had_been_held_against() -> None:
     assert timing is not None
     inside = sum(timing.low <= ratio <= timing.high for ratio in score.ratios)
     assert inside / len(rows) >= 0.95
+
+
+def test_kernels_of_projects_that_nothing_had_been_held_against() -> None:
+    """Eleven projects: Mamba, HSTU, jagged tensors, experts, fp8, and attention."""
+    model = benchmark()
+    gpu = gpus.find("h100")
+    rows = model.load(model.PROJECTS)
+    assert len(rows) == 600
+    score = model.score(rows, model.predict(rows, gpu))
+    assert score.error < 0.055
+    assert score.p90 < 0.18
+    assert abs(score.bias) < 0.01
+    assert sum(score.in_order) / len(score.in_order) > 0.96
+    timing = gpu.timing
+    assert timing is not None
+    inside = sum(timing.low <= ratio <= timing.high for ratio in score.ratios)
+    assert inside / len(rows) >= 0.95
