@@ -100,7 +100,7 @@ def _in_other_branch(module: Module, index: int, widths: Mapping[int, int | str]
     if operation.name not in STORES or operation.parent is None:
         return None
     branch = module.operations[operation.parent]
-    if branch.name != "scf.if":
+    if branch.does != "if":
         return None
     bodies = [{n for block in each.blocks for n in block.operations} for each in branch.regions]
     alike = (
