@@ -61,12 +61,12 @@ def by_other_settings(members: Sequence[M], names: Collection[str]) -> list[list
     """
     groups: dict[Hashable, list[M]] = {}
     for each in members:
-        groups.setdefault(_other_settings(each, names), []).append(each)
+        groups.setdefault(other_settings(each, names), []).append(each)
     alone = len(groups) == 1 or any(len(group) == 1 for group in groups.values())
     return None if alone else list(groups.values())
 
 
-def _other_settings(member: Matchable, names: Collection[str]) -> Hashable:
+def other_settings(member: Matchable, names: Collection[str]) -> Hashable:
     """Return what identifies a member apart from some settings, and the grid that they decide."""
     config = member.config
     kept = msgspec.structs.replace(

@@ -12,7 +12,6 @@ from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError, IrlensError
 from irlens.model.passes import FollowedLine, PassChange, Passes, PassesDiff
 from irlens.model.source import SourceLocation
-from irlens.session.grids import require_one_kernel
 from irlens.session.session import Session
 from irlens.session.subject import Configurations, is_compiled
 
@@ -121,8 +120,12 @@ def compare_passes(
             hint="give one option two values: --num-stages 2,4",
         )
     from irlens.diff.passes.across import first_difference
+    from irlens.session.configuration_choice import paired_requests
 
-    one, two = (states_of(kernel, each, session, llvm=llvm) for each in sides)
+    one, two = (
+        _newly_compiled(request, session, llvm=llvm)
+        for request in paired_requests(kernel, sides, session)
+    )
     return first_difference(one, two, context=context)
 
 
@@ -157,8 +160,19 @@ def states_of(
         for capture in captures:
             if (dumps := _of_compiled(kernel, capture)) is not None and (dumps.last or not llvm):
                 return _checked(capture, dumps)
-    capture = _compiled(kernel, configurations, session, llvm=llvm)
-    dumps = _of_stored(capture)
+    from irlens.session.configuration_choice import single_request
+
+    return _newly_compiled(single_request(kernel, configurations, session), session, llvm=llvm)
+
+
+def _newly_compiled(request: "Request", session: Session, *, llvm: bool) -> States:
+    """Return the IR between the passes of one configuration of a kernel."""
+    captures = session.compile(msgspec.structs.replace(request, passes=True, llvm_passes=llvm))
+    if len(captures) != 1:
+        raise IrlensError(
+            f"{request.kernel} has {len(captures)} configurations", hint="select one: --set"
+        )
+    capture, dumps = captures[0], _of_stored(captures[0])
     if llvm and not dumps.last:
         raise IrlensError(
             f"{capture.kernel}: Triton {capture.triton_version} printed none of LLVM's passes",
@@ -206,56 +220,3 @@ def _checked(capture: Capture, dumps: pass_dumps.Dumps | None) -> States:
             hint="irlens reads what MLIR_ENABLE_DUMP=1 prints, of Triton 3.4 and newer",
         )
     return States(capture, dumps)
-
-
-def _compiled(
-    kernel: str, configurations: Configurations, session: Session, *, llvm: bool
-) -> Capture:
-    """Compile one configuration of a kernel, and keep its passes."""
-    request = single_request(kernel, configurations, session)
-    captures = session.compile(msgspec.structs.replace(request, passes=True, llvm_passes=llvm))
-    if len(captures) != 1:
-        raise IrlensError(f"{kernel} has {len(captures)} configurations", hint="select one: --set")
-    return captures[0]
-
-
-def single_request(kernel: str, configurations: Configurations, session: Session) -> "Request":
-    """Return the request of the one compilation of KERNEL that the options select.
-
-    Raises:
-        IrlensError: They select several, or KERNEL cannot be compiled.
-    """
-    requests = list(session.requests(kernel, configurations))
-    require_one_kernel(kernel, requests)
-    if len(requests) != 1:
-        raise IrlensError(
-            f"{kernel} with these options is {len(requests)} compilations: one is needed",
-            hint="give each option one value, or name one capture; `irlens diff` compares two",
-        )
-    request = msgspec.structs.replace(requests[0], run=False)
-    return _of_one_configuration(request, session)
-
-
-def _of_one_configuration(request: "Request", session: Session) -> "Request":
-    """Return the request of an autotuned kernel's configuration with the least estimated time.
-
-    Compiling all of them with their passes takes a minute.
-    """
-    from irlens.compiler import find_kernel
-
-    if b"autotune" not in find_kernel(request.kernel).content:
-        return request
-    captures = session.compile(request)
-    if len(captures) == 1:
-        return request
-    from irlens.model.label import labels
-    from irlens.model.ranking import rank_reports
-    from irlens.session.recompile import request_of
-    from irlens.session.reports import report_of
-
-    reports = [report_of(each) for each in captures]
-    chosen = rank_reports(reports).order[0]
-    session.note_once(
-        [f"{len(captures)} configurations: showing the fastest, {labels(reports)[chosen]}"]
-    )
-    return request_of(captures[chosen], request.kernel, {})

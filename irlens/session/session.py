@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from irlens.artifacts import processes, store
 from irlens.model.capture import Capture, Disassembly, Manifest, load_notes
 from irlens.model.errors import CaptureError, IrlensError, UnknownNameError
+from irlens.model.text import first_of
 from irlens.session.documents import read_stdin, saved_reports
 from irlens.session.reports import Needs, inspect_sets, nothing_readable, take_equal
 from irlens.session.subject import (
@@ -35,6 +36,8 @@ _MAX_BROKEN_SHOWN = 5
 _MOST_CAPTURES = 2_000
 #: What a recompiled capture does not see of a program that was edited.
 _EDITED = ", which has changed since; the {} as recorded"
+#: Recorded grids that a note names.
+_MAX_GRIDS = 3
 #: Warnings of one compilation.
 _MAX_WARNINGS = 5
 
@@ -361,15 +364,7 @@ class Session:
         self, kernel: str, configurations: Configurations
     ) -> "Iterator[tuple[Capture, Request]]":
         """Yield each capture that KERNEL holds with its request, as ``requests`` does."""
-        from irlens.session.recompile import (
-            dropped_grid,
-            evident_grid,
-            followed_blocks,
-            grid_of_another_gpu,
-            is_edited,
-            kept_grid,
-            recompilations,
-        )
+        from irlens.session.recompile import is_edited, recompilations
 
         _refuse_report(kernel)
         if not self._recompiles:
@@ -384,6 +379,21 @@ class Session:
             verb = "launch is" if len(functions) == 1 else "launches are"
             since = _EDITED.format(verb) if edited else ""
             self.note_once([f"compiling from {path}:{', '.join(functions)}{since}"])
+        self._note_recorded_launches(found)
+        yield from found
+
+    def _note_recorded_launches(self, found: "Sequence[tuple[Capture, Request]]") -> None:
+        """Say what recompilations take of recorded launches, once where it is the same of all."""
+        from irlens.session.recompile import (
+            dropped_grid,
+            evident_grid,
+            followed_blocks,
+            grid_of_another_gpu,
+            kept_grid,
+        )
+
+        grids: dict[str, None] = {}
+        dropped: dict[str, dict[str, None]] = {}
         for capture, request in found:
             self._noted.add(request.kernel)  # the recorded grid is all there is to say
             if followed := followed_blocks(capture, request):
@@ -393,13 +403,17 @@ class Session:
             if kept := kept_grid(capture, request):
                 self.note_once([f"the grid stays: no program ID depends on {', '.join(kept)}"])
             if grid := grid_of_another_gpu(capture, request):
-                self.note_once([f"the grid stays as recorded: {grid}"])
+                grids[grid] = None
             if grid := dropped_grid(capture, request):
-                keeps = f"--grid {grid} keeps it"
-                if formula := evident_grid(capture, request):
-                    keeps = f"--grid {shlex.quote(formula)} if the program computes it so; {keeps}"
-                self.note_once([f"the grid may follow from what changes: {keeps}"])
-            yield capture, request
+                dropped.setdefault(evident_grid(capture, request), {})[grid] = None
+        if grids:
+            verb = "grids stay" if len(grids) > 1 else "grid stays"
+            self.note_once([f"the {verb} as recorded: {first_of([*grids], _MAX_GRIDS, '; ')}"])
+        for formula, kept_grids in dropped.items():
+            ways = [f"--grid {shlex.quote(formula)} if the program computes it so"] * bool(formula)
+            ways += [f"--grid {grid} keeps it" for grid in kept_grids if len(kept_grids) == 1]
+            may = "the grid may follow from what changes"
+            self.note_once([f"{may}: {'; '.join(ways) or '--grid says how'}"])
 
     def default_gpu(self, device: "Device | None") -> "Gpu":
         """Return the GPU to compile for without ``--target``: the one present, or the default.

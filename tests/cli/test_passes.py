@@ -11,6 +11,7 @@ import jsonschema
 import msgspec
 import pytest
 
+import irlens
 from irlens import gpus
 from irlens.artifacts import pass_dumps
 from irlens.artifacts.load import load
@@ -19,7 +20,7 @@ from irlens.model.config import Target
 from irlens.model.errors import IrlensError
 from irlens.model.passes import Passes, PassesDiff
 from irlens.render.json import schema
-from irlens.session.passes import single_request
+from irlens.session.configuration_choice import single_request
 from irlens.session.session import Session
 from irlens.session.subject import Configurations
 from tests.running import irlens as run
@@ -225,3 +226,52 @@ def test_passes_of_llvm_follow_on_request(target: str, selection: str) -> None:
     assert chosen.name in shown.out
     plain = run("passes", "vector_add", "-t", target, "--format", "json")
     assert len(msgspec.json.decode(plain.out, type=Passes).runs) == len(passes.runs) - len(of_llvm)
+
+
+@pytest.fixture(scope="module")
+def tuned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Captures of one launch in the configurations that an autotuner tried."""
+    folder = tmp_path_factory.mktemp("tuned")
+    for block in (512, 1024):
+        compiled = irlens.capture("vector_add", "h100", BLOCK_SIZE=block)
+        assert compiled.directory is not None
+        shutil.copytree(compiled.directory, folder / f"of-{block}")
+    return folder
+
+
+def chosen(said: str) -> str:
+    """Return the configuration that a note says to be taken."""
+    (note,) = [line for line in said.splitlines() if "2 configurations: " in line]
+    return note.rpartition(": ")[2]
+
+
+def test_of_a_recorded_autotuner_the_fastest_configuration_is_taken(tuned: Path) -> None:
+    ran = run("passes", str(tuned), "--format", "json")
+    assert ran.code == 0, ran.err
+    assert "2 configurations: showing the fastest: BLOCK_SIZE=" in ran.err
+    config = msgspec.json.decode(ran.out, type=Passes).compiled.config
+    assert chosen(ran.err) == f"BLOCK_SIZE={config.constexprs['BLOCK_SIZE']}"
+
+
+@pytest.mark.parametrize("option", [("--num-warps", "4,8"), ("--target", "h100,a100")])
+def test_a_recorded_autotuners_configuration_is_compared_with_itself(
+    tuned: Path, option: tuple[str, str]
+) -> None:
+    """Each side had a fastest one of its own, or two configurations were refused."""
+    ran = run("diff", str(tuned), *option, "--passes", "--format", "json")
+    assert ran.code == 1, ran.err
+    assert "comparing the fastest with itself: " in ran.err
+    diff = msgspec.json.decode(ran.out, type=PassesDiff)
+    sizes = [each.config.constexprs["BLOCK_SIZE"] for each in (diff.before, diff.after)]
+    assert {f"BLOCK_SIZE={size}" for size in sizes} == {chosen(ran.err)}
+
+
+def test_launches_that_do_not_compare_are_named_one_by_one(tuned: Path, tmp_path: Path) -> None:
+    shutil.copytree(tuned / "of-512", tmp_path / "0000-add")
+    compiled = irlens.capture("vector_add", "h100", args={"n_elements": 4096})
+    assert compiled.directory is not None
+    shutil.copytree(compiled.directory, tmp_path / "0001-add")
+    ran = run("diff", str(tmp_path), "--num-warps", "4,8", "--passes")
+    assert ran.code == 2
+    assert "holds 2 launches of vector_add_kernel" in ran.err
+    assert f"name one of its captures, such as {tmp_path / '0000-add'}" in ran.err

@@ -1,0 +1,169 @@
+"""Which configuration of an autotuned kernel, or of a recording of one, is compiled alone.
+
+It is the one with the least estimated time: compiling all of them with their passes takes minutes.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
+
+from irlens.diff.counterparts import match, other_settings, requested, take_pairs
+from irlens.model.capture import Capture
+from irlens.model.config import Config, Target
+from irlens.model.errors import IrlensError
+from irlens.model.label import labels
+from irlens.model.ranking import rank_reports
+from irlens.session.grids import require_one_kernel
+from irlens.session.recompile import request_of
+from irlens.session.reports import report_of
+from irlens.session.session import Session
+from irlens.session.subject import Configurations, is_compiled
+
+if TYPE_CHECKING:  # it loads the compiler layer
+    from irlens.compiler import Request
+
+
+def single_request(kernel: str, configurations: Configurations, session: Session) -> "Request":
+    """Return the request of the one compilation of KERNEL that the options select.
+
+    Raises:
+        IrlensError: They select several, or KERNEL cannot be compiled.
+    """
+    requests = _requests(kernel, configurations, session)
+    if _is_alone(requests):
+        return requests[0]
+    candidates = _fastest_first(kernel, _candidates(requests, session))
+    _note(session, candidates, "showing {}")
+    return candidates[0].request
+
+
+def paired_requests(
+    kernel: str, sides: Sequence[Configurations], session: Session
+) -> "tuple[Request, Request]":
+    """Return the requests of two sides that differ in nothing but the options.
+
+    That is the fastest configuration of the first side that the second has, too: what another
+    configuration takes says nothing about the options. Where they share none, it is the fastest
+    of each.
+
+    Raises:
+        IrlensError: See ``single_request``.
+    """
+    one, two = (_requests(kernel, each, session) for each in sides)
+    if _is_alone(one) and _is_alone(two):
+        return one[0], two[0]
+    before = _fastest_first(kernel, _candidates(one, session))
+    after = _candidates(two, session)
+    first, second = (dict(each.settings) for each in sides)
+    varied = {name for name in first if first[name] != second[name]}
+    paired = _paired(before, after, varied)
+    if paired is None:
+        theirs = _fastest_first(kernel, after)
+        _note(session, before, "comparing {} of each side, before")
+        _note(session, theirs, "comparing {} of each side, after")
+        return before[0].request, theirs[0].request
+    if len(before) > 1:
+        chosen = [paired[0], *(each for each in before if each is not paired[0])]
+        _note(session, chosen, "comparing {} with itself")
+    return paired[0].request, paired[1].request
+
+
+class _Candidate(NamedTuple):
+    """A configuration that an autotuner tries."""
+
+    capture: Capture
+    #: Compiles it alone.
+    request: "Request"
+
+    @property
+    def kernel(self) -> str:
+        """The kernel's name."""
+        return self.capture.kernel
+
+    @property
+    def target(self) -> Target | None:
+        """The GPU it was compiled for."""
+        return self.capture.target
+
+    @property
+    def config(self) -> Config:
+        """The configuration."""
+        return self.capture.config
+
+
+def _requests(kernel: str, configurations: Configurations, session: Session) -> "list[Request]":
+    """Return the request of a kernel, or those of a recording."""
+    requests = list(session.requests(kernel, configurations))
+    require_one_kernel(kernel, requests)
+    if len(requests) != 1 and not (is_compiled(kernel) and configurations.is_single):
+        raise IrlensError(
+            f"{kernel} with these options is {len(requests)} compilations: one is needed",
+            hint="give each option one value, or name one capture; `irlens diff` compares two",
+        )
+    return [replace(each, run=False) for each in requests]
+
+
+def _is_alone(requests: "Sequence[Request]") -> bool:
+    """Whether nothing is tuned, so that nothing is to be ranked."""
+    from irlens.compiler import find_kernel
+
+    return len(requests) == 1 and b"autotune" not in find_kernel(requests[0].kernel).content
+
+
+def _candidates(requests: "Sequence[Request]", session: Session) -> list[_Candidate]:
+    """Compile what an autotuner tries, each as it is requested alone."""
+    found = []
+    for request in requests:
+        captures = session.compile(request)
+        alone = len(captures) == 1
+        found += [
+            _Candidate(each, request if alone else request_of(each, request.kernel, {}))
+            for each in captures
+        ]
+    return found
+
+
+def _fastest_first(kernel: str, candidates: Sequence[_Candidate]) -> list[_Candidate]:
+    """Return configurations by their estimated times.
+
+    Raises:
+        IrlensError: They compute different things, whose times do not compare.
+    """
+    if len(candidates) == 1:
+        return list(candidates)
+    ranking = rank_reports([report_of(each.capture) for each in candidates])
+    if len(ranking.problems) > 1:
+        folders = sorted(each.name for each in Path(kernel).glob("*/"))
+        raise IrlensError(
+            f"{kernel} holds {len(ranking.problems)} launches of {candidates[0].kernel}",
+            hint=f"name one of its captures, such as {Path(kernel) / folders[0]}",
+        )
+    return [candidates[index] for index in ranking.order]
+
+
+def _paired(
+    before: Sequence[_Candidate], after: Sequence[_Candidate], varied: set[str]
+) -> tuple[_Candidate, _Candidate] | None:
+    """Return the first configuration that is on both sides, with its counterpart."""
+    if varied:
+
+        def key(each: _Candidate) -> object:
+            return other_settings(each, varied)
+
+        pairs = take_pairs(list(before), list(after), key, key, unique=False)
+    else:
+        pairs, _, _ = match(before, after, requested)
+    return min(pairs, key=lambda pair: before.index(pair[0]), default=None)
+
+
+def _note(session: Session, candidates: Sequence[_Candidate], does: str) -> None:
+    """Say which of several configurations is taken: the first of them."""
+    reports = [report_of(each.capture) for each in candidates]
+    if len(reports) > 1:
+        which = (
+            "the fastest" if rank_reports(reports).is_timed else "the first (no times are known)"
+        )
+        said = does.format(which)
+        session.note_once([f"{len(reports)} configurations: {said}: {labels(reports)[0]}"])
