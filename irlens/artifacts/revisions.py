@@ -1,4 +1,4 @@
-"""Python files of a git revision, exported so that a kernel compiles as it was then.
+"""Python files of a git revision or of a recording, so that a kernel compiles as it was then.
 
 Only the repository's Python files are written, and each revision once. Git's own data is read,
 never changed: there is no checkout and no worktree.
@@ -8,6 +8,7 @@ import io
 import re
 import subprocess
 import tarfile
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
 from irlens.artifacts import inventory, store
@@ -38,14 +39,32 @@ def export(file: Path, revision: str) -> Path:
     file = file.resolve()
     root = Path(_git(file.parent, "rev-parse", "--show-toplevel").rstrip("\n"))
     destination = store.root() / FOLDER / _commit(root, revision)
-    if destination.is_dir():
-        store.touch(destination)
-    else:
-        _write_files(root, destination)
+    _publish(destination, lambda: _files_of(root, destination.name))
     exported = destination / file.relative_to(root)
     if not exported.is_file():
         raise ArtifactError(f"{file.relative_to(root)} does not exist in {revision}")
     return exported
+
+
+def kept_path(name: str, digest: str) -> Path:
+    """Return where the store keeps a file of which a recording has the only copy.
+
+    Args:
+        digest: SHA-256 of its content, in hex.
+    """
+    return store.root() / FOLDER / digest / name
+
+
+def keep(name: str, content: bytes, digest: str) -> Path:
+    """Return the path of such a file, which is written if the store does not have it."""
+    path = kept_path(name, digest)
+    _publish(path.parent, lambda: [(name, content)])
+    return path
+
+
+def is_kept(path: str) -> bool:
+    """Whether a path is that of a file which ``keep`` wrote, or of an exported one."""
+    return Path(path).is_relative_to(store.root() / FOLDER)
 
 
 def _commit(repository: Path, revision: str) -> str:
@@ -58,21 +77,31 @@ def _commit(repository: Path, revision: str) -> str:
         raise ArtifactError(f"{repository} has no revision '{revision}'") from error
 
 
-def _write_files(repository: Path, destination: Path) -> None:
-    """Write the Python files of the commit that names the destination."""
-    archive = _run(repository, "archive", "--format=tar", destination.name, "--", "*.py")
+def _files_of(repository: Path, commit: str) -> Iterator[tuple[str, bytes]]:
+    """Yield the Python files of a commit."""
+    archive = _run(repository, "archive", "--format=tar", commit, "--", "*.py")
+    with tarfile.open(fileobj=io.BytesIO(archive)) as files:
+        for member in files:
+            content = files.extractfile(member) if member.isfile() else None
+            if content is not None:
+                yield member.name, content.read()
+
+
+def _publish(destination: Path, files: Callable[[], Iterable[tuple[str, bytes]]]) -> None:
+    """Write files into a folder of the store in one step, unless it is there."""
+    if destination.is_dir():
+        store.touch(destination)
+        return
     with store.workspace(destination) as workspace:
         build = workspace / "build"
         build.mkdir()
-        with tarfile.open(fileobj=io.BytesIO(archive)) as files:
-            for member in files:
-                content = files.extractfile(member) if member.isfile() else None
-                inside = PurePosixPath(member.name)
-                if content is None or inside.is_absolute() or ".." in inside.parts:
-                    continue
-                path = build / inside
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(content.read())
+        for name, content in files():
+            inside = PurePosixPath(name)
+            if inside.is_absolute() or ".." in inside.parts:
+                continue
+            path = build / inside
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
         try:
             build.rename(destination)
         except OSError as error:

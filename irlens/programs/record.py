@@ -18,11 +18,13 @@ import msgspec
 from irlens.analyze.written_arguments import written_arguments
 from irlens.artifacts import locks, store
 from irlens.artifacts.load import load
+from irlens.artifacts.revisions import kept_path
 from irlens.compiler.capture_files import (
     CompileFailure,
     Launch,
     copy_artifacts,
     copy_sources,
+    sha256,
     source_file,
     write_manifest,
 )
@@ -348,10 +350,11 @@ def write_captures(folder: Path, build: Path, target: Target) -> dict[str, str]:
         contents = {path: path.read_bytes() for path in sources}
         copy_sources(contents, entry / PYTHON_FOLDER)
         manifest = _manifest(capture, launches.get(directory), sources, target)
-        # TorchInductor's files are in the run's folder, which is removed.
-        own = sources[0] if sources and directory in launches else folder
-        if not own.is_relative_to(folder):
-            source = source_file(own.absolute(), contents[own], capture.kernel)
+        if sources and directory in launches:
+            own, content = sources[0], contents[sources[0]]
+            if own.is_relative_to(folder):  # TorchInductor's, which is removed: the copy is left
+                own = kept_path(own.name, sha256(content))
+            source = source_file(own.absolute(), content, capture.kernel)
             manifest = msgspec.structs.replace(manifest, source=source)
         write_manifest(manifest, entry)
         entries[directory] = entry.name

@@ -5,13 +5,16 @@ between the two captures comes from the changed settings alone.
 """
 
 import math
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import zip_longest
+from pathlib import Path
 
 import msgspec
 from msgspec.structs import replace
 
 from irlens import gpus
+from irlens.artifacts.revisions import keep
 from irlens.compiler import Request, find_kernel, known_files, parse_value
 from irlens.compiler.calls.argument_values import Descriptor, Tensor, format_value, parse_argument
 from irlens.compiler.calls.binding import evaluate_formula
@@ -21,7 +24,7 @@ from irlens.compiler.calls.program_ids import ProgramIds
 from irlens.compiler.capture_files import is_own, sha256
 from irlens.compiler.sources.index_names import function_of
 from irlens.compiler.toolchains.versions import triton_version
-from irlens.model.capture import Capture, Manifest
+from irlens.model.capture import PYTHON_FOLDER, Capture, Manifest, SourceFile
 from irlens.model.config import Config, ConstexprValue, GridFormula
 from irlens.model.errors import CaptureError
 from irlens.session.arguments import (
@@ -36,6 +39,8 @@ from irlens.session.subject import Configurations
 from irlens.session.workbench import Setting
 
 _MAX_THREADS = 1024
+#: A file in a location of ttir.
+_NAMED_FILE = re.compile(r'loc\("(?P<path>/[^"]+\.py)":\d')
 _TRITON, _TARGET = "triton", "target"
 #: Options with text that names neither files nor arguments of a tool: safe to take from a capture.
 _SAFE_TEXT = frozenset(
@@ -50,8 +55,9 @@ def source_of(capture: Capture, named: str | None) -> str | None:
     """Return the kernel that a capture was compiled from, as the command line names it.
 
     Compiling executes the file, and a capture is untrusted data: the file that it names is taken
-    only if this user's irlens sealed the capture. Otherwise one of its name is looked up among the
-    kernels that irlens already knows.
+    only if this user's irlens sealed the capture, and where it is gone, the capture's copy only if
+    it is what was sealed. Otherwise one of its name is looked up among the kernels that irlens
+    already knows.
 
     Args:
         named: What the user named, if the capture was compiled from that.
@@ -73,9 +79,18 @@ def _trusted_source(capture: Capture) -> str | None:
     if manifest is None:
         return None
     if source is not None and is_own(source, capture.kernel):
-        return f"{source.path}:{capture.kernel}"
+        return f"{_kept_copy(capture, source) or source.path}:{capture.kernel}"
     path = next((path for path in known_files().values() if path.name == manifest.file), None)
     return f"{path}:{capture.kernel}" if path is not None else None
+
+
+def _kept_copy(capture: Capture, source: SourceFile) -> Path | None:
+    """Return a capture's copy of a sealed source that is gone, as the store holds it."""
+    path = Path(source.path)
+    content = b"" if path.exists() else (capture.python(path.name) or "").encode()
+    if sha256(content) != source.sha256:
+        return None
+    return keep(path.name, content, source.sha256)
 
 
 def is_edited(capture: Capture, kernel: str) -> bool:
@@ -87,24 +102,33 @@ def is_edited(capture: Capture, kernel: str) -> bool:
 def unknown_source(capture: Capture) -> CaptureError:
     """Return the error that says why a capture's source is unknown, and how to name it."""
     manifest, source = capture.manifest, capture.source
-    if source is not None:
-        kernel = f"{source.path}:{capture.kernel}"
-        return CaptureError(
-            f"irlens does not load {source.path}, which a capture of somebody else names",
-            hint=f"if you trust the file, name it yourself: irlens inspect {kernel}",
-        )
     named = manifest.file if manifest is not None else None
     file = named or next(iter(capture.python_files), None)
-    if file and "triton_heuristics" in (capture.python(file) or ""):
-        return CaptureError(
-            f"the kernel's source is gone: TorchInductor generated {file} for one run",
-            hint="record the program again with other options of torch.compile",
-        )
-    where = f": irlens cannot locate {file}" if file else ""
+    text = capture.python(file) if file else None
+    is_generated = file and "triton_heuristics" in (text or "")
+    known = source.path if source is not None else _compiled_file(capture)
+    if not (known and Path(known).is_file()):  # of generated files there is no other
+        kept = f"{capture.directory}/{PYTHON_FOLDER}/{file}"
+        known = kept if is_generated and capture.directory is not None else None
+    hint = f"name the source instead: {f'FOLDER/{file}' if file else 'FILE.py'}:{capture.kernel}"
+    if known is not None:
+        hint = f"if you trust the file, name it yourself: irlens inspect {known}:{capture.kernel}"
+    if source is not None:
+        foreign = f"irlens does not load {source.path}, which a capture of somebody else names"
+        return CaptureError(foreign, hint=hint)
+    if is_generated:
+        return CaptureError(f"TorchInductor generated {file} for one run", hint=hint)
+    where = f": irlens cannot locate {file}" if file and known is None else ""
     return CaptureError(
-        f"{capture.kernel} is already compiled, and its source is unknown{where}",
-        hint=f"name the source instead: {f'FOLDER/{file}' if file else 'FILE.py'}:{capture.kernel}",
+        f"{capture.kernel} is already compiled, and its source is unknown{where}", hint=hint
     )
+
+
+def _compiled_file(capture: Capture) -> str | None:
+    """Return the file that a capture's ttir names first, the kernel's own."""
+    ttir = capture.stages.get("ttir")
+    found = _NAMED_FILE.search(ttir.text()) if ttir is not None else None
+    return found["path"] if found is not None else None
 
 
 def settings_of(capture: Capture, kernel: str) -> list[Setting]:

@@ -36,8 +36,8 @@ _MAX_BROKEN_SHOWN = 5
 _MOST_CAPTURES = 2_000
 #: What a recompiled capture does not see of a program that was edited.
 _EDITED = ", which has changed since; the {} as recorded"
-#: Recorded grids that a note names.
-_MAX_GRIDS = 3
+#: Recorded grids that a note names, and files of a recording.
+_MAX_GRIDS, _MAX_SOURCES = 3, 4
 #: Warnings of one compilation.
 _MAX_WARNINGS = 5
 
@@ -364,23 +364,34 @@ class Session:
         self, kernel: str, configurations: Configurations
     ) -> "Iterator[tuple[Capture, Request]]":
         """Yield each capture that KERNEL holds with its request, as ``requests`` does."""
-        from irlens.session.recompile import is_edited, recompilations
+        from irlens.session.recompile import recompilations
 
         _refuse_report(kernel)
         if not self._recompiles:
             raise names_a_source(kernel)
-        sources: dict[tuple[str, bool], dict[str, None]] = {}
         found = list(recompilations(self._load(kernel), configurations))
+        self._note_sources(found)
+        self._note_recorded_launches(found)
+        yield from found
+
+    def _note_sources(self, found: "Sequence[tuple[Capture, Request]]") -> None:
+        """Name the files that recompilations load, and say which have changed since."""
+        from irlens.artifacts.revisions import is_kept
+        from irlens.session.recompile import is_edited
+
+        sources: dict[tuple[str, bool], dict[str, None]] = {}
         for capture, request in found:
             path, _, function = request.kernel.rpartition(":")
             key = path, is_edited(capture, request.kernel)
             sources.setdefault(key, {})[function] = None
+        places = []
         for (path, edited), functions in sources.items():
             verb = "launch is" if len(functions) == 1 else "launches are"
             since = _EDITED.format(verb) if edited else ""
-            self.note_once([f"compiling from {path}:{', '.join(functions)}{since}"])
-        self._note_recorded_launches(found)
-        yield from found
+            place = f"the recorded copy of {Path(path).name}" if is_kept(path) else path
+            places.append(f"compiling from {place}:{', '.join(functions)}{since}")
+        more = len(places) - _MAX_SOURCES
+        self.note_once(places if more <= 1 else [*places[:_MAX_SOURCES], f"and from {more} more"])
 
     def _note_recorded_launches(self, found: "Sequence[tuple[Capture, Request]]") -> None:
         """Say what recompilations take of recorded launches, once where it is the same of all."""

@@ -316,10 +316,13 @@ def _at(kernel: str, revision: str | None) -> str:
     """Return a KERNEL in its file as it was in a revision, or as it is now."""
     if revision is None:
         return kernel
-    from irlens.artifacts.revisions import export
+    from irlens.artifacts.revisions import export, is_kept
     from irlens.compiler.sources.lookup import find_file, split_spec
 
-    file, (_, function) = export(find_file(kernel), revision), split_spec(kernel)
+    path, (_, function) = find_file(kernel), split_spec(kernel)
+    if is_kept(str(path)):
+        raise IrlensError(f"git has no versions of {path.name}: only the recording has it")
+    file = export(path, revision)
     return f"{file}:{function}" if function else str(file)
 
 

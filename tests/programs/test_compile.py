@@ -8,9 +8,11 @@ import pytest
 
 from irlens import gpus as arch
 from irlens.artifacts.load import load
+from irlens.compiler import compile_request
 from irlens.model.capture import Capture
 from irlens.programs import Program, Recording, record
 from irlens.report.inspection import Inspection
+from irlens.session.recompile import request_of, source_of
 
 pytestmark = pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed")
 
@@ -85,6 +87,12 @@ assert torch.compile(doubled)(x).is_cuda
     assert mine.config.args == {"x": "fp16[4, 128, 256]", "out": "fp16[4, 128, 256]", "n": 131072}
     assert (mine.config.constexprs, mine.config.grid) == ({"BLOCK": 512}, (256, 1, 1))
     _check_grids(kept)
+    for capture in named(kept, "gelu_backward"):
+        # TorchInductor's file was removed with the run's folder.
+        again = request_of(capture, source_of(capture, None) or "", {"num_warps": "2"})
+        assert again.grid or again.args
+        (compiled,) = compile_request.capture(again)
+        assert compiled.config.num_warps == 2
 
 
 def _check_grids(kept: Sequence[Capture]) -> None:

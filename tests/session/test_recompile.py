@@ -21,7 +21,9 @@ from irlens.session import recompile
 from irlens.session.compilation import Compiler
 from irlens.session.interactive import InteractiveSession
 from irlens.session.recompile import request_of, settings_of, source_of, unknown_source
+from irlens.session.reports import Needs
 from irlens.session.session import Session
+from irlens.session.sides import between_revisions
 from irlens.session.subject import Configurations
 from tests.session.compiled import compiled_here, never_asked, when_compiling
 
@@ -455,18 +457,47 @@ def test_options_that_may_name_files_are_not_taken_from_a_capture(name: str) -> 
     assert request_of(hostile, "softmax", {name: "-O1"}).settings[name] == "-O1"
 
 
-def test_a_gone_file_and_a_generated_one_are_named(scale: Capture, tmp_path: Path) -> None:
+def test_of_a_gone_file_the_recorded_copy_is_compiled(scale: Capture) -> None:
+    """TorchInductor's files are removed with the program that it generates them for."""
     assert scale.directory is not None
     assert scale.manifest is not None
     assert scale.manifest.source is not None
     Path(scale.manifest.source.path).unlink()
+    told: list[str] = []
+    options = Configurations(settings=(("num_warps", ("4",)),))
+    (again,) = Session(told.append).captures(str(scale.directory), options)
+    assert again.config.num_warps == 4
+    assert again.python_texts() == scale.python_texts()
+    assert told[0] == "compiling from the recorded copy of scale.py:scale"
+    with pytest.raises(IrlensError, match=r"git has no versions of scale\.py"):
+        between_revisions(str(scale.directory), "HEAD", Configurations(), Session()).compare(
+            Needs()
+        )
+    copy = scale.directory / "python" / "scale.py"
+    copy.write_text(f"{SCALE}\n")  # not what was sealed, so not what was executed before
     with pytest.raises(CaptureError, match=r"no such file: .*scale\.py"):
         source_of(scale, None)
+    copy.unlink()
+    with pytest.raises(CaptureError, match=r"no such file: .*scale\.py"):
+        source_of(scale, None)
+
+
+def test_sources_that_are_not_loaded_are_named(scale: Capture) -> None:
+    """The hint was to record again, and to name FILE.py, where the files are known."""
+    assert scale.directory is not None
+    assert scale.manifest is not None
     generated = scale.directory / "python" / "cabc.py"
     generated.write_text("@triton_heuristics.pointwise()\n@triton.jit\ndef triton_poi_0(): 0\n")
     manifest = msgspec.structs.replace(scale.manifest, source=None, file="cabc.py")
     told = unknown_source(msgspec.structs.replace(scale, manifest=manifest))
     assert "TorchInductor generated cabc.py" in told.message
+    here = str(scale.manifest.source.path) if scale.manifest.source else ""
+    assert here in (told.hint or ""), "the file that ttir names is there"
+    Path(here).unlink()
+    told = unknown_source(msgspec.structs.replace(scale, manifest=manifest))
+    assert f"irlens inspect {generated}:scale" in (told.hint or "")
+    bare = unknown_source(msgspec.structs.replace(scale, manifest=None, directory=None))
+    assert "name the source instead: FILE.py:scale" in (bare.hint or "")
 
 
 def test_an_extent_does_not_become_negative(scale: Capture) -> None:
