@@ -15,6 +15,7 @@ from irlens.checks.launch_budgets import LaunchBudget
 from irlens.checks.movements import movements
 from irlens.checks.pairing import Candidate, Pairing, RecipeResult, pair
 from irlens.checks.project import Budget, Requirements
+from irlens.diff.counterparts import kernel_and_target
 from irlens.diff.report import compare, side
 from irlens.model.check import (
     CHECK_SCHEMA,
@@ -28,7 +29,7 @@ from irlens.model.check import (
     Update,
 )
 from irlens.model.comparison import Side
-from irlens.model.label import labels
+from irlens.model.label import labels_among
 from irlens.model.report import Finding, Report
 from irlens.model.text import plural
 
@@ -57,10 +58,8 @@ def find_problems(
 
 
 def entry_sides(entries: Sequence[Entry]) -> list[Side]:
-    """Return entries as sides, in their order, labelled by what tells them apart."""
-    reports = [figures(one) for one in entries]
-    named = zip(reports, labels(reports), strict=True)
-    return [side(report, label.removeprefix(report.kernel).strip()) for report, label in named]
+    """Return entries as sides, in their order, labelled by what tells them apart on a GPU."""
+    return _labelled([figures(one) for one in entries])
 
 
 def _missing(
@@ -298,15 +297,14 @@ def _update(pairing: Pairing, gone: Sequence[Entry]) -> Update:
 
 
 def _sides(candidates: Sequence[Candidate]) -> dict[int, Side]:
-    """Return each report as a side, labelled by what tells its kernel's configurations apart."""
-    kernels: dict[str, list[Report]] = {}
-    for one in candidates:
-        kernels.setdefault(one.report.kernel, []).append(one.report)
-    return {
-        id(report): side(report, label)
-        for same in kernels.values()
-        for report, label in zip(same, labels(same), strict=True)
-    }
+    """Return each report as a side, see ``entry_sides``."""
+    reports = [one.report for one in candidates]
+    return {id(one): named for one, named in zip(reports, _labelled(reports), strict=True)}
+
+
+def _labelled(reports: Sequence[Report]) -> list[Side]:
+    """Return reports as sides; each GPU has defaults of its own, which tell nothing apart."""
+    return [*map(side, reports, labels_among(reports, kernel_and_target))]
 
 
 def _worst_first(kernel: CheckedKernel) -> tuple[object, ...]:

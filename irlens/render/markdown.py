@@ -19,9 +19,11 @@ from irlens.render.text import write as write_text
 from irlens.render.view import nodes
 from irlens.render.view.code import hunk_place, unified
 
-#: Columns of the folded text: comments are narrow, and scroll sideways.
-FOLDED_WIDTH = 100
-_FOLD = "all of it"
+#: Columns of the folded text: wider ones scroll sideways in a comment of 760 pixels.
+FOLDED_WIDTH = 94
+_FOLD = "full report"
+#: What the folded text does not repeat.
+_SAID = (nodes.Headline, nodes.Items, nodes.NextSteps)
 #: The hidden first line names the command.
 _COMMANDS: dict[Kind, str] = {
     "reports": "inspect", "comparisons": "diff", "code": "diff-code", "check": "check",
@@ -41,6 +43,10 @@ _LETTER = r"[A-Za-z0-9,;:=+/()'%?→−×·–✓✗…µ-]"
 _PLAIN = re.compile(rf"(?:{_LETTER}(?!//)|(?<=[A-Za-z0-9])_(?=[A-Za-z0-9])|(?<=[0-9])\.(?=[0-9]))*")
 #: What stands between spaces; the extents of a tensor belong to its type.
 _WORD = re.compile(r"(?:\[[\w, ]*\]|\S)+")
+#: What begins a list, a heading or a quotation where it begins a line: "+" is a sign of irlens's.
+_MARKER = re.compile(r"\A(?:[-+*>]|#+|[0-9]+[.)])(?= |$)")
+#: Signs of conditions, which stand alone.
+_OPERATOR = re.compile(r"[<>=!*]+")
 _BACKTICKS = re.compile(r"`+")
 _CODE = re.compile(r"[A-Za-z0-9_.,:=+/()\[\]→ -]*")
 
@@ -54,7 +60,7 @@ def render(kind: Kind, subject: Any, options: Options) -> str:
     if kind == "code":
         return document.text()
     folded = Options(width=FOLDED_WIDTH, details=options.details, rows=None)
-    rest = tuple(each for each in tree.children if not isinstance(each, nodes.NextSteps))
+    rest = tuple(each for each in tree.children if not isinstance(each, _SAID))
     for part in parts or [replace(tree, children=rest)]:
         if kind != "comparisons" or subject.different or len(parts) > 0:
             document.folded(part.title or _FOLD, write_text(part, folded))
@@ -193,6 +199,8 @@ def _word(word: str) -> str:
         core = core[:-1].rstrip(".,;:")
     if core in ("~", "!") or _PLAIN.fullmatch(core):
         return word
+    if _OPERATOR.fullmatch(core):
+        return word.replace(core, _references(core), 1)
     return word.replace(core, code(core), 1)
 
 
@@ -229,11 +237,11 @@ class Document:
 
     def paragraph(self, text: str) -> None:
         """Add a paragraph of Markdown."""
-        self._add(text)
+        self._add(_MARKER.sub(_escaped, text))
 
     def bullets(self, items: Iterable[str]) -> None:
         """Add a list; each item is Markdown."""
-        self._add_lines([f"- {item}" for item in items], "item")
+        self._add_lines([f"- {_MARKER.sub(_escaped, item)}" for item in items], "item")
 
     def table(
         self, header: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int]
@@ -316,6 +324,10 @@ class Document:
                 self._add(f"… and {missing:,} more {noun}{'' if missing == 1 else 's'}")
         elif missing:
             self._left_out += 1
+
+
+def _escaped(marker: re.Match[str]) -> str:
+    return f"{marker[0][:-1]}\\{marker[0][-1]}"
 
 
 def _row(cells: Sequence[str]) -> str:

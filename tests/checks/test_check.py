@@ -68,6 +68,23 @@ def timed(report: Report, us: float) -> Report:
     return replace(report, time=replace(report.time, estimate_us=us))
 
 
+def test_a_gpus_own_default_tells_no_configuration_apart(reports: dict[str, Report]) -> None:
+    """Of three GPUs a line named the number of stages that each vendor has by default."""
+    one = next(each for each in reports.values() if each.target is not None)
+    assert one.target is not None
+    another = replace(
+        one,
+        target=replace(one.target, vendor="amd", arch="gfx942", product="mi300x"),
+        config=replace(one.config, num_stages=9),
+    )
+    rules = Requirements(baseline=None, baseline_file="irlens.baseline.json", budgets=[])
+    found, _ = check([RecipeResult(recipe=RECIPE, reports=(one, another))], rules)
+    assert [each.side.label for each in found.kernels] == ["", ""]
+    twice = replace(one, config=replace(one.config, num_stages=9))
+    found, _ = check([RecipeResult(recipe=RECIPE, reports=(one, twice))], rules)
+    assert all("num_stages=" in each.side.label for each in found.kernels)
+
+
 def test_nothing_moved(reports: dict[str, Report]) -> None:
     for report in reports.values():
         found = run(report, report, strict=True)

@@ -135,6 +135,15 @@ def lines(*kernels: CheckedKernel) -> list[str]:
     return [f"{each.level}: {each.words}" for each in found]
 
 
+def test_a_sign_begins_no_list_in_a_comment() -> None:
+    """A line of what is better, "- + fast ...", was a list in a list."""
+    check = replace(FAILED, kernels=[moved("fast", "h100", 50.0)], problems=[])
+    written = render("markdown", "check", check, Options())
+    assert "- \\+ fast on h100: 50 % less time" in written
+    lists = [each for each in MarkdownIt("gfm-like").parse(written) if "list_open" in each.type]
+    assert len(lists) == 1
+
+
 def test_one_cause_over_several_gpus_is_one_line() -> None:
     found = lines(
         moved("norm", "h100", 120.0),
@@ -143,6 +152,23 @@ def test_one_cause_over_several_gpus_is_one_line() -> None:
     )
     assert found == [
         "warning: norm on h100, b200, a100: 20 % to 40 % more time · registers +6 to +10"
+    ]
+
+
+def test_the_change_in_time_comes_first_on_a_line_of_several_gpus() -> None:
+    """Each GPU's own change was told, in the order of their names."""
+    untimed = moved("norm", "mi300x", 100.0, fails=True)
+    assert untimed.comparison is not None
+    unknown = replace(untimed.comparison, time_ratio=None)
+    found = lines(
+        replace(untimed, comparison=replace(unknown, verdict=judge(unknown, ""))),
+        moved("norm", "a100", 101.0, fails=True),
+        moved("norm", "b200", 140.0, fails=True),
+        moved("norm", "h100", 120.0, fails=True),
+    )
+    assert found == [
+        "error: norm: 20 % to 40 % more time on b200, h100, no change in time on a100, "
+        "neither better nor worse on mi300x · registers 64 → 72"
     ]
 
 

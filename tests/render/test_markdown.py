@@ -127,10 +127,15 @@ def printed(text: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "text", ["softmax_kernel on sm_90", "4 → 5 (+1)", "100 %", "a <b> | `c` @d"]
+    "text",
+    ["softmax_kernel on sm_90", "4 → 5 (+1)", "100 %", "a <b> | `c` @d", "time <= 1.05 * baseline"],
 )
 def test_what_is_told_is_what_is_read(text: str) -> None:
     assert html.unescape(shown(escape(text))) == text
+
+
+def test_a_condition_is_read_without_boxes_around_its_signs() -> None:
+    assert "code" not in escape("occupancy >= 0.5 * baseline")
 
 
 def test_the_type_of_a_tensor_is_one_word() -> None:

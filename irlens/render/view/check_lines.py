@@ -152,15 +152,22 @@ def _time(kernels: Sequence[CheckedKernel]) -> tuple[str, str]:
         return where, _with_values(kernels[0])
     alike: dict[str, list[CheckedKernel]] = {}
     for kernel in kernels:
-        if kernel.comparison is not None:
-            alike.setdefault(in_short(kernel.comparison), []).append(kernel)
-    if len(alike) < 2:
-        return where, next(iter(alike), "")
+        if (pair := kernel.comparison) is not None:
+            timed = pair.verdict.by == "time" and pair.time_ratio is not None
+            key = pair.verdict.outcome if timed else in_short(pair)
+            alike.setdefault(f"{timed} {key}", []).append(kernel)
+    told = [(_in_short(some), some) for some in alike.values()]
+    if len(told) < 2:
+        return where, next((words for words, _ in told), "")
+    told.sort(key=lambda each: -_effect((kernel, []) for kernel in each[1]))
+    return "", ", ".join(f"{words} on {_where(some)}" for words, some in told)
+
+
+def _in_short(kernels: Sequence[CheckedKernel]) -> str:
+    """Return what is said of kernels of one outcome: a range where their times differ."""
+    words = {in_short(each.comparison) for each in kernels if each.comparison is not None}
     times = sorted(_times(kernels), key=lambda each: each.ratio)
-    outcomes = {kernel.comparison.verdict.outcome for kernel in kernels if kernel.comparison}
-    if len(times) == len(kernels) and len(outcomes) == 1:
-        return where, _range(times)
-    return "", ", ".join(f"{words} on {_where(some)}" for words, some in alike.items())
+    return words.pop() if len(words) == 1 or len(times) < 2 else _range(times)
 
 
 def _with_values(kernel: CheckedKernel) -> str:
