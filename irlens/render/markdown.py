@@ -34,6 +34,12 @@ _COMMANDS: dict[Kind, str] = {
 #: A code host's limit for a comment is 65,536 characters.
 MOST_CHARACTERS = 65_000
 MOST_ROWS = 50
+#: Rows of a table and items of a list that are not folded; a few more are not, either.
+UNFOLDED = 12
+#: Reports that have a fold each: more of them share one.
+MOST_FOLDS = 6
+#: Characters of a column of text: longer ones are sentences, which a narrow table breaks.
+_MOST_OF_A_CELL = 60
 _MOST_OF_A_TEXT = 400
 #: Kept free for counting what is left out.
 _RESERVE = 200
@@ -61,9 +67,13 @@ def render(kind: Kind, subject: Any, options: Options) -> str:
         return document.text()
     folded = Options(width=FOLDED_WIDTH, details=options.details, rows=None)
     rest = tuple(each for each in tree.children if not isinstance(each, _SAID))
-    for part in parts or [replace(tree, children=rest)]:
-        if kind != "comparisons" or subject.different or len(parts) > 0:
-            document.folded(part.title or _FOLD, write_text(part, folded))
+    texts = [(each.title or _FOLD, write_text(each, folded)) for each in parts]
+    if len(parts) > MOST_FOLDS:
+        texts = [(f"all {len(parts)} in full", "\n\n".join(text for _, text in texts))]
+    elif not parts and (kind != "comparisons" or subject.different):
+        texts = [(tree.title or _FOLD, write_text(replace(tree, children=rest), folded))]
+    for title, text in texts:
+        document.folded(title, text)
     return document.text()
 
 
@@ -149,7 +159,14 @@ def _table(document: "Document", table: nodes.Table) -> None:
         cells = [_cell(row.cells[index]) for index in kept]
         rows.append(cells + [escape(row.note)] * noted)
     right = [index for index, column in enumerate(columns) if column.numbers]
-    document.table(header, rows, right=right)
+    if len(header) == 2 and not right and max(map(_width, rows)) > _MOST_OF_A_CELL:
+        document.bullets(f"**{first}**: {second}" for first, second in rows)  # fits a phone
+    else:
+        document.table(header, rows, right=right)
+
+
+def _width(cells: Sequence[str]) -> int:
+    return len(cells[-1])
 
 
 def _cell(cell: nodes.Cell) -> str:
@@ -241,7 +258,7 @@ class Document:
 
     def bullets(self, items: Iterable[str]) -> None:
         """Add a list; each item is Markdown."""
-        self._add_lines([f"- {_MARKER.sub(_escaped, item)}" for item in items], "item")
+        self._unfolded([f"- {_MARKER.sub(_escaped, item)}" for item in items], "item", [])
 
     def table(
         self, header: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int]
@@ -251,13 +268,24 @@ class Document:
         Args:
             right: Columns that are aligned to the right: numbers.
         """
-        if not rows:
-            return
+        shown = rows[: max(0, self._rows - 1)]  # a fold repeats the header
+        self._rows -= len(shown) + 1
         ruler = ("---:" if column in right else "---" for column in range(len(header)))
         head = [_row(header), f"|{'|'.join(ruler)}|"]
-        shown = rows[: self._rows]
-        self._rows -= len(shown)
-        self._add_lines([_row(row) for row in shown], "row", head=head, beyond=len(rows))
+        self._unfolded([_row(row) for row in shown], "row", head, beyond=len(rows) - len(shown))
+
+    def _unfolded(
+        self, lines: Sequence[str], noun: str, head: Sequence[str], beyond: int = 0
+    ) -> None:
+        """Add lines of a list or a table, those after the first ones in a fold."""
+        most = UNFOLDED if len(lines) > 1.5 * UNFOLDED else len(lines)
+        first, more = lines[:most], lines[most:]
+        if lines or beyond:
+            self._add_lines(first, noun, head=head, beyond=0 if more else len(first) + beyond)
+        if more:
+            fold = f"<details><summary><code>{plural(len(more), f'more {noun}')}</code></summary>"
+            head, tail = [fold, "", *head], ["", "</details>"]
+            self._add_lines(more, noun, head=head, tail=tail, beyond=len(more) + beyond)
 
     def folded(self, summary: str, text: str) -> None:
         """Add plain text in a fold, its line breaks kept."""

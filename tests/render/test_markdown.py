@@ -16,7 +16,7 @@ from irlens.diff.report.comparisons import against_first, match
 from irlens.model.report import Finding, Report
 from irlens.model.source import SourceLocation
 from irlens.render import Options, render
-from irlens.render.markdown import MOST_CHARACTERS, MOST_ROWS, Document, code, escape
+from irlens.render.markdown import MOST_CHARACTERS, MOST_ROWS, UNFOLDED, Document, code, escape
 
 REPORTS = Path(__file__).parents[2] / "samples" / "reports"
 SOFTMAX = msgspec.json.decode((REPORTS / "softmax-h100.json").read_bytes(), type=Report)
@@ -146,6 +146,22 @@ def test_the_type_of_a_tensor_is_one_word() -> None:
     assert escape("x.to(tl.int64). (a:3, b[0])") == told
 
 
+def test_many_comparisons_are_a_list_of_which_the_rest_is_folded() -> None:
+    """36 rows of two columns of sentences, and 36 folds, were six screens, on a phone sixty."""
+    resources = msgspec.structs.replace(SOFTMAX.resources, registers=200)
+    resized = msgspec.structs.replace(SOFTMAX, resources=resources)
+    pairs = [(SOFTMAX, resized)] * 30
+    comparisons = [match([one], [two]) for one, two in pairs]
+    joined = msgspec.structs.replace(comparisons[0], pairs=[each.pairs[0] for each in comparisons])
+    written = COMPARISONS_WRITER(joined, Options())
+    assert_inert(written)
+    assert "| kernel |" not in written
+    top, fold, *_ = written.split("<details>")
+    assert top.count("\n- **softmax") == UNFOLDED
+    assert fold.startswith(f"<summary><code>{30 - UNFOLDED} more items</code></summary>")
+    assert written.count("<details>") == 2
+
+
 def test_the_first_line_lets_a_bot_find_its_comment() -> None:
     assert REPORTS_WRITER([SOFTMAX], Options()).startswith("<!-- irlens:inspect -->\n")
     same = match([SOFTMAX], [SOFTMAX])
@@ -171,10 +187,10 @@ class TestShort:
         assert_inert(text)
         assert_short(text)
         assert "**120 of 120 differ · 120 without change in time**" in text
-        assert "\n… and 70 more rows\n" in text
-        shown = text.count("<details>")
-        left = re.search(r"… and (\d+) more sections", text)
-        assert shown + int(left[1] if left else 0) == 120
+        assert "<code>108 more items</code>" in text
+        assert text.count("\n- **kernel_") == 120
+        assert "<code>all 120 in full</code>" in text.replace("&#95;", "_")
+        assert re.search(r"… and [\d,]+ more lines", text)
 
     def test_much_that_has_no_counterpart(self) -> None:
         long = [msgspec.structs.replace(one, kernel=f"k{i}_" + "x" * 300) for i, one in

@@ -1,5 +1,6 @@
 """Comparisons as nodes: the verdict, what changed by importance, and the two sides of the code."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
@@ -40,7 +41,7 @@ def comparisons_view(comparisons: Comparisons, options: Options) -> nodes.Sectio
         pairs, letters = lettered(pairs)
         children += [*letters, *sides_tables(pairs)]
     elif pairs:
-        children.append(_overview(pairs))
+        children += _overview(pairs)
     children += [
         nodes.Items(tuple(text(changes.describe(side)) for side in missing), label=what)
         for what, missing in alone
@@ -263,17 +264,30 @@ def _line(line: LineDelta, code: dict[str, str]) -> nodes.Row:
     )
 
 
-def _overview(pairs: Sequence[Comparison]) -> nodes.Table:
+def _overview(pairs: Sequence[Comparison]) -> Iterator[Node]:
+    """Yield a row for each pair, and once what several of them lack a time for."""
+    told = [pair.verdict.no_time for pair in pairs if pair.different]
+    lacking = Counter(filter(None, told))
+    said = {reason: number for reason, number in lacking.items() if number > 1}
     rows = tuple(
         row(
             changes.full_title(pair),
-            _in_a_line(verdict(pair)),
+            _in_a_line(verdict(_in_brief(pair) if pair.verdict.no_time in said else pair)),
             tone="neutral" if pair.different else "dim",
             anchor=f"p{index}" if pair.different else "",
         )
         for index, pair in enumerate(pairs)
     )
-    return nodes.Table(nodes.titled("kernel", "what changed"), rows, name="comparisons")
+    yield nodes.Table(nodes.titled("kernel", "what changed"), rows, name="comparisons")
+    for reason, number in said.items():
+        what, _, why = reason.partition(": ")
+        yield nodes.Sentence(f"{what} of {count(number)} of these: {why}", "unknown")
+
+
+def _in_brief(pair: Comparison) -> Comparison:
+    """Return a pair that does not say why there is no time."""
+    what = pair.verdict.no_time.partition(": ")[0]
+    return replace(pair, verdict=replace(pair.verdict, no_time=what))
 
 
 def _in_a_line(verdict: nodes.Headline) -> Text:
