@@ -59,6 +59,8 @@ _SHARE = 16
 #: Elements of the largest tensor and of the widest tile of an example.
 _MOST, _WIDEST = 1 << 26, 1 << 14
 _IGNORED = re.compile(r"^ignore", re.IGNORECASE)
+#: Options of ``tl.range`` that are on or off.
+_FLAG_OPTIONS = frozenset({"flatten", "warp_specialize", "disallow_acc_multi_buffer"})
 #: Most CTAs of a grid in y and in z on NVIDIA GPUs (CUDA C++ Programming Guide).
 _MOST_IN_Y = 65_535
 _ID_AFFIX = re.compile(r"^(pid|i|offs?|cur|start|program)_|_(id|idx|index)$", re.IGNORECASE)
@@ -84,6 +86,7 @@ _CONSTEXPRS = (
     ),
     (re.compile(r"stages?$", re.IGNORECASE), 3),
     (re.compile(r"split", re.IGNORECASE), 4),
+    (re.compile(r"(^|_)n(um)?_?sms?$", re.IGNORECASE), 132),  # of an H100, the default target
     (re.compile(r"^(num|n)_", re.IGNORECASE), 4),
 )
 
@@ -429,6 +432,8 @@ def _note_call(uses: Uses, call: ast.Call, function: ast.Attribute) -> None:
             uses.unrolled |= {each.id for each in call.args if isinstance(each, ast.Name)}
     elif _DESCRIPTOR_CALLS.fullmatch(function.attr) and isinstance(first, ast.List | ast.Tuple):
         uses.blocks.setdefault(owner, first.elts)
+    flags = {each.value for each in call.keywords if each.arg in _FLAG_OPTIONS}
+    uses.conditions |= names_in(*flags)
     if function.attr == "to" and isinstance(first, ast.Name):
         uses.dtypes.add(first.id)
     uses.dtypes |= {

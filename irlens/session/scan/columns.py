@@ -24,8 +24,8 @@ OCCUPANCY, LAUNCHABLE = "occupancy.theoretical", "occupancy.launchable"
 NAMING = (PATH, KERNEL, "target", "triton", FINDINGS, DIGEST)
 #: Columns of formats that write rows alone, unless the user names others.
 DEFAULT = (
-    PATH, KERNEL, "target", "num_warps", "num_stages", "occupancy", "registers", "local_bytes",
-    "shared_bytes", "stages_achieved", FINDINGS,
+    PATH, KERNEL, "target", "num_warps", "num_stages", TIME, "occupancy", "registers",
+    "local_bytes", "shared_bytes", "stages_achieved", FINDINGS,
 )  # fmt: skip
 #: Those of formats with a summary: the paths of a cache, which are hashes, would leave no room.
 SUMMED_UP = (

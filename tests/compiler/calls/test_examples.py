@@ -512,6 +512,16 @@ def test_values_follow_from_their_uses() -> None:
     }
 
 
+def test_a_persistent_kernel_runs_on_all_sms_with_options_that_are_flags() -> None:
+    """The example was of 4 SMs, whose time is no answer, with warp_specialize=8."""
+    source = """def f(x, tiles, NUM_SMS: tl.constexpr, FLAT: tl.constexpr, WS: tl.constexpr):
+        for tile in tl.range(tl.program_id(0), tiles, NUM_SMS, flatten=FLAT, warp_specialize=WS):
+            tl.store(x + tile, 0)
+    """
+    told = suggested(source)
+    assert (told["NUM_SMS"], told["FLAT"], told["WS"]) == ("132", "true", "true")
+
+
 def test_numbers_and_data_that_are_indices_are_integers() -> None:
     found = suggested("""def f(x, y, counts, bins, P, q, p, BLOCK: tl.constexpr):
         at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
