@@ -4,6 +4,7 @@ Importing this is cheap: each function imports what it needs, and only compiling
 """
 
 import functools
+import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
@@ -253,6 +254,7 @@ def suggest(
     grid: "Sequence[int | str] | None" = None,
     triton: str | None = None,
     most: int = 40,
+    budget: float = math.inf,
     jobs: int | None = None,
     **settings: "ConstexprValue",
 ) -> "Suggestion":
@@ -265,6 +267,7 @@ def suggest(
         grid: CTAs of the launch.
         triton: A version or an interpreter.
         most: Neighbours to compile at most.
+        budget: Seconds to compile in; the best so far is returned when they are spent.
         jobs: Worker processes; one for each core by default.
         **settings: Constexprs and compile options of the current configuration.
 
@@ -280,7 +283,7 @@ def suggest(
     single = {name: one_value(name, value) for name, value in settings.items()}
     chosen = _configurations(one_target(target, "suggest"), args, grid, triton, single)
     requests = requests_near(kernel_name(kernel), chosen, session)
-    return suggest_near(requests, session, most=most, jobs=jobs)
+    return suggest_near(requests, session, most=most, jobs=jobs, seconds=budget)
 
 
 @_public
@@ -291,7 +294,7 @@ def variants(
     grid: "Sequence[int | str] | None" = None,
     triton: "str | Sequence[str] | None" = None,
     most: int = 64,
-    seconds: float = 60.0,
+    budget: float = 60.0,
     jobs: int | None = None,
     **settings: object,
 ) -> "Variants":
@@ -305,7 +308,7 @@ def variants(
         grid: CTAs of the launch.
         triton: Versions or interpreters.
         most: Variants of each GPU to compile; the others are counted.
-        seconds: Time to compile in; what is left then is counted.
+        budget: Seconds to compile in; what is left then is counted.
         jobs: Worker processes; one for each core by default.
         **settings: Constexprs and compile options.
 
@@ -322,7 +325,7 @@ def variants(
     chosen = _configurations(target, as_ranges(args), grid, triton, settings)
     return variants_of(
         Session(), list(map(kernel_name, kernels)), chosen,
-        most=most, seconds=seconds, jobs=jobs,
+        most=most, seconds=budget, jobs=jobs,
     )  # fmt: skip
 
 

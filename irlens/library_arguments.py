@@ -232,7 +232,7 @@ def _several(value: object) -> Sequence[object]:
 
 def _written(name: str, value: object) -> tuple[str, ...]:
     value = one_value(name, value)
-    return split_values(value) if isinstance(value, str) and ".." in value else (str(value),)
+    return split_values(value) if isinstance(value, str) and value else (str(value),)
 
 
 def _argument(name: str, value: object) -> ConstexprValue:

@@ -65,6 +65,8 @@ def test_a_tensor_describes_itself() -> None:
 def test_a_suggestion_and_a_scan_are_records() -> None:
     suggestion = irlens.suggest("vector_add", "h200", most=2, BLOCK_SIZE=1024)
     assert irlens.to_builtins(suggestion)["schema"] == 1
+    first = irlens.suggest("vector_add", "h200", most=20, budget=0.0, BLOCK_SIZE=1024)
+    assert (first.stopped, first.compiled) == ("budget", 0)
     scanned = irlens.scan(CAPTURES, columns=["kernel", "registers"], where="registers > 90")
     assert scanned.rows
     assert all(int(str(row.figures["registers"])) > 90 for row in scanned.rows)
@@ -99,7 +101,7 @@ def test_variants_limits_and_passes_are_records() -> None:
 def test_a_sweep_is_a_record() -> None:
     for _ in range(2):  # no module takes the place of the function
         swept = irlens.sweep(
-            "vector_add", ["h100", "a100"], num_warps="2..4..x2", BLOCK_SIZE=[256, 512],
+            "vector_add", ["h100", "a100"], num_warps="2..4..x2", BLOCK_SIZE="256,512",
             where="BLOCK_SIZE > 256", rank="time",
         )  # fmt: skip
     assert [trial.outcome for trial in swept.trials] == ["fits"] * 4

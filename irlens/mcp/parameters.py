@@ -30,7 +30,7 @@ Settings = Annotated[
     Values | None,
     Meta(
         description='Constexprs and compile options: {"num_stages": [2, 4], "BLOCK_SIZE": 1024}; '
-        'a list, or a range as "1..5" and "16..256..x2", asks for each of its values'
+        'a list, "2,4", or a range as "1..5" and "16..256..x2", asks for each of its values'
     ),
 ]
 Args = Annotated[
@@ -74,5 +74,5 @@ def axes(values: Values | None, *, spread: bool = True) -> tuple[tuple[str, tupl
 
 
 def _written(value: Value) -> tuple[str, ...]:
-    """Return a value as text; a range as its values."""
-    return split_values(value) if isinstance(value, str) and ".." in value else (str(value),)
+    """Return a value as text; a range, or values as the command line takes them, as each."""
+    return split_values(value) if isinstance(value, str) and value else (str(value),)

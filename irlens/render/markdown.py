@@ -143,8 +143,10 @@ def _node(document: "Document", node: nodes.Node) -> None:
 def _section(document: "Document", section: nodes.Section) -> None:
     if section.detail or section.folded or section.full:
         return
-    aside = f": {_runs(section.aside)}" if section.aside else ""
-    document.paragraph(f"**{escape(section.title)}**{aside}")
+    verdict = [each for each in section.children if isinstance(each, nodes.Headline)]
+    told = [_runs(section.aside)] if section.aside else []
+    told += [each.sign + " · ".join(_runs((run,)) for run in each.phrases) for each in verdict]
+    document.paragraph(": ".join([f"**{escape(section.title)}**", *told]))
     for child in section.children:
         _node(document, child)
 

@@ -298,7 +298,7 @@ async def test_escape_sequences_do_not_reach_the_agent(server: MCPServer, tmp_pa
 async def test_a_grid_of_configurations_is_compiled_and_ranked(server: MCPServer) -> None:
     wanted: dict[str, Any] = {
         "kernel": "vector_add", "targets": ["h200"],
-        "settings": {"num_warps": "2..8..x2", "BLOCK_SIZE": [256, 512]},
+        "settings": {"num_warps": "2..8..x2", "BLOCK_SIZE": "256,512"},
     }  # fmt: skip
     text = await call(server, "sweep", **wanted, where=["BLOCK_SIZE * num_warps <= 2048"])
     assert "num_warps" in text

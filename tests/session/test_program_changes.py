@@ -2,8 +2,10 @@
 
 from msgspec.structs import replace
 
+from irlens.model.comparison import Comparisons
 from irlens.model.config import Target
 from irlens.model.recording import KernelTime, LibraryCall, LibraryTime, ProgramRun, least_time
+from irlens.render import render
 from irlens.render.options import Options
 from irlens.render.text import write
 from irlens.render.view.program import change_view, run_view
@@ -86,6 +88,14 @@ def test_the_headline_is_led_by_time() -> None:
     assert "as fast, as far as an estimate can tell" in same
     assert "launches" in same.splitlines()[3]
     assert "→" not in same.partition("kernel  ")[2]
+
+
+def test_a_comment_has_the_programs_verdict() -> None:
+    """It had the table of the kernels alone."""
+    programs = [compare_runs(BEFORE, AFTER)]
+    empty = Comparisons(schema=1, different=True, against_first=False, pairs=[], programs=programs)
+    written = render("markdown", "comparisons", empty, Options())
+    assert "**Program**: sm_90 (h100): 45.3 % less time in kernels · about 75.0 µs" in written
 
 
 def test_other_sides_are_no_programs(tmp_path: object) -> None:
