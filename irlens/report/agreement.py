@@ -29,8 +29,9 @@ Statements: TypeAlias = dict[str, str]
 METADATA = "metadata"
 #: In the order in which they are compared: what is for another GPU differs in the rest, too.
 TOPICS = (
-    "architecture", "kernel", "arguments", "number of parameters", "parameters",
-    "threads per CTA", "registers at most", "registers",
+    "architecture", "vendor", "kernel", "arguments", "number of parameters", "parameters",
+    "threads per CTA", "CTAs per cluster", "registers at most", "registers", "shared memory",
+    "private memory",
 )  # fmt: skip
 
 #: A code object states no more, whatever the source asks for.
@@ -44,8 +45,11 @@ _MLIR_HEADER = re.compile(rf"tt\.func public @{_NAME}(?P<arguments>\([^\n]*+)")
 _MLIR_ARGUMENT = re.compile(r"[(,]\s*+%[\w$.-]++\s*+:")
 _SPECIALIZED = "ttg.warp_specialize"
 _LLIR_HEADER = re.compile(
-    rf"(?:ptx|amdgpu)_kernel [^@\n]{{0,200}}@{_NAME}\((?P<parameters>[^\n]*+)"
+    rf"(?P<vendor>ptx|amdgpu)_kernel [^@\n]{{0,200}}@{_NAME}\((?P<parameters>[^\n]*+)"
 )
+_LLIR_ATTRIBUTES = re.compile(r"(?<=\s)#\d{1,9}\b")
+_LLIR_THREADS = re.compile(r'"(?:nvvm\.reqntid|amdgpu-flat-work-group-size)"="([\d,]{1,30})"')
+_LLIR_REGISTERS = re.compile(r'"nvvm\.maxnreg"="(\d{1,9})"')
 _LLIR_PARAMETER = re.compile(r"%[\w$.-]++(?=\s*+[,)])")
 _PTX_HEADER = re.compile(
     r"\.entry\s++(?P<name>[\w$%]++)\s*+\((?P<parameters>[^)]*+)\)(?P<limits>[^{]*+)"
@@ -64,6 +68,8 @@ _AMD_FIELDS = {
         "parameters": "kernarg_segment_size",
         "threads per CTA": "max_flat_workgroup_size",
         "registers": "vgpr_count",
+        "shared memory": "group_segment_fixed_size",
+        "private memory": "private_segment_fixed_size",
     }.items()
 }
 
@@ -79,7 +85,14 @@ def read_statements(capture: Capture) -> dict[str, Statements]:
                 continue
     if capture.metadata is not None:
         stated[METADATA] = _of_metadata(capture.metadata)
+    for each in stated.values():
+        if "architecture" in each:
+            each.setdefault("vendor", _vendor(each["architecture"]))
     return stated
+
+
+def _vendor(arch: str) -> str:
+    return "AMD" if arch.startswith("gfx") else "NVIDIA"
 
 
 def _of_metadata(metadata: Metadata) -> Statements:
@@ -91,6 +104,8 @@ def _of_metadata(metadata: Metadata) -> Statements:
         if metadata.num_warps is not None:
             threads = metadata.num_warps * target.warp_size
             stated["threads per CTA"] = _threads(threads, stated["architecture"])
+    if metadata.num_ctas is not None:
+        stated["CTAs per cluster"] = str(metadata.num_ctas)
     return stated
 
 
@@ -109,6 +124,9 @@ def _of_mlir(stage: Stage, kernel: str) -> Statements:
     # Partitions of warp specialization have warps of their own.
     if warps is not None and lanes is not None and _SPECIALIZED not in stage.text():
         stated["threads per CTA"] = _threads(warps * lanes, stated.get("architecture", ""))
+    ctas = module_number("num-ctas", head)
+    if ctas is not None:
+        stated["CTAs per cluster"] = str(ctas)
     return stated
 
 
@@ -119,6 +137,22 @@ def _of_llir(stage: Stage, kernel: str) -> Statements:
         stated["kernel"] = header["name"].strip('"')
         parameters = _LLIR_PARAMETER.findall(header["parameters"])
         stated["number of parameters"] = str(len(parameters))
+        stated["vendor"] = "AMD" if header["vendor"] == "amdgpu" else "NVIDIA"
+        stated |= _of_attributes(stage, header["parameters"])
+    return stated
+
+
+def _of_attributes(stage: Stage, header: str) -> Statements:
+    """Return the limits of a kernel of LLVM IR; its header names the group of attributes."""
+    names = _LLIR_ATTRIBUTES.findall(header)
+    _, found, rest = stage.text().partition(f"\nattributes {names[-1]} = {{" if names else "\0")
+    group = rest.partition("\n")[0] if found else ""
+    stated = {}
+    if threads := _LLIR_THREADS.search(group):
+        # AMD's are a range, which begins at one.
+        stated["threads per CTA"] = str(prod(map(int, filter(None, threads[1].split(",")))))
+    if registers := _LLIR_REGISTERS.search(group):
+        stated["registers at most"] = _at_most(int(registers[1]))
     return stated
 
 
@@ -175,6 +209,9 @@ def _of_hsaco(stage: Stage, kernel: str) -> Statements:
         stated["parameters"] = str(each.kernarg_bytes)
         stated["threads per CTA"] = str(each.max_workgroup_size)
         stated["registers"] = str(each.registers)
+        for topic, size in (("shared", each.lds_bytes), ("private", each.scratch_bytes)):
+            if size is not None:
+                stated[f"{topic} memory"] = str(size)
     return stated
 
 
