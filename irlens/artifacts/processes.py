@@ -73,11 +73,19 @@ def start_pool(workers: int) -> "ProcessPoolExecutor":
 
 
 def kill(pool: "ProcessPoolExecutor") -> None:
-    """Kill the workers of a pool; the interpreter would wait for their tasks at exit."""
-    workers = list((pool._processes or {}).values())  # `kill_workers` comes with Python 3.14
-    pool.shutdown(wait=False, cancel_futures=True)
-    for each in workers:
+    """Kill the workers of a pool, whose tasks the interpreter would wait for at exit."""
+    for each in list((pool._processes or {}).values()):  # `kill_workers` comes with Python 3.14
         each.kill()
+    end(pool)
+
+
+def end(pool: "ProcessPoolExecutor") -> None:
+    """End a pool and wait until its workers have ended.
+
+    The interpreter waits for them at exit all the same, and then wakes the pool's own thread, which
+    fails with a traceback if that thread ends in this moment.
+    """
+    pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _start_worker() -> None:

@@ -17,7 +17,7 @@ from irlens.artifacts import locks
 #: No recording has such a name, whatever its program is called: those begin with "irlens-".
 _PREFIX = "tmp-irlens-"
 #: Seconds from the last change of a folder until its lock is certain to be held.
-_SETTLED = 5
+_SETTLED = 1
 
 
 class TemporaryFolder(TemporaryDirectory[str]):

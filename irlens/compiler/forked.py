@@ -86,10 +86,19 @@ class _Child:
 
     Args:
         crash: Receives the end of the compiler's output if that ends the process.
+        temporary: Where Triton's temporary files are, which a child that is killed leaves.
     """
 
-    def __init__(self, pid: int, requests: BinaryIO, answers: BinaryIO, crash: BinaryIO) -> None:
+    def __init__(
+        self,
+        pid: int,
+        requests: BinaryIO,
+        answers: BinaryIO,
+        crash: BinaryIO,
+        temporary: TemporaryFolder,
+    ) -> None:
         self._pid, self._requests, self._answers, self._crash = pid, requests, answers, crash
+        self._temporary = temporary
 
     def ask(self, request: Request) -> _Answer:
         """Return the answer to a request."""
@@ -104,6 +113,7 @@ class _Child:
         code = os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
         printed = self._crash.read().decode("utf-8", "replace")
         self._close()
+        self._temporary.cleanup()
         return crashes.died(kernel, code, printed)
 
     def end(self) -> None:
@@ -115,6 +125,7 @@ class _Child:
                 if time.monotonic() > until:
                     os.kill(self._pid, signal.SIGKILL)
                 time.sleep(0.001)
+        self._temporary.cleanup()
 
     def _close(self) -> None:
         for stream in (self._requests, self._answers, self._crash):
@@ -132,29 +143,25 @@ def _start() -> _Child:
     (request_end, requests), (answers, answer_end), (crash, crash_end) = pipes
     for stream in (sys.stdout, sys.stderr):
         stream.flush()  # or the child may write it again
-    parent = os.getpid()
+    parent, temporary = os.getpid(), TemporaryFolder()
     pid = os.fork()
     if pid == 0:
         for ours in (requests, answers, crash):
             os.close(ours)
         report_crashes_to(crash_end)
+        os.environ["TMPDIR"] = tempfile.tempdir = temporary.name
         _serve(parent, os.fdopen(request_end, "rb"), os.fdopen(answer_end, "wb"))
     for theirs in (request_end, answer_end, crash_end):
         os.close(theirs)
     atexit.register(end)  # so that nothing is left, and the system's accounts have its time
     ends = (os.fdopen(requests, "wb"), os.fdopen(answers, "rb"), os.fdopen(crash, "rb"))
-    child = _children[parent] = _Child(pid, *ends)
+    child = _children[parent] = _Child(pid, *ends, temporary)
     return child
 
 
 def _serve(parent: int, requests: BinaryIO, answers: BinaryIO) -> NoReturn:
-    """Answer requests until the parent closes the pipe.
-
-    Triton's temporary files, which an interruption leaves, are in a folder that goes with this.
-    """
+    """Answer requests until the parent closes the pipe."""
     code = 0
-    temporary = TemporaryFolder()
-    os.environ["TMPDIR"] = tempfile.tempdir = temporary.name
     try:
         if sys.platform == "linux":
             ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -167,8 +174,6 @@ def _serve(parent: int, requests: BinaryIO, answers: BinaryIO) -> NoReturn:
     except BaseException:  # an interruption, which the parent reports
         code = 1
     finally:
-        with suppress(BaseException):  # another interruption: the next irlens removes it
-            temporary.cleanup()
         os._exit(code)  # no clean-up of the parent's, and none of LLVM's, which takes a while
 
 

@@ -58,7 +58,7 @@ def _spread(due: Sequence[Due], make: Callable[[Sequence[Due]], None]) -> None:
         processes.kill(executor)
         raise
     finally:
-        executor.shutdown(wait=False, cancel_futures=True)
+        processes.end(executor)
 
 
 @contextmanager

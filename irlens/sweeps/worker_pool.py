@@ -243,7 +243,7 @@ class _Worker:
         try:
             self.future = self._executor.submit(handler, task)
         except BrokenExecutor:
-            self._executor.shutdown(wait=False)
+            self.join()
             self._executor = self._start()
             self.future = self._executor.submit(handler, task)
         return self.future
@@ -255,7 +255,7 @@ class _Worker:
 
     def restart(self) -> None:
         self.kill()
-        self._executor.shutdown(wait=False, cancel_futures=True)
+        self.join()
         self.future = None
         self._executor = self._start()
 

@@ -180,8 +180,16 @@ def test_the_child_ends_with_its_parent(
     assert process.returncode == (-how if how == signal.SIGKILL else 130)
 
 
+@pytest.mark.parametrize(
+    "interrupt",
+    [lambda pid: os.killpg(pid, signal.SIGINT), lambda pid: os.kill(pid, signal.SIGTERM)],
+    ids=["by the terminal", "the parent alone"],
+)
 def test_an_interrupted_compilation_leaves_no_temporary_file(
-    write: Callable[..., Path], private_store: Path, tmp_path: Path
+    interrupt: Callable[[int], None],
+    write: Callable[..., Path],
+    private_store: Path,
+    tmp_path: Path,
 ) -> None:
     temporary, started = tmp_path / "temporary", tmp_path / "started"
     temporary.mkdir()
@@ -200,7 +208,7 @@ def test_an_interrupted_compilation_leaves_no_temporary_file(
     while not started.exists():
         assert time.monotonic() < until
         time.sleep(0.02)
-    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+    interrupt(process.pid)
     process.communicate(timeout=20)
     assert process.returncode == 130
     assert list(temporary.iterdir()) == []

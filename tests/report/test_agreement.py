@@ -138,7 +138,12 @@ def test_each_topic_is_compared(texts: tuple[str, str], parts: set[str], topic: 
     ("name", "stage", "texts", "topic"),
     [
         ("softmax-mi300x", "llir", ("amdgpu_kernel void", "ptx_kernel void"), "vendor"),
-        ("matmul-a100", "llir", ('"nvvm.reqntid"="128"', '"nvvm.reqntid"="256"'), "threads per CTA"),
+        (
+            "matmul-a100",
+            "llir",
+            ('"nvvm.reqntid"="128"', '"nvvm.reqntid"="256"'),
+            "threads per CTA",
+        ),
         ("softmax-mi300x", "llir", ('size"="1,512"', 'size"="1,256"'), "threads per CTA"),
         (
             "specialized-h100-4",
@@ -147,10 +152,20 @@ def test_each_topic_is_compared(texts: tuple[str, str], parts: set[str], topic: 
             "registers at most",
         ),
         ("matmul-a100", "ttgir", ('"ttg.num-ctas" = 1', '"ttg.num-ctas" = 2'), "CTAs per cluster"),
-        ("softmax-mi300x", "amdgcn", ("size: 0\n    .kernarg", "size: 64\n    .kernarg"), "shared memory"),
-        ("softmax-mi300x", "amdgcn", ("private_segment_fixed_size: 0", "private_segment_fixed_size: 8"), "private memory"),
+        (
+            "softmax-mi300x",
+            "amdgcn",
+            ("size: 0\n    .kernarg", "size: 64\n    .kernarg"),
+            "shared memory",
+        ),
+        (
+            "softmax-mi300x",
+            "amdgcn",
+            ("private_segment_fixed_size: 0", "private_segment_fixed_size: 8"),
+            "private memory",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_a_stage_repeats_is_compared(
     name: str, stage: str, texts: tuple[str, str], topic: str
 ) -> None:

@@ -71,7 +71,7 @@ class Reader(Generic[T]):
         if self._pool is not None and interrupted is not None:
             processes.kill(self._pool)
         elif self._pool is not None:
-            self._pool.shutdown(wait=False, cancel_futures=True)
+            processes.end(self._pool)
 
     def pass_on(self, tag: T, rows: EntryRows) -> Iterator[tuple[T, EntryRows]]:
         """Put known rows in line; yield what is ready and first in line."""

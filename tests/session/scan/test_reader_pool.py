@@ -1,6 +1,7 @@
 """The workers that read the entries of a scan."""
 
 import multiprocessing
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -35,3 +36,19 @@ def test_an_interrupt_does_not_wait_for_what_workers_read(monkeypatch: pytest.Mo
     for worker in set(multiprocessing.active_children()).difference(others):
         worker.join(60)
         assert not worker.is_alive()
+
+
+def _read_nothing(entries: Sequence[Wanted]) -> list[EntryRows]:
+    return [EntryRows([], []) for _ in entries]
+
+
+def test_no_thread_of_the_workers_runs_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that ends while the interpreter does ends it with a traceback."""
+    monkeypatch.setattr(reader_pool, "read_rows", _read_nothing)
+    before = threading.active_count()
+    with Reader[int](2, parsed=1000) as reader:
+        for number in range(100):
+            list(reader.read(number, Path("k"), Listing({}, set(), [], []), ("kernel",)))
+        list(reader.finish())
+        assert threading.active_count() > before
+    assert threading.active_count() == before
