@@ -5,11 +5,17 @@ Counted are calls of Python functions, which a machine's load does not change.
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from types import FrameType
+from typing import Any
 
 import pytest
 
+from irlens.analyze import ttgir_loads
+from irlens.analyze.layout_conversions import find_conversions
 from irlens.artifacts.load import load_bytes
+from irlens.isa import mlir
+from irlens.isa.mlir import Module
 from irlens.report import inspect
 
 #: Of four times the input. Quadratic work would be sixteen times as much.
@@ -140,3 +146,59 @@ def calls_of(content: bytes) -> int:
     finally:
         sys.setprofile(None)
     return calls
+
+
+def conversions_in_loops(count: int) -> str:
+    layouts = "tensor<16x16xf16, #a> -> tensor<16x16xf16, #b>"
+    return "".join(
+        f"scf.for %i = %a to %a step %a : i32 {{\n%c{n} = ttg.convert_layout %x : {layouts}\n}}\n"
+        for n in range(count)
+    )
+
+
+def copies_and_products_in_loops(count: int) -> str:
+    buffer = "!ttg.memdesc<16x16xf16, #s, #smem, mutable>"
+    types = "tensor<16x16xf16, #a> * tensor<16x16xf16, #b> -> tensor<16x16xf32, #c>"
+    return f"%m = ttg.local_alloc : () -> {buffer}\n" + "".join(
+        "scf.for %i = %a to %a step %a : i32 {\n"
+        f"%p{n} = ttg.async_copy_global_to_local %arg0, %m : tensor<16x16x!tt.ptr<f16>, #a>"
+        " -> <16x16xf16, #s, #smem, mutable>\n"
+        f"%l{n} = ttg.local_load %m : {buffer} -> tensor<16x16xf16, #a>\n"
+        f"%d{n} = tt.dot %l{n}, %l{n}, %z : {types}\n}}\n"
+        for n in range(count)
+    )
+
+
+@pytest.mark.parametrize(
+    ("pattern", "analyze"),
+    [
+        (conversions_in_loops, lambda module: list(find_conversions(module))),
+        (copies_and_products_in_loops, lambda module: ttgir_loads.find(module, 3)),
+    ],
+)
+def test_steps_of_an_analysis_grow_with_the_input(
+    pattern: Callable[[int], str], analyze: Callable[[Module], object]
+) -> None:
+    def steps(count: int) -> int:
+        return steps_of(partial(analyze, mlir.parse(pattern(count).join(MLIR), stage="ttgir")))
+
+    steps(8)
+    assert steps(200) < MOST * steps(50)
+
+
+def steps_of(call: Callable[[], object]) -> int:
+    """Return how many instructions of Python a call takes: comprehensions call nothing."""
+    steps = 0
+
+    def step(frame: FrameType, event: str, _argument: object) -> Any:
+        nonlocal steps
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        steps += event == "opcode"
+        return step
+
+    sys.settrace(step)
+    try:
+        call()
+    finally:
+        sys.settrace(None)
+    return steps

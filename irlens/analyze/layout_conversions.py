@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import prod
 from typing import TypeAlias
 
-from irlens.analyze.mlir_loops import find_loops
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.encoding_maps import Unmapped, linear_map
 from irlens.isa.mlir.encodings import Encoding, encoding_of
@@ -39,13 +38,13 @@ _ACROSS_CTAS = "it moves data between the CTAs of a cluster"
 def find_conversions(module: Module) -> Iterator[tuple[Operation, Conversion]]:
     """Yield the conversions of a ttgir, without what they cost."""
     users = _users(module)
-    loops = find_loops(module)
-    for operation in module.doing("relayout"):
-        around = [
-            module.operations[index]
-            for index in loops
-            if index < operation.index < module.operations[index].end
-        ]
+    around: list[Operation] = []
+    for operation in module.doing("relayout", "for", "while"):
+        while around and around[-1].end <= operation.index:
+            around.pop()
+        if operation.does != "relayout":
+            around.append(operation)
+            continue
         before, after = operation.operand_type, operation.result_type
         through, reason = _way_of(module, before, after)
         yield (

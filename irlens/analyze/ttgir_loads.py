@@ -8,9 +8,10 @@ as far as their buffer has room.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import cached_property
+from operator import attrgetter
 
 import msgspec
 
@@ -27,6 +28,7 @@ from irlens.model.memory import LoadState, LoopLoad
 
 _READS = LOADS | COPIES | BULK_TO_SHARED
 _WIDEST_ACCESS = 16  # bytes: 128-bit loads and copies are the widest that one thread issues
+_index = attrgetter("index")
 #: No pipeline is as deep as this.
 _MOST_ITERATIONS = 64
 
@@ -62,6 +64,8 @@ class _Finder:
         self._loops: dict[int, Loop] = find_loops(module)
         self._bodies: dict[int, LoopBody] = {}
         self._pipelined: set[int] = set()
+        #: What ``_used`` finds, by buffer, or without one for all products, and loop.
+        self._most: dict[tuple[int | None, int], Fraction] = {}
 
     # Many kernels have no load in a loop, and need none of these.
 
@@ -157,13 +161,17 @@ class _Finder:
         A tile may be read into registers before that, for the first iteration of the loop itself.
         """
 
-        def most(operations: Iterable[Operation]) -> Fraction:
-            inside = (each.index for each in operations if loop.index < each.index < loop.end)
-            return max((Fraction(*peeled[n]) for n in inside if n in peeled), default=Fraction(0))
+        def most(used: int | None) -> Fraction:
+            """Of the products if it is ``None``, else of the users of a buffer."""
+            key = used, loop.index
+            if key not in self._most:
+                of = self._products if used is None else self._buffers.users[used]
+                first, last = (bisect_left(of, at, key=_index) for at in (loop.index, loop.end))
+                tiles = (Fraction(*peeled[n]) for n in map(_index, of[first:last]) if n in peeled)
+                self._most[key] = max(tiles, default=Fraction(0))
+            return self._most[key]
 
-        if buffer is None:
-            return Fraction(0)
-        return min(most(self._buffers.users[buffer]), most(self._products))
+        return Fraction(0) if buffer is None else min(most(buffer), most(None))
 
     def _buffer(self, read: Operation, tile: Tensor) -> int | None:
         """Return the allocation that a copy fills, and not that of its barrier."""
