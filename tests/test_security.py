@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from irlens.analyze import work
+from irlens.artifacts import assembling, tools
 from irlens.artifacts import load as loading
-from irlens.artifacts import tools
 from irlens.artifacts.load import load
 from irlens.model import files
 from irlens.model.errors import ArtifactError
@@ -41,6 +41,8 @@ def test_the_budgets_of_analyses_and_tools() -> None:
     assert stated(r"tries for a size share ([\d,]+)") == limits._STEPS
     seconds = (tools._SECONDS, tools._SECONDS_PER_MB)
     assert re.search(r"nvdisasm gets (\d+) seconds of processor time, and (\d+) more", TEXT)
+    most = stated(r"PTX of more than (\d+) MB is not assembled")
+    assert most * 1_000_000 == assembling.MOST_BYTES
     assert stated(r"nvdisasm gets (\d+) seconds") == seconds[0]
     assert stated(r"of processor time, and (\d+) more for each MB") == seconds[1]
 

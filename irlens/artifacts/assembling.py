@@ -11,6 +11,7 @@ from irlens.artifacts import tools
 from irlens.artifacts.temporary_folders import TemporaryFolder
 from irlens.artifacts.tools import StoppedError
 from irlens.model.errors import ToolError
+from irlens.model.text import rounded_size
 
 _TARGET = re.compile(r"^[ \t]*\.target[ \t]+(sm_(\d{2,3})[af]?)\b", re.MULTILINE)
 _ENTRY = re.compile(r"\.entry\b")
@@ -23,6 +24,8 @@ _BY_LLVM = "LLVM NVPTX Back-End"
 _OF_TRITON = ("--regAllocOptLevel=2",)
 _FIRST_WITH_IT = 13
 _RELEASE = re.compile(r"release (\d+\.\d+)")
+#: Bytes of PTX above which ptxas does not end within the time that it gets.
+MOST_BYTES = 1_000_000
 #: What ptxas says in front of the reason.
 _PREFIX = re.compile(r"^.*?(?:fatal|error)\s*:\s*")
 
@@ -44,6 +47,9 @@ def assemble(ptx: str) -> Assembled | str:
     target = _TARGET.search(ptx)
     if target is None or _ENTRY.search(ptx) is None:
         return "the ptx is an excerpt, which no ptxas assembles"
+    if len(ptx) > MOST_BYTES:
+        size, most = rounded_size(len(ptx)), rounded_size(MOST_BYTES)
+        return f"the ptx has {size}; irlens assembles {most} at most, since ptxas takes too long"
     problem = "there is no ptxas"
     for tool in _tools(int(target[2])):
         try:

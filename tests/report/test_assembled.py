@@ -104,3 +104,10 @@ def test_live_registers_are_those_of_the_assembled_cubin(tmp_path: Path) -> None
     assert found.pressure.sass is not None
     assert found.pressure.sass.peak
     assert "pressure.sass" not in found.unknown
+
+
+def test_ptx_that_takes_ptxas_too_long_is_not_assembled(tmp_path: Path) -> None:
+    (report,) = reports(tmp_path, HEAD + KERNEL % ("one", "", "buffer") + "// more\n" * 130_000)
+    assert report.resources.registers is None
+    reason = "the ptx has 1.0 MB; irlens assembles 1.0 MB at most, since ptxas takes too long"
+    assert report.unknown["resources.registers"] == reason
