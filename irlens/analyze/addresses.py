@@ -108,6 +108,8 @@ class _Walk:
         self._known = known
         self._names = module.values
         self._values: dict[Name, Value] = {}
+        #: In walks after the first, the values that differ from those of the walk before.
+        self._changed: set[Name] | None = None
 
     def accesses(self) -> Iterator[Access]:
         operations = list(self._module.named(*POINTERS.keys() - ATOMICS))
@@ -158,7 +160,6 @@ class _Walk:
 
     def _evaluate(self, carried: dict[Name, Value]) -> None:
         """Walk the module once; ``carried`` holds what loops carry around, and is widened."""
-        self._values = {}
         for operation in self._module.operations:
             if operation.does == "function":
                 self._define_arguments(operation)
@@ -166,15 +167,25 @@ class _Walk:
                 self._enter_loop(operation, carried)
             elif operation.does == "yield":
                 self._leave_region(operation, carried)
-            elif operation.results and operation.does != "if":
+            elif operation.does == "if":
+                for number in range(sum(count for _, count in operation.results)):
+                    self._values.pop(Name(operation.index, number), None)
+            elif operation.results:
                 self._define(operation)
+        self._changed = set()
+
+    def _set(self, name: Name, value: Value) -> None:
+        """Set a value; operations of which no operand changes are not evaluated again."""
+        if self._changed is not None and self._values.get(name) != value:
+            self._changed.add(name)
+        self._values[name] = value
 
     def _define_arguments(self, function: Operation) -> None:
         for index, argument in enumerate(_arguments(function)):
             if argument.name in self._known:
                 symbol = None if isinstance(argument.type, Pointer) else (argument.name, 1)
                 value = Value((), (), self._known[argument.name], None, symbol)
-                self._values[Name(function.index, index, 0)] = value
+                self._set(Name(function.index, index, 0), value)
 
     def _enter_loop(self, loop: Operation, carried: dict[Name, Value]) -> None:
         """The induction variable starts at a bound and goes in steps; the rest is carried."""
@@ -182,38 +193,43 @@ class _Walk:
         low, step = (operands[n] if len(operands) > n else None for n in (0, 2))
         if low is not None and step is not None:
             divisor = min(low.divisor, step.divisor)
-            self._values[Name(loop.index, 0, 0)] = Value((), (), divisor)
+            self._set(Name(loop.index, 0, 0), Value((), (), divisor))
         for number, initial in enumerate(operands[3:]):
             if initial is None:
                 continue
             value = carried.setdefault(Name(loop.index, number), initial)
-            self._values[Name(loop.index, number + 1, 0)] = value
-            self._values[Name(loop.index, number)] = value
+            self._set(Name(loop.index, number + 1, 0), value)
+            self._set(Name(loop.index, number), value)
 
     def _leave_region(self, end: Operation, carried: dict[Name, Value]) -> None:
         """Join what a region yields into the loop's values, or the results of ``scf.if``."""
         owner = self._module.operations[end.parent] if end.parent is not None else None
         if owner is None or owner.does not in ("for", "if"):
             return
-        into = carried if owner.does == "for" else self._values
+        is_loop = owner.does == "for"
         for number, operand in enumerate(self._names.operands[end.index]):
             name, value = Name(owner.index, number), self._value(operand)
-            known = into.get(name)
-            if value is None:
-                if known is not None:
-                    into[name] = axis_info.unknown(known.shape)
-            elif known is None or known.shape == value.shape:
-                into[name] = axis_info.join(known, value) if known else value
+            known = (carried if is_loop else self._values).get(name)
+            if value is None and known is not None:
+                value = axis_info.unknown(known.shape)
+            elif value is not None and known is not None:
+                value = axis_info.join(known, value) if known.shape == value.shape else known
+            if value is not None and is_loop:
+                carried[name] = value
+            elif value is not None:
+                self._set(name, value)
 
     def _define(self, operation: Operation) -> None:
         shape = _result_shape(operation)
         if shape is None or len(operation.results) != 1 or operation.results[0][1] != 1:
             return
         names = self._names.operands[operation.index]
+        if self._changed is not None and self._changed.isdisjoint(names):
+            return
         known = [self._values[name] for name in names if name in self._values]
         complete = len(known) == len(names)
         value = _evaluate(operation, shape, known) if complete else axis_info.unknown(shape)
-        self._values[Name(operation.index, 0)] = value
+        self._set(Name(operation.index, 0), value)
 
 
 def _offset(pointer: Value | None, operands: list[Value | None], size: int | None) -> Value | None:

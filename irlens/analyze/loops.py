@@ -1,5 +1,6 @@
 """The loops of a function in machine-level code, for every dialect."""
 
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
@@ -72,14 +73,18 @@ class Loops(msgspec.Struct, Generic[I_co], frozen=True, dict=True):
         A loop around such a loop (over the tiles of a persistent kernel, say) is left out,
         whatever it does itself.
         """
-        below = [False] * len(self.forest.loops)
-        chosen = []
-        for index in reversed(range(len(below))):
-            inside = any(map(below.__getitem__, self.forest.loops[index].children))
-            below[index] = inside or any(map(matters, self.own(index)))
-            if below[index] and not inside:
-                chosen.append(index)
-        return chosen[::-1]
+        loops = self.forest.loops
+        found = [n for n, each in enumerate(self.instructions) if matters(each)] if loops else []
+        starts = [block.start for block in self.cfg.blocks] if found else []
+        around = {self.forest.innermost[bisect_right(starts, n) - 1] for n in found}
+        own = {index for index in around if index is not None}
+        outer = set[int]()
+        for index in own:
+            above = loops[index].parent
+            while above is not None and above not in outer:
+                outer.add(above)
+                above = loops[above].parent
+        return sorted(own - outer)
 
     def around(self, block: int) -> Iterator[int]:
         """Yield the loops around a block, innermost first."""

@@ -51,6 +51,7 @@ def find_loop_pipelines(
             requested=requested,
             of_source=source_bytes(loads),
             left=left,
+            flow=parsed.flows["amdgcn"],
         )
         known = amd_pipelines.against_source(pipelines, loads, parsed.ttgir)
         return settle(known, parsed.amdgcn.expansion, parsed.flows["amdgcn"])

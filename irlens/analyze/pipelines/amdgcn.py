@@ -12,6 +12,7 @@ from fractions import Fraction
 
 import msgspec
 
+from irlens.analyze.cfg import Cfg
 from irlens.analyze.mlir_loops import RequestedStages, find_loops, user_line
 from irlens.analyze.pipelines.amdgcn_loads import fold, with_depth
 from irlens.analyze.pipelines.amdgcn_loops import KernelLoops, remainders, unroll_factor
@@ -57,6 +58,7 @@ def find_pipelines(
     requested: RequestedStages,
     of_source: SourceBytes | None = None,
     left: Left = Left.ANYTHING,
+    flow: Cfg | None = None,
 ) -> list[Pipeline]:
     """Describe every innermost loop that reads global memory, and how far its loads run ahead.
 
@@ -65,6 +67,7 @@ def find_pipelines(
             open.
         of_source: What the source's loops load, to count once what lanes share.
         left: What LDS holds beside an iteration's own stores in a loop before which it has data.
+        flow: The function's control flow, if that is known already.
 
     Returns:
         In the order of the text, one record per loop and mechanism that runs ahead. Groups are
@@ -74,7 +77,7 @@ def find_pipelines(
     Raises:
         ArtifactError: A branch to a label that does not exist.
     """
-    finder = _Finder(function, threads_per_cta, requested, of_source or {}, left)
+    finder = _Finder(function, threads_per_cta, requested, of_source or {}, left, flow)
     pipelines = [
         each for loop in finder.loops.innermost(_reads_memory) for each in finder.describe(loop)
     ]
@@ -117,8 +120,9 @@ class _Finder:
         requested: RequestedStages,
         of_source: SourceBytes,
         left: Left,
+        flow: Cfg | None = None,
     ) -> None:
-        self.loops = KernelLoops.of(function)
+        self.loops = KernelLoops.of(function, flow)
         self.rests = remainders(function, self.loops)
         self.lanes = function.lanes
         self.counters = Counters.of(function)

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import Self
 
 from irlens.analyze import loops
+from irlens.analyze.cfg import Cfg
 from irlens.analyze.loops import Loops
 from irlens.analyze.solver import reach
 from irlens.isa.amdgcn import Function, Instruction
@@ -37,13 +38,16 @@ class KernelLoops(Loops[Instruction], frozen=True):
     lds_filled: tuple[bool, ...]
 
     @classmethod
-    def of(cls, function: Function) -> Self:
+    def of(cls, function: Function, flow: Cfg | None = None) -> Self:
         """Find the loops of a kernel.
+
+        Args:
+            flow: Its control flow, if that is known already.
 
         Raises:
             ArtifactError: A branch to a label that does not exist.
         """
-        kernel = loops.find(function)
+        kernel = loops.find(function, flow)
         return cls(kernel.instructions, kernel.cfg, kernel.forest, _lds_filled(kernel))
 
     def iteration(self, index: int) -> list[Instruction] | None:
