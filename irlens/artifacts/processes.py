@@ -17,6 +17,7 @@ import msgspec
 
 if TYPE_CHECKING:
     from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing.context import BaseContext
 
 _SHELL = "/bin/sh"
 #: Kills the group "$0" (0: the shell's own) at the end of stdin; a line means that it has ended.
@@ -61,15 +62,19 @@ def start_pool(workers: int) -> "ProcessPoolExecutor":
     Where a fork is safe they start with the modules that this process has loaded.
     """
     from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import get_context, resource_tracker
+    from multiprocessing import get_context
 
-    forks = can_fork()
-    if not forks:
-        # The tracker inherits stderr, and that of a running Textual app is not a file.
-        with redirect_stderr(sys.__stderr__):
-            resource_tracker.ensure_running()
-    context = get_context("fork" if forks else "spawn")
+    context: BaseContext = get_context("fork") if can_fork() else _safe_context()
     return ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker)
+
+
+def _safe_context() -> "BaseContext":
+    from irlens.artifacts.spawning import SafeContext, start_tracker
+
+    # The tracker inherits stderr, and that of a running Textual app is not a file.
+    with redirect_stderr(sys.__stderr__):
+        start_tracker()
+    return SafeContext()
 
 
 def kill(pool: "ProcessPoolExecutor") -> None:

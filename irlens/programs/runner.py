@@ -83,8 +83,11 @@ def _restore_environment(job: Job) -> None:
         os.environ.pop("PYTHONPATH", None)
     else:
         os.environ["PYTHONPATH"] = job.pythonpath
-    script = Path(job.program.name)
-    sys.path.insert(0, str(Path.cwd() if job.program.is_module else script.resolve().parent))
+    name = job.program.name
+    if not job.program.is_module:
+        sys.path.insert(0, str(Path(name).resolve().parent))
+    elif not name.startswith("irlens."):  # its own modules need no folder of the user's
+        sys.path.insert(0, str(Path.cwd()))
 
 
 def _run(program: Program) -> None:

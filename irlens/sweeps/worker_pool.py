@@ -16,7 +16,6 @@ from concurrent.futures import (
     wait,
 )
 from contextlib import suppress
-from multiprocessing import resource_tracker
 from multiprocessing.context import SpawnContext, SpawnProcess
 from pathlib import Path
 from types import ModuleType
@@ -25,6 +24,7 @@ from typing import Any, Protocol
 import msgspec
 
 from irlens.artifacts import locks, processes, store
+from irlens.artifacts.spawning import SafeProcess, start_tracker
 from irlens.artifacts.temporary_folders import TemporaryFolder
 from irlens.compiler import crashes
 from irlens.model.errors import IrlensError
@@ -271,6 +271,7 @@ class _Worker:
         self._executor.shutdown(wait=True, cancel_futures=True)
 
     def _start(self) -> ProcessPoolExecutor:
+        start_tracker()  # or the executor's queues do
         return ProcessPoolExecutor(
             1, mp_context=self._context, initializer=_start_worker, initargs=(self._logs,)
         )
@@ -290,7 +291,7 @@ class _Context(SpawnContext):
         return process
 
 
-class _Process(SpawnProcess):
+class _Process(SafeProcess):
     """A process that does not run the program's main module again.
 
     ``multiprocessing`` would: a script that calls the library at its top level called it again in
@@ -300,7 +301,7 @@ class _Process(SpawnProcess):
     """
 
     def start(self) -> None:
-        resource_tracker.ensure_running()  # its own start would unblock the signal
+        start_tracker()  # its own start would unblock the signal
         main = sys.modules["__main__"]
         sys.modules["__main__"] = ModuleType("__main__")
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
