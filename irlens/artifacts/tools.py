@@ -25,8 +25,8 @@ from irlens.model.errors import ToolError
 from irlens.model.text import rounded_size
 
 #: Seconds of processor time that a tool gets, and for each MB of its input. A cubin of 2 MB (59,000
-#: instructions) takes nvdisasm one; some damaged ones would take it forever.
-_SECONDS, _SECONDS_PER_MB = 5, 5
+#: instructions) takes nvdisasm one; some damaged ones would take it forever, or a minute for 15 MB.
+_SECONDS, _SECONDS_PER_MB = 5, 1
 #: A machine that is busy with other work lets a tool run for a part of the time.
 _WALL_PER_PROCESSOR_TIME = 10
 #: Bytes of address space that a tool gets, and for each MB of its input. A cubin of 2 MB takes
