@@ -43,6 +43,7 @@ _MLIR = (
     'module attributes {"ttg.num-warps" = 4 : i32} {\n  tt.func public @k(%arg0: !tt.ptr<f32>) {\n',
     "\n    tt.return\n  }\n}\n",
 )
+_BUFFER = "!ttg.memdesc<4x4xf16, #s, #smem, mutable>"
 _SASS = (
     '.section .text.k,"ax",@progbits\n.text.k:\n',
     "\n        /*fffff0*/                   EXIT ;\n",
@@ -172,6 +173,23 @@ PATTERNS: dict[str, tuple[tuple[str, str], dict[str, Pattern]]] = {
             "functions": _count("tt.return\n}\ntt.func @f#() {\n"),
             "chained": lambda size: _chain(size),
             "captures": _repeat("%a:2 = a.b\n"),
+            "conversions": _count(
+                "scf.for %i = %a to %a step %a : i32 {\n%c# = ttg.convert_layout %x : "
+                "tensor<4x4xf16, #a> -> tensor<4x4xf16, #b>\n}\n"
+            ),
+            "copies and products": lambda size: (
+                "%m = ttg.local_alloc : () -> "
+                + _BUFFER
+                + _count(
+                    "\nscf.for %i = %a to %a step %a : i32 {\n"
+                    "%p# = ttg.async_copy_global_to_local %arg0, %m : "
+                    "tensor<4x4x!tt.ptr<f16>, #a> -> <4x4xf16, #s, #smem, mutable>\n"
+                    f"%l# = ttg.local_load %m : {_BUFFER} -> tensor<4x4xf16, #a>\n"
+                    "%d# = tt.dot %l#, %l#, %z : tensor<4x4xf16, #a> * tensor<4x4xf16, #a> -> "
+                    "tensor<4x4xf32, #c>\n}"
+                )(size)
+                + "\n"
+            ),
         },
     ),
     "sass": (
@@ -184,7 +202,23 @@ PATTERNS: dict[str, tuple[tuple[str, str], dict[str, Pattern]]] = {
             "frames": _repeat('//## File "a.py", line 1 inlined at "a.py", line 1\n'),
         },
     ),
-    "source": (("", ""), {"functions": _count("def f#(): pass\n")}),
+    "source": (
+        ("", ""),
+        {
+            "functions": _count("def f#(): pass\n"),
+            "kernels": _count("@triton.jit\ndef f#(x): pass\n"),
+            "nested functions": lambda size: "".join(
+                f"{' ' * depth}def f{depth}():\n" for depth in range(min(90, size))
+            ),
+            "nested calls": _nested("f(", ")"),
+            "string": lambda size: f"x = '{'x' * size}'\n",
+            "number": lambda size: f"x = {'9' * size}\n",
+            "list": lambda size: f"x = [{'1,' * (size // 2)}]\n",
+            "sum": lambda size: f"x = {'1+' * (size // 2)}1\n",
+            "decorators": lambda size: "@f\n" * (size // 3) + "def k(): pass\n",
+            "parameters": lambda size: f"def k({','.join(f'a{n}' for n in range(size // 9))}): 0",
+        },
+    ),
     "json": (
         ("", ""),
         {
@@ -289,10 +323,33 @@ def binaries() -> Iterator[tuple[str, str, Callable[[int], bytes]]]:
             struct.pack_into("<H", header, 60, count)
             content = bytes(header) + many
             yield kind, f"{count} sections", partial(_filled_up, content)
+        for name in section_names(data):
+            yield kind, f"repeated {name}"[:24], partial(_repeat_section, data, name)
         for value in (0, 0xFF, 0x81, 0x91, 0xDF):
             yield kind, f"filled with {value:#x}", partial(_fill_sections, data, value)
         if path.suffix == ".hsaco":
             return
+
+
+def section_names(data: bytes) -> list[str]:
+    """Return the names of the sections of a binary, each once."""
+    from irlens.artifacts import elf
+
+    return sorted({each.name for each in elf.read(data).sections if each.name and each.size})
+
+
+def _repeat_section(data: bytes, name: str, size: int) -> bytes:
+    """Give a section its own content many times: code, symbols, attributes, relocations, lines."""
+    from irlens.artifacts import elf
+
+    out, at = bytearray(data), struct.unpack_from("<Q", data, 40)[0]
+    for index, each in enumerate(elf.read(data).sections):
+        if each.name == name:
+            content = data[each.offset : each.offset + each.size]
+            many = content * max(1, (size - len(data)) // len(content))
+            struct.pack_into("<QQ", out, at + index * 64 + 24, len(data), len(many))
+            return bytes(out) + many
+    return bytes(out)
 
 
 def _filled_up(content: bytes, size: int) -> bytes:
