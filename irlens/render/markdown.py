@@ -70,6 +70,8 @@ def render(kind: Kind, subject: Any, options: Options) -> str:
     texts = [(each.title or _FOLD, write_text(each, folded)) for each in parts]
     if len(parts) > MOST_FOLDS:
         texts = [(f"all {len(parts)} in full", "\n\n".join(text for _, text in texts))]
+    elif all(isinstance(each, nodes.Settings) for each in rest):
+        texts = []  # the top has all of it
     elif not parts and (kind != "comparisons" or subject.different):
         texts = [(tree.title or _FOLD, write_text(replace(tree, children=rest), folded))]
     for title, text in texts:

@@ -103,15 +103,15 @@ def _of_metadata(metadata: Metadata) -> Statements:
         stated["architecture"] = f"sm_{arch}" if arch.isdecimal() else arch
         if metadata.num_warps is not None:
             threads = metadata.num_warps * target.warp_size
-            stated["threads per CTA"] = _threads(threads, stated["architecture"])
+            stated["threads per CTA"] = _threads(threads, _vendor(stated["architecture"]))
     if metadata.num_ctas is not None:
         stated["CTAs per cluster"] = str(metadata.num_ctas)
     return stated
 
 
-def _threads(count: int, arch: str) -> str:
+def _threads(count: int, vendor: str) -> str:
     """Return the threads of a CTA; for AMD no more than a code object can state."""
-    return str(min(count, _MOST_THREADS_OF_AMD) if arch.startswith("gfx") else count)
+    return str(min(count, _MOST_THREADS_OF_AMD) if vendor == "AMD" else count)
 
 
 def _of_mlir(stage: Stage, kernel: str) -> Statements:
@@ -123,7 +123,7 @@ def _of_mlir(stage: Stage, kernel: str) -> Statements:
     warps, lanes = module_number("num-warps", head), module_number("threads-per-warp", head)
     # Partitions of warp specialization have warps of their own.
     if warps is not None and lanes is not None and _SPECIALIZED not in stage.text():
-        stated["threads per CTA"] = _threads(warps * lanes, stated.get("architecture", ""))
+        stated["threads per CTA"] = _threads(warps * lanes, _vendor(stated.get("architecture", "")))
     ctas = module_number("num-ctas", head)
     if ctas is not None:
         stated["CTAs per cluster"] = str(ctas)
@@ -138,11 +138,11 @@ def _of_llir(stage: Stage, kernel: str) -> Statements:
         parameters = _LLIR_PARAMETER.findall(header["parameters"])
         stated["number of parameters"] = str(len(parameters))
         stated["vendor"] = "AMD" if header["vendor"] == "amdgpu" else "NVIDIA"
-        stated |= _of_attributes(stage, header["parameters"])
+        stated |= _of_attributes(stage, header["parameters"], stated["vendor"])
     return stated
 
 
-def _of_attributes(stage: Stage, header: str) -> Statements:
+def _of_attributes(stage: Stage, header: str, vendor: str) -> Statements:
     """Return the limits of a kernel of LLVM IR; its header names the group of attributes."""
     names = _LLIR_ATTRIBUTES.findall(header)
     _, found, rest = stage.text().partition(f"\nattributes {names[-1]} = {{" if names else "\0")
@@ -150,7 +150,8 @@ def _of_attributes(stage: Stage, header: str) -> Statements:
     stated = {}
     if threads := _LLIR_THREADS.search(group):
         # AMD's are a range, which begins at one.
-        stated["threads per CTA"] = str(prod(map(int, filter(None, threads[1].split(",")))))
+        count = prod(map(int, filter(None, threads[1].split(","))))
+        stated["threads per CTA"] = _threads(count, vendor)
     if registers := _LLIR_REGISTERS.search(group):
         stated["registers at most"] = _at_most(int(registers[1]))
     return stated

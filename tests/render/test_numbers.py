@@ -14,6 +14,8 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from irlens.render.markdown import UNFOLDED
+
 Json: TypeAlias = Any
 
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -114,6 +116,7 @@ def derived(document: Json) -> Iterator[float]:
                 for target in targets:
                     yield from groups([each for each in trials if each["target"] == target])
                 yield from of_trials(trials)
+                yield len(trials) - UNFOLDED  # "28 more rows"
         for listed in one.values():
             if isinstance(listed, list):
                 yield from groups(listed)
