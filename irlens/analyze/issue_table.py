@@ -27,6 +27,7 @@ from irlens.isa.mlir.global_memory import ATOMICS, BULK_LOADS
 from irlens.isa.mlir.global_memory import BULK_STORES as ALL_BULK_STORES
 from irlens.isa.mlir.linear_maps import LinearMap
 from irlens.isa.mlir.types import Pointer, Shaped, Tensor
+from irlens.model.source import SourceLocation
 
 #: AMD's accesses by a scalar pointer and a tensor of offsets.
 _BUFFER_ACCESSES = frozenset(name for name in LOADS | STORES if ".buffer_" in name)
@@ -278,10 +279,12 @@ class IssueTable:
         """
         if module is self._module:
             return self._of_own
-        places = Counter((each.name, each.location) for each in module.operations)
+        alike: defaultdict[tuple[str, tuple[SourceLocation, ...]], list[int]] = defaultdict(list)
+        for each in module.operations:
+            alike[each.name, each.location].append(each.index)
 
         def find(operation: Operation) -> tuple[WarpAccess, ...] | str:
-            return self.find(operation, alone=places[operation.name, operation.location] == 1)
+            return self.find(operation, alike[operation.name, operation.location])
 
         return find
 
@@ -293,11 +296,12 @@ class IssueTable:
         found = self._own.get(operation.index, "its layout is not read")
         return found if isinstance(found, str) else (found,)
 
-    def find(self, operation: Operation, *, alone: bool) -> tuple[WarpAccess, ...] | str:
+    def find(self, operation: Operation, alike: Sequence[int]) -> tuple[WarpAccess, ...] | str:
         """Return how an access of the ttir is issued, or why that is unknown.
 
         Args:
-            alone: Whether the ttir has no other one with its location.
+            alike: The indexes of all of the ttir with its name and location, in their order: an
+                unrolled loop has several.
 
         Returns:
             Instructions of warps, each time that the access is executed. The compiler may load the
@@ -324,11 +328,14 @@ class IssueTable:
         for each, block in zip(issued, blocks, strict=True):
             of_blocks[block].append(each)
         copied = any(each.direction == "copy" for each in issued)
+        alone = len(alike) == 1
         first, last = of_blocks[blocks[0]], of_blocks[blocks[-1]]
         if alone and (copied or all(each == first for each in of_blocks.values())):
             return tuple(last)
         # Loads that pipelining makes are alike; those in several layouts are executed each.
         counts = Counter(issued)
+        if len(of_blocks) == 1 and len(issued) == len(alike) and not copied:
+            return (issued[alike.index(operation.index)],)  # as many, and passes keep the order
         if len(counts) > 1 and (not alone or len(set(counts.values())) > 1):
             return "the ttgir has several different accesses for it"
         return tuple(counts)

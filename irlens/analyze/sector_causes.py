@@ -148,7 +148,7 @@ def sector_causes(evaluated: EvaluatedLaunch) -> list[SectorCause]:
     for access in noticed:
         operation = operations.get(access.line)
         tiles = samples.get((access.line, access.argument), [])
-        issued = None if operation is None else table.find(operation, alone=True)
+        issued = None if operation is None else table.find(operation, [operation.index])
         if tiles and issued and not isinstance(issued, str):
             found.append(_cause(access, issued[0], tiles, granule))
     return found

@@ -107,10 +107,14 @@ def test_loads_of_one_place_in_two_layouts_are_both_executed() -> None:
     (function,) = parse_ptx(ptx).kernels
     table = IssueTable(parse(ttgir), function)
     load = next(each for each in parse(ttgir).named("tt.load") if each.operand_type.shape)
-    issue = table.find(load, alone=True)
+    issue = table.find(load, [load.index])
     assert isinstance(issue, tuple)
     assert [each.width for each in issue] == [8, 4]
-    assert table.find(load, alone=False) == "the ttgir has several different accesses for it"
+    several = "the ttgir has several different accesses for it"
+    assert table.find(load, [0, load.index, 1]) == several
+    # Loads of an unrolled loop, as many as the ttgir has: each is one of them, in their order.
+    assert table.find(load, [load.index, 0]) == issue[:1]
+    assert table.find(load, [0, load.index]) == issue[1:]
     fewer = _issued(
         ttgir, PTX.replace(".loc 1 3 3\n", again.replace(twice, twice[: len(twice) // 2])) + STORE
     )
@@ -184,7 +188,7 @@ def _found(ttgir: str, ptx: str) -> tuple[WarpAccess, ...] | str:
     module = parse(ttgir)
     (function,) = parse_ptx(ptx).kernels
     load = next(each for each in module.named("tt.load") if each.operand_type.shape)
-    return IssueTable(module, function).find(load, alone=True)
+    return IssueTable(module, function).find(load, [load.index])
 
 
 def test_loads_of_one_block_are_each_executed_however_alike() -> None:
