@@ -33,8 +33,9 @@ def variants_view(variants: Variants, options: Options) -> nodes.Section:
 
 
 def _named(kernel: KernelVariants) -> str:
-    target = kernel.target.full_name if kernel.target is not None else None
-    return f"{kernel.kernel} ({', '.join(filter(None, (target, kernel.triton_version)))})"
+    target = kernel.target.name if kernel.target is not None else ""
+    triton = f"Triton {kernel.triton_version}" if kernel.triton_version else ""
+    return f"{kernel.kernel} ({', '.join(filter(None, (target, triton)))})"
 
 
 def _kernel(kernel: KernelVariants, options: Options) -> nodes.Section:
