@@ -172,6 +172,9 @@ class Tools:
         args: Args = None,
         grid: Grid = None,
         most: Annotated[int, Meta(description="Neighbours to compile at most", ge=1, le=200)] = 40,
+        budget: Annotated[
+            float, Meta(description="Seconds to compile in; then the best so far is returned", gt=0)
+        ] = 60.0,
         format: FormatName = "markdown",  # noqa: A002
     ) -> Answer:
         """Compile the neighbours of a configuration and return the fastest by estimated time.
@@ -183,7 +186,9 @@ class Tools:
         selection = self._configurations(kernel, targets, settings, args, grid)
         requests = requests_near(kernel, selection, self._session)
         return self._rendered(
-            format, "suggestion", suggest_near(requests, self._session, most=most)
+            format,
+            "suggestion",
+            suggest_near(requests, self._session, most=most, seconds=budget),
         )
 
     def variants(

@@ -346,6 +346,15 @@ async def test_a_faster_configuration_is_suggested(server: MCPServer) -> None:
     )
     (suggestion,) = found["untrusted"]["documents"]
     assert "vector_add" in json.dumps(suggestion)
+    assert "budget" not in json.dumps(suggestion)
+
+
+async def test_a_suggestion_ends_with_its_budget(server: MCPServer) -> None:
+    found = await answer(
+        server, "suggest", kernel="vector_add", targets=["h200"], budget=1e-6, format="json"
+    )
+    (suggestion,) = found["untrusted"]["documents"]
+    assert "budget" in suggestion["stopped"]
 
 
 async def test_a_project_is_checked_and_no_baseline_written(
