@@ -33,9 +33,9 @@ from irlens.model.source import SourceLocation, Span, user_frame
 
 
 def carried(module: Module, loop: Operation) -> dict[str, str]:
-    """Return the values that a loop carries, each with what an iteration yields for the next one.
+    """Return the loop-carried values, each with the value that an iteration yields for it.
 
-    Both as written: {"%acc_1": "%acc_2"}.
+    Names are as the text has them: {"%acc_1": "%acc_2"}.
     """
     body = [module.operations[index] for block in loop.blocks for index in block.operations]
     ends = [each for each in body if each.does == "yield"]

@@ -133,7 +133,7 @@ def refusal(
 
 
 def _of_the_loop(module: Module, loop: Operation) -> str:
-    """Return why no load of a loop is pipelined; unknown if what the loop does shows no reason."""
+    """Return why the pipeliner rejects a whole loop, or ``UNKNOWN``."""
     deeds = {each.does for each in module.body(loop)}
     if "print" in deeds:
         return PRINTS

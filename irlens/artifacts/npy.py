@@ -1,4 +1,4 @@
-"""Contents of tensors in NumPy's ``.npy`` files. No object in them is unpickled."""
+"""Reads and writes tensor contents as NumPy's ``.npy`` files. Objects are never unpickled."""
 
 from collections.abc import Sequence
 from io import BytesIO

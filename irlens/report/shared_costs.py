@@ -99,7 +99,7 @@ def _at_least(
 
 
 def _runs(module: Module, operation: Operation, config: Config) -> float | None:
-    """Return how often each warp runs an operation; ``None`` where that is not known."""
+    """Return how often each warp runs an operation; ``None`` if bounds of loops are unknown."""
     runs, values = 1, {n: each for n, each in config.args.items() if isinstance(each, int)}
     while operation.parent is not None:
         operation = module.operations[operation.parent]

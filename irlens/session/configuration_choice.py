@@ -1,6 +1,7 @@
-"""Which configuration of an autotuned kernel, or of a recording of one, is compiled alone.
+"""Chooses the configuration of an autotuned kernel, or of its recording, that is compiled alone.
 
-It is the one with the least estimated time: compiling all of them with their passes takes minutes.
+Compiling every configuration with its passes takes minutes, so that one stands for all: the one
+with the least estimated time.
 """
 
 from collections.abc import Sequence

@@ -39,7 +39,7 @@ from irlens.session.subject import Configurations
 from irlens.session.workbench import Setting
 
 _MAX_THREADS = 1024
-#: A file in a location of ttir.
+#: A Python file that a location of ttir names.
 _NAMED_FILE = re.compile(r'loc\("(?P<path>/[^"]+\.py)":\d')
 _TRITON, _TARGET = "triton", "target"
 #: Options with text that names neither files nor arguments of a tool: safe to take from a capture.

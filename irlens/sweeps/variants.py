@@ -146,7 +146,7 @@ def _compared(
 
 
 def _ranked(listed: Sequence[Needed], compiled: Mapping[int, Built]) -> Ranking:
-    """Rank compiled variants among those that differ in their tiles and in no other constexpr."""
+    """Rank compiled variants, each among those with the same constexprs apart from tile sizes."""
     source = find_kernel(listed[0].planned.request.kernel)
     tiles = find_uses(parse_source(source.content.decode(errors="replace"))).ranges
     built = [compiled.get(id(each), Built(None)).result for each in listed]

@@ -5,6 +5,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from irlens import gpus
 from irlens.analyze.mlir_loops import user_line
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.operations import Deed
@@ -14,8 +15,6 @@ from irlens.model.report import Blame, Finding, Occupancy
 from irlens.model.source import SourceLocation
 
 MOST_WARPS = 32
-#: Registers of a thread, and those of an SM for each of a warp's lanes.
-_MOST_REGISTERS, _REGISTERS_OF_LANES = 255, 2048
 #: How often a constexpr is doubled.
 _MOST_DOUBLINGS = 3
 
@@ -89,10 +88,14 @@ class Symptom(msgspec.Struct, frozen=True):
 
 
 def more_registers(symptom: Symptom) -> Iterator[Change]:
-    """Yield as many registers as threads can have, where the configuration limits them."""
-    limit, warps = symptom.config.maxnreg, symptom.config.num_warps or 1
-    most = min(_MOST_REGISTERS, _REGISTERS_OF_LANES // warps // 8 * 8)
-    if limit is not None and limit < most and not symptom.is_amd:
+    """Yield the ``maxnreg`` of as many registers as a thread can have, in place of a lower one."""
+    limit, warps = symptom.config.maxnreg, symptom.config.num_warps
+    if limit is None or warps is None or symptom.is_amd or not symptom.target:
+        return
+    arch = gpus.by_arch(symptom.target).arch
+    of_warp = arch.registers_per_block // warps // arch.register_unit * arch.register_unit
+    most = min(arch.registers_per_thread, of_warp // arch.warp_size)
+    if limit < most:
         words = f"maxnreg={most} in place of {limit}"
         yield Change(words, {"maxnreg": str(most)}, cause=f"maxnreg={limit} limits the registers")
 

@@ -37,7 +37,7 @@ _MOST_THREADS = 1024
 _WIDEST = 16
 #: Types of a descriptor's extents and strides, and of its flags.
 _SIZE, _FLAG = Scalar("i64"), Scalar("i1")
-#: Reasons that a change of the loop answers; the last four by more stages.
+#: Refusals that a change to the loop itself can lift; more stages lift the last four.
 _OF_THE_LOOP = frozenset(
     {
         refusals.PRINTS, refusals.BARRIER, refusals.FARTHER, refusals.OUTER, refusals.SWITCHED_OFF,
@@ -297,7 +297,7 @@ def _of_its_loads(symptom: Symptom, loop: Operation | None) -> Iterator[Change]:
 
 
 def of_unused_stages(symptom: Symptom) -> Iterator[Change]:
-    """Yield as many stages as the iterations of a loop can use."""
+    """Yield the most stages that a loop of so few iterations fills."""
     loop, stages = symptom.operation("for"), symptom.blame.suffices
     if loop is not None and stages is not None:
         text = edits.with_stages(symptom.module, loop, stages)

@@ -49,11 +49,10 @@ _ROUNDS = 8
 #: Instructions that fit into an SM's own cache, and into the next one. A loop of 32 KB takes 1.2
 #: cycles for each of them, loops of 48 to 112 KB 2.4 to 2.8, those of 144 KB and more 5.6 to 6.1.
 _NEAR, CACHED_INSTRUCTIONS = (size * 1024 // INSTRUCTION_BYTES for size in (32, 128))
-#: Cycles between two instructions from the next cache, and from the L2, for all warps that are in
-#: step.
+#: Cycles per instruction fetched from the next cache, and from the L2, while all warps run in step.
 _FROM_CACHE, _FROM_L2 = 2.5, 5.9
-#: Cycles between two instructions from the next cache for warps that repeat a loop and have lost
-#: step: five launches with loops of 77 to 115 KB took 5.8 to 6.4.
+#: Cycles per instruction fetched from the next cache by warps of a loop that have drifted apart:
+#: five launches with loops of 77 to 115 KB took 5.8 to 6.4.
 _REPEATED = 6.0
 
 

@@ -19,7 +19,7 @@ from irlens.isa.sass.copies import polls_barrier
 from irlens.isa.sass.operands import SPECIAL, WORD, ThreadInputs
 from irlens.isa.sass.timing import is_tensor_memory_product
 
-#: Programs that are followed where they may differ, and where contents of tensors decide how.
+#: Programs to follow where their paths may differ; more where tensor contents decide the paths.
 _SAMPLE, _SAMPLE_BY_DATA = 16, 64
 #: The first program, in x, y and z.
 FIRST = (0, 0, 0)

@@ -297,13 +297,11 @@ def _written_in_part(launch: Survey) -> float:
     """
     partial = 0.0
     for each, touched in zip(launch.traffic.accesses, launch.lines, strict=False):
-        if (
-            each.direction == "store"
-            and each.sectors
-            and (each.width or _SECTOR_BYTES) < _SECTOR_BYTES
-        ):
+        if each.direction != "store" or not each.sectors or not each.width:
+            continue
+        if each.width < _SECTOR_BYTES:
             lacking = _SECTOR_BYTES * each.sectors - each.bytes
-            sectors = lacking / (_SECTOR_BYTES - (each.width or 0))
+            sectors = lacking / (_SECTOR_BYTES - each.width)
             partial += touched * min(1.0, max(0.0, sectors) / each.sectors)
     return partial
 

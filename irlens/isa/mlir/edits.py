@@ -330,7 +330,7 @@ def without_mask(module: Module, load: Operation) -> str:
 
 
 def as_for(module: Module, loop: Operation, stages: int) -> str:
-    """Return the text in which a loop that counts up to a bound is a ``for`` of some stages.
+    """Return the text with a counting ``scf.while`` as an ``scf.for`` with ``num_stages``.
 
     Args:
         module: The ttir.

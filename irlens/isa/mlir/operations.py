@@ -134,9 +134,9 @@ _DEEDS: dict[str, Deed] = {
     "tt.int_to_ptr": "to pointer",
     "tt.ptr_to_int": "to address",
     "tt.print": "print",
+    "tt.assert": "print",
     "gpu.barrier": "synchronize",
     "ttg.barrier": "synchronize",
-    "tt.assert": "print",
 }
 #: The attribute by which a value is known to be a multiple of a number.
 DIVISIBILITY = "tt.divisibility"
