@@ -84,7 +84,7 @@ class _Table:
         ending = max(len(last.title), *(len(nodes.plain(row[-1])) for row in self._cells))
         needed = self._indent + sum(widths) + len(GAP) * len(padded)
         if needed + (LEAST_CODE if last.code else ending) > self._page.width:
-            titles = [_stacked(column.title) for column in padded]
+            titles = [column.title.replace("_", "_ ").split() or [""] for column in padded]
             widths = self._widths(titles)
             needed = self._indent + sum(widths) + len(GAP) * len(padded)
         lacking = (ending if last.numbers else min(ending, _LEAST_ENDING)) - (
@@ -190,7 +190,3 @@ def _filled(words: Sequence[str], width: int) -> list[str]:
         else:
             lines.append(word)
     return lines
-
-
-def _stacked(title: str) -> list[str]:
-    return title.replace("_", "_ ").split() or [""]

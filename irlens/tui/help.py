@@ -73,7 +73,7 @@ class Commands(Provider):
     def _commands(self) -> Iterator[Command]:
         parts: list[Command] = []
         for active in self._active_bindings():
-            is_part = _is_part(active.node)
+            is_part = isinstance(active.node, Widget) and (not isinstance(active.node, Screen))
             where = f"{_title(active.node)}: " if is_part else ""
             key = self.app.get_key_display(active.binding)
             command = Command(
@@ -122,11 +122,6 @@ def _describe(active: ActiveBinding) -> str:
     lines = (getattr(node, f"action_{name}", None).__doc__ or binding.description).splitlines()
     is_back = any(isinstance(each, int | float) and each < 0 for each in parameters)
     return _DIRECTIONS.sub(r"\2" if is_back else r"\1", lines[0]).rstrip(".")
-
-
-def _is_part(node: DOMNode) -> bool:
-    """Whether a node is a widget of a screen, with a title of its own."""
-    return isinstance(node, Widget) and not isinstance(node, Screen)
 
 
 def _title(node: DOMNode) -> str:

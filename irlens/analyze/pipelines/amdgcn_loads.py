@@ -13,7 +13,7 @@ import msgspec
 from irlens.analyze.pipelines.amdgcn_trace import Ahead, LoopTrace
 from irlens.analyze.pipelines.verdicts import judge
 from irlens.isa.amdgcn.memory import Transfer
-from irlens.model.report import Pipeline, PipelineLoad, Verdict
+from irlens.model.report import Pipeline, PipelineLoad
 from irlens.model.source import SourceLocation, user_frame
 from irlens.model.terms import describe_loads
 
@@ -128,14 +128,10 @@ def _by_place(
             bytes_per_lane=width,
             iterations_ahead=iterations,
             computes_before_wait=works,
-            verdict=_verdict(iterations, requested),
+            verdict="unknown" if iterations is None else judge(iterations, requested, "")[0],
         )
         for (source, width, iterations, works), positions in alike.items()
     )
-
-
-def _verdict(iterations: int | None, requested: int | None) -> Verdict:
-    return "unknown" if iterations is None else judge(iterations, requested, "")[0]
 
 
 def _copies_agree(prefetches: Sequence[int], copies: int) -> bool:

@@ -61,7 +61,7 @@ def _check(check: Check) -> Iterator[Node]:
     if check.update is not None:
         yield nodes.Sentence(f"wrote {check.baseline}: {_updated(check.update)}")
     if lines := moved_lines(moved):
-        yield _moved(lines)
+        yield nodes.Items(tuple(tuple(_told(each)) for each in lines))
     yield from (_kernel(kernel, all_of_it) for kernel, all_of_it in found if all_of_it)
     if every:
         yield nodes.Sentence(_legend(every), "dim", "Legend")
@@ -98,11 +98,6 @@ def _compared(check: Check, moved: Sequence[tuple[CheckedKernel, list[Verdict]]]
     if check.baseline is None:
         yield Run("no baseline to compare with: irlens check --update writes one", "unknown")
     yield from counted([one.comparison for one, _ in moved if one.comparison is not None])
-
-
-def _moved(lines: Sequence[MovedLine]) -> nodes.Items:
-    """A line for each kernel that moved, what fails first."""
-    return nodes.Items(tuple(tuple(_told(each)) for each in lines))
 
 
 def _told(line: MovedLine) -> Iterator[Run]:

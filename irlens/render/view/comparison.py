@@ -173,7 +173,8 @@ def _minor(pair: Comparison) -> Iterator[Node]:
 
 def _loads(pair: Comparison) -> Iterator[Node]:
     loads = [
-        (place, [_arrow(each) for each in of_load]) for place, of_load in changes.load_changes(pair)
+        (place, [Run(f"{each.arrow} {each.sign}".strip(), each.tone) for each in of_load])
+        for place, of_load in changes.load_changes(pair)
     ]
     if not loads:
         return
@@ -191,11 +192,6 @@ def _loads(pair: Comparison) -> Iterator[Node]:
     ]
     moved = table(nodes.titled("", ""), rows, "loads")
     yield nodes.Section("Loads", (moved,), key="loads", detail="loads")
-
-
-def _arrow(change: changes.Change) -> Run:
-    """A figure on both sides, with a mark that says whether the change is good."""
-    return Run(f"{change.arrow} {change.sign}".strip(), change.tone)
 
 
 def _findings(pair: Comparison) -> nodes.Findings:

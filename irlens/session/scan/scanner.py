@@ -203,7 +203,7 @@ class Scanner:
             summary.add(row)
             rows.append(self._row(row))
             values += [row] if ranked else []
-        programs = self._programs()
+        programs = {root: program_runs(root) for root in filter(is_recording, self._request.roots)}
         if ranked:
             rows = self._ranked(rows, values, programs)
         return Scan(
@@ -250,10 +250,6 @@ class Scanner:
             )
             for each in found
         ]
-
-    def _programs(self) -> dict[Path, list[ProgramRun]]:
-        """Return the runs of the recordings among the directories."""
-        return {root: program_runs(root) for root in filter(is_recording, self._request.roots)}
 
     def _matching(self) -> Iterator[dict[str, ScanValue]]:
         for root in self._request.roots:
