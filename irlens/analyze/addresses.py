@@ -47,7 +47,6 @@ class Access(msgspec.Struct, frozen=True):
         """Return the bytes that a thread can access at once, at most 16.
 
         Args:
-            elements_per_thread: Elements that each thread holds.
             masked: Whether to consider the mask, which must be the same for all of them.
         """
         best = 1
@@ -252,7 +251,6 @@ def _evaluate(operation: Operation, shape: tuple[int, ...], operands: list[Value
     """Return what is known about an operation's only result.
 
     Args:
-        operation: An operation with one result.
         operands: What is known about the operands, in order.
     """
     value = _result(operation, shape, operands)

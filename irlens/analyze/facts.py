@@ -44,18 +44,15 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     Attributes:
         gpu: The GPU it was compiled for, with the product if that is known.
-        pipelines: Software pipelines found in the machine-level IR.
         threads: Threads per CTA, those of partitions included.
         warp_groups: Which warps run what, where not all of them do the same.
         ttir: The IR before layouts: the source, inlined and simplified. For Gluon, which has none,
             the ttgir.
         ttgir: The IR with layouts, after software pipelining.
         loads: Reads of global memory in the ttgir's loops.
-        spills: Accesses of the machine code to spilled registers.
         spare_registers: Returns how many of a thread's registers are never live at once; ``None``
             if unknown.
         serialized: Whether ptxas serialized the matrix products of ``wgmma``.
-        evaluate_launch: Returns what the launch moves.
         find_data_updates: Returns what each atomic operation updates whose addresses depend on
             data: where these are random, and where they are equal.
         contradictions: Why parts of the capture were put aside.

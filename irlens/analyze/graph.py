@@ -21,8 +21,6 @@ class Loop(msgspec.Struct, frozen=True):
     """A loop: a header that is entered from outside, and the nodes that can get back to it.
 
     Attributes:
-        header: The node through which the loop is entered.
-        latches: The nodes that branch back to the header.
         parent: Index of the loop around it, or ``None``.
         depth: 1 for an outermost loop.
         own: Nodes whose innermost loop this is, the header included, in ascending order.

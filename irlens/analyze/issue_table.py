@@ -55,7 +55,6 @@ def issued_accesses(
 
     Args:
         module: The ttgir.
-        assembly: The kernel in the stage that has its instructions.
         granule: Bytes of the GPU's sector or cache line.
     """
     elements = {
@@ -246,7 +245,6 @@ class IssueTable:
 
     Args:
         module: The ttgir.
-        assembly: The kernel in the stage that has its instructions.
         granule: Bytes of the GPU's sector or cache line.
     """
 
@@ -369,7 +367,6 @@ def find_extending(
 
     Args:
         module: The ttgir.
-        issued: The widths of the instructions at each place.
         known: The places of the ttgir's accesses.
     """
     lost = {place: widths for place, widths in issued.items() if place not in known}

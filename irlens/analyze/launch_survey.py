@@ -260,7 +260,6 @@ def _is_affine(
     Args:
         module: The kernel's ttir.
         data: Operations that no address follows from.
-        varying: The values' names.
         yields: Operations that yield values which are among these.
     """
     for each in module.operations:

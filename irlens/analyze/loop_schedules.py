@@ -44,7 +44,6 @@ def schedule(
 
     Args:
         loop: The loop's index.
-        control: The control fields of each of the kernel's instructions.
         wavefronts: Those of accesses to shared memory, by index of the instruction, where they
             are known.
         timeline: The GPU's latencies and rates, for a CTA of one warp.

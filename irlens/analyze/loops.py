@@ -160,9 +160,6 @@ class Loops(msgspec.Struct, Generic[I_co], frozen=True, dict=True):
 def find(function: Function[I_co], flow: Cfg | None = None) -> Loops[I_co]:
     """Find the loops of a function.
 
-    Args:
-        flow: Its control flow, if that is known already.
-
     Raises:
         ArtifactError: A branch to a label that does not exist.
     """

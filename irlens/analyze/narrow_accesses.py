@@ -22,7 +22,6 @@ class NarrowAccess(msgspec.Struct):
         access: With the current knowledge.
         best: With every argument a multiple of 16.
         constant: With every argument a constexpr.
-        elements: Elements of each thread.
         address: Arguments that, each on its own, narrow the best access through its address.
         mask: Arguments that do so through its mask alone.
     """

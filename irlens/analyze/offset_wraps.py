@@ -82,7 +82,6 @@ def find_wrap(
     Args:
         module: The kernel's ttir.
         line: The access's line in the ttir.
-        outside: Where it leaves the tensor.
 
     Returns:
         ``None`` if nothing wraps, if the program leaves the tensor in 64 bits too, or if that is

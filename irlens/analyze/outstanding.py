@@ -320,11 +320,7 @@ class GroupFlow(Generic[S]):
                 yield block, event.at, state
 
     def observe(self, entries: Mapping[int, S]) -> Iterator[Observation[S]]:
-        """Yield the events of blocks with the state before each, in the order of the text.
-
-        Args:
-            entries: The state at the start of each of the blocks.
-        """
+        """Yield the events of blocks with the state before each, in the order of the text."""
         for block in sorted(entries):
             state = entries[block]
             for event in self.events.get(block, ()):

@@ -38,7 +38,6 @@ def matrix_products(
 
     Args:
         source: The ttir, or the ttgir of a kernel without one.
-        assembly: The kernel in the stage that has its instructions.
     """
     found = list(products(source))
     if not found:
@@ -64,12 +63,7 @@ class _Twin(msgspec.Struct, frozen=True):
 
 
 class _Compiled:
-    """What the compiler made of the products of a kernel, by their places.
-
-    Args:
-        assembly: The kernel in the stage that has its instructions.
-        places: Those of the source's products.
-    """
+    """What the compiler made of the products of a kernel, by their places."""
 
     def __init__(
         self,

@@ -288,7 +288,6 @@ def find_occupancy(
     """Return the occupancy of a kernel on its GPU, without next steps and curves.
 
     Args:
-        capture: Its grid gives the number of waves.
         provenance: Receives the origin, or why something is missing.
     """
     if gpu is None or demand.usage is None:

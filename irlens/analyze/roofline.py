@@ -21,7 +21,6 @@ def roofline(
     """Return the roofline of a launch.
 
     Args:
-        gpu: The GPU; a floor needs a product.
         traffic: Bytes that DRAM must deliver and take, each once; ``None`` if unknown.
         tensor: Operations of tensor cores by the operands' type, a multiply-add being two;
             ``None`` if unknown.

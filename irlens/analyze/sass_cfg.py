@@ -39,7 +39,6 @@ class Call(msgspec.Struct, frozen=True, gc=False):
     """A call of a function in the same section, or a far branch, which ends a block.
 
     Attributes:
-        block: The block that it ends.
         far_branch: Whether control does not come back.
     """
 
@@ -54,7 +53,6 @@ class SassCfg(Cfg, frozen=True, kw_only=True):
     A call leads to the block after it, a far branch to its target.
 
     Attributes:
-        calls: Calls of functions in the section, far branches among them.
         outside: What is not known about code of the driver that calls run, outside of the section;
             empty without such calls. It returns after the call, and leaves groups of
             asynchronous copies alone.

@@ -144,7 +144,6 @@ def match_loops(loops: Loops[Instruction], original: "FunctionLoops | None") -> 
 
     Args:
         loops: The kernel's, whose instructions are traced to the PTX they were made from.
-        original: The kernel in PTX, if it is known.
 
     Returns:
         ``None`` for a loop that has no counterpart, or may be one of several.

@@ -114,7 +114,6 @@ class EvaluatedLaunch(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         module: The ttir, or the ttgir of a kernel that has none.
         ttgir: The layouts of its accesses.
-        assembly: The kernel's function in PTX or AMD's assembly.
         contents: Files with what tensors of integers hold, by argument.
         granule: Bytes of the GPU's sector or cache line.
     """
@@ -286,7 +285,6 @@ class _Losses:
     """Where the sectors of one tile are lost.
 
     Args:
-        issued: How warps access its elements.
         granule: Bytes of a sector.
     """
 

@@ -77,11 +77,7 @@ def solve(
 
 
 def reach(start: Iterable[N], following: Callable[[N], Iterable[N]]) -> dict[N, None]:
-    """Return what can be reached from somewhere, the start included, in the order it is found.
-
-    Args:
-        following: Returns what is next to one of them.
-    """
+    """Return what can be reached from somewhere, the start included, in the order it is found."""
     reached = dict.fromkeys(start)
     pending = list(reached)
     while pending:

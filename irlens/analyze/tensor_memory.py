@@ -39,7 +39,6 @@ def with_tensor_memory(
 
     Args:
         recorded: The columns that Triton's metadata has, if it says.
-        function: The kernel in the PTX, if the capture has it.
         gpu: The GPU it was compiled for; ``None`` where that is unknown.
         provenance: Receives origins and reasons under "resources".
     """

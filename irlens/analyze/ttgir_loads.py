@@ -294,7 +294,6 @@ class _CarriedValues:
         0 where the value is used in its own iteration, or never.
 
         Args:
-            load: An operation with one result.
             loop: The innermost loop around it.
         """
         if loop.does != "for" or load.parent != loop.index:

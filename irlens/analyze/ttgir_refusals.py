@@ -148,7 +148,6 @@ def _of_the_load(
     """Return why a load was refused in a loop that is pipelined.
 
     Args:
-        load: One directly in the loop's body.
         body: How the loop uses its loads.
         stages: Of the loop; ``None`` if unknown.
         widest: Consecutive bytes of one thread at most; ``None`` if unknown.

@@ -41,7 +41,6 @@ class WarpAccess(msgspec.Struct, frozen=True):
     """How a load or store accesses the elements of a tensor.
 
     Attributes:
-        layout: The tensor's.
         direction: "copy" is an asynchronous copy to shared memory, which counts as a load, but of
             one thread for each element.
         width: Bytes that one thread's instruction accesses, a multiple of an element's.

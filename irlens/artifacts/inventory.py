@@ -28,9 +28,7 @@ class StoredItem(msgspec.Struct, frozen=True):
     """One file or directory of the store.
 
     Attributes:
-        path: The file, or the directory with everything in it.
         name: What a person calls it: "Triton 3.6.0", or its key.
-        bytes: Its size on disk.
         used: When it was made or last used, seconds since 1970.
     """
 

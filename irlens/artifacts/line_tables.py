@@ -150,7 +150,6 @@ class _Table:
     """A line number program, and the rows that it makes.
 
     Args:
-        content: The program with its header.
         homes: The code section of each address, by its offset in the section of the tables.
         base: Offset of the program there.
     """

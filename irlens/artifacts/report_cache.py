@@ -88,11 +88,7 @@ def remember(key: str, report: "Report") -> None:
 
 
 def page_key(reports: Sequence[str], facts: Sequence[object]) -> str:
-    """Return the key of a page.
-
-    Args:
-        facts: All else that its text depends on.
-    """
+    """Return the key of a page."""
     return hashlib.sha256(msgspec.json.encode((reports, facts))).hexdigest()
 
 

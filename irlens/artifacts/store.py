@@ -138,9 +138,6 @@ def path_for(key: str) -> Path:
 def workspace(destination: Path) -> Iterator[Path]:
     """Make a private directory beside ``destination``, and remove it at the end.
 
-    Args:
-        destination: Where the result will be published. Missing parents are created.
-
     Raises:
         ArtifactError: The directory cannot be created.
     """

@@ -90,9 +90,6 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """One kernel, compiled for one target in one configuration.
 
     Attributes:
-        kernel: The kernel function's name.
-        target: What it was compiled for.
-        triton_version: The compiler's version.
         resources: The fields ``KEPT_RESOURCES`` that are known.
         occupancy: ``None`` where it is unknown.
         pipelines: One for each loop and mechanism; ``None`` where they are unknown.

@@ -33,11 +33,7 @@ class BaselineFigures(NamedTuple):
 
 
 def applies_to(budget: Budget | LaunchBudget, report: Report, names: Sequence[str]) -> bool:
-    """Return whether a budget's patterns match a kernel and its target.
-
-    Args:
-        names: Every name that the kernel goes by.
-    """
+    """Return whether a budget's patterns match a kernel and its target."""
     target = report.target
     targets = [target.arch, target.product] if target else [""]
     return any(fnmatchcase(name, budget.kernel) for name in (report.kernel, *names)) and any(

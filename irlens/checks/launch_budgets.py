@@ -41,7 +41,6 @@ class Launches(msgspec.Struct, frozen=True):
     """The launches of some kernels: what each argument or size takes.
 
     Attributes:
-        kernel: Pattern for kernels, as of a budget.
         args: Values as written on the command line: "1..131072", "fp16[n],fp32[n]".
     """
 

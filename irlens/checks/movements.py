@@ -25,9 +25,6 @@ def movements(comparison: Comparison, entry: Entry, report: Report) -> list[Move
     """Return what moved, worst first: a check fails for losses and for unknown figures.
 
     Time decides where it is known: nothing is lost or worse of a launch that takes less of it.
-
-    Args:
-        comparison: The entry's figures against the report's.
     """
     moved = [*_requested(entry, report), *_figures(comparison, report)]
     for loop in comparison.loops:

@@ -16,9 +16,8 @@ class RecipeResult(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         names: Names that its kernel goes by; empty for the recipe's name alone.
-        reports: One for each capture that it makes.
         failure: Why it makes none; ``None`` where it succeeds.
-        verdicts: Those of budgets on launches, by the report's index.
+        verdicts: On budgets on launches, by the report's index.
         edited: Files that have changed since its captures were made, relative to the project.
     """
 

@@ -78,10 +78,8 @@ class Requirements(msgspec.Struct, frozen=True, kw_only=True):
         baseline: The checked-in figures; ``None`` without a baseline.
         baseline_file: The baseline's file, relative to the project.
         project_file: The file with the budgets, relative to the project.
-        launch_budgets: Those on what launches need.
         whole_project: Whether everything that the project names is checked, so that an entry or
             a budget without a kernel is out of date.
-        strict: Whether every movement fails.
         update: Whether the baseline is about to be rewritten, so that no movement fails.
     """
 
@@ -102,10 +100,7 @@ class Project(msgspec.Struct, frozen=True, kw_only=True):
         root: The folder of ``pyproject.toml``, or the current one without it.
         kernels: KERNELs to check in addition to the entries of the baseline.
         targets: GPUs to compile them for; empty: the default.
-        strict: Whether every movement fails.
-        budgets: Those on figures, in the order of the file.
-        launch_budgets: Those on the number of variants, and on sizes.
-        launches: The launches whose variants count.
+        budgets: On figures, in the order of the file.
     """
 
     root: Path

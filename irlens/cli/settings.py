@@ -19,7 +19,6 @@ def with_options(
 
     Args:
         options: Decorators of click, in the order of the help.
-        adapt: Returns what the command receives for its parameters.
     """
 
     def decorate(command: F) -> F:

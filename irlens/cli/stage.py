@@ -33,9 +33,6 @@ def show(
     A file gets the bytes unchanged. On stdout, which may end in a log, control characters are
     escaped, and a terminal gets colours.
 
-    Args:
-        writing: Its format and width do not matter.
-
     Raises:
         IrlensError: A capture lacks the stage, or it is binary and would go to a terminal.
     """

@@ -39,9 +39,6 @@ def watch(kernel: str, configurations: Configurations, show: Show) -> Exit:
     A compile error is shown, and the next save awaited. Each compilation runs in a process of its
     own, so that it inherits no state from the previous one.
 
-    Args:
-        show: Receives the captures before and after a save.
-
     Raises:
         IrlensError: KERNEL has no source that can be saved.
     """

@@ -125,8 +125,6 @@ def write(
     """Write a command's result, and return it.
 
     Args:
-        details: Sections to show in full.
-        rows: Maximum number of table rows.
         side_by_side: Whether to show code in columns, over the terminal's full width.
         listings: The text of each report's stages, if ``shows_code``.
         code: The text of a compared pair's stages, if ``shows_code``.
@@ -216,7 +214,6 @@ class SourceTree:
         """Return the path of a Python file relative to the root, with slashes.
 
         Args:
-            name: The file's base name.
             lines: Known code by line, without indentation. A file that differs on one of these
                 lines is another file or was edited since, so annotations would be misplaced.
 

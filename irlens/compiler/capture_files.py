@@ -27,8 +27,6 @@ class Launch(msgspec.Struct, frozen=True):
     Attributes:
         entry: Triton's cache entry, an absolute directory.
         file: The Python file that defines the kernel; ``None`` if another process compiled it.
-        constexprs: Value of every constexpr parameter.
-        args: Every run-time argument in the manifest's form.
         grid: CTAs in x, y and z; ``None`` if the kernel was only compiled (``warmup``).
         options: See ``Config.options``; ``None`` if unknown.
         grid_formula: How ``grid`` follows from the constexprs; empty where that is unknown.
@@ -46,11 +44,7 @@ class Launch(msgspec.Struct, frozen=True):
 
 
 class CompileFailure(msgspec.Struct, frozen=True):
-    """A kernel of a recorded program that did not compile.
-
-    Attributes:
-        message: Where and why.
-    """
+    """A kernel of a recorded program that did not compile."""
 
     kernel: str
     message: str

@@ -204,12 +204,9 @@ class _Variant(msgspec.Struct, frozen=True):
     """A compiled variant in Triton's cache.
 
     Attributes:
-        constexprs: Value of every constexpr parameter.
         options: Its other compile options, see ``Config.options``.
         files: SHA-256 of every file that its settings name, by path.
-        grid: CTAs in x, y and z, if known.
         formula: How the grid follows from the occupancy, if it does.
-        run: Result of the launch, if it was launched.
         passes: What the compiler printed of its passes, see ``pass_dumps``; ``None`` unless asked.
     """
 

@@ -88,9 +88,6 @@ def _watchdog(log: Path) -> subprocess.Popen[bytes]:
 def divert_output(log: Path) -> Iterator[Callable[[], bytes]]:
     """Redirect stdout and stderr to another file while ``redirect_output`` holds them.
 
-    Args:
-        log: The file, which must not exist yet.
-
     Yields:
         A function that returns what was printed; to be called once the block has ended.
     """
@@ -165,7 +162,6 @@ def printed_passes(log: Path, *, of_mlir: bool, of_llvm: bool) -> Iterator[Calla
     What else it prints goes where it would have gone.
 
     Args:
-        log: The file, which must not exist yet.
         of_mlir: Whether to print MLIR's passes, not only remarks.
         of_llvm: Whether to print LLVM's passes, too.
 

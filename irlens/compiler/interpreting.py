@@ -33,7 +33,6 @@ class Interpretation(msgspec.Struct, frozen=True, tag="done"):
     Attributes:
         grid: Programs in x, y and z.
         sizes: Sizes and constexprs that it ran with, by name.
-        outputs: The tensors that it writes.
         reference: Name of the reference function; ``None`` if there is none.
         matches: Whether all outputs match; ``None`` without a reference.
         max_abs_error: Largest absolute difference of an output; ``None`` if it is not finite, or
@@ -90,9 +89,6 @@ def interpret(request: Request) -> Interpretation:
 
 def run_interpreter(request: Request) -> Interpretation:
     """Interpret a kernel in this process, which has imported Triton to interpret.
-
-    Args:
-        request: The kernel; its target has no effect.
 
     Raises:
         CaptureError: A value is missing or invalid.

@@ -27,11 +27,6 @@ _QUANTILES = (0.5, 0.2, 0.8)
 class GpuLauncher:
     """Launches a kernel on the local GPU, with tensors there.
 
-    Args:
-        target: Target of the request; must match the GPU.
-        description: The kernel's description: outputs, reference, tolerance.
-        module: The loaded file, which has the reference function.
-
     Raises:
         CaptureError: There is no PyTorch, no GPU, or another GPU.
     """

@@ -18,7 +18,6 @@ class Reference:
     """A kernel's reference function, with its inputs, outputs and tolerance.
 
     Args:
-        module: The loaded file, which has the function.
         device: Device of the tensors: PyTorch's "cuda" (AMD too) or "cpu".
 
     Raises:

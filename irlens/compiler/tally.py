@@ -71,7 +71,6 @@ class Tally(Pausable):
         tried: Those that only measure.
         arguments: The arguments of the first of each.
         library: Calls of libraries; ``calls`` of each is 1.
-        origins: Where generated kernels come from, by their name.
         others: Other operators of PyTorch that ran.
     """
 

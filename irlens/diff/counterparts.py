@@ -53,9 +53,6 @@ def by_other_settings(members: Sequence[M], names: Collection[str]) -> list[list
     An autotuned kernel has its configurations with each of the values: what another of them takes
     says nothing about these settings.
 
-    Args:
-        names: The settings.
-
     Returns:
         ``None`` where nothing else differs, or a configuration does not have several of the values.
     """

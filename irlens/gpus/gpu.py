@@ -274,7 +274,6 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
         """Return the peak rate of dense operations at the boost clock, per second.
 
         Args:
-            dtype: Type of the operands.
             unit: A product of fp16 or fp8 is taken to accumulate in fp16 where that is faster.
 
         Returns:

@@ -40,7 +40,6 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
         cta: Cycles between two CTAs that an SM receives.
         launch: Seconds that a launch takes besides its CTAs, caches cold.
         dram_share: Part of the memory's bandwidth that kernels reach.
-        port_share: Part of the port's bandwidth that kernels reach.
         contention: What other CTAs on its SM add to a CTA's time, over what it takes alone.
         exponent: Of the norm that combines the times of units that work at the same time.
         low: The 5 % of kernels that are fastest take less than this times their estimate.

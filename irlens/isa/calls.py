@@ -149,7 +149,6 @@ def expand(kernel: F, functions: Mapping[str, F]) -> Expansion[F] | None:
     """Expand the calls of a kernel.
 
     Args:
-        kernel: As it is written.
         functions: The functions of its module by name, as they are written.
 
     Returns:

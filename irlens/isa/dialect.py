@@ -112,7 +112,6 @@ class OperandUse(NamedTuple):
     Attributes:
         registers: In order, by file and number.
         writes: Whether they are written, after all operands are read.
-        kills: Whether the write leaves nothing of their previous values.
     """
 
     registers: tuple[tuple[str, int], ...]

@@ -35,7 +35,6 @@ class Dialect(msgspec.Struct, frozen=True):
     Attributes:
         syntax: Returns its lexical facts, without its parser.
         parse: Parses a text; ``None`` for what is no code.
-        comment: How a comment begins.
     """
 
     syntax: Callable[[], Syntax]

@@ -35,7 +35,6 @@ class Line(NamedTuple):
     """A line split into code, names and noise.
 
     Attributes:
-        text: The line up to where only noise follows.
         skeleton: The line without noise, a placeholder for each name.
         words: The names, one per placeholder.
         noise: Columns of the noise that remains in ``text``.
@@ -129,20 +128,16 @@ class Syntax:
     """The lexical facts of a language. This base class is plain text; dialects override it.
 
     Attributes:
-        lexer: Name of a Pygments lexer, or the rules for one.
         token_kinds: By name of a Pygments token type, the kind of word it is in this language,
             where ``highlight.KINDS`` does not say so.
         dotted_kind: Kind of words that begin with a dot, whatever the lexer makes of them.
         name_kinds: Kinds of words that may be names.
         word: Matches a word under the cursor, the longest form first: an opcode is one with all
             of its parts, a register has none of the suffixes after its dot.
-        spanning: Matches comments and strings, among them those that span lines.
         spanning_sign: What a text with a comment that spans lines contains.
-        debug: Matches the debug information of a line.
         folded: Prefixes of lines that hold no code, which the TUI can fold away.
         offset: Matches an instruction's offset, with the blanks before and after it as groups.
         no_code: Matches lines without code: debug information, sizes, alignment.
-        lexicon: Splits lines for the code diff.
         reuses_names: Whether regions side by side define the same names.
         unused: Skeleton prefix of declarations that count only where something names them.
         is_machine_code: Whether names are physical registers, or labels.

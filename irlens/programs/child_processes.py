@@ -40,7 +40,6 @@ def join(job: str, token: str) -> None:
     """Instrument this child process once it imports Triton or PyTorch; the hook calls it.
 
     Args:
-        job: The job, in JSON.
         token: The name of this process's file in the folder ``STARTED``.
     """
     decoded = msgspec.json.decode(job, type=Job)
@@ -71,7 +70,6 @@ def follow_child_processes(job: str, folder: Path) -> None:
     """Let each Python process that is started from now on join a job.
 
     Args:
-        job: The job, in JSON.
         folder: The job's folder, which gets a file for each started process until it joins.
     """
     (folder / STARTED).mkdir(exist_ok=True)

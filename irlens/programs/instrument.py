@@ -36,7 +36,6 @@ def instrument(job: Job, deviations: Deviations, tally: Tally) -> None:
 
     Args:
         deviations: Counts what runs differently from a GPU from now on.
-        tally: Counts what runs from now on.
     """
     target = job.target
     contents = ContentsReader() if job.options.contents else None

@@ -79,7 +79,6 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     """How to run a program.
 
     Attributes:
-        folder: The folder for launches and reports.
         target: The GPU to fake; ``None`` launches on the real one.
         memory: Its memory's size in bytes, if known.
         gpu_name: Its name as its driver reports it.
@@ -99,7 +98,6 @@ class ProcessReport(msgspec.Struct, frozen=True, kw_only=True):
     """How a process of the program ended, unless it was killed.
 
     Attributes:
-        deviations: What ran differently from a GPU.
         stopped: The source line and the requested value, if the program ended because it needed a
             value that was never computed.
     """

@@ -89,9 +89,6 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a recording.
 
     Attributes:
-        variants: Number of compiled variants by the kernel's name.
-        failures: The kernels that did not compile, each reason once.
-        directory: The folder with the captures.
         programs: What the program launched on each GPU, with estimated times; empty where nobody
             asked for them.
     """
@@ -219,7 +216,6 @@ def run_job(
     """Run the program once, and return how it ended.
 
     Args:
-        paths: The folders that it imports from.
         progress: Called about twice a second.
         stdout: Where it prints; ``None`` for this process's stdout.
 

@@ -22,9 +22,7 @@ class ReferenceRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What to run.
 
     Attributes:
-        requests: A kernel each, all of one file.
         function: A function to run in place of the described reference; ``None`` for that.
-        answer: The file for the answer.
     """
 
     requests: tuple[Request, ...]

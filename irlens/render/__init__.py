@@ -153,9 +153,6 @@ def stream(
 ) -> "Iterator[str] | Iterator[bytes]":
     """Return the output of a format that streams, in pieces.
 
-    Args:
-        records: The records, taken one at a time.
-
     Raises:
         IrlensError: While iterating: the format needs a package that is not installed.
     """

@@ -299,11 +299,7 @@ class Document:
         self._add_lines(escaped, "line", head=head, tail=["</pre>", "</details>"])
 
     def folded_diff(self, summary: str, lines: Sequence[str]) -> None:
-        """Add a unified diff in a fold, coloured as code hosts do.
-
-        Args:
-            lines: Lines of the diff, safe to show.
-        """
+        """Add a unified diff in a fold, coloured as code hosts do."""
         # A fence longer than any in the text is the one that ends it.
         longest = max((len(run) for line in lines for run in _BACKTICKS.findall(line)), default=0)
         fence = "`" * max(longest + 1, 3)
@@ -339,9 +335,6 @@ class Document:
         """Add the lines that fit, and count the rest.
 
         Args:
-            noun: What to call one of them.
-            head: Lines before them.
-            tail: Lines after them.
             beyond: How many there are in all, if more than ``lines``.
         """
         room = self._room - sum(len(line) + 1 for line in (*head, *tail)) - _RESERVE

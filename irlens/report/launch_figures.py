@@ -38,9 +38,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """What a launch runs on, as far as its traffic depends on it.
 
     Attributes:
-        parsed: The capture's stages; its configuration has the launch.
         gpu: The GPU; ``None`` where it is unknown.
-        occupancy: The kernel's occupancy there.
     """
 
     parsed: Parsed

@@ -42,7 +42,6 @@ class Launched(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         gpu: The GPU; ``None`` where it is unknown.
-        occupancy: The kernel's occupancy there.
         program: The traffic of its first program.
         in_groups: Returns the launch's traffic for waves of a number of CTAs.
         spare_shared_bytes: Returns the shared memory of a CTA's stages beyond the third.
@@ -63,8 +62,6 @@ def find_launch(parsed: Parsed, launched: Launched, provenance: Provenance) -> "
     """Return a capture's launch as its time is estimated from, or why that is unknown.
 
     Args:
-        parsed: Its stages; its configuration has the launch.
-        launched: The launch, and what it runs on.
         provenance: Receives what the disassembly does not hold.
 
     Raises:

@@ -38,7 +38,6 @@ class Parsed(msgspec.Struct, frozen=True, kw_only=True):
     """The stages of a capture that figures are read from; ``None`` is "not in this capture".
 
     Attributes:
-        code: What they were parsed by.
         flows: Control flow of the kernel in ptx, sass and amdgcn, by stage.
         functions_left_out: Functions of the ptx that a call of the kernel that cannot be followed
             may run.

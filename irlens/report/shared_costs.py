@@ -57,7 +57,6 @@ def find_priced(
 
     Args:
         module: The ttgir.
-        gpu: What those run on that have no price.
         config: What they are launched with.
         provenance: Receives the origin, under "conversions".
     """

@@ -108,7 +108,6 @@ def requested_arguments(
     """Return the sizes and arguments of a request.
 
     Args:
-        derivation: How its arguments derive from sizes.
         changes: Changed values by name, as written.
     """
     args = capture.config.args
@@ -132,9 +131,6 @@ def derive_constexprs(
     They are evaluated here because an autotuner's values override those of a description.
 
     Args:
-        derivation: How the capture's values derive from sizes.
-        args: The requested sizes and arguments.
-        settings: The other constexprs and options.
         changed: Settings that the user changed, which therefore do not derive.
 
     Raises:

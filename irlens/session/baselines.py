@@ -36,7 +36,6 @@ class CheckRequest(msgspec.Struct, frozen=True, kw_only=True):
         kernels: KERNELs; all that the baseline and the project name if there is none.
         configurations: The configurations of the kernels; those of the baseline if empty.
         file: The baseline; the project's if ``None``.
-        strict: Whether any difference fails.
     """
 
     kernels: tuple[str, ...] = ()

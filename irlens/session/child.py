@@ -58,7 +58,6 @@ class Child:
 
         Args:
             module: The module, whose ``main`` answers.
-            task: What it reads on stdin.
             cancels: ``self.cancels`` at the time of the user's request: a later cancellation
                 counts even if it came before the child was started.
         """

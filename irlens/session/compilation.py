@@ -69,11 +69,7 @@ class Compilations:
     """Compiles requests, and remembers the request of each entry.
 
     Args:
-        origins: Captures that were compiled before, with their requests.
         key_for: Returns the key under which a capture is listed.
-
-    Attributes:
-        captures: Captures that were compiled here, by key.
     """
 
     def __init__(

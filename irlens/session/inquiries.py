@@ -37,7 +37,6 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     """What the child reads.
 
     Attributes:
-        kind: What is asked for.
         request: The compilation that it is about, as JSON.
         finding: Of "why", the finding.
         ranges: Of "variants" and "limits", see ``Workbench``.
@@ -101,9 +100,6 @@ class Inquirer:
         ranges: Sequence[str] = (),
     ) -> T:
         """Return the answer to a question; see ``Question``.
-
-        Args:
-            inquiry: Learns how far the child is, and cancels it.
 
         Raises:
             IrlensError: There is no answer, or the question was cancelled.

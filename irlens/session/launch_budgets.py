@@ -52,10 +52,6 @@ def with_launch_verdicts(
     """Return a recipe's result with the verdicts on its launches.
 
     They are of the first report of each kernel and target. What cannot be known fails.
-
-    Args:
-        project: The budgets, and the launches to count variants of.
-        options: The Triton to compile with.
     """
     verdicts: dict[int, list[BudgetVerdict]] = {}
     seen: set[tuple[object, ...]] = set()

@@ -104,12 +104,7 @@ def _modified(capture: Capture) -> float | None:
 
 
 def entry_of_binary(key: str, capture: Capture, place: str) -> Entry:
-    """Return an entry with what the binary alone says, which takes a millisecond or two to read.
-
-    Args:
-        capture: Any capture; the entry of a broken binary says so.
-        place: The path to display.
-    """
+    """Return an entry with what the binary alone says, which takes a millisecond or two to read."""
     from irlens.analyze.capture_code import CaptureCode
     from irlens.analyze.facts import Provenance
     from irlens.analyze.resources import find_gpu, find_occupancy, read_demand

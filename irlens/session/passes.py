@@ -27,8 +27,6 @@ class Asked(msgspec.Struct, frozen=True):
         first: Operations to name the pass that brings them.
         last: Operations to name the pass that removes the last one.
         line: A line of Python to follow, "51" or "standard.py:170".
-        changes: Whether to list the lines that each pass replaces.
-        context: Lines around a change.
         conversions: Whether to name the pass that inserts each layout conversion.
         llvm: Whether LLVM's passes are asked for, too.
     """
@@ -106,9 +104,6 @@ def compare_passes(
     llvm: bool = False,
 ) -> PassesDiff:
     """Return two configurations of KERNEL, or two Tritons, held against each other pass by pass.
-
-    Args:
-        llvm: Whether LLVM's passes are compared, too.
 
     Raises:
         IrlensError: See ``passes_of``; the options select another number than two.

@@ -90,9 +90,6 @@ def program_runs(
 ) -> list[ProgramRun]:
     """Return the runs of a recording, with the time of each kernel; one for each GPU.
 
-    Args:
-        notify: Receives what is skipped, and why.
-
     Raises:
         ArtifactError: The index of the recording cannot be read.
     """

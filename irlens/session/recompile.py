@@ -464,9 +464,6 @@ def recompilations(
 
     Captures that differ in nothing but what the options change are requested once.
 
-    Args:
-        configurations: What changes; everything else stays as it was.
-
     Raises:
         CaptureError: The source of a capture is unknown or gone.
     """

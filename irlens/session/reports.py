@@ -197,7 +197,6 @@ def inspect_sets(
 
     Args:
         sets: Each KERNEL, for error messages, and what it selects.
-        notify: Receives what is skipped, and why.
 
     Raises:
         ArtifactError: A set has no readable capture.

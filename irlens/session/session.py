@@ -50,7 +50,6 @@ class Session:
     """Loads or compiles what the user named, and returns finished records.
 
     Args:
-        notify: Receives messages that are not part of a result.
         compile: Compiles a request that the store does not answer; in this process if not given.
         announce: Receives messages that matter only to a person who waits.
         forks: Whether to compile in a fork of this process instead, which then survives a crash
@@ -130,9 +129,6 @@ class Session:
         disassembly: Disassembly = Disassembly.TRY,
     ) -> "list[tuple[Capture | None, Report]]":
         """Return each report with its capture, ``None`` for a saved report; never an empty list.
-
-        Args:
-            kernel: KERNEL, for error messages.
 
         Raises:
             ArtifactError: No capture is readable.

@@ -220,7 +220,6 @@ class RecordedRevisions(_OfOneKernel):
     Args:
         captures: A capture, or a directory of them such as a recording.
         revisions: The revisions of git, ``None`` for a file as it is now.
-        configurations: What the options change.
         names: Labels of the sides.
     """
 
@@ -254,7 +253,6 @@ class _Revisions(Sides):
     Args:
         named: The revisions as the user wrote them.
         revisions: The revisions of git, ``None`` for the file as it is now.
-        names: Labels of the sides.
     """
 
     def __init__(

@@ -23,7 +23,6 @@ class Configurations(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         targets: GPUs; empty for the default.
         settings: Values of each option and constexpr, as written.
-        args: Values of each run-time argument or size, as written.
         grid: CTAs in x, y and z of every configuration, numbers or expressions; empty for the
             description's.
         tritons: Versions or interpreters to compile with; empty for the installed Triton.

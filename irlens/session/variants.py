@@ -56,7 +56,6 @@ def variants_of(
         most: Variants of each GPU to compile at most.
         seconds: Time to compile in, of all GPUs together.
         jobs: Worker processes; as many as there are processors if not given.
-        progress: Receives how many are compiled, of how many.
 
     Raises:
         IrlensError: A kernel cannot be loaded, a launch is invalid, or nothing can be read.
@@ -112,11 +111,7 @@ def variants_of_captures(captures: Sequence[Capture]) -> Variants:
 def _readable(
     recorded: Sequence["Recorded"], skipped: Callable[[str], None]
 ) -> list[KernelVariants]:
-    """Return the variants among captures, but for broken ones if there are others.
-
-    Args:
-        skipped: Receives what is left out, and why.
-    """
+    """Return the variants among captures, but for broken ones if there are others."""
     readable = []
     for each in recorded:
         try:

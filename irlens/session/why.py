@@ -88,9 +88,6 @@ def why_finding(
 ) -> Explanations:
     """Explain one finding of a compilation, and test the explanation.
 
-    Args:
-        progress: Receives what is tried.
-
     Raises:
         IrlensError: It cannot be compiled, or no longer has the finding.
     """
@@ -170,9 +167,6 @@ class _Laboratory:
 
     A compilation that prints its passes takes ten times as long as one that does not. It is made
     for findings that a pass decides, and for the change that removes one.
-
-    Attributes:
-        progress: Receives what is tried.
     """
 
     progress: Callable[[str], None]

@@ -47,7 +47,6 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     key.
 
     Attributes:
-        target: The GPU that it was compiled for, if known.
         config: The configuration; ``None`` for a kernel that is not compiled yet.
         occupancy: Theoretical occupancy, without next steps and curves.
         figures: Values of the registry's columns that no record above holds, by path, with one
@@ -56,7 +55,6 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
         findings: Number of findings by severity; ``None`` until analysed.
         time: The estimated time of its launch; ``None`` until analysed.
         problem: Why the capture cannot be read; empty if it can.
-        place: Path to display.
         modified: When its artifacts were written, in seconds since the epoch; ``None`` if unknown.
         group: Where it stands in a listing of different things; ``None`` in one of a kind.
     """
@@ -216,7 +214,6 @@ class Workbench(Protocol):
         """Wait until a source file of the entry is saved, and return the file's name.
 
         Args:
-            until: Ends the wait when set.
             take: Receives the file's name and returns whether the caller recompiles now. If it
                 does not, the next call reports the same save again.
 

@@ -84,7 +84,6 @@ def calibrate(
 
     Args:
         pool: The workers that compile, and that count what the launches ask for.
-        progress: Receives the number of finished configurations and their total.
 
     Raises:
         IrlensError: Too few configurations could be launched, or what fits is implausible.

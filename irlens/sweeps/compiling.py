@@ -97,7 +97,6 @@ def stream_requests(
     pool.
 
     Args:
-        timed: Whether to time compiling, apart from inspecting.
         larger: Requests with larger tiles than one, by its index. Once that one is too large, those
             that no worker has begun are given up, and have no result.
 
@@ -159,7 +158,6 @@ class _Terms(NamedTuple):
         timeout: Seconds after which the compilation of one is abandoned.
         patience: Seconds for which what is compiled may wait for others to be inspected with.
         known: Those that need none, by their indices.
-        timed: Whether to time compiling, apart from inspecting.
         larger: Those that are given up once one is too large, by its index.
     """
 

@@ -43,7 +43,6 @@ class Journal:
     """The file of one sweep.
 
     Args:
-        plan: The sweep's plan, with the state of its source files.
         variants: The variants of the plan that are compiled. Lines refer to them by index.
     """
 

@@ -68,7 +68,6 @@ def launches_of(
     Of the launches that need one variant it is the last, as a rule the largest.
 
     Args:
-        axes: Values of each argument or size that varies.
         settings: Constexprs that are set, so that no formula gives them.
         decided: Settings that functions of the kernel's file choose, which may look at arguments.
         sizes_matter: Whether the compiler looks at the sizes of tensors, as AMD's does.

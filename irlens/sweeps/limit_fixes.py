@@ -31,7 +31,6 @@ def fix_of(
     Where another overflow follows, its operands are wide, too, as long as that moves the limit.
 
     Args:
-        prober_of: Returns what evaluates launches of the kernel of another file.
         search: Finds the next limit, from a size on.
     """
     source = find_kernel(kernel)

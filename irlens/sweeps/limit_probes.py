@@ -62,7 +62,6 @@ class Prober:
     """Evaluates launches of several sizes, each once.
 
     Attributes:
-        probes: What was found, by size.
         planned_names: The values of each launch by name, see ``PlannedVariant.names``.
     """
 

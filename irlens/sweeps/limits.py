@@ -50,9 +50,6 @@ def find_limits(
 
     Args:
         request: The launch whose sizes vary; of an autotuned kernel its first configuration.
-        sizes: The sizes, and what each ranges over.
-        evaluate: Evaluates a launch of a compiled variant.
-        derived: Constexprs that follow a size.
 
     Raises:
         UnknownNameError: There is no such size.
@@ -218,7 +215,6 @@ def _bisected(prober: Prober, kind: LimitKind, low: int, high: int) -> tuple[Lim
     """Return the smallest size above ``low`` that breaks, and why it is unknown.
 
     Args:
-        kind: What breaks.
         low: A size that does not, or one below the first.
         high: A size that does.
     """

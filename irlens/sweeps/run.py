@@ -68,7 +68,6 @@ def compile_grid(
     """Compile and inspect every configuration of the requests.
 
     Args:
-        requests: At least one; all of one kernel.
         selection: ``where`` applies now; the names in the rest are checked now.
         progress: Receives the number of completed configurations, those of an interrupted run
             included, their total, and the ones being compiled.

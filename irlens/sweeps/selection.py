@@ -32,8 +32,6 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
     """What a user selects of a grid.
 
     Attributes:
-        where: Constraints on the configurations to compile.
-        filters: Constraints on the results to show.
         sort: Names of figures; a leading minus sorts the largest first.
         rank: The figure that ranks results instead; its better values come first.
         top: Results to keep on each target, of those that fit; ``None`` for all.
@@ -72,9 +70,6 @@ def figures_of(trial: Trial) -> dict[str, ConstexprValue]:
 
 def check_names(constraints: Sequence[str], known: Collection[str], option: str) -> None:
     """Check the names in constraints before there are values to evaluate them with.
-
-    Args:
-        option: The option they come from, for error messages.
 
     Raises:
         UnknownNameError: A constraint uses another name.
@@ -119,7 +114,6 @@ def allows(constraints: Sequence[str], names: Mapping[str, ConstexprValue], opti
     Args:
         constraints: Expressions, as ``expressions.evaluate`` takes them.
         names: Values of the names they may use; ``None`` is "unknown".
-        option: The option they come from, for error messages.
 
     Raises:
         UnknownNameError: A constraint uses a name that does not exist.

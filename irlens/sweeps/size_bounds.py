@@ -68,11 +68,7 @@ def find_bounds(
 
 
 class _Search:
-    """Evaluates launches of one size.
-
-    Attributes:
-        bounds: What binds each size that was evaluated.
-    """
+    """Evaluates launches of one size."""
 
     def __init__(
         self,

@@ -40,10 +40,8 @@ class Reached(msgspec.Struct, frozen=True):
     """How far a search is.
 
     Attributes:
-        done: Configurations that are compiled.
-        total: Those to compile, as far as they are chosen.
         best: The fastest so far: "num_warps=8: 12.3 µs"; empty before there is one.
-        running: Those being compiled, with their seconds.
+        running: Configurations being compiled, with their seconds.
     """
 
     done: int
@@ -128,8 +126,6 @@ class _Search:
     Attributes:
         planned: Number of all neighbours.
         unseen: Configurations among which the current one was chosen before they were compiled.
-        stopped: Why it ended early.
-        floor_us: The least time that the launch can take.
     """
 
     def __init__(

@@ -53,7 +53,6 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
         requests: One request, or all of them for planning, or several to inspect.
         content: sha256 of the kernel's file on the machine that runs the sweep.
         version: irlens's version there.
-        against: Other implementations to time.
     """
 
     requests: list[Request]

@@ -52,8 +52,6 @@ def cover_of(
     """Return the tile that covers the fewest elements of a size, and stays as it grows.
 
     Args:
-        name: The size.
-        planned: The values of each launch that was planned, by name.
         last: The largest size that was tried.
     """
     function = _function_of(find_kernel(kernel))

@@ -38,11 +38,7 @@ class _Change(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(request, settings=settings, relaxed=self.relaxed)
 
     def advice(self, variants: int) -> Advice:
-        """Return the change as advice.
-
-        Args:
-            variants: Number of variants that are left.
-        """
+        """Return the change as advice."""
         kinds = {*self.relaxed.values()}
         return Advice(
             change="fix" if not kinds else kinds.pop() if len(kinds) == 1 else "do_not_specialize",
@@ -71,13 +67,7 @@ def advise(
     pool: WorkerPool,
     progress: Callable[[int, int], None],
 ) -> tuple[list[Advice], list[Merged]]:
-    """Return changes that leave fewer variants than were found, the fewest first, and their times.
-
-    Args:
-        requests: The launch of each variant.
-        before: What became of each.
-        progress: Receives how many launches are compiled, of how many.
-    """
+    """Return changes that leave fewer variants than found, the fewest first, and their times."""
     source = find_kernel(requests[0].kernel)
     sizes = index_names(source) | _described_sizes(source.description)
     padded = [each for split in found.splits for each in _padded(found, split, sizes)]

@@ -89,7 +89,6 @@ def shortened(rows: Sequence[Content], most: int, width: int, more: str = "") ->
     Args:
         rows: The rows, none wider than ``width``.
         most: At least 1.
-        width: Cells.
         more: How to see the others.
     """
     if len(rows) <= most:
@@ -119,7 +118,6 @@ def flowing(first: Content, items: Sequence[Content], gap: str, width: int) -> C
     A row breaks between items; an item is wrapped only if it does not fit in a row.
 
     Args:
-        first: Text before the column.
         width: Cells, those of ``first`` included.
     """
     indent = first.cell_length

@@ -43,8 +43,6 @@ class Command(msgspec.Struct, frozen=True):
 
     Attributes:
         title: "Next finding".
-        description: What it does, and its key.
-        run: Does it.
     """
 
     title: str

@@ -49,7 +49,6 @@ def draw(
     """Return the rows of some nodes.
 
     Args:
-        width: Cells.
         unfold: Keys of folded sections to draw all the same.
         rows: The most rows of a table in a folded section; 0 for all.
     """
@@ -167,7 +166,6 @@ def facts(
     """Return facts with their details beside them.
 
     Args:
-        width: Cells.
         label: Cells of the labels; by default what the longest needs.
         brief: Whether to leave out all details but the first line.
     """

@@ -141,7 +141,6 @@ def occupancy(report: Report, shown: Occupancy | None, width: int) -> Content:
 
     Args:
         shown: The occupancy to draw: the report's own, or that of another demand.
-        width: Cells.
     """
     as_shown = replace(report, occupancy=shown)
     rows = nodes.facts([_fact(as_shown, "occupancy")], width)

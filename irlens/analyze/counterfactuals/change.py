@@ -44,7 +44,6 @@ class Symptom(msgspec.Struct, frozen=True):
 
     Attributes:
         module: The kernel's ttir.
-        others: All findings of the kernel.
         registers: Per thread, if known.
         triton: The version of the compiler, (3, 9); empty if unknown.
         target: The architecture, "sm_90"; empty if unknown.
@@ -135,7 +134,6 @@ def larger_tile(
     with one of them proves nothing.
 
     Args:
-        operation: What works on the tile.
         enough: Number of elements from which a dimension is not short.
         times: How many times larger it has to be, if that is known.
     """

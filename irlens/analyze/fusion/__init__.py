@@ -26,9 +26,6 @@ _FAR = 64
 class Grouping:
     """The groups of a program.
 
-    Args:
-        row_limit: Elements of a row that stay on chip.
-
     Attributes:
         verdicts: Of each operation what decided that it joins its group, or begins it.
     """

@@ -16,7 +16,6 @@ class Source(NamedTuple):
         writer: Index of the operation that wrote to the memory last; ``None`` for an input.
         version: Number of writes to the memory before, which tells contents apart.
         written: The region that the writer wrote.
-        is_whole: Whether the writer wrote every byte that is read.
     """
 
     writer: int | None

@@ -61,7 +61,6 @@ class Group:
     """Operations that one kernel could do.
 
     Args:
-        operations: All operations of the program.
         row_limit: Elements of a row that stay on chip.
 
     Attributes:

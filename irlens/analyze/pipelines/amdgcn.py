@@ -67,7 +67,6 @@ def find_pipelines(
             open.
         of_source: What the source's loops load, to count once what lanes share.
         left: What LDS holds beside an iteration's own stores in a loop before which it has data.
-        flow: The function's control flow, if that is known already.
 
     Returns:
         In the order of the text, one record per loop and mechanism that runs ahead. Groups are
@@ -295,12 +294,7 @@ def _reads(trace: LoopTrace) -> dict[int, Transfer]:
 def _traffic(
     trace: LoopTrace, *, threads: int | None, of_source: Mapping[Place, SourceLoad]
 ) -> Traffic:
-    """Return what the loads of an iteration bring to a workgroup.
-
-    Args:
-        threads: Of a workgroup.
-        of_source: What an iteration of the source loads.
-    """
+    """Return what the loads of an iteration bring to a workgroup."""
     return find_traffic(
         {n: (place_in_kernel(trace.body[n]), read.bytes) for n, read in _reads(trace).items()},
         threads=threads,
@@ -341,7 +335,6 @@ def against_source(
 
     Args:
         loads: What the ttgir's loops load, per iteration of the source.
-        ttgir: Has the source's loops.
     """
     of_source = source_bytes(loads)
     return [_by_iteration(pipeline, of_source) for pipeline in _own(pipelines, ttgir)]

@@ -41,7 +41,6 @@ def with_depth(
 
     Args:
         record: The loop's, with its mechanism.
-        reads: Its loads by their positions.
         copies: Source iterations per iteration of the loop.
     """
     record = msgspec.structs.replace(

@@ -41,9 +41,6 @@ class KernelLoops(Loops[Instruction], frozen=True):
     def of(cls, function: Function, flow: Cfg | None = None) -> Self:
         """Find the loops of a kernel.
 
-        Args:
-            flow: Its control flow, if that is known already.
-
         Raises:
             ArtifactError: A branch to a label that does not exist.
         """

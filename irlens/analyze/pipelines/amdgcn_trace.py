@@ -219,11 +219,7 @@ class LoopTrace:
         return unpacks >= _MUCH_UNPACKING
 
     def _unpacking(self, kinds: Sequence[Sequence[str | None]]) -> list[bool]:
-        """Return whether each instruction unpacks data that came from memory.
-
-        Args:
-            kinds: The classes of each instruction's operations.
-        """
+        """Return whether each instruction unpacks data that came from memory."""
         addressing = self._addressing()
         data = 0
         unpacks = [False] * len(self.body)

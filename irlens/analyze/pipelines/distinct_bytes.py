@@ -131,7 +131,6 @@ def find_traffic(
         reads: The loop's reads, by any number that identifies them.
         threads: Of a CTA; ``None`` leaves the amounts open.
         copies: Source iterations per iteration of the loop.
-        of_source: What one source iteration loads.
         certain: Whether ``copies`` is exact, and not only a lower bound.
     """
     if threads is None:
@@ -164,9 +163,7 @@ def share(
     instead, so that an iteration is several of the source.
 
     Args:
-        threads: Of a CTA.
         copies: Source iterations per iteration of the loop.
-        of_source: What one source iteration loads.
         certain: Whether ``copies`` is exact, and not only a lower bound.
     """
     known = list(reads)

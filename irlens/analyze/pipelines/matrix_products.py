@@ -105,7 +105,6 @@ class ProductReading(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         prefetch: Iterations between its issue and the wait that retires the last of it.
-        notes: What to know about the figures.
     """
 
     prefetch: int

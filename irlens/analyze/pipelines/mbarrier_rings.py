@@ -136,11 +136,7 @@ class _Iteration(msgspec.Struct, frozen=True):
 
 
 class Ring:
-    """Reads the loops of one function.
-
-    Args:
-        issues: What issues the work, or commits it.
-    """
+    """Reads the loops of one function."""
 
     def __init__(self, loops: FunctionLoops, issues: Issues) -> None:
         self._instructions = loops.function.instructions

@@ -65,7 +65,6 @@ class ProductGroups:
         """Run a loop until its iterations repeat, once for all of its products.
 
         Args:
-            loop: A reducible loop that is reachable.
             body: Its blocks, inner loops included.
 
         Returns:
@@ -89,7 +88,6 @@ class ProductGroups:
 
         Args:
             loop: The loop; an inner one counts as if it ran once.
-            at: Offsets of the commits.
         """
         fewest, most = dict[int, int](), dict[int, int]()
         for block in sorted(body, key=self._graph.rank.__getitem__):

@@ -93,7 +93,6 @@ class Products:
 
         Args:
             record: Has what is in flight after the wait for a product's operands.
-            after: The copies in flight after each of its instructions.
         """
         during = [after[at] for at in self.running(loop) if at in after]
         most = max(during, key=lambda each: (each.groups or 0, each.bytes or 0), default=None)

@@ -25,12 +25,7 @@ class Slots(msgspec.Struct, frozen=True):
     registers: dict[int, int]
 
     def move(self, holders: int, filled: frozenset[int]) -> tuple[int, frozenset[int]]:
-        """Return the registers and the addresses that hold a value after the instruction.
-
-        Args:
-            holders: The registers that hold it before.
-            filled: The addresses that hold it before.
-        """
+        """Return the registers and the addresses that hold a value after the instruction."""
         if self.stores:
             held = {at for at, register in self.registers.items() if register & holders}
             return holders, filled - self.registers.keys() | held

@@ -65,7 +65,6 @@ class Use(msgspec.Struct, frozen=True):
     """The first instruction that computes with released data.
 
     Attributes:
-        at: Its offset in the text.
         ahead: Whether it stands in the iteration after the wait's.
     """
 
@@ -78,7 +77,6 @@ class _Step(msgspec.Struct, frozen=True):
 
     Attributes:
         outstanding: Groups outstanding before it.
-        committed: Groups committed in this iteration before it.
         distance: Iterations since the commit of the youngest group it retires.
     """
 
@@ -189,13 +187,7 @@ def _running_totals(sizes: Sequence[int]) -> list[int]:
 def _bytes_in_flight(
     totals: Sequence[int], outstanding: int | None, committed: int | None
 ) -> int | None:
-    """Return the bytes of the youngest groups, ``committed`` of them from this iteration.
-
-    Args:
-        totals: The running totals of an iteration's groups.
-        outstanding: How many groups.
-        committed: How many of an iteration's groups are committed.
-    """
+    """Return the bytes of the youngest groups, ``committed`` of them from this iteration."""
     if outstanding is None or committed is None:
         return None
     groups = len(totals) - 1
@@ -287,9 +279,6 @@ def _uncertain_commit(observations: Sequence[Observation[Counts]]) -> str:
 
 def first_use(loops: FunctionLoops, header: int, body: Collection[int], wait: int) -> Use | None:
     """Return the first use of the data that a wait in a loop releases.
-
-    Args:
-        wait: Offset of the wait in the text.
 
     Returns:
         ``None`` where nothing in the loop reads shared memory.

@@ -138,11 +138,7 @@ def _alone(parts: list[list[int]]) -> dict[int, int]:
 
 
 class _Dispatch:
-    """The dispatch loop, in which warps wait for the number of their partition.
-
-    Args:
-        barrier: The number of the barrier at which the warps wait.
-    """
+    """The dispatch loop, in which warps wait for the number of their partition."""
 
     def __init__(
         self, function: Function, cfg: Cfg, *, at: int, block: int, header: int, barrier: int

@@ -139,7 +139,6 @@ def find_serialized(function: Function, cubin: Stage | None, kernel: str) -> boo
 
     Args:
         cubin: Read only if there are products.
-        kernel: The kernel's name in it.
 
     Returns:
         ``None`` without machine code that shows it.

@@ -95,8 +95,6 @@ class CostedLaunch(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """A launch whose time is estimated.
 
     Attributes:
-        followed: The paths of a sample of its CTAs.
-        grid: Its CTAs in x, y and z.
         ideal_sectors: The fewest sectors that hold what its loads, and what its stores access;
             ``None`` if unknown.
         distinct_read_bytes: Bytes that it reads, each counted once.
@@ -146,7 +144,6 @@ def spilled(
     Args:
         followed: The paths of a sample of its CTAs.
         cta_bytes: Local memory of a CTA's threads.
-        ctas: CTAs of its grid.
     """
     loaded = stored = 0.0
     for index, times in executed(code, followed).items():
@@ -286,7 +283,6 @@ def uncertainty(
     """Return what is not exact in a launch's counts; empty if nothing.
 
     Args:
-        followed: The paths of a sample of its CTAs.
         instructions: How many different ones they execute.
     """
     reasons = [transfers.uncertain] if transfers.uncertain else []

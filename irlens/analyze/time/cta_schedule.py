@@ -30,10 +30,7 @@ def imbalance(
     """Return the time of a launch's CTAs over that of equal ones with the same mean, at least 1.
 
     Args:
-        grid: CTAs in x, y and z.
         programs: A sample of them.
-        durations: How long each of these takes.
-        resident: CTAs that an SM holds at once.
     """
     ctas = prod(grid)
     slots = sms * min(resident, ceil(ctas / sms))

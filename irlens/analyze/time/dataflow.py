@@ -41,9 +41,6 @@ class DataFlow:
     Args:
         from_memory: Whether launches come with the contents of tensors, which loads then bring.
 
-    Attributes:
-        local: The words of local memory.
-
     Raises:
         UnknownPathError: The registers of an instruction are not known.
     """

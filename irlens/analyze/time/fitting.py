@@ -182,10 +182,6 @@ def fitted_range(launches: Sequence[TimedLaunch], gpu: Gpu) -> dict[str, float]:
     """Return ``low``, ``high`` and ``ratio_error`` of constants that were fitted to launches.
 
     Each is the H200's, which is from many more launches, or more if these need it.
-
-    Args:
-        launches: At least two.
-        gpu: What they ran on, with the fitted constants.
     """
     times = predict(launches, gpu)
     ratios = [launch.us / time for launch, time in zip(launches, times, strict=True)]

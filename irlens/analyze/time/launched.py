@@ -57,7 +57,6 @@ class Arguments(msgspec.Struct, frozen=True):
     Attributes:
         names: Names of the kernel's parameters, in order, as the ttir has them.
         values: Numbers by name; what is not a number is taken to be a pointer.
-        grid: CTAs in x, y and z.
         contents: What tensors hold, by name, where the user or the recording gives it.
     """
 
@@ -196,7 +195,6 @@ def wavefronts_of_warps(
     """Return the wavefronts of accesses to shared memory by the warps of each path of a CTA.
 
     Args:
-        machine: The kernel's code.
         cta: The paths of its first program.
         every: Whether to take every warp of a path, and not the first for all of them: a guard may
             leave an access to one warp.
@@ -256,10 +254,6 @@ def tensor_memory(
     followed: Sequence[Sequence[WarpPath]],
 ) -> TensorMemory:
     """Return the products in tensor memory of a launch, and the waits that retire them.
-
-    Args:
-        machine: The kernel's code.
-        followed: The paths of a sample of its CTAs.
 
     Raises:
         UnknownPathError: They are not known, or the warps that issue products do not wait for them.

@@ -88,7 +88,6 @@ class Entered(msgspec.Struct):
     Attributes:
         key: Its header and the state where it was entered.
         count: How many blocks had run before.
-        segments: What ran before.
         skipped: Blocks with a branch on data before.
     """
 
@@ -107,7 +106,6 @@ def find_region(
     Args:
         header: The one that it is entered at.
         slice_: What branches depend on.
-        ends: How each block of the kernel ends.
     """
     if any(ends[block].effect in ("calls", "returns") for block in body):
         return None

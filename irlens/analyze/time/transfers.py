@@ -229,7 +229,6 @@ def transfers(
     Args:
         launch: Its traffic and its footprint.
         program: Those of its first program alone.
-        wave: How its CTAs follow each other.
         loops: Lines of the ttir's outermost loops.
         spilled: Its accesses to local memory, if there are any.
         in_groups: Returns its traffic for waves of a number of CTAs.
@@ -376,7 +375,6 @@ def _from_memory_again(
     """Bytes that CTAs read which they have read before, as far as the L2 holds them no more.
 
     Args:
-        launch: All programs.
         program: The first of them, which stands for all.
         held: Bytes that the CTAs of a wave read.
         wave: How CTAs follow each other.
@@ -445,7 +443,6 @@ def _brought(
     Args:
         room: Bytes that it keeps.
         apart: Bytes that all CTAs touch, each for itself.
-        ctas: All of them.
     """
     size = max(1, int(room * ctas / max(1, apart)))
     found: list[tuple[int, float, float]] = []

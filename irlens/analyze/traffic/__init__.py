@@ -76,13 +76,11 @@ class Updates(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         line: Line of the operation in the ttir.
-        argument: The argument whose tensor is updated.
         instructions: Instructions of single lanes; a vector is one.
         sectors: Sectors that programs update, each as often as they do.
         depth: Updates of one address, on average.
         granules: Distinct 512-byte granules that are updated.
         element_bytes: Bytes of an address's number.
-        floating: Whether it is a floating-point number.
     """
 
     line: int
@@ -117,7 +115,6 @@ class Survey(msgspec.Struct, frozen=True):
         may_return: Whether data decide if programs return early.
         lines: Lines of 128 bytes that the requests of each access of the traffic touch, in its
             order; 0 where the requests are unknown.
-        updates: Those of its atomic operations.
     """
 
     traffic: Traffic

@@ -31,7 +31,6 @@ class Frame:
     """The values of a block, for every instance of it: a program, in one iteration of each loop.
 
     Args:
-        size: Number of instances.
         parent: The frame around it, whose values it sees; ``None`` for a function.
         owner: The parent's instance of each instance; ``None`` if they are the same.
         programs: Numbers of the programs, for a frame without a parent.

@@ -43,7 +43,6 @@ class Launch(msgspec.Struct, frozen=True):
 
     Attributes:
         arguments: Arguments by name: a number, or a tensor as "fp32[4096, 1024]".
-        grid: Programs in x, y and z.
         contents: What tensors of integers hold, by argument.
         assuming: Whether what depends on other data is assumed, as an estimate may: masks let all
             elements pass, the longer side of a branch runs, integers that addresses depend on are

@@ -39,9 +39,7 @@ class Counted(msgspec.Struct, frozen=True):
     Attributes:
         low: First value of the induction variable, of each instance or of all.
         step: What it grows by.
-        trips: Iterations of each instance.
         initial: The carried values' first values.
-        yields: Names of what the body yields for them.
     """
 
     operation: Operation

@@ -59,9 +59,6 @@ class Tiles(msgspec.Struct, frozen=True):
 def tiles_of(access: Reference, programs: Array) -> Tiles:
     """Return the tiles of an access by all instances of its block.
 
-    Args:
-        programs: Number of each instance's program.
-
     Raises:
         TooLargeError: Fewer instances at once may do.
     """

@@ -44,7 +44,6 @@ class Call(msgspec.Struct, frozen=True):
         defaults: Constexprs and options of the description; a configuration may override them.
         overrides: Constexprs and options of the user; they override every configuration.
         sizes: Names that the grid may use.
-        grid: Expressions of the grid.
     """
 
     args: dict[str, Argument]
@@ -119,8 +118,6 @@ def require_values(
 
     Args:
         settings: The names of constexprs and options that have values.
-        source: The function's source, for examples.
-        request: What the user asks for, for examples.
         unconfigured: Why the file leaves values open, for the hint.
         how_to_run: Returns how to have the file's own launches, for the hint.
 

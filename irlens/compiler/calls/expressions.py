@@ -77,7 +77,6 @@ def evaluate_each(
     """Return the values of an expression of whole numbers, some of which are arrays.
 
     Args:
-        names: Numbers, and arrays of them of one shape.
         where: Prefix for error messages.
 
     Raises:

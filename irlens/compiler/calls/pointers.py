@@ -54,10 +54,6 @@ class Addresses:
 
     Args:
         sizes: Its constexprs that may be strides.
-        constants: All of its constexprs.
-
-    Attributes:
-        assigned: The expressions that are assigned to each variable.
     """
 
     def __init__(

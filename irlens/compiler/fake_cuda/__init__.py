@@ -10,7 +10,6 @@ class NoValueError(RuntimeError):
     """The program asks for a value that only a GPU could have computed.
 
     Args:
-        what: What asks for it.
         reason: Why it is unknown, as a clause.
     """
 

@@ -25,7 +25,6 @@ def install_attention(capability: tuple[int, int], *, is_amd: bool, deviations: 
 
     Args:
         is_amd: Whether the vendor is AMD, whose GPUs all have both kernels for both half types.
-        deviations: Records the choice.
     """
     modern = is_amd or capability >= (8, 0)
 

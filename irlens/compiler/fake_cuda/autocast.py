@@ -20,11 +20,7 @@ _KEY = "AutocastXPU"
 
 
 def install_autocast(deviations: Deviations) -> None:
-    """Make autocasting affect fake tensors, for the whole process.
-
-    Args:
-        deviations: Counts gradients that are assumed to be finite.
-    """
+    """Make autocasting affect fake tensors, for the whole process."""
     _step_scaled(deviations)
     key = getattr(torch._C.DispatchKey, _KEY)
     with kernel_registry() as kernels:

@@ -51,9 +51,7 @@ def install_fake_cuda(
     """Install a fake CUDA device for the whole process, and return the values of its tensors.
 
     Args:
-        deviations: Counts what runs differently from a GPU from now on.
         assumed: The number that unknown values are assumed to be; ``None`` assumes nothing.
-        observe: Takes every operator that runs on the device.
     """
     install_runtime(facts, deviations, time_reader(deviations, assumes=assumed is not None))
     _accept_device_numbers()

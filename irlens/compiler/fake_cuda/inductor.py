@@ -220,12 +220,7 @@ _CUDA = torch.device("cuda", 0)
 
 
 def install_compile(mode: TorchFunctionMode, values: Values, deviations: Deviations) -> None:
-    """Make ``torch.compile`` compile for the fake device.
-
-    Args:
-        mode: The mode of fake tensors.
-        deviations: Counts stubbed benchmarks and constants that could not be read.
-    """
+    """Make ``torch.compile`` compile for the fake device."""
     after_import(
         "torch._dynamo.variables.torch_function", lambda module: _hide_mode(module, type(mode))
     )

@@ -23,7 +23,6 @@ class GpuFacts(msgspec.Struct, frozen=True):
     """Facts about a GPU for ``torch.cuda``.
 
     Attributes:
-        name: The product's name in its driver.
         properties: The known attributes of ``torch.cuda.get_device_properties``.
         memory: Its memory's size in bytes; ``None`` if unknown.
     """
@@ -40,7 +39,6 @@ def install_runtime(
     """Replace the functions that call CUDA's or ROCm's runtime; all others raise ``NoGpuError``.
 
     Args:
-        deviations: Counts what differs from it.
         read_time: Answers with the time between two events.
     """
     _Stub.elapsed_time = lambda self, end: read_time()  # type: ignore[method-assign]

@@ -30,9 +30,6 @@ class UnknownNumber(float):
     Args:
         kind: The name of its type: "float", "int" or "bool".
         reason: Why it is unknown, as a clause.
-
-    Attributes:
-        deviations: Counts placeholders, and what is assumed to be finite.
     """
 
     __slots__ = ("kind", "reason")
@@ -155,11 +152,7 @@ _FUNCTIONS = (
 
 
 def install_math(deviations: Deviations) -> None:
-    """Let functions of ``math`` take placeholders; before PyTorch looks at them.
-
-    Args:
-        deviations: Counts placeholders, and what is assumed to be finite.
-    """
+    """Let functions of ``math`` take placeholders; before PyTorch looks at them."""
     UnknownNumber.deviations = deviations
     for name in _FUNCTIONS:
         if hasattr(math, name):

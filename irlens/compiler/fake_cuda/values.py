@@ -52,7 +52,6 @@ class Values:
     """The values of all fake tensors of a process.
 
     Args:
-        deviations: Counts computed and assumed values.
         assumed: The number that unknown values are assumed to be; ``None`` assumes nothing.
 
     Attributes:

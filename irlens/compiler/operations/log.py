@@ -72,8 +72,6 @@ class OperationLog(Pausable):
     Attributes:
         operations: What ran, in order.
         graph: Name of the compiled graph that is running; empty outside of any.
-        graphs: The functions that were compiled.
-        dropped: Operators beyond the number that is kept.
         generated: Folders of files that are not the program's own.
         is_transfer: Whether a tensor is being copied to the host or from it.
     """

@@ -16,11 +16,7 @@ _INSTALLED = ("/site-packages/", "/dist-packages/", "<frozen ", f"{Path(__file__
 
 
 def user_line(generated: tuple[str, ...]) -> SourceLocation | None:
-    """Return the innermost line of the program's own code that is running.
-
-    Args:
-        generated: Folders of files that are not the program's own.
-    """
+    """Return the innermost line of the program's own code that is running."""
     frame = sys._getframe(1)
     while frame is not None:
         name = frame.f_code.co_filename
@@ -43,7 +39,6 @@ def watch_origins(tally: Tally, generated: tuple[str, ...]) -> None:
     """Note the origin of each kernel that TorchInductor generates from now on.
 
     Args:
-        tally: Receives it by the kernel's name.
         generated: Folders of files that are not the program's own.
     """
 

@@ -57,11 +57,7 @@ def remedy(absent: Iterable[str]) -> str:
 
 
 class _AbsentFinder(MetaPathFinder):
-    """Finds a stand-in for each absent module; must be the last finder.
-
-    Attributes:
-        absent: Top-level names of the modules that were replaced.
-    """
+    """Finds a stand-in for each absent module; must be the last finder."""
 
     def __init__(self) -> None:
         self.absent: list[str] = []

@@ -78,7 +78,6 @@ class KernelSource(msgspec.Struct, frozen=True):
         path: The file, absolute.
         description: How to call it, or ``None`` if the file does not describe it.
         content: The bytes of the file when it was read.
-        generated: What TorchInductor says of it, if it generated the kernel.
     """
 
     path: Path
@@ -127,11 +126,7 @@ def known_kernels() -> Iterator[str]:
 
 
 def kernel_names(file: str, path: Path) -> Iterator[tuple[str, str]]:
-    """Yield a name and the place of each kernel in a known file; of the file if it is unreadable.
-
-    Args:
-        file: What the file is called.
-    """
+    """Yield the name and place of each kernel in a known file; of the file if it is unreadable."""
     try:
         functions = [source.function for source in read_kernels(path)]
     except CaptureError:

@@ -61,8 +61,6 @@ class GeneratedKernel(msgspec.Struct, frozen=True):
         name: Its name in the wrapper's code, followed by "@LINE" if the file has another one.
         code: Source of its module, each line at its place in the file.
         heuristic: What chooses its configurations: "pointwise", "reduction", "template", ...
-        arguments: The decorator's keyword arguments.
-        options: Compile options that PyTorch passes.
         args: Run-time arguments of its call, as far as the file says them: a number, or a tensor
             in the syntax of ``argument_values``.
         grid: Expressions of the grid over ``args`` and constexprs; empty if unknown.
@@ -307,9 +305,6 @@ def module_of(kernel: GeneratedKernel, path: str) -> ast.Module:
 
     Decorators other than ``triton.jit`` are left out, and so are benchmarks, calls and imports of
     what no function uses.
-
-    Args:
-        path: The file's name, for error messages.
     """
     tree = ast.parse(kernel.code, path)
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and _is_jit(node)]

@@ -110,7 +110,6 @@ class Calls:
         """Return the first call of a kernel.
 
         Args:
-            kernel: Its name in the wrapper.
             inductor: Its ``inductor_meta``.
         """
         call, values = self._runs.get(kernel, (None, {}))
@@ -247,7 +246,6 @@ def grid_of(inductor: Mapping[str, Any], names: Mapping[str, Any]) -> tuple[int 
 
     Args:
         inductor: Its ``inductor_meta``; up to PyTorch 2.6 it says no type of grid.
-        names: Its parameters, and the numbers that its code sets.
     """
 
     def blocks(axis: str) -> str:

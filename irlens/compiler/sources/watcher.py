@@ -63,7 +63,6 @@ class SourceWatcher:
         """Block until a file's content differs from what was compiled.
 
         Args:
-            until: Ends the wait when it is set.
             take: Called with the changed files; returns whether to consider them compiled. If
                 not, the next ``wait`` reports them again.
 

@@ -32,8 +32,6 @@ class Compiled(msgspec.Struct, frozen=True):
     """One compiled variant.
 
     Attributes:
-        entry: Triton's cache entry, a directory.
-        constexprs: Value of every constexpr parameter.
         options: Its other compile options, see ``Config.options``.
         handle: Triton's ``CompiledKernel``.
         refusal: Why the GPU could not launch it; ``None`` if it did, or was not asked to.
@@ -133,12 +131,7 @@ def compile_variant(
 
 
 def compile_ttir(kernel: Kernel, text: str, settings: Values, workspace: Path) -> Compiled:
-    """Compile a ttir under the active driver, with the options of a kernel's variant.
-
-    Args:
-        kernel: The kernel that it was made from.
-        settings: The variant's constexprs and options.
-    """
+    """Compile a ttir under the active driver, with the options of a kernel's variant."""
     path = workspace / "edited.ttir"
     path.write_text(text, "utf-8")
     constexprs = {each.name for each in kernel.function.params if each.is_constexpr}

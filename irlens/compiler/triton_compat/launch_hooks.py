@@ -49,7 +49,6 @@ def watch_launches(
     the GPU refuses.
 
     Args:
-        report: Receives the launch after the GPU has accepted it.
         refused: Receives a kernel and the exception that its compilation or launch raised.
         every: Receives every launch, not only the first of a variant.
         contents: Returns what tensors hold, for the launches that are reported.

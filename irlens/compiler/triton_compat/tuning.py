@@ -36,9 +36,6 @@ def tuned_requests(
 ) -> list[Request]:
     """Return a request for each configuration, with the arguments and the grid of a call.
 
-    Args:
-        kwargs: Its keyword arguments, with the grid.
-
     Raises:
         CaptureError: What a configuration compiles depends on more than its values.
         UnknownNameError: irlens does not know the GPU.

@@ -59,7 +59,6 @@ def compare_sets(
 
     Args:
         sides: Labels of the sets; by default, the settings that tell each pair apart.
-        context: Lines around a change.
 
     Raises:
         ArtifactError: No pair has any of the stages.

@@ -29,9 +29,6 @@ def first_difference(before: States, after: States, *, context: int = 3) -> Pass
     """Return how two compilations differ after each pass that both ran.
 
     Passes are matched by name, in order; their options may differ. IR is compared by meaning.
-
-    Args:
-        context: Lines around a change.
     """
     compare = _Comparer(before, after, context)
     start = compare.at(1, 1)

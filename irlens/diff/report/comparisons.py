@@ -54,11 +54,7 @@ def by_other_settings(reports: Sequence[Report], names: Collection[str]) -> Comp
 
 
 def across(sets: Sequence[Sequence[Report]]) -> Comparisons:
-    """Compare the first set of reports with each of the others.
-
-    Args:
-        sets: Reports of the same kernels and configurations, from different compilers.
-    """
+    """Compare the first set of reports with each of the others."""
     if all(len(reports) == 1 for reports in sets):
         return against_first([reports[0] for reports in sets])
     return counterparts.concatenate([match(sets[0], other) for other in sets[1:]])

@@ -41,7 +41,6 @@ def deltas(
     unknown there. ``None`` is a record that only one side has.
 
     Args:
-        figures: The figures of the records' scope.
         left_out: Receives the figures that are unknown in one of two records.
     """
     changed = []

@@ -19,9 +19,6 @@ _OF_COPIES = frozenset({"iterations_ahead", "buffer_copies"})
 class LeftOut:
     """Collects what is left out.
 
-    Args:
-        names: What to call each.
-
     Attributes:
         reasons: Why, by dotted path: "there is no ttgir in this capture (num_stages=4)".
     """

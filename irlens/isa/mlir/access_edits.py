@@ -78,7 +78,6 @@ def with_bound(module: Module, access: Operation, offsets: Sequence[str], elemen
 
     Args:
         module: The ttir.
-        access: A load or a store on one line.
         offsets: What its address adds to the tensor's, in elements: i32 of the tile's shape.
         elements: Of the tensor.
     """

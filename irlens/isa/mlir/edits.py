@@ -304,7 +304,6 @@ def used_at_once(
 
     Args:
         module: The ttir.
-        loop: An operation with one region.
         operations: What computes the value, on one line each, the value itself last.
         carried: The value of the iteration before, "%x_1".
     """

@@ -36,7 +36,6 @@ class Encoding(msgspec.Struct, frozen=True):
         lists: Fields that are a list of integers.
         bases: Fields that are a list of such lists; an inner dictionary's field as
             "ctaLayout.warp".
-        fields: The names of all fields.
         padding: Intervals and elements that ``padded_shared`` adds after each.
         parent: The encoding that a slice or a dot operand is derived from.
     """

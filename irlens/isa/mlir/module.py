@@ -17,7 +17,6 @@ class Unknown(msgspec.Struct, frozen=True):
     """Balanced text that is no statement of MLIR.
 
     Attributes:
-        text: As written.
         line: 1-based line.
     """
 
@@ -33,7 +32,6 @@ class Module(Attributed, frozen=True, kw_only=True, dict=True, gc=True):
         attributes: Attributes of the outermost ``module``.
         aliases: Attribute and type aliases by name ("#blocked"), as written, locations left out.
         operations: Every operation, outer before inner, in the order of the text.
-        unknown: Statements that were not understood.
     """
 
     stage: str

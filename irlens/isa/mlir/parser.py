@@ -30,7 +30,6 @@ def parse(text: str, *, stage: str = "ttgir") -> Module:
 
     Args:
         text: The content of a ``.ttir`` or ``.ttgir`` file; old dialects are read as the new ones.
-        stage: Name of the stage, for spans and errors.
 
     Raises:
         ParseError: A bracket closes the wrong one, or no operation is in the text; or a module is

@@ -58,11 +58,7 @@ class Type(msgspec.Struct, frozen=True, gc=False):
 
 
 class Unknown(Type, frozen=True, gc=False):
-    """A type that is none of the others.
-
-    Attributes:
-        text: As written.
-    """
+    """A type that is none of the others."""
 
     text: str
 

@@ -70,7 +70,6 @@ class LocationReader:
         """Return the chain of a ``.loc``, innermost first.
 
         Args:
-            text: The input, for the comment after it.
             end: Where in ``text`` the directive ends.
         """
         match = _COMMENT.match(text, end)

@@ -37,7 +37,6 @@ class Operand(msgspec.Struct, frozen=True, gc=False):
             (``[R4+0x10]``, ``desc[UR4][R2.64]``), "constant" (``c[0x0][0x210]``), "descriptor"
             (``gdesc[UR8]``, ``tmem[UR4]``), "special" (``SR_TID.X``), "immediate", "label",
             "other".
-        registers: The registers named in it, left to right.
     """
 
     kind: OperandKind

@@ -46,7 +46,6 @@ class _Writer:
 
     Args:
         prefix: What the ids of this report begin with; there may be several on a page.
-        packed: Takes the stages of a page whose code is large.
     """
 
     def __init__(self, tree: nodes.Section, prefix: str, packed: Packed | None) -> None:

@@ -36,14 +36,12 @@ class Change(NamedTuple):
     """A figure on both sides, written out.
 
     Attributes:
-        path: Where the report has it.
         name: Its title: "shared memory".
         before: With its unit; "–" where it is unknown.
         after: The same.
         change: With sign and unit; "~" where it did not change, "within 3 %" where that may be
             noise, empty where it is no number.
         changed: Whether the sides differ by more than the figure's tolerance.
-        tone: Whether that is better or worse for the kernel.
     """
 
     path: str
@@ -76,7 +74,6 @@ def change_of(
     """Return a figure on both sides, in the terms of the sides' vendor.
 
     Args:
-        scope: The record that its path starts from.
         suffix: Appended to its title.
         direction: Whether it changed for the better; by default, by the figure alone.
     """

@@ -80,7 +80,6 @@ def staircase(
     """Return the CTAs that fit over the amount of one resource.
 
     Args:
-        at: The amount to mark; the kernel's own if not given.
         blocks: How many fit there; read off the curve if not given.
     """
     here = curve.at if at is None else at

@@ -116,9 +116,6 @@ def merged(reports: Sequence[Report], names: Sequence[str]) -> nodes.Findings | 
     """Return the findings of several reports, each code and place once; ``None`` without any.
 
     Where their figures differ, those of the report with the least and with the greatest stand.
-
-    Args:
-        names: What to call each.
     """
     found = [
         (name, finding_item(finding, report.code), (report.kernel, finding.code, finding.source))

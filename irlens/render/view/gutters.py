@@ -31,9 +31,6 @@ class Rails:
     Args:
         loops: A stage's, outer before inner.
         most: Rails beside each other.
-
-    Attributes:
-        width: Characters of the rails.
     """
 
     def __init__(self, loops: Sequence[LoopRange], most: int) -> None:

@@ -44,12 +44,7 @@ class Spot(msgspec.Struct, frozen=True, kw_only=True):
         flops: Its operations, of the type that takes the longest.
         flops_per_byte: These for each byte of DRAM.
         memory_us: The floor of its bytes.
-        compute_us: The floor of its operations.
         compute_type: The operations that make it.
-        low_us: Where the range of the estimate begins.
-        high_us: Where it ends.
-        bound: What binds the estimate.
-        mark: Whether it is the fastest of its problem.
     """
 
     name: str

@@ -19,12 +19,7 @@ _TIMES = 2.0
 
 
 def headline(ranking: Ranking, names: Sequence[str], problems: Sequence[str] = ()) -> list[Run]:
-    """Return which configuration is the fastest, how long it takes, and which are as fast.
-
-    Args:
-        names: What to call each configuration.
-        problems: What to call each problem, where there are several.
-    """
+    """Return which configuration is the fastest, how long it takes, and which are as fast."""
     if not ranking.is_timed:
         reason = f": {ranking.missing}" if ranking.missing else ""
         return [Run(f"not ranked by time, which is unknown{reason}", "unknown")]

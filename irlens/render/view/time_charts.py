@@ -158,7 +158,6 @@ def time_chart(found: Sequence[Timed], names: Sequence[str]) -> nodes.Bars | nod
 
     Args:
         found: All configurations of the target, those that do not fit included.
-        names: The settings and arguments that their values are of.
     """
     known = [each for each in found if each.us is not None]
     if len(known) < 2:
@@ -180,7 +179,6 @@ def time_bars(ordered: Sequence[Timed], names: Sequence[str], varied: Sequence[i
     """Return a bar for each configuration whose time is known.
 
     Args:
-        names: The settings that their values are of.
         varied: Which of them differ.
     """
     shown = ordered if len(varied) == 1 else ordered[:_MOST_BARS]

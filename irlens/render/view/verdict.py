@@ -243,7 +243,6 @@ def next_steps(
 
     Args:
         subject: How the user named it, with options: "softmax --num-stages 4".
-        shown: Details that are shown already.
     """
     named = subject or "KERNEL"
     commands: dict[str, str] = {}

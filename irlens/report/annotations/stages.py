@@ -72,12 +72,7 @@ def loops_with_lines(kernel_loops: Loops[Instruction]) -> list[LoopRange]:
 def of_sass(
     code: SassCode, original: PtxAnnotations, report: Report, whole: CaptureCode
 ) -> list[LoopRange]:
-    """Return the ranges of a kernel's loops, with what an iteration issues.
-
-    Args:
-        code: The machine code, which has the kernel.
-        original: Its PTX, whose loops have the source.
-    """
+    """Return the ranges of a kernel's loops, with what an iteration issues."""
     if code.flow.unknown or not code.flow.blocks:
         return []
     kernel_loops = code.loops
@@ -208,12 +203,7 @@ def analyze_stage(code: CaptureCode, stage: str, report: Report) -> Analysis:
 
 
 def annotated(listing: StageListing, analysis: Analysis) -> StageListing:
-    """Return the listing of a stage with its annotations.
-
-    Args:
-        listing: The text alone.
-        analysis: Its annotations, by lines that the text has.
-    """
+    """Return the listing of a stage with its annotations."""
     chains: dict[Chain, int] = {}
     chain = list(listing.chain)
     before, number = None, -1

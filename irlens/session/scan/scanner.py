@@ -41,10 +41,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """What to scan.
 
     Attributes:
-        roots: Directories, and traces of tritonparse.
         sort: Columns to sort by, each descending or not; where empty, by rank where the rows are
             ranked, otherwise by path.
-        reports: Whether to make full reports.
         sums_up: Whether a summary is wanted, which needs every capture's digest.
         jobs: Worker processes; ``None``: as many as there are cores if text has to be parsed.
         cluster: The workers of a cluster, which read the entries instead.
@@ -188,9 +186,6 @@ class Scanner:
 
     def document(self, where: Sequence[str]) -> Scan:
         """Return all rows and their summary.
-
-        Args:
-            where: The conditions as the user wrote them.
 
         Raises:
             ArtifactError: As ``rows``.

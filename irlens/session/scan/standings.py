@@ -53,7 +53,6 @@ class Ranked(NamedTuple):
         problem: Equal for rows whose times compare.
         label: What sets it apart from the other rows of its kernel and GPU: "num_warps=4"; may be
             empty.
-        bound: What bounds its time.
         untimed: Why its time is unknown; empty if it is known.
         place: Where its launch is on a roofline; ``None`` if that is unknown.
     """

@@ -10,7 +10,6 @@ class Cursor:
     """A line and a column.
 
     Args:
-        lines: The lines as drawn.
         stage: Its syntax tells words.
 
     Attributes:

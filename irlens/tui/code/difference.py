@@ -20,7 +20,6 @@ class Half(NamedTuple):
 
     Attributes:
         number: Its number, from 1.
-        text: The line as drawn.
         at: Its index in the highlighted lines.
         source: The line as written.
         words: Columns of ``source`` that differ in meaning.
@@ -84,8 +83,6 @@ class Difference:
     """The lines of a comparison; there may be a hundred thousand of them.
 
     Attributes:
-        split: The lines side by side.
-        unified: The lines in a column; a changed one occurs twice.
         width: Cells of the longest line.
         digits: Digits of the largest line number.
     """

@@ -33,10 +33,7 @@ class Document:
     Attributes:
         name: The stage, or the Python file's base name.
         listing: The text and its annotations; the stage of Python is "python".
-        live_in: The stage whose live registers are counted.
-        pipelines: The pipelines of the marks.
         budget: The kernel's register budget; ``None`` where it is unknown.
-        traffic: What the lines move that access global memory.
     """
 
     def __init__(
@@ -258,7 +255,6 @@ class Landmark(msgspec.Struct, frozen=True):
     """A kind of lines that keys jump between.
 
     Attributes:
-        name: Its name in a sentence.
         lines: Returns its lines, ascending.
     """
 

@@ -31,7 +31,6 @@ class ColumnNeeds(msgspec.Struct, frozen=True):
     """What the columns need.
 
     Attributes:
-        widths: Cells of each column by name.
         distinction: Cells of the settings that distinguish the entries of a kernel.
         uniform: Columns with the same text in every row.
         sorted_by: The sort column, which is shown unless it is uniform.
@@ -70,7 +69,6 @@ def arrange(needs: ColumnNeeds, room: int, panned: int = 0) -> Columns:
     """Return the columns that fit.
 
     Args:
-        room: Cells.
         panned: Number of columns to pan out of view; fewer if nothing more comes into view.
     """
     fitting = _fitting(needs, room)
@@ -181,7 +179,6 @@ def draw_row(
     Args:
         cells: Styled text by column.
         widths: The columns from the left, with the width of each.
-        room: Cells of the row.
     """
     segments: list[Segment] = []
     for name, width in widths.items():

@@ -24,7 +24,6 @@ class Place(msgspec.Struct, frozen=True):
 
     Attributes:
         sign: "▸" before folded configurations, "▾" before unfolded ones, else " ".
-        hidden: Number of configurations folded into it.
     """
 
     sign: str = " "
@@ -64,7 +63,6 @@ class Outline:
 
         Args:
             leads: Whether an entry stands for the others of its kernel, wherever it comes.
-            folds: Whether configurations are folded.
         """
         self.places, self._titles = {}, {}
         sections: defaultdict[Section, dict[object, list[str]]] = defaultdict(dict)

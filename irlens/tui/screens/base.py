@@ -49,11 +49,7 @@ class TooSmall(Static):
 
 
 def view_bindings(screen: str) -> Iterator[Binding]:
-    """Yield the bindings that show an entry's views.
-
-    Args:
-        screen: What the bindings' ids begin with.
-    """
+    """Yield the bindings that show an entry's views."""
     for view, (key, shown) in VIEWS.items():
         yield Binding(
             key,
@@ -254,11 +250,7 @@ class EntryScreen(IrlensScreen):
 
 
 def panel_bindings(screen: str) -> Iterator[Binding]:
-    """Yield the bindings of ``PanelActions``.
-
-    Args:
-        screen: What the bindings' ids begin with.
-    """
+    """Yield the bindings of ``PanelActions``."""
     for key, action, description, name in (
         ("g", "scroll_to(0)", "Top", "top"),
         ("G", "scroll_to(1)", "Bottom", "bottom"),

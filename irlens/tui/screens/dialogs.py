@@ -39,11 +39,7 @@ class Dialog(ModalScreen[T]):
 
 
 def choice_bindings(options: str) -> Iterator[Binding]:
-    """Yield vim's keys for a list of options.
-
-    Args:
-        options: What the bindings' ids begin with.
-    """
+    """Yield vim's keys for a list of options."""
     for key, action, description in (
         ("j", "cursor_down", "Down"),
         ("k", "cursor_up", "Up"),

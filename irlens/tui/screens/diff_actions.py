@@ -18,11 +18,7 @@ YES_OR_NO = {True: "yes", False: "no"}
 
 
 def diff_bindings(screen: str) -> Iterator[Binding]:
-    """Yield the bindings of ``DiffActions``.
-
-    Args:
-        screen: What the bindings' ids begin with.
-    """
+    """Yield the bindings of ``DiffActions``."""
     for key, action, description, name, show in (
         ("u", "split", "Split", "split", True),
         ("slash", "search", "Search", "search", False),

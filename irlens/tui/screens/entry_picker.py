@@ -35,7 +35,6 @@ class EntryPicker(Dialog[str | None]):
 
     Args:
         key: The entry to compare; it is not offered.
-        known: The entries that are listed already.
         listing: Whether more may come.
     """
 

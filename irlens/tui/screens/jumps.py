@@ -17,12 +17,7 @@ from irlens.tui.widgets.entry_panes import EntryPanes
 
 
 class Position(msgspec.Struct, frozen=True):
-    """A cursor position.
-
-    Attributes:
-        showing: The document in it.
-        at: Line and column.
-    """
+    """A cursor position."""
 
     pane: CodePane
     showing: str

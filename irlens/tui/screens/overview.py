@@ -66,11 +66,7 @@ class Findings(Panel):
     def show_report(
         self, report: Report, explanation: Callable[[Finding], Explanations | None]
     ) -> None:
-        """Show a report's findings, the costliest first; the cursor stays on its finding.
-
-        Args:
-            explanation: Returns why a finding is there, if that is known.
-        """
+        """Show a report's findings, the costliest first; the cursor stays on its finding."""
         self._explanation = explanation
         chosen, shown = self.chosen, findings(report)
         self._items = shown.findings if shown is not None else ()

@@ -120,7 +120,6 @@ class RecompileForm(Dialog[dict[str, str] | None]):
     Args:
         find: Called in a thread; returns the kernel's name and its settings, none if the source
             is unknown.
-        changes: The changes to start with.
     """
 
     HELP_TEXT = """\

@@ -25,7 +25,6 @@ class Compilation(msgspec.Struct, frozen=True, kw_only=True):
     """A compilation that runs.
 
     Attributes:
-        key: The entry that is recompiled.
         saved_file: The file whose save triggered it; "" if the user did.
         is_compared: Whether the differences are to be shown, above the new entry.
         is_suggestion: Whether the neighbours of the entry are compiled instead.
@@ -53,7 +52,6 @@ class Origin(msgspec.Struct, frozen=True):
     """How an entry was compiled from another one.
 
     Attributes:
-        key: The other entry.
         label: What differs: see ``Compilation.label``.
         has_changes: Whether settings were changed; if not, the source was saved.
         comparison: The differences; ``None`` if the two cannot be compared.
@@ -74,9 +72,7 @@ class Compilations:
         on_end: Called last, however it ended.
 
     Attributes:
-        inquiry: The suggestion that is being made, if any.
         changed: Published when one starts or ends.
-        origins: How entries were compiled, by key.
         pending_changes: The latest changes chosen for an entry, by key: the form starts with them.
     """
 
@@ -102,12 +98,7 @@ class Compilations:
         self.pending_changes: dict[str, dict[str, str]] = {}
 
     def start(self, key: str, changes: dict[str, str], *, is_compared: bool = False) -> None:
-        """Compile an entry with other settings.
-
-        Args:
-            changes: New values by setting.
-            is_compared: Whether to show the differences.
-        """
+        """Compile an entry with other settings."""
         self.pending_changes[key] = changes
         if self._is_free():
             compilation = Compilation(

@@ -67,11 +67,7 @@ class Navigator(Protocol):
         """Compile the neighbours of an entry, and offer the fastest."""
 
     def pick_entry(self, key: str, then: Callable[[str], None]) -> None:
-        """Let the user pick an entry to compare with.
-
-        Args:
-            key: The entry to compare; it is not offered itself.
-        """
+        """Let the user pick an entry to compare with."""
 
     def show_finding(self, key: str, finding: Finding) -> None:
         """Explain a finding of an entry, above the current screen."""

@@ -35,7 +35,6 @@ def run_in_thread(
     The result is dropped if ``node`` is gone by then or has started another call of the group.
 
     Args:
-        node: The screen or widget that needs the result.
         group: Starting a call cancels an earlier one of ``node`` in the same group.
     """
 

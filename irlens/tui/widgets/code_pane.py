@@ -36,7 +36,6 @@ class CodePane(DocumentView):
     """A view of one document among others; its plain text first if the annotations take a while.
 
     Attributes:
-        showing: The stage or Python file that is shown or loading.
         complete: Whether loading has ended, with all annotations or an error.
         weight: Share of the width, relative to the other panes.
         problem: Why the document has no annotations; "" if it has.

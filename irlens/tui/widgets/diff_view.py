@@ -32,7 +32,6 @@ class DiffView(CodeView):
 
     Attributes:
         difference: The difference; ``None`` while a note is shown instead.
-        split: Whether the sides are shown side by side.
         row: Row of the cursor, from 0.
     """
 

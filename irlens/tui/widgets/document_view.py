@@ -32,8 +32,6 @@ class DocumentView(CodeView):
 
     Attributes:
         document: The document; ``None`` while a note is shown instead.
-        cursor: The cursor and the selection.
-        linked: Lines that belong to the cursor of another view.
         folded: Whether lines without code are hidden.
     """
 

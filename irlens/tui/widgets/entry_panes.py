@@ -51,7 +51,6 @@ class PaneLayout(msgspec.Struct, frozen=True):
     """One pane of a layout.
 
     Attributes:
-        showing: The stage or Python file.
         weight: Share of the width; ``None`` for the default.
         folded: Whether lines without code are hidden.
     """

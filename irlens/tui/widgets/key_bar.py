@@ -18,9 +18,6 @@ class KeyBar(Static):
 
     The command palette is left out first, then the actions in the screen's ``LESS_IMPORTANT``, then
     the last ones.
-
-    Attributes:
-        shown: The bindings that fit.
     """
 
     # Textual's own footer cuts off whatever does not fit.

@@ -106,7 +106,6 @@ class SearchPrompt(Prompt):
 
         Args:
             views: The views, at least one; the search begins at the first one's cursor.
-            name: What to call them.
         """
         self._views, self._start, self._name = views, views[0].position, name
         super().open(f"text or regular expression in {name}")

@@ -35,7 +35,6 @@ def revealing(row: int, top: int, height: int, how: Reveal, *, context: int) -> 
         row: The row, from 0.
         top: The first row that is shown now.
         height: Rows of the view, at least 1.
-        how: How it comes into sight.
         context: Rows that stay visible above and below it.
     """
     margin = min(context, (height - 1) // 2)

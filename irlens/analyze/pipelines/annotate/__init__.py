@@ -59,7 +59,6 @@ class PtxAnnotations(msgspec.Struct, frozen=True):
     """The PTX of a kernel with its annotations, which other stages take over.
 
     Attributes:
-        instructions: By line.
         annotations: In ascending order.
         loops: The loops; ``None`` without PTX.
     """

@@ -40,7 +40,6 @@ def annotate(
 
     Args:
         pipelines: The report's; a loop here is the one with the same ``for``.
-        original: Returns the PTX; called only if barriers make it necessary.
     """
     annotator = _LlirAnnotator(loops, lines)
     annotator.add_nvidia()

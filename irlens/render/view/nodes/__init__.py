@@ -144,7 +144,6 @@ class FindingItem(msgspec.Struct, frozen=True):
 
     Attributes:
         state: "new", "gone", "was" or "now" in a comparison; else empty.
-        state_tone: The verdict on that.
         code: "IRL201".
         place: Where; ``None`` if unknown.
         line: The text of that line; empty if unknown.
@@ -179,7 +178,6 @@ class Findings(msgspec.Struct, frozen=True):
     Attributes:
         findings: At least one.
         summary: Counts them: "1 warning, 2 notes".
-        title: What to call them.
     """
 
     findings: tuple[FindingItem, ...]
@@ -199,7 +197,6 @@ class CodeDiff(msgspec.Struct, frozen=True):
 
     Attributes:
         summary: How much moved.
-        comparison: The rows.
         folded: Whether an interactive medium folds it at first.
     """
 

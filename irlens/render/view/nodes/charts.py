@@ -23,7 +23,6 @@ class Axis(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         title: What the numbers are, with their unit: "estimated time (µs)".
-        ticks: Numbers that are marked, with their labels.
         log: Whether equal ratios are equally far apart; ``start`` is then positive.
     """
 
@@ -63,11 +62,9 @@ class BarRow(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         name: Stands before it: "64, 8, 3".
         described: All about it in a phrase, for a reader who points at it.
-        parts: What it is made of.
         words: Its amount: "338 µs".
         label: Its kind in a word or two, so that colour is not the only sign: "L2".
         low: Where the range of its amount begins; ``None`` where there is none.
-        high: Where the range ends.
         measured: The amount that was measured; ``None`` where none was.
         mark: Whether it is the fastest, or as fast; ``None`` for neither.
     """
@@ -93,13 +90,10 @@ class Bars(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         key: The chart among those of a document: "time".
-        described: The picture in a sentence.
         names: What the names of the rows are: "BLOCK_M, num_warps".
-        kinds: The legend of the parts.
         range: What the range of a row is; empty where no row has one.
         measured: What the mark of a measured amount is; empty where no row has one.
         marks: What the signs of marked rows mean.
-        numbers: The same as a table.
         repeats: Whether a table beside it shows the same rows; text then leaves the bars out.
     """
 
@@ -143,17 +137,12 @@ class HeatMap(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         key: The chart among those of a document: "time".
-        described: The picture in a sentence.
         amount: What the cells hold: "estimated time".
         across: The setting of the columns.
         down: The setting of the rows.
-        columns: Its values.
-        rows: Its values.
         cells: By row; ``None`` where there is no configuration.
         steps: What each shade means, from the best to the worst.
-        kinds: The legend of the marks.
         detail: What stands under the amount; empty where nothing does.
-        numbers: The same as a table.
     """
 
     key: str
@@ -191,7 +180,6 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         described: All about it in a phrase, for a reader who points at it.
         low: Where the range of y begins; ``None`` where there is none.
-        high: Where the range ends.
         mark: Whether it is the fastest, or as fast; ``None`` for neither.
     """
 
@@ -223,10 +211,8 @@ class Plot(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         key: The chart among those of a document: "roofline".
-        described: The picture in a sentence.
         lines: The first matters most.
         points: In front of the lines.
-        kinds: The legend of the points.
         measured: What the mark of a measured point is; empty where there is none.
         range: What the range of a point is; empty where none has one, or it needs no word.
         bands: What holds where, from left to right. Lines then go through the points that were not

@@ -43,11 +43,9 @@ class Timeline(msgspec.Struct, frozen=True):
     """A software pipeline over the iterations of a short loop.
 
     Attributes:
-        described: The picture in a sentence.
         phases: In order; their ends are the picture's.
         iterations: Iterations of the loop, epilogue included.
         steady: Those of the steady state.
-        tiles: A row each.
         in_flight: Groups in flight during the compute of each steady iteration, of a matrix
             product at the end of one; ``None`` where that is unknown.
         issued: What the sign of an issue means: "copy issued".
@@ -94,10 +92,7 @@ class Staircase(msgspec.Struct, frozen=True):
         binary: Whether the amounts are bytes, whose axis has ticks in KiB.
         steps: From which amount on how many fit, ascending.
         last: The largest amount.
-        at: The kernel's amount.
-        blocks: How many fit with that.
         here: Both in words: "30 registers: 8 blocks".
-        numbers: The steps as a table.
     """
 
     title: str
@@ -131,7 +126,6 @@ class Curve(msgspec.Struct, frozen=True):
     """A figure at each instruction of a stage.
 
     Attributes:
-        described: The picture in a sentence.
         values: One per instruction.
         peak: The largest, as reported.
         level: A line to compare with, such as the registers allocated; ``None`` for none.

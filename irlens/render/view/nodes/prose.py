@@ -61,7 +61,6 @@ class Phrases(msgspec.Struct, frozen=True):
         items: At least one.
         stands_for: Key of the section that shows the same in full: a medium that shows that
             section leaves these out.
-        separator: What stands between two of them.
     """
 
     items: tuple[Text, ...]
@@ -89,7 +88,6 @@ class Fact(msgspec.Struct, frozen=True):
         value: "100 %"; "strong" runs are the figure, the others its unit.
         lines: Details, each on a line of its own; the first stands beside the value where there
             is room.
-        tone: The verdict on the whole.
         stands_for: As of ``Phrases``.
         short: A shorter title for narrow media; empty if the title is short itself.
         key: Key of the section that shows the same subject; may be empty.
@@ -131,7 +129,6 @@ class Headline(msgspec.Struct, frozen=True):
 
     Attributes:
         phrases: Short statements, each with its own tone.
-        tone: The verdict on the whole, which also has a sign.
     """
 
     phrases: tuple[Run, ...]
@@ -166,7 +163,6 @@ class Items(msgspec.Struct, frozen=True):
 
     Attributes:
         label: Stands before it; may be empty.
-        tone: Of the label.
         code: Lines of code under the label; may be empty.
     """
 
