@@ -6,7 +6,7 @@ import pytest
 from irlens.model.config import Target
 from irlens.model.traffic import Access, ArgumentTraffic, Traffic
 from irlens.render import Options, render
-from irlens.render.view.argument_bytes import argument_bars
+from irlens.render.view.memory_traffic import argument_bars
 from irlens.render.view.nodes import Bars
 from tests.render.test_memory_traffic import SOFTMAX
 

@@ -22,9 +22,9 @@ from irlens.isa.sass.semantics.arithmetic import (
     multiply,
     shift,
 )
-from irlens.isa.sass.semantics.loads import load
 from irlens.isa.sass.semantics.moves import (
     from_first_lane,
+    load,
     move,
     multiply_floats,
     packed_constant,
