@@ -76,6 +76,11 @@ class WarpAccess(msgspec.Struct, frozen=True):
         """Elements of a thread's instruction."""
         return self.width // self.element_bytes
 
+    @property
+    def period(self) -> int:
+        """Bytes that tiles may be shifted by at no cost: lines of the L2, and whole granules."""
+        return max(LINE, self.granule)
+
 
 class Requests(msgspec.Struct, frozen=True):
     """What an access costs, over all its programs.
@@ -123,28 +128,40 @@ def count(access: WarpAccess, offsets: "ArrayLike", mask: "ArrayLike | None" = N
     return _count(access, flat, masks, np.ones(len(flat), np.int64))
 
 
+def places_in_lines(bases: "Integers", kinds: "Integers", period: int) -> "Integers":
+    """Return how many tiles of each pattern begin at each byte of a period.
+
+    Args:
+        bases: Address of each tile, in bytes, relative to a multiple of the granule.
+        kinds: Which pattern each has.
+        period: Bytes, a power of two: tiles that are that far apart cost the same.
+    """
+    import numpy as np
+
+    patterns = int(kinds.max(initial=0)) + 1
+    places = bases & (period - 1)
+    if patterns > 1:
+        places = places + kinds * period
+    return np.bincount(places, minlength=patterns * period)
+
+
 def count_patterns(
     access: WarpAccess,
     patterns: "Sequence[tuple[Integers, Booleans | None]]",
-    bases: "Integers",
-    kinds: "Integers",
+    numbers: "Integers",
 ) -> Requests:
     """Count the requests of tiles that have few different patterns.
-
-    Tiles of one pattern whose addresses differ by whole sectors cost the same and are evaluated
-    once.
 
     Args:
         patterns: Offsets of the elements, in row-major order, and which of them are accessed; all
             if ``None``.
-        bases: Address of each tile, in bytes, relative to a multiple of the granule.
+        numbers: How many tiles have each, by where they begin, see ``places_in_lines``.
     """
     import numpy as np
 
-    period = max(LINE, access.granule)  # a tile may begin anywhere in a line
-    every = np.bincount(kinds * period + bases % period)
-    keys = np.flatnonzero(every)
-    weights = every[keys]
+    period = access.period
+    keys = np.flatnonzero(numbers)
+    weights = numbers[keys]
     total = Requests(0, 0, 0)
     step = max(1, _CHUNK >> sum(map(len, access.layout.bases)))
     for begin in range(0, keys.size, step):

@@ -3,15 +3,19 @@
 import json
 import shutil
 import time
+from collections import OrderedDict
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from irlens.analyze import work
-from irlens.analyze.traffic import Granules, count, survey
+from irlens.analyze import traffic, work
+from irlens.analyze.traffic import Granules, Survey, count, evaluated, evaluation, survey
 from irlens.analyze.traffic.coverage import Coverage, TooManyIntervalsError
-from irlens.analyze.traffic.launch import Numbers
+from irlens.analyze.traffic.launch import Launch, Numbers
+from irlens.analyze.traffic.values import distinct
 from irlens.artifacts.load import load
 from irlens.isa.mlir import parse
 from irlens.model.capture import Capture
@@ -794,3 +798,55 @@ def test_a_large_matmul_is_counted() -> None:
     assert found.read_bytes == 2 * (size // 64) ** 2 * 64 * size * 2
     assert found.written_bytes == found.distinct_written_bytes == size * size * 2
     assert found.distinct_read_bytes == 2 * size * size * 2
+
+
+@pytest.mark.parametrize("room", [64 << 20, 1 << 10], ids=["remembered", "too large"])
+def test_machines_that_differ_share_the_addresses_of_a_launch(
+    monkeypatch: pytest.MonkeyPatch, room: int
+) -> None:
+    """Waves are counted for each, as if nothing had been evaluated before."""
+    monkeypatch.setattr(evaluated, "_MOST", room)
+    tensors = {"x": "fp32[96, 80]", "m": 90, "n": 10, "stride": 80, "step": 1}
+
+    def counted(wave: int | None) -> Survey:
+        module = parse(TILE, stage="ttir")
+        return survey(module, tensors, (2, 12, 1), granules=Granules(64, 32), wave=wave)
+
+    waves = (None, 3, 5, 24)
+    alone = []
+    for wave in waves:
+        monkeypatch.setattr(evaluated, "_remembered", OrderedDict())
+        alone.append(counted(wave))
+    launches: list[Launch] = []
+
+    def run(*arguments: Any) -> Iterator[Any]:
+        launches.append(arguments[1])
+        return evaluation.run(*arguments)
+
+    monkeypatch.setattr(evaluated, "_remembered", OrderedDict())
+    monkeypatch.setattr(traffic, "run", run)
+    assert [counted(wave) for wave in waves] == alone
+    assert len({each.traffic.wave_read_bytes for each in alone}) > 2
+    assert len(launches) == (1 if room > 1 << 20 else len(waves))
+
+
+def test_distinct_numbers_are_sorted_or_marked() -> None:
+    rng = np.random.default_rng(7)
+    for shift in (0, 6, 40):
+        for span in (4, 1 << 10, 1 << 20):
+            numbers = (rng.integers(-span, span, 1 << 10) << shift) + 3
+            assert np.array_equal(distinct(numbers), np.unique(numbers))
+    ends = np.array([1 << 62, -(1 << 62), -(1 << 62), (1 << 63) - 1, -(1 << 63)])
+    assert np.array_equal(distinct(ends), np.unique(ends))
+
+
+def test_bytes_of_tiles_side_by_side_are_those_of_each_tile() -> None:
+    """Rows of some tiles touch, and make intervals of as many lengths as there are gaps."""
+    bases = np.array([0, 8, 16, 32, 48, 56, 1024, 1032, 1048], np.int64)
+    for pitch in (16, 64, 256):
+        starts = np.arange(4) * pitch
+        found = Coverage(4)
+        found.add(bases, starts, np.full(4, 8))
+        touched = {base + start + n for base in bases for start in starts for n in range(8)}
+        assert found.size() == len(touched)
+        assert found.granules(32) == len({each // 32 for each in touched})

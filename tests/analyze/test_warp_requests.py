@@ -9,7 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from irlens.analyze.request_runs import Runs
-from irlens.analyze.warp_requests import Requests, WarpAccess, count, count_patterns
+from irlens.analyze.warp_requests import (
+    Requests,
+    WarpAccess,
+    count,
+    count_patterns,
+    places_in_lines,
+)
 from irlens.isa.mlir.encoding_maps import linear_map
 from irlens.isa.mlir.linear_maps import LinearMap
 
@@ -109,8 +115,8 @@ def test_counts_are_those_of_the_definition(
     expected = _by_hand(access, offsets, mask)
     assert _without_starts(count(access, offsets, mask)) == expected
     pattern = ((offsets - 64).reshape(-1), mask.reshape(-1))
-    tiles = np.array([64, 64 + 32 * 7]), np.zeros(2, np.int64)
-    found = count_patterns(access, [pattern], *tiles)
+    bases, kinds = np.array([64, 64 + 32 * 7]), np.zeros(2, np.int64)
+    found = count_patterns(access, [pattern], places_in_lines(bases, kinds, access.period))
     assert _without_starts(found) == expected + _by_hand(access, offsets + 32 * 7, mask)
     twice = np.stack((offsets, offsets + 4 * registers))
     both = _by_hand(access, twice[1], mask)
@@ -131,10 +137,10 @@ def test_of_threads_that_hold_the_same_element_all_load_and_one_stores() -> None
 def test_a_scalar_is_a_request_and_a_sector_of_every_warp() -> None:
     scalar = LinearMap((), (), ((),) * 5, ((),) * 2, ())
     assert count(WarpAccess(scalar, "load", 4, 4), 12) == Requests(4, 4, 1, Runs(4, 4, 1 << 12), 4)
-    tiles = np.array([12, 12 + 32]), np.zeros(2, np.int64)
+    tiles = places_in_lines(np.array([12, 12 + 32]), np.zeros(2, np.int64), 128)
     element = (np.zeros(1, np.int64), None)
     load = WarpAccess(scalar, "load", 4, 4)
-    assert count_patterns(load, [element], *tiles) == Requests(8, 8, 2, Runs(8, 8, 1 << 12), 8)
+    assert count_patterns(load, [element], tiles) == Requests(8, 8, 2, Runs(8, 8, 1 << 12), 8)
     assert count(WarpAccess(scalar, "store", 4, 4), 12) == Requests(1, 1, 1, Runs(1, 1, 1), 1)
 
 

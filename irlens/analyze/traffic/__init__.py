@@ -4,7 +4,6 @@ The integer and pointer part of the ttir is evaluated for all programs at once. 
 data, and what is not understood, makes the traffic unknown, with the line and the reason.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -19,11 +18,20 @@ from irlens.analyze.request_runs import Runs
 from irlens.analyze.traffic.accesses import Reference
 from irlens.analyze.traffic.coverage import ByteSet, TooManyIntervalsError
 from irlens.analyze.traffic.data_operations import public_function
+from irlens.analyze.traffic.evaluated import (
+    Evaluated,
+    Key,
+    Tape,
+    key_of,
+    new_tape,
+    recall,
+    remember,
+)
 from irlens.analyze.traffic.evaluation import run
 from irlens.analyze.traffic.flops import Flops, count_flops
 from irlens.analyze.traffic.launch import Launch, Numbers
 from irlens.analyze.traffic.strided_coverage import Strides
-from irlens.analyze.traffic.tally import Tally
+from irlens.analyze.traffic.tally import Moved, Tally
 from irlens.analyze.traffic.tiles import tiles_of
 from irlens.analyze.traffic.values import Array, UnknownTrafficError
 from irlens.analyze.warp_requests import SECTOR, Requests
@@ -47,9 +55,6 @@ _SUMMED_BYTES = 4
 _GRANULE = 512
 
 _READS, _WRITES = LOADS | ATOMICS, STORES | ATOMICS
-
-#: An access: index of its operation, and the argument.
-_Key = tuple[int, str]
 
 
 class Footprint(msgspec.Struct, frozen=True, kw_only=True):
@@ -216,34 +221,59 @@ def _counted(
         UnknownTrafficError: It is unknown.
         TooManyIntervalsError: So are its distinct bytes, with these strides.
     """
-    grid = launch.grid
-    programs = prod(grid) if first is None else min(first, prod(grid))
-
-    def begin() -> _Tallies:
-        return _Tallies(module, launch, issued, wave, strides)
-
-    tallies = begin()
-    executed: Counter[int] = Counter()
-    reason = assumed = ""
-    scattered = may_return = False
-    for some, evaluation in run(module, launch, range(programs), begin):
-        tallies.update(some)
-        executed.update(evaluation.executions)
-        reason = reason or evaluation.reason
-        assumed = assumed or evaluation.assumed
-        scattered |= evaluation.scattered
-        may_return |= evaluation.may_return
-    traffic = tallies.traffic(count_flops(module, executed, products), reason)
+    programs = prod(launch.grid) if first is None else min(first, prod(launch.grid))
+    key = key_of(module, launch, programs, strides)
+    evaluated = recall(key)
+    if evaluated is None:
+        evaluated, tallies = _evaluated(module, launch, issued, wave, programs, strides)
+        remember(key, evaluated)
+    else:
+        tallies = _Tallies(module, launch, issued, wave, strides)
+        tallies.replay(evaluated)
+    tallies.settle()
+    reason = evaluated.reason
+    traffic = tallies.traffic(count_flops(module, evaluated.executed, products), reason)
     footprint = None if reason or granules is None else tallies.footprint(granules)
     repeated = tallies.repeated(granules.sector) if footprint and granules and first == 1 else ()
     return Survey(
-        traffic, footprint, tallies.runs(), repeated, assumed, scattered, may_return,
-        tallies.lines(), tallies.updates(),
+        traffic, footprint, tallies.runs(), repeated, evaluated.assumed, evaluated.scattered,
+        evaluated.may_return, tallies.lines(), tallies.updates(),
     )  # fmt: skip
 
 
+def _evaluated(
+    module: Module,
+    launch: Launch,
+    issued: IssueTable | None,
+    wave: int | None,
+    programs: int,
+    strides: Strides,
+) -> tuple[Evaluated, "_Tallies"]:
+    """Return what a launch accesses, and its tallies; raises as ``_counted`` does."""
+    tape = new_tape()
+
+    def begin() -> _Tallies:
+        return _Tallies(module, launch, issued, wave, strides, tape.for_more())
+
+    tallies = _Tallies(module, launch, issued, wave, strides, tape)
+    found = Evaluated(tape)
+    for some, evaluation in run(module, launch, range(programs), begin):
+        tallies.update(some)
+        found.executed.update(evaluation.executions)
+        found.reason = found.reason or evaluation.reason
+        found.assumed = found.assumed or evaluation.assumed
+        found.scattered |= evaluation.scattered
+        found.may_return |= evaluation.may_return
+    found.moved = tallies.moved
+    return found, tallies
+
+
 class _Tallies:
-    """What the accesses of some programs move."""
+    """What the accesses of some programs move.
+
+    Attributes:
+        moved: The same by access, whatever machine runs them.
+    """
 
     def __init__(
         self,
@@ -252,6 +282,7 @@ class _Tallies:
         issued: IssueTable | None,
         wave: int | None,
         strides: Strides,
+        tape: Tape | None = None,
     ) -> None:
         self._module = module
         self._launch = launch
@@ -259,37 +290,58 @@ class _Tallies:
         self._issue = issued.of_module(module) if issued is not None else None
         self._wave = wave
         self._strides = strides
+        self._tape = tape if tape is not None else Tape(0)
         self._sizes = {
             argument.name.removeprefix("%"): launch.tensor_bytes(argument)
             for argument in public_function(module).parameters
         }
-        self._tallies: dict[_Key, Tally] = {}
+        self.moved: dict[Key, Moved] = {}
+        self._tallies: dict[Key, Tally] = {}
+        #: What some operations access of each argument, once all programs are counted.
+        self._unions: dict[tuple[frozenset[str], bool], dict[str, ByteSet]] = {}
 
     def __call__(self, operation: Operation, access: Reference, programs: Array) -> None:
         """Count an access."""
         argument = access.pointer.argument
         key = (operation.index, argument)
-        if key not in self._tallies:
-            self._tallies[key] = Tally(
-                access.element_bytes,
-                self._sizes.get(argument),
-                self._wave,
-                self._issue(operation) if self._issue is not None else None,
-                self._strides.coverage(argument, access.element_bytes),
-            )
-        tally = self._tallies[key]
+        if key not in self.moved:
+            coverage = self._strides.coverage(argument, access.element_bytes)
+            self.moved[key] = Moved(access.element_bytes, self._sizes.get(argument), coverage)
+        moved = self.moved[key]
         try:
-            tally.access(tiles_of(access, programs))
+            tiles = self._tape.add(key, tiles_of(access, programs))
+            moved.access(tiles)
+            self._tally(key).issue(tiles)
         finally:
-            self._strides.note(argument, tally.leap)
+            self._strides.note(argument, moved.leap)
+
+    def _tally(self, key: Key) -> Tally:
+        if key not in self._tallies:
+            operation = self._module.operations[key[0]]
+            issue = self._issue(operation) if self._issue is not None else None
+            self._tallies[key] = Tally(self.moved[key], self._wave, issue)
+        return self._tallies[key]
 
     def update(self, other: "_Tallies") -> None:
         """Add what other programs move."""
-        for key, tally in other._tallies.items():
-            if key in self._tallies:
-                self._tallies[key].update(tally)
+        for key, moved in other.moved.items():
+            if key in self.moved:
+                self.moved[key].update(moved)
+                self._tally(key).update(other._tally(key))
             else:
-                self._tallies[key] = tally
+                self.moved[key], self._tallies[key] = moved, other._tally(key)
+        self._tape.update(other._tape)
+
+    def replay(self, evaluated: Evaluated) -> None:
+        """Take the accesses of a launch that was evaluated for another machine."""
+        self.moved = evaluated.moved
+        for key, tiles in evaluated.tape.tiles:
+            self._tally(key).issue(tiles)
+
+    def settle(self) -> None:
+        """Count what is left once all programs are counted."""
+        for tally in self._tallies.values():
+            tally.settle()
 
     def traffic(self, flops: Flops | None, reason: str) -> Traffic:
         """Return the record of a launch."""
@@ -339,15 +391,16 @@ class _Tallies:
         ]
 
     def _access(self, operation: Operation, argument: str, tally: Tally) -> Access:
-        requests, outside = tally.requests, tally.outside
+        requests, moved = tally.requests, tally.moved
+        outside = moved.outside
         return Access(
             line=operation.span.line,
             source=operation.location[0] if operation.location else None,
             operation=operation.name,
             argument=argument,
-            bytes=tally.bytes,
-            distinct_bytes=tally.coverage.size(),
-            masked=tally.masked,
+            bytes=moved.bytes,
+            distinct_bytes=moved.coverage.size(),
+            masked=moved.masked,
             requests=requests.requests if requests else None,
             sectors=requests.sectors if requests else None,
             ideal_sectors=requests.ideal_sectors if requests else None,
@@ -380,21 +433,22 @@ class _Tallies:
         found = []
         for (index, argument), tally in self._tallies.items():
             operation = self._module.operations[index]
-            if operation.name in ATOMICS and tally.lanes:
+            if operation.name in ATOMICS and tally.moved.lanes:
                 found.append(self._updates(operation, argument, tally))
         return tuple(found)
 
     def _updates(self, operation: Operation, argument: str, tally: Tally) -> Updates:
         width = self._issued.atomic_width(operation) if self._issued is not None else None
-        size, distinct = tally.bytes // tally.lanes, tally.coverage.size()
+        moved, size = tally.moved, tally.moved.element_bytes
+        distinct = moved.coverage.size()
         value = (*operation.types, *operation.result_types)[-1]
         floating = isinstance(value.element, Scalar) and not value.element.is_integer
-        lanes = float(tally.lanes)
+        lanes = float(moved.lanes)
         by_data = self._launch.numbers == "equal"
         if distinct == size <= _SUMMED_BYTES and not floating and not by_data:
             lanes /= min(_LANES, prod(value.shape))  # ptxas has each warp add up its lanes first
         try:
-            sectors, granules = tally.touched(SECTOR), tally.coverage.granules(_GRANULE)
+            sectors, granules = tally.touched(SECTOR), moved.coverage.granules(_GRANULE)
         except TooManyIntervalsError:  # too many to be few: those that hold the bytes
             sectors, granules = lanes, max(1, distinct // _GRANULE)
         return Updates(
@@ -436,21 +490,35 @@ class _Tallies:
         seen: dict[str, ByteSet] = {}
         parts = []
         for (_, argument), tally in sorted(self._tallies.items(), key=lambda item: item[0]):
-            before = seen.setdefault(argument, tally.coverage.empty())
+            coverage = tally.moved.coverage
+            before = seen.setdefault(argument, coverage.empty())
             known = before.granules(sector)
-            before.update(tally.coverage)
+            before.update(coverage)
             new = before.granules(sector) - known
-            parts.append(max(0.0, 1 - new / tally.touched(sector)) if tally.lanes else 0.0)
+            parts.append(max(0.0, 1 - new / tally.touched(sector)) if tally.moved.lanes else 0.0)
         return tuple(parts)
 
     def _covered(self, operations: frozenset[str], *, waves: bool) -> dict[str, ByteSet]:
         """Return the bytes that some operations access, of each argument."""
-        arguments: dict[str, ByteSet] = {}
-        for (index, argument), tally in self._tallies.items():
-            coverage = tally.waves if waves else tally.coverage
-            if self._module.operations[index].name in operations and coverage is not None:
-                arguments.setdefault(argument, coverage.empty()).update(coverage)
-        return arguments
+        key = operations, waves
+        if key not in self._unions:
+            sets: dict[str, list[ByteSet]] = {}
+            for (index, argument), tally in self._tallies.items():
+                coverage = tally.waves if waves else tally.moved.coverage
+                if self._module.operations[index].name in operations and coverage is not None:
+                    sets.setdefault(argument, []).append(coverage)
+            self._unions[key] = {name: _union(each) for name, each in sets.items()}
+        return self._unions[key]
+
+
+def _union(sets: Sequence[ByteSet]) -> ByteSet:
+    """Return the bytes of at least one set."""
+    if len(sets) == 1:
+        return sets[0]
+    whole = sets[0].empty()
+    for each in sets:
+        whole.update(each)
+    return whole
 
 
 def _requests(kind: str, accesses: list[Access]) -> dict[str, int | None]:

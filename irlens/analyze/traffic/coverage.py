@@ -54,6 +54,10 @@ class ByteSet(Protocol):
     def granules(self, size: int) -> int:
         """Return how many aligned granules of a size in bytes the set touches."""
 
+    @property
+    def bytes(self) -> int:
+        """Bytes of memory that it takes."""
+
 
 class Intervals:
     """Intervals of bytes or grains, of which the latest may overlap the others."""
@@ -62,6 +66,11 @@ class Intervals:
         self._pending: list[tuple[Array, Array]] = []
         self._held = 0
         self._merge_at = PENDING
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of memory that they take."""
+        return sum(starts.nbytes + ends.nbytes for starts, ends in self._pending)
 
     def _merge(self) -> None:
         if len(self._pending) < 2:
@@ -92,20 +101,24 @@ class Coverage(Intervals):
 
     def add(self, bases: Array, starts: Array, lengths: Array) -> None:
         """Add the same intervals at several bases, all ascending, in bytes."""
-        for some, length in _merged(bases, lengths):
+        for some, length in _merged(bases, starts, lengths):
             columns = int(np.max(length)) // self.grain
             if self._hasty and starts.size > max(columns, _MANY // some.size):
                 raise TooManyIntervalsError
             self._add(some, starts, length)
 
     def _add(self, bases: Array, starts: Array, lengths: Array) -> None:
+        """Add intervals that have a length each, or as many lengths as there are bases."""
         step = max(1, PENDING // max(1, starts.size))
-        starts, ends = joined(starts, starts + lengths)
-        extent = int(ends[-1] - starts[0]) if starts.size > 1 else 0
+        if lengths.ndim == 1:
+            starts, ends = joined(starts, starts + lengths)
+            lengths = np.broadcast_to(ends - starts, (bases.size, starts.size))
+        extent = int(starts[-1] - starts[0] + lengths[:, -1].max()) if starts.size > 1 else 0
         is_apart = 0 < extent <= int(np.diff(bases).min(initial=extent))
         for begin in range(0, bases.size, step):
-            some = bases[begin : begin + step, None]
-            first, last = (some + starts).reshape(-1), (some + ends).reshape(-1)
+            some = slice(begin, begin + step)
+            places = bases[some, None] + starts
+            first, last = places.reshape(-1), (places + lengths[some]).reshape(-1)
             self._append(*((first, last) if is_apart else joined(first, last)))
 
     def update(self, other: ByteSet) -> None:
@@ -149,6 +162,11 @@ class Coverage(Intervals):
             first, last = joined(starts // size, -(-ends // size))
             total += int((last - first).sum())
         return total
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of memory that it takes."""
+        return super().bytes + _PAGE * len(self._pages)
 
     def _append(self, starts: Array, ends: Array) -> None:
         self._pending.append((starts, ends))
@@ -203,20 +221,23 @@ class Coverage(Intervals):
         return self._pages[number]
 
 
-def _merged(bases: Array, lengths: Array) -> Iterator[tuple[Array, Array]]:
+def _merged(bases: Array, starts: Array, lengths: Array) -> Iterator[tuple[Array, Array]]:
     """Yield fewer bases with longer intervals, which cover the same bytes together.
 
     Where all intervals have one length, each touches itself at a base that is this length further.
     So do the rows of tiles that lie side by side, of which a matrix has thousands.
     """
     if lengths.size and (lengths == lengths[0]).all():
-        starts, ends = joined(bases, bases + lengths[0])
-        spans = ends - starts
+        begins, ends = joined(bases, bases + lengths[0])
+        spans = ends - begins
+        if starts.size < 2 or spans.max() <= np.diff(starts).min():  # they stay apart
+            yield begins, spans[:, None]
+            return
         # Without the counts, which nobody needs, it imports numpy.ma to look for masked arrays.
         sizes, _ = np.unique(spans, return_counts=True)
         if sizes.size <= _MOST_SIZES:
             for size in sizes:
-                yield starts[spans == size], size
+                yield begins[spans == size], np.full(starts.size, size)
             return
     yield bases, lengths
 
@@ -224,7 +245,7 @@ def _merged(bases: Array, lengths: Array) -> Iterator[tuple[Array, Array]]:
 def joined(starts: Array, ends: Array) -> tuple[Array, Array]:
     """Return intervals in order, those that touch joined."""
     work.spend(starts.size >> JOINED_OF_STEP)
-    if (np.diff(starts) < 0).any():
+    if (starts[1:] < starts[:-1]).any():
         order = np.argsort(starts, kind="stable")
         starts, ends = starts[order], ends[order]
     ends = np.maximum.accumulate(ends)

@@ -48,6 +48,11 @@ class Strides:
             return Coverage(grain, hasty=self._hasty)
         return StridedCoverage(grain, stride)
 
+    @property
+    def known(self) -> tuple[tuple[str, int] | bool, ...]:
+        """What the sets depend on."""
+        return (self._hasty, *sorted(self._known.items()))
+
     def note(self, argument: str, leap: tuple[int, int]) -> None:
         """Note how many runs of bytes a tile of an argument has, and the step between them."""
         self._leaps[argument] = max(self._leaps.get(argument, (1, 0)), leap)

@@ -3,10 +3,18 @@
 import numpy as np
 
 from irlens.analyze.traffic.coverage import ByteSet, Coverage
-from irlens.analyze.traffic.tiles import Pattern, Tiles
+from irlens.analyze.traffic.tiles import Pattern, Tiles, have_equal
 from irlens.analyze.traffic.values import Array, distinct
-from irlens.analyze.warp_requests import Requests, WarpAccess, ascending, count_patterns, free_bits
+from irlens.analyze.warp_requests import (
+    Requests,
+    WarpAccess,
+    count_patterns,
+    free_bits,
+    places_in_lines,
+)
 
+#: Bases that are gathered before their bytes are joined: as many as programs evaluated at once.
+_GATHERED = 1 << 15
 #: Distance between the bytes of neighbouring waves in one set; no tensor is as large.
 _WAVE_STRIDE = 1 << 42
 
@@ -26,125 +34,72 @@ class Outside:
             self.program, self.offset = program, offset
 
 
-class Tally:
-    """What one operation accesses.
+class Moved:
+    """What one operation accesses, whatever machine it runs on.
 
     Args:
         tensor_bytes: Bytes of the argument's tensor; ``None`` if unknown.
-        wave: Programs of a wave; ``None`` if unknown.
-        issue: How warps access the elements, or why that is unknown.
         coverage: An empty set for the bytes that are accessed.
 
     Attributes:
         lanes: Elements that are accessed, as often as they are.
         masked: Elements that are masked off.
         coverage: The bytes that are accessed.
-        waves: The same, those of each wave apart; ``None`` if the wave is unknown.
         outside: Lanes outside the tensor.
-        requests: The requests of warps; ``None`` if unknown.
         leap: The most runs of bytes that a tile has an even step apart, and the step.
-        width: Bytes of a thread's instruction; ``None`` if unknown, or if there is none.
-        reason: Why the requests are unknown.
     """
 
     def __init__(
-        self,
-        element_bytes: int,
-        tensor_bytes: int | None = None,
-        wave: int | None = None,
-        issue: tuple[WarpAccess, ...] | str | None = None,
-        coverage: ByteSet | None = None,
+        self, element_bytes: int, tensor_bytes: int | None = None, coverage: ByteSet | None = None
     ) -> None:
+        self.element_bytes = element_bytes
         self.lanes = 0
         self.masked = 0
         self.coverage: ByteSet = coverage or Coverage(element_bytes)
-        self.waves = None if wave is None else self.coverage.empty()
         self.leap = (1, 0)
         self.outside = Outside()
-        self.reason = issue if isinstance(issue, str) else ""
-        self.requests = Requests(0, 0, 0) if isinstance(issue, tuple) else None
-        self._warps = issue if isinstance(issue, tuple) else ()
-        self.width = self._warps[0].width if self._warps else None
-        self._size = element_bytes
         self._tensor_bytes = tensor_bytes
-        self._wave = wave
 
     @property
     def bytes(self) -> int:
         """Bytes that are accessed, as often as they are."""
-        return self.lanes * self._size
+        return self.lanes * self.element_bytes
 
-    def touched(self, sector: int) -> float:
-        """Return the sectors that warps access, as often as they do.
-
-        Those of warps that access the same elements at once count once.
-        """
-        alike = {len(free_bits(each.layout)[2]) for each in self._warps}
-        if self.requests is not None and len(alike) == 1:
-            return self.requests.sectors / (1 << alike.pop())
-        return self.coverage.granules(sector) * self.bytes / max(1, self.coverage.size())
-
-    def update(self, other: "Tally") -> None:
+    def update(self, other: "Moved") -> None:
         """Add what other programs access."""
         self.lanes += other.lanes
         self.masked += other.masked
         self.coverage.update(other.coverage)
-        if self.waves is not None and other.waves is not None:
-            self.waves.update(other.waves)
+        self.leap = max(self.leap, other.leap)
         if other.outside.lanes:
             self.outside.add(other.outside.lanes, other.outside.program, other.outside.offset)
-        self.reason = self.reason or other.reason
-        if self.requests is not None:
-            self.requests = None if other.requests is None else self.requests + other.requests
 
     def access(self, tiles: Tiles) -> None:
         """Count the tiles of one access.
 
         Raises:
-            TooLargeError: Fewer programs at once may do.
             TooManyIntervalsError: The distinct bytes are.
         """
-        for kind, pattern in enumerate(tiles.patterns):
-            chosen = np.flatnonzero(tiles.kinds == kind) if len(tiles.patterns) > 1 else None
-            bases = tiles.bases if chosen is None else tiles.bases[chosen]
-            programs = tiles.programs if chosen is None else tiles.programs[chosen]
+        for pattern, bases, programs in tiles.by_pattern():
             self._pattern(pattern, bases, programs, tiles.elements)
-        if self.requests is not None:
-            self._count_requests(self.requests, tiles)
-
-    def _count_requests(self, requests: Requests, tiles: Tiles) -> None:
-        patterns = [(each.offsets, each.mask) for each in tiles.patterns]
-        try:
-            for warps in self._warps:
-                requests += count_patterns(warps, patterns, tiles.bases, tiles.kinds)
-        except ValueError as error:
-            self.requests, self.reason = None, str(error)
-        else:
-            self.requests = requests
 
     def _pattern(self, pattern: Pattern, bases: Array, programs: Array, elements: int) -> None:
-        offsets = ascending(pattern.accessed())
+        offsets = pattern.accessed
         self.lanes += offsets.size * bases.size
         self.masked += (elements - offsets.size) * bases.size
         if not offsets.size:
             return
-        starts, lengths = _runs(offsets, self._size)
+        starts, lengths = pattern.runs(self.element_bytes)
         if starts.size > self.leap[0]:
             steps = np.diff(starts)
             if (steps == steps[0]).all():
                 self.leap = starts.size, int(steps[0])
-        places = bases
-        if self.waves is not None and self._wave is not None:
-            places = distinct(bases + programs // self._wave * _WAVE_STRIDE)
-            self.waves.add(places, starts, lengths)
-            half = _WAVE_STRIDE // 2
-            places = (places + half) % _WAVE_STRIDE - half
-        self.coverage.add(distinct(places), starts, lengths)
+        self.coverage.add(distinct(bases), starts, lengths)
         if self._tensor_bytes is not None:
             self._check_bounds(offsets, bases, programs, self._tensor_bytes)
 
     def _check_bounds(self, offsets: Array, bases: Array, programs: Array, size: int) -> None:
-        last = size - self._size
+        last = size - self.element_bytes
         beyond = (bases + offsets[0] < 0) | (bases + offsets[-1] > last)
         if not beyond.any():
             return
@@ -157,9 +112,135 @@ class Tally:
         self.outside.add(int(lanes.sum()), int(programs[first]), int(bases[first] + at))
 
 
-def _runs(offsets: Array, size: int) -> tuple[Array, Array]:
-    """Return the runs of bytes that sorted elements are: where they start, and their lengths."""
-    breaks = np.flatnonzero(np.diff(offsets) > size) + 1
-    starts = offsets[np.concatenate(([0], breaks))]
-    ends = offsets[np.concatenate((breaks - 1, [offsets.size - 1]))] + size
-    return starts, ends - starts
+class Tally:
+    """How a machine runs an access.
+
+    Args:
+        moved: What is accessed.
+        wave: Programs of a wave; ``None`` if unknown.
+        issue: How warps access the elements, or why that is unknown.
+
+    Attributes:
+        waves: The bytes that are accessed, those of each wave apart; ``None`` if it is unknown.
+        requests: The requests of warps; ``None`` if unknown.
+        width: Bytes of a thread's instruction; ``None`` if unknown, or if there is none.
+        reason: Why the requests are unknown.
+    """
+
+    def __init__(
+        self,
+        moved: Moved,
+        wave: int | None = None,
+        issue: tuple[WarpAccess, ...] | str | None = None,
+    ) -> None:
+        self.moved = moved
+        self.waves = None if wave is None else moved.coverage.empty()
+        self.reason = issue if isinstance(issue, str) else ""
+        self.requests = Requests(0, 0, 0) if isinstance(issue, tuple) else None
+        self._warps = issue if isinstance(issue, tuple) else ()
+        self.width = self._warps[0].width if self._warps else None
+        self._wave = wave
+        #: Bases by wave, whose bytes are not in ``waves`` yet.
+        self._places: list[tuple[Pattern, Array]] = []
+        self._held = 0
+        #: Tiles whose requests are not counted yet: their patterns, and how many of each begin
+        #: where in a line.
+        self._uncounted: tuple[tuple[Pattern, ...], Array] | None = None
+
+    def touched(self, sector: int) -> float:
+        """Return the sectors that warps access, as often as they do.
+
+        Those of warps that access the same elements at once count once.
+        """
+        alike = {len(free_bits(each.layout)[2]) for each in self._warps}
+        if self.requests is not None and len(alike) == 1:
+            return self.requests.sectors / (1 << alike.pop())
+        coverage = self.moved.coverage
+        return coverage.granules(sector) * self.moved.bytes / max(1, coverage.size())
+
+    def update(self, other: "Tally") -> None:
+        """Add how other programs, whose accesses ``moved`` has, run."""
+        if self.waves is not None and other.waves is not None:
+            self.waves.update(other.waves)
+        self._places += other._places
+        self._held += other._held
+        self._join_many()
+        self.reason = self.reason or other.reason
+        if self.requests is not None:
+            self.requests = None if other.requests is None else self.requests + other.requests
+        if other._uncounted is not None:
+            self._gather(*other._uncounted)
+
+    def issue(self, tiles: Tiles) -> None:
+        """Count the waves and the requests of the tiles of one access.
+
+        Raises:
+            TooManyIntervalsError: The distinct bytes are.
+        """
+        if self.waves is not None and self._wave is not None:
+            for pattern, bases, programs in tiles.by_pattern():
+                if pattern.accessed.size:
+                    self._places.append((pattern, _by_wave(bases, programs // self._wave)))
+                    self._held += self._places[-1][1].size
+            self._join_many()
+        if self._warps:
+            period = self._warps[0].period
+            self._gather(tiles.patterns, places_in_lines(tiles.bases, tiles.kinds, period))
+
+    def _gather(self, patterns: tuple[Pattern, ...], numbers: Array) -> None:
+        """Count tiles later with those of the same patterns."""
+        if self._uncounted is not None and have_equal(patterns, self._uncounted[0]):
+            numbers = numbers + self._uncounted[1]
+        else:
+            self._count()
+        self._uncounted = patterns, numbers
+
+    def _join_many(self) -> None:
+        if self._held > _GATHERED:
+            self._join()
+
+    def _join(self) -> None:
+        """Add the gathered bases of each pattern to the bytes of the waves."""
+        gathered: dict[int, list[tuple[Pattern, Array]]] = {}
+        for pattern, places in self._places:
+            gathered.setdefault(id(pattern), []).append((pattern, places))
+        self._places, self._held = [], 0
+        for (pattern, places), *others in gathered.values():
+            if others:
+                places = distinct(np.concatenate([places, *(each for _, each in others)]))
+            if self.waves is not None:
+                self.waves.add(places, *pattern.runs(self.moved.element_bytes))
+
+    def settle(self) -> None:
+        """Count what is not counted yet.
+
+        Raises:
+            TooManyIntervalsError: The distinct bytes are.
+        """
+        self._join()
+        self._count()
+
+    def _count(self) -> None:
+        """Count the requests of what is not counted yet."""
+        if self._uncounted is None:
+            return
+        (patterns, numbers), self._uncounted = self._uncounted, None
+        if self.requests is None:
+            return
+        pairs = [(each.offsets, each.mask) for each in patterns]
+        try:
+            for warps in self._warps:
+                self.requests += count_patterns(warps, pairs, numbers)
+        except ValueError as error:
+            self.requests, self.reason = None, str(error)
+
+
+def _by_wave(bases: Array, waves: Array) -> Array:
+    """Return the distinct bases of each wave, those of different waves apart."""
+    first, last, low = int(waves.min()), int(waves.max()), int(bases.min())
+    if first == last:
+        return distinct(bases) + first * _WAVE_STRIDE
+    bits = (int(bases.max()) - low).bit_length()
+    places = distinct((bases - low) + ((waves - first) << bits))
+    wave = places >> bits
+    return np.asarray((places - (wave << bits)) + low + (wave + first) * _WAVE_STRIDE)

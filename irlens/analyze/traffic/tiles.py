@@ -4,6 +4,8 @@ Many programs and iterations access the same pattern of bytes at different addre
 bytes, sectors and lanes are made once for each pattern.
 """
 
+from collections.abc import Iterator
+from functools import cached_property
 from math import prod
 
 import msgspec
@@ -18,6 +20,7 @@ from irlens.analyze.traffic.values import (
     check_size,
     materialize,
 )
+from irlens.analyze.warp_requests import ascending
 
 #: Elements of the patterns of one access that are held at once.
 _MOST_PATTERN_ELEMENTS = 1 << 24
@@ -25,7 +28,7 @@ _MOST_PATTERN_ELEMENTS = 1 << 24
 _MOST_MARKED = 1 << 20
 
 
-class Pattern(msgspec.Struct, frozen=True):
+class Pattern(msgspec.Struct, frozen=True, dict=True):
     """The addresses and the mask of a tile.
 
     Attributes:
@@ -36,9 +39,32 @@ class Pattern(msgspec.Struct, frozen=True):
     offsets: Array
     mask: Array | None
 
+    @cached_property
     def accessed(self) -> Array:
-        """Return the offsets of the elements that are accessed."""
-        return self.offsets if self.mask is None else self.offsets[self.mask]
+        """The offsets of the elements that are accessed, ascending."""
+        return ascending(self.offsets if self.mask is None else self.offsets[self.mask])
+
+    def runs(self, size: int) -> tuple[Array, Array]:
+        """Return the runs of bytes that elements of a size are: where they start, their lengths."""
+        offsets = self.accessed
+        breaks = np.flatnonzero(np.diff(offsets) > size) + 1
+        starts = offsets[np.concatenate(([0], breaks))]
+        ends = offsets[np.concatenate((breaks - 1, [offsets.size - 1]))] + size
+        return starts, ends - starts
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of memory that it takes."""
+        return self.offsets.nbytes * 2 + (self.mask.nbytes if self.mask is not None else 0)
+
+    def equals(self, other: "Pattern") -> bool:
+        """Whether another one has the same elements at the same addresses."""
+        if self is other:
+            return True
+        if self.mask is None or other.mask is None:
+            return self.mask is other.mask and np.array_equal(self.offsets, other.offsets)
+        same = np.array_equal(self.offsets, other.offsets)
+        return same and np.array_equal(self.mask, other.mask)
 
 
 class Tiles(msgspec.Struct, frozen=True):
@@ -54,6 +80,28 @@ class Tiles(msgspec.Struct, frozen=True):
     patterns: tuple[Pattern, ...]
     programs: Array
     elements: int
+
+    def by_pattern(self) -> Iterator[tuple[Pattern, Array, Array]]:
+        """Yield each pattern with the bases and the programs of the tiles that have it."""
+        for kind, pattern in enumerate(self.patterns):
+            if len(self.patterns) == 1:
+                yield pattern, self.bases, self.programs
+            else:
+                chosen = np.flatnonzero(self.kinds == kind)
+                yield pattern, self.bases[chosen], self.programs[chosen]
+
+    def like(self, patterns: tuple[Pattern, ...]) -> "Tiles":
+        """Return the same tiles with the patterns of others, where these are equal."""
+        if not have_equal(self.patterns, patterns):
+            return self
+        return msgspec.structs.replace(self, patterns=patterns)
+
+
+def have_equal(some: tuple[Pattern, ...], others: tuple[Pattern, ...]) -> bool:
+    """Whether the patterns of tiles equal those of others, in their order."""
+    if some is others:
+        return True
+    return len(some) == len(others) and all(map(Pattern.equals, some, others))
 
 
 def tiles_of(access: Reference, programs: Array) -> Tiles:
@@ -113,11 +161,13 @@ def _distinct_rows(array: Array) -> tuple[Array, Array]:
 
 def _combined(columns: list[Array], size: int) -> tuple[Array, Array]:
     """Return an instance of each distinct combination of columns, and each instance's number."""
-    kinds = np.zeros(size, np.int64)
+    alike = kinds = np.broadcast_to(np.int64(0), (size,))  # without memory of its own
     for column in columns:
         lowest, highest = int(column.min()), int(column.max())
         if lowest < highest:
             kinds = _ranks(_ranks(kinds) * (highest - lowest + 1) + (column - lowest))
+    if kinds is alike:
+        return np.zeros(1, np.int64), kinds
     first = np.zeros(int(kinds.max(initial=0)) + 1, np.int64)
     first[kinds[::-1]] = np.arange(size - 1, -1, -1)
     return first, kinds

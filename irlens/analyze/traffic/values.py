@@ -25,6 +25,8 @@ MOST_ELEMENTS = 1 << 22
 _COMPARED_OF_STEP, JOINED_OF_STEP = 11, 7
 #: The same of elements that are computed.
 ELEMENTS_OF_STEP = 10
+#: Places for each number up to which distinct ones are marked, and not sorted.
+_MARKED_OF_EACH = 32
 
 
 class UnknownTrafficError(Exception):
@@ -151,12 +153,20 @@ def constant(number: int, rank: int = 0) -> Integer:
 
 def distinct(numbers: Array) -> Array:
     """Return the distinct numbers of a one-dimensional array, ascending."""
-    falls = int(np.count_nonzero(np.diff(numbers) <= 0))
+    falls = int(np.count_nonzero(numbers[1:] <= numbers[:-1]))
     if not falls:
         return numbers
     work.spend(numbers.size * falls.bit_length() >> _COMPARED_OF_STEP)
+    low = numbers.min()
+    places = numbers - low
+    bits = int(np.bitwise_or.reduce(places))
+    shift = max(0, (bits & -bits).bit_length() - 1)  # all are multiples of a power of two
+    if 0 <= bits >> shift < _MARKED_OF_EACH * numbers.size:
+        marks = np.zeros((bits >> shift) + 1, np.bool_)
+        marks[places >> shift] = True
+        return np.asarray((np.flatnonzero(marks) << shift) + low)
     ordered = np.sort(numbers, kind="stable")  # which merges the runs that tiles' places have
-    return np.asarray(ordered[np.concatenate(([True], np.diff(ordered) > 0))])
+    return np.asarray(ordered[np.concatenate(([True], ordered[1:] > ordered[:-1]))])
 
 
 def separated(array: Array) -> Integer:
