@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from irlens.figures import FIGURES
+from irlens.figures import FIGURES, derived
 from irlens.model import files
 from irlens.model.config import Config, Target
 from irlens.model.errors import ArtifactError
@@ -99,6 +99,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         time_us: Estimated time of the launch in microseconds, four digits; ``None`` where it is
             unknown, and in files of older versions.
         time_bound: What binds it.
+        writes: What the launch writes with, as ``summary.writes``; ``None`` where it is unknown, and
+            in files of older versions.
     """
 
     kernel: str
@@ -113,6 +115,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     unlooked: list[str] = []
     time_us: float | None = None
     time_bound: Bound | None = None
+    writes: str | None = None
 
 
 class Baseline(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -151,6 +154,7 @@ def entry(report: Report, recipe: Recipe) -> Entry:
         ),
         time_us=_rounded(report.time.estimate_us) if report.time is not None else None,
         time_bound=report.time.bound if report.time is not None else None,
+        writes=derived.writes(report),
     )
 
 

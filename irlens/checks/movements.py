@@ -8,6 +8,7 @@ from irlens.checks.baseline import Entry
 from irlens.diff.report.figure_deltas import delta
 from irlens.diff.report.left_out import why_unknown
 from irlens.figures import Figure, better_or_worse, get
+from irlens.figures.derived import writes
 from irlens.figures.judging import judge_figure
 from irlens.model.check import JUDGEMENTS, Judgement, Movement
 from irlens.model.comparison import Comparison, Delta, LoopDelta
@@ -26,7 +27,7 @@ def movements(comparison: Comparison, entry: Entry, report: Report) -> list[Move
 
     Time decides where it is known: nothing is lost or worse of a launch that takes less of it.
     """
-    moved = [*_requested(entry, report), *_figures(comparison, report)]
+    moved = [*_requested(entry, report), *_writes(entry, report), *_figures(comparison, report)]
     for loop in comparison.loops:
         moved += _loop(loop, report)
     if comparison.takes_less_time:
@@ -58,6 +59,13 @@ def _requested(entry: Entry, report: Report) -> Iterator[Movement]:
         if first != second:
             moved = delta(f"config.{name}", first, second, "word")
             yield _movement(msgspec.structs.replace(moved, change=None), "other")
+
+
+def _writes(entry: Entry, report: Report) -> Iterator[Movement]:
+    """Yield that stores became atomics, or the reverse: the launch does something else."""
+    now = writes(report)
+    if None not in (entry.writes, now) and entry.writes != now:
+        yield _movement(delta("summary.writes", entry.writes, now, "word"), "other")
 
 
 def _figures(comparison: Comparison, report: Report) -> Iterator[Movement]:

@@ -60,6 +60,14 @@ def flops(report: Inspected) -> int | None:
     return None if traffic is None or traffic.flops is None else sum(traffic.flops.values())
 
 
+def writes(report: Inspected) -> str | None:
+    """Return what the launch writes with: "stores", "atomics" or both; ``None`` if unknown."""
+    accesses = report.traffic.accesses if report.traffic is not None else []
+    names = {"store": "stores", "atomic": "atomics"}
+    found = {each.direction for each in accesses}
+    return " and ".join(word for name, word in names.items() if name in found) or None
+
+
 def sectors_over_ideal(report: Inspected) -> float | None:
     """Return the sectors of loads and stores over the fewest that hold as many bytes."""
     traffic = report.traffic

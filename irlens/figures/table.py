@@ -388,6 +388,12 @@ _SUMMARIES: Final = (
         "being two.",
     ),
     Figure(
+        path="summary.writes", title="written with", unit="word", importance="some",
+        needs="traffic", budget=False, compute=derived.writes,
+        documentation="What the launch writes global memory with, stores or atomics: an atomic "
+        "operation reads what it adds to.",
+    ),
+    Figure(
         path="summary.sectors_over_ideal", title="sectors over their ideal", short="sectors ×",
         unit="factor", better="less", needs="traffic", sweep="sectors_over_ideal", column=6,
         compute=derived.sectors_over_ideal, amd="lines over their ideal",

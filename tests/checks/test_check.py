@@ -15,6 +15,8 @@ from irlens.model.check import BudgetVerdict, Check, Movement
 from irlens.model.estimate import TimeEstimate
 from irlens.model.report import Finding, Occupancy, Refusal, Report
 from irlens.model.source import SourceLocation
+from irlens.render.view.check_lines import moved_lines
+from irlens.render.view.check_verdicts import verdicts
 
 replace = msgspec.structs.replace
 RECIPE = Recipe(kernel="softmax", target="h100", settings={"num_stages": "4"})
@@ -90,6 +92,22 @@ def test_nothing_moved(reports: dict[str, Report]) -> None:
         found = run(report, report, strict=True)
         assert found.outcome == "passed", report.kernel
         assert moved(found) == {}
+
+
+def test_stores_that_became_atomics_are_named(softmax: Report) -> None:
+    """The line said that the time fell, and not that the output is no longer stored."""
+    assert softmax.traffic is not None
+    accesses = [
+        replace(each, operation="tt.atomic_rmw") if each.direction == "store" else each
+        for each in softmax.traffic.accesses
+    ]
+    traffic = replace(softmax.traffic, accesses=accesses)
+    found = run(softmax, timed(replace(softmax, traffic=traffic), 8.0))
+    written = moved(found)["summary.writes"]
+    assert (written.delta.before, written.delta.after) == ("stores", "atomics")
+    assert written.judgement == "other"
+    (line,) = moved_lines([(each, verdicts(each)) for each in found.kernels])
+    assert line.causes[0] == "written with stores → atomics"
 
 
 def test_older_captures_of_a_changed_file_do_not_pass_unseen(reports: dict[str, Report]) -> None:

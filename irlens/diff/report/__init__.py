@@ -11,6 +11,7 @@ from irlens.diff.report.loops import loop_deltas
 from irlens.diff.report.source_lines import LinePair, LinePairs, align, line_deltas
 from irlens.diff.report.times import other_work, time_ratio
 from irlens.figures import FIGURES, Figure
+from irlens.figures.derived import writes
 from irlens.figures.judging import judge
 from irlens.model.comparison import Comparison, Delta, FindingDelta, Side
 from irlens.model.config import LAUNCH_OPTIONS
@@ -264,17 +265,11 @@ def _program_settings(before: Report, after: Report) -> Iterator[str]:
 
 def _other_writes(before: Report, after: Report) -> str:
     """Return "stores became atomics" where one side adds what the other stores."""
-    ours, theirs = map(_writes, (before, after))
+    ours, theirs = (value.split(" and ") if (value := writes(r)) else [] for r in (before, after))
     if not ours or not theirs or ours == theirs:
         return ""
-    names = {"store": "stores", "atomic": "atomics"}
-    gone = [names[each] for each in sorted(ours - theirs)]
-    new = [names[each] for each in sorted(theirs - ours)]
+    gone = [each for each in ours if each not in theirs]
+    new = [each for each in theirs if each not in ours]
     if gone and new:
         return f"{' and '.join(gone)} became {' and '.join(new)}"
     return f"{' and '.join(new or gone)} {'added' if new else 'gone'}"
-
-
-def _writes(report: Report) -> set[str]:
-    accesses = report.traffic.accesses if report.traffic is not None else []
-    return {each.direction for each in accesses if each.direction != "load"}

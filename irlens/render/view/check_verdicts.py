@@ -14,6 +14,8 @@ Level: TypeAlias = Literal["error", "warning", "note", "good"]
 #: Since when a result holds: compared with the baseline, where that has the kernel.
 Since: TypeAlias = Literal["this change", "before", "unknown"]
 LEVELS: tuple[Level, ...] = ("error", "warning", "good", "note")
+#: What the program states, and what else moved comes from.
+_OF_PROGRAM = ("config.", "summary.writes")
 _SINCE: dict[bool | None, Since] = {True: "before", False: "this change", None: "unknown"}
 
 
@@ -29,7 +31,7 @@ class Verdict(NamedTuple):
         place: The line of Python to look at; ``None`` if unknown.
         why: What else is known; may be empty.
         is_unknown: Whether a figure of the budget is unknown, so that it may hold.
-        is_setting: Whether it is a setting, which what else moved comes from.
+        is_setting: Whether the program states it, and what else moved comes from it.
         since: Whether this change is what brought it.
     """
 
@@ -99,7 +101,7 @@ def movement_verdict(one: Movement, side: Side) -> Verdict:
         change=change.change,
         place=place_of(one.source),
         why=f"unknown, because {one.reason}" if one.judgement == "unknown" else one.reason,
-        is_setting=one.pipeline is None and one.delta.path.startswith("config."),
+        is_setting=one.pipeline is None and one.delta.path.startswith(_OF_PROGRAM),
     )
 
 
