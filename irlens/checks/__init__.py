@@ -53,7 +53,7 @@ def find_problems(
     if requirements.whole_project:
         problems += _stale(requirements, kernels)
     problems += [*_new(pairing, requirements), *_other_compilers(pairing, requirements)]
-    problems += _stale_captures(results)
+    problems += [*_other_recordings(pairing), *_stale_captures(results)]
     return sorted(problems, key=lambda one: not one.fails)
 
 
@@ -138,6 +138,21 @@ def _stale_captures(results: Sequence[RecipeResult]) -> Iterator[Problem]:
         )
 
 
+def _other_recordings(pairing: Pairing) -> Iterator[Problem]:
+    """Yield the recordings that are compared with those of another name, or place."""
+    names = {(old.recipe.kernel, new.entry.recipe.kernel): None for old, new in pairing.pairs}
+    for old, new in names:
+        if old != new:
+            yield Problem(
+                kind="other recording",
+                fails=False,
+                message=f"{new} is compared with the baseline's entries of {old}",
+                hint="the same kernels and GPUs are taken to be the same program",
+                file=None,
+                line=None,
+            )
+
+
 def _new(pairing: Pairing, requirements: Requirements) -> Iterator[Problem]:
     """Yield the reports that the baseline has no entry for, as one problem."""
     if requirements.baseline is None or requirements.update or not pairing.new:
@@ -191,7 +206,8 @@ def check(results: Sequence[RecipeResult], requirements: Requirements) -> tuple[
     unchecked = [one for one in pairing.missing if one.recipe not in recipes]
     problems = find_problems(pairing, gone, results, kernels, requirements)
     outcomes: list[Outcome] = [one.outcome for one in kernels]
-    outcomes += ["failed" if one.fails else "warned" for one in problems]
+    counted = (one for one in problems if one.kind != "other recording")
+    outcomes += ["failed" if one.fails else "warned" for one in counted]
     has_baseline = requirements.baseline is not None or requirements.update
     return (
         Check(

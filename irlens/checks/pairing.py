@@ -1,12 +1,12 @@
 """Pairs the entries of a baseline with the reports of today."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from typing import NamedTuple, TypeAlias
 
 import msgspec
 
 from irlens.checks.baseline import Entry, Recipe, entry
-from irlens.diff.counterparts import take_pairs
+from irlens.diff.counterparts import kernel_and_target, take_pairs
 from irlens.model.check import BudgetVerdict
 from irlens.model.report import Report
 
@@ -57,7 +57,9 @@ def pair(entries: Sequence[Entry], results: Sequence[RecipeResult]) -> Pairing:
 
     An entry matches what the same recipe makes of the same configuration. A recipe that makes a
     single configuration matches its entry even if the kernel's own defaults changed. Captures
-    that exist already (a Triton cache) match by kernel, target and configuration, in any folder.
+    that exist already (a Triton cache, a recording) match by kernel, target and configuration, in
+    any folder. Those of a folder that the baseline lacks match what is left of one that is not
+    checked, by kernel and target, where either side has one of them.
     """
     missing = list(entries)
     new = [
@@ -73,11 +75,24 @@ def pair(entries: Sequence[Entry], results: Sequence[RecipeResult]) -> Pairing:
     pairs: list[tuple[Entry, Candidate]] = []
     for key, unique in _KEYS:
         pairs += take_pairs(missing, new, key, _of_candidate(key), unique=unique)
+    asked = {_encoded(one.recipe) for one in results}
+    renamed = _unless_of(asked), _of_candidate(_unless_of({_encoded(e.recipe) for e in entries}))
+    pairs += take_pairs(missing, new, *renamed, unique=True)
     return Pairing(pairs, new, missing)
 
 
 def _of_candidate(key: _Key) -> Callable[[Candidate], Hashable]:
     return lambda one: key(one.entry)
+
+
+def _unless_of(recipes: Collection[bytes]) -> _Key:
+    """Return a key by kernel and GPU of captures, but for those of some recipes."""
+
+    def key(one: Entry) -> Hashable:
+        is_other = one.recipe.target is None and _encoded(one.recipe) not in recipes
+        return kernel_and_target(one) if is_other else id(one)
+
+    return key
 
 
 def _content(one: Entry) -> Hashable:

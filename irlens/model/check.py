@@ -18,7 +18,8 @@ Outcome: TypeAlias = Literal["failed", "warned", "passed"]
 Judgement: TypeAlias = Literal["lost", "unknown", "worse", "other", "better"]
 BudgetState: TypeAlias = Literal["broken", "unknown", "held", "does not apply"]
 ProblemKind: TypeAlias = Literal[
-    "missing", "stale budget", "stale capture", "not in baseline", "other compiler"
+    "missing", "stale budget", "stale capture", "not in baseline", "other compiler",
+    "other recording",
 ]
 
 #: Worst first.
@@ -128,7 +129,8 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
         kind: "missing": an entry of the baseline that can no longer be made; "stale budget": a
             budget whose patterns match no kernel; "stale capture": captures that were made before
             their file changed; "not in baseline": a kernel without an entry;
-            "other compiler": another Triton than the baseline's.
+            "other compiler": another Triton than the baseline's; "other recording": captures
+            that are compared with those of another folder, which warns of nothing.
         fails: Whether it fails the check.
         message: What is wrong, in one sentence.
         hint: What to do, in one sentence.

@@ -425,6 +425,32 @@ class TestEntries:
         known = sum(one.in_baseline for one in found.kernels)
         assert known == len(reports) - len(asked_alike)
 
+    def test_a_recording_under_another_name_is_compared_as_such(self, softmax: Report) -> None:
+        """With other settings it was new, and the baseline's entry was not requested."""
+        there, here = Recipe(kernel="./irlens-train"), Recipe(kernel="./irlens-bench")
+        rules = Requirements(
+            baseline=Baseline(schema=1, entries=[entry(softmax, there)]), baseline_file="b.json"
+        )
+        wider = replace(softmax, config=replace(softmax.config, num_warps=16))
+        found, renewed = check([RecipeResult(recipe=here, reports=(wider,))], rules)
+        assert moved(found)["config.num_warps"].delta.after == 16
+        assert found.outcome == "passed"
+        (problem,) = found.problems
+        assert problem.kind == "other recording"
+        assert problem.message == (
+            "./irlens-bench is compared with the baseline's entries of ./irlens-train"
+        )
+        assert [one.recipe for one in renewed.entries] == [here]
+        # Where both are checked, or the baseline has both, neither is the other.
+        both = [RecipeResult(recipe=here, reports=(wider,)), RecipeResult(recipe=there)]
+        found, _ = check(both, rules)
+        assert not found.kernels[0].in_baseline
+        narrower = replace(softmax, config=replace(softmax.config, num_warps=2))
+        entries = [entry(softmax, there), entry(narrower, here)]
+        kept = replace(rules, baseline=Baseline(schema=1, entries=entries))
+        found, _ = check([RecipeResult(recipe=here, reports=(narrower, wider))], kept)
+        assert sorted(one.in_baseline for one in found.kernels) == [False, True]
+
     def test_twins_find_each_other(self, reports: dict[str, Report]) -> None:
         cache = Recipe(kernel="cache")
         twins = [reports["layer_norm-b200-3.7"], reports["layer_norm-b200-3.6"]]

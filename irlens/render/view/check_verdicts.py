@@ -69,7 +69,7 @@ def problem_severity(problem: Problem) -> Severity:
     """Return how bad a problem is."""
     if problem.fails:
         return "error"
-    return "note" if problem.kind == "other compiler" else "warning"
+    return "note" if problem.kind in ("other compiler", "other recording") else "warning"
 
 
 def verdicts(kernel: CheckedKernel) -> list[Verdict]:
