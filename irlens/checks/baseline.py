@@ -99,8 +99,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         time_us: Estimated time of the launch in microseconds, four digits; ``None`` where it is
             unknown, and in files of older versions.
         time_bound: What binds it.
-        writes: What the launch writes with, as ``summary.writes``; ``None`` where it is unknown, and
-            in files of older versions.
+        writes: What the launch writes with, as ``summary.writes``; ``None`` where it is unknown,
+            and in files of older versions.
     """
 
     kernel: str

@@ -15,7 +15,7 @@ from irlens.artifacts.compile_options import named_files
 from irlens.artifacts.entries import Broken
 from irlens.artifacts.load import load
 from irlens.artifacts.temporary_folders import TemporaryFolder
-from irlens.compiler.calls.argument_values import Argument, describe_contents, manifest_value
+from irlens.compiler.calls.argument_values import Argument, manifest_value
 from irlens.compiler.calls.binding import bind, evaluate_formula, evaluate_grid, grid_formula
 from irlens.compiler.capture_files import (
     copy_artifacts,
@@ -24,7 +24,7 @@ from irlens.compiler.capture_files import (
     source_file,
     write_manifest,
 )
-from irlens.compiler.request import Request, contents_in, store_key, with_shapes
+from irlens.compiler.request import Request, store_key, with_contents, with_shapes
 from irlens.compiler.sources.description import KernelSource, find_kernel
 from irlens.compiler.toolchains import environments, interpreters
 from irlens.compiler.toolchains.versions import triton_version
@@ -61,8 +61,7 @@ def capture(
         UnknownNameError: The request names a kernel, constexpr or argument that does not exist.
         CaptureError: The kernel cannot be loaded, compiled or launched.
     """
-    captures, contents = [], contents_in(request)
-    told = describe_contents(request.args)
+    captures = []
     for entry in (entries or capture_entries)(request):
         for loaded in load(entry):
             if isinstance(loaded, Broken):
@@ -70,9 +69,8 @@ def capture(
                     f"the stored capture {entry} is broken: {loaded.reason}",
                     hint=f"delete {entry.parent}",
                 )
-            config = msgspec.structs.replace(loaded.config, contents=told)
-            captures.append(msgspec.structs.replace(loaded, config=config, contents=contents))
-    return captures
+            captures.append(loaded)
+    return with_contents(captures, request)
 
 
 def capture_entries(request: Request) -> list[Path]:
@@ -294,7 +292,7 @@ def _compile_variants(
                     files=named_files(settings.values()),
                     args=call.args | _relaxed_constexprs(request, chosen),
                     grid=grid,
-                    formula=formula if grid is None else None,
+                    formula=formula if grid is None else _written_formula(request),
                     run=result,
                     passes=printed(),
                 )
@@ -303,6 +301,12 @@ def _compile_variants(
     if launcher is not None and all(variant.run is None for variant in variants):
         raise CaptureError(f"{kernel.name} cannot be launched: {compiled.refusal}")
     return variants
+
+
+def _written_formula(request: Request) -> GridFormula | None:
+    """Return a request's own grid, where it follows from names, for changes of the capture."""
+    is_written = any(isinstance(extent, str) for extent in request.grid)
+    return GridFormula(request.grid, {}) if is_written else None
 
 
 def _nothing() -> None:

@@ -1,15 +1,21 @@
 """A request to compile a kernel, and its key in the store."""
 
 import os
+from collections.abc import Iterable
 
 import msgspec
 
 from irlens.artifacts import store
 from irlens.artifacts.compile_options import changes_output, named_files
-from irlens.compiler.calls.argument_values import contents_of, has_contents, tensor_in_file
+from irlens.compiler.calls.argument_values import (
+    contents_of,
+    describe_contents,
+    has_contents,
+    tensor_in_file,
+)
 from irlens.compiler.capture_files import sha256
 from irlens.compiler.sources.description import KernelSource
-from irlens.model.capture import MANIFEST_SCHEMA, Stage
+from irlens.model.capture import MANIFEST_SCHEMA, Capture, Stage
 from irlens.model.config import ConstexprValue, Target
 from irlens.model.variants import Relaxation
 from irlens.version import VERSION
@@ -40,6 +46,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         ttir: The text of a ttir to compile in place of the kernel's own; empty for that. The kernel
             and its settings stay what says how it is launched.
         contents: What tensors of a recorded launch hold, ``.npy`` files by argument.
+        told: What was said of them where their launch was given, see ``Config.contents``.
     """
 
     kernel: str
@@ -57,6 +64,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     ttir: str = ""
     fixed: tuple[str, ...] = ()
     contents: dict[str, bytes] = {}
+    told: dict[str, str] = {}
 
 
 def with_shapes(request: Request) -> Request:
@@ -86,6 +94,19 @@ def contents_in(request: Request) -> dict[str, Stage]:
     return alike | _given(request)
 
 
+def with_contents(captures: Iterable[Capture], request: Request) -> list[Capture]:
+    """Return the captures of a request with what its tensors hold, and with what is said of it."""
+    contents = contents_in(request)
+    told = {n: each for n, each in request.told.items() if n in contents}
+    told |= describe_contents(request.args)
+    return [
+        msgspec.structs.replace(
+            each, contents=contents, config=msgspec.structs.replace(each.config, contents=told)
+        )
+        for each in captures
+    ]
+
+
 def _given(request: Request) -> dict[str, Stage]:
     return {n: contents_of(value) for n, value in request.args.items() if has_contents(value)}
 
@@ -101,7 +122,9 @@ def store_key(request: Request, source: KernelSource, triton: str) -> str:
     return store.digest(
         {
             "layout": [KEY_FORMAT, MANIFEST_SCHEMA, VERSION],
-            "request": msgspec.structs.replace(request, kernel=source.function, triton=None),
+            "request": msgspec.structs.replace(
+                request, kernel=source.function, triton=None, told={}
+            ),
             "path": str(source.path),
             "content": sha256(source.content),
             "triton": triton,

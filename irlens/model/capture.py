@@ -194,7 +194,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         options: See ``Config.options``; ``None`` where an earlier irlens wrote the manifest.
         source: The kernel's file; ``None`` if it is a sample of irlens, or unknown.
         grid_formula: How ``grid`` follows from the occupancy, where it does and is therefore
-            ``None``; or from the constexprs, where a recorded program computes it by a function.
+            ``None``; or from the constexprs, where a recorded program computes it by a function;
+            or from what --grid names.
         fixed: See ``Config.fixed``.
         contents: What small tensors of integers held when a recorded program first launched the
             variant, ``.npy`` files by argument; none that the kernel writes.

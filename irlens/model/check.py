@@ -18,7 +18,11 @@ Outcome: TypeAlias = Literal["failed", "warned", "passed"]
 Judgement: TypeAlias = Literal["lost", "unknown", "worse", "other", "better"]
 BudgetState: TypeAlias = Literal["broken", "unknown", "held", "does not apply"]
 ProblemKind: TypeAlias = Literal[
-    "missing", "stale budget", "stale capture", "not in baseline", "other compiler",
+    "missing",
+    "stale budget",
+    "stale capture",
+    "not in baseline",
+    "other compiler",
     "other recording",
 ]
 

@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from math import prod
 
 from irlens.analyze.facts import Facts
-from irlens.model.report import Severity
+from irlens.model.report import Blame, Severity
 from irlens.rules import Match
 
 CODE = "IRL502"
@@ -47,4 +47,8 @@ def find(facts: Facts) -> Iterator[Match]:
     yield Match(
         message=f"{facts.words.ctas(ctas)} for {multiprocessors}: {idle} stay idle",
         hint="give each program less work: smaller tiles, or split what it loops over",
+        blame=Blame(
+            reason=f"the grid has {facts.words.ctas(ctas)}",
+            suffices=1 << (-(-facts.gpu.sm_count // ctas) - 1).bit_length(),
+        ),
     )

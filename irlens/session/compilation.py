@@ -5,8 +5,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from irlens.artifacts import store
 from irlens.artifacts.entries import Broken
 from irlens.artifacts.load import load
@@ -43,7 +41,7 @@ class Compiler(Child):
             CaptureError: The kernel does not compile, another compilation is running, or this one
                 was cancelled.
         """
-        from irlens.compiler.request import contents_in
+        from irlens.compiler.request import with_contents
 
         known = self.cancels if cancels is None else cancels
         if not self._lock.acquire(blocking=False):
@@ -58,8 +56,7 @@ class Compiler(Child):
             raise CaptureError(f"compiling {request.kernel} was cancelled")
         entries = inquiries.answer_of(ended, request.kernel, list[str])
         loaded = [each for entry in entries for each in load(Path(entry))]
-        contents = contents_in(request)
-        captures = [replace(e, contents=contents) for e in loaded if not isinstance(e, Broken)]
+        captures = with_contents((e for e in loaded if not isinstance(e, Broken)), request)
         if not captures:
             raise CaptureError(f"compiling {request.kernel} left no readable capture")
         return captures

@@ -230,6 +230,7 @@ def request_of(capture: Capture, kernel: str, changes: Mapping[str, str]) -> Req
         triton=None if triton == _installed_triton() else triton,
         fixed=tuple(name for name in capture.config.fixed if name not in changes),
         contents={n: each.read() for n, each in capture.contents.items() if n not in changes},
+        told={n: each for n, each in capture.config.contents.items() if n not in changes},
     )
 
 
@@ -385,12 +386,16 @@ def _may_follow_machine(capture: Capture, gpu: gpus.Gpu) -> bool:
 
 
 def _grid_formula(capture: Capture) -> tuple[int | str, ...]:
-    """Return how a recorded launch's grid follows from the constexprs; empty if unknown."""
+    """Return how a grid follows from constexprs and arguments, as recorded or as --grid wrote it.
+
+    Empty if unknown.
+    """
     formula = capture.manifest.grid_formula if capture.manifest is not None else None
     if formula is None or capture.config.grid is None:
         return ()
     try:  # a manifest may say anything
-        known = evaluate_formula(replace(formula, names=dict(capture.config.constexprs)))
+        names = {**capture.config.args, **capture.config.constexprs}
+        known = evaluate_formula(replace(formula, names=names))
     except CaptureError:
         return ()
     return formula.extents if known == capture.config.grid else ()

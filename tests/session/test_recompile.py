@@ -225,6 +225,28 @@ def test_a_capture_is_compiled_again_from_its_file(scale: Capture) -> None:
     assert larger.config.grid is None, "a capture does not tell how the grid depends on BLOCK"
 
 
+def test_what_was_said_of_a_tensor_is_said_of_what_is_compiled_again(scale: Capture) -> None:
+    """The values were kept, and the label no longer had them."""
+    kernel = source_of(scale, None)
+    assert kernel is not None
+    values = "int32[8]:values[7]"
+    request = Request(
+        kernel=kernel,
+        target=arch.find("h100").target,
+        settings={"BLOCK": 128},
+        args={"x_ptr": values, "n": 1000, "factor": 2},
+        grid=("cdiv(n, BLOCK)",),
+    )
+    (first,) = compile_request.capture(request)
+    assert first.config.arguments()["x_ptr"] == values
+    for changes, told in (({"num_warps": "2"}, values), ({"x_ptr": "int32[16]"}, "int32[16]")):
+        again = request_of(first, kernel, changes)
+        assert again.grid == (request.grid if told == values else ())
+        for (capture,) in (compile_request.capture(again), Compiler().compile(again)):
+            assert capture.config.arguments()["x_ptr"] == told
+            assert bool(capture.contents) == (told == values)
+
+
 def test_a_grid_stays_where_no_program_id_depends_on_what_changes(scale: Capture) -> None:
     kernel = source_of(scale, None) or ""
 
@@ -321,6 +343,8 @@ def test_a_recorded_grid_function_holds_for_other_constexprs(scale: Capture) -> 
     assert larger.grid == ("cdiv(1000, BLOCK)",)
     (compiled,) = compile_request.capture(larger)
     assert compiled.config.grid == (4, 1, 1)
+    again = request_of(compiled, kernel, {"BLOCK": "512"})
+    assert again.grid == larger.grid, "an experiment changes what was compiled again"
     for change in ({"n": "2000"}, {"target": "a100"}):
         other = request_of(recorded, kernel, {"BLOCK": "256", **change})
         assert other.grid == (), "its numbers are those of the recorded launch"

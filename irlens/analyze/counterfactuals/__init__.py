@@ -21,6 +21,7 @@ from irlens.analyze.counterfactuals.launches import (
     of_refusal,
     of_reread,
     of_shared_memory,
+    of_small_grid,
     of_tail,
     smaller_tiles,
 )
@@ -95,7 +96,7 @@ _MAKERS: Mapping[str, Maker] = {
     "IRL405": of_converted,
     "IRL406": of_promoted,
     "IRL501": of_tail,
-    "IRL502": smaller_tiles,
+    "IRL502": of_small_grid,
 }
 _LOADS: tuple[Deed, ...] = ("load", "load tile")
 _DEEDS: Mapping[str, tuple[Deed, ...]] = {

@@ -33,6 +33,13 @@ def smaller_tiles(symptom: Symptom) -> Iterator[Change]:
     yield from _other_tiles(symptom, 1, 4)
 
 
+def of_small_grid(symptom: Symptom) -> Iterator[Change]:
+    """Yield tiles of half the size, and so small that the grid has a CTA for each SM."""
+    yield from _other_tiles(symptom, 1, 2)
+    if (divided := symptom.blame.suffices or 2) > 2:
+        yield from _other_tiles(symptom, 1, divided)
+
+
 def of_shared_memory(symptom: Symptom) -> Iterator[Change]:
     """Yield fewer stages for the loops, then smaller tiles."""
     module = symptom.module
@@ -124,4 +131,5 @@ def _other_tiles(symptom: Symptom, times: int, divided: int) -> Iterator[Change]
             continue
         if value.bit_count() == 1:
             other = value * times // divided
-            yield Change(f"{name}={other} in place of {value}", {name: str(other)})
+            if other:
+                yield Change(f"{name}={other} in place of {value}", {name: str(other)})

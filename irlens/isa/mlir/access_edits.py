@@ -1,5 +1,6 @@
 """Edits of a ttir's accesses: other addresses of an atomic, values in place of a load."""
 
+import math
 import re
 from collections.abc import Collection, Sequence
 
@@ -16,6 +17,8 @@ _VALUE = re.compile(r"%[\w$.#-]+")
 def with_own_addresses(module: Module, atomic: Operation) -> str:
     """Return the text in which each program updates other addresses with an atomic.
 
+    Its addresses are as far on as all programs before it update elements.
+
     Args:
         module: The ttir.
         atomic: An atomic operation on one line, whose first operand is its address.
@@ -27,15 +30,18 @@ def with_own_addresses(module: Module, atomic: Operation) -> str:
     address = _VALUE.search(rest)
     if pointers is None or address is None:
         return module.text
-    moved = f"{_OWN}_address"
+    moved, shape = f"{_OWN}_address", pointers.shape if isinstance(pointers, Tensor) else ()
     added = [
         *_program_number(),
-        f"{moved} = tt.addptr {address[0]}, {_OWN}_program : {pointers}, i32",
+        f"{_OWN}_wide = arith.extsi {_OWN}_program : i32 to i64",
+        f"{_OWN}_elements = arith.constant {math.prod(shape)} : i64",
+        f"{_OWN}_first = arith.muli {_OWN}_wide, {_OWN}_elements : i64",
+        f"{moved} = tt.addptr {address[0]}, {_OWN}_first : {pointers}, i64",
     ]
-    if isinstance(pointers, Tensor):
-        offsets = f"tensor<{'x'.join(map(str, pointers.shape))}xi32>"
+    if shape:
+        offsets = f"tensor<{'x'.join(map(str, shape))}xi64>"
         added[-1:] = [
-            f"{_OWN}_offsets = tt.splat {_OWN}_program : i32 -> {offsets}",
+            f"{_OWN}_offsets = tt.splat {_OWN}_first : i64 -> {offsets}",
             f"{moved} = tt.addptr {address[0]}, {_OWN}_offsets : {pointers}, {offsets}",
         ]
     rest = f"{rest[: address.start()]}{moved}{rest[address.end() :]}"
