@@ -8,8 +8,9 @@ broken encodings, damaged JSON and ELF headers, stages of other captures. Each m
 read in its own process, through the library (reports, comparisons, annotated stages, every format),
 the command line or the agents' tools, and so are damaged results, traces and other inputs
 (``other_inputs.py``).
-Reported are tracebacks, more than 10 s of CPU time, more than 1 GB of memory, and errors that are
-not one line with hints. ``--keep`` saves the inputs that failed. The status is 1 if any did.
+Reported are tracebacks, more than 10 s of CPU time, more than 1 GB of memory, errors that are
+not one line with hints, and figures that the files of the damaged capture contradict
+(``stated_figures.py``). ``--keep`` saves the inputs that failed. The status is 1 if any did.
 """
 
 import argparse
@@ -27,10 +28,14 @@ import traceback
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 import mutations  # type: ignore[import-not-found]
 import other_inputs  # type: ignore[import-not-found]
+import stated_figures  # type: ignore[import-not-found]
+
+from irlens.model.report import Report
 
 _ALL_SAMPLES = Path(__file__).parents[1] / "samples"
 SAMPLES = _ALL_SAMPLES / "captures"
@@ -271,11 +276,44 @@ def use_other(path: Path, rng: random.Random) -> None:
         run_command(rng.choice(commands))
 
 
+@cache
+def undamaged_report(path: Path) -> Report:
+    """Return the report of a capture as it was compiled."""
+    from irlens import inspect, load
+
+    (capture,) = load(path)
+    return inspect(capture)
+
+
+def check_figures(path: Path, original: Path) -> None:
+    """Compare the report of a damaged capture with what its files state.
+
+    Raises:
+        AssertionError: A figure is wrong.
+    """
+    from irlens import load
+    from irlens.model.errors import IrlensError
+
+    report = undamaged_report(original)
+    try:
+        wrong = [
+            each
+            for capture in load(path)
+            for each in stated_figures.find_wrong(capture, path, report, original)
+        ]
+    except IrlensError as error:
+        _one_line(error.message, "IrlensError")
+        return
+    if wrong:
+        raise AssertionError("wrong figures: " + "; ".join(wrong))
+
+
 def read_mutated(path: Path, original: Path, rng: random.Random) -> None:
     """Read a mutated capture, or one of its artifacts, in the ways that a person could."""
     if rng.random() < 0.3:
         use_other(path, rng)
         return
+    check_figures(path, original)
     if rng.random() < 0.25:
         path = rng.choice(sorted(file for file in path.iterdir() if file.is_file()))
     if rng.random() < 0.1:
@@ -399,6 +437,8 @@ def main() -> int:
     options = parser.parse_args()
     captures = find_captures([SAMPLES, *options.folders])
     warm_up(captures[0])
+    for capture in captures:
+        undamaged_report(capture)
     begun = time.monotonic()
     until = begun + options.seconds
     outcome = run(options.n, options.seed, options.jobs, captures, options.keep, until)
