@@ -58,6 +58,8 @@ def _of_metadata(content: bytes) -> Iterator[tuple[str, str]]:
     try:
         found = json.loads(content)
         target = found["target"]
+        if target["backend"] not in ("cuda", "hip"):  # of irlens.json, or damaged
+            return
         yield "architecture", str(target["arch"])
         yield "kernel", found["name"]
         yield "threads", str(found["num_warps"] * target["warp_size"])

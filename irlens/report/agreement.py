@@ -15,13 +15,15 @@ from typing import TypeAlias
 import msgspec
 from msgspec.structs import replace
 
+from irlens import gpus
 from irlens.analyze.facts import Provenance
 from irlens.artifacts import cubin, hsaco
+from irlens.artifacts.entries import find_target
 from irlens.artifacts.identify import module_number, text_target
 from irlens.isa.dialect import kernel_named
-from irlens.model.capture import Capture, Metadata, Stage
+from irlens.model.capture import MANIFEST_NAME, Capture, Manifest, Metadata, Stage
 from irlens.model.config import Config
-from irlens.model.errors import ArtifactError
+from irlens.model.errors import ArtifactError, UnknownNameError
 
 #: Values by topic, in words that a message can use.
 Statements: TypeAlias = dict[str, str]
@@ -29,9 +31,9 @@ Statements: TypeAlias = dict[str, str]
 METADATA = "metadata"
 #: In the order in which they are compared: what is for another GPU differs in the rest, too.
 TOPICS = (
-    "architecture", "vendor", "kernel", "arguments", "number of parameters", "parameters",
-    "threads per CTA", "CTAs per cluster", "registers at most", "registers", "shared memory",
-    "private memory",
+    "architecture", "vendor", "threads per warp", "kernel", "arguments", "number of parameters",
+    "parameters", "threads per CTA", "CTAs per cluster", "registers at most", "registers",
+    "shared memory", "private memory",
 )  # fmt: skip
 
 #: A code object states no more, whatever the source asks for.
@@ -42,7 +44,9 @@ _HEAD = 1 << 16
 _FIRST_LINES = 1 << 12
 _NAME = r'(?P<name>[\w$.-]++|"[^"\n]{0,1000}+")'
 _MLIR_HEADER = re.compile(rf"tt\.func public @{_NAME}(?P<arguments>\([^\n]*+)")
-_MLIR_ARGUMENT = re.compile(r"[(,]\s*+%[\w$.-]++\s*+:")
+_MLIR_ARGUMENT = re.compile(r"[(,]\s*+%(?P<root>[\w$-]++)[\w$.-]*+\s*+:")
+#: What MLIR calls an argument where it prints no names.
+_UNNAMED = re.compile(r"arg\d+|\d+")
 _SPECIALIZED = "ttg.warp_specialize"
 _LLIR_HEADER = re.compile(
     rf"(?P<vendor>ptx|amdgpu)_kernel [^@\n]{{0,200}}@{_NAME}\((?P<parameters>[^\n]*+)"
@@ -75,7 +79,7 @@ _AMD_FIELDS = {
 
 
 def read_statements(capture: Capture) -> dict[str, Statements]:
-    """Return the statements of each part of a capture: its stages, and "metadata"."""
+    """Return the statements of each part of a capture: stages, "metadata" and "irlens.json"."""
     stated: dict[str, Statements] = {}
     for name, stage in capture.stages.items():
         if name in _READERS:
@@ -85,6 +89,9 @@ def read_statements(capture: Capture) -> dict[str, Statements]:
                 continue
     if capture.metadata is not None:
         stated[METADATA] = _of_metadata(capture.metadata)
+    if capture.manifest is not None:
+        typed = [capture.stages[name] for name in ("ttir", "ttgir") if name in stated]
+        stated[MANIFEST_NAME] = _of_manifest(capture.manifest, typed)
     for each in stated.values():
         if "architecture" in each:
             each.setdefault("vendor", _vendor(each["architecture"]))
@@ -101,12 +108,44 @@ def _of_metadata(metadata: Metadata) -> Statements:
     if target is not None:
         arch = str(target.arch)
         stated["architecture"] = f"sm_{arch}" if arch.isdecimal() else arch
+        stated["threads per warp"] = str(target.warp_size)
         if metadata.num_warps is not None:
             threads = metadata.num_warps * target.warp_size
             stated["threads per CTA"] = _threads(threads, _vendor(stated["architecture"]))
     if metadata.num_ctas is not None:
         stated["CTAs per cluster"] = str(metadata.num_ctas)
     return stated
+
+
+def _of_manifest(manifest: Manifest, stages: Iterable[Stage]) -> Statements:
+    """Return what irlens's own record says, which has other arguments if it is of another kernel.
+
+    Those that are compiled in are not in the IR.
+    """
+    target = manifest.target
+    vendor = {"amd": "AMD", "nvidia": "NVIDIA"}.get(target.vendor, target.vendor)
+    stated = {
+        "architecture": target.arch,
+        "vendor": vendor,
+        "threads per warp": f"{target.warp_size}",
+    }
+    if target.product and target.arch != _arch_of(target.product):
+        stated["architecture"] = f"{target.arch:.60} of {target.product:.60}"
+    known = {each.partition(".")[0] for each in manifest.args}
+    for stage in stages if known else ():
+        header = _mlir_header(stage, manifest.kernel)
+        roots = _MLIR_ARGUMENT.findall(header["arguments"]) if header is not None else []
+        missing = [root for root in roots if root not in known and not _UNNAMED.fullmatch(root)]
+        if missing:
+            stated["arguments"] = f"{len(manifest.args)} without {missing[0]:.60}"
+    return stated
+
+
+def _arch_of(product: str) -> str | None:
+    try:
+        return gpus.find(product).arch.name
+    except UnknownNameError:
+        return None
 
 
 def _threads(count: int, vendor: str) -> str:
@@ -116,11 +155,13 @@ def _threads(count: int, vendor: str) -> str:
 
 def _of_mlir(stage: Stage, kernel: str) -> Statements:
     head, stated = _head(stage)
-    header = _choose(_MLIR_HEADER.finditer(head), kernel)
+    header = _mlir_header(stage, kernel)
     if header is not None:
         stated["kernel"] = header["name"].strip('"')
         stated["arguments"] = str(len(_MLIR_ARGUMENT.findall(header["arguments"])))
     warps, lanes = module_number("num-warps", head), module_number("threads-per-warp", head)
+    if lanes is not None:
+        stated["threads per warp"] = str(lanes)
     # Partitions of warp specialization have warps of their own.
     if warps is not None and lanes is not None and _SPECIALIZED not in stage.text():
         stated["threads per CTA"] = _threads(warps * lanes, _vendor(stated.get("architecture", "")))
@@ -128,6 +169,10 @@ def _of_mlir(stage: Stage, kernel: str) -> Statements:
     if ctas is not None:
         stated["CTAs per cluster"] = str(ctas)
     return stated
+
+
+def _mlir_header(stage: Stage, kernel: str) -> re.Match[str] | None:
+    return _choose(_MLIR_HEADER.finditer(_head(stage)[0]), kernel)
 
 
 def _of_llir(stage: Stage, kernel: str) -> Statements:
@@ -261,6 +306,7 @@ _FIGURES = {
     "ttgir": ("memory",),
     "ttir": ("traffic",),
     METADATA: ("resources.shared_dynamic_bytes", "config.options", "triton_version"),
+    MANIFEST_NAME: ("config.args", "config.constexprs", "config.grid", "run", "triton_version"),
 }  # fmt: skip
 _UNKNOWN_CONFIG = Config(
     num_warps=None, num_stages=None, num_ctas=None, maxnreg=None, constexprs={}, args={},
@@ -272,7 +318,7 @@ class Contradiction(msgspec.Struct, frozen=True):
     """A part of a capture that is of another kernel than the rest, or one of two that differ.
 
     Attributes:
-        part: A stage, or "metadata".
+        part: A stage, "metadata" or "irlens.json".
         topic: What it states: "architecture", "threads per CTA", ...
         others: What the other parts say: their names by value.
     """
@@ -350,9 +396,22 @@ def find_agreement(capture: Capture, provenance: Provenance) -> Agreement:
     capture = replace(capture, stages=kept)
     if METADATA in aside:
         capture = replace(capture, metadata=None, config=_UNKNOWN_CONFIG)
+    if MANIFEST_NAME in aside:
+        capture = _without_manifest(capture)
     agreed = {stated[part].get("architecture") for part in stated if part not in aside} - {None}
     if capture.target is not None and agreed != {capture.target.arch}:
         reason = "the parts of this capture are of different architectures"
         provenance.missing(reason, "target", "occupancy")
         capture = replace(capture, target=None)
     return Agreement(capture, tuple(each.message for each in contradictions))
+
+
+def _without_manifest(capture: Capture) -> Capture:
+    """Return a capture with what its other parts say of its target and its launch."""
+    return replace(
+        capture,
+        manifest=None,
+        contents={},
+        target=find_target(capture.metadata, capture.stages),
+        config=replace(capture.config, constexprs={}, args={}, grid=None, options=None, fixed=()),
+    )

@@ -40,7 +40,8 @@ def test_a_capture_as_compiled_agrees(name: str) -> None:
 def test_every_part_states_something() -> None:
     for capture in SAMPLES.values():
         stated = read_statements(capture)
-        assert stated.keys() == capture.stages.keys() - {"source"} | {"metadata"}
+        assert stated.keys() == capture.stages.keys() - {"source"} | {"metadata", "irlens.json"}
+        assert "architecture" in stated.pop("irlens.json")
         assert all("kernel" in each for each in stated.values())
         assert {"parameters", "threads per CTA"} <= {
             *stated["metadata"],
@@ -54,7 +55,10 @@ def test_a_cubin_of_another_kernel_gives_no_figures() -> None:
     report = irlens.inspect(capture)
     assert report.resources.registers is None
     assert report.occupancy is None
-    reason = "cubin is of another kernel: architecture sm_75, but ttgir, ptx, metadata: sm_80"
+    reason = (
+        "cubin is of another kernel: architecture sm_75, "
+        "but ttgir, ptx, metadata, irlens.json: sm_80"
+    )
     assert report.unknown["resources.registers"] == reason
     (finding,) = [each for each in report.findings if each.code == "IRL601"]
     assert finding.severity == "error"
@@ -78,7 +82,9 @@ def test_metadata_of_another_kernel_give_no_figures() -> None:
 
 def test_of_two_parts_neither_is_believed() -> None:
     capture = replace(
-        splice(SAMPLES["softmax-h100"], "cubin", SAMPLES["softmax-t4"]), metadata=None
+        splice(SAMPLES["softmax-h100"], "cubin", SAMPLES["softmax-t4"]),
+        metadata=None,
+        manifest=None,
     )
     only = {name: capture.stages[name] for name in ("ptx", "cubin")}
     agreement = find_agreement(replace(capture, stages=only), Provenance())
@@ -176,3 +182,52 @@ def test_what_a_stage_repeats_is_compared(
     found = find_contradictions(read_statements(spliced))
     assert stage in {each.part for each in found}
     assert {each.topic for each in found} == {topic}
+
+
+@pytest.mark.parametrize(
+    ("name", "other", "topic"),
+    [
+        ("layer_norm-b200-3.7", "spill-h100", "architecture sm_90, but ttgir, "),
+        ("softmax-h100", "spill-h100", "arguments 5 without n_rows, but ttir, ttgir: 6"),
+    ],
+)
+def test_the_record_of_another_kernel_is_put_aside(name: str, other: str, topic: str) -> None:
+    capture, foreign = SAMPLES[name], SAMPLES[other]
+    config = replace(capture.config, args=foreign.config.args, grid=foreign.config.grid)
+    report = irlens.inspect(
+        replace(capture, manifest=foreign.manifest, target=foreign.target, config=config)
+    )
+    assert report.target is not None
+    assert capture.target is not None
+    assert report.target.arch == capture.target.arch
+    assert report.resources == irlens.inspect(capture).resources
+    assert not report.config.args
+    assert report.config.grid is None
+    (finding,) = [each for each in report.findings if each.code == "IRL601"]
+    assert finding.message.startswith(f"irlens.json is of another kernel: {topic}")
+
+
+@pytest.mark.parametrize(
+    ("changed", "topic"),
+    [
+        ({"arch": "gfx100000000000", "product": None}, "architecture"),
+        ({"product": "t4"}, "architecture"),
+        ({"product": "x9"}, "architecture"),
+        ({"warp_size": 33}, "threads per warp"),
+        ({"vendor": "amd"}, "vendor"),
+    ],
+)
+def test_a_damaged_target_of_the_record_is_not_believed(
+    changed: dict[str, object], topic: str
+) -> None:
+    capture = SAMPLES["softmax-h100"]
+    assert capture.target is not None
+    assert capture.manifest is not None
+    target = replace(capture.target, **changed)
+    damaged = replace(capture, manifest=replace(capture.manifest, target=target), target=target)
+    (found,) = find_contradictions(read_statements(damaged))
+    assert (found.part, found.topic) == ("irlens.json", topic)
+    report = irlens.inspect(damaged)
+    assert report.target is not None
+    assert report.target.arch == "sm_90"
+    assert report.target.warp_size == 32
