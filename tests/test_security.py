@@ -45,6 +45,8 @@ def test_the_budgets_of_analyses_and_tools() -> None:
     assert most * 1_000_000 == assembling.MOST_BYTES
     assert stated(r"nvdisasm gets (\d+) seconds") == seconds[0]
     assert stated(r"of processor time, and (\d+) more for each MB") == seconds[1]
+    assert stated(r"more for each MB of a cubin, (\d+) at most") == tools._MOST_SECONDS
+    assert stated(r"at most, and (\d+) GB of memory") << 30 == tools._MEMORY
 
 
 def test_the_limits_of_directories() -> None:

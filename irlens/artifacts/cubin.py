@@ -25,6 +25,10 @@ _RESERVED_SECTION = ".nv.shared.reserved.0"
 _FIRST_TO_RESERVE = 90
 _RESERVED_BYTES = 1024
 
+#: Attributes of a section: a kernel of the most parameters has a few hundred, and the shared section
+#: a few of each function.
+_MOST_ATTRIBUTES = 100_000
+
 #: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
 _MOST_LOCAL_BYTES = 512 << 10
 
@@ -285,9 +289,10 @@ def _doubted_sizes(kernel: Kernel, source: _Source, barriers: int | None) -> dic
 
 def _attributes(content: bytes, section: str) -> Iterator[Attribute]:
     """Split an ``.nv.info`` section into entries: a format, a code, and a value or its size."""
-    at = 0
+    at = count = 0
     while at < len(content):
-        if at + 4 > len(content):
+        count += 1
+        if at + 4 > len(content) or count > _MOST_ATTRIBUTES:
             raise _broken(section, at)
         layout, code = content[at], content[at + 1]
         value = content[at + 2 : at + 4]

@@ -24,14 +24,14 @@ from irlens.artifacts.temporary_folders import TemporaryFolder
 from irlens.model.errors import ToolError
 from irlens.model.text import rounded_size
 
-#: Seconds of processor time that a tool gets, and for each MB of its input. A cubin of 2 MB (59,000
-#: instructions) takes nvdisasm one; some damaged ones would take it forever, or a minute for 15 MB.
-_SECONDS, _SECONDS_PER_MB = 5, 1
+#: Seconds of processor time that a tool gets, for each MB of its input, and at most. A cubin of 2 MB
+#: (59,000 instructions) takes nvdisasm one; some damaged ones would take it forever, or a minute.
+_SECONDS, _SECONDS_PER_MB, _MOST_SECONDS = 5, 1, 6
 #: A machine that is busy with other work lets a tool run for a part of the time.
 _WALL_PER_PROCESSOR_TIME = 10
-#: Bytes of address space that a tool gets, and for each MB of its input. A cubin of 2 MB takes
-#: nvdisasm 400 MB, PTX of 590 kB ptxas as much, and more time than it gets.
-_MEMORY, _MEMORY_PER_MB = 1 << 30, 1 << 28
+#: Bytes of address space that a tool gets. A cubin of 2 MB takes nvdisasm 400 MB, PTX of 590 kB
+#: ptxas as much, and more time than it gets.
+_MEMORY = 1 << 30
 #: What NVIDIA's tools say when that does not suffice.
 _NO_MEMORY = b"Memory allocation failure"
 
@@ -123,7 +123,7 @@ def run(
 
     Args:
         directory: Its working directory; irlens's own by default.
-        input_bytes: Size of what it reads, which decides how long it may take, and how much memory.
+        input_bytes: Size of what it reads, which decides how long it may take.
 
     Returns:
         Its standard output.
@@ -132,8 +132,7 @@ def run(
         StoppedError: It took too long, or too much memory.
         ToolError: It cannot be started, or exits with an error, or the machine is overloaded.
     """
-    seconds = _SECONDS + _SECONDS_PER_MB * input_bytes // 10**6
-    memory = _MEMORY + _MEMORY_PER_MB * input_bytes // 10**6
+    seconds = min(_SECONDS + _SECONDS_PER_MB * input_bytes // 10**6, _MOST_SECONDS)
     try:
         with subprocess.Popen(
             [tool.absolute(), *arguments],
@@ -144,7 +143,7 @@ def run(
             env={_GLIBC: _LARGE_PAGES, **os.environ},
             process_group=processes.group(),
         ) as process:
-            _limit(process.pid, seconds, memory)
+            _limit(process.pid, seconds)
             try:
                 output, errors = process.communicate(timeout=seconds * _WALL_PER_PROCESSOR_TIME)
             except BaseException:
@@ -162,7 +161,7 @@ def run(
     if process.returncode == -signal.SIGXCPU:
         raise StoppedError(f"{tool.name} was stopped after {seconds} s of processor time")
     if process.returncode != 0 and _NO_MEMORY in errors + output:
-        raise StoppedError(f"{tool.name} was stopped at {rounded_size(memory)} of memory")
+        raise StoppedError(f"{tool.name} was stopped at {rounded_size(_MEMORY)} of memory")
     if process.returncode != 0:
         raise ToolError(
             f"{tool.name} failed: {_complaint(errors, output, process.returncode)}",
@@ -171,12 +170,12 @@ def run(
     return output.decode("utf-8", "replace")
 
 
-def _limit(process: int, seconds: int, memory: int) -> None:
+def _limit(process: int, seconds: int) -> None:
     """Limit a process's processor time and memory."""
     with suppress(ProcessLookupError):  # it has ended
         # One second more for the hard limit, which kills without saying why.
         resource.prlimit(process, resource.RLIMIT_CPU, (seconds, seconds + 1))
-        resource.prlimit(process, resource.RLIMIT_AS, (memory, memory))
+        resource.prlimit(process, resource.RLIMIT_AS, (_MEMORY, _MEMORY))
 
 
 def disassemble(cubin: bytes) -> str:

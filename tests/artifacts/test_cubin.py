@@ -254,3 +254,18 @@ def test_damage_is_an_artifact_error_and_nothing_else(draw: st.DataObject) -> No
     except ArtifactError as error:
         message = error.message
     assert "\n" not in message
+
+
+def test_attributes_without_end_are_refused(softmax: bytes) -> None:
+    """Each one is an object: 15 MB of them took 1.5 GB."""
+    file = elf.read(softmax)
+    (number, section) = next(
+        (number, each) for number, each in enumerate(file.sections) if each.name == ".nv.info"
+    )
+    many = b"\x01\x37\x00\x00" * (cubin._MOST_ATTRIBUTES + 1)
+    damaged = bytearray(softmax)
+    at = struct.unpack_from("<Q", softmax, 40)[0] + 64 * number + 24
+    struct.pack_into("<QQ", damaged, at, len(softmax), len(many))
+    assert section.size < len(many)
+    with pytest.raises(ArtifactError, match=r"\.nv\.info makes no sense at byte 400000"):
+        cubin.read(bytes(damaged) + many)

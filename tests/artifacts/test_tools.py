@@ -149,11 +149,22 @@ print("done")
 """
 
 
-def test_larger_inputs_get_more_memory(pretend: Path) -> None:
+@pytest.mark.parametrize("megabytes", [0, 2, 16])
+def test_no_input_gets_more_memory(pretend: Path, megabytes: int) -> None:
     tool = install(pretend, HUNGRY)
     with pytest.raises(tools.StoppedError, match=r"nvdisasm was stopped at 1\.1 GB of memory"):
-        tools.run(tool, [])
-    assert tools.run(tool, [], input_bytes=2 * 10**6) == "done\n"
+        tools.run(tool, [], input_bytes=megabytes * 10**6)
+
+
+def test_a_tool_never_gets_more_than_seconds(
+    pretend: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A report with the machine code of any cubin takes 10 s at most."""
+    given: list[int] = []
+    monkeypatch.setattr(tools, "_limit", lambda _, seconds: given.append(seconds))
+    for megabytes in (0, 1, 2, 16):
+        tools.run(install(pretend, ""), [], input_bytes=megabytes * 10**6)
+    assert given == [5, 6, 6, 6]
 
 
 @pytest.mark.usefixtures("impatient")
