@@ -35,6 +35,8 @@ _AMD_COUNTS = (
     "registers", "vgprs", "agprs", "sgprs", "vgpr_spills", "sgpr_spills", "local_bytes",
     "shared_static_bytes",
 )  # fmt: skip
+#: Architectures with accumulation registers: CDNA.
+_WITH_AGPRS = ("gfx908", "gfx90a", "gfx94", "gfx95")
 #: Fields of an AMD kernel that its file may contradict, by the name of the resource.
 _AMD_FIELDS = {
     "shared_static_bytes": "lds_bytes", "local_bytes": "scratch_bytes", "vgprs": "vgprs",
@@ -168,6 +170,8 @@ def _amd(
     if kernel.vgprs is None:
         reason = "AGPRs in a file of their own outnumber them, and the note has the larger count"
         provenance.missing(reason, "resources.vgprs")
+    if kernel.agprs is None and capture.target and capture.target.arch.startswith(_WITH_AGPRS):
+        provenance.missing("the note does not count them", "resources.agprs")
     for name in ("vgpr_spills", "sgpr_spills"):
         if getattr(kernel, name) is None:
             reason = "the note leaves out what functions spill that the kernel calls"

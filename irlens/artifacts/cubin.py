@@ -25,8 +25,8 @@ _RESERVED_SECTION = ".nv.shared.reserved.0"
 _FIRST_TO_RESERVE = 90
 _RESERVED_BYTES = 1024
 
-#: Attributes of a section: a kernel of the most parameters has a few hundred, and the shared section
-#: a few of each function.
+#: Attributes of a section: those of a kernel are a few hundred at most, the shared ones a few of
+#: each function.
 _MOST_ATTRIBUTES = 100_000
 
 #: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
@@ -155,13 +155,15 @@ def read(data: bytes) -> Cubin:
         for section in file.sections
         if section.name == ".nv.info" or section.name.startswith(".nv.info.")
     }
+    by_symbol = _by_symbol(attributes.get(".nv.info", []))
     source = _Source(
         file=file,
         arch=cubin_arch(file),
         sections={section.name: section for section in file.sections},
         attributes=attributes,
-        by_symbol=_by_symbol(attributes.get(".nv.info", [])),
+        by_symbol=by_symbol,
         constants=_constant_banks(file),
+        with_frames=_with_frames(file, by_symbol),
         doubt=cubin_checks.doubted_layout(file),
     )
     kernels = [_checked(_kernel(symbol, source), symbol, source) for symbol in cubin_entries(file)]
@@ -189,6 +191,7 @@ class _Source(msgspec.Struct, frozen=True, kw_only=True):
         attributes: Those of each section of attributes, by its name.
         by_symbol: Those of the shared section, by symbol and code.
         constants: Sizes of constant banks, by kernel and bank.
+        with_frames: Symbols of functions that may add to the stack of who calls them.
         doubt: Where the file's tables contradict each other; empty if nowhere.
     """
 
@@ -198,6 +201,7 @@ class _Source(msgspec.Struct, frozen=True, kw_only=True):
     attributes: dict[str, list[Attribute]]
     by_symbol: defaultdict[int, dict[int, int]]
     constants: defaultdict[str, dict[int, int]]
+    with_frames: frozenset[int]
     doubt: str
 
     @property
@@ -251,7 +255,8 @@ def _checked(kernel: Kernel, symbol: elf.Symbol, source: _Source) -> Kernel:
     file, arch = source.file, source.arch_number
     doubts = cubin_checks.doubted_numbers(file, symbol, arch, kernel.registers)
     frame, stack = kernel.frame_bytes or 0, kernel.stack_bytes
-    if stack is not None and not frame <= stack <= _MOST_LOCAL_BYTES:
+    least = 0 if source.with_frames - {symbol.index} else stack
+    if stack is not None and not (least or 0) <= frame <= stack <= _MOST_LOCAL_BYTES:
         doubts["stack_bytes"] = f"the cubin says {stack:,} B of stack and {frame:,} B of frame"
     sizes = source.doubt or cubin_checks.doubted_sections(file, symbol)
     if sizes:
@@ -263,6 +268,19 @@ def _checked(kernel: Kernel, symbol: elf.Symbol, source: _Source) -> Kernel:
         doubts["local_bytes"] = doubts["stack_bytes"]
     unknown: dict[str, None] = dict.fromkeys(doubts.keys() & set(kernel.__struct_fields__))
     return msgspec.structs.replace(kernel, **unknown, doubts=doubts)
+
+
+def _with_frames(file: elf.Elf, by_symbol: Mapping[int, Mapping[int, int]]) -> frozenset[int]:
+    """Return the functions that may add to the stack of who calls them, by symbol.
+
+    Those of another file have no section.
+    """
+    return frozenset(
+        each.index
+        for each in file.symbols()
+        if each.kind == elf.STT_FUNC
+        and (not each.section or by_symbol.get(each.index, {}).get(Code.FRAME_SIZE))
+    )
 
 
 def _doubted_sizes(kernel: Kernel, source: _Source, barriers: int | None) -> dict[str, str]:

@@ -24,8 +24,8 @@ from irlens.artifacts.temporary_folders import TemporaryFolder
 from irlens.model.errors import ToolError
 from irlens.model.text import rounded_size
 
-#: Seconds of processor time that a tool gets, for each MB of its input, and at most. A cubin of 2 MB
-#: (59,000 instructions) takes nvdisasm one; some damaged ones would take it forever, or a minute.
+#: Seconds of processor time that a tool gets, for each MB of its input, and at most. A cubin of
+#: 2 MB (59,000 instructions) takes nvdisasm one; some damaged ones would take it forever.
 _SECONDS, _SECONDS_PER_MB, _MOST_SECONDS = 5, 1, 6
 #: A machine that is busy with other work lets a tool run for a part of the time.
 _WALL_PER_PROCESSOR_TIME = 10

@@ -33,6 +33,7 @@ METADATA = "metadata"
 TOPICS = (
     "architecture", "vendor", "threads per warp", "kernel", "arguments", "number of parameters",
     "parameters", "threads per CTA", "CTAs per cluster", "registers at most", "registers",
+    "accumulation registers", "scalar registers", "spilled registers", "spilled scalar registers",
     "shared memory", "private memory",
 )  # fmt: skip
 
@@ -72,6 +73,10 @@ _AMD_FIELDS = {
         "parameters": "kernarg_segment_size",
         "threads per CTA": "max_flat_workgroup_size",
         "registers": "vgpr_count",
+        "accumulation registers": "agpr_count",
+        "scalar registers": "sgpr_count",
+        "spilled registers": "vgpr_spill_count",
+        "spilled scalar registers": "sgpr_spill_count",
         "shared memory": "group_segment_fixed_size",
         "private memory": "private_segment_fixed_size",
     }.items()
@@ -254,10 +259,16 @@ def _of_hsaco(stage: Stage, kernel: str) -> Statements:
         stated["kernel"] = each.name
         stated["parameters"] = str(each.kernarg_bytes)
         stated["threads per CTA"] = str(each.max_workgroup_size)
-        stated["registers"] = str(each.registers)
-        for topic, size in (("shared", each.lds_bytes), ("private", each.scratch_bytes)):
-            if size is not None:
-                stated[f"{topic} memory"] = str(size)
+        counts = {
+            "registers": each.registers,
+            "accumulation registers": each.agprs,
+            "scalar registers": each.sgprs,
+            "spilled registers": each.vgpr_spills,
+            "spilled scalar registers": each.sgpr_spills,
+            "shared memory": each.lds_bytes,
+            "private memory": each.scratch_bytes,
+        }
+        stated |= {topic: str(count) for topic, count in counts.items() if count is not None}
     return stated
 
 

@@ -170,6 +170,24 @@ def test_each_topic_is_compared(texts: tuple[str, str], parts: set[str], topic: 
             ("private_segment_fixed_size: 0", "private_segment_fixed_size: 8"),
             "private memory",
         ),
+        (
+            "softmax-mi300x",
+            "amdgcn",
+            (".sgpr_count:     31", ".sgpr_count: 30"),
+            "scalar registers",
+        ),
+        (
+            "softmax-mi300x",
+            "amdgcn",
+            (".vgpr_spill_count: 0", ".vgpr_spill_count: 4"),
+            "spilled registers",
+        ),
+        (
+            "softmax-mi300x",
+            "amdgcn",
+            (".sgpr_spill_count: 0", ".sgpr_spill_count: 4"),
+            "spilled scalar registers",
+        ),
     ],
 )
 def test_what_a_stage_repeats_is_compared(
