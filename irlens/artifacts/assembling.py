@@ -8,7 +8,6 @@ from pathlib import Path
 import msgspec
 
 from irlens.artifacts import tools
-from irlens.artifacts.temporary_folders import TemporaryFolder
 from irlens.artifacts.tools import StoppedError
 from irlens.model.errors import ToolError
 from irlens.model.text import rounded_size
@@ -76,9 +75,7 @@ def _tools(arch: int) -> Iterator[Path]:
 def _run(tool: Path, release: str, ptx: str, arch: str) -> bytes:
     is_newer = int(release.partition(".")[0]) >= _FIRST_WITH_IT
     own = _OF_TRITON if is_newer and _BY_LLVM in ptx else ()
-    with TemporaryFolder() as folder:
-        directory = Path(folder)
-        (directory / "kernel.ptx").write_text(ptx)
+    with tools.folder_with(tool, "kernel.ptx", ptx.encode()) as directory:
         options = [f"-arch={arch}", "-lineinfo", *own, "-o", "kernel.cubin", "kernel.ptx"]
         tools.run(tool, options, directory=directory)
         return (directory / "kernel.cubin").read_bytes()

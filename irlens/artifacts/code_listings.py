@@ -18,7 +18,6 @@ import msgspec
 from irlens.artifacts import elf, line_tables, tools
 from irlens.artifacts.identify import cubin_arch
 from irlens.artifacts.line_tables import Line
-from irlens.artifacts.temporary_folders import TemporaryFolder
 from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError, ToolError
 
@@ -139,10 +138,9 @@ def _disassemble(tool: Path, arch: str, code: bytes) -> list[str]:
     Raises:
         ToolError: nvdisasm refuses some of the code.
     """
-    with TemporaryFolder() as directory:
-        Path(directory, "code").write_bytes(code)
+    with tools.folder_with(tool, "code", code) as directory:
         arguments = ["-b", arch.replace("_", "").upper(), tools.WITHOUT_DATAFLOW, "code"]
-        listing = tools.run(tool, arguments, directory=Path(directory), input_bytes=len(code))
+        listing = tools.run(tool, arguments, directory=directory, input_bytes=len(code))
     lines = [line for each in listing.splitlines() if (line := _LINE.fullmatch(each))]
     if [int(line["address"], 16) for line in lines] != list(range(0, len(code), _SIZE)):
         raise ToolError(f"{tool.name} does not list each instruction of the code for {arch}")

@@ -13,8 +13,8 @@ import signal
 import subprocess
 import threading
 from collections import defaultdict
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from functools import lru_cache, partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -170,6 +170,25 @@ def run(
     return output.decode("utf-8", "replace")
 
 
+@contextmanager
+def folder_with(tool: Path, name: str, content: bytes) -> Iterator[Path]:
+    """Yield a temporary folder that holds what a tool reads.
+
+    Raises:
+        UnansweredError: It cannot be written: the disk is full, say.
+    """
+    with ExitStack() as stack:
+        try:
+            folder = Path(stack.enter_context(TemporaryFolder()))
+            (folder / name).write_bytes(content)
+        except OSError as error:
+            raise UnansweredError(
+                f"cannot write what {tool.name} reads: {error.strerror}",
+                hint="free space, or name another place: TMPDIR",
+            ) from error
+        yield folder
+
+
 def _limit(process: int, seconds: int) -> None:
     """Limit a process's processor time and memory."""
     with suppress(ProcessLookupError):  # it has ended
@@ -208,10 +227,9 @@ def disassemble(cubin: bytes) -> str:
 
 
 def _disassemble(tool: Path, cubin: bytes) -> str:
-    with TemporaryFolder() as directory:
-        # A relative name keeps the temporary directory out of the tool's output.
-        Path(directory, "kernel.cubin").write_bytes(cubin)
-        call = partial(run, tool, directory=Path(directory), input_bytes=len(cubin))
+    # A relative name keeps the temporary directory out of the tool's output.
+    with folder_with(tool, "kernel.cubin", cubin) as directory:
+        call = partial(run, tool, directory=directory, input_bytes=len(cubin))
         text = call([*_DISASSEMBLE, WITHOUT_DATAFLOW, "kernel.cubin"])
         if INDIRECT_BRANCH.search(text):
             text = call([*_DISASSEMBLE, "kernel.cubin"])

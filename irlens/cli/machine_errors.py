@@ -13,6 +13,7 @@ _FULL_HINT = "free space, or name another place: --output, IRLENS_CACHE_DIR, TMP
 _HINTS = {
     errno.EMFILE: "raise the limit (ulimit -n), or use fewer --jobs",
     errno.ENFILE: "close other programs: the machine has a limit, too",
+    errno.EFBIG: "raise the limit of a file's size (ulimit -f)",
     errno.ENOSPC: _FULL_HINT,
     errno.EDQUOT: _FULL_HINT,
     errno.EROFS: _FULL_HINT,

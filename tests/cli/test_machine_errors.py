@@ -96,6 +96,20 @@ def test_little_memory(megabytes: int, tmp_path: Path) -> None:
     assert only_error(done).startswith("irlens: error: out of memory")
 
 
+def test_small_files_alone_cost_what_needs_the_machine_code(tmp_path: Path) -> None:
+    """A file's limit of 4 KB, as on a full disk: nothing is kept, and nvdisasm has no input."""
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+    cache = {"IRLENS_CACHE_DIR": str(tmp_path)}
+    done = run("inspect", str(CAPTURE), before=limit, **cache)
+    assert done.returncode == 0, done.stderr
+    assert "cannot write what nvdisasm reads" in done.stdout
+    page = run("inspect", str(CAPTURE), "-o", str(tmp_path / "k.html"), before=limit, **cache)
+    assert only_error(page).startswith("irlens: error: cannot write ")
+
+
 def test_few_descriptors(tmp_path: Path) -> None:
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (24, 24))
@@ -106,7 +120,9 @@ def test_few_descriptors(tmp_path: Path) -> None:
     assert "fewer --jobs" in done.stderr
 
 
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EMFILE, errno.ENOMEM, errno.EDQUOT])
+@pytest.mark.parametrize(
+    "number", [errno.ENOSPC, errno.EMFILE, errno.ENOMEM, errno.EDQUOT, errno.EFBIG]
+)
 def test_what_the_machine_refuses_is_explained(number: int) -> None:
     explained = explain(OSError(number, os.strerror(number), "/a/file"))
     assert isinstance(explained, IrlensError)
