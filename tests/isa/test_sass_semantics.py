@@ -107,6 +107,18 @@ def test_arrays_of_lanes_are_computed_with_as_numbers_or_refused(code: str) -> N
         ("IMAD.WIDE R0, R1, R2, RZ", {"R1": 0xFFFFFFFF, "R2": 4}, 0xFFFFFFFC),
         ("IMAD.WIDE.U32 R2, R1, R1, RZ; MOV R0, R3", {"R1": 0xFFFFFFFF}, 0xFFFFFFFE),
         ("IMAD.HI.U32 R0, R1, R2, RZ", {"R1": 0x80000000, "R2": 6}, 3),
+        # 64 bits times 64: what the sum of the products in the middle carries
+        (
+            "IMAD.WIDE.U32 R4, P0, R1, R1, R2; SEL R0, R1, RZ, P0",
+            {"R1": 0xFFFFFFFF, "R2": 0xFFFFFFFF, "R3": 0xFFFFFFFF},
+            0xFFFFFFFF,
+        ),
+        (
+            "IMAD.WIDE.U32 R4, P0, R1, R1, RZ; SEL R0, R1, RZ, P0",
+            {"R1": 0xFFFFFFFF, "P0": 1},
+            0,
+        ),
+        ("IMAD.WIDE.U32.X R0, R1, R2, RZ, P0", {"R1": 3, "R2": 5, "P0": 1}, 16),
         ("LEA R0, R1, UR4, 0x2", {"R1": 3, "UR4": 100}, 112),
         ("LEA.HI R0, R1, R2, RZ, 0x5", {"R1": 0xF8000000, "R2": 1}, 32),
         ("SHF.R.S32.HI R0, RZ, 0x2, R1", {"R1": 0xFFFFFFF8}, 0xFFFFFFFE),

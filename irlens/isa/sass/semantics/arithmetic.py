@@ -23,6 +23,8 @@ from irlens.isa.sass.operands import (
 def add(form: Form) -> Step | None:
     """IADD3 and its kin: a sum of up to three, with carries out and in."""
     if "64" in form.modifiers:
+        if form.carries:
+            return None
         return wide(form, [form.pair(each) for each in form.sources], lambda *v: sum(v))
     reads = form.values()
     extended = "X" in form.modifiers
@@ -70,8 +72,12 @@ def multiply(form: Form) -> Step | None:
     a, b, _ = form.values()
     number = form.number
     if "WIDE" in form.modifiers:
+        if form.carries or "X" in form.modifiers:
+            return _multiply_with_carries(form)
         return wide(form, [a, b, form.pair(form.sources[2])],
                      lambda x, y, z: number(x) * number(y) + z)  # fmt: skip
+    if form.carries:
+        return None
     if "HI" in form.modifiers:
         return compute(form, [a, b, form.pair(form.sources[2])],
                         lambda x, y, z: number(x) * number(y) + z >> 32)  # fmt: skip
@@ -79,6 +85,31 @@ def multiply(form: Form) -> Step | None:
         reads = [*form.values(), *map(read_predicate, form.predicates)]
         return compute(form, reads, lambda x, y, z, *carry: x * y + z + sum(carry))
     return compute(form, form.values(), lambda x, y, z: x * y + z)
+
+
+def _multiply_with_carries(form: Form) -> Step | None:
+    """IMAD.WIDE.U32 of longer numbers, whose sum carries a bit out, or takes one in."""
+    at = form.result
+    if "U32" not in form.modifiers or at is None:
+        return None
+    a, b, _ = form.values()
+    carries = [read_predicate(each) for each in form.predicates] if "X" in form.modifiers else []
+    reads = [a, b, form.pair(form.sources[2]), *carries]
+    outs = [form.put(each) for each in form.carries]
+
+    def run(state: State) -> None:
+        values = [each for each in (read(state) for read in reads) if each is not None]
+        total: int | None = None
+        if len(values) == len(reads):
+            x, y, z, *more = values
+            total = x * y + z + sum(more)
+        state[at] = None if total is None else total & WORD
+        state[at + 1] = None if total is None else total >> 32 & WORD
+        for number, out in enumerate(outs):
+            if out is not None:
+                state[out] = None if total is None else int(total >> 64 > number)
+
+    return run
 
 
 def lea(form: Form) -> Step | None:
