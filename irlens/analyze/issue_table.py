@@ -314,6 +314,10 @@ class IssueTable:
         if place in self._by_tma:
             return "some of it is copied by the TMA" if found else ()
         if not found:
+            is_tile = operation.name in BULK_LOADS | ALL_BULK_STORES
+            kernel = self._module.kernel
+            if is_tile and kernel is not None and (direction, kernel.location) in self._by_tma:
+                return ()  # Hopper's warp specialization gives its copies the kernel's location
             return "the ttgir has no access at its location"
         for each in found:
             if isinstance(each, str):

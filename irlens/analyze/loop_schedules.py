@@ -14,8 +14,7 @@ from types import MappingProxyType
 
 from irlens.analyze.loops import Loops
 from irlens.analyze.time.cta_timeline import Timeline
-from irlens.analyze.time.loop_runs import Segment
-from irlens.analyze.time.paths import Path
+from irlens.analyze.time.loop_runs import Path, Segment
 from irlens.analyze.time.shared_wavefronts import Wavefronts
 from irlens.isa import amdgcn
 from irlens.isa.amdgcn.memory import Counters, transfer

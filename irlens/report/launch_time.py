@@ -224,7 +224,8 @@ def _of_code(
     found = find(every=launched.priced)
     wavefronts = _totals(launches.mean_of_cta(followed[0], [each[:1] for each in found]))
     tensor = launches.tensor_memory(walker, kernels[0], arguments, followed)
-    code = counting.KernelCode(section, flow, control, wavefronts, tensor)
+    barriers = launches.barrier_uses(walker, kernels[0], arguments, followed)
+    code = counting.KernelCode(section, flow, control, wavefronts, tensor, barriers=barriers)
     machine = counting.Placement(gpu=gpu, resident=occupancy.blocks_per_sm)
     resources = launched.demand.resources
     shared = (resources.shared_dynamic_bytes or 0) + (resources.shared_static_bytes or 0)
@@ -251,7 +252,7 @@ def _of_code(
         return moved
     traffic, footprint = launched.launch.traffic, launched.launch.footprint
     loads, stores = traffic.ideal_load_sectors, traffic.ideal_store_sectors
-    return counting.CostedLaunch(
+    costed = counting.CostedLaunch(
         code=code,
         followed=followed,
         moved=moved,
@@ -270,6 +271,24 @@ def _of_code(
             launches.mean_of_cta(followed[0], found if launched.priced else find(every=True))
         ),
     )
+    return costed if barriers is None else _followed(costed, walker)
+
+
+def _followed(costed: "CostedLaunch", walker: "PathFinder") -> "CostedLaunch":
+    """Return a launch whose barriers are known, or else without them if no warps need them.
+
+    Raises:
+        UnknownPathError: Warps work for others, and how long they wait is not known.
+    """
+    from irlens.analyze.time.dataflow import UnknownPathError
+
+    try:
+        assert costed.counts
+    except UnknownPathError:
+        if walker.handover is not None:
+            raise
+        return msgspec.structs.replace(costed, code=costed.code.without_barriers())
+    return costed
 
 
 def _spare_registers(machine_code: SassCode, registers: int | None) -> int | None:

@@ -8,8 +8,11 @@ from statistics import mean
 from types import MappingProxyType
 
 import msgspec
+from msgspec.structs import replace
 
 from irlens.analyze.cfg import Cfg
+from irlens.analyze.time.barrier_timeline import BarrierTimeline
+from irlens.analyze.time.barriers import BarrierUses
 from irlens.analyze.time.counts import Counts, awaited_share
 from irlens.analyze.time.cta_schedule import imbalance
 from irlens.analyze.time.cta_timeline import CACHED_INSTRUCTIONS, Timeline, tensor_cycles
@@ -20,7 +23,7 @@ from irlens.gpus import Gpu
 from irlens.gpus.timing import Timing
 from irlens.isa.sass import Section, units
 from irlens.isa.sass.control import INSTRUCTION_BYTES
-from irlens.isa.sass.timing import demand
+from irlens.isa.sass.timing import demand, is_bulk_copy
 from irlens.model.estimate import Cause
 from irlens.model.report import NextStep
 from irlens.model.schedule import Control
@@ -43,6 +46,8 @@ class KernelCode(msgspec.Struct, frozen=True):
             that are absent, the least that their width needs are taken.
         tensor: Products in tensor memory.
         removed: Instructions that are taken out, to see what the launch takes without them.
+        barriers: What warps do to barriers; ``None`` where the order of copies and waits tells
+            which wait is for which copy.
     """
 
     section: Section
@@ -51,6 +56,11 @@ class KernelCode(msgspec.Struct, frozen=True):
     wavefronts: Mapping[int, float]
     tensor: TensorMemory = TensorMemory()
     removed: frozenset[int] = frozenset()
+    barriers: BarrierUses | None = None
+
+    def without_barriers(self) -> "KernelCode":
+        """Return the code with waits told by the order of copies alone."""
+        return replace(self, barriers=None)
 
 
 class Placement(msgspec.Struct, frozen=True, kw_only=True):
@@ -199,6 +209,10 @@ def count(launch: CostedLaunch, latency: float | None = None) -> Counts:
         elif kind == "tensor":
             sums["tensor"] += times * tensor_cycles(asked, timing, multiply_adds)
     totals["fma"] = max(totals["fma"], sums["integer"] / timing.fma)
+    copies = sums["bulk"]
+    if code.barriers is not None:
+        # Else the warps that run a copy share its bytes: so it was when the constants were fitted.
+        copies = _bulk_copies(code, followed) * launch.ctas
     timeline = Timeline(
         timing=timing,
         memory=busy,
@@ -210,7 +224,7 @@ def count(launch: CostedLaunch, latency: float | None = None) -> Counts:
         removed=code.removed,
         warps=sum(each.of_cta for each in followed[0]),
         request_bytes=transfers.load_sectors * 32 / sums["asked"] if sums["asked"] else 1.0,
-        bulk_bytes=transfers.bulk_read_bytes / sums["bulk"] if sums["bulk"] else 0.0,
+        bulk_bytes=transfers.bulk_read_bytes / copies if copies else 0.0,
         repeated=launch.repeated,
         request_cycles=transfers.occupied.of_request,
     )
@@ -263,6 +277,22 @@ def executed(code: KernelCode, followed: Sequence[Sequence[WarpPath]]) -> dict[i
     }
 
 
+def _bulk_copies(code: KernelCode, followed: Sequence[Sequence[WarpPath]]) -> float:
+    """Return how many tiles a CTA copies, the mean of some: one of its warps issues each copy."""
+    copies = {
+        number: copied
+        for number, block in enumerate(code.flow.blocks)
+        if (copied := sum(is_bulk_copy(code.section.instructions[n]) for n in block.indices))
+    }
+    return mean(
+        sum(
+            copied * max(each.counts.get(number, 0) for each in cta)
+            for number, copied in copies.items()
+        )
+        for cta in followed
+    )
+
+
 def _cta_cycles(
     code: KernelCode,
     followed: Sequence[Sequence[WarpPath]],
@@ -270,6 +300,13 @@ def _cta_cycles(
     latencies: Sequence[float],
 ) -> Iterator[list[float]]:
     """Yield for each latency of memory the cycles of each CTA of the sample: its slowest warps'."""
+    if code.barriers is not None:
+        together = BarrierTimeline(
+            code.section.instructions, code.flow, code.control, code.barriers
+        )
+        for memory in latencies:
+            yield together.of_ctas(replace(timeline, memory=memory), followed)
+        return
     paths = list(dict.fromkeys(each.path for cta in followed for each in cta))
     instructions = code.section.instructions
     for cycles in timeline.durations_at(latencies, instructions, code.flow, paths, code.control):

@@ -15,6 +15,7 @@ from irlens.isa.sass.control_flow import condition_of_call, decides
 from irlens.isa.sass.local_words import find_local_words
 from irlens.isa.sass.operands import Step, ThreadInputs
 from irlens.isa.sass.semantics import dependencies, step_of
+from irlens.isa.sass.semantics.shared import serves_others
 
 
 class UnknownPathError(Exception):
@@ -41,12 +42,19 @@ class DataFlow:
     Args:
         from_memory: Whether launches come with the contents of tensors, which loads then bring.
 
+    Attributes:
+        serves_others: Whether some warps work for others, which hand them what to do.
+
     Raises:
         UnknownPathError: The registers of an instruction are not known.
     """
 
     def __init__(self, section: Section, flow: SassCfg, *, from_memory: bool = False) -> None:
         accesses = list(map(_known, section.instructions, section.accesses))
+        self.serves_others = serves_others(section.instructions)
+        known = {"LDG"} if from_memory else set()
+        if self.serves_others:
+            known.add("LDS")
         self.section, self.flow = section, flow
         first = flow.blocks[0].indices if flow.blocks else range(0)
         self.local = find_local_words(section, first, [each.writes for each in accesses])
@@ -55,7 +63,7 @@ class DataFlow:
                 instruction,
                 accessed,
                 self.local.words.get(instruction.offset),
-                from_memory=from_memory,
+                known,
             )
             for instruction, accessed in zip(section.instructions, accesses, strict=True)
         ]

@@ -8,8 +8,10 @@ from math import prod
 
 import msgspec
 
+from irlens.analyze.time.barriers import BarrierUses
 from irlens.analyze.time.dataflow import UnknownPathError
-from irlens.analyze.time.paths import Path, PathFinder
+from irlens.analyze.time.loop_runs import Path
+from irlens.analyze.time.paths import PathFinder
 from irlens.analyze.time.shared_wavefronts import Wavefronts, mean_wavefronts
 from irlens.analyze.time.shared_wavefronts import wavefronts as shared_wavefronts
 from irlens.analyze.time.tensor_memory import TensorMemory
@@ -17,7 +19,7 @@ from irlens.analyze.time.tensor_memory import tensor_memory as of_paths
 from irlens.artifacts.cubin import Code, Kernel
 from irlens.isa.sass.copies import polls_barrier
 from irlens.isa.sass.operands import SPECIAL, WORD, ThreadInputs
-from irlens.isa.sass.timing import is_tensor_memory_product
+from irlens.isa.sass.timing import is_bulk_copy, is_tensor_memory_product
 
 #: Programs to follow where their paths may differ; more where tensor contents decide the paths.
 _SAMPLE, _SAMPLE_BY_DATA = 16, 64
@@ -96,6 +98,21 @@ def inputs(kernel: Kernel, arguments: Arguments) -> ThreadInputs:
     return ThreadInputs(constants(kernel, arguments), {}, memory)
 
 
+def launch_of(
+    machine: PathFinder, kernel: Kernel, arguments: Arguments, program: Sequence[int]
+) -> ThreadInputs:
+    """Return what all threads of a program can read of a launch.
+
+    Raises:
+        UnknownPathError: Its first warp hands others what to do, and its path is not known.
+    """
+    launch = inputs(kernel, arguments)
+    if machine.handover is None:
+        return launch
+    first, last = _thread(launch, program, 0, 0), _thread(launch, program, 0, _WARP - 1)
+    return ThreadInputs(launch.constants, {}, launch.memory, machine.handover.by(first, last))
+
+
 def _parameter_base(kernel: Kernel) -> int:
     for attribute in kernel.attributes:
         if attribute.code == Code.PARAM_CBANK and len(attribute.value) >= 8:
@@ -126,7 +143,6 @@ def follow(
     Raises:
         UnknownPathError: A branch depends on data, or a path is too long.
     """
-    launch = inputs(kernel, arguments)
     ctas = prod(arguments.grid)
     if not programs:
         most = _SAMPLE_BY_DATA if arguments.contents else _SAMPLE
@@ -134,6 +150,7 @@ def follow(
     alike: list[list[int]] | None = None
     followed = []
     for program in programs:
+        launch = launch_of(machine, kernel, arguments, program)
         groups = alike or ([[w] for w in range(arguments.warps)] if machine.varies_by_warp
                            else [list(range(arguments.warps))])  # fmt: skip
         found = [(group, *_warp(machine, launch, program, group[0])) for group in groups]
@@ -203,7 +220,7 @@ def wavefronts_of_warps(
         For each path and warp, by index of the instruction; absent where the lanes' addresses
         depend on data.
     """
-    launch = inputs(kernel, arguments)
+    launch = launch_of(machine, kernel, arguments, FIRST)
     found = []
     for each in cta:
         warps = [lanes(launch, each.first + n) for n in range(each.of_cta if every else 1)]
@@ -280,8 +297,43 @@ def tensor_memory(
         if sum(issues) > 1 or any(each - waits[one] for each in waits):
             raise UnknownPathError("how long warps wait for the products of others is unknown")
         issuing[cta[one].path] = cta[one].first
-    first = _thread(inputs(kernel, arguments), FIRST, min(issuing.values()), 0)
+    launch = launch_of(machine, kernel, arguments, FIRST)
+    first = _thread(launch, FIRST, min(issuing.values()), 0)
     return of_paths(machine.data, issuing, first)
+
+
+def barrier_uses(
+    machine: PathFinder,
+    kernel: Kernel,
+    arguments: Arguments,
+    followed: Sequence[Sequence[WarpPath]],
+) -> BarrierUses | None:
+    """Return what a launch's warps do to barriers, where that has to be followed; else ``None``.
+
+    Where no warps work for others, the order of copies and waits tells which wait is for which
+    copy, but not where a loop of copies is entered again: the guards of its last rounds leave out
+    copies, and each time more of them seem to be under way.
+
+    Args:
+        machine: The kernel's code.
+        followed: The paths of a sample of its CTAs.
+    """
+    if machine.handover is None and not _copies_in_inner_loop(machine):
+        return None
+    launch = launch_of(machine, kernel, arguments, FIRST)
+    first = {each.path: each.first for cta in followed for each in cta}
+    threads = {path: _thread(launch, FIRST, warp, 0) for path, warp in first.items()}
+    return BarrierUses(machine.data, threads)
+
+
+def _copies_in_inner_loop(machine: PathFinder) -> bool:
+    """Whether a loop within another one copies tiles, and no product is in tensor memory."""
+    instructions, flow = machine.section.instructions, machine.flow
+    return not any(map(is_tensor_memory_product, instructions)) and any(
+        flow.forest.depth(number) > 1
+        for number, block in enumerate(flow.blocks)
+        if any(is_bulk_copy(instructions[index]) for index in block.indices)
+    )
 
 
 def lanes(launch: ThreadInputs, warp: int) -> list[ThreadInputs]:
@@ -292,7 +344,7 @@ def lanes(launch: ThreadInputs, warp: int) -> list[ThreadInputs]:
 def _thread(launch: ThreadInputs, program: Sequence[int], warp: int, lane: int) -> ThreadInputs:
     """Return what a lane can read of its launch, its special registers among it."""
     special = dict(zip(SPECIAL, (*program, warp * _WARP + lane, 0, 0, lane, 0), strict=True))
-    return ThreadInputs(launch.constants, special, launch.memory)
+    return ThreadInputs(launch.constants, special, launch.memory, launch.shared)
 
 
 def _warp(

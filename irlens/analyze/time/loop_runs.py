@@ -1,5 +1,6 @@
-"""What a thread does in a loop, remembered by what it depends on."""
+"""What a thread does on its path, and in a loop, remembered by what it depends on."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import reduce
 from operator import or_
@@ -21,6 +22,27 @@ class Segment(msgspec.Struct, frozen=True):
 
     blocks: tuple[int, ...]
     times: int
+
+
+class Path(msgspec.Struct, frozen=True):
+    """What one warp runs.
+
+    Attributes:
+        segments: In the order in which they run.
+        skipped: Blocks with a branch on data, which is taken to skip what it can, but to go the
+            longer way where that is a loop, and not to repeat a compare-and-swap.
+    """
+
+    segments: tuple[Segment, ...]
+    skipped: frozenset[int]
+
+    def counts(self) -> Counter[int]:
+        """Return how often each block runs."""
+        counts: Counter[int] = Counter()
+        for segment in self.segments:
+            for block in segment.blocks:
+                counts[block] += segment.times
+        return counts
 
 
 class End(msgspec.Struct, frozen=True):

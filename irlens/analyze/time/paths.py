@@ -4,19 +4,18 @@ Only what branches depend on is computed: loop counters and what they are compar
 stays unknown, and a branch on unknown data ends the attempt, unless it only skips code.
 """
 
-from collections import Counter
 from functools import reduce
 from operator import or_
-
-import msgspec
 
 from irlens.analyze.sass_cfg import SassCfg
 from irlens.analyze.solver import reach
 from irlens.analyze.time.dataflow import DataFlow, UnknownPathError
+from irlens.analyze.time.handover import Handover
 from irlens.analyze.time.loop_runs import (
     End,
     Entered,
     Key,
+    Path,
     Region,
     Run,
     Segment,
@@ -31,27 +30,6 @@ from irlens.isa.sass.semantics.predicates import reduces_argument
 
 #: Blocks that a path may run through, repetitions included.
 _MOST_BLOCKS = 400_000
-
-
-class Path(msgspec.Struct, frozen=True):
-    """What one warp runs.
-
-    Attributes:
-        segments: In the order in which they run.
-        skipped: Blocks with a branch on data, which is taken to skip what it can, but to go the
-            longer way where that is a loop, and not to repeat a compare-and-swap.
-    """
-
-    segments: tuple[Segment, ...]
-    skipped: frozenset[int]
-
-    def counts(self) -> Counter[int]:
-        """Return how often each block runs."""
-        counts: Counter[int] = Counter()
-        for segment in self.segments:
-            for block in segment.blocks:
-                counts[block] += segment.times
-        return counts
 
 
 class PathFinder:
@@ -89,6 +67,8 @@ class PathFinder:
         self._regions: dict[int, Region | None] = {}
         self._launch = ThreadInputs({}, {})
         self._runs: dict[Key, Run] = {}
+        #: What the default warps write for those that work for them; ``None`` where none do.
+        self.handover = Handover(self.data, self.follow) if self.data.serves_others else None
         self._assuming = {
             number
             for number, block in enumerate(flow.blocks)

@@ -14,7 +14,6 @@ Nsight Compute counts these wavefronts, and more where an access meets other tra
 shared memory; it counts those as bank conflicts too.
 """
 
-import re
 import struct
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,16 +23,15 @@ import msgspec
 
 from irlens.analyze.banks import most_words_in_a_bank
 from irlens.analyze.time.dataflow import DataFlow
-from irlens.analyze.time.paths import Path
+from irlens.analyze.time.loop_runs import Path
 from irlens.isa.bitsets import members
 from irlens.isa.sass import Instruction, Operand, Section, units
 from irlens.isa.sass.operands import (
     SPECIAL,
     WORD,
-    Read,
-    State,
     Step,
     ThreadInputs,
+    address_terms,
     position,
     register_bits,
 )
@@ -45,8 +43,6 @@ _WORD = 4
 _LANES = 32
 #: Rounds of a repeated segment that are run: buffers of a pipeline alternate.
 _ROUNDS = 4
-_TERM = re.compile(r"(?P<sign>-?)(?:(?P<file>UR|R)(?P<index>\d+|Z)(?:\.X(?P<scale>\d+))?[.\w]*"
-                   r"|(?P<number>0x[0-9a-f]+))$")  # fmt: skip
 
 
 class Wavefronts(msgspec.Struct, frozen=True):
@@ -303,43 +299,7 @@ def _wavefronts(instruction: Instruction, addresses: Sequence[int | None]) -> Wa
 
 def _address(instruction: Instruction, operand: Operand) -> _Address:
     guard = instruction.guard
-    terms, number = _terms(operand.text) or (None, 0)
+    terms, number = address_terms(operand.text) or (None, 0)
     at = None if guard is None else guard.register.index
     place = None if guard is None or at is None else position(guard.register.file, at)
     return _Address(terms, number, place, guard is not None and guard.negated)
-
-
-def _terms(address: str) -> tuple[tuple[tuple[int, int], ...], int] | None:
-    """Return the positions that an address adds up, with their factors, and a number."""
-    terms: list[tuple[int, int]] = []
-    number = 0
-    for text in address.strip("[]").replace("+-", "+ -").split("+"):
-        match = _TERM.match(text.strip())
-        if match is None:
-            return None
-        sign = -1 if match["sign"] else 1
-        if match["number"]:
-            number += sign * int(match["number"], 16)
-        elif match["index"] != "Z":
-            at = position(match["file"], int(match["index"]))
-            terms.append((at, sign * int(match["scale"] or 1)))
-    return tuple(terms), number
-
-
-def read_address(address: str) -> Read:
-    """Return a reader of an address: "[R75+UR4+0x10]", "[R2.X4]"."""
-    found = _terms(address)
-    if found is None:
-        return lambda _: None
-    terms, number = found
-
-    def read(state: State) -> int | None:
-        total = number
-        for at, scale in terms:
-            value = state[at]
-            if value is None:
-                return None
-            total += scale * value
-        return total & WORD
-
-    return read

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from irlens.analyze.time.dataflow import DataFlow, UnknownPathError
-from irlens.analyze.time.paths import Path
-from irlens.analyze.time.shared_wavefronts import read_address
+from irlens.analyze.time.executions import Executions
+from irlens.analyze.time.loop_runs import Path
 from irlens.isa.sass import Instruction, Operand, Section
 from irlens.isa.sass.copies import polls_barrier
-from irlens.isa.sass.operands import State, ThreadInputs, register_bits
+from irlens.isa.sass.operands import ThreadInputs, read_address, register_bits
 from irlens.isa.sass.timing import commits_products, is_tensor_memory_product
 from irlens.isa.sass.units import WAVEFRONT
 
@@ -82,7 +82,7 @@ def tensor_memory(data: DataFlow, paths: Iterable[Path], launch: ThreadInputs) -
     section = data.section
     products: dict[int, Product] = {}
     signalled, awaited = {}, {}
-    for index, found in _Values(data, _asked(section), launch).run(paths).items():
+    for index, found in _values(data, _asked(section), paths, launch).items():
         each = section.instructions[index]
         if is_tensor_memory_product(each):
             products[index] = _product(each, found)
@@ -109,38 +109,20 @@ def _asked(section: Section) -> dict[int, Operand]:
     return operands
 
 
-class _Values:
-    """The values of operands over the executions of their instructions."""
-
-    def __init__(
-        self, data: DataFlow, operands: Mapping[int, Operand], launch: ThreadInputs
-    ) -> None:
-        also = {index: register_bits(each.registers) for index, each in operands.items()}
-        self.data, self.launch = data, launch
-        self.chosen = [set(each) for each in data.slice(also).by_block]
-        # "[UR4+0x24000]" and "idesc[UR31]" alike.
-        self.readers = {
-            index: read_address(each.text.removeprefix("idesc")) for index, each in operands.items()
-        }
-        self.steps = {index: data.step(index, launch) for block in self.chosen for index in block}
-        self.found: defaultdict[int, set[int | None]] = defaultdict(set)
-
-    def run(self, paths: Iterable[Path]) -> Mapping[int, set[int | None]]:
-        """Return the values by instruction; one that no path executes is absent."""
-        for path in paths:
-            state = self.launch.state(self.data.local.size, None)
-            for segment in path.segments:
-                for _ in range(min(segment.times, _ROUNDS)):
-                    for block in segment.blocks:
-                        self._run_block(block, state)
-        return self.found
-
-    def _run_block(self, block: int, state: State) -> None:
-        for index in self.data.flow.blocks[block].indices:
-            if index in self.readers:
-                self.found[index].add(self.readers[index](state))
-            if index in self.chosen[block]:
-                self.steps[index](state)
+def _values(
+    data: DataFlow, operands: Mapping[int, Operand], paths: Iterable[Path], launch: ThreadInputs
+) -> Mapping[int, set[int | None]]:
+    """Return the values of operands over the executions of their instructions, if there are any."""
+    asked = {index: register_bits(each.registers) for index, each in operands.items()}
+    executions = Executions(data, asked)
+    # "[UR4+0x24000]" and "idesc[UR31]" alike.
+    readers = {n: read_address(each.text.removeprefix("idesc")) for n, each in operands.items()}
+    found: defaultdict[int, set[int | None]] = defaultdict(set)
+    for path in paths:
+        rounds = {each.times: min(each.times, _ROUNDS) for each in path.segments}
+        for index, state in executions.along(path, launch, rounds):
+            found[index].add(readers[index](state))
+    return found
 
 
 def _product(instruction: Instruction, descriptors: set[int | None]) -> Product:

@@ -31,10 +31,14 @@ SPECIAL = {
     ))
 }  # fmt: skip
 LANE = SPECIAL["SR_LANEID"]
+#: How many barriers of the whole CTA a thread has passed, by its position in a state.
+PASSED = FILES.shift("UP") + 8 + len(SPECIAL)
 #: Positions of all registers in a state.
-REGISTERS = FILES.shift("UP") + 8 + len(SPECIAL)
+REGISTERS = PASSED + 1
 _CONSTANT = re.compile(r"-?cx?\[(?:0x0|UR\d+)\]\[(?P<offset>0x[0-9a-f]+)\]")
 _HALVES = {"H0_H0", "H1_H1"}
+_TERM = re.compile(r"(?P<sign>-?)(?:(?P<file>UR|R)(?P<index>\d+|Z)(?:\.X(?P<scale>\d+))?[.\w]*"
+                   r"|(?P<number>0x[0-9a-f]+))$")  # fmt: skip
 
 
 class ThreadInputs(msgspec.Struct, frozen=True):
@@ -44,23 +48,29 @@ class ThreadInputs(msgspec.Struct, frozen=True):
         constants: 32-bit words of constant bank 0 by their offset in bytes: those of the launch.
         special: Special registers by name ("SR_CTAID.X"): those of the thread.
         memory: Parts of global memory whose contents are known, by the address where they begin.
+        shared: Bytes of shared memory by their address: what other warps write there, each time
+            with the barriers of the CTA that the writer had passed before.
     """
 
     constants: Mapping[int, int]
     special: Mapping[str, int]
     memory: tuple[tuple[int, bytes], ...] = ()
+    shared: Mapping[int, tuple[tuple[int, int], ...]] = {}
 
     def is_of_launch(self, other: "ThreadInputs") -> bool:
         """Whether another thread is of the same launch."""
         if self.constants is not other.constants and self.constants != other.constants:
             return False
-        return self.memory is other.memory or self.memory == other.memory
+        if self.memory is not other.memory and self.memory != other.memory:
+            return False
+        return self.shared is other.shared or self.shared == other.shared
 
     def state(self, size: int, others: int | None) -> State:
         """Return the state of a thread that begins; ``others`` is what other registers hold."""
         state = [others] * REGISTERS + [None] * (size - REGISTERS)
         for name, at in SPECIAL.items():
             state[at] = self.special.get(name)
+        state[PASSED] = 0
         return state
 
 
@@ -277,3 +287,39 @@ def looked_up(table: int, a: int, b: int, c: int) -> int:
         if table >> row & 1:
             result |= (a if row & 4 else ~a) & (b if row & 2 else ~b) & (c if row & 1 else ~c)
     return result & WORD
+
+
+def address_terms(address: str) -> tuple[tuple[tuple[int, int], ...], int] | None:
+    """Return the positions that an address adds up, with their factors, and a number."""
+    terms: list[tuple[int, int]] = []
+    number = 0
+    for text in address.strip("[]").replace("+-", "+ -").split("+"):
+        match = _TERM.match(text.strip())
+        if match is None:
+            return None
+        sign = -1 if match["sign"] else 1
+        if match["number"]:
+            number += sign * int(match["number"], 16)
+        elif match["index"] != "Z":
+            at = position(match["file"], int(match["index"]))
+            terms.append((at, sign * int(match["scale"] or 1)))
+    return tuple(terms), number
+
+
+def read_address(address: str) -> Read:
+    """Return a reader of an address: "[R75+UR4+0x10]", "[R2.X4]"."""
+    found = address_terms(address)
+    if found is None:
+        return lambda _: None
+    terms, number = found
+
+    def read(state: State) -> int | None:
+        total = number
+        for at, scale in terms:
+            value = state[at]
+            if value is None:
+                return None
+            total += scale * value
+        return total & WORD
+
+    return read

@@ -6,8 +6,8 @@ from msgspec.structs import replace
 from irlens import gpus
 from irlens.analyze import sass_cfg
 from irlens.analyze.time.cta_timeline import Timeline
-from irlens.analyze.time.loop_runs import Segment
-from irlens.analyze.time.paths import Path, PathFinder
+from irlens.analyze.time.loop_runs import Path, Segment
+from irlens.analyze.time.paths import PathFinder
 from irlens.isa import sass
 from irlens.isa.sass import units
 from irlens.isa.sass.operands import ThreadInputs

@@ -4,7 +4,7 @@ NVIDIA documents the names of the opcodes alone. What they compute follows from 
 are made from; the tests hold the paths found with them against instruction counts of a GPU.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from irlens.isa.dialect import Access
 from irlens.isa.sass.local_words import as_step, word_access
@@ -44,6 +44,7 @@ from irlens.isa.sass.semantics.predicates import (
     unpack,
     vote,
 )
+from irlens.isa.sass.semantics.shared import load_shared, pass_barrier, with_barriers
 
 
 def compile_step(instruction: Instruction, launch: ThreadInputs) -> Step | None:
@@ -68,7 +69,7 @@ def step_of(instruction: Instruction, launch: ThreadInputs, words: tuple[int, ..
     if words is not None:
         return as_step(instruction, words)
     step = None
-    if not _brings_data(instruction) or (launch.memory and is_global_load(instruction)):
+    if not _brings_data(instruction) or instruction.opcode in _KNOWN_LOADS:
         step = compile_step(instruction, launch)
     if step is not None:
         return step
@@ -81,23 +82,18 @@ def step_of(instruction: Instruction, launch: ThreadInputs, words: tuple[int, ..
     return forget
 
 
-def is_global_load(instruction: Instruction) -> bool:
-    """Whether it is a load that ``load`` may know the result of."""
-    return instruction.opcode == "LDG"
-
-
 def dependencies(
     instruction: Instruction,
     accessed: Access,
     words: tuple[int, ...] | None,
-    *,
-    from_memory: bool = False,
+    known: Collection[str] = (),
 ) -> Access:
     """Return what the results of an instruction depend on: data depends on nothing.
 
     Args:
         words: The words of local memory that it accesses, if any.
-        from_memory: Whether parts of global memory are known: a load then depends on its address.
+        known: The loads whose results may be known, as opcodes, which depend on their addresses:
+            LDG where a launch comes with the contents of tensors, LDS where warps work for others.
     """
     reads, writes, kills = accessed.reads, accessed.writes, accessed.kills
     if instruction.opcode in ("IMAD", "UIMAD") and "HI" in instruction.modifiers:
@@ -106,9 +102,10 @@ def dependencies(
     if words is not None:
         more = word_access(instruction, words)
         return Access(reads | more[0], writes | more[1], kills | more[2])
-    if from_memory and is_global_load(instruction):
-        return Access(reads, writes, kills)
-    return Access(0 if _brings_data(instruction) else reads, writes, kills)
+    if _brings_data(instruction) and instruction.opcode not in known:
+        reads = 0
+    found = Access(reads, writes, kills)
+    return with_barriers(instruction, found) if "LDS" in known else found
 
 
 def _special(instruction: Instruction) -> int:
@@ -152,6 +149,8 @@ def _guarded(step: Step, where: int, negated: bool, targets: list[int]) -> Step:
     return run
 
 
+#: Loads that a launch may know the result of.
+_KNOWN_LOADS = frozenset({"LDG", "LDS"})
 _RULES: dict[str, Callable[[Form], Step | None]] = {
     **dict.fromkeys(("IADD3", "IADD", "VIADD", "UIADD3", "UVIADD"), add),
     **dict.fromkeys(("IMAD", "UIMAD"), multiply),
@@ -178,6 +177,9 @@ _RULES: dict[str, Callable[[Form], Step | None]] = {
     "HFMA2": packed_constant,
     "ELECT": hold,
     "LDG": load,
+    "LDS": load_shared,
+    "BAR": pass_barrier,
+    "USETMAXREG": hold,
     "SHFL": from_first_lane,
     "SYNCS": hold,
     "UTCATOMSWS": allocate,

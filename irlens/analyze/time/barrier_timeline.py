@@ -1,0 +1,391 @@
+"""How long a CTA takes, its barriers in shared memory followed one by one.
+
+In ``ttg.warp_specialize`` some warps copy, others multiply, and barriers tell them when a buffer is
+full or free. So the warps that do the same have a clock of their own and share the units of the SM,
+and a clock that waits for a barrier stands until others have done what ends its phase.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from math import inf, lcm
+
+import msgspec
+from msgspec.structs import replace
+
+from irlens.analyze.cfg import Cfg
+from irlens.analyze.time.barriers import BarrierUses, Use
+from irlens.analyze.time.clock import Clock, TimedInstruction, Units
+from irlens.analyze.time.cta_timeline import Timeline
+from irlens.analyze.time.dataflow import UnknownPathError
+from irlens.analyze.time.launched import WarpPath
+from irlens.analyze.time.loop_runs import Path
+from irlens.isa.sass import Instruction
+from irlens.isa.sass.mbarriers import Meeting, meeting
+from irlens.isa.sass.operands import ThreadInputs
+from irlens.model.schedule import Control
+
+_WARP = 32
+#: Rounds of a repeated segment that are followed at least, before the last ones stand for others.
+_ROUNDS = 8
+#: Rounds in which a loop comes to all barriers of its rings.
+_BRIEF = 8
+#: Rounds after which the barriers of all rings are at the same phase again, at most.
+_MOST_PERIOD = 64
+#: Tiles of a persistent kernel that are followed, and how many more to see what each takes.
+_TILES, _MORE_TILES = 4, 2
+#: Segments of a tile's path, at most.
+_LONGEST_TILE = 12
+#: Instructions of a CTA that are followed, those of all its warps' paths together.
+_MOST_STEPS = 2_000_000
+
+
+class _Tiles(msgspec.Struct, frozen=True):
+    """A part of a path that repeats, as for each tile of a persistent kernel.
+
+    Attributes:
+        begin: The first of its segments.
+        length: Segments of one tile.
+        count: How often they run in a row; 1 where none repeat.
+    """
+
+    begin: int
+    length: int
+    count: int
+
+
+class _Group(msgspec.Struct, frozen=True):
+    """Warps of a CTA that do the same, their path, and what their first lane can read."""
+
+    path: Path
+    warps: int
+    thread: ThreadInputs
+    tiles: _Tiles
+
+    def cut(self, tiles: int) -> "_Group":
+        """Return the group with fewer tiles."""
+        begin, length = self.tiles.begin, self.tiles.length
+        segments = self.path.segments
+        kept = segments[: begin + tiles * length] + segments[begin + self.tiles.count * length :]
+        path = Path(kept, self.path.skipped)
+        return replace(self, path=path, tiles=_Tiles(begin, length, tiles))
+
+
+def _tiles(path: Path) -> _Tiles:
+    """Return the part of a path that most of it repeats."""
+    segments = path.segments
+    best, covered = _Tiles(0, len(segments), 1), 0
+    for length in range(1, min(_LONGEST_TILE, len(segments) // 2) + 1):
+        run = 0
+        for at in range(len(segments) - length):
+            run = run + 1 if segments[at] == segments[at + length] else 0
+            count = run // length + 1
+            if count > 1 and count * length > covered:
+                best, covered = _Tiles(at + 1 - run, length, count), count * length
+    return best
+
+
+class BarrierTimeline(msgspec.Struct, frozen=True):
+    """The code of a CTA with what its warps do to barriers.
+
+    Attributes:
+        control: The control fields of each of the instructions.
+        uses: What its warps do to barriers.
+    """
+
+    instructions: Sequence[Instruction]
+    flow: Cfg
+    control: Sequence[Control]
+    uses: BarrierUses
+
+    def of_ctas(self, timeline: Timeline, followed: Sequence[Sequence[WarpPath]]) -> list[float]:
+        """Return the cycles of each of some CTAs, see ``cycles``."""
+        known: dict[tuple[Path, ...], float] = {}
+        for cta in followed:
+            paths = tuple(one.path for one in cta)
+            if paths not in known:
+                known[paths] = self.cycles(timeline, cta)
+        return [known[tuple(one.path for one in cta)] for cta in followed]
+
+    def cycles(self, timeline: Timeline, cta: Sequence[WarpPath]) -> float:
+        """Return the cycles that a CTA takes.
+
+        Args:
+            cta: The paths of its warps.
+
+        Raises:
+            UnknownPathError: A barrier is not known, or what ends its phase.
+        """
+        groups = self._groups(cta)
+        tiles = {each.tiles.count for each in groups}
+        if len(tiles) > 1 or max(tiles) <= _TILES + _MORE_TILES:
+            return self._of_groups(timeline, groups)
+        few = self._of_groups(timeline, [each.cut(_TILES) for each in groups])
+        more = self._of_groups(timeline, [each.cut(_TILES + _MORE_TILES) for each in groups])
+        return few + (more - few) / _MORE_TILES * (max(tiles) - _TILES)
+
+    def _of_groups(self, timeline: Timeline, groups: Sequence[_Group]) -> float:
+        """Return the cycles of some groups, of whose long loops a few rounds are followed."""
+        lengths = {each.times for one in groups for each in one.path.segments if each.times > 1}
+        period = self._period(groups)
+        fewer = {times: _ROUNDS + (times - _ROUNDS) % period for times in lengths
+                 if times > _ROUNDS + 2 * period}  # fmt: skip
+        base = self._run(timeline, groups, fewer)
+        total = base
+        for times, rounds in fewer.items():
+            longer = self._run(timeline, groups, {**fewer, times: rounds + period})
+            total += (longer - base) / period * (times - rounds)
+        return total
+
+    def _groups(self, cta: Sequence[WarpPath]) -> list[_Group]:
+        """Return the warps that do the same, each group with the path of the one that does most.
+
+        Of the warps of a partition one alone copies, or fills in a descriptor: their paths differ,
+        and they wait for the same barriers in the same order.
+        """
+        alike: defaultdict[tuple[Use, ...], list[tuple[int, _Group]]] = defaultdict(list)
+        for one in cta:
+            group = _Group(one.path, one.of_cta, self.uses.threads[one.path], _tiles(one.path))
+            uses = [each for each in self._briefly(group) if each is not None]
+            waits = tuple(each for each in uses if each.deed == "waits")
+            alike[waits].append((len(uses), group))
+        return [
+            replace(
+                max(found, key=lambda each: each[0])[1], warps=sum(each.warps for _, each in found)
+            )
+            for found in alike.values()
+        ]
+
+    def _period(self, groups: Sequence[_Group]) -> int:
+        """Return after how many rounds all barriers of a loop are at the same phase again."""
+        period = 1
+        for group in groups:
+            rings: defaultdict[int, set[int]] = defaultdict(set)
+            for each in filter(None, self._briefly(group)):
+                rings[each.index].add(each.barrier)
+            period = lcm(period, *(2 * len(ring) for ring in rings.values()))
+        return min(period, _MOST_PERIOD)
+
+    def _briefly(self, group: _Group) -> Sequence[Use | None]:
+        brief = group.cut(min(group.tiles.count, _BRIEF))
+        rounds = {each.times: min(each.times, _BRIEF) for each in brief.path.segments}
+        return self.uses.along(brief.path, brief.thread, rounds)
+
+    def _run(
+        self, timeline: Timeline, groups: Sequence[_Group], rounds: Mapping[int, int]
+    ) -> float:
+        units = Units(timeline.timing.port)
+        named = {index: meeting(each) for index, each in enumerate(self.instructions)}
+        meetings = {index: each for index, each in named.items() if each is not None}
+        actors = []
+        for group in groups:
+            line = replace(timeline, warps=group.warps)
+            timed = line.timed(self.instructions, self.flow, [group.path], self.control)
+            blocks = {number: list(map(self._plain, code)) for number, code in timed.items()}
+            code = _code(group.path, blocks, rounds)
+            uses = self.uses.along(group.path, group.thread, rounds)
+            actors.append(_Actor(Clock(units), group.warps * _WARP, code, uses))
+        return _Race(actors, self.uses, meetings).run()
+
+    def _plain(self, each: TimedInstruction) -> TimedInstruction:
+        """Return an instruction without what it does to barriers in shared memory."""
+        return replace(each, event=None) if each.index in self.uses else each
+
+
+def _code(
+    path: Path, blocks: Mapping[int, Sequence[TimedInstruction]], rounds: Mapping[int, int]
+) -> Iterator[TimedInstruction]:
+    for segment in path.segments:
+        code = [each for number in segment.blocks for each in blocks[number]]
+        for _ in range(rounds.get(segment.times, segment.times)):
+            yield from code
+
+
+class _Barrier:
+    """A barrier in shared memory.
+
+    Attributes:
+        arrivals: Those that a phase lacks.
+        copies: Copies that it lacks, whose bytes were announced.
+        latest: When the last of what came has come.
+        ended: When each phase ended.
+    """
+
+    def __init__(self, expected: int) -> None:
+        self.expected = self.arrivals = expected
+        self.copies = 0
+        self.latest = 0.0
+        self.ended: list[float] = []
+
+    def come(self, when: float, arrivals: int = 0, copies: int = 0) -> bool:
+        """Count what comes; return whether that ends a phase."""
+        self.latest = max(self.latest, when)
+        self.arrivals -= arrivals
+        self.copies += copies
+        if self.arrivals > 0 or self.copies > 0:
+            return False
+        self.ended.append(self.latest)
+        self.arrivals, self.copies, self.latest = self.expected, 0, 0.0
+        return True
+
+    def passes(self, parity: int) -> float | None:
+        """Return when a wait for the phase of a parity ends; ``None`` if nothing tells yet."""
+        if len(self.ended) & 1 == parity:
+            return None
+        return self.ended[-1] if self.ended else 0.0
+
+
+class _Actor:
+    """The warps of one path, and how far they have come.
+
+    Attributes:
+        next: The instruction that they issue next; ``None`` at the end.
+        use: What that does to a barrier, if it may do anything and they have come to it.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        threads: int,
+        code: Iterator[TimedInstruction],
+        uses: Sequence[Use | None],
+    ) -> None:
+        self.clock, self.threads = clock, threads
+        self._code, self._uses = code, iter(uses)
+        self.copies = _announced(uses)
+        self.next = next(code, None)
+        self.use: Use | None = None
+        self.is_at_use = False
+
+    def come_to_use(self) -> Use | None:
+        """Return what the next instruction does to a barrier; ``None`` if it does not run."""
+        if not self.is_at_use:
+            self.use, self.is_at_use = next(self._uses, None), True
+        return self.use
+
+    def step(self, since: float = 0.0) -> float:
+        """Issue the next instruction, not before a time; return when it is through its unit."""
+        assert self.next is not None
+        self.clock.now = max(self.clock.now, since)
+        done = self.clock.issue(self.next)
+        self.next, self.is_at_use = next(self._code, None), False
+        return done
+
+    def skip(self) -> None:
+        """Issue the next instruction, whose guard keeps it from doing anything."""
+        assert self.next is not None
+        self.next = replace(self.next, unit=-1, cycles=0.0, shared=0.0, bytes=0.0)
+        self.step()
+
+
+def _announced(uses: Sequence[Use | None]) -> Iterator[int]:
+    """Return how many copies each announcement of bytes is for, in their order."""
+    counts: list[int] = []
+    last: dict[int, int] = {}
+    for each in filter(None, uses):
+        if each.deed == "announces":
+            last[each.barrier] = len(counts)
+            counts.append(0)
+        elif each.deed == "copies" and each.barrier in last:
+            counts[last[each.barrier]] += 1
+    return iter(counts)
+
+
+class _Race:
+    """The clocks of a CTA's warps, of which the earliest goes on."""
+
+    def __init__(
+        self, actors: Sequence[_Actor], uses: BarrierUses, meetings: Mapping[int, Meeting]
+    ) -> None:
+        self.actors, self.uses, self.meetings = actors, uses, meetings
+        self.ready = list(actors)
+        self.barriers: dict[int, _Barrier] = {}
+        self.standing: defaultdict[int, list[_Actor]] = defaultdict(list)
+        self.met: defaultdict[int, list[_Actor]] = defaultdict(list)
+        self.here: Counter[int] = Counter()
+        self.latest: defaultdict[int, float] = defaultdict(float)
+        self.threads = sum(each.threads for each in actors)
+
+    def run(self) -> float:
+        """Return when the last warps have ended."""
+        steps = 0
+        while self.ready:
+            actor = min(self.ready, key=lambda each: each.clock.now)
+            limit = min((o.clock.now for o in self.ready if o is not actor), default=inf)
+            while actor in self.ready and actor.next is not None and actor.clock.now <= limit:
+                steps += 1
+                self._go_on(actor, actor.next)
+            if actor.next is None:
+                self._end(actor)
+            if steps > _MOST_STEPS:
+                raise UnknownPathError(f"its warps issue more than {_MOST_STEPS:,} instructions")
+        stuck = next((each.next for each in self.actors if each.next is not None), None)
+        if stuck is not None:
+            raise UnknownPathError("how long its warps wait for each other is unknown")
+        return max(each.clock.end() for each in self.actors)
+
+    def _go_on(self, actor: _Actor, instruction: TimedInstruction) -> None:
+        met = self.meetings.get(instruction.index)
+        if met is not None:
+            self._meet(actor, met)
+        elif instruction.index not in self.uses:
+            actor.step()
+        elif (use := actor.come_to_use()) is None:
+            actor.skip()
+        elif use.deed == "expects":
+            self.barriers[use.barrier] = _Barrier(use.value)
+            actor.step()
+        else:
+            barrier = self.barriers.get(use.barrier)
+            if barrier is None:
+                raise UnknownPathError("warps use a barrier that none of them has set up")
+            self._use(actor, use, barrier, instruction.takes)
+
+    def _use(self, actor: _Actor, use: Use, barrier: _Barrier, takes: float) -> None:
+        clock = actor.clock
+        if use.deed == "waits":
+            when = barrier.passes(use.value)
+            if when is None:
+                self.ready.remove(actor)
+                self.standing[use.barrier].append(actor)
+            else:
+                actor.step(when)
+            return
+        done = actor.step()
+        match use.deed:
+            case "copies":
+                ended = barrier.come(done + takes, copies=-1)
+            case "announces":
+                ended = barrier.come(clock.now, use.value, next(actor.copies))
+            case "commits":
+                ended = barrier.come(max(clock.now, clock.work["tcgen05"].latest), use.value)
+            case _:
+                ended = barrier.come(clock.now, use.value)
+        if ended:
+            self.ready.extend(self.standing.pop(use.barrier, ()))
+
+    def _meet(self, actor: _Actor, met: Meeting) -> None:
+        number = met.number
+        self.here[number] += actor.threads
+        self.latest[number] = max(self.latest[number], actor.clock.now)
+        if met.waits:
+            self.ready.remove(actor)
+            self.met[number].append(actor)
+        else:
+            actor.step()
+        if self.here[number] >= (met.threads or self.threads):
+            self._release(number)
+
+    def _release(self, number: int) -> None:
+        for each in self.met.pop(number, ()):
+            each.step(self.latest[number])
+            self.ready.append(each)
+        self.here[number], self.latest[number] = 0, 0.0
+
+    def _end(self, actor: _Actor) -> None:
+        """Let warps end: all others of the CTA do not wait for them any more."""
+        self.ready.remove(actor)
+        self.threads -= actor.threads
+        for number, waiting in list(self.met.items()):
+            met = self.meetings[waiting[0].next.index] if waiting[0].next else None
+            if met and met.threads is None and self.here[number] >= self.threads:
+                self._release(number)
