@@ -192,7 +192,7 @@ def _one_line(message: str, what: str) -> None:
 
 def _check_output(text: str, name: str) -> None:
     control = re.search(
-        r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]", text
+        r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069]", text
     )
     if control:
         raise AssertionError(f"{name} holds {control[0]!r} after {text[: control.start()][-80:]!r}")

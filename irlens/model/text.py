@@ -1,16 +1,22 @@
 """Text: untrusted text made safe to show, numbers with their units, lists in brackets."""
 
+import json
 import re
 from collections.abc import Sequence
 
 # C0 and C1 controls and DEL start or are terminal escape sequences; the bidirectional controls
 # reorder what a reader sees (CVE-2021-42574; all of Unicode's property Bidi_Control, and the
-# separators that some end a line at). Newline and tab are layout and stay.
-_UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+# separators that some end a line at). Characters without width make names that differ look equal,
+# and hide text from people that programs read. Newline and tab are layout and stay, and so do the
+# joiners of scripts and emoji.
+_UNSAFE = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
+    r"\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
 
 
 def printable(text: str) -> str:
-    r"""Return ``text`` with every character that could control a terminal escaped.
+    r"""Return ``text`` with every character escaped that a terminal obeys or does not show.
 
     Escape becomes ``\x1b``, a right-to-left override ``\u202e``; newlines and tabs stay.
     """
@@ -19,7 +25,7 @@ def printable(text: str) -> str:
 
 def printable_json(text: str) -> str:
     r"""Return JSON with the same value, its strings safe to show on a terminal: ``\u202e``."""
-    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    return _UNSAFE.sub(lambda match: json.dumps(match[0])[1:-1], text)
 
 
 def printable_line(text: str) -> str:
@@ -115,7 +121,8 @@ def split_list(text: str, brackets: str = "()[]{}") -> list[str]:
 
 
 def _escaped(code: int) -> str:
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+    width, letter = (2, "x") if code < 0x100 else (4, "u") if code < 0x10000 else (8, "U")
+    return f"\\{letter}{code:0{width}x}"
 
 
 def microseconds(us: float) -> str:

@@ -51,6 +51,21 @@ def test_controls_of_direction_and_of_lines_are_escaped(code: int) -> None:
     assert units.printable(f"a{chr(code)}b") == f"a{escaped}b"
 
 
+@pytest.mark.parametrize("code", [0xAD, 0x200B, 0x2060, 0xFEFF, 0xFFF9, 0xE0041])
+def test_what_nobody_sees_is_escaped(code: int) -> None:
+    hidden = f"soft{chr(code)}max"
+    shown = units.printable(hidden)
+    assert shown.isascii()
+    assert shown.encode().decode("unicode_escape") == hidden
+    as_json = units.printable_json(f'"{hidden}"')
+    assert as_json.isascii()
+    assert msgspec.json.decode(as_json) == hidden
+
+
+def test_joined_letters_stay() -> None:
+    assert units.printable("\U0001f469\u200d\U0001f680") == "\U0001f469\u200d\U0001f680"
+
+
 def test_plural() -> None:
     assert units.plural(1, "line") == "1 line"
     assert units.plural(2048, "line") == "2,048 lines"
