@@ -10,7 +10,7 @@ the kernel. A line carries its whole chain of frames, innermost first, so that c
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
 
 import msgspec
@@ -46,6 +46,10 @@ _LISTED = tuple(
     for stage in STAGE_ORDER
     if stage == "cubin" or stage not in BINARY_STAGES
 )
+
+
+#: Characters of a ttir whose tree may outlive its capture.
+_LONGEST = 1 << 17
 
 
 class StageCode:
@@ -123,7 +127,8 @@ class MlirCode(StageCode):
     @cached_property
     def module(self) -> "mlir.Module":
         """The tree of operations, as written."""
-        return cast("mlir.Module", parse(self.name, self.text))
+        is_shared = self.name == "ttir" and len(self.text) <= _LONGEST
+        return _ttir(self.text) if is_shared else cast("mlir.Module", parse(self.name, self.text))
 
     @cached_property
     def named(self) -> "mlir.Module":
@@ -157,6 +162,12 @@ class MlirCode(StageCode):
         from irlens.analyze.mlir_loops import find_loops
 
         return find_loops(self.module)
+
+
+@lru_cache(maxsize=16)
+def _ttir(text: str) -> "mlir.Module":
+    """Return the tree of a ttir, which most configurations of a kernel share."""
+    return cast("mlir.Module", parse("ttir", text))
 
 
 class FunctionCode(StageCode, Generic[M, F, G]):

@@ -1,13 +1,14 @@
 """Loads of one program that read the same bytes again."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 import numpy as np
 
 from irlens.analyze.traffic.accesses import Reference
+from irlens.analyze.traffic.evaluated import Latest, key_of
 from irlens.analyze.traffic.evaluation import run
 from irlens.analyze.traffic.launch import Launch
 from irlens.analyze.traffic.values import (
@@ -40,25 +41,36 @@ class RepeatedLoad(msgspec.Struct, frozen=True):
     times: int
 
 
+_Repeated: TypeAlias = tuple[Sequence[RepeatedLoad], int]
+#: Those of launches that configurations share.
+_KNOWN = Latest[_Repeated](0)
+
+
 def repeated_loads(
     module: Module,
     arguments: Mapping[str, Any],
     grid: tuple[int, int, int],
-) -> tuple[list[RepeatedLoad], int]:
+) -> _Repeated:
     """Return the repeated loads of the program in the middle of a grid, and all bytes it loads.
 
     Loads from arguments that the program also writes are left out: what they read may differ. Only
     loads that read the same elements in the same order count. Where the loads are unknown, there
     are none.
     """
-    middle = prod(grid) // 2
     launch = Launch(arguments, grid)
+    key = key_of(module, launch)
+    return _KNOWN.recall(key) or _KNOWN.remember(key, _evaluated(module, launch))
+
+
+def _evaluated(module: Module, launch: Launch) -> _Repeated:
+    """Return the same of a launch."""
+    middle = prod(launch.grid) // 2
     try:
         ((program, _),) = run(module, launch, range(middle, middle + 1), _Program)
         loads = [each for each in program.loads.values() if each.argument not in program.written]
-        return [*_in_iterations(loads), *_in_several(loads)], _bytes(program)
+        return (*_in_iterations(loads), *_in_several(loads)), _bytes(program)
     except (UnknownTrafficError, TooLargeError):
-        return [], 0
+        return (), 0
 
 
 class _Load:

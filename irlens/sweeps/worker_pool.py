@@ -1,5 +1,6 @@
 """Crash-tolerant worker pools: tasks in, answers out, whatever happens to a worker."""
 
+import gc
 import math
 import os
 import signal
@@ -273,7 +274,10 @@ class _Worker:
     def _start(self) -> ProcessPoolExecutor:
         start_tracker()  # or the executor's queues do
         return ProcessPoolExecutor(
-            1, mp_context=self._context, initializer=_start_worker, initargs=(self._logs,)
+            1,
+            mp_context=self._context,
+            initializer=_start_worker,
+            initargs=(self._logs, gc.get_threshold()),
         )
 
 
@@ -340,13 +344,14 @@ def _is_finished(log: Path) -> bool:
         return alone
 
 
-def _start_worker(logs: str) -> None:
-    """Prepare a worker process.
+def _start_worker(logs: str, collections: tuple[int, int, int]) -> None:
+    """Prepare a worker process, which collects garbage as often as its parent.
 
     Its output goes to a log, which is read if it dies. Ctrl-C, which a terminal sends to all
     processes, is left to its parent. It does not outlive its parent. Its temporary files go with
     the folder of the logs, since it is killed in the middle of a compilation.
     """
+    gc.set_threshold(*collections)
     os.environ["TMPDIR"] = logs
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})

@@ -3,8 +3,8 @@
 import json
 import shutil
 import time
-from collections import OrderedDict
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import pytest
 from irlens.analyze import traffic, work
 from irlens.analyze.traffic import Granules, Survey, count, evaluated, evaluation, survey
 from irlens.analyze.traffic.coverage import Coverage, TooManyIntervalsError
+from irlens.analyze.traffic.evaluated import Evaluated
 from irlens.analyze.traffic.launch import Launch, Numbers
 from irlens.analyze.traffic.values import distinct
 from irlens.artifacts.load import load
@@ -806,6 +807,7 @@ def test_machines_that_differ_share_the_addresses_of_a_launch(
 ) -> None:
     """Waves are counted for each, as if nothing had been evaluated before."""
     monkeypatch.setattr(evaluated, "_MOST", room)
+    forget = partial(evaluated.Latest[Evaluated], room, lambda each: each.bytes)
     tensors = {"x": "fp32[96, 80]", "m": 90, "n": 10, "stride": 80, "step": 1}
 
     def counted(wave: int | None) -> Survey:
@@ -815,7 +817,7 @@ def test_machines_that_differ_share_the_addresses_of_a_launch(
     waves = (None, 3, 5, 24)
     alone = []
     for wave in waves:
-        monkeypatch.setattr(evaluated, "_remembered", OrderedDict())
+        monkeypatch.setattr(traffic, "LAUNCHES", forget())
         alone.append(counted(wave))
     launches: list[Launch] = []
 
@@ -823,7 +825,7 @@ def test_machines_that_differ_share_the_addresses_of_a_launch(
         launches.append(arguments[1])
         return evaluation.run(*arguments)
 
-    monkeypatch.setattr(evaluated, "_remembered", OrderedDict())
+    monkeypatch.setattr(traffic, "LAUNCHES", forget())
     monkeypatch.setattr(traffic, "run", run)
     assert [counted(wave) for wave in waves] == alone
     assert len({each.traffic.wave_read_bytes for each in alone}) > 2

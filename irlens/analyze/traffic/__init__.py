@@ -18,15 +18,7 @@ from irlens.analyze.request_runs import Runs
 from irlens.analyze.traffic.accesses import Reference
 from irlens.analyze.traffic.coverage import ByteSet, TooManyIntervalsError
 from irlens.analyze.traffic.data_operations import public_function
-from irlens.analyze.traffic.evaluated import (
-    Evaluated,
-    Key,
-    Tape,
-    key_of,
-    new_tape,
-    recall,
-    remember,
-)
+from irlens.analyze.traffic.evaluated import LAUNCHES, Evaluated, Key, Tape, key_of, new_tape
 from irlens.analyze.traffic.evaluation import run
 from irlens.analyze.traffic.flops import Flops, count_flops
 from irlens.analyze.traffic.launch import Launch, Numbers
@@ -222,11 +214,11 @@ def _counted(
         TooManyIntervalsError: So are its distinct bytes, with these strides.
     """
     programs = prod(launch.grid) if first is None else min(first, prod(launch.grid))
-    key = key_of(module, launch, programs, strides)
-    evaluated = recall(key)
+    key = key_of(module, launch, programs, strides.known)
+    evaluated = LAUNCHES.recall(key)
     if evaluated is None:
         evaluated, tallies = _evaluated(module, launch, issued, wave, programs, strides)
-        remember(key, evaluated)
+        LAUNCHES.remember(key, evaluated)
     else:
         tallies = _Tallies(module, launch, issued, wave, strides)
         tallies.replay(evaluated)

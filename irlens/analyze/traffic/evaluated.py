@@ -5,22 +5,25 @@ layouts and instructions: the accesses are evaluated once for all of them.
 """
 
 from collections import Counter, OrderedDict
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from typing import Generic, TypeVar
 
 import msgspec
 
 from irlens.analyze import work
 from irlens.analyze.traffic.launch import Launch
-from irlens.analyze.traffic.strided_coverage import Strides
 from irlens.analyze.traffic.tally import Moved
 from irlens.analyze.traffic.tiles import Pattern, Tiles
 from irlens.isa.mlir import Module
 
+T = TypeVar("T")
 #: An access: index of its operation, and the argument.
 Key = tuple[int, str]
 
 #: Bytes that all remembered launches may take.
 _MOST = 64 << 20
+#: Answers of one kind that are remembered.
+_MOST_ANSWERS = 64
 
 
 class Tape:
@@ -94,17 +97,21 @@ class Evaluated(msgspec.Struct):
 
     @property
     def bytes(self) -> int:
-        """Bytes of memory that it takes."""
+        """Bytes of memory that it takes; more than all may take if some tiles did not fit."""
         return _MOST - self.tape.room + sum(each.coverage.bytes for each in self.moved.values())
 
 
-def key_of(module: Module, launch: Launch, programs: int, strides: Strides) -> Hashable:
-    """Return what the evaluation of a launch depends on; ``None`` if on too much to compare."""
+def key_of(module: Module, launch: Launch, *terms: Hashable) -> Hashable:
+    """Return what the evaluation of a launch depends on; ``None`` if on too much to compare.
+
+    Args:
+        terms: What else it depends on.
+    """
     if launch.contents:
         return None
     arguments = repr(sorted(launch.arguments.items()))
-    terms = (launch.grid, launch.assuming, launch.numbers, programs, strides.known, work.STEPS)
-    return module.stage, module.text, arguments, *terms
+    how = launch.assuming, launch.numbers, work.STEPS
+    return module.stage, module.text, arguments, launch.grid, *how, *terms
 
 
 def new_tape() -> Tape:
@@ -112,21 +119,36 @@ def new_tape() -> Tape:
     return Tape(_MOST)
 
 
-_remembered: OrderedDict[Hashable, Evaluated] = OrderedDict()
+class Latest(Generic[T]):
+    """The latest answers, by what they depend on.
+
+    Args:
+        most: How much all of them may take, and how many there may be.
+        size: Returns how much one takes.
+    """
+
+    def __init__(self, most: int, size: Callable[[T], int] = lambda _: 0) -> None:
+        self._most, self._size = most, size
+        self._known: OrderedDict[Hashable, T] = OrderedDict()
+
+    def recall(self, key: Hashable) -> T | None:
+        """Return an answer, if it is remembered."""
+        found = self._known.pop(key, None)
+        if found is not None:
+            self._known[key] = found
+        return found
+
+    def remember(self, key: Hashable, answer: T) -> T:
+        """Return an answer, remembered in place of the oldest if it fits; not one without key."""
+        if key is not None and self._size(answer) <= self._most:
+            self._known[key] = answer
+            while len(self._known) > _MOST_ANSWERS or self._taken() > self._most:
+                self._known.popitem(last=False)
+        return answer
+
+    def _taken(self) -> int:
+        return sum(map(self._size, tuple(self._known.values())))
 
 
-def recall(key: Hashable) -> Evaluated | None:
-    """Return what was evaluated, if it is remembered."""
-    found = _remembered.pop(key, None)
-    if found is not None:
-        _remembered[key] = found  # the latest
-    return found
-
-
-def remember(key: Hashable, evaluated: Evaluated) -> None:
-    """Remember what was evaluated in place of the oldest, if it fits."""
-    if key is None or not evaluated.tape.is_whole or evaluated.bytes > _MOST:
-        return
-    _remembered[key] = evaluated
-    while sum(each.bytes for each in list(_remembered.values())) > _MOST:
-        _remembered.popitem(last=False)
+#: Launches that were evaluated.
+LAUNCHES = Latest[Evaluated](_MOST, lambda each: each.bytes)
