@@ -106,7 +106,7 @@ def unknown_source(capture: Capture) -> CaptureError:
     file = named or next(iter(capture.python_files), None)
     text = capture.python(file) if file else None
     is_generated = file and "triton_heuristics" in (text or "")
-    known = source.path if source is not None else _compiled_file(capture)
+    compiled = known = source.path if source is not None else _compiled_file(capture)
     if not (known and Path(known).is_file()):  # of generated files there is no other
         kept = f"{capture.directory}/{PYTHON_FOLDER}/{file}"
         known = kept if is_generated and capture.directory is not None else None
@@ -118,6 +118,12 @@ def unknown_source(capture: Capture) -> CaptureError:
         return CaptureError(foreign, hint=hint)
     if is_generated:
         return CaptureError(f"TorchInductor generated {file} for one run", hint=hint)
+    if file is None and known is None and compiled is not None:  # a bare entry of a cache
+        return CaptureError(
+            f"{capture.kernel} is already compiled, and its source is gone: {compiled}",
+            hint="restore the file, or record the program that launches the kernel:"
+            " irlens record PROGRAM.py",
+        )
     where = f": irlens cannot locate {file}" if file and known is None else ""
     return CaptureError(
         f"{capture.kernel} is already compiled, and its source is unknown{where}", hint=hint

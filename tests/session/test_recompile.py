@@ -520,7 +520,11 @@ def test_sources_that_are_not_loaded_are_named(scale: Capture) -> None:
     Path(here).unlink()
     told = unknown_source(msgspec.structs.replace(scale, manifest=manifest))
     assert f"irlens inspect {generated}:scale" in (told.hint or "")
-    bare = unknown_source(msgspec.structs.replace(scale, manifest=None, directory=None))
+    entry = msgspec.structs.replace(scale, manifest=None, directory=None)
+    told = unknown_source(entry)
+    assert f"its source is gone: {here}" in told.message
+    assert "irlens record PROGRAM.py" in (told.hint or "")
+    bare = unknown_source(msgspec.structs.replace(entry, stages={}))
     assert "name the source instead: FILE.py:scale" in (bare.hint or "")
 
 
