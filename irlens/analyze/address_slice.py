@@ -1,13 +1,15 @@
 """What an address is computed from: operations, and the parts that the kernel's arguments play."""
 
 from collections.abc import Iterator
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
+from irlens.analyze.mlir_loops import user_line
 from irlens.analyze.solver import reach
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.operations import Deed
 from irlens.isa.mlir.types import Pointer
 from irlens.isa.mlir.values import Value, Values
+from irlens.model.report import Pipeline
 
 #: How an argument enters an address: "stride" is multiplied by an index, "shift" added to one,
 #: "modulus" divides one, "pointer" is what the address begins at.
@@ -79,6 +81,68 @@ def computed_beside(module: Module, operation: Operation, number: int) -> list[O
 
     seen = reach(before(operation.index), before)
     return [module.operations[index] for index in sorted(seen)]
+
+
+class Chain(NamedTuple):
+    """Loads of a loop that need each other's values in the same iteration.
+
+    Attributes:
+        sources: The loads that others wait for, in order.
+        last: The one that waits for most of them, one after the other.
+        length: The number of loads that are done one after the other.
+    """
+
+    sources: tuple[Operation, ...]
+    last: Operation
+    length: int
+
+    def iterations_ahead(self, stages: int) -> int:
+        """Return how many iterations ahead each load of the loop runs.
+
+        The pipeliner divides the stages among such loads (``AssignLatencies.cpp``).
+        """
+        return (stages - 1) // self.length
+
+    def stages_for(self, iterations: int) -> int:
+        """Return the stages to request for loads that run so many iterations ahead."""
+        return iterations * self.length + 1
+
+
+def load_chain(module: Module, loop: Operation) -> Chain | None:
+    """Return the longest chain of a loop's loads; ``None`` where no load needs another's value.
+
+    Of a loop without a product the pipeliner looks at each load alone.
+    """
+    lengths: dict[int, int] = {}
+    sources: set[int] = set()
+    last = None
+    body = module.body(loop)
+    if not any(each.does == "multiply matrices" for each in body):
+        return None
+    for load in body:
+        if load.does not in ("load", "load tile") or load.parent != loop.index:
+            continue
+        operands = range(len(load.operands))
+        before = {each.index for n in operands for each in computed_beside(module, load, n)}
+        lengths[load.index] = 1 + max((lengths.get(each, 0) for each in before), default=0)
+        sources |= before & lengths.keys()
+        if last is None or lengths[load.index] > lengths[last.index]:
+            last = load
+    if last is None or not sources:
+        return None
+    return Chain(tuple(module.operations[e] for e in sorted(sources)), last, lengths[last.index])
+
+
+def chain_of(module: Module | None, pipeline: Pipeline) -> Chain | None:
+    """Return the loads of a pipeline's loop of which one needs what another brings.
+
+    ``None`` where there are none, or the ttir does not tell which loop it is.
+    """
+    source = pipeline.source
+    if module is None or source is None or pipeline.kind != "cp.async":
+        return None
+    loops = [each for each in module.doing("for") if user_line(each) == source]
+    return load_chain(module, loops[0]) if len(loops) == 1 else None
 
 
 def loaded_parts(module: Module, access: Operation) -> list[Operation]:

@@ -27,7 +27,8 @@ arriving while this one is computed.
 
 ## What to do
 
-Ask for one stage more, where shared memory allows it.
+Ask for one stage more, where shared memory allows it; for more where the loop's loads need each
+other's values, and so share the stages (IRL201).
 
 ## Targets
 
@@ -36,6 +37,7 @@ NVIDIA's copies in groups (`cp.async`), AMD's loads to registers and directly to
 
 from collections.abc import Iterator
 
+from irlens.analyze.address_slice import chain_of
 from irlens.analyze.facts import Facts
 from irlens.model.report import Blame, Pipeline, Severity
 from irlens.model.text import plural
@@ -58,17 +60,19 @@ def find(facts: Facts) -> Iterator[Match]:
         # Tensor-core groups (wgmma) are no copies: a wait for all of them may be the result's.
         if stages is None or pipeline.kind not in ("cp.async", "direct-to-lds"):
             continue
+        chain = chain_of(facts.ttir, pipeline)
+        enough = chain.stages_for(stages) if chain is not None else stages + 1
         yield Match(
             message=(
                 f"the loop at {pipeline.place} waits for all"
                 f" {_groups(pipeline.outstanding_at_wait)}:"
                 f" with {plural(stages, 'stage')} no copy is in flight while it computes"
             ),
-            hint=f"ask for {stages + 1} stages, or commit the next copies before the wait",
+            hint=f"ask for {enough} stages, or commit the next copies before the wait",
             stage=pipeline.stage,
             line=pipeline.line,
             source=pipeline.source,
-            blame=Blame(reason=f"it has {plural(stages, 'stage')}", suffices=stages + 1),
+            blame=Blame(reason=f"it has {plural(stages, 'stage')}", suffices=enough),
         )
 
 

@@ -41,6 +41,10 @@ depth is enough, request that one: it may need less shared memory.
 A load at the end of the body whose result the next iteration uses is pipelined by hand, by one
 iteration, and the compiler leaves it so. Move it to the iteration that uses it.
 
+Where a load takes its address, or its mask, from another one in the loop, the compiler runs each
+of them `(S - 1) // 2` iterations ahead, and `(S - 1) // 3` where there are three in a row: the data
+of the last must not be needed before those of the first have arrived. Request as many stages more.
+
 On AMD it is LLVM that places loads and waits. Where a loop keeps what it loads in registers, each
 iteration moves it on, and a move waits for the load: more than two stages take registers and hide
 nothing more. Where an iteration stores what it loads in LDS, it waits for it, too: more than two
@@ -57,6 +61,7 @@ NVIDIA and AMD.
 
 from collections.abc import Iterator, Sequence
 
+from irlens.analyze.address_slice import Chain, chain_of
 from irlens.analyze.facts import Facts
 from irlens.analyze.mlir_loops import carried_loads, user_line
 from irlens.analyze.ttgir_buffers import buffers_behind_stores
@@ -83,6 +88,11 @@ def find(facts: Facts) -> Iterator[Match]:
             if carried := _carried(facts, pipeline):
                 kind, message = "carried", f"{message}: {carried}"
                 hint = "load it in the iteration that uses it, and leave it to the compiler"
+            elif (chain := chain_of(facts.ttir, pipeline)) and _is_divided(pipeline, chain):
+                kind, carried = "chained", _chained(chain)
+                message = f"{message}: {carried}"
+                enough = chain.stages_for((pipeline.requested_stages or 1) - 1)
+                hint = f"request num_stages={enough} to have them run as far ahead as requested"
             elif kept := pipeline.kept_iterations:
                 kind, carried = "kept", _kept(pipeline, kept)
                 message = f"{message}: {carried}"
@@ -116,6 +126,21 @@ def _carried(facts: Facts, pipeline: Pipeline) -> str:
     return (
         f"the load at {user_line(loads[0])} is for the next iteration, and the compiler pipelines"
         " those that the same iteration uses"
+    )
+
+
+def _is_divided(pipeline: Pipeline, chain: Chain) -> bool:
+    """Whether a loop is as deep as the chain of its loads leaves it stages."""
+    requested, achieved = pipeline.requested_stages or 1, pipeline.achieved_stages
+    return achieved == chain.iterations_ahead(requested) + 1
+
+
+def _chained(chain: Chain) -> str:
+    """Return which loads share the stages."""
+    lines = dict.fromkeys(str(user_line(each)) for each in chain.sources)
+    return (
+        f"the load at {user_line(chain.last)} needs what is loaded at {' and '.join(lines)}, and"
+        " the stages are divided among such loads"
     )
 
 

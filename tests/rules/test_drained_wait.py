@@ -33,6 +33,13 @@ def test_shows_a_two_stage_pipeline(look: Look, facts_of: Callable[..., Facts]) 
     assert "wait_group 0" in " ".join(wait.text.split())
 
 
+def test_loads_that_share_the_stages_need_more_of_them(look: Look) -> None:
+    """The hint was to ask for 3 stages, which the loop has asked for."""
+    (finding,) = look(CODE, "indirect.py:pages", STAGES=3)
+    assert finding.hint.startswith("ask for 5 stages")
+    assert look(CODE, "indirect.py:pages", STAGES=5) == []
+
+
 def test_silent_where_groups_stay_in_flight(look: Look) -> None:
     assert look(CODE, "tile_sum.py", STAGES=3) == []
 

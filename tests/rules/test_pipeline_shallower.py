@@ -147,3 +147,16 @@ def test_says_how_long_a_loop_of_amd_keeps_what_it_loads(
     )
     assert finding.hint == "request num_stages=2: as far ahead, and fewer registers"
     assert look(CODE, "softmax", target, num_stages=2) == []
+
+
+@pytest.mark.parametrize(("stages", "achieved", "enough"), [(3, 2, 5), (4, 2, 7), (6, 3, 11)])
+def test_loads_that_need_each_others_values_share_the_stages(
+    look: Callable[..., list[Finding]], stages: int, achieved: int, enough: int
+) -> None:
+    """No change was found to be the cause, and more stages were tried one at a time."""
+    (finding,) = look(CODE, "indirect.py:pages", STAGES=stages)
+    assert f"requested {stages} stages and got {achieved}: the load at" in finding.message
+    assert "needs what is loaded at indirect.py:45" in finding.message
+    assert f"num_stages={enough}" in finding.hint
+    (deep,) = look(CODE, "indirect.py:pages", STAGES=enough)
+    assert f"got {stages}" in deep.message, "as far ahead as was requested at first"

@@ -45,4 +45,4 @@ def test_silent_where_something_else_limits(look: Look) -> None:
 
 def test_silent_where_the_step_is_small(look: Look) -> None:
     """Nine CTAs of the gather fit, and ten would with 2,304 bytes less."""
-    assert look(CODE, "indirect.py") == []
+    assert look(CODE, "indirect.py:gather") == []

@@ -7,7 +7,7 @@ from itertools import takewhile
 from msgspec.structs import replace
 
 from irlens.analyze import ttgir_refusals as refusals
-from irlens.analyze.address_slice import computed_from, loaded_parts
+from irlens.analyze.address_slice import computed_from, load_chain, loaded_parts
 from irlens.analyze.counterfactuals.accesses import producers
 from irlens.analyze.counterfactuals.change import (
     Change,
@@ -26,7 +26,7 @@ from irlens.analyze.mlir_loops import (
     requested_stages,
     user_line,
 )
-from irlens.isa.mlir import Module, Operation, edits, parse
+from irlens.isa.mlir import Module, Operation, access_edits, edits, parse
 from irlens.isa.mlir.operations import FLATTENED, SPECIALIZED
 from irlens.isa.mlir.types import Pointer, Scalar, Tensor
 
@@ -280,8 +280,9 @@ def more_stages(symptom: Symptom) -> Iterator[Change]:
     yield from _one_way(symptom, loop)
     if loop is not None:
         asked = requested_stages(module, symptom.config.num_stages)(loop.location, ONLY) or 1
-        text = edits.with_stages(module, loop, asked + 1)
-        yield Change(f"num_stages={asked + 1} on the loop", ttir=text)
+        more = max(asked + 1, symptom.blame.suffices or 0)
+        text = edits.with_stages(module, loop, more)
+        yield Change(f"num_stages={more} on the loop", ttir=text)
 
 
 def _of_its_loads(symptom: Symptom, loop: Operation | None) -> Iterator[Change]:
@@ -318,6 +319,8 @@ def of_shallow_loop(symptom: Symptom) -> Iterator[Change]:
                 at = user_line(load)
                 where = f" at line {at.line}" if at is not None else ""
                 yield Change(f"the load{where} in the iteration that uses it", ttir=text, at=at)
+    if symptom.blame.kind == "chained" and loop is not None:
+        yield from _unchained(module, loop)
     kind, stages = symptom.blame.kind, symptom.blame.suffices or 0
     if kind in ("kept", "buffered", "shallower") and loop is not None and stages > 1:
         known = kind != "shallower"
@@ -333,3 +336,15 @@ def of_shallow_loop(symptom: Symptom) -> Iterator[Change]:
     for other in (warps * 2, warps // 2):
         if other:
             yield Change(f"num_warps={other}", {"num_warps": str(other)}, is_cause=False)
+
+
+def _unchained(module: Module, loop: Operation) -> Iterator[Change]:
+    """Yield the loop without the loads that others take their addresses from."""
+    chain = load_chain(module, loop)
+    if chain is None or not all(map(access_edits.can_be_kept, chain.sources)):
+        return
+    lines = sorted({at.line for each in chain.sources if (at := user_line(each)) is not None})
+    at_lines = f"line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines))}"
+    text = access_edits.with_kept(module, chain.sources)
+    at = user_line(chain.last)
+    yield Change(f"other values in place of what is loaded at {at_lines}", ttir=text, at=at)
