@@ -6,8 +6,10 @@ captures never run the file.
 """
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 
 import msgspec
 
@@ -154,12 +156,23 @@ def read_kernels(path: Path, function: str | None = None) -> list[KernelSource]:
         if not named:
             raise UnknownNameError("kernel", f"{function}", [each.function for each in generated])
         return named
-    tree = _parse(path, content)
-    descriptions = _descriptions(path, tree)
-    functions = [function] if function is not None else list(descriptions) or _kernels(tree)
+    descriptions, callable_kernels = _contents(path, content)
+    functions = [function] if function is not None else list(descriptions) or callable_kernels
     if not functions:
         raise CaptureError(f"{path} has no @triton.jit function", hint=how_to_run(path))
     return [KernelSource(path.resolve(), f, descriptions.get(f), content) for f in functions]
+
+
+@lru_cache(maxsize=64)  # a sweep and the experiments of ``explain`` ask again for each compilation
+def _contents(path: Path, content: bytes) -> tuple[Mapping[str, Description], tuple[str, ...]]:
+    """Return the descriptions of a file by kernel, or else its functions that can be called.
+
+    Raises:
+        CaptureError: The file is not Python, or has an invalid description.
+    """
+    tree = _parse(path, content)
+    descriptions = _descriptions(path, tree)
+    return MappingProxyType(descriptions), () if descriptions else tuple(_kernels(tree))
 
 
 def _generated(path: Path, content: bytes) -> list[KernelSource]:

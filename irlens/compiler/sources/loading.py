@@ -13,7 +13,7 @@ from functools import lru_cache
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from itertools import takewhile
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 
 import msgspec
 
@@ -196,8 +196,14 @@ def _whole(source: KernelSource, name: str) -> ModuleType:
             exec(compile(module_of(generated, str(source.path)), source.path, "exec"), vars(module))
             vars(module)[source.function] = vars(module)[generated.function]
         else:
-            exec(compile(source.content, source.path, "exec"), vars(module))
+            exec(_compiled(source.content, source.path), vars(module))
     return module
+
+
+@lru_cache(maxsize=64)  # a sweep executes its kernel's file for each configuration
+def _compiled(content: bytes, path: Path) -> CodeType:
+    """Return the bytecode of a file; it raises what ``compile`` raises."""
+    return compile(content, path, "exec")
 
 
 @contextmanager
