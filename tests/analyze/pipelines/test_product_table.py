@@ -5,7 +5,7 @@ import subprocess
 import tarfile
 import tomllib
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ from irlens.analyze.pipelines.ptx_loops import analyze_loops
 from irlens.analyze.pipelines.verdicts import PtxKernel
 from irlens.analyze.pipelines.wgmma import find_serialized
 from irlens.artifacts import load, tools
+from irlens.artifacts.code_listings import list_code
 from irlens.isa.ptx import parse
 from irlens.model.capture import Capture
 from irlens.model.report import COMPUTE_KINDS, Pipeline
@@ -134,11 +135,24 @@ def bodies(lines: list[str], label: str, jump: str, product: str) -> Iterator[li
         yield lines[first : last + 1]
 
 
-def machine_loops(directory: Path, product: str) -> list[list[str]]:
-    """The loops with products in a capture's machine code."""
-    (cubin,) = directory.glob("*.cubin")
-    command = [str(tools.find("nvdisasm")), tools.WITHOUT_DATAFLOW, "-c", str(cubin)]
-    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+@pytest.fixture(scope="module")
+def listings(captures: Path) -> Callable[[str], str]:
+    """Lists a capture's machine code: nvdisasm reads that of all captures at once."""
+    cubins = {name: next((captures / name).glob("*.cubin")) for name in {*HOPPER, *BLACKWELL}}
+    made = list_code([path.read_bytes() for path in cubins.values()])
+
+    def listing(name: str) -> str:
+        text = made[cubins[name].read_bytes()]
+        if text is None:
+            command = [tools.find("nvdisasm"), tools.WITHOUT_DATAFLOW, "-c", cubins[name]]
+            text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        return text
+
+    return listing
+
+
+def machine_loops(text: str, product: str) -> list[list[str]]:
+    """The loops with products in a listing of machine code."""
     # Without a condition: the way back from a poll that stands out of line, or that of a loop which
     # is left in front of it.
     for condition in (r"(?:@!?U?P\w+ +BRA|BRA\.U)", "BRA"):
@@ -190,20 +204,24 @@ BLACKWELL = [n for n in NAMES if "sm_100" in n]
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", HOPPER)
-def test_the_machine_code_of_hopper_waits_as_judged(captures: Path, name: str) -> None:
+def test_the_machine_code_of_hopper_waits_as_judged(
+    listings: Callable[[str], str], name: str
+) -> None:
     loops = [loop["products"] for loop in LOOPS if loop["of"] == name]
-    made = machine_loops(captures / name, r"\wGMMA")
+    made = machine_loops(listings(name), r"\wGMMA")
     assert [walked(*pair) for pair in zip(made, loops, strict=True)] == loops
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BLACKWELL)
-def test_the_machine_code_of_blackwell_has_the_same_order(captures: Path, name: str) -> None:
+def test_the_machine_code_of_blackwell_has_the_same_order(
+    captures: Path, listings: Callable[[str], str], name: str
+) -> None:
     """Products and commits of each loop stand in the order in which the PTX has them."""
     (ptx,) = (captures / name).glob("*.ptx")
     jump = r"\bbra(?:\.uni)?\s+(\$L__BB\w+);"
     written = bodies(ptx.read_text().splitlines(), r"(\$L__BB\w+):", jump, r"tcgen05\.mma")
-    assembled = machine_loops(captures / name, r"UTC\wMMA")
+    assembled = machine_loops(listings(name), r"UTC\wMMA")
     assert sorted(runs(body, r"UTC(\wMMA|BAR) ") for body in assembled) == sorted(
         runs(body, r"tcgen05\.(mma|commit)") for body in written
     )
