@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from irlens.artifacts import tools
+from irlens.artifacts.code_listings import list_code
 from irlens.isa import sass
 from irlens.isa.sass import warpgroup
 from irlens.isa.sass.warpgroup import Branch, Product, Step, Wait
@@ -87,10 +88,10 @@ def _corpus() -> Iterator[bytes]:
         yield path.read_bytes()
 
 
-def _by_nvdisasm(cubin: bytes) -> dict[str, list[Step]]:
+def _by_nvdisasm(listing: str) -> dict[str, list[Step]]:
     """The same steps from the text that nvdisasm prints."""
     found = {}
-    for section in sass.parse(tools.disassemble(cubin)).sections:
+    for section in sass.parse(listing).sections:
         steps = [_step(each) for each in section.instructions]
         found[section.name] = [step for step in steps if step is not None]
     return found
@@ -108,11 +109,10 @@ def _step(each: sass.Instruction) -> Step | None:
 @pytest.mark.slow
 def test_agrees_with_nvdisasm_on_every_instruction() -> None:
     products = waits = kernels = 0
-    for cubin in _corpus():
-        found = warpgroup.read(cubin)
-        if found is None:
-            continue
-        expected = _by_nvdisasm(cubin)
+    read = {cubin: found for cubin in _corpus() if (found := warpgroup.read(cubin)) is not None}
+    listings = list_code(list(read))
+    for cubin, found in read.items():
+        expected = _by_nvdisasm(listings[cubin] or tools.disassemble(cubin))
         for kernel in found:
             assert list(kernel.steps) == expected[kernel.name], kernel.name
             products += sum(isinstance(step, Product) for step in kernel.steps)
@@ -130,7 +130,7 @@ def test_knows_every_form_of_a_product(tmp_path: Path) -> None:
     arguments = ["--gpu-name", "sm_90a", str(source), "-o", str(target)]
     tools.run(tools.find("ptxas"), arguments)
     (kernel,) = warpgroup.read(target.read_bytes()) or []
-    assert list(kernel.steps) == _by_nvdisasm(target.read_bytes())["every"]
+    assert list(kernel.steps) == _by_nvdisasm(tools.disassemble(target.read_bytes()))["every"]
     assert sum(isinstance(step, Product) for step in kernel.steps) == len(FORMS) + len(SPARSE)
 
 
