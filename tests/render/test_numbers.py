@@ -5,8 +5,10 @@ import html
 import io
 import json
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from html.parser import HTMLParser
 from math import prod
 from pathlib import Path
@@ -290,29 +292,39 @@ def without_drawings(lines: Sequence[str]) -> Iterator[str]:
             yield line
 
 
-def agrees(shown: str, known: Sequence[float]) -> bool:
-    """Whether a number is one of the known, or its percentage, rounded as it is written."""
-    text = shown.replace(",", "").replace("−", "-").lstrip("+")
-    number = float(text)
-    if number in SMALL:
-        return True
-    decimals = len(text.partition(".")[2].partition("e")[0])
-    places = 0.5 * 10**-decimals + 1e-9
-    digits = len(text.replace(".", "").lstrip("-0"))
-    for value in known:
-        for figure in (value, -value, 100 * value, -100 * value):
-            if decimals == 0:
-                if abs(figure - number) < 1e-9 or (digits >= 3 and f"{figure:.4g}" == text):
-                    return True
-            elif abs(figure - number) <= places:
-                return True
-    return False
+class Known:
+    """The numbers of a document, those that follow from them, and the percentages of all."""
+
+    def __init__(self, document: Json) -> None:
+        numbers = {*values(document), *derived(document)}
+        self._figures = sorted({sign * each for each in numbers for sign in (1, -1, 100, -100)})
+
+    def has(self, shown: str) -> bool:
+        """Whether a number is one of them, rounded as it is written."""
+        text = shown.replace(",", "").replace("−", "-").lstrip("+")
+        number = float(text)
+        if number in SMALL:
+            return True
+        decimals = len(text.partition(".")[2].partition("e")[0])
+        digits = len(text.replace(".", "").lstrip("-0"))
+        if decimals == 0:
+            return self._near(number, 1e-9) or (digits >= 3 and text in self._in_four_digits)
+        return self._near(number, 0.5 * 10**-decimals + 1e-9)
+
+    def _near(self, number: float, places: float) -> bool:
+        first = bisect_left(self._figures, number - 2 * places)
+        last = bisect_right(self._figures, number + 2 * places)
+        return any(abs(figure - number) <= places for figure in self._figures[first:last])
+
+    @cached_property
+    def _in_four_digits(self) -> set[str]:
+        return {f"{figure:.4g}" for figure in self._figures}
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_every_number_shown_is_in_the_json(path: Path) -> None:
     document = json.loads(path.read_text())
-    known = sorted({*values(document), *derived(document)})
+    known = Known(document)
     for extension in FORMATS:
         file = path.with_suffix(f".{extension}")
         if not file.exists():
@@ -329,5 +341,5 @@ def test_every_number_shown_is_in_the_json(path: Path) -> None:
                 text = "\n".join(field for row in csv.reader(io.StringIO(text)) for field in row)
         if path.parent.name == "code":
             text = "\n".join(line for line in text.splitlines() if "→" in line)
-        wrong = {number for number in NUMBER.findall(text) if not agrees(number, known)}
+        wrong = {number for number in NUMBER.findall(text) if not known.has(number)}
         assert not wrong, (file.name, sorted(wrong))

@@ -22,7 +22,7 @@ from irlens.tui.screens.browser import BrowserScreen
 from irlens.tui.screens.compare import CompareScreen
 from irlens.tui.screens.inspector import InspectorScreen
 from irlens.tui.widgets.key_bar import KeyBar
-from tests.render.test_numbers import NUMBER, agrees, derived, values
+from tests.render.test_numbers import NUMBER, Known
 from tests.tui.conftest import SAMPLES, FakeWorkbench, load_report
 from tests.tui.opening import comparing, inspecting, opened
 from tests.tui.waiting import settle, until
@@ -48,17 +48,16 @@ ALLOWED = (
 )
 
 
-def known_of(document: object) -> list[float]:
-    built = json.loads(msgspec.json.encode(document))
-    return sorted({*values(built), *derived(built)})
+def known_of(document: object) -> Known:
+    return Known(json.loads(msgspec.json.encode(document)))
 
 
-def unknown_numbers(texts: Iterable[str], known: list[float]) -> set[str]:
+def unknown_numbers(texts: Iterable[str], known: Known) -> set[str]:
     numbers = set()
     for text in texts:
         for pattern, _ in ALLOWED:
             text = re.sub(pattern, " ", text, flags=re.MULTILINE)
-        numbers |= {number for number in NUMBER.findall(text) if not agrees(number, known)}
+        numbers |= {number for number in NUMBER.findall(text) if not known.has(number)}
     return numbers
 
 
