@@ -1,9 +1,7 @@
 """What all tests share: a store of their own, and the kernels an H200's driver was asked about."""
 
 import gc
-import gzip
 import hashlib
-import json
 import os
 import re
 import shutil
@@ -12,7 +10,7 @@ import subprocess
 import sys
 import tarfile
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
@@ -25,7 +23,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import irlens
-from irlens.artifacts import code_listings, report_cache, tools
+from irlens.artifacts import report_cache
 from irlens.artifacts.store import CAPTURES
 from irlens.model.capture import Capture, Disassembly
 from irlens.model.report import Report
@@ -171,43 +169,6 @@ def _compiled_before(config: pytest.Config) -> Path | None:
     return folder
 
 
-@pytest.fixture(autouse=True, scope="session")
-def _disassembled_once(pytestconfig: pytest.Config) -> Iterator[None]:
-    """Keep what the installed nvdisasm prints of some code, whatever store a test has.
-
-    It takes 0.4 s of processor time to start, and many tests ask for the same code.
-    A test that replaces the tool or how it is run gets what it asks for.
-    """
-    cache, run = getattr(pytestconfig, "cache", None), tools.run
-    if cache is None or find_spec("triton") is None:
-        yield
-        return
-    folder, installed = Path(cache.mkdir("disassemblies")), tools.find("nvdisasm")
-    for kept in folder.iterdir():
-        with suppress(FileNotFoundError):  # another worker was faster
-            if time.time() - kept.stat().st_mtime > _UNUSED:
-                kept.unlink()
-
-    def once(make: Callable[..., Any], tool: Path, *code: Any) -> Any:
-        if tools.run is not run or tool != installed:
-            return make(tool, *code)
-        asked = repr((make.__module__, tools._version_now(tool), code)).encode()
-        path = folder / hashlib.sha256(asked).hexdigest()
-        with suppress(FileNotFoundError):
-            os.utime(path)
-            return json.loads(gzip.decompress(path.read_bytes()))
-        made = make(tool, *code)
-        written = path.with_name(f"{path.name}.{os.getpid()}")
-        written.write_bytes(gzip.compress(json.dumps(made).encode(), compresslevel=1))
-        written.rename(path)
-        return made
-
-    with pytest.MonkeyPatch.context() as patch:
-        for module in (tools, code_listings):
-            patch.setattr(module, "_disassemble", partial(once, module._disassemble))
-        yield
-
-
 @pytest.fixture(autouse=True)
 def _only_stored(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep Triton and its tools from a test that is marked as needing neither."""
@@ -219,7 +180,6 @@ def _only_stored(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
         monkeypatch.setitem(sys.modules, "triton", None)
         monkeypatch.setattr(subprocess.Popen, "__init__", refuse)
         monkeypatch.setattr(os, "fork", refuse)
-        monkeypatch.setattr(tools, "run", refuse)  # not even for what has been disassembled
 
 
 @pytest.fixture(scope="session")
