@@ -36,7 +36,7 @@ _TOGETHER = 16
 #: What the compiler says of a tile that is too large.
 _TOO_LARGE = re.compile(r"exceeds|out of resource", re.IGNORECASE)
 #: Seconds after which a configuration is inspected alone where results are taken as they come.
-PATIENCE = 1.0
+_PATIENCE = 1.0
 
 
 class Arrived(NamedTuple):
@@ -88,7 +88,6 @@ def stream_requests(
     pool: WorkerPool,
     watch: Watch,
     *,
-    patience: float = PATIENCE,
     timed: bool = False,
     larger: Mapping[int, Collection[int]] | None = None,
 ) -> Iterator[Arrived]:
@@ -98,14 +97,13 @@ def stream_requests(
     pool.
 
     Args:
-        patience: Seconds for which what is compiled may wait for others to be inspected with.
         larger: Requests with larger tiles than one, by its index. Once that one is too large, those
             that no worker has begun are given up, and have no result.
 
     Raises:
         IrlensError: As ``compile_variants``.
     """
-    terms = _Terms(patience=patience, timed=timed, larger=larger or {})
+    terms = _Terms(patience=_PATIENCE, timed=timed, larger=larger or {})
     return _stream(source, requests, pool, watch, terms)
 
 

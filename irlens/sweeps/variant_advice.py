@@ -1,6 +1,5 @@
 """Changes of a kernel's declaration that leave fewer variants, each compiled to see its price."""
 
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -80,10 +79,9 @@ def advise(
     chosen = [tried[index].launches[number] for index, number in numbers]
     results: dict[tuple[int, int], Result] = {}
     if chosen:
-        stream = stream_requests(  # advice needs all of them
-            source, chosen, pool, lambda done, running: progress(done, len(chosen)),
-            patience=math.inf,
-        )  # fmt: skip
+        stream = stream_requests(
+            source, chosen, pool, lambda done, running: progress(done, len(chosen))
+        )
         results = {numbers[each.number]: each.result for each in stream}
     advice, merged = [], []
     for index, each in enumerate(tried):

@@ -16,7 +16,7 @@ from irlens.model.errors import IrlensError
 from irlens.model.ranking import Ranking, of_trial, rank
 from irlens.model.variant_times import compared
 from irlens.model.variants import KernelVariants, Specialized, Variant, same_code, splits_of
-from irlens.sweeps.compiling import PATIENCE, Arrived, stream_requests
+from irlens.sweeps.compiling import Arrived, stream_requests
 from irlens.sweeps.launch_classes import Launches, launches_of
 from irlens.sweeps.run import plan_grid, trials_of
 from irlens.sweeps.tasks import Result
@@ -201,8 +201,7 @@ def _compile(
     requests = [each.planned.request for each in needed]
     stream = stream_requests(
         source, requests, pool, lambda done, running: progress(done, len(requests)),
-        # One that does not fit spares others at once; where it spares none, all are waited for.
-        patience=PATIENCE if any(larger.values()) else math.inf, timed=True, larger=larger,
+        timed=True, larger=larger,
     )  # fmt: skip
     for arrived in stream:
         compiled[id(needed[arrived.number])] = _built(requests[arrived.number], arrived)
