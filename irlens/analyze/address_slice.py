@@ -26,12 +26,13 @@ _COPIES = frozenset(
 _FACTORS: tuple[Deed, ...] = ("multiply", "extend", "spread", "offset", "to pointer")
 #: Operands of a loop before the values that it carries: where it begins and ends, and its step.
 _LOOP_BOUNDS = 3
+_BOUNDS, _START_AND_STEP = slice(_LOOP_BOUNDS), slice(0, _LOOP_BOUNDS, 2)
 _SUMS = frozenset({"add", "subtract", "offset"})
 _DIVISIONS = frozenset({"remainder", "remainder unsigned", "divide", "divide unsigned"})
 
 
 def computed_from(
-    module: Module, operation: Operation, operands: int | None = None, *, bounds: bool = True
+    module: Module, operation: Operation, operands: int | None = None, *, bounds: slice = _BOUNDS
 ) -> tuple[Operation, ...]:
     """Return the operations that an operation's operands are computed from, in order.
 
@@ -40,7 +41,7 @@ def computed_from(
     Args:
         module: The ttir.
         operands: How many operands to follow, from the first one; all if ``None``.
-        bounds: Whether a loop's number follows from where the loop ends, too.
+        bounds: Which bounds of a loop its number follows from.
     """
     values = module.values
 
@@ -52,8 +53,7 @@ def computed_from(
         if maker.does == "for":
             carried = value.number - (value.region is not None)
             given = read[_LOOP_BOUNDS + carried :][:1]
-            of_number = read[:_LOOP_BOUNDS] if bounds else read[:_LOOP_BOUNDS:2]
-            read, end = (of_number, ()) if carried < 0 else (given, values.operands[ends[-1]])
+            read, end = (read[bounds], ()) if carried < 0 else (given, values.operands[ends[-1]])
             read += end[carried : carried + 1]
         else:
             read += tuple(each for end in ends for each in values.operands[end])
@@ -152,7 +152,7 @@ def loaded_parts(module: Module, access: Operation) -> list[Operation]:
     """
     factors = {name for each in module.doing(*_FACTORS) for name in each.operands}
     return [
-        each for each in computed_from(module, access, 1, bounds=False)
+        each for each in computed_from(module, access, 1, bounds=_START_AND_STEP)
         if each.does == "load" and each.operand_types
         and isinstance(each.operand_types[0], Pointer)
         and factors & {name for name, _ in each.results}

@@ -120,22 +120,22 @@ class _Reader:
     def __init__(self, content: bytes, at: int) -> None:
         self.content, self.at = content, at
 
-    def fixed(self, size: int, *, signed: bool = False) -> int:
+    def fixed(self, size: int) -> int:
         taken = self.content[self.at : self.at + size]
         if len(taken) < size:
             raise _broken()
         self.at += size
-        return int.from_bytes(taken, "little", signed=signed)
+        return int.from_bytes(taken, "little")
 
-    def leb128(self, *, signed: bool = False) -> int:
-        """Read a number of variable length (DWARF 2, section 7.6)."""
+    def leb128(self) -> tuple[int, int]:
+        """Read a number of variable length (DWARF 2, section 7.6): unsigned, and signed."""
         value = shift = 0
         while True:
             byte = self.fixed(1)
             value |= (byte & 0x7F) << shift
             shift += 7
             if not byte & 0x80:
-                return value - (1 << shift) if signed and byte & 0x40 else value
+                return value, value - (1 << shift) if byte & 0x40 else value
 
     def text(self) -> str:
         end = self.content.find(b"\0", self.at)
@@ -163,7 +163,8 @@ class _Table:
         reader = _Reader(content, _START.size)
         self._least = reader.fixed(1)
         reader.fixed(1)  # whether rows begin statements
-        self._line_base, self._line_range = reader.fixed(1, signed=True), reader.fixed(1)
+        self._line_base = (reader.fixed(1) ^ 0x80) - 0x80  # signed
+        self._line_range = reader.fixed(1)
         self._opcode_base = reader.fixed(1)
         self._operands = [reader.fixed(1) for _ in range(max(self._opcode_base - 1, 0))]
         if not self._line_range:
@@ -190,21 +191,21 @@ class _Table:
             case 1:
                 self._add_row()
             case 2:
-                self._address += reader.leb128() * self._least
+                self._address += reader.leb128()[0] * self._least
             case 3:
-                self._line += reader.leb128(signed=True)
+                self._line += reader.leb128()[1]
             case 4:
-                self._file = reader.leb128()
+                self._file = reader.leb128()[0]
             case 8:
                 self._address += (255 - self._opcode_base) // self._line_range * self._least
             case 9:
                 self._address += reader.fixed(2)
             case _:
                 for _ in range(self._operands[opcode - 1]):
-                    reader.leb128()
+                    reader.leb128()[0]
 
     def _extended(self, reader: _Reader) -> None:
-        size = reader.leb128()
+        size = reader.leb128()[0]
         end, opcode = reader.at + size, reader.fixed(1)
         match opcode:
             case 1:
@@ -213,7 +214,7 @@ class _Table:
                 self._section = self._homes.get(self._base + reader.at, 0)
                 self._address = reader.fixed(size - 1)
             case 0x90:  # DW_LNE_NVIDIA_inlined_call
-                self._inlined_at = reader.leb128()
+                self._inlined_at = reader.leb128()[0]
         reader.at = end
 
     def _begin_sequence(self) -> None:
@@ -235,6 +236,6 @@ def _files(reader: _Reader) -> dict[int, str]:
     files: dict[int, str] = {}
     while name := reader.text():
         for _ in range(3):  # the folder, the time and the size
-            reader.leb128()
+            reader.leb128()[0]
         files[len(files) + 1] = _UNPRINTABLE.sub("?", name)
     return files

@@ -276,9 +276,7 @@ def _compile_variants(
                 if request.ttir:
                     compiled = execution.compile_ttir(kernel, request.ttir, settings, workspace)
                 else:
-                    compiled = execution.compile_variant(
-                        kernel, passed, settings, grid or (1, 1, 1), launch=False
-                    )
+                    compiled = execution.compile_variant(kernel, passed, settings)
         elif grid is None:
             raise CaptureError(f"{kernel.name} cannot be launched: its grid is not known")
         else:

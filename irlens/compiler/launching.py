@@ -67,7 +67,7 @@ class GpuLauncher:
         values = self.tensors(args)
         described = tensors.with_descriptors(kernel, values, args)
         with execution.scratch_from(self._scratch):
-            compiled = execution.compile_variant(kernel, described, settings, grid, launch=True)
+            compiled = execution.compile_variant(kernel, described, settings, grid)
         if compiled.refusal is not None:
             return compiled, None
         self._torch.cuda.synchronize()
@@ -110,7 +110,7 @@ class GpuLauncher:
         tensors_of = self.tensors(args)
         values = tensors.with_descriptors(kernel, tensors_of, args)
         with execution.scratch_from(self._scratch):
-            compiled = execution.compile_variant(kernel, values, settings, grid, launch=True)
+            compiled = execution.compile_variant(kernel, values, settings, grid)
             if compiled.refusal is not None:
                 raise CaptureError(f"{kernel.name} cannot be launched: {compiled.refusal}")
             self._torch.cuda.synchronize()
@@ -156,7 +156,7 @@ class GpuLauncher:
         The kernel is compiled and loaded, and not launched.
         """
         values = tensors.with_descriptors(kernel, self.tensors(args), args)
-        compiled = execution.compile_variant(kernel, values, settings, (1, 1, 1), launch=False)
+        compiled = execution.compile_variant(kernel, values, settings)
         compiled.handle._init_handles()  # what a launch does first
         return self._facts(compiled).blocks_per_sm
 

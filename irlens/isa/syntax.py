@@ -62,6 +62,11 @@ class Scope(msgspec.Struct, frozen=True):
     source: SourceLocation | None = None
 
 
+def single_blanks(line: str) -> str:
+    """Return a line in which runs of blanks count as one."""
+    return " ".join(line.split())
+
+
 class Lexicon:
     """Splits lines into code, names and noise.
 
@@ -71,7 +76,7 @@ class Lexicon:
         placeholder: Returns what all names of a name's kind have in common.
         first: The characters that noise and names begin with, if there are few of them: a search
             that stops nowhere else takes a third of the time.
-        collapse: Whether runs of blanks count as one, as in assemblies.
+        fold: Normalizes the blanks of a line: those around it, or all, as in assemblies.
     """
 
     def __init__(
@@ -81,12 +86,12 @@ class Lexicon:
         name: str,
         placeholder: Callable[[str], str],
         first: str = "",
-        collapse: bool = False,
+        fold: Callable[[str], str] = str.strip,
     ) -> None:
         ahead = rf"(?=[\"{re.escape(first)}])" if first else ""
         self._pattern = re.compile(f"{ahead}(?:({noise})|({STRING}|{name}))")
         self._placeholder = placeholder
-        self._collapse = collapse
+        self._fold = fold
 
     def cut(self, line: str) -> Line:
         """Split a line."""
@@ -111,9 +116,7 @@ class Lexicon:
                     code[index] = self._placeholder(name) + code[index]
             at += len(parts[3 * index])
         text = _without_noise_at_end(line, noise) if noise else line.rstrip()
-        skeleton = "".join(code)
-        skeleton = " ".join(skeleton.split()) if self._collapse else skeleton.strip()
-        return Line(text, skeleton, words, tuple(noise))
+        return Line(text, self._fold("".join(code)), words, tuple(noise))
 
 
 def _without_noise_at_end(line: str, noise: list[Columns]) -> str:

@@ -61,18 +61,23 @@ Filters = Annotated[
 ]
 
 
-def axes(values: Values | None, *, spread: bool = True) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def axes(values: Values | None) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Return each name with its values as they are written on a command line, ranges spread."""
     return tuple(
-        (
-            name,
-            tuple(text for each in listed for text in (_written(each) if spread else [str(each)])),
-        )
+        (name, tuple(text for each in listed for text in _spread(each)))
         for name, held in (values or {}).items()
         for listed in (held if isinstance(held, list) else [held],)
     )
 
 
-def _written(value: Value) -> tuple[str, ...]:
+def ranges(values: Values | None) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return each name with its values as text, ranges as they are written."""
+    return tuple(
+        (name, tuple(map(str, held if isinstance(held, list) else [held])))
+        for name, held in (values or {}).items()
+    )
+
+
+def _spread(value: Value) -> tuple[str, ...]:
     """Return a value as text; a range, or values as the command line takes them, as each."""
     return split_values(value) if isinstance(value, str) and value else (str(value),)

@@ -29,6 +29,7 @@ from irlens.mcp.parameters import (
     Targets,
     Where,
     axes,
+    ranges,
 )
 from irlens.mcp.roots import Roots
 from irlens.model.capture import BINARY_STAGES, Capture, Disassembly
@@ -294,7 +295,7 @@ class Tools:
 
         selection = self._configurations(kernel, targets, settings, None, grid)
         self._roots.check_values(args or {})
-        selection = replace(selection, args=axes(args, spread=False))
+        selection = replace(selection, args=ranges(args))
         chosen = Selection(
             where=tuple(where or ()), filters=tuple(filters or ()), rank=rank, top=top
         )

@@ -15,8 +15,8 @@ from irlens.render.view.characters import draw_curve, draw_staircase, draw_strip
 from irlens.render.view.nodes import Run, Text, text
 
 _LABEL_WIDTH = 12
-#: Drawings are no wider than this.
-_DRAWING_WIDTH = 120
+#: Drawings are no wider than this, and sentences, which long lines would make hard to read.
+_WIDEST = 120
 _STAIRS, _CURVE, _PLOT = 4, 4, 12
 
 
@@ -131,10 +131,15 @@ class _Writer:
             case nodes.Sentence():
                 label = text(Run(node.label, "strong")) if node.label else ()
                 column = _LABEL_WIDTH if label else indent
-                page.flow([text(Run(node.text, node.tone))], first=label, indent=column, prose=True)
+                page.flow(
+                    [text(Run(node.text, node.tone))],
+                    first=label,
+                    indent=column,
+                    most=_WIDEST,
+                )
 
     def _drawing(self, node: nodes.Picture, indent: int) -> None:
-        width = min(self._page.width - indent, _DRAWING_WIDTH)
+        width = min(self._page.width - indent, _WIDEST)
         match node:
             case nodes.Timeline():
                 rows = draw_timeline(node, width)
@@ -188,10 +193,10 @@ class _Writer:
             if finding.place is not None and not finding.names_place:
                 head.append(Run(f" {finding.place}:"))
             message = text(*head, f" {finding.message}")
-            self._page.flow([message], indent=_LABEL_WIDTH, prose=True)
+            self._page.flow([message], indent=_LABEL_WIDTH, most=_WIDEST)
             if finding.hint and finding.state != "gone":
                 hint = text(Run(finding.hint, "dim"))
-                self._page.flow([hint], indent=_LABEL_WIDTH, prose=True)
+                self._page.flow([hint], indent=_LABEL_WIDTH, most=_WIDEST)
 
     def _next_steps(self, node: nodes.NextSteps) -> None:
         """Print a command a line, and what it shows beside it where there is room."""

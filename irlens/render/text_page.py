@@ -1,5 +1,6 @@
 """A page of text: lines of runs, wrapped at a width, and painted where a terminal shows them."""
 
+import sys
 from collections.abc import Iterator, Sequence
 
 from irlens.model.text import printable_line
@@ -11,7 +12,7 @@ _ANSI: dict[Tone, str] = {
     "strong": "1", "dim": "2", "accent": "36", "code": "36", "good": "32", "better": "32",
     "warn": "33", "worse": "31", "unknown": "33", "bad": "1;31",
 }  # fmt: skip
-_NARROWEST, _WIDEST_PROSE = 40, 120
+_NARROWEST = 40
 #: What a line does not begin with: units after a number, and marks of a judgement.
 _UNITS = frozenset({
     "%", "×", "B", "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "ns", "µs", "ms", "s",
@@ -56,7 +57,7 @@ class Page:
         indent: int = 0,
         hang: int | None = None,
         gap: str = "   ",
-        prose: bool = False,
+        most: int = sys.maxsize,
     ) -> None:
         """Add items one after the other, in a column of their own.
 
@@ -66,9 +67,9 @@ class Page:
             first: What stands at the left margin of the first line.
             indent: Where the column begins; ``first`` is padded to it.
             hang: Where the lines that follow begin; ``indent`` if not given.
-            prose: Whether the items are sentences, which very long lines would make hard to read.
+            most: Columns of a line at most.
         """
-        width = min(self.width, _WIDEST_PROSE) if prose else self.width
+        width = min(self.width, most)
         hang = max(indent, len(nodes.plain(first))) if hang is None else hang
         first = tuple(printable_run(run) for run in first)
         lead = nodes.plain(first)

@@ -323,7 +323,7 @@ class Inspection:
     def _surveyed(self, numbers: "Numbers") -> Launched | None:
         launch = self._survey
         assuming = launch is not None and bool(launch.traffic.reason)
-        assumed = partial(survey, self._machine, assuming=assuming, numbers=numbers)
+        assumed = partial(survey, self._machine, numbers=numbers if assuming else None)
         if launch is not None and work.EXCEEDED in launch.traffic.reason:
             return None
         if assuming:  # a time may rest on what a count of bytes must not
@@ -458,7 +458,7 @@ class Inspection:
         launch = self._launched.launch if self._launched is not None else None
         if launch is None or not launch.scattered or not launch.updates:
             return ()
-        equal = survey(self._machine, assuming=True, numbers="equal")
+        equal = survey(self._machine, numbers="equal")
         met = {(each.line, each.argument): each for each in equal.updates} if equal else {}
         pairs = ((each, met.get((each.line, each.argument), each)) for each in launch.updates)
         return tuple(pair for pair in pairs if pair[0] != pair[1])

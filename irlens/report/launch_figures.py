@@ -138,16 +138,15 @@ def survey(
     *,
     first: int | None = None,
     wave: int | None = None,
-    assuming: bool = False,
-    numbers: "Numbers" = "random",
+    numbers: "Numbers | None" = None,
 ) -> "Survey | None":
     """Return what a launch moves; ``None`` where there is no launch.
 
     Args:
         first: How many programs run, if not all.
         wave: How many neighbouring CTAs share what they read, if not those of a wave.
-        assuming: Whether data are taken to be as for most programs, for an estimate of the time.
-        numbers: What integers are then that addresses depend on.
+        numbers: What integers are that addresses depend on, where data are taken to be as for most
+            programs, for an estimate of the time; by default nothing is assumed.
 
     Raises:
         ArtifactError: A file with a tensor's contents is gone or unreadable.
@@ -173,7 +172,6 @@ def survey(
             contents=contents,
             products=machine.products,
             first=first,
-            assuming=assuming,
             numbers=numbers,
         )
     except UnknownTrafficError as error:

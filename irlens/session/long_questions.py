@@ -64,7 +64,7 @@ class LongQuestions(ABC):
     def variants(self, key: str, ranges: Sequence[str], inquiry: Inquiry) -> Variants:
         """Return the variants that launches of an entry need, or those in the listing."""
         try:
-            request = self._request(key, derives=True)
+            request = self._deriving_request(key)
         except CaptureError:  # nothing can be compiled: it is about what is there
             from irlens.session.variants import variants_of_captures
 
@@ -75,7 +75,7 @@ class LongQuestions(ABC):
 
     def limits(self, key: str, sizes: Sequence[str], inquiry: Inquiry) -> Limits:
         """Return the smallest sizes at which an entry breaks."""
-        request = self._request(key, derives=True)
+        request = self._deriving_request(key)
         return self._inquirer.ask("limits", request, Limits, inquiry, ranges=sizes)
 
     def passes(self, key: str, inquiry: Inquiry) -> Passes:
@@ -126,20 +126,19 @@ class LongQuestions(ABC):
             states = self._states[key]
         return states
 
-    def _request(self, key: str, *, derives: bool = False) -> "Request":
-        """Return the request that compiles an entry again.
-
-        Args:
-            derives: Whether constexprs follow from the arguments, where the kernel's description
-                says how, instead of staying as they are.
-        """
-        from irlens.session.recompile import request_of, settings_of
+    def _request(self, key: str) -> "Request":
+        """Return the request that compiles an entry again."""
+        from irlens.session.recompile import request_of
 
         capture = self._capture(key)
+        return request_of(capture, self._source(key, capture), {})
+
+    def _deriving_request(self, key: str) -> "Request":
+        """Return the request whose constexprs follow from the arguments, as the kernel says."""
+        from irlens.session.recompile import settings_of
+
+        request, capture = self._request(key), self._capture(key)
         source = self._source(key, capture)
-        request = request_of(capture, source, {})
-        if not derives:
-            return request
         follow = {each.name for each in settings_of(capture, source) if each.follows}
         settings = {name: each for name, each in request.settings.items() if name not in follow}
         return msgspec.structs.replace(request, settings=settings)

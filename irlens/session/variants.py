@@ -125,7 +125,7 @@ def _readable(
             readable.append(each)
     if not readable:
         raise ArtifactError("no capture can be read: all are broken")
-    return compiled_variants(readable, timed=True)
+    return compiled_variants(readable, most_timed=MOST)
 
 
 class Recorded(msgspec.Struct, frozen=True):
@@ -161,11 +161,11 @@ def recompiled(directory: Path) -> list[KernelVariants]:
     return [each for each in compiled_variants(found) if each.number > 1]
 
 
-def compiled_variants(recorded: Sequence[Recorded], *, timed: bool = False) -> list[KernelVariants]:
+def compiled_variants(recorded: Sequence[Recorded], *, most_timed: int = 0) -> list[KernelVariants]:
     """Return the variants among captures by kernel, those with the most variants first.
 
     Args:
-        timed: Whether to compare the times of those that serve the same problem.
+        most_timed: Of how many variants at most the times are compared.
 
     Raises:
         ArtifactError: A stage is broken or gone.
@@ -177,17 +177,17 @@ def compiled_variants(recorded: Sequence[Recorded], *, timed: bool = False) -> l
         place = compiled.place if compiled is not None else None
         key = capture.kernel, place, capture.target, capture.triton_version
         groups.setdefault(key, []).append((each, compiled))
-    found = [_group(each, timed=timed) for each in groups.values()]
+    found = [_group(each, most_timed) for each in groups.values()]
     return sorted(found, key=lambda each: -each.number)
 
 
-def _group(compiled: Sequence[tuple[Recorded, Compiled | None]], *, timed: bool) -> KernelVariants:
+def _group(compiled: Sequence[tuple[Recorded, Compiled | None]], most_timed: int) -> KernelVariants:
     launched = [each for each in compiled if each[0].launches != 0]
     candidates = len(compiled) - len(launched)
     compiled = launched or compiled
     codes = same_code([_digest(each.capture) for each, _ in compiled])
     variants = _aligned([_variant(*each, code) for each, code in zip(compiled, codes, strict=True)])
-    if timed and 1 < len(variants) <= MOST:
+    if 1 < len(variants) <= most_timed:
         variants = _timed(variants, [each.capture for each, _ in compiled])
     first = compiled[0][0].capture
     launches = [each.launches for each in variants if each.launches is not None]

@@ -161,19 +161,18 @@ def label_of(fact: nodes.Fact) -> str:
 
 
 def facts(
-    known: Sequence[nodes.Fact], width: int, *, label: int = 0, brief: bool = False
+    known: Sequence[nodes.Fact], width: int, *, label: int = 0, most: int | None = None
 ) -> list[Content]:
     """Return facts with their details beside them.
 
     Args:
         label: Cells of the labels; by default what the longest needs.
-        brief: Whether to leave out all details but the first line.
+        most: Lines of details of each; all by default.
     """
     label = label or label_width(map(label_of, known))
     rows: list[Content] = []
     for fact in known:
-        lines = [line for line in fact.lines if not line.stands_for]
-        lines = lines[:1] if brief else lines
+        lines = [line for line in fact.lines if not line.stands_for][:most]
         beside = lines.pop(0) if lines else nodes.Phrases(())
         first = labelled(label_of(fact), width=label)
         rows += _rows(_flow(first, [fact.value, *beside.items], " · ", width))

@@ -399,7 +399,7 @@ def test_what_depends_on_data_is_assumed_only_where_that_is_asked_for() -> None:
         exact.traffic.reason
         == "line 6: the traffic depends on data in t (--arg t=@FILE.npy gives them)"
     )
-    assumed = survey(module, {}, (4, 1, 1), granules=None, assuming=True)
+    assumed = survey(module, {}, (4, 1, 1), granules=None, numbers="random")
     assert assumed.traffic.read_bytes == 4 * (4 + 4 + 64 * 4)
     assert assumed.traffic.written_bytes == 4 * 64 * 4
     assert (
@@ -636,7 +636,7 @@ def test_what_stands_for_a_tensor_of_data_stands_for_no_sum_of_it() -> None:
     module = parse(COMPACTED, stage="ttir")
     given = {"mask": "i32[64]", "counts": "i32[4]", "out": "fp32[4096]"}
     held = {"counts": np.arange(4, dtype=np.int32)}
-    found = survey(module, given, (4, 1, 1), granules=None, contents=held, assuming=True)
+    found = survey(module, given, (4, 1, 1), granules=None, contents=held, numbers="random")
     assert "malformed" not in found.traffic.reason
 
 
@@ -712,7 +712,7 @@ def test_rows_whose_numbers_are_data_are_assumed_for_an_estimate(numbers: Number
     module, grid = parse(GATHER, stage="ttir"), (512, 1, 1)
     given = {"x": "fp32[1024, 256]", "index": "i32[512]", "y": "fp32[512, 64]"}
     assert "depends on data" in count(module, given, grid).reason
-    found = survey(module, given, grid, granules=Granules(64, 32), assuming=True, numbers=numbers)
+    found = survey(module, given, grid, granules=Granules(64, 32), numbers=numbers)
     assert found.scattered
     assert "depends on data" in found.assumed
     traffic = found.traffic

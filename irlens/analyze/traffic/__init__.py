@@ -166,14 +166,13 @@ def survey(
     contents: "Mapping[str, NDArray[Any]] | None" = None,
     products: Mapping[int, MatrixProduct] | None = None,
     first: int | None = None,
-    assuming: bool = False,
-    numbers: Numbers = "random",
+    numbers: Numbers | None = None,
 ) -> Survey:
     """Count the same as ``count``, and the footprint in granules of a size in bytes, if given.
 
     What depends on data may be assumed, as ``Launch`` says.
     """
-    launch = Launch(arguments, grid, contents or {}, assuming, numbers)
+    launch = Launch(arguments, grid, contents or {}, numbers)
     counted = partial(_counted, module, launch, issued, wave, first, granules, products)
     try:
         with suppress(TooManyIntervalsError):

@@ -70,16 +70,16 @@ def is_of_one_element(operation: Operation) -> bool:
 
 
 def reference(
-    operation: Operation, operands: Sequence[Value], *, assuming: bool = False
+    operation: Operation, operands: Sequence[Value], *, unknown_mask: Mask | None = None
 ) -> Reference | Unknown:
     """Return how an operation accesses memory, or why that is unknown.
 
     Args:
-        assuming: Whether a mask that is not known is taken to let all elements pass.
+        unknown_mask: What a mask that is not known is taken for.
     """
     name = operation.name
     if name in POINTERS and not isinstance(operands[POINTERS[name].pointer], BlockPointer):
-        return _through_pointers(operation, operands, POINTERS[name], assuming=assuming)
+        return _through_pointers(operation, operands, POINTERS[name], unknown_mask)
     place = operands[0]
     if isinstance(place, Unknown):
         return place
@@ -113,7 +113,7 @@ def _predicated(access: Reference, predicate: Value) -> Reference | Unknown:
 
 
 def _through_pointers(
-    operation: Operation, operands: Sequence[Value], at: Operands, *, assuming: bool
+    operation: Operation, operands: Sequence[Value], at: Operands, unknown_mask: Mask | None
 ) -> Reference | Unknown:
     """Read an access through a tensor of pointers, or a pointer and a tensor of offsets."""
     place = operands[at.pointer]
@@ -139,9 +139,9 @@ def _through_pointers(
     if at.offsets and isinstance(mask, Integer):
         mask = Mask(())  # the stride, which the cache of buffers is swizzled by
     if isinstance(mask, Unknown):
-        if not assuming:
+        if unknown_mask is None:
             return mask
-        mask = Mask(())
+        mask = unknown_mask
     if not isinstance(mask, Mask):
         return Unknown("the mask is not understood")
     return Reference(place, mask, shape, size)

@@ -29,6 +29,7 @@ from irlens.analyze.traffic.values import (
     Array,
     Choice,
     Integer,
+    Mask,
     Pointer,
     TooLargeError,
     Unknown,
@@ -260,7 +261,7 @@ class Evaluation:
 
     def _accessed(self, operation: Operation, operands: list[Value], programs: Array) -> Value:
         """Visit an access by some programs, and return what it yields."""
-        assuming = self._launch.assuming
+        assuming = self._launch.numbers is not None
         reference = accesses.reference(operation, operands)
         if isinstance(reference, Unknown) and assuming:
             self.assumed = self.assumed or str(placed(operation, reference.reason))
@@ -288,14 +289,14 @@ class Evaluation:
         at = accesses.pointer_of(operation)
         place = None if at is None else known(operands[at])
         if at is None or place is operands[at] or not isinstance(place, Pointer):
-            return accesses.reference(operation, operands, assuming=True)
+            return accesses.reference(operation, operands, unknown_mask=Mask(()))
         self.scattered = True
         size = operation.operand_type.element.pointee
         pointer = accesses.inside(
             place, self._sizes.get(place.argument), (size.bytes if size else None) or 1
         )
         standing = [*operands[:at], pointer, *operands[at + 1 :]]
-        return accesses.reference(operation, standing, assuming=True)
+        return accesses.reference(operation, standing, unknown_mask=Mask(()))
 
     def _loaded(
         self, operation: Operation, operands: Sequence[Value], reference: accesses.Reference
@@ -326,8 +327,8 @@ class Evaluation:
         few = f"--arg '{argument}={tensor}:values[N]' or " if tensor.endswith("]") else ""
         given = f"{few}--arg {argument}=@FILE.npy gives them"
         reason = f"the traffic depends on data in {argument} ({given})"
-        assumed = self._launch.assuming
-        numbers = accesses.stand_in(reference, self._launch.numbers) if assumed else None
+        assumed = self._launch.numbers
+        numbers = accesses.stand_in(reference, assumed) if assumed else None
         return Unknown(reason, numbers)
 
     def _for(self, operation: Operation, operands: list[Value], frame: Frame) -> None:
@@ -434,7 +435,7 @@ class Evaluation:
         Raises:
             UnknownTrafficError: It is not known, and nothing is assumed.
         """
-        if self._launch.assuming and isinstance(condition, Unknown):
+        if self._launch.numbers and isinstance(condition, Unknown):
             self.assumed = self.assumed or condition.reason
             return np.full(size, likely)
         return truth_values(condition, size)

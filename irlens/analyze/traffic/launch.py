@@ -44,18 +44,16 @@ class Launch(msgspec.Struct, frozen=True):
     Attributes:
         arguments: Arguments by name: a number, or a tensor as "fp32[4096, 1024]".
         contents: What tensors of integers hold, by argument.
-        assuming: Whether what depends on other data is assumed, as an estimate may: masks let all
-            elements pass, the longer side of a branch runs, integers that addresses depend on are
-            random, and a single element whose address is data is not worth counting.
-        numbers: What these integers are: random, "ascending" (their own places, so that those of
-            neighbours are neighbours), or "equal".
+        numbers: Set where what depends on other data is assumed, as an estimate may: masks let all
+            elements pass, the longer side of a branch runs, a single element whose address is data
+            is not worth counting, and integers that addresses depend on are random, "ascending"
+            (their own places, so that those of neighbours are neighbours), or "equal".
     """
 
     arguments: Mapping[str, Any]
     grid: tuple[int, int, int]
     contents: "Mapping[str, NDArray[Any]]" = {}
-    assuming: bool = False
-    numbers: Numbers = "random"
+    numbers: Numbers | None = None
 
     def check_grid(self) -> None:
         """Raise ``UnknownTrafficError`` for a grid whose programs 64 bits cannot number."""

@@ -109,7 +109,8 @@ def parse_value(text: str) -> ConstexprValue:
     text = text.strip()
     if text.lower() in _KEYWORDS:
         return _KEYWORDS[text.lower()]
-    dtype = find_dtype(text, alone=False)
+    # Alone, "half" and "float" are words.
+    dtype = find_dtype(text) if "." in text else DTYPES.get(text)
     if dtype:
         return DTYPE_PREFIX + dtype.language
     for parse_number in (lambda: int(text, 0), lambda: float(text)):

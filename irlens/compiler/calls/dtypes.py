@@ -86,24 +86,20 @@ _NORMALIZED = {re.sub("_", "", name.lower()): dtype for name, dtype in DTYPES.it
 DTYPE_PREFIX = "tl."
 
 
-def find_dtype(text: str, *, alone: bool = True) -> Dtype | None:
+def find_dtype(text: str) -> Dtype | None:
     """Return the dtype of a name, ``None`` if it is none: "u8", "torch.half", "Float8_E4M3FN".
 
     Args:
         text: The name, with or without its module. Case and "_" do not matter.
-        alone: Whether the text can be nothing but a dtype: "half" and "float" are words.
     """
     module, dot, name = text.strip().rpartition(".")
     if dot and module not in _MODULES:
         return None
     key = re.sub("_", "", name.lower())
-    if dot or alone:
-        names = _IN_MODULE[_MODULES[module]] if dot else _ALONE
-        known = {re.sub("_", "", each): dtype for each, dtype in names.items()}
-        if name.lower() in names or key in known:
-            return DTYPES[names.get(name.lower()) or known[key]]
-    if not dot and not alone:
-        return DTYPES.get(name)
+    names = _IN_MODULE[_MODULES[module]] if dot else _ALONE
+    known = {re.sub("_", "", each): dtype for each, dtype in names.items()}
+    if name.lower() in names or key in known:
+        return DTYPES[names.get(name.lower()) or known[key]]
     return _NORMALIZED.get(key)
 
 

@@ -99,9 +99,9 @@ class _NoTorch(MetaPathFinder):
 
 
 def compile_variant(
-    kernel: Kernel, args: Values, settings: Values, grid: tuple[int, int, int], *, launch: bool
+    kernel: Kernel, args: Values, settings: Values, grid: tuple[int, int, int] | None = None
 ) -> Compiled:
-    """Compile one variant under the active driver, and launch it if requested.
+    """Compile one variant under the active driver, and launch it if there is a grid.
 
     Raises:
         CaptureError: A hook of the process prevents compilation.
@@ -117,10 +117,10 @@ def compile_variant(
         if kernel.specialization is not None:
             handle = inductor.compile_specialized(kernel, args, settings)
         else:
-            handle = function.run(grid=grid, warmup=True, **args, **settings)
+            handle = function.run(grid=grid or (1, 1, 1), warmup=True, **args, **settings)
         if handle is None:
             raise CaptureError(f"{kernel.name}: a Triton hook (jit_cache_hook) skips compilation")
-        if launch:
+        if grid is not None:
             try:
                 function.run(grid=grid, warmup=False, **args, **settings)
             except OutOfResources as error:

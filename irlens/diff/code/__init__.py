@@ -19,7 +19,7 @@ from typing import NamedTuple
 from irlens.analyze.capture_code import CaptureCode
 from irlens.diff.code.alignment import align, shift_to_best_fit
 from irlens.diff.code.correspondence import DEFINITION_VOTES, Correspondence, Declarations
-from irlens.diff.code.patience import Pair, common
+from irlens.diff.code.patience import Pair, anchored
 from irlens.diff.code.stage import (
     STAGES,
     ComparedStage,
@@ -165,7 +165,8 @@ def differing_columns(
         )
     one = list(_tokens(ours, lambda name: ("value", values.of(name.value), name.value)))
     other = list(_tokens(theirs, lambda name: ("value", name.value, values.origin(name.value))))
-    same = common([t.key for t in one], [t.key for t in other], everywhere=False)
+    # Without an anchor, any comma would match.
+    same = sorted(anchored([t.key for t in one], [t.key for t in other])[0])
     left = set(range(len(one))) - {i for i, _ in same}
     right = set(range(len(other))) - {j for _, j in same}
     return _joined(ours, one, left), _joined(theirs, other, right)

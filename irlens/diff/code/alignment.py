@@ -141,8 +141,8 @@ class _Keys:
         self.rounds: tuple[_Round, ...] = (
             self._by(lambda index, side: self._origins[side][index]),
             self._by(lambda index, side: self._looks[side][index]),
-            self._by(lambda index, side: self._looks[side][index], in_order=True),
-            self._by(self._operation, in_order=True),
+            self._by(lambda index, side: self._looks[side][index], _numbered),
+            self._by(self._operation, _numbered),
             self._by_likeness,
         )
 
@@ -163,12 +163,16 @@ class _Keys:
             for i, each in enumerate(side)
         ]
 
-    def _by(self, key: Callable[[int, int], int], *, in_order: bool = False) -> _Round:
+    def _by(
+        self,
+        key: Callable[[int, int], int],
+        arranged: Callable[[list[Hashable]], list[Hashable]] = list,
+    ) -> _Round:
         """Return a round that pairs equal keys; ``key`` takes a statement's index and side."""
 
         def keys(elements: list[_Element], side: int) -> list[Hashable]:
             found = [key(each, side) if isinstance(each, int) else each.key for each in elements]
-            return _numbered(found) if in_order else found
+            return arranged(found)
 
         return lambda one, two: common(keys(one, 0), keys(two, 1))
 

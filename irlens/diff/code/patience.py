@@ -23,15 +23,16 @@ _MOST_EDITS = 64
 _MOST_ROUNDS = 32
 
 
-def common(
-    one: Sequence[Hashable], other: Sequence[Hashable], *, everywhere: bool = True
-) -> list[Pair]:
-    """Return the pairs of equal elements, ascending in both sequences.
+def common(one: Sequence[Hashable], other: Sequence[Hashable]) -> list[Pair]:
+    """Return the pairs of equal elements, ascending in both sequences."""
+    pairs, bare = anchored(one, other)
+    return sorted(pairs + [pair for gap in bare for pair in _fewest_edits(one, other, gap)])
 
-    Args:
-        everywhere: Whether to match where there are no anchors; in words that matches any comma.
-    """
+
+def anchored(one: Sequence[Hashable], other: Sequence[Hashable]) -> tuple[list[Pair], list[_Gap]]:
+    """Return the pairs of equal elements around anchors, and the gaps that have none."""
     pairs: list[Pair] = []
+    bare: list[_Gap] = []
     gaps: list[_Gap] = [(0, len(one), 0, len(other))]
     for _ in range(_MOST_ROUNDS):
         left: list[_Gap] = []
@@ -41,10 +42,10 @@ def common(
             pairs += anchors
             if anchors:
                 left += gaps_between(gap, anchors)
-            elif everywhere:
-                pairs += _fewest_edits(one, other, gap)
+            else:
+                bare.append(gap)
         gaps = left
-    return sorted(pairs)
+    return pairs, bare
 
 
 def gaps_between(gap: _Gap, pairs: Sequence[Pair]) -> Iterator[_Gap]:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from irlens.isa.syntax import Lexicon, Scope, Syntax, numbered
+from irlens.isa.syntax import Lexicon, Scope, Syntax, numbered, single_blanks
 
 _DEBUG_SECTION = re.compile(r"\s*+\.section\s++\"?\.debug_")
 _SECTION = re.compile(r"\s*+\.(?:section|text|amdgpu_metadata|amdgpu_info)\b")
@@ -55,7 +55,7 @@ class AmdgcnSyntax(Syntax):
         noise=r";.*|//.*|/\*.*?\*/",
         name=r"\b[vsa](?:[0-9]++\b|\[[0-9]++(?::[0-9]++)?\])|\.LBB[0-9_]++",
         placeholder=_placeholder,
-        collapse=True,
+        fold=single_blanks,
     )
     is_machine_code = True
 

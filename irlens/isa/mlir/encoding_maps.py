@@ -50,7 +50,7 @@ def _map(encoding: Encoding, shape: Shape) -> LinearMap:
 def _blocked(encoding: Encoding, shape: Shape) -> LinearMap:
     rank = len(shape)
     # As Triton 3.9 does; earlier releases kept registers that repeat an element.
-    tile = Tile(_order(encoding, rank), keeps_registers=False)
+    tile = Tile(_order(encoding, rank), dropped="register")
     tile.spread_all("register", _list(encoding, "sizePerThread", rank))
     tile.spread_all("lane", _list(encoding, "threadsPerWarp", rank))
     tile.spread_all("warp", _list(encoding, "warpsPerCTA", rank))
@@ -64,7 +64,7 @@ def _linear(encoding: Encoding, shape: Shape) -> LinearMap:
     if len(given) < len(parts) or any(len(b) != rank for bases in given.values() for b in bases):
         raise UnmappedError("its bases are not those of the tensor's dimensions")
     first = [n for basis in given["register"] for n, step in enumerate(basis) if step]
-    tile = Tile(dict.fromkeys([*first, *_row_major(rank)]), keeps_registers=False)
+    tile = Tile(dict.fromkeys([*first, *_row_major(rank)]), dropped="register")
     tile.append(given)
     tile.fit(shape)
     return tile.mapped(shape)

@@ -90,12 +90,12 @@ class Tile:
     Args:
         order: The dimensions from the fastest to the slowest; a tensor that is larger than the
             tile takes further registers in this order.
-        keeps_registers: Whether registers that would repeat an element stay when it shrinks.
+        dropped: The kind of bits that go when it shrinks, where they would repeat an element.
     """
 
-    def __init__(self, order: Iterable[int], *, keeps_registers: bool = True) -> None:
+    def __init__(self, order: Iterable[int], *, dropped: str = "") -> None:
         self.order = tuple(order)
-        self._keeps_registers = keeps_registers
+        self._dropped = dropped
         self.sizes = [1] * len(self.order)
         self.bases: dict[str, list[tuple[int, ...]]] = {kind: [] for kind in _KINDS}
 
@@ -158,10 +158,10 @@ class Tile:
             basis[dimension] = 0
             self.bases[kind][index] = tuple(basis)
             self.sizes[dimension] //= 2
-            if kind == "register" and not self._keeps_registers:
+            if kind == self._dropped:
                 dropped.append(index)
         for index in sorted(dropped, reverse=True):
-            del self.bases["register"][index]
+            del self.bases[self._dropped][index]
 
     def _append(self, kind: str, dimension: int, step: int) -> None:
         if sum(map(len, self.bases.values())) > _MOST_BITS:

@@ -24,12 +24,12 @@ class Locations:
     """Resolves ``loc(...)`` once the aliases of a text are known.
 
     Args:
-        lenient: Whether an alias that is not defined is an unknown location, and no error.
+        undefined: The chain of an alias that is not defined; ``None`` if that is an error.
     """
 
-    def __init__(self, tokens: Tokens, *, lenient: bool = False) -> None:
+    def __init__(self, tokens: Tokens, undefined: Chain | None) -> None:
         self._tokens = tokens
-        self._lenient = lenient
+        self._undefined = undefined
         self._aliases: dict[str, tuple[int, int]] = {}
         self._resolved: dict[str, Chain] = {}
 
@@ -58,7 +58,7 @@ class Locations:
         is its first known part.
 
         Raises:
-            ParseError: An alias is undefined (unless lenient), or is defined by itself, or the
+            ParseError: An alias is undefined (where that is an error) or defined by itself, or the
                 chain is too long.
         """
         if first == end:
@@ -88,10 +88,10 @@ class Locations:
             if alias in self._resolved:
                 continue
             if alias not in self._aliases:  # in an excerpt: MLIR defines most after the module
-                if not self._lenient:
+                if self._undefined is None:
                     message = f"location '{alias}' is not defined; is the end of the text missing?"
                     raise self._tokens.error(message, offset)
-                self._resolved[alias] = ()
+                self._resolved[alias] = self._undefined
                 continue
             if alias in entered:
                 message = f"location '{alias}' is defined by itself"

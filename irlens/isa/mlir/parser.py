@@ -13,7 +13,7 @@ before where no location stands between them, and takes minutes for 200 KB of ma
 import msgspec
 
 from irlens.isa.mlir import grammar
-from irlens.isa.mlir.locations import Locations
+from irlens.isa.mlir.locations import Chain, Locations
 from irlens.isa.mlir.module import Module, Unknown
 from irlens.isa.mlir.normalization import balanced, is_excerpt, translate
 from irlens.isa.mlir.tokens import Tokens, is_location
@@ -38,16 +38,16 @@ def parse(text: str, *, stage: str = "ttgir") -> Module:
     """
     text = translate(text)
     if not is_excerpt(text):
-        return _Parser(text, stage).module()
-    module = _Parser(balanced(text), stage, is_part=True).module()
+        return _Parser(text, stage, undefined=None).module()
+    module = _Parser(balanced(text), stage, undefined=()).module()
     return msgspec.structs.replace(module, text=text)
 
 
 class _Parser:
-    def __init__(self, text: str, stage: str, *, is_part: bool = False) -> None:
+    def __init__(self, text: str, stage: str, *, undefined: Chain | None) -> None:
         self._tokens = Tokens(text, stage)
         self._values = self._tokens.values
-        self._locations = Locations(self._tokens, lenient=is_part)
+        self._locations = Locations(self._tokens, undefined)
         self._at = 0
         self._operations: list[UnfinishedOperation] = []
         self._open: UnfinishedOperation | None = None

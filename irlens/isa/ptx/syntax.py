@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from irlens.isa.ptx.function import BRANCHES, EXITS
-from irlens.isa.syntax import COMMENTS, Lexicon, Scope, Syntax, Word, numbered
+from irlens.isa.syntax import COMMENTS, Lexicon, Scope, Syntax, Word, numbered, single_blanks
 
 _DEBUG_SECTION = re.compile(r"\s*+\.section\s++\.debug_")
 _COMMENT = re.compile(r"//.*|/\*.*?\*/")
@@ -43,7 +43,7 @@ class PtxSyntax(Syntax):
         # Not every % is a register's: %tid.x and %pm0 are read from the machine.
         name=r"%(?:r[sdqhl]?|fd?|hh?|p|b)[0-9]++\b|\$L__BB[0-9_]++",
         placeholder=lambda name: name.rstrip("0123456789_"),
-        collapse=True,
+        fold=single_blanks,
     )
 
     def lines(self, text: str) -> Iterator[tuple[int, str]]:

@@ -2,7 +2,7 @@
 
 import re
 
-from irlens.isa.syntax import COMMENTS, Lexicon, Scope, Syntax, numbered
+from irlens.isa.syntax import COMMENTS, Lexicon, Scope, Syntax, numbered, single_blanks
 
 _SECTION = re.compile(r"\s*+\.section\s++(?P<name>[^,\s]++)")
 _CODE_SECTION = ".text."
@@ -41,7 +41,7 @@ class SassSyntax(Syntax):
         noise=r"//.*|/\*[0-9a-fx]++\*/|\(\*\".*?\"\*\)|\.reuse\b|\s++[&?]\w[^;]*+",
         name=r"\b(?:U?[RP]|B)[0-9]{1,3}+\b(?!:)|\.L_x_[0-9]++|\$[\w$]*\$\$[\w$]++",
         placeholder=lambda name: name.rstrip("0123456789"),
-        collapse=True,
+        fold=single_blanks,
     )
     is_machine_code = True
 

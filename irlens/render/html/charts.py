@@ -194,7 +194,7 @@ def _step_labels(stairs: nodes.Staircase, frame: "Frame") -> Iterator[Markup]:
 def _filled(points: Sequence[tuple[float, float]], frame: "Frame", class_: str) -> list[Markup]:
     """A line through points, and the area under it."""
     area = [(points[0][0], frame.y(0)), *points, (points[-1][0], frame.y(0))]
-    return [path(area, class_=f"area{class_}", closed=True), path(points, class_=f"curve{class_}")]
+    return [path(area, class_=f"area{class_}", end="Z"), path(points, class_=f"curve{class_}")]
 
 
 def _curves(sides: Sequence[nodes.Curve]) -> Markup:

@@ -121,10 +121,10 @@ def stretched(height: float, *paths: Content) -> Markup:
     )  # fmt: skip
 
 
-def path(points: Sequence[tuple[float, float]], *, class_: str, closed: bool = False) -> Markup:
+def path(points: Sequence[tuple[float, float]], *, class_: str, end: str = "") -> Markup:
     """Return a line through points, for ``stretched``: shares of the width, and pixels."""
     lines = "L".join(f"{number(x * 100)} {number(y)}" for x, y in points)
-    return tag("path", d=f"M{lines}{'Z' if closed else ''}", class_=class_)
+    return tag("path", d=f"M{lines}{end}", class_=class_)
 
 
 def line(x1: X, y1: float, x2: X, y2: float, *, class_: str) -> Markup:

@@ -65,25 +65,28 @@ class Cursor:
         """Column of the line's first character."""
         return len(self.text) - len(self.text.lstrip())
 
-    def put(self, line: int, column: int | None = None, *, keep_goal: bool = False) -> None:
+    def move(self, line: int) -> None:
+        """Move to a line as ``put``, near the column that vertical moves aim for."""
+        goal = self._goal
+        self.put(line, goal)
+        self._goal = goal
+
+    def put(self, line: int, column: int | None = None) -> None:
         """Move to a line, or to the next one that is not hidden, and select nothing.
 
         Args:
             line: 1-based line.
             column: Column from 0; by default the first character of the line.
-            keep_goal: Whether to stay near the column that vertical moves aim for.
         """
         self.line = self.rows[self.row_of(line)] if self.rows else 1
-        wanted = self._goal if keep_goal else self.indent if column is None else column
-        self.column = max(min(wanted, len(self.text) - 1), 0)
-        if not keep_goal:
-            self._goal = self.column
+        wanted = self.indent if column is None else column
+        self.column = self._goal = max(min(wanted, len(self.text) - 1), 0)
         self.unselect()
 
     def select_to(self, line: int) -> None:
         """Move to a line, and select those from where the selection began."""
         anchor = self.line if self._anchor is None else self._anchor
-        self.put(line, keep_goal=True)
+        self.move(line)
         self._anchor, self.selected = anchor, (min(anchor, self.line), max(anchor, self.line))
 
     def unselect(self) -> None:

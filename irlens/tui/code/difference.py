@@ -1,7 +1,7 @@
 """A code comparison as lines to draw, unified or side by side."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
 from irlens.model.code import CodeComparison, CodeHunk, Columns, RowKind
@@ -97,10 +97,6 @@ class Difference:
         self.width = max(map(width, self._texts), default=0)
         self.digits = len(str(max(comparison.before_lines, comparison.after_lines)))
         self.highlighted = HighlightedLines(comparison.stage, self._texts, joined=False)
-
-    def lines(self, *, split: bool) -> Sequence[DiffLine]:
-        """Return the lines, side by side or unified."""
-        return self.split if split else self.unified
 
     def hunk_text(self, number: int) -> str:
         """Return a hunk as a unified diff."""

@@ -15,7 +15,7 @@ from textual.color import Color
 from textual.strip import Strip
 
 from irlens.tui.entries.cells import is_case_sensitive
-from irlens.tui.entries.columns import BROWSER_COLUMNS, LEAST_USEFUL, SETTINGS
+from irlens.tui.entries.columns import BROWSER_COLUMNS, LEAST_USEFUL, SETTINGS, BrowserColumn
 from irlens.tui.themes import READABLE, contrast_ratio
 
 #: Cells around a column: a space on either side.
@@ -189,17 +189,17 @@ def draw_row(
             pieces = [*before, (elided(text, room_left), colour)]
         elif name == SETTINGS:
             pieces = _cut(pieces, width)
-        segments += _draw_cell(pieces, width, style, right=BROWSER_COLUMNS[name].is_right_aligned)
+        segments += _draw_cell(pieces, width, style, BROWSER_COLUMNS[name])
     return Strip(segments).adjust_cell_length(room, style.line)
 
 
 def _draw_cell(
-    pieces: Iterable[tuple[str, str]], width: int, style: RowStyle, *, right: bool
+    pieces: Iterable[tuple[str, str]], width: int, style: RowStyle, column: BrowserColumn
 ) -> list[Segment]:
     """Return a cell between two spaces; a longer text is not cut."""
     segments = [part for text, colour in pieces for part in style.segments(text, colour)]
     fill = " " * max(width - sum(part.cell_length for part in segments), 0)
-    before, after = (f" {fill}", " ") if right else (" ", f"{fill} ")
+    before, after = (f" {fill}", " ") if column.is_right_aligned else (" ", f"{fill} ")
     return [Segment(before, style.line), *segments, Segment(after, style.line)]
 
 

@@ -135,4 +135,4 @@ def _about(report: Report, width: int) -> Iterator[Content]:
     known = list(facts(report).facts)
     if (loops := pipeline_facts(report)) is not None:
         known += loops.facts
-    yield from nodes.facts(known, width, brief=True)
+    yield from nodes.facts(known, width, most=1)

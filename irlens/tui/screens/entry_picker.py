@@ -1,6 +1,6 @@
 """The dialog that picks an entry to compare with: the most similar ones first."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import ClassVar, TypeAlias
 
 from textual import on
@@ -135,17 +135,17 @@ labelled with its differences.
         )
         keys = [entry.key for _, entry in shown]
         choices.highlighted = keys.index(current) if current in keys else (0 if keys else None)
-        self.query_one("#title", Static).update(self._title(len(keys), filtered=bool(words)))
+        self.query_one("#title", Static).update(self._title(len(keys), words))
         self._services.keys.resume()
 
-    def _title(self, number: int, *, filtered: bool) -> str:
+    def _title(self, number: int, words: Sequence[str]) -> str:
         current = self._entries.get(self._key)
         kernel = printable_line(current.kernel) if current else "the entry"
         if number:
             return f"compare {' '.join([kernel, *_configuration(current)])} with"
         if self._is_listing:
             return "loading …"
-        if filtered:
+        if words:
             return "no entry matches"
         return f"no entry to compare {kernel} with: press esc, then r to compile another one"
 

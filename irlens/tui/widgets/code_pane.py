@@ -211,7 +211,7 @@ class CodePane(DocumentView):
     def action_move(self, step: int) -> None:
         """Move by lines."""
         if self.cursor.rows:
-            self.cursor.put(self.cursor.line_after(step), keep_goal=True)
+            self.cursor.move(self.cursor.line_after(step))
             self._on_moved()
 
     def action_page(self, pages: float) -> None:

@@ -99,7 +99,8 @@ class DiffView(CodeView):
     @property
     def lines(self) -> Sequence[DiffLine]:
         """The rows."""
-        return self.difference.lines(split=self.split) if self.difference else ()
+        shown = self.difference
+        return (shown.split if self.split else shown.unified) if shown else ()
 
     @property
     def current(self) -> DiffLine | None:
@@ -209,7 +210,8 @@ class DiffView(CodeView):
         if line.mark == "@":
             return self._heading(line, sign, width)
         drawn = self._side_by_side if self.split else self._unified
-        return Strip([sign, *drawn(line, row == self.row, scroll_x, width - 1)])
+        over = "cursor" if row == self.row else ""
+        return Strip([sign, *drawn(line, over, scroll_x, width - 1)])
 
     def _heading(self, line: DiffLine, sign: Segment, width: int) -> Strip:
         palette = self.palette("heading")
@@ -218,22 +220,22 @@ class DiffView(CodeView):
         strip = Strip([sign, *text, Segment(where, palette["place"])])
         return strip.crop_extend(0, width, palette[""])
 
-    def _unified(self, line: DiffLine, here: bool, left: int, width: int) -> Iterable[Segment]:
+    def _unified(self, line: DiffLine, over: str, left: int, width: int) -> Iterable[Segment]:
         kind = {"-": "removed", "+": "added"}.get(line.mark, "")
-        palette = self.palette("cursor" if here else kind)
+        palette = self.palette(over or kind)
         numbers = [self._number(half) for half in (line.before, line.after)]
         yield Segment(f"{line.mark} ", palette[_SIGN_STYLE.get(line.mark, "")])
         yield Segment(f"{' '.join(numbers)}  ", palette["line-number"])
         *_, shown = line.halves
         yield from self._code(shown, palette, kind, left, width - self._beside + 1)
 
-    def _side_by_side(self, line: DiffLine, here: bool, left: int, width: int) -> Iterable[Segment]:
+    def _side_by_side(self, line: DiffLine, over: str, left: int, width: int) -> Iterable[Segment]:
         room = self._room(width + 1)
         for half, mark, kind in ((line.before, "-", "removed"), (line.after, "+", "added")):
             moved = kind if line.mark in ("~", mark) else ""
-            palette = self.palette("cursor" if here else moved if half else "missing")
+            palette = self.palette(over or (moved if half else "missing"))
             if kind == "added":
-                sign = self.palette("cursor" if here else "")[_SIGN_STYLE.get(line.mark, "")]
+                sign = self.palette(over)[_SIGN_STYLE.get(line.mark, "")]
                 yield Segment(f" {line.mark} ", sign)
             yield Segment(f"{self._number(half)} ", palette["line-number"])
             if half is None:
