@@ -340,14 +340,10 @@ class GroupFlow(Generic[S]):
 
     def _flow(self, start: int, state: S, within: Collection[int] | None) -> dict[int, S]:
         """Return the state at the start of every block that is reached, of one iteration or all."""
+        if within is not None:
+            within = {*within} - {start}
         return solve(
-            self.graph,
-            {start: state},
-            self._through,
-            _joined,
-            within=within,
-            iteration=within is not None,
-            widen=_widened,
+            self.graph, {start: state}, self._through, _joined, within=within, widen=_widened
         )
 
 

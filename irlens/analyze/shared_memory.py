@@ -46,7 +46,7 @@ def explain(module: Module, total_bytes: int | None) -> SharedMemory:
     complete = len(known) == len(sizes)
     peak, peak_at = _peak(buffers, sizes) if complete else (None, None)
     remainder = total_bytes - peak if total_bytes is not None and peak is not None else None
-    reason = _reason(total_bytes, complete, remainder)
+    reason = _reason(total_bytes, remainder) if complete else UNKNOWN_SIZE
     if remainder is not None and remainder < 0:
         remainder = None
     return SharedMemory(
@@ -78,9 +78,7 @@ def _peak(buffers: Buffers, sizes: dict[int, int | None]) -> tuple[int, int | No
     return peak, where
 
 
-def _reason(total: int | None, complete: bool, remainder: int | None) -> str:
-    if not complete:
-        return UNKNOWN_SIZE
+def _reason(total: int | None, remainder: int | None) -> str:
     if total is None:
         return UNKNOWN_TOTAL
     return CONTRADICTION if remainder is not None and remainder < 0 else ""

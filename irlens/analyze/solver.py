@@ -26,7 +26,6 @@ def solve(
     join: Callable[[T, T], T],
     *,
     within: Collection[int] | None = None,
-    iteration: bool = False,
     widen: Callable[[T, T], T] | None = None,
 ) -> dict[int, T]:
     """Return the least state at the start of each node that is reached.
@@ -36,8 +35,8 @@ def solve(
     Args:
         start: The nodes where flow begins, with the state there.
         transfer: Returns the state after a node, given the one before it.
-        within: The nodes to stay within; all if ``None``.
-        iteration: Whether edges back to where flow begins are not followed.
+        within: The nodes that are followed into; all if ``None``. Without those where flow begins
+            it is that of one iteration.
         widen: Returns a state without what still grows, given also the one before it.
     """
     order, rank = graph.order, graph.rank
@@ -56,7 +55,7 @@ def solve(
         visits[node] = visits.get(node, 0) + 1
         after = transfer(node, states[node])
         for target in graph.successors[node]:
-            if (within is not None and target not in within) or (iteration and target in start):
+            if within is not None and target not in within:
                 continue
             joined = after
             if target in states:

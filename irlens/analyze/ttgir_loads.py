@@ -141,8 +141,8 @@ class _Finder:
             loop_line=loop.span.line,
             loop_source=user_line(loop),
             state=state,
-            iterations_ahead=_iterations(
-                peeled_copies, alike, ahead, self._used(buffer, loop, peeled)
+            iterations_ahead=(
+                _iterations(peeled_copies, alike, self._used(buffer, loop, peeled)) if ahead else 0
             ),
             shape=tile.shape,
             element=str(tile.element),
@@ -232,17 +232,14 @@ def _prologues(reads: list[_Read]) -> tuple[dict[int, tuple[int, int]], set[int]
     return ahead, prologues
 
 
-def _iterations(peeled_copies: int, alike: int, ahead: bool, used: Fraction) -> int | None:
+def _iterations(peeled_copies: int, alike: int, used: Fraction) -> int | None:
     """Return how many iterations ahead a read runs; ``None`` if unknown.
 
     Args:
         peeled_copies: Like reads before the loop.
         alike: Like reads in it.
-        ahead: Whether it is known to run ahead at all.
         used: Iterations whose tiles are used before the loop.
     """
-    if not ahead:
-        return 0
     distance = Fraction(peeled_copies, alike) - used
     return int(distance) if peeled_copies and distance.denominator == 1 else None
 

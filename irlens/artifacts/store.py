@@ -16,6 +16,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -24,6 +25,9 @@ from irlens.model import files
 from irlens.model.capture import MANIFEST_NAME
 from irlens.model.errors import ArtifactError
 from irlens.model.recording import PROGRAM_NAME
+
+#: What becomes of a capture in whose place another is published.
+Older: TypeAlias = Literal["keep", "replace"]
 
 ROOT_VARIABLE = "IRLENS_CACHE_DIR"
 #: The folder of the captures.
@@ -187,7 +191,7 @@ def touch(path: Path) -> None:
         os.utime(path)
 
 
-def publish(build: Path, destination: Path, *, replace: bool = False) -> bool:
+def publish(build: Path, destination: Path, *, older: Older = "keep") -> bool:
     """Move a finished capture to its destination, atomically.
 
     Concurrent publishers of one destination all succeed, and one complete capture remains.
@@ -196,7 +200,7 @@ def publish(build: Path, destination: Path, *, replace: bool = False) -> bool:
         build: The capture's directory, best inside a ``workspace``: from another file system it
             is copied there first. It is removed afterwards.
         destination: A path that does not exist, an empty directory, or an older capture.
-        replace: Whether to replace an older capture; otherwise it stays and ``build`` is removed.
+        older: What becomes of an older capture; where it is kept, ``build`` is removed.
 
     Returns:
         Whether ``build`` was moved there.
@@ -207,7 +211,7 @@ def publish(build: Path, destination: Path, *, replace: bool = False) -> bool:
     try:
         destination.parent.mkdir(parents=True, exist_ok=True)
         try:
-            moved = _move(build, destination, replace=replace)
+            moved = _move(build, destination, older)
         except OSError as error:
             if error.errno != errno.EXDEV:
                 raise
@@ -216,7 +220,7 @@ def publish(build: Path, destination: Path, *, replace: bool = False) -> bool:
             with workspace(destination) as near:
                 copy = near / "copy"
                 shutil.copytree(build, copy)
-                moved = _move(copy, destination, replace=replace)
+                moved = _move(copy, destination, older)
     except OSError as error:
         raise unwritable(destination, error) from error
     _remove(build)
@@ -307,7 +311,7 @@ def _checksum_of(folder: Path) -> bytes:
     return digest.digest()
 
 
-def _move(build: Path, destination: Path, *, replace: bool) -> bool:
+def _move(build: Path, destination: Path, older: Older) -> bool:
     """Rename ``build`` to ``destination``; see ``publish`` for what may be there."""
     while True:
         try:
@@ -324,7 +328,7 @@ def _move(build: Path, destination: Path, *, replace: bool) -> bool:
                 f"{destination} exists and is not a capture",
                 hint="name a directory that does not exist yet, or an empty one",
             )
-        if not replace:
+        if older == "keep":
             return False
         # A directory cannot be renamed over one with files in it, so the old one moves aside first.
         # Between the two renames a reader finds nothing, never half a capture.

@@ -236,7 +236,8 @@ def _compile_into(request: Request, source: KernelSource, destination: Path) -> 
             _write_capture(workspace / "build" / f"{index:03}", request, session, variant)
         store.seal(workspace / "build")
         # Captures that another process has published meanwhile may be in use: keep them.
-        return store.publish(workspace / "build", destination, replace=request.run)
+        older: store.Older = "replace" if request.run else "keep"
+        return store.publish(workspace / "build", destination, older=older)
 
 
 def _compile_variants(
@@ -319,7 +320,8 @@ def _printing(request: Request, log: Path) -> Iterator[Callable[[], bytes | None
         return
     from irlens.compiler.compiler_output import printed_passes
 
-    with printed_passes(log, of_mlir=request.passes, of_llvm=request.llvm_passes) as printed:
+    of = ("mlir",) * request.passes + ("llvm",) * request.llvm_passes
+    with printed_passes(log, of) as printed:
         yield printed
 
 

@@ -5,7 +5,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from functools import cache
 from pathlib import Path
@@ -147,23 +147,24 @@ _SETTINGS = {
     "MLIR_ENABLE_DIAGNOSTICS": "warnings,remarks",
     "TRITON_DUMP_PTXAS_LOG": "1",
 }
-_OF_MLIR = {"MLIR_ENABLE_DUMP": "1", "MLIR_ENABLE_TIMING": "1"}
-#: Read by Triton before LLVM's optimizer and before its code generator. LLVM's own option, which
-#: Triton sets then, stays set up to 3.6 at least: ``forked`` ends such a process.
-_OF_LLVM = {"LLVM_IR_ENABLE_DUMP": "1"}
+#: LLVM's is read before LLVM's optimizer and before its code generator. LLVM's own option,
+#: which Triton sets then, stays set up to 3.6 at least: ``forked`` ends such a process.
+_OF = {
+    "mlir": {"MLIR_ENABLE_DUMP": "1", "MLIR_ENABLE_TIMING": "1"},
+    "llvm": {"LLVM_IR_ENABLE_DUMP": "1"},
+}
 #: Lines that only a reader of the passes asks for.
 _OF_PASSES = re.compile(r"ptxas|\s|.*\b(?:remark|note): ")
 
 
 @contextmanager
-def printed_passes(log: Path, *, of_mlir: bool, of_llvm: bool) -> Iterator[Callable[[], bytes]]:
+def printed_passes(log: Path, of: Collection[str]) -> Iterator[Callable[[], bytes]]:
     """Make Triton print its passes and remarks into a file.
 
     What else it prints goes where it would have gone.
 
     Args:
-        of_mlir: Whether to print MLIR's passes, not only remarks.
-        of_llvm: Whether to print LLVM's passes, too.
+        of: Whose passes to print, "mlir" and "llvm"; remarks alone if it is empty.
 
     Yields:
         A function that returns the file for a capture, see ``pass_dumps``; to be called once the
@@ -175,8 +176,10 @@ def printed_passes(log: Path, *, of_mlir: bool, of_llvm: bool) -> Iterator[Calla
     def text() -> str:
         return merged(printed()).decode("utf-8", "replace")
 
-    buffered = buffered_dumps(log.with_suffix(".ir")) if of_mlir else nullcontext(bytes)
-    settings = _SETTINGS | (_OF_MLIR if of_mlir else {}) | (_OF_LLVM if of_llvm else {})
+    buffered = buffered_dumps(log.with_suffix(".ir")) if "mlir" in of else nullcontext(bytes)
+    settings = dict(_SETTINGS)
+    for each in of:
+        settings |= _OF[each]
     with environment(settings, without=[PATH]):
         try:
             with divert_output(log) as printed, buffered as merged:

@@ -150,7 +150,7 @@ def record(
             title = Path(program.name).name
             contents = RecordedIndex(schema=PROGRAM_SCHEMA, program=title, runs=tuple(recorded))
             (build / PROGRAM_NAME).write_bytes(msgspec.json.encode(contents))
-            store.publish(build, destination, replace=True)
+            store.publish(build, destination, older="replace")
     variants = dict(sorted(Counter(names).items()))
     return Recording(variants=variants, runs=tuple(runs), failures=tuple(failures))
 

@@ -38,7 +38,7 @@ x = tl.load(x_ptr + row * 1001 + columns, mask=columns < 1001)    # fp16: rows o
 NVIDIA, and AMD where the size of its cache lines is confirmed. The launch must be known.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from irlens.analyze.facts import Facts
@@ -79,7 +79,7 @@ def _finding(facts: Facts, cause: "SectorCause", runs: Runs, granule: int) -> Ma
         else f"at {len(starts)} different offsets within a {words.granule}"
     )
     place = f" at {access.source}" if access.source is not None else ""
-    kind, hint = _remedy(cause, len(starts) == 1, granule)
+    kind, hint = _remedy(cause, starts, granule)
     return Match(
         message=(
             f"the {access.direction}{place} is misaligned: runs of {access.argument} start {where},"
@@ -99,9 +99,9 @@ def _finding(facts: Facts, cause: "SectorCause", runs: Runs, granule: int) -> Ma
     )
 
 
-def _remedy(cause: "SectorCause", single: bool, granule: int) -> tuple[str, str]:
+def _remedy(cause: "SectorCause", starts: Sequence[int], granule: int) -> tuple[str, str]:
     """Return what moves the runs off the boundaries, and what aligns them."""
-    if single or len({each for origins in cause.origins for each in origins}) == 1:
+    if len(starts) == 1 or len({each for origins in cause.origins for each in origins}) == 1:
         rows = [step for step in cause.steps if step and abs(step) != cause.element_bytes]
         if not any(step % granule for step in rows):
             return "shift", (

@@ -1,7 +1,7 @@
 """The compiler's passes of what the user named: a capture that keeps them, or a new compilation."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
@@ -18,6 +18,9 @@ from irlens.session.subject import Configurations, is_compiled
 if TYPE_CHECKING:  # it loads the compiler layer
     from irlens.compiler import Request
 
+#: Whose passes the compiler prints.
+Printed: TypeAlias = Literal["mlir", "llvm"]
+
 
 class Asked(msgspec.Struct, frozen=True):
     """What to look for in the passes.
@@ -28,7 +31,7 @@ class Asked(msgspec.Struct, frozen=True):
         last: Operations to name the pass that removes the last one.
         line: A line of Python to follow, "51" or "standard.py:170".
         conversions: Whether to name the pass that inserts each layout conversion.
-        llvm: Whether LLVM's passes are asked for, too.
+        printed: Whose passes; LLVM's come after MLIR's.
     """
 
     passes: tuple[str, ...] = ()
@@ -38,7 +41,7 @@ class Asked(msgspec.Struct, frozen=True):
     changes: bool = False
     context: int = 3
     conversions: bool = False
-    llvm: bool = False
+    printed: Printed = "mlir"
 
 
 def passes_of(
@@ -49,7 +52,7 @@ def passes_of(
     Raises:
         IrlensError: It does not compile, its passes are unknown, or a name is.
     """
-    states = states_of(kernel, configurations, session, llvm=asked.llvm)
+    states = states_of(kernel, configurations, session, asked.printed)
     shown = [number for name in asked.passes for number in states.numbers(name)]
     crossings = [crossing(states, name, "first") for name in asked.first]
     crossings += [crossing(states, name, "last") for name in asked.last]
@@ -100,8 +103,7 @@ def compare_passes(
     configurations: Configurations,
     session: Session,
     context: int,
-    *,
-    llvm: bool = False,
+    printed: Printed = "mlir",
 ) -> PassesDiff:
     """Return two configurations of KERNEL, or two Tritons, held against each other pass by pass.
 
@@ -118,7 +120,7 @@ def compare_passes(
     from irlens.session.configuration_choice import paired_requests
 
     one, two = (
-        _newly_compiled(request, session, llvm=llvm)
+        _newly_compiled(request, session, printed)
         for request in paired_requests(kernel, sides, session)
     )
     return first_difference(one, two, context=context)
@@ -140,12 +142,12 @@ def _sides(configurations: Configurations) -> list[Configurations]:
 
 
 def states_of(
-    kernel: str, configurations: Configurations, session: Session, *, llvm: bool = False
+    kernel: str, configurations: Configurations, session: Session, printed: Printed = "mlir"
 ) -> States:
     """Return the IR between the passes of one compilation of KERNEL.
 
     Args:
-        llvm: Whether between LLVM's passes, too.
+        printed: Whose passes; LLVM's come after MLIR's.
 
     Raises:
         IrlensError: It does not compile, or its passes are unknown.
@@ -153,22 +155,25 @@ def states_of(
     if is_compiled(kernel) and configurations.is_empty:
         captures = session.captures(kernel, configurations)
         for capture in captures:
-            if (dumps := _of_compiled(kernel, capture)) is not None and (dumps.last or not llvm):
+            if (dumps := _of_compiled(kernel, capture)) is not None and (
+                dumps.last or printed == "mlir"
+            ):
                 return _checked(capture, dumps)
     from irlens.session.configuration_choice import single_request
 
-    return _newly_compiled(single_request(kernel, configurations, session), session, llvm=llvm)
+    return _newly_compiled(single_request(kernel, configurations, session), session, printed)
 
 
-def _newly_compiled(request: "Request", session: Session, *, llvm: bool) -> States:
+def _newly_compiled(request: "Request", session: Session, printed: Printed) -> States:
     """Return the IR between the passes of one configuration of a kernel."""
-    captures = session.compile(msgspec.structs.replace(request, passes=True, llvm_passes=llvm))
+    of_llvm = printed == "llvm"
+    captures = session.compile(msgspec.structs.replace(request, passes=True, llvm_passes=of_llvm))
     if len(captures) != 1:
         raise IrlensError(
             f"{request.kernel} has {len(captures)} configurations", hint="select one: --set"
         )
     capture, dumps = captures[0], _of_stored(captures[0])
-    if llvm and not dumps.last:
+    if of_llvm and not dumps.last:
         raise IrlensError(
             f"{capture.kernel}: Triton {capture.triton_version} printed none of LLVM's passes",
             hint="irlens reads what LLVM_IR_ENABLE_DUMP=1 prints",

@@ -224,7 +224,7 @@ class _CarriedValues:
             return held
 
         header = {self._loop.header: holders}
-        solve(self._graph, header, after, _merged, within=self._body, iteration=True)
+        solve(self._graph, header, after, _merged, within=self._body - header.keys())
         return uses, at_end
 
     def _step(self, index: int, held: _Holders, loaded: int) -> int:

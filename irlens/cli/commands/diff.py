@@ -167,8 +167,9 @@ def _write_passes(kernel: str, settings: _Settings) -> Exit:
     from irlens.session.passes import compare_passes
 
     diff = compare_passes(
-        kernel, settings.selection, new_session(), settings.context, llvm=settings.llvm
-    )
+        kernel, settings.selection, new_session(), settings.context,
+        "llvm" if settings.llvm else "mlir",
+    )  # fmt: skip
     write(diff, "passes-diff", writing, side_by_side=settings.side_by_side)
     return Exit.DIFFERENCE if diff.at_start or diff.first is not None else Exit.OK
 

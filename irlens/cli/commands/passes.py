@@ -95,7 +95,7 @@ def command(settings: _Settings) -> Exit:
         conversions=settings.conversions,
         changes=settings.changes,
         context=settings.context,
-        llvm=settings.llvm,
+        printed="llvm" if settings.llvm else "mlir",
     )
     passes = passes_of(settings.kernel, settings.selection, new_session(), asked)
     write(passes, "passes", settings.writing)

@@ -1,6 +1,7 @@
 """Several reports in one table: a few configurations of a kernel as columns, others as rows."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Literal
 
 from irlens import figures
 from irlens.model.comparison import Value
@@ -53,12 +54,12 @@ def overview(reports: Sequence[Report]) -> Iterator[Node]:
         settings, following = _independent(reports)
         settings = {} if len(settings) == 1 or named == names(reports) else settings
         yield from following
-        shared, listed = without_shared(_listed(reports, unit=True), f"all {count(len(reports))}")
+        shared, listed = without_shared(_listed(reports, "rows"), f"all {count(len(reports))}")
         yield from shared
         yield _columns(named, settings, listed)
     else:
         named = names(reports)
-        listed = _listed(reports, unit=False)
+        listed = _listed(reports, "columns")
         shared, listed = without_shared(listed, f"all {count(len(reports))}")
         yield from shared
         yield _rows(named, listed)
@@ -177,8 +178,13 @@ def winner(reports: Sequence[Report], subject: str) -> Iterator[nodes.Command]:
         yield nodes.Command(line, "the fastest configuration in full")
 
 
-def _listed(reports: Sequence[Report], *, unit: bool) -> list[Listed]:
-    """Return the figures that one compares first, the time before all others."""
+def _listed(reports: Sequence[Report], form: Literal["rows", "columns"]) -> list[Listed]:
+    """Return the figures that one compares first, the time before all others.
+
+    Args:
+        form: How they are laid out: rows have room for titles, units and what limits a figure.
+    """
+    unit = form == "rows"
     ranking = rank_reports(reports)
     listed = time_listed(ranking.candidates, ranking.standings)
     tones = [verdict(report).tone for report in reports]

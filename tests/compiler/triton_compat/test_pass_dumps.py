@@ -81,7 +81,7 @@ def test_a_forked_process_keeps_them_from_its_parent_s_file(tmp_path: Path) -> N
 
 def test_remarks_alone_need_no_buffer(tmp_path: Path) -> None:
     run = ir.pass_manager.run
-    with printed_passes(tmp_path / "log", of_mlir=False, of_llvm=False) as printed:
+    with printed_passes(tmp_path / "log", ()) as printed:
         assert ir.pass_manager.run is run
         os.write(2, b"k.py:3:4: remark: not pipelined\n")
     assert b"remark: not pipelined" in lzma.decompress(printed())

@@ -65,7 +65,7 @@ def compare(form: Form) -> Step | None:
     combined = read_predicate(operands[4])
     lower = read_predicate(operands[5]) if "EX" in form.modifiers and len(operands) > 5 else None
     at, other = form.put(operands[0]), form.put(operands[1])
-    disjunction = "OR" in form.modifiers
+    decisive = int("OR" in form.modifiers)
     test, bits = _COMPARE[name], 64 if wide else 32
 
     def run(state: State) -> None:
@@ -80,7 +80,7 @@ def compare(form: Form) -> Step | None:
                 held = _extended(name, x, y, below)
         for target, value in ((at, held), (other, None if held is None else not held)):
             if target is not None:
-                state[target] = _combined(value, z, disjunction=disjunction)
+                state[target] = _combined(value, z, decisive)
 
     return run
 
@@ -103,13 +103,13 @@ def compare_argument(form: Form) -> Step | None:
     held = names <= {"LT", "LTU"}
     combined = read_predicate(form.all[4])
     targets = [(form.put(form.all[0]), held), (form.put(form.all[1]), not held)]
-    disjunction = "OR" in form.modifiers
+    decisive = int("OR" in form.modifiers)
 
     def run(state: State) -> None:
         other = combined(state)
         for target, value in targets:
             if target is not None:
-                state[target] = _combined(value, other, disjunction=disjunction)
+                state[target] = _combined(value, other, decisive)
 
     return run
 
@@ -123,8 +123,7 @@ def _extended(name: str, x: int, y: int, below: int | None) -> bool | None:
     return None if below is None else bool(below)
 
 
-def _combined(value: bool | None, other: int | None, *, disjunction: bool) -> int | None:
-    decisive = int(disjunction)
+def _combined(value: bool | None, other: int | None, decisive: int) -> int | None:
     if other == decisive or (value is not None and int(value) == decisive):
         return decisive
     return None if value is None or other is None else 1 - decisive
