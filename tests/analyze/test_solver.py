@@ -52,12 +52,7 @@ def test_one_iteration_stays_in_the_loop(
     edges: list[list[int]], gen: list[int], body: set[int]
 ) -> None:
     found = solve(
-        FlowGraph(edges),
-        {0: 0},
-        lambda node, state: state | gen[node],
-        or_,
-        within=body,
-        iteration=True,
+        FlowGraph(edges), {0: 0}, lambda node, state: state | gen[node], or_, within=body - {0}
     )
     inside = [[t for t in targets if t in body and t != 0] for targets in edges]
     assert found == by_rounds(inside, {0: 0}, gen, [0] * NODES)

@@ -69,7 +69,7 @@ def test_first_publisher_wins_unless_told_to_replace(root: Path) -> None:
     store.publish(_build(root / "b", "two"), destination)
     assert _marks(destination) == {"one"}
     assert not (root / "b").exists()
-    store.publish(_build(root / "c", "three"), destination, replace=True)
+    store.publish(_build(root / "c", "three"), destination, older="replace")
     assert _marks(destination) == {"three"}
     assert [path.name for path in destination.parent.iterdir()] == ["key"]
 
@@ -78,17 +78,17 @@ def test_a_directory_of_captures_is_replaced_too(root: Path) -> None:
     destination = root / "key"
     _build(destination / "config0", "old")
     _build(root / "build" / "config0", "new")
-    store.publish(root / "build", destination, replace=True)
+    store.publish(root / "build", destination, older="replace")
     assert _marks(destination / "config0") == {"new"}
 
 
-@pytest.mark.parametrize("replace", [False, True])
-def test_somebody_elses_directory_is_never_touched(tmp_path: Path, replace: bool) -> None:
+@pytest.mark.parametrize("older", ["keep", "replace"])
+def test_somebody_elses_directory_is_never_touched(tmp_path: Path, older: store.Older) -> None:
     home = tmp_path / "home"
     _build(home / "capture", "mine")
     (home / "thesis.tex").write_text("years of work")
     with pytest.raises(ArtifactError, match=r"home exists and is not a capture"):
-        store.publish(_build(tmp_path / "build", "new"), home, replace=replace)
+        store.publish(_build(tmp_path / "build", "new"), home, older=older)
     assert (home / "thesis.tex").read_text() == "years of work"
 
 
@@ -157,24 +157,24 @@ _PUBLISHER = """
 import sys
 from pathlib import Path
 from irlens.artifacts import store
-destination, mark, replace = Path(sys.argv[1]), sys.argv[2], sys.argv[3] == "True"
+destination, mark, older = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 for _ in range(40):
     with store.workspace(destination) as space:
         build = space / "entry"
         build.mkdir()
         for name in ["irlens.json", *(f"part{number}" for number in range(8))]:
             (build / name).write_text(mark)
-        store.publish(build, destination, replace=replace)
+        store.publish(build, destination, older=older)
 """
 
 
-@pytest.mark.parametrize("replace", [False, True])
+@pytest.mark.parametrize("older", ["keep", "replace"])
 def test_publishers_at_the_same_time_leave_one_complete_capture(
-    tmp_path: Path, replace: bool
+    tmp_path: Path, older: store.Older
 ) -> None:
     destination = tmp_path / "store" / "key"
     publishers = [
-        subprocess.Popen([sys.executable, "-c", _PUBLISHER, str(destination), mark, str(replace)])
+        subprocess.Popen([sys.executable, "-c", _PUBLISHER, str(destination), mark, older])
         for mark in "abc"
     ]
     assert [publisher.wait() for publisher in publishers] == [0, 0, 0]
@@ -201,7 +201,7 @@ def test_who_is_overtaken_while_it_looks_publishes_all_the_same(
         return found
 
     monkeypatch.setattr(store, "holds_captures", overtaken)
-    store.publish(_build(tmp_path / "build", "new"), destination, replace=True)
+    store.publish(_build(tmp_path / "build", "new"), destination, older="replace")
     assert _marks(destination) == {"new"}
 
 

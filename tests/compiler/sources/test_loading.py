@@ -93,17 +93,17 @@ def test_captures_of_other_files_that_are_published_first_are_not_used(
 ) -> None:
     helper = write("VALUE = tl.constexpr(17)\n", "raced_of_a_test.py")
     asked = request(write("from raced_of_a_test import VALUE\n" + textwrap.dedent(KERNEL)), sm_90)
-    (older,) = capture_entries(asked)
+    (first,) = capture_entries(asked)
     helper.write_text(helper.read_text().replace("17", "42"))
     publish = store.publish
     places: list[Path] = []
 
-    def overtaken(build: Path, destination: Path, *, replace: bool) -> bool:
+    def overtaken(build: Path, destination: Path, *, older: store.Older) -> bool:
         """Publish after a slower process has published captures of the older version."""
         places.append(destination)
         if len(places) == 1:
-            shutil.copytree(older.parent, destination)
-        return publish(build, destination, replace=replace)
+            shutil.copytree(first.parent, destination)
+        return publish(build, destination, older=older)
 
     monkeypatch.setattr(store, "publish", overtaken)
     (entry,) = capture_entries(asked)
