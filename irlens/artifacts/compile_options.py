@@ -7,7 +7,7 @@ when it makes a capture; a bare cache entry is compared with the releases' defau
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path, PurePath
 
 from irlens.model.config import LAUNCH_OPTIONS, ConstexprValue
@@ -65,18 +65,20 @@ _DIGEST_LENGTH = 8  # hex digits that tell versions of a file apart
 
 
 def changed_options(
-    metadata: Mapping[str, object], defaults: Mapping[str, object], *, digests: bool = False
+    metadata: Mapping[str, object],
+    defaults: Mapping[str, object],
+    digest: Callable[[str], str] = lambda _: "",
 ) -> dict[str, ConstexprValue]:
     """Return compile options with other than default values, and set environment variables.
 
     Args:
         metadata: Triton's metadata; of a name that is neither an option nor a variable, nothing is
             returned.
-        digests: Whether files that options name are those that were compiled with, so that their
-            content becomes part of the value: "b.ptx@3fdba35f".
+        digest: Returns the digest of a file that an option names, where it is the one that was
+            compiled with: it becomes part of the value, "b.ptx@3fdba35f"; empty for none.
     """
     return {
-        name: _text(name, value, digests=digests)
+        name: _text(name, value, digest)
         for name, value in metadata.items()
         if name not in _ELSEWHERE
         and (
@@ -166,12 +168,17 @@ def _plain(name: str, value: object) -> object:
     return [_plain("", each) for each in value]
 
 
-def _text(name: str, value: object, *, digests: bool) -> ConstexprValue:
+def digest_now(path: str) -> str:
+    """Return the digest of a file as it is now; empty if it cannot be read."""
+    return named_files([path]).get(str(Path(path).absolute()), "")
+
+
+def _text(name: str, value: object, digest: Callable[[str], str]) -> ConstexprValue:
     """Return a value as configurations hold it: a scalar, or a text without absolute paths."""
     if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, str):
-        file = named_files([value]).get(str(Path(value).absolute()), "") if digests else ""
+        file = digest(value)
         is_path = file or name == "ir_override" or name.endswith("_PATH")
         text = PurePath(value).name if is_path else value
         text += f"@{file[:_DIGEST_LENGTH]}" if file else ""

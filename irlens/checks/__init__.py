@@ -237,7 +237,7 @@ def _check(
             # Baselines of older versions have no bound, which is no news.
             now = msgspec.structs.replace(now, time=msgspec.structs.replace(now.time, bound=None))
         # Both hold the lines of their loops, and no others.
-        comparison = compare(old, now, names=("baseline", "now"), all_lines=True)
+        comparison = compare(old, now, names=("baseline", "now"), lines_held="all")
         known = BaselineFigures(old, comparison)
         moved = movements(comparison, entry, report)
         if requirements.update or requirements.strict:

@@ -11,6 +11,7 @@ from triton.compiler.compiler import make_backend
 from irlens.artifacts.compile_options import (
     changed_options,
     changes_output,
+    digest_now,
     is_known_release,
     left_out_variables,
     named_files,
@@ -123,5 +124,5 @@ def test_files_are_known_by_content(tmp_path: Path) -> None:
     assert named_files([f"--file={file}", 3, None, "no\0file", "x" * 5000]) != dict([before])
     assert named_files([str(tmp_path)]) == {}
     metadata = {"ir_override": str(file)}
-    (with_digest,) = changed_options(metadata, {"ir_override": None}, digests=True).values()
+    (with_digest,) = changed_options(metadata, {"ir_override": None}, digest_now).values()
     assert str(with_digest).startswith("b.ptx@")

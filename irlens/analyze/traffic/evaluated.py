@@ -110,7 +110,7 @@ def key_of(module: Module, launch: Launch, *terms: Hashable) -> Hashable:
     if launch.contents:
         return None
     arguments = repr(sorted(launch.arguments.items()))
-    how = launch.assuming, launch.numbers, work.STEPS
+    how = launch.numbers, work.STEPS
     return module.stage, module.text, arguments, launch.grid, *how, *terms
 
 

@@ -41,7 +41,7 @@ def install_attention(capability: tuple[int, int], *, is_amd: bool, deviations: 
     ) -> torch.Tensor:
         inputs = (query, key, value)
         supported = _are_supported(inputs) and not enable_gqa
-        if supported and _can_use_flash(inputs, attn_mask, is_causal=is_causal, modern=modern):
+        if supported and modern and _can_use_flash(inputs, attn_mask, is_causal=is_causal):
             deviations.attention = True
             return _flash(inputs, dropout_p, is_causal=is_causal, scale=scale)
         if supported and _can_use_efficient(inputs, modern=modern):
@@ -96,13 +96,12 @@ def _bias(mask: torch.Tensor, query: torch.Tensor, key: torch.Tensor) -> torch.T
 
 
 def _can_use_flash(
-    inputs: tuple[torch.Tensor, ...], mask: torch.Tensor | None, *, is_causal: bool, modern: bool
+    inputs: tuple[torch.Tensor, ...], mask: torch.Tensor | None, *, is_causal: bool
 ) -> bool:
     """Whether the flash kernel is enabled and supports the inputs."""
     query, key, _ = inputs
     return (
         torch.backends.cuda.flash_sdp_enabled()
-        and modern
         and mask is None
         and query.dtype in _HALF
         and len({tensor.size(-1) for tensor in inputs}) == 1

@@ -16,7 +16,7 @@ from triton.compiler.compiler import make_backend
 from triton.runtime.autotuner import Autotuner, Heuristics
 from triton.runtime.jit import JITFunction
 
-from irlens.artifacts.compile_options import changed_options, left_out_variables
+from irlens.artifacts.compile_options import changed_options, digest_now, left_out_variables
 from irlens.compiler.calls.binding import Parameter
 from irlens.compiler.calls.dtypes import DTYPE_PREFIX, dtype_of
 from irlens.compiler.calls.expressions import is_layout
@@ -304,4 +304,4 @@ def options_of(handle: Any) -> dict[str, ConstexprValue]:
         handle: Triton's ``CompiledKernel``, compiled by this process in its environment.
     """
     metadata = handle.metadata._asdict() | left_out_variables(os.environ)
-    return changed_options(metadata, option_defaults(handle.metadata.target), digests=True)
+    return changed_options(metadata, option_defaults(handle.metadata.target), digest_now)

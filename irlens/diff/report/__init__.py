@@ -8,7 +8,7 @@ import msgspec
 from irlens.diff.report.figure_deltas import figure_deltas, mix_deltas
 from irlens.diff.report.left_out import LeftOut
 from irlens.diff.report.loops import loop_deltas
-from irlens.diff.report.source_lines import LinePair, LinePairs, align, line_deltas
+from irlens.diff.report.source_lines import LinePair, LinePairs, LinesHeld, align, line_deltas
 from irlens.diff.report.times import other_work, time_ratio
 from irlens.figures import FIGURES, Figure
 from irlens.figures.derived import writes
@@ -28,18 +28,18 @@ def compare(
     after: Report,
     *,
     names: tuple[str, str] | None = None,
-    all_lines: bool = False,
+    lines_held: LinesHeld = "some",
 ) -> Comparison:
     """Return what changed from one report to another.
 
     Args:
         names: Labels of the sides; by default, the settings that tell them apart.
-        all_lines: Whether both reports hold the same lines of the source, as far as these still
-            exist. Otherwise a line that only one side holds may exist on the other.
+        lines_held: "all" where both reports hold the same lines of the source, as far as these
+            still exist. Otherwise a line that only one side holds may exist on the other.
     """
     first, second = names or labels([before, after])
     left_out = LeftOut(before, after, (first or "before", second or "after"))
-    pairs = align(before, after, all_lines=all_lines)
+    pairs = align(before, after, lines_held)
     figures = figure_deltas(before, after, left_out)
     loops = loop_deltas(before, after, pairs, left_out)
     findings = finding_deltas(before, after, pairs, left_out)

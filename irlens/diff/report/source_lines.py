@@ -5,7 +5,7 @@ both reports hold it, and by their number elsewhere. A file that was renamed sta
 """
 
 from difflib import SequenceMatcher
-from typing import NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -18,6 +18,8 @@ from irlens.model.source import SourceLocation
 #: Alignment is quadratic: beyond this number of pairs, the remaining files match by number.
 _MOST_PAIRS = 250_000
 
+#: Which lines of the source both reports hold.
+LinesHeld: TypeAlias = Literal["all", "some"]
 _Lines: TypeAlias = dict[int, str]
 
 
@@ -63,8 +65,8 @@ class LinePairs:
         return self._known.get((False, source.file, source.line), same)
 
 
-def align(before: Report, after: Report, *, all_lines: bool = False) -> LinePairs:
-    """Return the paired lines of two reports; ``all_lines`` as in ``compare``."""
+def align(before: Report, after: Report, lines_held: LinesHeld = "some") -> LinePairs:
+    """Return the paired lines of two reports; ``lines_held`` as in ``compare``."""
     ours, theirs = _lines_by_file(before), _lines_by_file(after)
     known: dict[tuple[bool, str, int], LinePair] = {}
     budget = _MOST_PAIRS
@@ -72,7 +74,7 @@ def align(before: Report, after: Report, *, all_lines: bool = False) -> LinePair
     for old in sorted(file for file in ours if renamed.get(file, file) in theirs):
         file = renamed.get(old, old)
         cost = len(ours[old]) * len(theirs[file])
-        if cost > budget or (not all_lines and _agree(ours[old], theirs[file])):
+        if cost > budget or (lines_held == "some" and _agree(ours[old], theirs[file])):
             continue  # every line keeps its number
         budget -= cost
         forward = _aligned(ours[old], theirs[file])
