@@ -49,6 +49,6 @@ def find(facts: Facts) -> Iterator[Match]:
         hint="give each program less work: smaller tiles, or split what it loops over",
         blame=Blame(
             reason=f"the grid has {facts.words.ctas(ctas)}",
-            suffices=1 << (-(-facts.gpu.sm_count // ctas) - 1).bit_length(),
+            suffices=1 << (-(-facts.gpu.sm_count // ctas) - 1).bit_length() if ctas else None,
         ),
     )
