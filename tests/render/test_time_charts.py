@@ -16,6 +16,7 @@ from irlens.model.estimate import Bound, TimeEstimate
 from irlens.model.report import Report
 from irlens.model.sweep import SWEEP_SCHEMA, FigureValue, Outcome, Sweep, Trial
 from irlens.render import Options, render
+from irlens.render.html import plots
 from irlens.render.html.plots import figure
 from irlens.render.view.character_charts import draw_bars, draw_heat_map
 from irlens.render.view.nodes import Bars, HeatCell, HeatMap, plain
@@ -185,6 +186,16 @@ def test_long_times_are_in_milliseconds() -> None:
     assert found.axis.title == "estimated time (ms)"
     assert [row.words for row in found.rows] == ["4.00 ms", "16.0 ms"]
     assert found.axis.ticks[1] == (5000, "5")
+
+
+@pytest.mark.parametrize("length", [3, 12, 24, 60])
+def test_bars_have_room_on_a_phone_whatever_their_names_are(length: int) -> None:
+    """Of a program's kernels, whose names are long, names and amounts left no pixel for a bar."""
+    found = bars([trial(10.0, a=1), trial(12.0, a=2)], "a")
+    rows = tuple(replace(row, name="n" * length, label="14.2 % latency") for row in found.rows)
+    drawn = plots.chart(replace(found, rows=rows))
+    assert drawn.left + drawn.right <= 330 - 60
+    assert len(re.findall(rf">n{{{length}}}</text>", drawn.drawn)) == len(rows)
 
 
 def test_bars_of_characters_have_the_range_and_what_was_measured() -> None:

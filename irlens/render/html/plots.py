@@ -34,6 +34,8 @@ Key: TypeAlias = tuple[str, str]
 _LINES = 6
 #: Of bars, in pixels: height of a row, of the bar in it, of what is above the rows and under them.
 _ROW, _BAR, _HEAD, _FOOT = 24, 13, 20, 36
+#: Of bars: room for a name above its bar, and what names and amounts leave of a phone at least.
+_NAME, _LEAST_BARS = 15, 60
 #: Of a heat map, in pixels: height of a cell, and of what is above the cells.
 _CELL, _CELL_HEAD = 50, 38
 #: Pixels that a picture's drawing has on a phone, and that a bold character of a cell takes.
@@ -90,10 +92,16 @@ def figure(node: nodes.Chart) -> Markup:
 
 
 def _bars(node: nodes.Bars) -> Chart:
-    """Return bars, with their names before them and their amounts after them."""
+    """Return bars, with their names before them and their amounts after them.
+
+    Names that leave the bars no room on a phone stand above them.
+    """
     left = gutter([clip(row.name) for row in node.rows])
     amounts = [_amount(row) for row in node.rows]
-    bottom = _HEAD + _ROW * len(node.rows)
+    above = 0
+    if left + gutter(amounts) > _NARROWEST - _LEAST_BARS:
+        left, above = NARROW_GUTTER, _NAME
+    bottom = _HEAD + (_ROW + above) * len(node.rows)
     drawn: list[Content] = [
         label(0.0, 12, node.names, class_="start", dx=8 - left) if node.names else None
     ]
@@ -102,7 +110,7 @@ def _bars(node: nodes.Bars) -> Chart:
         drawn += [line(x, _HEAD - 4, x, bottom + 2, class_="grid"), label(x, bottom + 15, text)]
     drawn.append(label("50%", bottom + 31, node.axis.title, class_="title"))
     for index, (row, amount) in enumerate(zip(node.rows, amounts, strict=True)):
-        drawn.append(_bar_row(row, amount, node.axis, _HEAD + _ROW * index))
+        drawn.append(_bar_row(row, amount, node.axis, _HEAD + (_ROW + above) * index, above))
     return Chart(
         caption=node.described, described=node.described, height=bottom + _FOOT, left=left,
         right=gutter(amounts), drawn=join(drawn), keys=tuple(_keys_of_bars(node)),
@@ -113,12 +121,13 @@ def _amount(row: nodes.BarRow) -> str:
     return " ".join(filter(None, (row.words, row.label, nodes.MARK_SIGNS[row.mark])))
 
 
-def _bar_row(row: nodes.BarRow, amount: str, axis: nodes.Axis, y: float) -> Markup:
-    middle = y + _ROW / 2
-    drawn: list[Content] = [
-        title(row.described),
-        label(0.0, middle + 4, clip(row.name), class_="end name", dx=-8),
-    ]
+def _bar_row(row: nodes.BarRow, amount: str, axis: nodes.Axis, y: float, above: int) -> Markup:
+    """Return a bar with its name before it, or above it in so many pixels."""
+    middle = y + above + _ROW / 2
+    name = label(0.0, middle + 4, clip(row.name), class_="end name", dx=-8)
+    if above:
+        name = label(0.0, y + _NAME, row.name, class_="start name")
+    drawn: list[Content] = [title(row.described), name]
     begin = 0.0
     for part in row.parts:
         x, end = axis.share(begin), axis.share(begin + part.amount)
