@@ -6,9 +6,11 @@ import msgspec
 import pytest
 
 from irlens import figures
+from irlens.model.memory import SharedBuffer
 from irlens.model.pressure import Pressure, StagePressure
 from irlens.model.report import Finding, Pipeline, Report
 from irlens.model.resources import WarpGroup
+from irlens.model.source import SourceLocation
 from irlens.render import DETAILS, Options, render
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "reports" / "softmax-h100.json"
@@ -191,3 +193,21 @@ def test_prose_is_not_as_wide_as_the_terminal() -> None:
     )  # fmt: skip
     assert max(len(line) for line in page.splitlines() if "word" in line) <= 120
     assert max(map(len, page.splitlines())) > 140
+
+
+def test_equal_buffers_are_one_term() -> None:
+    """Warps that hand data on have rings of barriers at one place, which says nothing ten times."""
+    memory = SOFTMAX.memory
+    assert memory is not None
+    ring = SharedBuffer(
+        line=1, source=SourceLocation("k.py", 3), purpose="barrier", shape=(3, 1), element="i64",
+        copies=3, bytes=24, last_line=9, at_peak=True,
+    )  # fmt: skip
+    tile = msgspec.structs.replace(ring, purpose="data", shape=(64, 64), element="f16", copies=1)
+    tile = msgspec.structs.replace(tile, bytes=8192)
+    held = msgspec.structs.replace(
+        memory, buffers=[ring, ring, tile, ring], peak_bytes=8264, remainder_bytes=0
+    )
+    report = msgspec.structs.replace(SOFTMAX, memory=held)
+    text = " ".join(render("text", "reports", [report], Options(width=80, color=False)).split())
+    assert "= 3 × 3 × 8 B barriers at k.py:3 + 8,192 B f16[64, 64] at k.py:3" in text

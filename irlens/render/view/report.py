@@ -1,5 +1,6 @@
 """Reports as nodes: the verdict, the facts one asks for first, findings, then each part in full."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -283,7 +284,8 @@ def _shared(report: Report, terms: Terms) -> nodes.Fact:
         first.append(f"+ {size(held.shared_reserved_bytes)} reserved by the system")
     lines = [phrases(*first)]
     if memory is not None and memory.peak_bytes is not None and memory.buffers:
-        alive = [describe_buffer(buffer) for buffer in memory.buffers if buffer.at_peak]
+        alike = Counter(describe_buffer(buffer) for buffer in memory.buffers if buffer.at_peak)
+        alive = [f"{number} × {each}" if number > 1 else each for each, number in alike.items()]
         if memory.remainder_bytes:
             alive.append(f"{size(memory.remainder_bytes)} scratch")
         signed = (f"{'+' if number else '='} {part}" for number, part in enumerate(alive))
