@@ -184,7 +184,7 @@ class BarrierTimeline(msgspec.Struct, frozen=True):
             code = _code(group.path, blocks, rounds)
             uses = self.uses.along(group.path, group.thread, rounds)
             actors.append(_Actor(Clock(units), group.warps * _WARP, code, uses))
-        return _Race(actors, self.uses, meetings).run()
+        return _Race(actors, self.uses, meetings, timeline.timing.shared).run()
 
     def _plain(self, each: TimedInstruction) -> TimedInstruction:
         """Return an instruction without what it does to barriers in shared memory."""
@@ -294,9 +294,14 @@ class _Race:
     """The clocks of a CTA's warps, of which the earliest goes on."""
 
     def __init__(
-        self, actors: Sequence[_Actor], uses: BarrierUses, meetings: Mapping[int, Meeting]
+        self,
+        actors: Sequence[_Actor],
+        uses: BarrierUses,
+        meetings: Mapping[int, Meeting],
+        latency: float,
     ) -> None:
         self.actors, self.uses, self.meetings = actors, uses, meetings
+        self.latency = latency  # from an arrival to where it is seen, through shared memory
         self.ready = list(actors)
         self.barriers: dict[int, _Barrier] = {}
         self.standing: defaultdict[int, list[_Actor]] = defaultdict(list)
@@ -311,7 +316,8 @@ class _Race:
         while self.ready:
             actor = min(self.ready, key=lambda each: each.clock.now)
             limit = min((o.clock.now for o in self.ready if o is not actor), default=inf)
-            while actor in self.ready and actor.next is not None and actor.clock.now <= limit:
+            ready = len(self.ready)  # changes when the actor waits, or wakes others
+            while actor.next is not None and actor.clock.now <= limit and len(self.ready) == ready:
                 steps += 1
                 self._go_on(actor, actor.next)
             if actor.next is None:
@@ -351,15 +357,16 @@ class _Race:
                 actor.step(when)
             return
         done = actor.step()
+        now = clock.now + self.latency
         match use.deed:
             case "copies":
                 ended = barrier.come(done + takes, copies=-1)
             case "announces":
-                ended = barrier.come(clock.now, use.value, next(actor.copies))
+                ended = barrier.come(now, use.value, next(actor.copies))
             case "commits":
-                ended = barrier.come(max(clock.now, clock.work["tcgen05"].latest), use.value)
+                ended = barrier.come(max(now, clock.work["tcgen05"].latest), use.value)
             case _:
-                ended = barrier.come(clock.now, use.value)
+                ended = barrier.come(now, use.value)
         if ended:
             self.ready.extend(self.standing.pop(use.barrier, ()))
 

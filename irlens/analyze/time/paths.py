@@ -269,7 +269,9 @@ class _Walk:
                 return self.returns.pop() if self.returns else None
             case "chooses":
                 last = end.last
-                raise UnknownPathError(f"where {last.opcode} at {last.offset:#06x} leads")
+                raise UnknownPathError(
+                    f"where {last.opcode} at {last.offset:#06x} leads is unknown"
+                )
             case "exits":
                 # A lane that leaves early says nothing of its warp.
                 return None if self._held(end) or end.following is None else end.following
