@@ -7,6 +7,7 @@ that nobody guesses.
 """
 
 import hmac
+import logging
 import os
 import re
 import secrets
@@ -86,7 +87,9 @@ class _Gate:
             self._sessions -= 1
 
     def _is_token(self, given: str | None) -> bool:
-        return given is not None and hmac.compare_digest(given.encode(), self.token.encode())
+        # Bytes of a header that are not UTF-8 are halves of surrogate pairs.
+        known = (given or "").encode("utf-8", "replace")
+        return hmac.compare_digest(known, self.token.encode())
 
 
 def serve_tui(host: str, port: int) -> None:
@@ -135,6 +138,8 @@ def serve_tui(host: str, port: int) -> None:
             response.text = _ELSEWHERE.sub("", page).replace("</body>", _FOCUS)
         return response
 
+    # Nobody without the token writes to this terminal: aiohttp logs what it cannot read.
+    logging.getLogger().addHandler(logging.NullHandler())
     # The same interpreter finds the same tools; -P: the working directory is not trusted with
     # modules.
     arguments = [argument for argument in sys.argv[1:] if argument != "--serve"]

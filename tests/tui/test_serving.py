@@ -65,6 +65,7 @@ def serving(command: list[str], port: int, folder: Path) -> Iterator[str]:
             yield said[1]
         finally:
             process.terminate()
+            assert not process.stderr.read()
     assert process.returncode == 0
 
 
@@ -133,6 +134,22 @@ async def test_who_does_not_know_the_token_gets_nothing(served: str, port: int) 
         async with aiohttp.ClientSession() as session, session.get(here + path) as answer:
             assert answer.status == 403, path
     assert served.startswith(here)
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (b"GET / HTTP/1.1\r\nHost: x\r\nCookie: irlens-PORT=\xff\xfe\r\n\r\n", b"403 Forbidden"),
+        (b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"a" * 100_000 + b"\r\n\r\n", b"400 Bad Request"),
+        (b"\x1b]0;x\x07\r\n\r\n", b"400 Bad Request"),
+    ],
+)
+@pytest.mark.usefixtures("served")
+def test_nobody_from_outside_writes_to_the_terminal(port: int, sent: bytes, status: bytes) -> None:
+    """``serving`` checks that stderr stays empty."""
+    with socket.create_connection(("localhost", port), PATIENCE) as client:
+        client.sendall(sent.replace(b"PORT", str(port).encode()))
+        assert client.makefile("rb").readline().partition(b" ")[2].strip() == status
 
 
 async def test_the_cookie_reaches_no_other_server_of_the_machine(served: str, port: int) -> None:
