@@ -598,10 +598,10 @@ class TestLimits:
     @pytest.mark.parametrize(
         ("text", "what"),
         [
-            ("{" * 440_001, "440,000 lines and statements"),
-            ("\n" * 440_001, "440,000 lines and statements"),
-            ("," * 4_500_001, "4,500,000 tokens"),
-            ("x " * 4_500_001, "4,500,000 tokens"),
+            ("{" * 400_001, "400,000 lines and statements"),
+            ("\n" * 400_001, "400,000 lines and statements"),
+            ("," * 4_100_001, "4,100,000 tokens"),
+            ("x " * 4_100_001, "4,100,000 tokens"),
         ],
     )
     def test_text_of_too_many_statements_is_refused_unparsed(
