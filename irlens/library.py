@@ -48,7 +48,10 @@ def _public(function: Callable[P, R]) -> Callable[P, R]:
             from irlens.library_arguments import meant_parameter
             from irlens.session.wording import reworded
 
-            raise meant_parameter(reworded(error, "library"), function, kwargs)  # noqa: B904
+            meant = meant_parameter(reworded(error, "library"), function, kwargs)
+            if meant.hint is not None:
+                meant.add_note(meant.hint)  # a traceback has no other place for it
+            raise meant  # noqa: B904
 
     return call
 

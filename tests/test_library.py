@@ -3,6 +3,7 @@
 import importlib.util
 import subprocess
 import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -238,6 +239,7 @@ def test_a_misspelt_keyword_is_no_constexpr(function: Callable[..., object]) -> 
     with pytest.raises(IrlensError) as raised:
         function("softmax", targt="h100")
     assert raised.value.hint == "did you mean target?"
+    assert traceback.format_exception(raised.value)[-1].strip() == raised.value.hint
     with pytest.raises(IrlensError) as raised:
         function("softmax", BLOCK_SIZ=512)
     assert raised.value.hint == "did you mean BLOCK_SIZE?"
