@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from irlens.analyze import traffic, work
-from irlens.analyze.traffic import Granules, Survey, count, evaluated, evaluation, survey
+from irlens.analyze.traffic import Granules, Survey, count, evaluated, evaluation, survey, tiles
 from irlens.analyze.traffic.coverage import Coverage, TooManyIntervalsError
 from irlens.analyze.traffic.evaluated import Evaluated
 from irlens.analyze.traffic.launch import Launch, Numbers
@@ -807,6 +807,7 @@ def test_machines_that_differ_share_the_addresses_of_a_launch(
 ) -> None:
     """Waves are counted for each, as if nothing had been evaluated before."""
     monkeypatch.setattr(evaluated, "_MOST", room)
+    monkeypatch.setattr(tiles, "_MOST_KEPT", room >> 4)
     forget = partial(evaluated.Latest[Evaluated], room, lambda each: each.bytes)
     tensors = {"x": "fp32[96, 80]", "m": 90, "n": 10, "stride": 80, "step": 1}
 

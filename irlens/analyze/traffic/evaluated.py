@@ -56,7 +56,7 @@ class Tape:
         known = self._patterns.get(key, ())
         tiles = tiles.like(known)
         if tiles.patterns is not known:
-            self._patterns[key] = tiles.patterns
+            self._patterns[key] = () if tiles.has_many_patterns else tiles.patterns
             self.room -= sum(each.bytes for each in tiles.patterns)
         self.room -= tiles.bases.nbytes + (tiles.kinds.nbytes if len(tiles.patterns) > 1 else 0)
         if tiles.programs is not self._programs:

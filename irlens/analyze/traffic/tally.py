@@ -186,6 +186,8 @@ class Tally:
         if self._warps:
             period = self._warps[0].period
             self._gather(tiles.patterns, places_in_lines(tiles.bases, tiles.kinds, period))
+        if tiles.has_many_patterns:
+            self.settle()
 
     def _gather(self, patterns: tuple[Pattern, ...], numbers: Array) -> None:
         """Count tiles later with those of the same patterns."""

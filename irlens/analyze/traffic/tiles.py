@@ -24,6 +24,8 @@ from irlens.analyze.warp_requests import ascending
 
 #: Elements of the patterns of one access that are held at once.
 _MOST_PATTERN_ELEMENTS = 1 << 24
+#: Bytes of patterns of one access that are kept for tiles that follow.
+_MOST_KEPT = 4 << 20
 #: Numbers up to which distinct ones are found by marking them.
 _MOST_MARKED = 1 << 20
 
@@ -89,6 +91,11 @@ class Tiles(msgspec.Struct, frozen=True):
             else:
                 chosen = np.flatnonzero(self.kinds == kind)
                 yield pattern, self.bases[chosen], self.programs[chosen]
+
+    @property
+    def has_many_patterns(self) -> bool:
+        """Whether its patterns take too much memory to be kept for others."""
+        return sum(each.bytes for each in self.patterns) > _MOST_KEPT
 
     def like(self, patterns: tuple[Pattern, ...]) -> "Tiles":
         """Return the same tiles with the patterns of others, where these are equal."""
