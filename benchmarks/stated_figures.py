@@ -30,6 +30,7 @@ _ARCHITECTURES = {
     "ptx": re.compile(r"^\.target sm_(\d+)", re.MULTILINE),
     "amdgcn": re.compile(r'^\t\.amdgcn_target "[\w.-]*-(gfx\w+)"', re.MULTILINE),
 }
+_MOST_WARPS = (1 << 31) - 1
 _THREADS = {
     "ptx": re.compile(r"^\.reqntid (\d{1,6})$", re.MULTILINE),
     "amdgcn": re.compile(r"^    \.max_flat_workgroup_size: (\d{1,6})$", re.MULTILINE),
@@ -62,7 +63,8 @@ def _of_metadata(content: bytes) -> Iterator[tuple[str, str]]:
             return
         yield "architecture", str(target["arch"])
         yield "kernel", found["name"]
-        yield "threads", str(found["num_warps"] * target["warp_size"])
+        if found["num_warps"] <= _MOST_WARPS:  # more is not read
+            yield "threads", str(found["num_warps"] * target["warp_size"])
         yield "shared memory", str(found["shared"])
     except (ValueError, KeyError, TypeError, RecursionError):
         return
