@@ -11,12 +11,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from irlens import figures
 from irlens.model.estimate import Standing, TimeEstimate
 from irlens.model.ranking import Ranking, rank_reports, rank_trials, with_standings
 from irlens.model.report import Report
 from irlens.model.sweep import Sweep
 from irlens.render import Options, render
-from irlens.render.view.configurations import _sizes
+from irlens.render.view.configurations import _figure, _sizes
 from irlens.render.view.nodes import Headline, Section
 from irlens.render.view.report import reports_view
 from irlens.render.view.standings import against_cell
@@ -155,6 +156,19 @@ def test_where_there_is_no_time_the_option_that_gives_it_is_named() -> None:
         "not ranked by time, which is unknown: the grid is unknown: --grid gives it"
     )
     assert marks("text", render("text", "reports", reports, Options())) == []
+
+
+def test_the_stages_of_products_are_not_those_of_loads() -> None:
+    """A row said "4/4 1" where a sweep of the same says "4/4"."""
+    path = next(each for each in REPORTS if each.stem == "softmax-h100")
+    found = msgspec.json.decode(path.read_bytes(), type=Report)
+    (copies,) = found.pipelines
+    product = msgspec.structs.replace(
+        copies, kind="wgmma", requested_stages=None, achieved_stages=1
+    )
+    both = msgspec.structs.replace(found, pipelines=[copies, product])
+    row = next(each for each in figures.COLUMNS if each.path == "pipelines[].achieved_stages")
+    assert _figure(row, both, str) == "4/4"
 
 
 def test_a_finding_that_all_share_is_said_once() -> None:

@@ -7,7 +7,7 @@ from irlens import figures
 from irlens.model.comparison import Value
 from irlens.model.label import differing, labels
 from irlens.model.ranking import Ranking, longest_first, rank_reports
-from irlens.model.report import Pipeline, Report
+from irlens.model.report import COMPUTE_KINDS, Pipeline, Report
 from irlens.model.terms import Terms, depth_in_short, describe_depth
 from irlens.model.text import count, plural
 from irlens.render.view import nodes
@@ -244,6 +244,7 @@ def _figure(figure: figures.Figure, report: Report, written: Callable[[Value], s
         depths = (
             depth_in_short(each.achieved_stages, each.stages_at_most, each.requested_stages)
             for each in report.pipelines
+            if each.kind not in COMPUTE_KINDS  # as in a sweep's tables
         )
         return " ".join(filter(None, depths)) or figures.UNKNOWN
     occupancy = report.occupancy
