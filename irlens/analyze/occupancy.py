@@ -87,7 +87,7 @@ def compute(gpu: Gpu, usage: Usage, *, grid_ctas: int | None = None) -> Occupanc
 def fit(gpu: Gpu, usage: Usage, grid_ctas: int | None = None) -> Occupancy:
     """Return the theoretical occupancy of a kernel, without next steps and curves.
 
-    Shared memory is limited by the largest carve-out.
+    Shared memory is limited by the largest carve-out; ``gpu.with_shared_per_sm`` sets another.
 
     Args:
         gpu: Where it runs; waves are known only if the product is.
