@@ -26,13 +26,13 @@ _COPIES = frozenset(
 _FACTORS: tuple[Deed, ...] = ("multiply", "extend", "spread", "offset", "to pointer")
 #: Operands of a loop before the values that it carries: where it begins and ends, and its step.
 _LOOP_BOUNDS = 3
-_BOUNDS, _START_AND_STEP = slice(_LOOP_BOUNDS), slice(0, _LOOP_BOUNDS, 2)
+ALL_BOUNDS, START_AND_STEP = slice(_LOOP_BOUNDS), slice(0, _LOOP_BOUNDS, 2)
 _SUMS = frozenset({"add", "subtract", "offset"})
 _DIVISIONS = frozenset({"remainder", "remainder unsigned", "divide", "divide unsigned"})
 
 
 def computed_from(
-    module: Module, operation: Operation, operands: int | None = None, *, bounds: slice = _BOUNDS
+    module: Module, operation: Operation, operands: int | None = None, *, bounds: slice = ALL_BOUNDS
 ) -> tuple[Operation, ...]:
     """Return the operations that an operation's operands are computed from, in order.
 
@@ -152,7 +152,7 @@ def loaded_parts(module: Module, access: Operation) -> list[Operation]:
     """
     factors = {name for each in module.doing(*_FACTORS) for name in each.operands}
     return [
-        each for each in computed_from(module, access, 1, bounds=_START_AND_STEP)
+        each for each in computed_from(module, access, 1, bounds=START_AND_STEP)
         if each.does == "load" and each.operand_types
         and isinstance(each.operand_types[0], Pointer)
         and factors & {name for name, _ in each.results}

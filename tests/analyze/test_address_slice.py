@@ -1,4 +1,9 @@
-from irlens.analyze.address_slice import argument_roles, computed_from
+from irlens.analyze.address_slice import (
+    ALL_BOUNDS,
+    START_AND_STEP,
+    argument_roles,
+    computed_from,
+)
 from irlens.isa.mlir import Operation, parse
 
 TTIR = """
@@ -60,10 +65,10 @@ def test_a_loop_hands_each_value_on_by_itself() -> None:
     module = parse(LOOP, stage="ttir")
     _, _, numbered, carried = module.named("tt.load")
 
-    def names(load: Operation, *, bounds: bool) -> list[str]:
+    def names(load: Operation, *, bounds: slice) -> list[str]:
         found = computed_from(module, load, 1, bounds=bounds)
         return [each.results[0][0] for each in found if each.does not in ("for", "function")]
 
-    assert names(numbered, bounds=True) == ["%n", "%o", "%q"]
-    assert names(numbered, bounds=False) == ["%o", "%q"], "where a loop ends is no address"
-    assert names(carried, bounds=False) == ["%p1"]
+    assert names(numbered, bounds=ALL_BOUNDS) == ["%n", "%o", "%q"]
+    assert names(numbered, bounds=START_AND_STEP) == ["%o", "%q"], "where a loop ends is no address"
+    assert names(carried, bounds=START_AND_STEP) == ["%p1"]
