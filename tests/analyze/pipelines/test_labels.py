@@ -38,8 +38,11 @@ def load(name: str) -> ModuleType:
 @pytest.fixture(scope="module")
 def compile_loop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Compile]:
     triton = pytest.importorskip("triton")
+    from irlens.compiler.triton_compat import knobs
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TRITON_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        directory = tmp_path_factory.mktemp("cache")
+        patch.setenv("TRITON_CACHE_DIR", str(directory))
         driver, loops = load("softmax").CompileOnly, load("loops")
         nvidia = triton.backends.nvidia.compiler.CUDABackend
         patch.setattr(nvidia, "make_cubin", lambda *_: b"")  # the labels are of the PTX
@@ -47,7 +50,8 @@ def compile_loop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Compile]:
         @cache
         def compiled(kernel: str, capability: int, stages: int) -> str:
             triton.runtime.driver.set_active(driver(capability))
-            return str(loops.VARIANTS[kernel](stages).asm["ptx"])
+            with knobs.version_as_key(directory):  # a hash of Triton's files takes seconds
+                return str(loops.VARIANTS[kernel](stages).asm["ptx"])
 
         yield compiled
 

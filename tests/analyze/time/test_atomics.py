@@ -9,6 +9,10 @@ from typing import Any
 import pytest
 
 import irlens
+from irlens.analyze.capture_code import CaptureCode
+from irlens.model.capture import Capture
+from irlens.report import inspect
+from irlens.session.reports import codes_of
 
 ROOT = Path(__file__).parents[3]
 MEASURED = ROOT / "tests" / "data" / "h100" / "atomics.json"
@@ -17,8 +21,8 @@ EVERY = 3
 LAUNCHES: list[dict[str, Any]] = json.loads(MEASURED.read_text())["launches"]
 
 
-def _estimate(launch: dict[str, Any]) -> float:
-    capture = irlens.capture(
+def _capture(launch: dict[str, Any]) -> Capture:
+    return irlens.capture(
         f"{ROOT}/benchmarks/programs/atomic_ops.py:{launch['kernel']}",
         target="h100",
         args=launch["args"],
@@ -26,7 +30,10 @@ def _estimate(launch: dict[str, Any]) -> float:
         num_warps=launch["num_warps"],
         **launch["constexprs"],
     )
-    time = irlens.inspect(capture).time
+
+
+def _estimate(code: CaptureCode) -> float:
+    time = inspect(code).time
     assert time is not None
     assert time.estimate_us is not None
     return time.estimate_us
@@ -35,8 +42,10 @@ def _estimate(launch: dict[str, Any]) -> float:
 @pytest.mark.parametrize("kernel", ["spread", "blocked", "scalar", "split"])
 def test_updates_that_meet_take_as_long_as_on_an_h100(kernel: str) -> None:
     """From 6 µs for updates that do not meet, to 1.85 ms for 2^20 at one address."""
-    launches = [each for each in LAUNCHES if each["kernel"] == kernel]
-    errors = [math.log(_estimate(each) / each["us"]) for each in launches[::EVERY]]
+    launches = [each for each in LAUNCHES if each["kernel"] == kernel][::EVERY]
+    codes = codes_of([_capture(each) for each in launches])  # disassembled together
+    pairs = zip(codes, launches, strict=True)
+    errors = [math.log(_estimate(code) / each["us"]) for code, each in pairs]
     assert len(errors) >= 2
     assert median(map(abs, errors)) < math.log(1.2)
     assert max(map(abs, errors)) < math.log(2.4), "16-bit numbers, which an H100 adds in pairs"
