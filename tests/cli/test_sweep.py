@@ -250,14 +250,14 @@ def test_a_configuration_that_takes_too_long_is_a_row(tmp_path: Path) -> None:
     path.write_text(DEADLY.replace("os.kill(os.getpid(), signal.SIGSEGV)", "time.sleep(3600)")
                     .replace("import inspect, os, signal", "import inspect, time"))  # fmt: skip
     assert "time.sleep" in path.read_text()
-    grid = (str(path), "-t", "sm_80", "--set", "BLOCK=64..512..x2", "--timeout", "20")
+    grid = (str(path), "-t", "sm_80", "--set", "BLOCK=64..512..x2", "--timeout", "10")
     ran = sweep(*grid, "--format", "json")
     assert ran.code == 0, ran.err
     found = {trial.settings["BLOCK"]: trial for trial in decoded(ran).trials}
     assert {block: trial.outcome for block, trial in found.items()} == {
         64: "fits", 128: "timed out", 256: "fits", 512: "fits",
     }  # fmt: skip
-    assert found[128].reason == "not finished after 20 s"
+    assert found[128].reason == "not finished after 10 s"
 
 
 def test_a_killed_sweep_goes_on_where_it_was(
