@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -24,8 +25,13 @@ FOREIGN = re.compile(
 )
 
 
-def texts() -> Iterator[str]:
-    """Yield the strings below the command line and the TUI that errors may be made of."""
+@cache
+def texts() -> frozenset[str]:
+    """Return the strings below the command line and the TUI that errors may be made of."""
+    return frozenset(_texts())
+
+
+def _texts() -> Iterator[str]:
     for path in sorted(PACKAGE.rglob("*.py")):
         if path.relative_to(PACKAGE).parts[0] in ("cli", "tui", "render"):
             continue
