@@ -104,7 +104,7 @@ class Chain(NamedTuple):
         return (stages - 1) // self.length
 
     def stages_for(self, iterations: int) -> int:
-        """Return the stages to request for loads that run so many iterations ahead."""
+        """Return the stages to request for loads that run ``iterations`` ahead."""
         return iterations * self.length + 1
 
 

@@ -122,7 +122,7 @@ def _amount(row: nodes.BarRow) -> str:
 
 
 def _bar_row(row: nodes.BarRow, amount: str, axis: nodes.Axis, y: float, above: int) -> Markup:
-    """Return a bar with its name before it, or above it in so many pixels."""
+    """Return a bar with its name before it, or ``above`` it in that many pixels."""
     middle = y + above + _ROW / 2
     name = label(0.0, middle + 4, clip(row.name), class_="end name", dx=-8)
     if above:
