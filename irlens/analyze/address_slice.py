@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from irlens.analyze.mlir_loops import user_line
 from irlens.analyze.solver import reach
 from irlens.isa.mlir import Module, Operation
+from irlens.isa.mlir.copies import BY_THREADS
 from irlens.isa.mlir.operations import Deed
 from irlens.isa.mlir.types import Pointer
 from irlens.isa.mlir.values import Value, Values
@@ -139,7 +140,7 @@ def chain_of(module: Module | None, pipeline: Pipeline) -> Chain | None:
     ``None`` where there are none, or the ttir does not tell which loop it is.
     """
     source = pipeline.source
-    if module is None or source is None or pipeline.kind != "cp.async":
+    if module is None or source is None or pipeline.kind != BY_THREADS:
         return None
     loops = [each for each in module.doing("for") if user_line(each) == source]
     return load_chain(module, loops[0]) if len(loops) == 1 else None

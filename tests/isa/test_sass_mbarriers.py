@@ -7,7 +7,7 @@ from irlens.isa.sass.mbarriers import BarrierUse, Meeting, barrier_use, meeting
 from irlens.isa.sass.operands import PASSED, REGISTERS, State, ThreadInputs, position
 from irlens.isa.sass.records import Instruction
 from irlens.isa.sass.registers import access
-from irlens.isa.sass.semantics import compile_step, dependencies
+from irlens.isa.sass.semantics import HANDED_LOADS, compile_step, dependencies
 from irlens.isa.sass.semantics.shared import serves_others, store_of
 
 
@@ -124,4 +124,4 @@ def test_a_load_depends_on_barriers_where_warps_work_for_others() -> None:
     accessed = access(load)
     assert accessed is not None
     assert dependencies(load, accessed, None).reads == 0
-    assert dependencies(load, accessed, None, {"LDS"}).reads == accessed.reads | 1 << PASSED
+    assert dependencies(load, accessed, None, HANDED_LOADS).reads == accessed.reads | 1 << PASSED

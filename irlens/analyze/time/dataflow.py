@@ -14,7 +14,7 @@ from irlens.isa.sass import Instruction, Section
 from irlens.isa.sass.control_flow import condition_of_call, decides
 from irlens.isa.sass.local_words import find_local_words
 from irlens.isa.sass.operands import Step, ThreadInputs
-from irlens.isa.sass.semantics import dependencies, step_of
+from irlens.isa.sass.semantics import HANDED_LOADS, TENSOR_LOADS, dependencies, step_of
 from irlens.isa.sass.semantics.shared import serves_others
 
 
@@ -52,9 +52,9 @@ class DataFlow:
     def __init__(self, section: Section, flow: SassCfg, *, from_memory: bool = False) -> None:
         accesses = list(map(_known, section.instructions, section.accesses))
         self.serves_others = serves_others(section.instructions)
-        known = {"LDG"} if from_memory else set()
+        known = TENSOR_LOADS if from_memory else frozenset()
         if self.serves_others:
-            known.add("LDS")
+            known |= HANDED_LOADS
         self.section, self.flow = section, flow
         first = flow.blocks[0].indices if flow.blocks else range(0)
         self.local = find_local_words(section, first, [each.writes for each in accesses])

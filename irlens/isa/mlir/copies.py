@@ -16,6 +16,8 @@ STORES = frozenset({"tt.store", "amdg.buffer_store", "amdgpu.buffer_store"})
 COPIES = frozenset(
     {"ttg.async_copy_global_to_local", "amdg.buffer_load_to_local", "amdgpu.buffer_load_to_local"}
 )
+#: What they are on NVIDIA.
+BY_THREADS: PipelineKind = "cp.async"
 #: Copies of whole tiles by NVIDIA's TMA; barriers track them.
 BULK_COPIES = frozenset({"ttng.async_tma_copy_global_to_local", "ttng.async_tma_gather"})
 #: Those, and the copy that AMD's tensor data mover makes alone.

@@ -4,7 +4,7 @@ NVIDIA documents the names of the opcodes alone. What they compute follows from 
 are made from; the tests hold the paths found with them against instruction counts of a GPU.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 
 from irlens.isa.dialect import Access
 from irlens.isa.sass.local_words import as_step, word_access
@@ -86,14 +86,15 @@ def dependencies(
     instruction: Instruction,
     accessed: Access,
     words: tuple[int, ...] | None,
-    known: Collection[str] = (),
+    known: frozenset[str] = frozenset(),
 ) -> Access:
     """Return what the results of an instruction depend on: data depends on nothing.
 
     Args:
         words: The words of local memory that it accesses, if any.
-        known: The loads whose results may be known, as opcodes, which depend on their addresses:
-            LDG where a launch comes with the contents of tensors, LDS where warps work for others.
+        known: The loads whose results may be known, which depend on their addresses:
+            ``TENSOR_LOADS`` where a launch comes with the contents of tensors, ``HANDED_LOADS``
+            where warps work for others.
     """
     reads, writes, kills = accessed.reads, accessed.writes, accessed.kills
     if instruction.opcode in ("IMAD", "UIMAD") and "HI" in instruction.modifiers:
@@ -105,7 +106,7 @@ def dependencies(
     if _brings_data(instruction) and instruction.opcode not in known:
         reads = 0
     found = Access(reads, writes, kills)
-    return with_barriers(instruction, found) if "LDS" in known else found
+    return with_barriers(instruction, found) if known >= HANDED_LOADS else found
 
 
 def _special(instruction: Instruction) -> int:
@@ -149,8 +150,10 @@ def _guarded(step: Step, where: int, negated: bool, targets: list[int]) -> Step:
     return run
 
 
-#: Loads that a launch may know the result of.
-_KNOWN_LOADS = frozenset({"LDG", "LDS"})
+#: Loads whose results a launch may tell: of tensors whose contents come with it, and of what warps
+#: hand to others.
+TENSOR_LOADS, HANDED_LOADS = frozenset({"LDG"}), frozenset({"LDS"})
+_KNOWN_LOADS = TENSOR_LOADS | HANDED_LOADS
 _RULES: dict[str, Callable[[Form], Step | None]] = {
     **dict.fromkeys(("IADD3", "IADD", "VIADD", "UIADD3", "UVIADD"), add),
     **dict.fromkeys(("IMAD", "UIMAD"), multiply),
