@@ -102,11 +102,12 @@ def test_small_files_alone_cost_what_needs_the_machine_code(tmp_path: Path) -> N
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 
-    cache = {"IRLENS_CACHE_DIR": str(tmp_path)}
-    done = run("inspect", str(CAPTURE), before=limit, **cache)
+    cache = str(tmp_path)
+    done = run("inspect", str(CAPTURE), before=limit, IRLENS_CACHE_DIR=cache)
     assert done.returncode == 0, done.stderr
     assert "cannot write what nvdisasm reads" in done.stdout
-    page = run("inspect", str(CAPTURE), "-o", str(tmp_path / "k.html"), before=limit, **cache)
+    html = str(tmp_path / "k.html")
+    page = run("inspect", str(CAPTURE), "-o", html, before=limit, IRLENS_CACHE_DIR=cache)
     assert only_error(page).startswith("irlens: error: cannot write ")
 
 

@@ -28,5 +28,5 @@ def test_two_sides_together_may_have_as_many_lines_as_one_artifact(tmp_path: Pat
     (tmp_path / "k.ttir").write_text("module {\n" + "%a = a.b\n" * 250_000 + "}\n")
     (capture,) = load(tmp_path / "k.ttir")
     assert isinstance(capture, Capture)
-    with pytest.raises(ArtifactError, match="the ttir of both sides together has more than 440"):
+    with pytest.raises(ArtifactError, match="both sides together has more than 400,000 lines"):
         read_stages(CaptureCode(capture), CaptureCode(capture), "ttir")
