@@ -166,7 +166,7 @@ class Queues(msgspec.Struct, frozen=True):
 
     def after(self, event: Event) -> "Queues":
         """The state after an event."""
-        work.spend(len(self.pending) + sum(1 + len(queue) for queue in self.queues or ()))
+        work.spend(len(self.pending) + sum(1 + len(queue) // 16 for queue in self.queues or ()))
         if isinstance(event, Copy):
             return Queues(self.pending | {event.at}, self.queues)
         if isinstance(event, Commit):

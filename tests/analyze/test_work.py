@@ -9,7 +9,7 @@ from irlens.analyze import work
 from irlens.analyze.capture_code import CaptureCode
 from irlens.analyze.outstanding import Queues
 from irlens.artifacts.load import load_bytes
-from irlens.isa.events import Commit, Copy
+from irlens.isa.events import Copy
 from irlens.model.capture import Disassembly
 from irlens.model.errors import OutOfWorkError
 from irlens.model.report import Report
@@ -181,8 +181,3 @@ def test_copies_that_nothing_commits_spend_the_budget() -> None:
     """Each one is pending in the state before each later one: 17,000 took 2.4 GB."""
     with work.budget(100_000), pytest.raises(OutOfWorkError):
         reduce(Queues.after, (Copy(1, 16, at) for at in range(1_000)), Queues())
-
-
-def test_groups_that_nothing_awaits_spend_the_budget() -> None:
-    with work.budget(100_000), pytest.raises(OutOfWorkError):
-        reduce(Queues.after, (Commit(1, at=at) for at in range(1_000)), Queues())
