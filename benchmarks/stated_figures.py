@@ -63,7 +63,7 @@ def _of_metadata(content: bytes) -> Iterator[tuple[str, str]]:
             return
         yield "architecture", str(target["arch"])
         yield "kernel", found["name"]
-        if found["num_warps"] <= _MOST_WARPS:  # more is not read
+        if found["num_warps"] in range(_MOST_WARPS + 1):  # more, or a fraction, is not read
             yield "threads", str(found["num_warps"] * target["warp_size"])
         yield "shared memory", str(found["shared"])
     except (ValueError, KeyError, TypeError, RecursionError):
