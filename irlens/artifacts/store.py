@@ -149,17 +149,19 @@ def workspace(destination: Path) -> Iterator[Path]:
     path = destination.parent / f".irlens-tmp-{os.getpid():08}-{os.urandom(8).hex()}"
     try:
         path.mkdir(parents=True)
+        made = os.open(path, os.O_RDONLY)
     except OSError as error:
         raise unwritable(destination.parent, error) from error
     try:
         yield path
     except Exception as error:  # whatever the body raises once its directory is gone
-        if path.exists():
+        if os.fstat(made).st_nlink:  # the compiler may make another of its name
             raise
         raise ArtifactError(
             f"{destination.parent} was removed while irlens was using it", hint="run it again"
         ) from error
     finally:
+        os.close(made)
         _remove(path)
 
 

@@ -51,7 +51,12 @@ def main() -> None:
     _restore_environment(job)
     follow_child_processes(message, folder)
     deviations, tally = Deviations(), Tally()
-    instrument(job, deviations, tally)
+    try:
+        instrument(job, deviations, tally)
+    except OSError:
+        if full_disk(folder) is None:  # otherwise the recorder says so
+            raise
+        sys.exit(1)
     # Each program would announce another default of Triton 3.10.
     warnings.filterwarnings("ignore", message="TRITON_DEFAULT_FP_FUSION is unset")
     ReportAtExit(deviations, tally, folder)  # for forks; this process's own report is written below
