@@ -140,7 +140,7 @@ def _disassemble(tool: Path, arch: str, code: bytes) -> list[str]:
     """
     with tools.folder_with(tool, "code", code) as directory:
         arguments = ["-b", arch.replace("_", "").upper(), tools.WITHOUT_DATAFLOW, "code"]
-        listing = tools.run(tool, arguments, directory=directory, input_bytes=len(code))
+        listing = tools.run(tool, arguments, directory=directory, seconds=tools.LISTING_SECONDS)
     lines = [line for each in listing.splitlines() if (line := _LINE.fullmatch(each))]
     if [int(line["address"], 16) for line in lines] != list(range(0, len(code), _SIZE)):
         raise ToolError(f"{tool.name} does not list each instruction of the code for {arch}")

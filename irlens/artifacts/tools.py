@@ -24,9 +24,11 @@ from irlens.artifacts.temporary_folders import TemporaryFolder
 from irlens.model.errors import ToolError
 from irlens.model.text import rounded_size
 
-#: Seconds of processor time that a tool gets, for each MB of its input, and at most. A cubin of
-#: 2 MB (59,000 instructions) takes nvdisasm one; some damaged ones would take it forever.
-_SECONDS, _SECONDS_PER_MB, _MOST_SECONDS = 5, 1, 6
+#: Seconds of processor time that a tool gets.
+SECONDS = 5
+#: The same of nvdisasm, since what it prints is read and analyzed then: code of 2 MB takes 3 s, and
+#: 5 more for its report. Some damaged cubins would take it forever.
+LISTING_SECONDS = 4
 #: A machine that is busy with other work lets a tool run for a part of the time.
 _WALL_PER_PROCESSOR_TIME = 10
 #: Bytes of address space that a tool gets. A cubin of 2 MB takes nvdisasm 400 MB, PTX of 590 kB
@@ -117,13 +119,13 @@ def version(tool: Path) -> str:
 
 
 def run(
-    tool: Path, arguments: Sequence[str], *, directory: Path | None = None, input_bytes: int = 0
+    tool: Path, arguments: Sequence[str], *, directory: Path | None = None, seconds: int = SECONDS
 ) -> str:
     """Run a tool without a shell and with an empty standard input. It ends with this process.
 
     Args:
         directory: Its working directory; irlens's own by default.
-        input_bytes: Size of what it reads, which decides how long it may take.
+        seconds: Processor time that it gets.
 
     Returns:
         Its standard output.
@@ -132,7 +134,6 @@ def run(
         StoppedError: It took too long, or too much memory.
         ToolError: It cannot be started, or exits with an error, or the machine is overloaded.
     """
-    seconds = min(_SECONDS + _SECONDS_PER_MB * input_bytes // 10**6, _MOST_SECONDS)
     try:
         with subprocess.Popen(
             [tool.absolute(), *arguments],
@@ -229,7 +230,7 @@ def disassemble(cubin: bytes) -> str:
 def _disassemble(tool: Path, cubin: bytes) -> str:
     # A relative name keeps the temporary directory out of the tool's output.
     with folder_with(tool, "kernel.cubin", cubin) as directory:
-        call = partial(run, tool, directory=directory, input_bytes=len(cubin))
+        call = partial(run, tool, directory=directory, seconds=LISTING_SECONDS)
         text = call([*_DISASSEMBLE, WITHOUT_DATAFLOW, "kernel.cubin"])
         if INDIRECT_BRANCH.search(text):
             text = call([*_DISASSEMBLE, "kernel.cubin"])
