@@ -61,7 +61,7 @@ def test_a_grid_that_is_given_replaces_the_formula(write: Callable[..., Path]) -
     found = compiled(write(KERNEL), grid=("cdiv(n, BLOCK)",))
     assert found.config.grid == (1563, 1, 1)
     assert found.manifest is not None
-    assert found.manifest.grid_formula is None
+    assert found.manifest.grid_formula == GridFormula(("cdiv(n, BLOCK)",), {})
 
 
 def test_without_a_product_it_stays_unknown(write: Callable[..., Path]) -> None:

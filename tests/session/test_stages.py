@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 import irlens
+from irlens.analyze import capture_code
 from irlens.analyze.capture_code import CaptureCode
 from irlens.artifacts import tools
 from irlens.model.capture import Capture, Disassembly
@@ -212,6 +213,7 @@ def test_a_report_and_its_listing_parse_each_stage_once(monkeypatch: pytest.Monk
         parser = import_module(f"irlens.isa.{name}.parser")
         monkeypatch.setattr(parser, "parse", counted(name, parser.parse))
     monkeypatch.setattr(tools, "disassemble", counted("nvdisasm", tools.disassemble))
+    monkeypatch.setattr(capture_code, "_ttir", capture_code._ttir.__wrapped__)
     (capture,) = irlens.load(CAPTURES / "softmax-h100")
     code = CaptureCode(capture)
     report = inspect(code, Disassembly.REQUIRE)
