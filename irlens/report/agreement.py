@@ -44,6 +44,8 @@ _HEAD = 1 << 16
 #: Bytes that hold the target of a stage, where it does not stand after the layouts, as in ttgir.
 _FIRST_LINES = 1 << 12
 _NAME = r'(?P<name>[\w$.-]++|"[^"\n]{0,1000}+")'
+#: What follows the name of an argument in those of its parts.
+_PART = re.compile(r"(?:_\d+)+$")
 _MLIR_HEADER = re.compile(rf"tt\.func public @{_NAME}(?P<arguments>\([^\n]*+)")
 _MLIR_ARGUMENT = re.compile(r"[(,]\s*+%(?P<root>[\w$-]++)[\w$.-]*+\s*+:")
 #: What MLIR calls an argument where it prints no names.
@@ -140,7 +142,13 @@ def _of_manifest(manifest: Manifest, stages: Iterable[Stage]) -> Statements:
     for stage in stages if known else ():
         header = _mlir_header(stage, manifest.kernel)
         roots = _MLIR_ARGUMENT.findall(header["arguments"]) if header is not None else []
-        missing = [root for root in roots if root not in known and not _UNNAMED.fullmatch(root)]
+        # Up to Triton 3.6 a descriptor's pointer, sizes and strides are "a_desc_0" and the like.
+        parts = {root: _PART.sub("", root) for root in roots}
+        missing = [
+            root
+            for root, whole in parts.items()
+            if known.isdisjoint((root, whole)) and not _UNNAMED.fullmatch(root)
+        ]
         if missing:
             stated["arguments"] = f"{len(manifest.args)} without {missing[0]:.60}"
     return stated

@@ -225,6 +225,26 @@ def test_the_record_of_another_kernel_is_put_aside(name: str, other: str, topic:
     assert finding.message.startswith(f"irlens.json is of another kernel: {topic}")
 
 
+def test_the_parts_of_a_hosts_descriptor_are_of_its_argument() -> None:
+    """Up to Triton 3.6 its pointer, sizes and strides have its name and a number on sm_80."""
+    capture = SAMPLES["softmax-h100"]
+    assert capture.manifest is not None
+    args = {name.replace("n_rows", "rows"): value for name, value in capture.manifest.args.items()}
+    stages = {
+        name: Stage(name, content=stage.text().replace("n_rows", "rows_11").encode())
+        if name in ("ttir", "ttgir")
+        else stage
+        for name, stage in capture.stages.items()
+    }
+    described = replace(capture, stages=stages, manifest=replace(capture.manifest, args=args))
+    assert find_contradictions(read_statements(described)) == []
+    other = replace(described, manifest=replace(capture.manifest, args={**args, "rows_1": 1}))
+    assert find_contradictions(read_statements(other)) == []
+    del args["rows"]
+    (found,) = find_contradictions(read_statements(described))
+    assert found.value == "5 without rows_11"
+
+
 @pytest.mark.parametrize(
     ("changed", "topic"),
     [
