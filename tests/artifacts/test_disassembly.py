@@ -34,13 +34,13 @@ class Tool:
         arguments: list[str],
         *,
         directory: Path | None = None,
-        input_bytes: int = 0,
+        seconds: int = 0,
     ) -> str:
         if arguments == ["--version"]:
             return "Build 1"
         assert directory is not None
         content = (directory / arguments[-1]).read_bytes()
-        assert len(content) == input_bytes
+        assert seconds == tools.LISTING_SECONDS
         self.calls.append(content)
         self.begun.set()
         assert self.release.wait(30)
