@@ -23,6 +23,8 @@ _OLD_ABI = 0x33  # e_ident[EI_OSABI] up to CUDA 12.8 (newer ones for sm_100 and 
 _RESERVED_SECTION = ".nv.shared.reserved.0"
 #: Where the system's part of shared memory is addressable, at its beginning.
 _FIRST_TO_RESERVE = 90
+#: Bytes of a constant bank.
+_MOST_TABLES = 64 << 10
 _RESERVED_BYTES = 1024
 
 #: Attributes of a section: those of a kernel are a few hundred at most, the shared ones a few of
@@ -96,6 +98,7 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
         max_registers: The assembler's register limit, 255 if there was none.
         cluster: CTAs per cluster in x, y, z (``.reqnctapercluster``).
         attributes: Every attribute of the kernel's own section, in the file's order.
+        jump_tables: Constant bank 2, where ptxas keeps where indexed jumps lead.
         doubts: Why figures are ``None`` that the file contradicts, by field.
     """
 
@@ -115,6 +118,7 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
     cluster: tuple[int, int, int] | None
     parameters: list[Parameter]
     attributes: list[Attribute]
+    jump_tables: bytes = b""
     doubts: Mapping[str, str] = {}
 
     @property
@@ -247,6 +251,7 @@ def _kernel(symbol: elf.Symbol, source: _Source) -> Kernel:
         cluster=_dimensions(values.get(Code.CTA_PER_CLUSTER)),
         parameters=sorted(_parameters(attributes), key=lambda each: each.ordinal),
         attributes=attributes,
+        jump_tables=_content(source.file, sections.get(f".nv.constant2.{name}")),
     )
 
 
@@ -368,6 +373,10 @@ def _constant_banks(file: elf.Elf) -> defaultdict[str, dict[int, int]]:
         if section.name.startswith(".nv.constant") and bank.isascii() and bank.isdigit():
             found[kernel][int(bank)] = section.size
     return found
+
+
+def _content(file: elf.Elf, section: elf.Section | None) -> bytes:
+    return file.content(section)[:_MOST_TABLES] if section is not None else b""
 
 
 def _size(sections: dict[str, elf.Section], name: str) -> int:

@@ -125,3 +125,11 @@ def test_a_load_depends_on_barriers_where_warps_work_for_others() -> None:
     assert accessed is not None
     assert dependencies(load, accessed, None).reads == 0
     assert dependencies(load, accessed, None, HANDED_LOADS).reads == accessed.reads | 1 << PASSED
+
+
+def test_a_guarded_barrier_of_threads_runs_where_its_guard_holds() -> None:
+    values = state()
+    values[position("P", 0)] = 0
+    assert use("@P0 BAR.SYNC.DEFER_BLOCKING 0x1").runs(values) == 0
+    assert use("@!P0 BAR.SYNC.DEFER_BLOCKING 0x1").runs(values) == 1
+    assert barrier_use(instruction("BAR.SYNC.DEFER_BLOCKING 0x1")) is None

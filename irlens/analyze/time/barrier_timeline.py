@@ -331,12 +331,13 @@ class _Race:
 
     def _go_on(self, actor: _Actor, instruction: TimedInstruction) -> None:
         met = self.meetings.get(instruction.index)
-        if met is not None:
-            self._meet(actor, met)
-        elif instruction.index not in self.uses:
-            actor.step()
-        elif (use := actor.come_to_use()) is None:
+        use = actor.come_to_use() if instruction.index in self.uses else None
+        if instruction.index in self.uses and use is None:
             actor.skip()
+        elif met is not None:
+            self._meet(actor, met)
+        elif use is None:
+            actor.step()
         elif use.deed == "expects":
             self.barriers[use.barrier] = _Barrier(use.value)
             actor.step()

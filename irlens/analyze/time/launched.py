@@ -18,7 +18,7 @@ from irlens.analyze.time.tensor_memory import TensorMemory
 from irlens.analyze.time.tensor_memory import tensor_memory as of_paths
 from irlens.artifacts.cubin import Code, Kernel
 from irlens.isa.sass.copies import polls_barrier
-from irlens.isa.sass.operands import SPECIAL, WORD, ThreadInputs
+from irlens.isa.sass.operands import SPECIAL, TABLES, WORD, ThreadInputs
 from irlens.isa.sass.timing import is_bulk_copy, is_tensor_memory_product
 
 #: Programs to follow where their paths may differ; more where tensor contents decide the paths.
@@ -70,7 +70,10 @@ class Arguments(msgspec.Struct, frozen=True):
 
 
 def constants(kernel: Kernel, arguments: Arguments) -> dict[int, int]:
-    """Return constant bank 0 of a launch: the sizes of block and grid, and the parameters."""
+    """Return constant bank 0 of a launch: the sizes of block and grid, and the parameters.
+
+    The kernel's jump tables in bank 2 follow from ``TABLES`` on.
+    """
     base = _parameter_base(kernel)
     block_at, grid_at = _SIZES_SM100 if base > _SIZES_SM100[1] else _SIZES
     words = {}
@@ -85,7 +88,13 @@ def constants(kernel: Kernel, arguments: Arguments) -> dict[int, int]:
         words[base + parameter.offset] = bits & WORD
         if parameter.size > 4:
             words[base + parameter.offset + 4] = bits >> 32 & WORD
+    for at, (word,) in enumerate(struct.iter_unpack("<I", _whole_words(kernel.jump_tables))):
+        words[TABLES + 4 * at] = word
     return words
+
+
+def _whole_words(content: bytes) -> bytes:
+    return content[: len(content) // 4 * 4]
 
 
 def inputs(kernel: Kernel, arguments: Arguments) -> ThreadInputs:

@@ -53,6 +53,7 @@ class End(msgspec.Struct, frozen=True):
         following: The next block in the text.
         target: The block that it leads to.
         barrier: The barrier register that it names.
+        jump: The position of the register that an indexed jump adds to a place, and the place.
         conditions: The positions of the predicates that must hold, ``None`` for PT, and whether
             each is negated.
     """
@@ -63,6 +64,7 @@ class End(msgspec.Struct, frozen=True):
     target: int | None
     barrier: int
     conditions: tuple[tuple[int | None, bool], ...]
+    jump: tuple[int, int] | None = None
 
 
 class Region(msgspec.Struct, frozen=True):
@@ -129,7 +131,7 @@ def find_region(
         header: The one that it is entered at.
         slice_: What branches depend on.
     """
-    if any(ends[block].effect in ("calls", "returns") for block in body):
+    if any(ends[block].effect in ("calls", "chooses", "returns") for block in body):
         return None
     reads = 0
     writes, replaces = dict.fromkeys(body, 0), dict.fromkeys(body, 0)

@@ -24,8 +24,14 @@ from irlens.analyze.time.loop_runs import (
 )
 from irlens.isa.bitsets import members
 from irlens.isa.sass import Instruction, Section, units
-from irlens.isa.sass.control_flow import barrier, conditions, effect, is_for_divergence
-from irlens.isa.sass.operands import Step, ThreadInputs, position
+from irlens.isa.sass.control_flow import (
+    barrier,
+    conditions,
+    effect,
+    indexed_jump,
+    is_for_divergence,
+)
+from irlens.isa.sass.operands import WORD, Step, ThreadInputs, position
 from irlens.isa.sass.semantics.predicates import reduces_argument
 
 #: Blocks that a path may run through, repetitions included.
@@ -51,6 +57,11 @@ class PathFinder:
         self._forest = flow.forest
         self._headers = {loop.header for loop in self._forest.loops}
         self._block_at = {block.start: number for number, block in enumerate(flow.blocks)}
+        self._block_of = {
+            section.instructions[block.start].offset: number
+            for number, block in enumerate(flow.blocks)
+            if block.start < block.stop
+        }
         self._callees = {call.block: call.entry for call in flow.calls}
         self._jumps = {call.block for call in flow.calls if call.far_branch}
         self._traps = {
@@ -90,6 +101,10 @@ class PathFinder:
         found = reach([block], self.flow.successors.__getitem__)
         return sum(self.flow.blocks[n].stop - self.flow.blocks[n].start for n in found)
 
+    def block_at(self, offset: int) -> int | None:
+        """Return the block that begins at an offset of the code; ``None`` if none does."""
+        return self._block_of.get(offset)
+
     def region(self, header: int) -> Region | None:
         """Return a loop; ``None`` where paths through it depend on more than the state."""
         if header not in self._regions:
@@ -121,6 +136,7 @@ class PathFinder:
                 (None if one.index is None else position(one.file, one.index), negated)
                 for one, negated in registers
             ),
+            _jump(last),
         )
 
     def _leading_out(self) -> set[int]:
@@ -268,10 +284,7 @@ class _Walk:
             case "returns":
                 return self.returns.pop() if self.returns else None
             case "chooses":
-                last = end.last
-                raise UnknownPathError(
-                    f"where {last.opcode} at {last.offset:#06x} leads is unknown"
-                )
+                return self._chosen(block, end)
             case "exits":
                 # A lane that leaves early says nothing of its warp.
                 return None if self._held(end) or end.following is None else end.following
@@ -281,6 +294,18 @@ class _Walk:
                     return self._skip(block, end.last, end.target, end.following)
                 return end.target if held else end.following
         return end.following
+
+    def _chosen(self, block: int, end: End) -> int:
+        """Return the block that an indexed jump leads to."""
+        if end.jump is not None:
+            at, place = end.jump
+            value = self.state[at]
+            chosen = None if value is None else self.machine.block_at(value + place & WORD)
+            if chosen is not None and chosen in self.flow.successors[block]:
+                return chosen
+        raise UnknownPathError(
+            f"where {end.last.opcode} at {end.last.offset:#06x} leads is unknown"
+        )
 
     def _call(self, block: int, end: End) -> int | None:
         """Go to a function, or along a far branch."""
@@ -347,3 +372,10 @@ class _Walk:
 def _data_dependent(last: Instruction) -> str:
     place = f" of {last.locations[0]}" if last.locations else ""
     return f"a branch{place} ({last.opcode} at {last.offset:#06x}) depends on data"
+
+
+def _jump(last: Instruction) -> tuple[int, int] | None:
+    found = indexed_jump(last)
+    if found is None or found[0].index is None:
+        return None
+    return position(found[0].file, found[0].index), found[1]

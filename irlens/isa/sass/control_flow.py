@@ -6,11 +6,13 @@ others and goes there, ``BREAK B0`` leaves, and ``BMOV`` saves a barrier to a ge
 restores it.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
+from irlens.isa.sass.control import INSTRUCTION_BYTES
 from irlens.isa.sass.copies import polls_barrier
-from irlens.isa.sass.records import Guard, Instruction, SectionBody
+from irlens.isa.sass.records import Guard, Instruction, Register, RegisterFile, SectionBody
 from irlens.isa.sass.registers import FILES
 
 #: What an instruction does with control: "arms" a barrier, "meets" at one, "moves" one.
@@ -35,6 +37,8 @@ _EFFECTS: dict[str, Effect] = {
 }
 #: Effects that depend on what an instruction reads.
 _DECISIONS = frozenset({"branches", "chooses", "exits", "returns", "meets"})
+#: The operand of an indexed jump: "R2 -0x1c0".
+_INDEXED = re.compile(r"(?P<file>U?R)(?P<index>\d+) (?P<number>-?0x[0-9a-f]+)")
 #: Barrier registers of a thread: B0 to B15.
 BARRIERS = 16
 #: Opcodes that load a constant: IMAD.MOV, in half of the cases.
@@ -71,6 +75,16 @@ def conditions(branch: Instruction) -> Iterator[Guard]:
 def is_for_divergence(branch: Instruction) -> bool:
     """Whether a branch leads to code for a warp that has diverged."""
     return "DIV" in branch.modifiers
+
+
+def indexed_jump(instruction: Instruction) -> tuple[Register, int] | None:
+    """Return the register that a jump adds to a place, and the place; ``None`` if unknown."""
+    match = _INDEXED.fullmatch(instruction.operands[0].text) if instruction.operands else None
+    if effect(instruction) != "chooses" or match is None:
+        return None
+    after = instruction.offset + INSTRUCTION_BYTES
+    file: RegisterFile = "UR" if match["file"] == "UR" else "R"
+    return Register(file, int(match["index"])), after + int(match["number"], 16)
 
 
 def callee(call: Instruction) -> tuple[str, ...] | None:

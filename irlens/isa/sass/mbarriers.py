@@ -20,8 +20,9 @@ from irlens.isa.sass.records import Guard, Instruction, Operand
 from irlens.isa.sass.registers import FILES
 
 #: What is done to a barrier: it is made to expect a number of arrivals, arrived at, announced bytes
-#: to, waited for, copied for, or signalled by products in tensor memory when they are done.
-Deed: TypeAlias = Literal["expects", "arrives", "announces", "waits", "copies", "commits"]
+#: to, waited for, copied for, or signalled by products in tensor memory when they are done. Warps
+#: meet at those that are not in shared memory.
+Deed: TypeAlias = Literal["expects", "arrives", "announces", "waits", "copies", "commits", "meets"]
 
 #: An expected count of arrivals is stored as twice what it lacks of this, in the lower word.
 _MOST = 1 << 20
@@ -47,6 +48,9 @@ class BarrierUse(msgspec.Struct, frozen=True):
 
 def barrier_use(instruction: Instruction) -> BarrierUse | None:
     """Return what an instruction does to a barrier; ``None`` if nothing that is understood."""
+    if instruction.guard is not None and meeting(instruction) is not None:
+        guard = instruction.guard
+        return BarrierUse("meets", _guard_bits(guard), lambda _: 0, lambda _: 0, _runs(guard))
     modifiers = frozenset(instruction.modifiers)
     places = [each for each in instruction.operands if each.kind == "memory"]
     last = instruction.operands[-1] if instruction.operands else None

@@ -36,6 +36,10 @@ PASSED = FILES.shift("UP") + 8 + len(SPECIAL)
 #: Positions of all registers in a state.
 REGISTERS = PASSED + 1
 _CONSTANT = re.compile(r"-?cx?\[(?:0x0|UR\d+)\]\[(?P<offset>0x[0-9a-f]+)\]")
+#: Where the words of constant bank 2, which holds where indexed jumps lead, follow in
+#: ``ThreadInputs.constants``.
+TABLES = 1 << 20
+_TABLE = re.compile(r"cx?\[0x2\]\[(?P<file>U?R)(?P<index>\d+)(?:\+(?P<offset>0x[0-9a-f]+))?\]")
 _HALVES = {"H0_H0", "H1_H1"}
 _TERM = re.compile(r"(?P<sign>-?)(?:(?P<file>UR|R)(?P<index>\d+|Z)(?:\.X(?P<scale>\d+))?[.\w]*"
                    r"|(?P<number>0x[0-9a-f]+))$")  # fmt: skip
@@ -45,7 +49,8 @@ class ThreadInputs(msgspec.Struct, frozen=True):
     """What a thread can read of its launch.
 
     Attributes:
-        constants: 32-bit words of constant bank 0 by their offset in bytes: those of the launch.
+        constants: 32-bit words of constant bank 0 by their offset in bytes: those of the launch;
+            from ``TABLES`` on those of bank 2.
         special: Special registers by name ("SR_CTAID.X"): those of the thread.
         memory: Parts of global memory whose contents are known, by the address where they begin.
         shared: Bytes of shared memory by their address: what other warps write there, each time
@@ -143,6 +148,8 @@ def read_word(operand: Operand, launch: ThreadInputs) -> Read:
     if operand.kind == "register":
         return _read_register(operand)
     if operand.kind == "constant":
+        if (table := _TABLE.fullmatch(text)) is not None:
+            return _read_table(table, launch)
         match = _CONSTANT.match(text)
         word = launch.constants.get(int(match["offset"], 16)) if match else None
         if word is not None and text.startswith("-"):
@@ -153,6 +160,17 @@ def read_word(operand: Operand, launch: ThreadInputs) -> Read:
         return lambda state: None if at is None else state[at]
     number = immediate(text)
     return lambda _: number
+
+
+def _read_table(table: re.Match[str], launch: ThreadInputs) -> Read:
+    at = position(table["file"], int(table["index"]))
+    begin = TABLES + int(table["offset"] or "0", 16)
+
+    def read(state: State) -> int | None:
+        value = state[at]
+        return None if value is None else launch.constants.get(begin + value)
+
+    return read
 
 
 def immediate(text: str) -> int | None:

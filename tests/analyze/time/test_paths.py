@@ -18,7 +18,7 @@ from irlens.artifacts import cubin
 from irlens.isa import sass
 from irlens.isa.mlir import parse
 from irlens.isa.sass import units
-from irlens.isa.sass.operands import ThreadInputs
+from irlens.isa.sass.operands import TABLES, ThreadInputs
 from tests.analyze.h200_launches import artifact, launches, listing
 
 #: Relative difference that is allowed: warps poll a barrier of TMA, and the lanes and rows of a
@@ -352,3 +352,35 @@ def test_a_loop_that_also_loads_is_no_retry() -> None:
     text = SWAP.replace("HADD2.BF16_V2 R24, R11, R10.H0_H0", "LDG.E R24, desc[UR16][R6.64]")
     with pytest.raises(UnknownPathError, match=r"BRA at 0x0050\) depends on data"):
         machine(text).follow(ThreadInputs({}, {}))
+
+
+#: What a warp is handed chooses between three ends, as for the partitions of specialized warps.
+JUMP = """.section .text.k,"ax",@progbits
+k:
+        /*0000*/                   LDC R4, c[0x0][0x210] ;
+        /*0010*/                   IMAD.SHL.U32 R4, R4, 0x4, RZ ;
+        /*0020*/                   LDC R2, c[0x2][R4] ;
+        /*0030*/                   BRX R2 -0x40 (*"BRANCH_TARGETS .L_x_1,.L_x_2,.L_x_3"*);
+.L_x_1:
+        /*0040*/                   EXIT ;
+.L_x_2:
+        /*0050*/                   NOP ;
+        /*0060*/                   EXIT ;
+.L_x_3:
+        /*0070*/                   NOP ;
+        /*0080*/                   NOP ;
+        /*0090*/                   EXIT ;
+"""
+
+
+@pytest.mark.parametrize(("chosen", "block"), [(0, 3), (1, 1), (2, 2), (3, 1)])
+def test_an_indexed_jump_leads_where_the_table_says(chosen: int, block: int) -> None:
+    table = {TABLES + 4 * n: at for n, at in enumerate((0x70, 0x40, 0x50, 0x40))}
+    path = machine(JUMP).follow(ThreadInputs({0x210: chosen, **table}, {}))
+    assert list(path.counts()) == [0, block]
+
+
+@pytest.mark.parametrize("table", [{}, {TABLES: 0x60}])  # none, and the middle of a block
+def test_an_indexed_jump_elsewhere_is_unknown(table: dict[int, int]) -> None:
+    with pytest.raises(UnknownPathError, match="where BRX at 0x0030 leads is unknown"):
+        machine(JUMP).follow(ThreadInputs({0x210: 0, **table}, {}))
