@@ -48,7 +48,7 @@ _LISTED = tuple(
 )
 
 
-#: Characters of a ttir whose tree may outlive its capture.
+#: The longest ttir, in characters, whose tree is kept for other captures.
 _LONGEST = 1 << 17
 
 

@@ -23,9 +23,9 @@ _OLD_ABI = 0x33  # e_ident[EI_OSABI] up to CUDA 12.8 (newer ones for sm_100 and 
 _RESERVED_SECTION = ".nv.shared.reserved.0"
 #: Where the system's part of shared memory is addressable, at its beginning.
 _FIRST_TO_RESERVE = 90
+_RESERVED_BYTES = 1024
 #: Bytes of a constant bank.
 _MOST_TABLES = 64 << 10
-_RESERVED_BYTES = 1024
 
 #: Attributes of a section: those of a kernel are a few hundred at most, the shared ones a few of
 #: each function.

@@ -283,7 +283,7 @@ def _followed(costed: "CostedLaunch", walker: "PathFinder") -> "CostedLaunch":
     from irlens.analyze.time.dataflow import UnknownPathError
 
     try:
-        assert costed.counts
+        _ = costed.counts  # found once, and kept
     except UnknownPathError:
         if walker.handover is not None:
             raise

@@ -3,7 +3,7 @@
 import pytest
 
 from irlens.isa import sass
-from irlens.isa.sass.mbarriers import BarrierUse, Meeting, barrier_use, meeting
+from irlens.isa.sass.mbarriers import BarrierUse, Meeting, barrier_use, is_other_use, meeting
 from irlens.isa.sass.operands import PASSED, REGISTERS, State, ThreadInputs, position
 from irlens.isa.sass.records import Instruction
 from irlens.isa.sass.registers import access
@@ -125,6 +125,21 @@ def test_a_load_depends_on_barriers_where_warps_work_for_others() -> None:
     assert accessed is not None
     assert dependencies(load, accessed, None).reads == 0
     assert dependencies(load, accessed, None, HANDED_LOADS).reads == accessed.reads | 1 << PASSED
+
+
+@pytest.mark.parametrize(
+    ("code", "other"),
+    [
+        ("UBLKCP.S.G [UR4], [UR6], UR8", True),  # a bulk copy without a tensor map
+        ("ARRIVES.LDGSTSBAR.64 [UR4+0x8]", True),  # of the copies of a thread
+        ("SYNCS.CAS.64 R2, [UR4], R4, R6", True),
+        ("SYNCS.ARRIVE.TRANS64.A1T0 RZ, [UR20], RZ", False),
+        ("SYNCS.CCTL.IV [UR4]", False),
+        ("LDS R0, [R1]", False),
+    ],
+)
+def test_other_uses_of_a_barrier_are_told_apart(code: str, other: bool) -> None:
+    assert is_other_use(instruction(code)) == other
 
 
 def test_a_guarded_barrier_of_threads_runs_where_its_guard_holds() -> None:

@@ -40,7 +40,7 @@ _MOST_STEPS = 2_000_000
 
 
 class _Tiles(msgspec.Struct, frozen=True):
-    """A part of a path that repeats, as for each tile of a persistent kernel.
+    """The part of a path that is repeated: one run of it is a tile of a persistent kernel.
 
     Attributes:
         begin: The first of its segments.
@@ -71,7 +71,7 @@ class _Group(msgspec.Struct, frozen=True):
 
 
 def _tiles(path: Path) -> _Tiles:
-    """Return the part of a path that most of it repeats."""
+    """Return the repeated part that covers most of a path."""
     segments = path.segments
     best, covered = _Tiles(0, len(segments), 1), 0
     for length in range(1, min(_LONGEST_TILE, len(segments) // 2) + 1):
@@ -137,10 +137,10 @@ class BarrierTimeline(msgspec.Struct, frozen=True):
         return total
 
     def _groups(self, cta: Sequence[WarpPath]) -> list[_Group]:
-        """Return the warps that do the same, each group with the path of the one that does most.
+        """Group the warps of a CTA that wait for the same barriers in the same order.
 
-        Of the warps of a partition one alone copies, or fills in a descriptor: their paths differ,
-        and they wait for the same barriers in the same order.
+        Only one warp of a partition copies, or fills in a descriptor, so that their paths differ:
+        the path with the most uses of barriers stands for the group.
         """
         alike: defaultdict[tuple[Use, ...], list[tuple[int, _Group]]] = defaultdict(list)
         for one in cta:
@@ -184,7 +184,7 @@ class BarrierTimeline(msgspec.Struct, frozen=True):
             code = _code(group.path, blocks, rounds)
             uses = self.uses.along(group.path, group.thread, rounds)
             actors.append(_Actor(Clock(units), group.warps * _WARP, code, uses))
-        return _Race(actors, self.uses, meetings, timeline.timing.shared).run()
+        return _Simulation(actors, self.uses, meetings, timeline.timing.shared).run()
 
     def _plain(self, each: TimedInstruction) -> TimedInstruction:
         """Return an instruction without what it does to barriers in shared memory."""
@@ -206,8 +206,8 @@ class _Barrier:
     Attributes:
         arrivals: Those that a phase lacks.
         copies: Copies that it lacks, whose bytes were announced.
-        latest: When the last of what came has come.
-        ended: When each phase ended.
+        latest: When the last arrival or copy of the phase is complete.
+        ended: When each phase was complete.
     """
 
     def __init__(self, expected: int) -> None:
@@ -216,8 +216,15 @@ class _Barrier:
         self.latest = 0.0
         self.ended: list[float] = []
 
-    def come(self, when: float, arrivals: int = 0, copies: int = 0) -> bool:
-        """Count what comes; return whether that ends a phase."""
+    def count(self, when: float, arrivals: int = 0, copies: int = 0) -> bool:
+        """Count arrivals, and copies that are announced or, below 0, made.
+
+        Args:
+            when: The cycle in which they are complete.
+
+        Returns:
+            Whether they complete the phase.
+        """
         self.latest = max(self.latest, when)
         self.arrivals -= arrivals
         self.copies += copies
@@ -228,7 +235,7 @@ class _Barrier:
         return True
 
     def passes(self, parity: int) -> float | None:
-        """Return when a wait for the phase of a parity ends; ``None`` if nothing tells yet."""
+        """Return when the phase of a parity was complete; ``None`` if it is not yet."""
         if len(self.ended) & 1 == parity:
             return None
         return self.ended[-1] if self.ended else 0.0
@@ -290,8 +297,8 @@ def _announced(uses: Sequence[Use | None]) -> Iterator[int]:
     return iter(counts)
 
 
-class _Race:
-    """The clocks of a CTA's warps, of which the earliest goes on."""
+class _Simulation:
+    """The clocks of a CTA's warps, of which the earliest issues next."""
 
     def __init__(
         self,
@@ -304,7 +311,7 @@ class _Race:
         self.latency = latency  # from an arrival to where it is seen, through shared memory
         self.ready = list(actors)
         self.barriers: dict[int, _Barrier] = {}
-        self.standing: defaultdict[int, list[_Actor]] = defaultdict(list)
+        self.blocked: defaultdict[int, list[_Actor]] = defaultdict(list)
         self.met: defaultdict[int, list[_Actor]] = defaultdict(list)
         self.here: Counter[int] = Counter()
         self.latest: defaultdict[int, float] = defaultdict(float)
@@ -353,7 +360,7 @@ class _Race:
             when = barrier.passes(use.value)
             if when is None:
                 self.ready.remove(actor)
-                self.standing[use.barrier].append(actor)
+                self.blocked[use.barrier].append(actor)
             else:
                 actor.step(when)
             return
@@ -361,15 +368,18 @@ class _Race:
         now = clock.now + self.latency
         match use.deed:
             case "copies":
-                ended = barrier.come(done + takes, copies=-1)
+                ended = barrier.count(done + takes, copies=-1)
             case "announces":
-                ended = barrier.come(now, use.value, next(actor.copies))
+                copies = next(actor.copies)
+                if not copies:
+                    raise UnknownPathError("which copies a barrier waits for is unknown")
+                ended = barrier.count(now, use.value, copies)
             case "commits":
-                ended = barrier.come(max(now, clock.work["tcgen05"].latest), use.value)
+                ended = barrier.count(max(now, clock.work["tcgen05"].latest), use.value)
             case _:
-                ended = barrier.come(now, use.value)
+                ended = barrier.count(now, use.value)
         if ended:
-            self.ready.extend(self.standing.pop(use.barrier, ()))
+            self.ready.extend(self.blocked.pop(use.barrier, ()))
 
     def _meet(self, actor: _Actor, met: Meeting) -> None:
         number = met.number

@@ -7,7 +7,7 @@ import msgspec
 from irlens.analyze.time.dataflow import DataFlow, UnknownPathError
 from irlens.analyze.time.executions import Executions
 from irlens.analyze.time.loop_runs import Path
-from irlens.isa.sass.mbarriers import BarrierUse, Deed, barrier_use
+from irlens.isa.sass.mbarriers import BarrierUse, Deed, barrier_use, is_other_use
 from irlens.isa.sass.operands import ThreadInputs
 
 
@@ -37,7 +37,9 @@ class BarrierUses:
     def __init__(self, data: DataFlow, threads: Mapping[Path, ThreadInputs]) -> None:
         found = {n: barrier_use(each) for n, each in enumerate(data.section.instructions)}
         self._uses: dict[int, BarrierUse] = {n: each for n, each in found.items() if each}
-        self._executions = Executions(data, {n: each.registers for n, each in self._uses.items()})
+        asked = {n: each.registers for n, each in self._uses.items()}
+        others = (n for n, each in enumerate(data.section.instructions) if is_other_use(each))
+        self._executions = Executions(data, asked | dict.fromkeys(others, 0))
         self.threads = threads
         self._section = data.section
         self._known: dict[tuple[Path, tuple[tuple[int, int], ...]], Sequence[Use | None]] = {}
@@ -67,13 +69,13 @@ class BarrierUses:
     ) -> Sequence[Use | None]:
         found: list[Use | None] = []
         for index, state in self._executions.along(path, thread, rounds):
-            use = self._uses[index]
-            runs = use.runs(state)
+            use = self._uses.get(index)
+            runs = use.runs(state) if use is not None else None
             if runs == 0:
                 found.append(None)
                 continue
-            address, value = use.address(state), use.value(state)
-            if runs is None or address is None or value is None:
+            address, value = (use.address(state), use.value(state)) if use else (None, None)
+            if use is None or runs is None or address is None or value is None:
                 each = self._section.instructions[index]
                 place = f"{each.opcode} at {each.offset:#06x}"
                 raise UnknownPathError(f"the barrier of {place} is unknown")

@@ -245,5 +245,5 @@ class Clock:
             work.commit(each.barrier, done)
 
     def end(self) -> float:
-        """Return the cycle in which the CTA has ended."""
+        """Return the cycle in which the warps have ended and all units are free."""
         return max(self.now, *self.units.free)

@@ -56,7 +56,7 @@ class ByteSet(Protocol):
 
     @property
     def bytes(self) -> int:
-        """Bytes of memory that it takes."""
+        """The bytes of memory that it occupies, in all."""
 
 
 class Intervals:
@@ -165,7 +165,7 @@ class Coverage(Intervals):
 
     @property
     def bytes(self) -> int:
-        """Bytes of memory that it takes."""
+        """The bytes of memory that it occupies, in all."""
         return super().bytes + _PAGE * len(self._pages)
 
     def _append(self, starts: Array, ends: Array) -> None:

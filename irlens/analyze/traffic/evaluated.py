@@ -66,7 +66,7 @@ class Tape:
         return tiles
 
     def update(self, other: "Tape") -> None:
-        """Add the tape of other programs, which had the room of this one."""
+        """Add the tape of further programs, recorded in the room that this one had left."""
         self.room = other.room
         self._keep(other.tiles)
 

@@ -56,7 +56,7 @@ class Pattern(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def bytes(self) -> int:
-        """Bytes of memory that it takes."""
+        """The bytes of memory that it occupies, in all."""
         return self.offsets.nbytes * 2 + (self.mask.nbytes if self.mask is not None else 0)
 
     def equals(self, other: "Pattern") -> bool:

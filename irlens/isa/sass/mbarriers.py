@@ -24,6 +24,8 @@ from irlens.isa.sass.registers import FILES
 #: meet at those that are not in shared memory.
 Deed: TypeAlias = Literal["expects", "arrives", "announces", "waits", "copies", "commits", "meets"]
 
+#: Instructions that use a barrier in shared memory, in any form.
+_USERS = frozenset({"SYNCS", "UTMALDG", "UBLKCP", "ARRIVES", "UTCBAR"})
 #: An expected count of arrivals is stored as twice what it lacks of this, in the lower word.
 _MOST = 1 << 20
 _PARITY = 31
@@ -72,6 +74,13 @@ def barrier_use(instruction: Instruction) -> BarrierUse | None:
         case "SYNCS" if "ARRIVE" in modifiers and "TRANS64" in modifiers:
             return _use(instruction, "announces", places[0], None, lambda _: 1)
     return None
+
+
+def is_other_use(instruction: Instruction) -> bool:
+    """Whether an instruction uses a barrier in a form that ``barrier_use`` does not understand."""
+    if instruction.opcode not in _USERS or "CCTL" in instruction.modifiers:  # of one no longer used
+        return False
+    return barrier_use(instruction) is None
 
 
 def _expected(word: int) -> int:

@@ -97,6 +97,20 @@ def test_warps_that_wait_for_ever_have_no_time(
     assert found.launch == "how long its warps wait for each other is unknown"
 
 
+def test_bytes_that_no_copy_brings_have_no_time(
+    captures: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They come by a copy of other warps, or in a form that is not understood."""
+    along = BarrierUses.along
+
+    def without_copies(*args: Any) -> Any:
+        return [None if use and use.deed == "copies" else use for use in along(*args)]
+
+    monkeypatch.setattr(BarrierUses, "along", without_copies)
+    found = inspection(ROWS[0], captures)
+    assert found.launch == "which copies a barrier waits for is unknown"
+
+
 def test_a_persistent_product_falls_back_on_the_order_of_its_waits(
     captures: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,10 +130,10 @@ def test_a_phase_ends_with_the_last_arrival_and_the_last_copy() -> None:
     barrier = _Barrier(2)
     assert barrier.passes(1) == 0.0  # "the phase before the first" has ended
     assert barrier.passes(0) is None
-    assert not barrier.come(10, arrivals=1, copies=1)
-    assert not barrier.come(40, copies=-1)
-    assert barrier.come(20, arrivals=1)
+    assert not barrier.count(10, arrivals=1, copies=1)
+    assert not barrier.count(40, copies=-1)
+    assert barrier.count(20, arrivals=1)
     assert barrier.passes(0) == 40
     assert barrier.passes(1) is None
-    assert barrier.come(50, arrivals=2)
+    assert barrier.count(50, arrivals=2)
     assert barrier.passes(1) == 50

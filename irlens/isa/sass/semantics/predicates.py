@@ -150,7 +150,7 @@ def select(form: Form) -> Step | None:
 
 
 def hold(form: Form) -> Step | None:
-    """ELECT and the test of a barrier's phase: the path of the thread that goes on."""
+    """ELECT, the test of a phase, a request for registers: the path of the thread that goes on."""
     places = [form.put(each) for each in form.all if each.is_predicate][:1]
 
     def run(state: State) -> None:
