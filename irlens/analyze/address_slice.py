@@ -40,7 +40,6 @@ def computed_from(
     Of a branch, and of a loop that is no ``for``, all that it yields counts.
 
     Args:
-        module: The ttir.
         operands: How many operands to follow, from the first one; all if ``None``.
         bounds: Which bounds of a loop its number follows from.
     """

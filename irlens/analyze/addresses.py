@@ -76,11 +76,7 @@ def divisors(module: Module) -> dict[str, int]:
 
 
 class Addresses:
-    """Evaluates the addresses of a module for one or several assumptions about its arguments.
-
-    Args:
-        module: A ttir, or a ttgir.
-    """
+    """Evaluates the addresses of a module for one or several assumptions about its arguments."""
 
     def __init__(self, module: Module) -> None:
         self._module = module
@@ -248,11 +244,7 @@ def _arguments(function: Operation) -> tuple[Argument, ...]:
 
 
 def _evaluate(operation: Operation, shape: tuple[int, ...], operands: list[Value]) -> Value:
-    """Return what is known about an operation's only result.
-
-    Args:
-        operands: What is known about the operands, in order.
-    """
+    """Return what is known about an operation's only result."""
     value = _result(operation, shape, operands)
     # A damaged text may have shapes that do not match.
     if value is None or value.shape != shape or len(value.axes) != len(shape):

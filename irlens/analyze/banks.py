@@ -69,7 +69,6 @@ def passes(registers: Blocked, shared: Swizzled, shape: tuple[int, ...], size: i
 
     Args:
         registers: The layout that a matrix is read into, or written from.
-        size: Bytes of an element.
     """
     held = registers.size_per_thread
     if len(held) != 2 or registers.warp_size != BANKS or held[0] * held[1] > _MOST_REGISTERS:
@@ -101,7 +100,6 @@ def copy_passes(
     Args:
         registers: The layout of the addresses that are copied from.
         place: Returns the offset of an element in shared memory, in elements.
-        size: Bytes of an element.
     """
     held, start = registers.size_per_thread, (0, 0)
     if len(held) != 2 or registers.warp_size != BANKS:

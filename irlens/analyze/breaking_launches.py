@@ -64,9 +64,6 @@ class Broken(msgspec.Struct, frozen=True):
 def broken(module: Module, arguments: Mapping[str, Any], grid: tuple[int, int, int]) -> Broken:
     """Return what breaks in a launch.
 
-    Args:
-        module: The kernel's ttir.
-
     Raises:
         UnknownTrafficError: The launch cannot be evaluated: its addresses, masks or loops follow
             from data.

@@ -51,12 +51,7 @@ class IssuedAccess(msgspec.Struct, frozen=True):
 def issued_accesses(
     module: Module, assembly: Assembly, granule: int = SECTOR
 ) -> tuple[IssuedAccess, ...]:
-    """Return the accesses of a ttgir to global memory through pointers, in the order of the text.
-
-    Args:
-        module: The ttgir.
-        granule: Bytes of the GPU's sector or cache line.
-    """
+    """Return a ttgir's accesses to global memory through pointers, in the order of the text."""
     elements = {
         operation.index: _elements(module, operation)
         for operation in module.named(*LOADS, *STORES, *COPIES)
@@ -136,9 +131,6 @@ def _widths(accesses: Sequence[_Elements | str], widths: list[int | str]) -> lis
 
     Accesses of different layouts differ in width. Their instructions stand in the same order, as
     many for each as its bytes take.
-
-    Args:
-        widths: Those of the instructions; a name where it is unknown.
     """
     nameless = next((each for each in widths if isinstance(each, str)), None)
     if nameless is not None:
@@ -241,12 +233,7 @@ def _scalar(module: Module) -> LinearMap | Unmapped:
 
 
 class IssueTable:
-    """What the compiler made of the accesses of a ttir, found by their locations, or of a ttgir.
-
-    Args:
-        module: The ttgir.
-        granule: Bytes of the GPU's sector or cache line.
-    """
+    """What the compiler made of the accesses of a ttir, found by their locations, or of a ttgir."""
 
     def __init__(self, module: Module, assembly: Assembly, granule: int = SECTOR) -> None:
         self._by_place: defaultdict[Place, list[WarpAccess | str]] = defaultdict(list)
@@ -368,10 +355,6 @@ def find_extending(
 
     A place of instructions counts for the loads of a single place, and only if no access stands
     there.
-
-    Args:
-        module: The ttgir.
-        known: The places of the ttgir's accesses.
     """
     lost = {place: widths for place, widths in issued.items() if place not in known}
     loads = [each for each in module.named(*LOADS) if ("load", each.location) not in issued]

@@ -258,7 +258,6 @@ def _is_affine(
     """Whether values enter integers by sums and products with what is the same for all.
 
     Args:
-        module: The kernel's ttir.
         data: Operations that no address follows from.
         yields: Operations that yield values which are among these.
     """

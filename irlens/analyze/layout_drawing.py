@@ -39,7 +39,6 @@ def draw_layout(module: Module, value: str, kernel: str, line: int | None = None
     """Return the layout of a value.
 
     Args:
-        module: A ttgir.
         value: Its name, "%row" or "row".
         line: A line that names it: functions may have values of the same name. By default the
             first of the name.
@@ -113,7 +112,6 @@ def namesakes(module: Module, value: str) -> dict[str, str]:
     Only the first of each type.
 
     Args:
-        module: A ttgir.
         value: Its name: "a", of which MLIR calls later values "%a_1" or "%a_30".
     """
     name = f"%{value.removeprefix('%')}"

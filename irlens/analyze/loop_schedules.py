@@ -42,7 +42,6 @@ def schedule(
     """Return what one iteration of a loop issues.
 
     Args:
-        loop: The loop's index.
         wavefronts: Those of accesses to shared memory, by index of the instruction, where they
             are known.
         timeline: The GPU's latencies and rates, for a CTA of one warp.
@@ -138,12 +137,7 @@ def may_skip(kernel_loops: Loops[I_co], loop: int) -> bool:
 def schedule_amdgcn(
     kernel: amdgcn.Function, kernel_loops: Loops[amdgcn.Instruction], loop: int, arch: str
 ) -> LoopSchedule:
-    """Return what one iteration of a loop issues.
-
-    Args:
-        loop: The loop's index.
-        arch: The processor it was compiled for: "gfx942".
-    """
+    """Return what one iteration of a loop issues."""
     own = list(kernel_loops.own(loop))
     # Stores have a counter of their own from RDNA on.
     of_16_lanes = not Counters.of(kernel).stores_apart

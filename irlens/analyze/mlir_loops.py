@@ -66,13 +66,7 @@ def carried_loads(module: Module, loop: Operation) -> list[tuple[Operation, str]
 
 
 def iterations(module: Module, loop: Operation, arguments: Mapping[str, int]) -> int | None:
-    """Return how often a ``for`` loop of a ttir runs; ``None`` where its bounds are not known.
-
-    Args:
-        module: The ttir.
-        loop: Any loop.
-        arguments: Integers that the kernel is launched with.
-    """
+    """Return how often a ``for`` loop of a ttir runs; ``None`` where its bounds are not known."""
     if loop.does != "for" or loop.flag(FLATTENED):
         return None
     bounds = [_number(module, each, arguments) for each in module.values.operands[loop.index][:3]]
@@ -227,11 +221,7 @@ def _feeds_dot(module: Module, loop: Operation) -> bool:
 
 
 def requested_for(loops: dict[int, Loop], index: int, default: int | None) -> int | None:
-    """Return the number of stages requested for one loop of a ttir, or ``None`` if none was.
-
-    Args:
-        default: The kernel-wide ``num_stages``.
-    """
+    """Return the number of stages requested for one loop of a ttir, or ``None`` if none was."""
     loop = loops[index]
     if loop.flatten and len(loop.inner) == 1 and not loops[loop.inner[0]].inner:
         # FuseNestedLoops makes one loop of both, at the outer loop's location; the inner loop's
@@ -255,7 +245,6 @@ def requested_stages(ttir: Module | None, default: int | None) -> RequestedStage
 
     Args:
         ttir: The ttir; without one every answer is ``None``.
-        default: The kernel-wide ``num_stages``.
     """
     stages: dict[tuple[tuple[str, int], ...], list[int | None]] = {}
     loops = find_loops(ttir) if ttir is not None else {}

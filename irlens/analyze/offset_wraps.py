@@ -79,10 +79,6 @@ def find_wrap(
 ) -> Wrap | None:
     """Return what wraps on the way to an access outside of its tensor.
 
-    Args:
-        module: The kernel's ttir.
-        line: The access's line in the ttir.
-
     Returns:
         ``None`` if nothing wraps, if the program leaves the tensor in 64 bits too, or if that is
         not known.

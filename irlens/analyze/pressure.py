@@ -173,8 +173,6 @@ def by_line(
     """Return the peak of each line of Python that has instructions, in ascending order.
 
     Args:
-        chains: The source lines of each instruction, innermost inlined function first.
-        live: Registers live at each instruction.
         frame: The frame an instruction counts for: the outermost (-1) or the innermost (0).
     """
     counts: dict[SourceLocation, list[int]] = {}

@@ -54,8 +54,6 @@ def count_runs(
 
     Args:
         first: Address of each lane's first byte; the dimensions are programs, requests and lanes.
-        touched: The sectors that each request touches.
-        weights: How often each program counts.
         width: Bytes that a lane accesses.
         granule: Bytes of a sector.
     """

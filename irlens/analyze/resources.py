@@ -60,11 +60,7 @@ class Demand(msgspec.Struct, frozen=True, kw_only=True):
 def find_gpu(
     target: Target | None, metadata: Metadata | None, provenance: Provenance
 ) -> Gpu | None:
-    """Return the GPU that a capture of a target was compiled for.
-
-    Args:
-        provenance: Receives the reason where it is unknown, which is ``None``.
-    """
+    """Return the GPU that a capture of a target was compiled for."""
     if target is None:
         provenance.missing("no artifact says what it was compiled for", "target", "occupancy")
         return None
@@ -80,11 +76,6 @@ def find_gpu(
 
 def read_demand(code: CaptureCode, gpu: Gpu | None, provenance: Provenance) -> Demand:
     """Read the resources of a kernel from its binary and metadata.
-
-    Args:
-        code: Of a capture whose cubin or hsaco is read if it has one.
-        gpu: The GPU it was compiled for; ``None`` where that is unknown.
-        provenance: Receives origins and reasons under "resources".
 
     Raises:
         ArtifactError: The binary is broken.
@@ -289,11 +280,7 @@ def find_occupancy(
     demand: Demand,
     provenance: Provenance,
 ) -> Occupancy | None:
-    """Return the occupancy of a kernel on its GPU, without next steps and curves.
-
-    Args:
-        provenance: Receives the origin, or why something is missing.
-    """
+    """Return the occupancy of a kernel on its GPU, without next steps and curves."""
     if gpu is None or demand.usage is None:
         missing = [each for each in _OCCUPANCY_INPUTS if f"resources.{each}" in provenance.unknown]
         reason = f"it depends on {', '.join(missing)}" if missing else "the CTA's size is not known"

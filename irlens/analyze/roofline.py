@@ -24,7 +24,6 @@ def roofline(
         traffic: Bytes that DRAM must deliver and take, each once; ``None`` if unknown.
         tensor: Operations of tensor cores by the operands' type, a multiply-add being two;
             ``None`` if unknown.
-        vector: The same of all other units.
     """
     reasons = []
     memory = compute = None

@@ -34,7 +34,6 @@ def explain(module: Module, total_bytes: int | None) -> SharedMemory:
     """Return what a kernel's dynamic shared memory holds.
 
     Args:
-        module: Its ttgir.
         total_bytes: ``shared`` of its metadata.
     """
     buffers = Buffers(module)

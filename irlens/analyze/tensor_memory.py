@@ -39,8 +39,6 @@ def with_tensor_memory(
 
     Args:
         recorded: The columns that Triton's metadata has, if it says.
-        gpu: The GPU it was compiled for; ``None`` where that is unknown.
-        provenance: Receives origins and reasons under "resources".
     """
     has_tensor_memory = gpu is not None and gpu.arch.tensor_memory_columns is not None
     if not has_tensor_memory and not recorded and (function is None or not allocations(function)):

@@ -18,9 +18,6 @@ _LOADS = frozenset({"load", "load tile"})
 def written_arguments(text: str, stage: str) -> frozenset[int] | None:
     """Return the positions of the arguments that a kernel may write through.
 
-    Args:
-        text: The kernel's ttir or ttgir.
-
     Returns:
         Positions among the arguments of the kernel's function; ``None`` if they are unknown.
     """

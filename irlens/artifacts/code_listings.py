@@ -84,9 +84,6 @@ def list_code(cubins: Sequence[bytes]) -> dict[bytes, str | None]:
     Alone are cubins with code that is not linked, with indirect branches, and those of an
     architecture for which nvdisasm refuses some of the code.
 
-    Args:
-        cubins: Of any architectures.
-
     Raises:
         ToolError: nvdisasm is missing.
     """
@@ -148,12 +145,7 @@ def _disassemble(tool: Path, arch: str, code: bytes) -> list[str]:
 
 
 def _write(sections: Sequence[_Section], instructions: Sequence[str], begin: int) -> str | None:
-    """Return the listing of a cubin; ``None`` where it is unknown what its code branches to.
-
-    Args:
-        instructions: Those of all cubins.
-        begin: Address of the cubin's first instruction.
-    """
+    """Return the listing of a cubin; ``None`` where it is unknown what its code branches to."""
     listing: list[str] = []
     for section in sections:
         end = begin + len(section.code)

@@ -96,9 +96,6 @@ class _NamedKernels(msgspec.Struct, frozen=True):
 def identify(content: bytes, stage: str | None = None) -> Identity | None:
     """Identify an artifact.
 
-    Args:
-        stage: Its stage, if known; otherwise the content decides.
-
     Returns:
         ``None`` if it is none of the stages.
 

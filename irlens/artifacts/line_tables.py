@@ -57,9 +57,6 @@ class _Row(msgspec.Struct, frozen=True):
 def read(file: elf.Elf) -> dict[int, dict[int, tuple[Line, ...]]]:
     """Return the lines of each code section: by address those that begin there.
 
-    Args:
-        file: A cubin.
-
     Returns:
         By the section's index. Where an address has a line of the source and one of the PTX,
         the source comes first.

@@ -108,12 +108,7 @@ class ScanIndex(Generic[T]):
         return str(directory)[self._above :] or "."  # many times faster than `relative_to`
 
     def rows(self, name: str, digest: bytes) -> list[T]:
-        """Return what is known of an entry's captures; nothing if it changed.
-
-        Args:
-            name: The entry's ``name_of``.
-            digest: Its ``signature``.
-        """
+        """Return what is known of an entry's captures; nothing if it changed."""
         entry = self._known.get(name)
         if entry is None or entry.signature != digest:
             return []
@@ -124,9 +119,7 @@ class ScanIndex(Generic[T]):
         """Remember all rows of an entry; not those with a number that has no place in the index.
 
         Args:
-            name: The entry's ``name_of``.
             digest: Its ``signature``, taken before it was read.
-            rows: At least one.
         """
         with suppress(OverflowError):  # of more than 64 bits
             self._seen[name] = _Entry(digest, msgspec.Raw(_encode(rows)))

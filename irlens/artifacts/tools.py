@@ -124,7 +124,6 @@ def run(
     """Run a tool without a shell and with an empty standard input. It ends with this process.
 
     Args:
-        directory: Its working directory; irlens's own by default.
         seconds: Processor time that it gets.
 
     Returns:

@@ -261,11 +261,7 @@ def _selection(values: Values) -> Values:
 
 
 def refuse(given: Mapping[str, bool], reason: str) -> None:
-    """Raise ``UsageError`` for an option that is given although it cannot be used.
-
-    Args:
-        reason: The message after the option's name.
-    """
+    """Raise ``UsageError`` for an option that is given although it cannot be used."""
     for option, is_given in given.items():
         if is_given:
             raise click.UsageError(f"{option} {reason}")
@@ -292,7 +288,6 @@ def with_example_as_typed(error: IrlensError, arguments: Sequence[str]) -> Irlen
     """Return an error whose example is the command as typed, with the options that it lacks.
 
     Args:
-        error: An error; others than those about missing values stay as they are.
         arguments: The words of the command line after ``irlens``.
     """
     match = _EXAMPLE.search(error.hint or "")

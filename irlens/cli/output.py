@@ -28,11 +28,7 @@ _FIRST_NOTE_SECONDS = 60
 
 
 def use_color(stream: TextIO | None = None) -> bool:
-    """Whether a stream is a terminal with colours enabled (``NO_COLOR``, ``FORCE_COLOR``).
-
-    Args:
-        stream: stdout by default.
-    """
+    """Whether a stream is a terminal with colours enabled (``NO_COLOR``, ``FORCE_COLOR``)."""
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR"):
@@ -111,7 +107,6 @@ def write(content: str | bytes, output: Path | None, *, paged: bool = False) -> 
     """Write to a file (completely or not at all), or to stdout.
 
     Args:
-        content: Text is encoded as UTF-8.
         output: The file, ``None`` for stdout. A symbolic link is followed.
         paged: Whether to use a pager if stdout is a terminal too small for the content.
 
@@ -133,10 +128,6 @@ def write_stream(pieces: Iterable[str] | Iterable[bytes], output: Path | None) -
     """Write text or bytes as they are made to a file (completely or not at all), or to stdout.
 
     Once nobody reads stdout, no more pieces are taken.
-
-    Args:
-        pieces: Text is encoded as UTF-8.
-        output: The file, ``None`` for stdout. A symbolic link is followed.
 
     Raises:
         IrlensError: The file, or stdout, cannot be written.
@@ -169,8 +160,6 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, right: set[in
 
     Args:
         header: One title per column, dimmed on a terminal.
-        rows: Cells, as many per row as there are titles.
-        right: Columns to align right: numbers.
     """
     cells = [[printable_line(cell) for cell in row] for row in (header, *rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
@@ -252,11 +241,7 @@ def interruptible(
 
 
 class _SlowNotes:
-    """Says, where no progress bar shows it, what takes long: after a minute, two, four, ...
-
-    Args:
-        activity: "compiling".
-    """
+    """Says, where no progress bar shows it, what takes long: after a minute, two, four, ..."""
 
     def __init__(self, activity: str) -> None:
         self._activity = activity

@@ -38,7 +38,6 @@ def gathered(values: Values, name: str, record: type[Record]) -> Values:
     """Return the values with those that are fields of a record replaced by the record.
 
     Args:
-        name: The parameter that takes the record.
         record: A class whose annotations name parameters.
     """
     fields = record.__annotations__

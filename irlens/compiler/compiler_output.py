@@ -21,11 +21,7 @@ _crash_descriptor: int | None = None
 
 
 def report_crashes_to(descriptor: int) -> None:
-    """Set where the end of the compiler's output goes if that ends this process.
-
-    Args:
-        descriptor: An open file descriptor. The default is stderr.
-    """
+    """Set where the end of the compiler's output goes if that ends this process."""
     global _crash_descriptor  # there is one process
     _crash_descriptor = descriptor
 

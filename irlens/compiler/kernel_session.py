@@ -98,7 +98,6 @@ def open_kernel(
     """Load a kernel for a session that compiles into a private cache.
 
     Args:
-        workspace: Folder for Triton's cache and the compiler's output.
         target: Triton's active GPU in the session, for compiling only; ``None`` for the local one.
         hold_output: Whether to hold back the output until the session ends without an error.
 

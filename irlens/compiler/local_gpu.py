@@ -147,7 +147,6 @@ def nvidia_function(
     CUDA Driver API: ``cuFuncGetAttribute``, ``cuOccupancyMaxActiveBlocksPerMultiprocessor``.
 
     Args:
-        handle: The ``CUfunction``.
         shared: Dynamic shared memory per CTA, bytes.
     """
     cuda, function = ctypes.CDLL(library), ctypes.c_void_p(handle)

@@ -63,10 +63,6 @@ class Reference:
     def expected(self, arguments: Mapping[str, Any]) -> list[Any] | None:
         """Return the outputs that the reference computes on copies of the tensors.
 
-        Args:
-            arguments: Arguments and constexprs; the reference gets those that it has parameters
-                for.
-
         Returns:
             One tensor per output, or ``None`` if there is no reference.
 
@@ -85,9 +81,6 @@ class Reference:
         self, name: ProviderName, arguments: Mapping[str, Any]
     ) -> Callable[[], list[Any]] | None:
         """Return a call that computes the outputs with another implementation.
-
-        Args:
-            arguments: Arguments and constexprs, see ``expected``.
 
         Returns:
             ``None`` if the description names no such function. The call returns one tensor per

@@ -153,10 +153,6 @@ def take_pairs(
     """Move the elements with equal keys out of both lists and return them in pairs.
 
     Args:
-        left: One list; keeps its unpaired elements.
-        right: The other list; keeps its unpaired elements.
-        left_key: Returns the key of an element of ``left``.
-        right_key: Returns the key of an element of ``right``.
         unique: Whether a key must occur once in each list to pair its elements.
     """
     groups: dict[Hashable, tuple[list[A], list[B]]] = {}

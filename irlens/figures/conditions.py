@@ -50,11 +50,7 @@ _OPERATORS = {
 
 
 class ConditionError(IrlensError):
-    """A condition that cannot be parsed.
-
-    Args:
-        column: 1-based column of the mistake.
-    """
+    """A condition that cannot be parsed."""
 
     def __init__(self, message: str, column: int) -> None:
         super().__init__(message)

@@ -362,11 +362,7 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return tuple(sorted(names, key=lambda name: (name != own, name)))
 
     def python(self, file: str) -> str | None:
-        """Return the text of a Python file that the capture keeps; ``None`` if it does not.
-
-        Args:
-            file: A base name, as source locations have it.
-        """
+        """Return the text of a Python file that the capture keeps; ``None`` if it does not."""
         if self.directory is None or Path(file).name != file:
             return None
         path = self.directory / PYTHON_FOLDER / file

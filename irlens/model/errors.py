@@ -25,12 +25,7 @@ TROUBLE = 2
 
 
 class IrlensError(Exception):
-    """An error that the user can act on: what is wrong, where, and what to do.
-
-    Args:
-        message: One line: what is wrong, and where.
-        hint: One line: what to do about it, if that is known.
-    """
+    """An error that the user can act on: what is wrong, where, and what to do."""
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         self.message = clipped(message, _MAX_QUOTED)
@@ -70,9 +65,6 @@ class UnknownNameError(IrlensError):
     """A name outside a known set; the hint offers the nearest names.
 
     Args:
-        what: Kind of name ("target", "constexpr", ...).
-        name: The unknown name.
-        known: Every valid name.
         hint: A better hint, where the caller knows more about the name.
 
     Attributes:
@@ -121,11 +113,7 @@ class ParseError(ArtifactError):
     """Text that cannot be parsed, with the location.
 
     Args:
-        message: What is wrong.
         stage: The IR stage ("ptx", "ttgir", ...) or file name.
-        line: 1-based line.
-        column: 1-based column.
-        text: The offending line, shown under the message with a caret.
     """
 
     def __init__(self, message: str, *, stage: str, line: int, column: int, text: str) -> None:

@@ -52,11 +52,7 @@ def labels(reports: Sequence[Labelled]) -> list[str]:
 
 
 def setting_labels(values: Sequence[dict[str, ConstexprValue]]) -> list[str]:
-    """Return what tells each configuration apart: "num_warps=4 BLOCK=64"; "" if nothing does.
-
-    Args:
-        values: The settings and arguments of each.
-    """
+    """Return what tells each configuration apart: "num_warps=4 BLOCK=64"; "" if nothing does."""
     names = dict.fromkeys(name for each in values for name in each)
     differing = [name for name in names if len({repr(each.get(name)) for each in values}) > 1]
     return [
@@ -75,11 +71,7 @@ class GrowingLabels:
         self._differing: list[str] = []
 
     def update(self, reports: Mapping[str, Labelled | None]) -> Collection[str]:
-        """Add reports, replace known ones, or remove them; return whose labels may have changed.
-
-        Args:
-            reports: The reports by key; ``None`` removes one.
-        """
+        """Add reports, replace known ones, or remove them; return whose labels may have changed."""
         gone = [key for key, each in reports.items() if each is None and key in self._reports]
         for key in gone:
             del self._reports[key]

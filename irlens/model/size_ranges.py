@@ -45,7 +45,6 @@ def choices(trials: Sequence[Trial], axis: str) -> list[Choice]:
 
     Args:
         trials: Those of one target, with their standings.
-        axis: The size.
     """
     sizes: dict[int, list[Trial]] = {}
     for trial in trials:
@@ -89,7 +88,6 @@ def covered_size(trials: Sequence[Trial], axis: str) -> int | None:
 
     Args:
         trials: Launches of ascending sizes.
-        axis: The size.
 
     Returns:
         ``None`` where the last size accesses more than the others, or that is unknown.

@@ -21,7 +21,6 @@ def recorded_run(
 
     Args:
         entries: The names of its captures, by their directory in Triton's cache.
-        is_fake: Whether there was none.
     """
     counts = list(_counts(folder))
     launches: Counter[LaunchKey] = Counter()

@@ -399,11 +399,7 @@ class Agreement(msgspec.Struct, frozen=True):
 
 
 def find_agreement(capture: Capture, provenance: Provenance) -> Agreement:
-    """Put aside the parts of a capture that contradict others.
-
-    Args:
-        provenance: Receives why the figures of those parts are unknown.
-    """
+    """Put aside the parts of a capture that contradict others."""
     stated = read_statements(capture)
     contradictions = find_contradictions(stated)
     if not contradictions:

@@ -75,9 +75,6 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 def find_traffic(machine: Machine, provenance: Provenance) -> "Survey | None":
     """Return what a capture's launch moves, and from which parts of its memory.
 
-    Args:
-        provenance: Receives the origin under "traffic", or why figures are unknown.
-
     Raises:
         ArtifactError: A file with a tensor's contents is gone or unreadable.
     """
@@ -112,11 +109,7 @@ def find_traffic(machine: Machine, provenance: Provenance) -> "Survey | None":
 def find_roofline(
     traffic: Traffic | None, gpu: Gpu | None, provenance: Provenance
 ) -> Roofline | None:
-    """Return the roofline of a launch; ``None`` where its bytes or the GPU are unknown.
-
-    Args:
-        provenance: Receives the origin under "roofline", or why figures are unknown.
-    """
+    """Return the roofline of a launch; ``None`` where its bytes or the GPU are unknown."""
     if traffic is None or gpu is None:
         return None  # "traffic" or "target" has the reason
     read, written = traffic.distinct_read_bytes, traffic.distinct_written_bytes

@@ -61,9 +61,6 @@ class Launched(msgspec.Struct, frozen=True, kw_only=True):
 def find_launch(parsed: Parsed, launched: Launched, provenance: Provenance) -> "CostedLaunch | str":
     """Return a capture's launch as its time is estimated from, or why that is unknown.
 
-    Args:
-        provenance: Receives what the disassembly does not hold.
-
     Raises:
         ArtifactError: An artifact is broken.
     """
@@ -118,12 +115,8 @@ def find_time(
     """Return the estimated time of a launch.
 
     Args:
-        floor_us: The roofline's floor, in microseconds; ``None`` if unknown.
-        provenance: Receives the origin under "time", or why it is unknown.
-        estimate: ``with_steps`` or ``without_steps``.
         near: The launch if the addresses that depend on data are neighbours, where ``launch`` has
             random ones; ``None`` if none do.
-        may_return: Whether data decide if programs return early.
     """
     if isinstance(launch, str):
         result = TimeEstimate(reason=launch)
@@ -167,7 +160,6 @@ def arguments_of(
     """Return a launch as its kernel's machine code sees it.
 
     Args:
-        source: The ttir or ttgir, which names the parameters.
         contents: What tensors hold, ``.npy`` files by argument.
 
     Raises:

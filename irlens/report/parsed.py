@@ -73,9 +73,6 @@ class Parsed(msgspec.Struct, frozen=True, kw_only=True):
 def parse(code: CaptureCode, provenance: Provenance, disassembly: Disassembly) -> Parsed:
     """Parse the stages of a capture; only the dialects it holds are loaded.
 
-    Args:
-        provenance: Receives which stages hold no kernel of the capture's name.
-
     Raises:
         ArtifactError: An artifact is broken.
         ToolError: The disassembler is missing or failed.
@@ -217,11 +214,7 @@ def noted(kernel: K | None, stage: str, code: CaptureCode, provenance: Provenanc
 
 
 def with_machine_code(capture: Capture, provenance: Provenance) -> Capture:
-    """Return a capture with a cubin, made of its ptx where it holds none.
-
-    Args:
-        provenance: Receives which assembler made it, or why none could.
-    """
+    """Return a capture with a cubin, made of its ptx where it holds none."""
     if "ptx" not in capture.stages or "cubin" in capture.stages:
         return capture
     from irlens.artifacts.assembling import assemble  # captures of Triton have a cubin

@@ -53,13 +53,7 @@ def find_priced(
     config: Config,
     provenance: Provenance,
 ) -> list[Conversion]:
-    """Return the conversions of a ttgir, the most expensive first.
-
-    Args:
-        module: The ttgir.
-        config: What they are launched with.
-        provenance: Receives the origin, under "conversions".
-    """
+    """Return the conversions of a ttgir, the most expensive first."""
     found = list(find_conversions(module))
     if not found:
         return []

@@ -69,9 +69,6 @@ def run(facts: Facts, code: str = "") -> list[Finding]:
 
     Where the compiler made several copies of a loop, equal findings are reported once, for the
     first copy.
-
-    Args:
-        code: The code of the only rule to run.
     """
     asked = (rule for rule in all_rules() if code in ("", rule.CODE))
     ranked = sorted((each for rule in asked for each in _findings(rule, facts)), key=_rank)
@@ -82,11 +79,7 @@ def run(facts: Facts, code: str = "") -> list[Finding]:
 
 
 def answers(code: str, facts_of: Callable[[], Facts]) -> list[Finding]:
-    """Return what the rule with a code finds only where it is asked for by name.
-
-    Args:
-        facts_of: Gathers the facts, if the rule answers at all.
-    """
+    """Return what the rule with a code finds only where it is asked for by name."""
     rule = next(each for each in all_rules() if code == each.CODE)
     ask: Callable[[Facts], Iterator[Match]] | None = getattr(rule, "on_request", None)
     if ask is None:

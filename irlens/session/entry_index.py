@@ -66,11 +66,7 @@ class _Directory(msgspec.Struct):
 
 
 class EntryIndex:
-    """One listing of a directory: what is known comes with its entry, and the rest is learned.
-
-    Args:
-        root: The directory; displayed paths are relative to it.
-    """
+    """One listing of a directory: what is known comes with its entry, and the rest is learned."""
 
     def __init__(self, root: Path) -> None:
         self._root = root

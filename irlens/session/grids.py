@@ -221,10 +221,8 @@ def time_over_sizes(
     """Return the estimated times of KERNEL over the size that ranges.
 
     Args:
-        kernel: The kernel's source, or its capture.
         configurations: The configurations, one of whose arguments has several values, or a range
             as it is written.
-        jobs: Worker processes; as many as there are processors if not given.
 
     Raises:
         IrlensError: KERNEL cannot be compiled, or no size ranges.

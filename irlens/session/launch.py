@@ -79,7 +79,6 @@ def with_launch(capture: Capture, launch: Launch, target: str | None = None) -> 
     Args:
         capture: Any capture. What it says of its launch itself is replaced where ``launch`` says
             otherwise.
-        target: The GPU to take the capture for, one of the architecture it was compiled for.
 
     Raises:
         UnknownNameError: An argument or the target does not exist.
@@ -120,11 +119,7 @@ def launches(
     combinations: Sequence[tuple[str | None, Mapping[str, str]]],
     grid: tuple[str, ...],
 ) -> Iterator[Capture | CaptureError | UnknownNameError]:
-    """Yield each capture with each launch, or the reason why it cannot be launched so.
-
-    Args:
-        combinations: Targets and arguments, as written on the command line.
-    """
+    """Yield each capture with each launch, or the reason why it cannot be launched so."""
     for target, args in combinations:
         for capture in captures:
             try:

@@ -43,7 +43,6 @@ def layout_in(capture: Capture, names: Sequence[str], line: int | None = None) -
     """Return the layout of the first of some values of a capture's ttgir that has one.
 
     Args:
-        names: The values, at least one.
         line: The line that names them: of several values of a name, the one that it sees.
 
     Raises:

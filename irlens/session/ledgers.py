@@ -85,9 +85,6 @@ def program_ledgers(
 ) -> tuple[Ledgers, str | None]:
     """Return the ledger of a program and those of its compiled functions, and how it failed.
 
-    Args:
-        row_limit: Elements of a row that one CTA is assumed to keep on chip.
-
     Returns:
         The ledgers; and why the program ended early, ``None`` if it did not.
 

@@ -50,11 +50,7 @@ Item: TypeAlias = Capture | Indexed | Broken | Report | Uncompiled
 
 
 def key_of(item: Item, index: int) -> str:
-    """Return the key of an entry.
-
-    Args:
-        index: Index in the listing, for items without a name of their own.
-    """
+    """Return the key of an entry."""
     if isinstance(item, Broken):
         return str(item.path)
     if isinstance(item, Uncompiled):
@@ -194,9 +190,6 @@ class EntryReader:
         """Yield the complete entry of each capture as soon as it is read, in any order.
 
         Closing the iterator drops the tasks that have not begun.
-
-        Args:
-            many: Whether more may follow, so that starting the pool pays.
         """
         if len(unread) <= _FEW and not many:
             yield from read_entries(unread)

@@ -138,11 +138,7 @@ def _compiled_file(capture: Capture) -> str | None:
 
 
 def settings_of(capture: Capture, kernel: str) -> list[Setting]:
-    """Return the settings that can be changed; empty if the target is unknown.
-
-    Args:
-        kernel: Its source, see ``source_of``.
-    """
+    """Return the settings that can be changed; empty if the target is unknown."""
     derivation = find_derivation(capture, find_kernel(kernel).description)
     compile_settings = (*_compile_settings(capture, derivation), *_triton_setting(capture))
     settings = {each.name: each for each in compile_settings}
@@ -181,10 +177,6 @@ def _compile_settings(capture: Capture, derivation: Derivation) -> list[Setting]
 
 def request_of(capture: Capture, kernel: str, changes: Mapping[str, str]) -> Request:
     """Return the request that compiles a capture again with some changes.
-
-    Args:
-        kernel: Its source, see ``source_of``.
-        changes: Settings by name, as written.
 
     Raises:
         UnknownNameError: The target does not exist.

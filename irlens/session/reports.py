@@ -195,9 +195,6 @@ def inspect_sets(
 
     Those that are not remembered are made on all cores if they are many.
 
-    Args:
-        sets: Each KERNEL, for error messages, and what it selects.
-
     Raises:
         ArtifactError: A set has no readable capture.
     """

@@ -51,7 +51,6 @@ class Session:
 
     Args:
         compile: Compiles a request that the store does not answer; in this process if not given.
-        announce: Receives messages that matter only to a person who waits.
         forks: Whether to compile in a fork of this process instead, which then survives a crash
             of the compiler.
         recompiles: Whether the source of a capture may be compiled again.
@@ -465,9 +464,6 @@ class Session:
     @contextmanager
     def workers(self, requests: "Sequence[Request]", jobs: int | None) -> "Iterator[WorkerPool]":
         """Yield worker processes that can compile some requests.
-
-        Args:
-            jobs: Their number; as many as there are processors if not given.
 
         Raises:
             IrlensError: A Triton does not exist.

@@ -215,13 +215,7 @@ class SinceLastSave(_OfOneKernel):
 
 
 class RecordedRevisions(_OfOneKernel):
-    """Captured launches, compiled from two versions of their files.
-
-    Args:
-        captures: A capture, or a directory of them such as a recording.
-        revisions: The revisions of git, ``None`` for a file as it is now.
-        names: Labels of the sides.
-    """
+    """Captured launches, compiled from two versions of their files."""
 
     def __init__(
         self,
@@ -248,12 +242,7 @@ class RecordedRevisions(_OfOneKernel):
 
 
 class _Revisions(Sides):
-    """A kernel in two versions of its file, of which git has one or both.
-
-    Args:
-        named: The revisions as the user wrote them.
-        revisions: The revisions of git, ``None`` for the file as it is now.
-    """
+    """A kernel in two versions of its file, of which git has one or both."""
 
     def __init__(
         self,

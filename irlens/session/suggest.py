@@ -68,12 +68,6 @@ def suggest_near(
 ) -> Suggestion:
     """Compile the neighbours of a configuration, and return the fastest.
 
-    Args:
-        requests: A single one, see ``irlens.sweeps.suggesting.suggest``.
-        most: Neighbours to compile at most.
-        jobs: Worker processes; as many as there are processors if not given.
-        seconds: Budget, see ``irlens.sweeps.suggesting.Limits``.
-
     Raises:
         IrlensError: See ``irlens.sweeps.suggesting.suggest``.
     """

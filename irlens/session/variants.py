@@ -53,9 +53,6 @@ def variants_of(
         kernels: A kernel, whose variants are compiled; or captures, recordings and caches.
         configurations: What to compile; the arguments as ``read_values`` takes them. Those of a
             capture, whose source must be known, replace the recorded ones.
-        most: Variants of each GPU to compile at most.
-        seconds: Time to compile in, of all GPUs together.
-        jobs: Worker processes; as many as there are processors if not given.
 
     Raises:
         IrlensError: A kernel cannot be loaded, a launch is invalid, or nothing can be read.

@@ -101,9 +101,6 @@ def _is_useless(variant: Variant) -> bool:
 def warmup_of(variants: Variants, named: str, destination: Path) -> Warmup:
     """Return the launches that compile the variants of a kernel, but for those that fail.
 
-    Args:
-        destination: The file that will hold the list.
-
     Raises:
         IrlensError: A variant is not listed, or needs what cannot be written: a descriptor; or
             none compiles.

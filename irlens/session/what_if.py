@@ -25,7 +25,6 @@ class Demand:
         """Return the occupancy with other demands.
 
         Args:
-            registers: Registers per thread that occupancy is computed from.
             shared_bytes: Shared memory per CTA, static and dynamic.
             num_warps: Warps per CTA. Warps that the compiler added stay in addition.
         """

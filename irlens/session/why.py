@@ -68,9 +68,6 @@ def why(
 ) -> Explanations:
     """Explain the findings of one compilation of KERNEL, and test each explanation.
 
-    Args:
-        codes: Codes or names of findings; all by default.
-
     Raises:
         IrlensError: KERNEL cannot be compiled.
         UnknownNameError: It has no finding of a code.

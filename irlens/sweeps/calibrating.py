@@ -82,9 +82,6 @@ def calibrate(
 ) -> CalibrationResult:
     """Return the constants of a GPU that fit the times of configurations on it.
 
-    Args:
-        pool: The workers that compile, and that count what the launches ask for.
-
     Raises:
         IrlensError: Too few configurations could be launched, or what fits is implausible.
     """

@@ -66,7 +66,6 @@ def compile_variants(
 
     Args:
         journal: Has the results of an interrupted run, and receives the others.
-        timeout: Seconds after which the compilation of a configuration is abandoned.
 
     Raises:
         IrlensError: Each variant fails for a reason that is not its configuration, or the workers

@@ -217,12 +217,7 @@ def _guessed(prober: Prober, low: int, high: int) -> int:
 
 
 def _bisected(prober: Prober, kind: LimitKind, low: int, high: int) -> tuple[Limit | None, str]:
-    """Return the smallest size above ``low`` that breaks, and why it is unknown.
-
-    Args:
-        low: A size that does not, or one below the first.
-        high: A size that does.
-    """
+    """Return the smallest size above ``low`` that breaks, and why it is unknown."""
     guesses = _GUESSES if kind == "overflow" else 0
     while high - low > 1:
         middle = (low + high) // 2

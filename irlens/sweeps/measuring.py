@@ -26,10 +26,6 @@ Progress: TypeAlias = Callable[[int, int, Sequence[tuple[str, float]]], None]
 def device_for(purpose: str, hint: str) -> Device:
     """Return the GPU of this machine, for something that launches kernels.
 
-    Args:
-        purpose: What needs it: "--measure".
-        hint: What to do where there is none.
-
     Raises:
         IrlensError: There is no GPU, or PyTorch is not installed.
     """
@@ -121,7 +117,6 @@ def measure_trials(
             against.
         progress: Receives the number of timed trials, known ones included, and their total.
         left_out: Trials, by index, that are not to be timed.
-        requests: What the trials were compiled for, which says what they are launched with.
 
     Raises:
         IrlensError: No configuration fits, or none could be launched.

@@ -120,9 +120,6 @@ def _launch(request: Request) -> tuple[object, ...]:
 class _Search:
     """Configurations on their way through the workers, and what is known of them.
 
-    Args:
-        started: When, on the monotonic clock.
-
     Attributes:
         planned: Number of all neighbours.
         unseen: Configurations among which the current one was chosen before they were compiled.

@@ -49,11 +49,7 @@ def _function_of(source: KernelSource) -> ast.FunctionDef | None:
 def cover_of(
     kernel: str, name: str, planned: Sequence[Mapping[str, object]], last: int
 ) -> TileCover | None:
-    """Return the tile that covers the fewest elements of a size, and stays as it grows.
-
-    Args:
-        last: The largest size that was tried.
-    """
+    """Return the tile that covers the fewest elements of a size, and stays as it grows."""
     function = _function_of(find_kernel(kernel))
     if function is None or not planned:
         return None

@@ -131,7 +131,6 @@ def run_jobs(
 
     Args:
         waiting: The jobs. The caller may add more as answers arrive.
-        watch: Receives the running jobs, several times a second.
 
     Raises:
         IrlensError: The workers cannot run tasks at all.

@@ -135,7 +135,6 @@ def larger_tile(
 
     Args:
         enough: Number of elements from which a dimension is not short.
-        times: How many times larger it has to be, if that is known.
     """
     kinds = (operation.result_type, *operation.types)  # a product's result has its M and N
     tensor = next((each for each in kinds if isinstance(each, Tensor)), None)

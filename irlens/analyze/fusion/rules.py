@@ -117,7 +117,6 @@ class Group:
         """Return whether an operation can be part of the group.
 
         Args:
-            index: The operation; everything else that it needs runs before the group.
             alone: Admit one that neither reads what the group writes nor shares an input; a
                 later operation needs both.
         """

@@ -332,9 +332,6 @@ def against_source(
     Loops where the source has none belong to the run-time library, such as those of a
     ``device_print``, and are left out. One iteration of a loop that LLVM may have unrolled can run
     several of the source, so the distance in source iterations is unknown.
-
-    Args:
-        loads: What the ttgir's loops load, per iteration of the source.
     """
     of_source = source_bytes(loads)
     return [_by_iteration(pipeline, of_source) for pipeline in _own(pipelines, ttgir)]

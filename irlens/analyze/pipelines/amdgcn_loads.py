@@ -40,7 +40,6 @@ def with_depth(
     """Fill in how far a loop's loads run ahead, the verdict on each and that on the loop.
 
     Args:
-        record: The loop's, with its mechanism.
         copies: Source iterations per iteration of the loop.
     """
     record = msgspec.structs.replace(

@@ -362,11 +362,7 @@ def _total(phases: Iterable[_Phase]) -> int | None:
 def awaited_outside(
     loops: FunctionLoops, index: int, record: Pipeline, work: str, reading: AwaitedOutside
 ) -> Pipeline:
-    """Fill in what is known of a loop whose work is awaited outside of it.
-
-    Args:
-        work: What it issues: "the copies".
-    """
+    """Fill in what is known of a loop whose work is awaited outside of it."""
     own = loops.warp_group(loops.forest.loops[index].header)
     blocks = _blocks(loops, reading.waits)
     by_other_warps = any(loops.warp_group(block) not in (None, own) for block in blocks)

@@ -84,11 +84,7 @@ def with_groups(record: Pipeline, reading: GroupReading | RingReading) -> Pipeli
 
 
 def with_ring(record: Pipeline, kernel: PtxKernel, index: int, ring: Ring, serial: str) -> Pipeline:
-    """Fill in what the barriers of a loop's copies say.
-
-    Args:
-        serial: The reason to give where nothing overlaps.
-    """
+    """Fill in what the barriers of a loop's copies say."""
     if kernel.loops.forest.loops[index].irreducible:
         return msgspec.structs.replace(record, reason=IRREDUCIBLE)
     reading = ring.read(index)

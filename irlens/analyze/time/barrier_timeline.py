@@ -109,9 +109,6 @@ class BarrierTimeline(msgspec.Struct, frozen=True):
     def cycles(self, timeline: Timeline, cta: Sequence[WarpPath]) -> float:
         """Return the cycles that a CTA takes.
 
-        Args:
-            cta: The paths of its warps.
-
         Raises:
             UnknownPathError: A barrier is not known, or what ends its phase.
         """

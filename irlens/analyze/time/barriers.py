@@ -30,7 +30,6 @@ class BarrierUses:
     """Finds what the warps of a CTA do to barriers; contains the instructions that do something.
 
     Args:
-        data: The kernel's code.
         threads: What the first lane of a path's first warp can read of the launch, by path.
     """
 

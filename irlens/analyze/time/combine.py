@@ -55,7 +55,6 @@ def estimate(counts: Counts, gpu: Gpu) -> TimeEstimate:
     """Return the time that a launch is estimated to take.
 
     Args:
-        counts: What it asks of each unit.
         gpu: The GPU; its row needs a product, with its SMs, bandwidth and clock, and timing.
     """
     timing, product, sms = gpu.timing, gpu.product, gpu.sm_count

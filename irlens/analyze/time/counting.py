@@ -169,12 +169,7 @@ def spilled(
 
 
 def count(launch: CostedLaunch, latency: float | None = None) -> Counts:
-    """Return what a launch asks of each unit.
-
-    Args:
-        latency: Cycles from a load of global memory to its data, however busy the GPU is; by
-            default those of the timing, by where the data are.
-    """
+    """Return what a launch asks of each unit."""
     code, followed, transfers, machine = launch.code, launch.followed, launch.moved, launch.machine
     timing, multiply_adds = machine.timing, machine.gpu.multiply_adds
     sms = machine.gpu.sm_count or 1
@@ -317,11 +312,7 @@ def _cta_cycles(
 def uncertainty(
     followed: Sequence[Sequence[WarpPath]], transfers: Transfers, instructions: int
 ) -> str:
-    """Return what is not exact in a launch's counts; empty if nothing.
-
-    Args:
-        instructions: How many different ones they execute.
-    """
+    """Return what is not exact in a launch's counts; empty if nothing."""
     reasons = [transfers.uncertain] if transfers.uncertain else []
     if any(each.path.skipped for cta in followed for each in cta):
         reasons.append(

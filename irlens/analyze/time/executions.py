@@ -12,7 +12,6 @@ class Executions:
     """Runs what some instructions depend on.
 
     Args:
-        data: The kernel's code.
         asked: The registers of these instructions that are asked for, as bits, by index.
     """
 

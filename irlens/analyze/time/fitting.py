@@ -125,9 +125,7 @@ def fit(
     """Return the constants that fit launches best.
 
     Args:
-        launches: At least one.
         gpu: What they ran on; the search begins at its constants.
-        held: Constants that stay as they are.
 
     Raises:
         ValueError: See ``predict``.

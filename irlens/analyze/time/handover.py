@@ -21,12 +21,7 @@ Written: TypeAlias = Mapping[int, tuple[tuple[int, int], ...]]
 
 
 class Handover:
-    """Finds what the default warps of programs write for others.
-
-    Args:
-        data: The kernel's code.
-        follow: Returns the path of a thread.
-    """
+    """Finds what the default warps of programs write for others."""
 
     def __init__(self, data: DataFlow, follow: Callable[[ThreadInputs], Path]) -> None:
         found = {n: store_of(each) for n, each in enumerate(data.section.instructions)}
@@ -39,12 +34,7 @@ class Handover:
         self._known: dict[Path, list[Written]] = {}
 
     def by(self, first: ThreadInputs, last: ThreadInputs) -> Written:
-        """Return what all lanes of a program's default warps write.
-
-        Args:
-            first: The program's first lane.
-            last: The last lane of the same warp.
-        """
+        """Return what all lanes of a program's default warps write."""
         path = self._follow(first)
         if not first.is_of_launch(self._launch):
             one, other = self._by_store(path, first), self._by_store(path, last)

@@ -182,9 +182,6 @@ def sample(grid: tuple[int, int, int], most: int = _SAMPLE) -> list[tuple[int, .
     The first axis that has several is cut into equal parts with one program each, since work may
     grow along it. Where in its part a program lies, and on the other axes, follows no period, since
     work may repeat with any.
-
-    Args:
-        most: How many of them at most.
     """
     if prod(grid) <= most:
         return list(product(*map(range, grid)))
@@ -322,10 +319,6 @@ def barrier_uses(
     Where no warps work for others, the order of copies and waits tells which wait is for which
     copy, but not where a loop of copies is entered again: the guards of its last rounds leave out
     copies, and each time more of them seem to be under way.
-
-    Args:
-        machine: The kernel's code.
-        followed: The paths of a sample of its CTAs.
     """
     if machine.handover is None and not _copies_in_inner_loop(machine):
         return None

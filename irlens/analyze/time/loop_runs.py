@@ -128,7 +128,6 @@ def find_region(
     """Return a loop; ``None`` where paths through it depend on more than the state.
 
     Args:
-        header: The one that it is entered at.
         slice_: What branches depend on.
     """
     if any(ends[block].effect in ("calls", "chooses", "returns") for block in body):

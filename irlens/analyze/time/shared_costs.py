@@ -94,7 +94,6 @@ class SharedCosts:
         """Return what some instructions cost.
 
         Args:
-            indices: Theirs.
             removed: Whether to estimate the launch without them, too.
             share: The part of that.
         """

@@ -228,9 +228,7 @@ def transfers(
 
     Args:
         launch: Its traffic and its footprint.
-        program: Those of its first program alone.
         loops: Lines of the ttir's outermost loops.
-        spilled: Its accesses to local memory, if there are any.
         in_groups: Returns its traffic for waves of a number of CTAs.
         bypassing: Places of the loads that bypass the L1.
     """

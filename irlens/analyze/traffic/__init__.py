@@ -139,9 +139,7 @@ def count(
     """Count what a launch requests of global memory, and its floating-point operations.
 
     Args:
-        module: The kernel's ttir.
         arguments: The launch's arguments by name: numbers, and tensors as "fp32[4096, 1024]".
-        grid: Programs in x, y and z.
         issued: How the machine issues the accesses, for requests and sectors.
         wave: Programs that run at the same time, for ``wave_read_bytes``.
         contents: What tensors of integers hold, by argument, where addresses depend on them.

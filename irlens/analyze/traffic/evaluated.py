@@ -102,11 +102,7 @@ class Evaluated(msgspec.Struct):
 
 
 def key_of(module: Module, launch: Launch, *terms: Hashable) -> Hashable:
-    """Return what the evaluation of a launch depends on; ``None`` if on too much to compare.
-
-    Args:
-        terms: What else it depends on.
-    """
+    """Return what the evaluation of a launch depends on; ``None`` if on too much to compare."""
     if launch.contents:
         return None
     arguments = repr(sorted(launch.arguments.items()))
@@ -124,7 +120,6 @@ class Latest(Generic[T]):
 
     Args:
         most: How much all of them may take, and how many there may be.
-        size: Returns how much one takes.
     """
 
     def __init__(self, most: int, size: Callable[[T], int] = lambda _: 0) -> None:

@@ -76,7 +76,6 @@ class Evaluation:
     """Some neighbouring programs of a launch, run together.
 
     Args:
-        module: The kernel's ttir.
         numbers: Numbers of the programs, x fastest, ascending.
         stepwise: Loops, by index of their operation, whose iterations are evaluated one by one.
         at_once: Instances of a loop's body that are evaluated at once.
@@ -503,7 +502,6 @@ def run(
     """Evaluate programs, and yield what was made of each part of them.
 
     Args:
-        module: The kernel's ttir.
         programs: Numbers of the programs, x fastest.
         begin: Returns a visitor of the accesses of one part; it may be called again for the same
             part, whose first visitor is then dropped.

@@ -42,7 +42,6 @@ def count_flops(
     """Count the operations of a launch.
 
     Args:
-        module: The kernel's ttir, or the ttgir of one without.
         executed: How often each operation is executed, by index.
         products: The products of the module by the index of their operation, as they are computed;
             without them, products are the tensor cores', in their operands' own types.

@@ -383,11 +383,7 @@ def _hint_at_tests(program: Path) -> str | None:
 
 
 def _simplifications(recording: "Recording", times: str) -> Iterator[str]:
-    """Yield the differences from a run on a GPU.
-
-    Args:
-        times: What became of measured times.
-    """
+    """Yield the differences from a run on a GPU."""
     counts = [run.deviations for run in recording.runs]
     yield "launches were no-ops"
     yield from _unknown_numbers(counts, times)

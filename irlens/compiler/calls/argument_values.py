@@ -217,7 +217,6 @@ def parse_argument(
     Args:
         value: A number, or text: a number, an expression, a dtype with a shape and optionally a
             block, a file of contents, or a dtype alone if ``shape_of`` is a tensor.
-        where: Prefix for error messages.
 
     Raises:
         CaptureError: The text is none of these.

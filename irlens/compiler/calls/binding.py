@@ -117,7 +117,6 @@ def require_values(
     """Check that every required parameter has a value.
 
     Args:
-        settings: The names of constexprs and options that have values.
         unconfigured: Why the file leaves values open, for the hint.
         how_to_run: Returns how to have the file's own launches, for the hint.
 

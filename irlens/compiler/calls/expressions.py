@@ -76,9 +76,6 @@ def evaluate_each(
 ) -> "np.ndarray":
     """Return the values of an expression of whole numbers, some of which are arrays.
 
-    Args:
-        where: Prefix for error messages.
-
     Raises:
         CaptureError: The expression is invalid, or needs what arrays do not have: a condition.
     """

@@ -21,11 +21,7 @@ _FLASH_HEAD, _FLASH_ALIGNED = 256, 8
 
 
 def install_attention(capability: tuple[int, int], *, is_amd: bool, deviations: Deviations) -> None:
-    """Make attention on "cuda" use a GPU's kernels, for the whole process.
-
-    Args:
-        is_amd: Whether the vendor is AMD, whose GPUs all have both kernels for both half types.
-    """
+    """Make attention on "cuda" use a GPU's kernels, for the whole process."""
     modern = is_amd or capability >= (8, 0)
 
     def attend(

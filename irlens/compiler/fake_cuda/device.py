@@ -140,11 +140,7 @@ def vtable_slots(header: str) -> dict[str, int]:
 
 
 def _return_constants(hooks: Any, results: dict[int, int | float], length: int) -> None:
-    """Replace the vtable of an object by a copy with functions that return constants.
-
-    Args:
-        results: Results by slot; all types but floating-point numbers share a register.
-    """
+    """Replace the vtable of an object by a copy with functions that return constants."""
     word = ctypes.sizeof(ctypes.c_void_p)
     table = (ctypes.c_void_p * (_VTABLE_HEAD + length)).from_address(hooks[0] - _VTABLE_HEAD * word)
     copied = (ctypes.c_void_p * len(table))(*table)

@@ -36,11 +36,7 @@ class GpuFacts(msgspec.Struct, frozen=True):
 def install_runtime(
     facts: GpuFacts, deviations: Deviations, read_time: Callable[[], float]
 ) -> None:
-    """Replace the functions that call CUDA's or ROCm's runtime; all others raise ``NoGpuError``.
-
-    Args:
-        read_time: Answers with the time between two events.
-    """
+    """Replace the functions that call CUDA's or ROCm's runtime; all others raise ``NoGpuError``."""
     _Stub.elapsed_time = lambda self, end: read_time()  # type: ignore[method-assign]
     no_ops = {name: _no_op() for name in _NO_OPS}
     # Nothing measures the GPU.

@@ -66,9 +66,6 @@ def active() -> "OperationLog":
 class OperationLog(Pausable):
     """The operators that ran, and the memories that they used.
 
-    Args:
-        is_on_gpu: Whether a tensor is on the GPU whose memory is of interest.
-
     Attributes:
         operations: What ran, in order.
         graph: Name of the compiled graph that is running; empty outside of any.
@@ -217,7 +214,6 @@ class OperationLog(Pausable):
         """Return what has been recorded.
 
         Args:
-            names: Tensors that have a name.
             outputs: Tensors that a function returned; ``None`` for a program.
         """
         tensors = {name: each for name, each in (names or {}).items() if torch.is_tensor(each)}

@@ -107,11 +107,7 @@ class Calls:
     def launch_of(
         self, kernel: str, parameters: Sequence[str], inductor: Mapping[str, Any]
     ) -> CallOf:
-        """Return the first call of a kernel.
-
-        Args:
-            inductor: Its ``inductor_meta``.
-        """
+        """Return the first call of a kernel."""
         call, values = self._runs.get(kernel, (None, {}))
         if call is None:
             return CallOf()

@@ -59,11 +59,7 @@ def capability(target: Target) -> tuple[int, int]:
 
 
 def properties_of(target: Target, name: str) -> dict[str, Any]:
-    """Return the known attributes of ``torch.cuda.get_device_properties``.
-
-    Args:
-        name: Its name as its driver reports it.
-    """
+    """Return the known attributes of ``torch.cuda.get_device_properties``."""
     gpu = gpus.find(target.name)
     row, (major, minor) = gpu.arch, capability(target)
     properties = {

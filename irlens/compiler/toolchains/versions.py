@@ -32,9 +32,6 @@ def triton_identity(package: Path) -> str:
 
     Every build of a checkout has the version of the upcoming release, so the size and mtime of
     its library are part of the identity.
-
-    Args:
-        package: File of the package: ``.../triton/__init__.py``.
     """
     version = _version(package)
     records = list(package.parents[1].glob("*triton*.dist-info"))

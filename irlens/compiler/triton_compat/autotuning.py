@@ -31,9 +31,6 @@ def limit_configurations(number: int) -> None:
     """Make autotuners, and those of TorchInductor, try only their first configurations.
 
     Configurations that do not fit the GPU are tried and do not count.
-
-    Args:
-        number: Configurations to try at each tuning.
     """
     tried: WeakKeyDictionary[Autotuner, int] = WeakKeyDictionary()
     prune, bench = Autotuner.prune_configs, Autotuner._bench

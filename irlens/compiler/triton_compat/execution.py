@@ -179,9 +179,6 @@ def scratch_from(allocate: Callable[[int, int, int | None], Any]) -> Iterator[No
 
     It holds the descriptors that a kernel makes with ``tl.make_tensor_descriptor``; Triton has no
     default allocator.
-
-    Args:
-        allocate: Takes bytes, alignment and stream, and returns a tensor.
     """
     before = current_allocator()
     triton.set_allocator(allocate)

@@ -244,9 +244,6 @@ def _hook_inductor(heuristics: ModuleType, watch: _LaunchWatch) -> None:
 
     PyTorch before 2.7 generates launchers elsewhere: what they launch is captured without
     arguments.
-
-    Args:
-        heuristics: ``torch._inductor.runtime.triton_heuristics``.
     """
     result = getattr(heuristics, "CompileResult", None)
     generate = getattr(result, "_gen_launcher_code", None)

@@ -90,7 +90,6 @@ def with_descriptors(kernel: Kernel, values: Values, args: Mapping[str, Argument
     """Return the values with tensor descriptors for the arguments that are passed as such.
 
     Args:
-        values: Tensors or placeholders, and other values.
         args: The arguments. Extents of a block that are still expressions become 1, as in Triton's
             own examples until an autotuner has chosen a configuration.
 

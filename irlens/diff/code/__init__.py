@@ -128,7 +128,6 @@ def hunks(
 
     Args:
         heading: Returns a hunk's heading by its first changed row.
-        context: Number of unchanged rows to show before and after changed ones.
     """
     changed = [index for index, row in enumerate(rows) if row.kind != "same"]
     at = 0
@@ -217,7 +216,6 @@ def compare_code(
 
     Args:
         stage: One of ``STAGES``.
-        context: Number of unchanged lines to show before and after changed ones.
 
     Raises:
         UnknownNameError: The stage does not exist, or is binary.

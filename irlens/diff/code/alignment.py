@@ -230,7 +230,6 @@ def shift_to_best_fit(
     that they define.
 
     Args:
-        pairs: In the order of both.
         by_use: Returns the values that correspond by their readers alone; called if needed.
     """
     by_readers = cache(by_use)

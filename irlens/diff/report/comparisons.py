@@ -71,7 +71,6 @@ def match(
 
     Args:
         equal: What both sets hold besides, of which no figures are wanted.
-        names: Labels of the sides; by default, the settings that tell each pair apart.
     """
     if len(before) == len(after) == 1 and names is None and not equal:
         return against_first([before[0], after[0]])

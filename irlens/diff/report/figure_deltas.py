@@ -39,9 +39,6 @@ def deltas(
 
     A figure that only one of two records has is no change: it does not apply to the other, or is
     unknown there. ``None`` is a record that only one side has.
-
-    Args:
-        left_out: Receives the figures that are unknown in one of two records.
     """
     changed = []
     for figure in figures:

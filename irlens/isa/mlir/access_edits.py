@@ -20,7 +20,6 @@ def with_own_addresses(module: Module, atomic: Operation) -> str:
     Its addresses are as far on as all programs before it update elements.
 
     Args:
-        module: The ttir.
         atomic: An atomic operation on one line, whose first operand is its address.
     """
     pointers = atomic.operand_types[0] if atomic.operand_types else None
@@ -83,7 +82,6 @@ def with_bound(module: Module, access: Operation, offsets: Sequence[str], elemen
     """Return the ttir with a mask on an access, so that it stays within its tensor.
 
     Args:
-        module: The ttir.
         offsets: What its address adds to the tensor's, in elements: i32 of the tile's shape.
         elements: Of the tensor.
     """

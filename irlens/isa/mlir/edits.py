@@ -34,7 +34,6 @@ def with_divisible(module: Module, names: Collection[str]) -> str:
     """Return the text with arguments of the kernel that are known to be multiples of 16.
 
     Args:
-        module: The ttir.
         names: The arguments, without "%".
     """
     kernel = module.kernel
@@ -57,7 +56,6 @@ def with_divisible_results(module: Module, operations: Collection[Operation]) ->
     """Return the text with scalar results known to be multiples of 16, as by ``tl.multiple_of``.
 
     Args:
-        module: The ttir.
         operations: Operations of one line; those that have attributes stay as they are.
     """
     return with_hints(module, [(each, _DIVISIBLE_RESULT) for each in operations])
@@ -205,7 +203,6 @@ def with_argument_as(module: Module, operations: Iterable[Operation], name: str,
     """Return the text with a constant where some operations read an integer argument.
 
     Args:
-        module: The ttir.
         operations: Operations of one line; others keep the argument.
     """
     changed = with_constant(module, name, value)
@@ -223,7 +220,6 @@ def with_operand(module: Module, operation: Operation, number: int, value: int) 
     """Return the text with a constant in place of one operand of an operation.
 
     Args:
-        module: The ttir.
         operation: An operation on one line, whose operands are integers.
         value: The constant, for a tensor that of all elements.
     """
@@ -280,7 +276,6 @@ def with_one_way(module: Module, branch: Operation) -> str:
     """Return the text in which an ``scf.if`` computes what it does if its condition holds.
 
     Args:
-        module: The ttir.
         branch: The operation, with the results that its regions yield.
     """
     *body, end = (module.operations[index] for index in branch.blocks[0].operations)
@@ -303,7 +298,6 @@ def used_at_once(
     """Return the text in which an iteration uses what it computes for the next one.
 
     Args:
-        module: The ttir.
         operations: What computes the value, on one line each, the value itself last.
         carried: The value of the iteration before, "%x_1".
     """
@@ -332,7 +326,6 @@ def as_for(module: Module, loop: Operation, stages: int) -> str:
     """Return the text with a counting ``scf.while`` as an ``scf.for`` with ``num_stages``.
 
     Args:
-        module: The ttir.
         loop: An ``scf.while`` whose condition is one comparison: "%i < %n".
     """
     lines, at, end = module.text.split("\n"), loop.span.line - 1, loop.span.end_line - 1
@@ -366,7 +359,6 @@ def with_yielded(module: Module, loop: Operation, values: Mapping[str, str]) -> 
     """Return the text in which a loop's iterations yield other values for those that it carries.
 
     Args:
-        module: The ttir.
         loop: An operation with one region, which yields on one line.
         values: What to yield for each value that it carries, by the names in its body.
     """
@@ -428,7 +420,6 @@ def with_descriptors(
     The tiles are at other places, on which nothing depends that the compiler decides.
 
     Args:
-        module: The ttir.
         loads: Each load of a tile, on one line, the pointer of its descriptor, "%a_ptr", and its
             place along each dimension: an i32, "%k"; empty for a constant.
         wrapped: Whether the type of a descriptor names a tensor, as up to Triton 3.6.

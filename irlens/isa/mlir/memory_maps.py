@@ -95,7 +95,6 @@ def memory_map(
     """Return the map of a buffer with a layout of shared or tensor memory.
 
     Args:
-        layout: The encoding as it stands in the type, in full or as an alias.
         shape: The buffer's; powers of two.
 
     Raises:

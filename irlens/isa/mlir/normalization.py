@@ -107,7 +107,6 @@ def named_text(module: Module, given: Mapping[str, object]) -> str | None:
     """Return the text of a module whose kernel's arguments have the names of its parameters.
 
     Args:
-        module: A ttir or a ttgir.
         given: The arguments of the kernel that are no constexprs, in the order of its parameters:
             numbers, and tensors as "fp32[4096, 1024]".
 

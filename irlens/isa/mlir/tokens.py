@@ -54,9 +54,6 @@ def is_location(value: str) -> bool:
 class Tokens:
     """The tokens of one text, closed by an empty token at its end.
 
-    Args:
-        stage: Its name, for errors.
-
     Attributes:
         values: The tokens' text; most locations, aliases of locations and types are one token.
         starts: Offset of each in the text.

@@ -50,9 +50,6 @@ class LocationReader:
     ``inlined_at`` names only the position of the call; where that call was itself inlined, the
     frames above it are those of the latest ``.loc`` of that position, which the compiler writes
     before it. Triton 3.6 and 3.7 write no ``inlined_at`` but the whole chain in the comment.
-
-    Args:
-        files: Base names by file number.
     """
 
     def __init__(self, files: dict[int, str]) -> None:
@@ -67,11 +64,7 @@ class LocationReader:
         self._latest.clear()
 
     def read(self, directive: str, text: str, end: int) -> Chain:
-        """Return the chain of a ``.loc``, innermost first.
-
-        Args:
-            end: Where in ``text`` the directive ends.
-        """
+        """Return the chain of a ``.loc``, innermost first."""
         match = _COMMENT.match(text, end)
         comment = match.group(1) if match else ""
         known = self._without_site.get((directive, comment))

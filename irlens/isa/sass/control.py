@@ -28,11 +28,7 @@ _FIRST = 105
 
 
 def decode(word: int) -> Control:
-    """Return the control fields of one instruction.
-
-    Args:
-        word: The instruction's 128 bits.
-    """
+    """Return the control fields of one instruction."""
     fields = word >> _FIRST
     write, read = fields >> 5 & 7, fields >> 8 & 7
     return Control(

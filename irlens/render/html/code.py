@@ -53,7 +53,6 @@ class Links:
 
     Args:
         prefix: What the ids of this report begin with; there may be several on a page.
-        listing: The code that the page shows; ``None`` if it shows none.
     """
 
     def __init__(self, prefix: str, listing: Listing | None) -> None:

@@ -56,7 +56,6 @@ def coloured_line(parts: Sequence[tuple[str, bool]], lexer: Lexer | None) -> Mar
 
     Args:
         parts: The line's parts, safe to show, and whether each is marked.
-        lexer: That of its stage; ``None`` leaves the line plain.
     """
     line = "".join(part for part, _ in parts)
     styles: list[str] = []

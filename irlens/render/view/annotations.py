@@ -66,11 +66,7 @@ class Annotation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def annotations(kind: Kind, subject: Any) -> list[Annotation]:
-    """Return the findings, movements, broken budgets and failures of a result.
-
-    Args:
-        kind: What ``subject`` is.
-    """
+    """Return the findings, movements, broken budgets and failures of a result."""
     match kind:
         case "comparisons":
             found = _of_comparisons(subject)

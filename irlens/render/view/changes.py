@@ -74,7 +74,6 @@ def change_of(
     """Return a figure on both sides, in the terms of the sides' vendor.
 
     Args:
-        suffix: Appended to its title.
         direction: Whether it changed for the better; by default, by the figure alone.
     """
     vendor = _vendor(sides)

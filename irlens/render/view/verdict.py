@@ -239,11 +239,7 @@ def _traffic(report: Report) -> Iterator[Run]:
 def next_steps(
     reports: Sequence[Report], subject: str = "", shown: Collection[str] = ()
 ) -> NextSteps:
-    """Return the commands that are worth running next, the most useful first.
-
-    Args:
-        subject: How the user named it, with options: "softmax --num-stages 4".
-    """
+    """Return the commands that are worth running next, the most useful first."""
     named = subject or "KERNEL"
     commands: dict[str, str] = {}
     for report in reports:

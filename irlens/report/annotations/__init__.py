@@ -59,7 +59,6 @@ def occurrences(
     """Return where an SSA value, a register or a label of a stage is defined and used.
 
     Args:
-        name: As written.
         line: 1-based line of one occurrence: the same name can mean another value elsewhere.
 
     Raises:

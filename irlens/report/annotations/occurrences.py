@@ -38,7 +38,6 @@ def find_occurrences(code: StageCode, name: str, line: int | None = None) -> Occ
     """Return the lines that define and use a name.
 
     Args:
-        code: The stage; ttir, ttgir, llir, ptx, sass and amdgcn have names.
         name: An SSA value, a register or a label, as written. A register of machine code also
             occurs in any wider one: R5 is in ``R4.64``.
         line: The line, from 1, at which the name was found: only occurrences of the same value

@@ -68,11 +68,7 @@ class Summary:
             self._ranked = heapq.nsmallest(_WORST, self._ranked)
 
     def finish(self, *, excluded: int, skipped: int) -> ScanSummary:
-        """Return the summary.
-
-        Args:
-            excluded: Captures that the conditions excluded.
-        """
+        """Return the summary."""
         return ScanSummary(
             captures=self._captures,
             kernels=len(self._kernels),

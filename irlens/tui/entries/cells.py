@@ -63,7 +63,6 @@ def cells(entry: Entry, distinction: str = "", standing: Standing = UNRANKED) ->
     Args:
         distinction: The settings that distinguish it from other entries of its kernel:
             "num_warps=4".
-        standing: Its standing among those that solve the same problem.
     """
     drawn = {
         "mark": _mark(entry),
@@ -105,7 +104,6 @@ def age(seconds: float, then: float) -> str:
     """Return how long ago something was: "just now", "5 min ago", "3 d ago", "2026-05-31".
 
     Args:
-        seconds: How long ago.
         then: When, in seconds since the epoch; its date is used from a month on.
     """
     if seconds < _MINUTE:

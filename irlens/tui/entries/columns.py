@@ -77,9 +77,6 @@ def browser_columns(rows: Sequence[Figure]) -> dict[str, BrowserColumn]:
 
     The time comes first, then what the binary says: the demand for resources, and the occupancy.
     The other figures that need an analysis follow.
-
-    Args:
-        rows: The registry's rows with a column, in their order.
     """
     mark = _column("mark", kept=(4, 0))
     kernel = _column("kernel", "kernel", "name", "n", kept=(5, 0))

@@ -123,12 +123,7 @@ def _is_cut(shown: Mapping[str, int], needs: ColumnNeeds) -> bool:
 
 
 class RowStyle:
-    """The styles of one kind of row, with the words of the filter highlighted.
-
-    Args:
-        match: Style of a highlighted word.
-        colours: The theme's colours by name ("warning").
-    """
+    """The styles of one kind of row, with the words of the filter highlighted."""
 
     def __init__(
         self, line: Style, match: Style, words: Iterable[str], colours: Mapping[str, str]
@@ -174,12 +169,7 @@ def draw_row(
     room: int,
     style: RowStyle,
 ) -> Strip:
-    """Return a row.
-
-    Args:
-        cells: Styled text by column.
-        widths: The columns from the left, with the width of each.
-    """
+    """Return a row."""
     segments: list[Segment] = []
     for name, width in widths.items():
         pieces = cells[name]

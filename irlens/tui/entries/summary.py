@@ -23,11 +23,7 @@ _MIN_HEIGHT, _WIDE = 4, 74
 
 
 def tally(entries: Collection[Entry], *, shown: int, listing: bool) -> Content:
-    """Return the number of entries, and of those with a problem.
-
-    Args:
-        listing: Whether more may come.
-    """
+    """Return the number of entries, and of those with a problem."""
     number = plural(len(entries), "entry" if len(entries) == 1 else "entrie")
     parts = [Content(f"{count(shown)} of {number}" if shown < len(entries) else number)]
     if listing:

@@ -122,11 +122,7 @@ SORT_COLUMNS = {name: column for name, column in BROWSER_COLUMNS.items() if colu
 
 
 class SortDialog(Dialog[str | None]):
-    """Returns a column, or ``None``.
-
-    Args:
-        descending: Whether the largest value comes first.
-    """
+    """Returns a column, or ``None``."""
 
     HELP_TEXT = """\
 A letter sorts the entries by its column; the letter of the current column reverses the order.

@@ -20,8 +20,6 @@ class StageComparison:
 
     Args:
         screen: Computes them in threads, and drops them once it is closed.
-        before: Key of the first entry.
-        after: Key of the second entry.
 
     Attributes:
         differing_lines: Differing lines by stage; ``None`` for a stage that cannot be compared.

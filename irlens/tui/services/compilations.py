@@ -66,11 +66,6 @@ class Origin(msgspec.Struct, frozen=True):
 class Compilations:
     """Runs one compilation at a time.
 
-    Args:
-        on_suggested: Receives the key of an entry, and the suggestion for it.
-        on_failed: Receives the compilation and the error; not called for a cancelled one.
-        on_end: Called last, however it ended.
-
     Attributes:
         changed: Published when one starts or ends.
         pending_changes: The latest changes chosen for an entry, by key: the form starts with them.

@@ -53,7 +53,6 @@ class Navigator(Protocol):
         """Show a view of an entry.
 
         Args:
-            name: The view: one of ``VIEWS``.
             like: The same view of another entry, whose panels and cursor to adopt.
         """
 

@@ -59,11 +59,7 @@ class KeyHandled(Message):
 
 
 class KeyQueue:
-    """The keys of an app that have not acted yet.
-
-    Args:
-        app: The app. Its screens may implement ``DefersKeys``.
-    """
+    """The keys of an app that have not acted yet."""
 
     def __init__(self, app: App[None]) -> None:
         self._app = app

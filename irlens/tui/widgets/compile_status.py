@@ -108,8 +108,6 @@ class InquiryStatus(Status):
         """Ask a question; one that is being answered is cancelled.
 
         Args:
-            does: What is done for the answer: "compiling variants".
-            call: Asks in a thread.
             on_error: Receives the error instead, also that of a cancelled question.
         """
         self.cancel()

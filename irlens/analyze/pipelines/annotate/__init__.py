@@ -225,9 +225,7 @@ def site_in_loops(
     """Return the site of an instruction in some loops.
 
     Args:
-        line: 1-based.
         origin: Its place in the source, innermost frame first; empty if unknown.
-        kind: Its mechanism; ``None`` where no pipeline of the report has it.
         around: Identities of the loops around it, as ``number_by_header`` or ``number_by_source``
             has them, innermost first; ``None`` for a loop without one.
     """
