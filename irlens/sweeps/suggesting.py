@@ -22,14 +22,16 @@ from irlens.sweeps.compiling import stream_requests
 from irlens.sweeps.neighbourhood import (
     Changes,
     Tried,
-    double_changes,
     is_block_size,
+    next_changes,
     single_changes,
 )
 from irlens.sweeps.run import plan_grid
 from irlens.sweeps.worker_pool import WorkerPool
 
 _SHOWN = 3
+#: Neighbours that are tried together, before what they say decides the next.
+_ROUND = 8
 #: Names of the sizes of blocks.
 _BLOCK = re.compile(r"block|tile|group|split|chunk|^B[A-Z]?$", re.IGNORECASE)
 #: A configuration solves the same problem only where the launch accesses as many distinct bytes.
@@ -170,34 +172,44 @@ class _Search:
         settings = _varied(variant)
         self.floor_us = _floor(current)
         self._may_stop = True
-        single = single_changes(settings, _sizes(variant.request, settings))
-        pairs = double_changes(settings, [Tried(changes, None) for changes in single])
-        self.planned = len(caps) + len(single) + len(pairs)
-        before = self._total
-        self._total += min(self._limits.most, self.planned)
+        worst = max((current.figure("time_high") or 0.0) / (_time(current) or 1.0), 1 + RESOLUTION)
+        chosen = [*caps, *single_changes(settings, _sizes(variant.request, settings))]
+        untried = [Tried(changes, None) for changes in chosen[len(caps) :]]
+        self._plan(len(chosen) + len(next_changes(settings, untried)))
         if self.stopped is not None:
             return
         try:
             self._end_if_done(current)
-            self._try(0, variant, current, [*caps, *single][: self._limits.most])
-            tried = {tuple(changes.items()): trial for changes, trial in self.found}
-            known = [_tried(each, tried.get(tuple(each.items())), current) for each in single]
-            pairs = double_changes(settings, known)
-            self.planned = len(caps) + len(single) + len(pairs)
-            self._total = before + min(self._limits.most, self.planned)
-            self._try(1, variant, current, pairs[: self._limits.most - len(self.found)])
+            while chosen:
+                self._try(variant, current, chosen)
+                if len(self._found) >= self._limits.most:
+                    break
+                tried = [
+                    _tried(changes, trial, current)
+                    for changes, trial in self.found
+                    if len(changes) == 1 and changes.keys() <= settings.keys()
+                ]
+                done = [changes for changes, _ in self.found]
+                left = [each for each in next_changes(settings, tried, worst) if each not in done]
+                self._plan(len(done) + len(left))
+                chosen = left[:_ROUND]
         except _Stopped as stopped:
             self.stopped = stopped.stop
         except KeyboardInterrupt:
             self.stopped = "interrupted"
 
-    def _try(
-        self, step: int, variant: PlannedVariant, current: Trial, chosen: Sequence[Changes]
-    ) -> None:
+    def _plan(self, planned: int) -> None:
+        """Note the number of all neighbours, as far as is known by now."""
+        self._total += min(self._limits.most, planned) - min(self._limits.most, self.planned)
+        self.planned = planned
+
+    def _try(self, variant: PlannedVariant, current: Trial, changes: Sequence[Changes]) -> None:
+        before = len(self._found)
+        chosen = changes[: self._limits.most - before]
         labels = [" ".join(f"{n}={v}" for n, v in changes.items()) for changes in chosen]
         requests = [_changed(variant.request, changes) for changes in chosen]
         for number, trial in self._trials(variant, requests, labels):
-            self._found[step, number] = chosen[number], trial
+            self._found[before, number] = chosen[number], trial
             fastest = min((current, *self.same(current)), key=_order)
             self._note_best(fastest)
             self._end_if_done(fastest)

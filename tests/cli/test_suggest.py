@@ -1,6 +1,7 @@
 """``irlens suggest`` from the command line."""
 
 import json
+from pathlib import Path
 
 import jsonschema
 import msgspec
@@ -14,6 +15,22 @@ __all__ = ["inline"]
 
 
 pytestmark = pytest.mark.usefixtures("inline")
+
+
+_PAGED = """
+import triton, triton.language as tl
+
+@triton.jit
+def paged(K, TABLE, O, pages, HEAD: tl.constexpr, PAGE: tl.constexpr):
+    row = tl.program_id(0)
+    dims, slots, rows = tl.arange(0, HEAD), tl.arange(0, PAGE), tl.arange(0, 16)
+    q = tl.load(O + rows[:, None] * HEAD + dims[None, :])
+    acc = tl.zeros((16, PAGE), tl.float32)
+    for number in range(pages):
+        page = tl.load(TABLE + row * pages + number)
+        acc += tl.dot(q, tl.load(K + page * (PAGE * HEAD) + slots[None, :] * HEAD + dims[:, None]))
+    tl.store(O + row * (16 * PAGE) + rows[:, None] * PAGE + slots[None, :], acc.to(tl.float16))
+"""
 
 
 def run(*arguments: str) -> Ran:
@@ -45,10 +62,25 @@ def test_the_neighbours_of_a_slow_configuration_are_faster() -> None:
         assert after["time"] / before["time"] == pytest.approx(each.time_ratio)
         assert after["distinct_read_bytes"] == before["distinct_read_bytes"]
     text = run(*slow).out
-    assert "BLOCK_SIZE=64 is the fastest: about" in text
-    assert "BLOCK_SIZE 32 → 64" in text
+    assert "BLOCK_SIZE=512 is the fastest: about" in text
+    assert "BLOCK_SIZE 32 → 512" in text
     command = next(line for line in text.splitlines() if "irlens inspect vector_add" in line)
-    assert command.split()[-2:] == ["--set", "BLOCK_SIZE=64"]
+    assert command.split()[-2:] == ["--set", "BLOCK_SIZE=512"]
+
+
+def test_a_stage_that_changes_nothing_is_looked_past(tmp_path: Path) -> None:
+    """A table of pages and its pages share the stages: 4 achieve the 2 of 3, and 5 achieve 3."""
+    file = tmp_path / "paged.py"
+    file.write_text(_PAGED)
+    launch = {"K": "fp16[4194304]", "TABLE": "int32[8192]", "O": "fp16[65536]", "pages": "64"}
+    options = [f"--arg={name}={value}" for name, value in launch.items()]
+    options += ["--set=HEAD=16", "--set=PAGE=32", "--grid=128", "--num-warps=1", "--num-stages=3"]
+    ran = run(f"{file}:paged", "--target=h100", *options, "--most=12", "--format=json")
+    assert ran.code == 0, ran.err
+    found = msgspec.json.decode(ran.out, type=Suggestion)
+    assert found.best[0].changed["num_stages"] in (5, 6, 7)
+    assert [each.achieved in (3, 4) for each in found.best[0].trial.pipelines] == [True]
+    assert found.best[0].time_ratio < 0.8
 
 
 def test_nothing_near_is_better_within_the_noise() -> None:

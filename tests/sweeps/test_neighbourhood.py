@@ -3,7 +3,13 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irlens.sweeps.neighbourhood import Tried, double_changes, is_block_size, single_changes
+from irlens.sweeps.neighbourhood import (
+    Changes,
+    Tried,
+    is_block_size,
+    next_changes,
+    single_changes,
+)
 
 CURRENT = st.fixed_dictionaries(
     {
@@ -38,7 +44,7 @@ def test_pairs_change_two_settings_and_the_fastest_come_first(
 ) -> None:
     ratio = st.none() | st.floats(0.1, 10)
     tried = [Tried(changes, data.draw(ratio)) for changes in single_changes(current)]
-    pairs = double_changes(current, tried)
+    pairs = next_changes(current, tried)
     assert len({tuple(sorted(each.items())) for each in pairs}) == len(pairs)
     for each in pairs:
         assert len(each) == 2
@@ -63,7 +69,7 @@ def test_a_block_that_spills_is_tried_early_with_more_warps() -> None:
         for changes in single_changes(current)
         for item in changes.items()
     ]
-    pairs = double_changes(current, tried)
+    pairs = next_changes(current, tried)
     assert pairs[0] == {"num_warps": 8, "BLOCK": 256}
     larger = [each for each in pairs if each.get("BLOCK") == 256]
     assert larger == [{"num_warps": 8, "BLOCK": 256}], "with other stages it spills all the same"
@@ -74,8 +80,39 @@ def test_a_size_of_the_data_is_tried_last_and_leaves_no_pairs() -> None:
     order = single_changes(current, {"HEAD"})
     assert order[-2:] == [{"HEAD": 32}, {"HEAD": 128}]
     tried = [Tried(changes, 1.0, leaves="HEAD" in changes) for changes in order]
-    assert all("HEAD" not in each for each in double_changes(current, tried))
-    assert len(double_changes(current, tried)) == 4
+    assert all("HEAD" not in each for each in next_changes(current, tried))
+    assert len(next_changes(current, tried)) == 4
+
+
+def _walk(times: dict[int, float], **more: object) -> list[Changes]:
+    """Return the steps of the stages after those of ``times`` from 2 on."""
+    tried = [Tried({"num_stages": n}, time, **more) for n, time in times.items()]  # type: ignore[arg-type]
+    return next_changes({"num_stages": 2, "num_warps": 4}, tried, 1.35)
+
+
+def test_a_step_that_may_be_no_worse_is_looked_past() -> None:
+    assert _walk({3: 1.16}) == [{"num_stages": 4}]
+    assert _walk({3: 1.16, 4: 1.16}) == [{"num_stages": 5}]
+    assert _walk({3: 1.16, 4: 1.16, 5: 1.16}) == [], "not without an end"
+    assert _walk({3: 1.16, 4: 1.16, 5: 0.6, 6: 0.6}) == [{"num_stages": 7}]
+    assert _walk({3: 1.4}) == [], "slower than the estimate may be wrong"
+    assert _walk({3: 1.0}, crowded=True) == []
+    assert _walk({1: 0.9}) == [], "no fewer than one"
+
+
+def test_blocks_are_looked_past_by_one_step() -> None:
+    for ratios, following in (([1.0], [256]), ([1.0, 1.0], []), ([1.0, 0.9], [512])):
+        tried = [Tried({"BLOCK": 128 << n}, ratio) for n, ratio in enumerate(ratios)]
+        assert next_changes({"BLOCK": 64}, tried, 1.35) == [{"BLOCK": n} for n in following]
+
+
+def test_the_fastest_step_in_each_direction_is_paired() -> None:
+    tried = [Tried({"num_stages": n}, 1 / n) for n in (3, 4, 5)]
+    tried += [Tried({"num_warps": 8}, 1.0), Tried({"num_warps": 2}, 1.1)]
+    assert next_changes({"num_stages": 2, "num_warps": 4}, tried, 0.0) == [
+        {"num_stages": 5, "num_warps": 8},
+        {"num_stages": 5, "num_warps": 2},
+    ]
 
 
 def test_sizes_of_blocks() -> None:

@@ -130,6 +130,15 @@ def test_a_cap_is_tried_where_registers_limit_the_occupancy(request_: Request) -
     assert "maxnreg=24 is the fastest" in page
 
 
+def test_stages_are_looked_past_a_plateau(request_: Request) -> None:
+    times = {3: 100.0, 4: 102.0, 5: 102.0, 6: 60.0}
+    pool = Pool(request_, lambda settings: times.get(settings["num_stages"], 130.0))  # type: ignore[arg-type]
+    found = search(pool, request_)
+    assert found.best[0].changed == {"num_stages": 6}
+    assert found.compiled == found.planned
+    assert max(each["num_stages"] for each in pool.tried) == 7  # type: ignore[type-var]
+
+
 def test_the_fastest_of_a_recordings_configurations_is_the_current_one(request_: Request) -> None:
     others = [
         msgspec.structs.replace(request_, settings=_CURRENT | {"num_warps": warps})

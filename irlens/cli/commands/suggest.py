@@ -18,10 +18,11 @@ _HELP = """Suggest a faster configuration near the current one of KERNEL, withou
 
 Compiles the neighbours of the configuration that the options select: num_warps halved and
 doubled, num_stages one fewer and one more, each block size (a constexpr that is a power of two
-of at least 8, and no formula) halved and doubled; then pairs of these changes, the most
-promising first. Shows the three with the least estimated time and what moved, or that nothing
-near is better: differences within 3 % are noise of the estimate. A neighbour that accesses other
-bytes solves another problem and is left out.
+of at least 8, and no formula) halved and doubled; then further steps in the same direction, as
+long as one may be faster, and pairs of these changes, the most promising first. Shows the
+three with the least estimated time and what moved, or that nothing near is better: differences
+within 3 % are noise of the estimate. A neighbour that accesses other bytes solves another problem
+and is left out.
 
 Of an autotuned kernel the current configuration is the one with the least estimated time.
 
