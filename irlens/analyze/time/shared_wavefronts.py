@@ -6,12 +6,13 @@ along its path, and each access is split into wavefronts as the hardware does: a
 one word of 4 bytes from each of 32 banks, equal words once. Accesses of 8 and 16 bytes a lane are
 served by half and quarter warps ("CUDA C++ Programming Guide", "Shared Memory" under the compute
 capabilities from 5.x on), and each 8 x 8 matrix of LDSM and STSM by the eight lanes that hold its
-rows' addresses ("PTX ISA", ldmatrix). Two parts of a load that read the same words are served
+rows' addresses ("PTX ISA", ldmatrix). Two parts of an access to the same words are served
 together, the four quarters of one of 16 bytes in pairs: an H200 takes two wavefronts where all
-lanes load the same 16 bytes.
+lanes load the same 16 bytes, and one where they store the same 8.
 
 Nsight Compute counts these wavefronts, and more where an access meets other traffic in flight to
-shared memory; it counts those as bank conflicts too.
+shared memory: it counts those as bank conflicts too, but not all of those that meet wgmma of
+another CTA on the SM.
 """
 
 import struct
@@ -284,7 +285,7 @@ def _wavefronts(instruction: Instruction, addresses: Sequence[int | None]) -> Wa
         for first in range(0, len(addresses), together)
     ]
     counts = [most_words_in_a_bank(part, size) for part in parts]
-    if units.loads_shared(instruction) and len(parts) > 1:
+    if len(parts) > 1 and not units.moves_matrices(instruction):
         pairs = [first | second for first, second in zip(parts[::2], parts[1::2], strict=True)]
         whole = [most_words_in_a_bank(pair, size) for pair in pairs]
         apart = zip(counts[::2], counts[1::2], strict=True)

@@ -43,11 +43,6 @@ def moves_matrices(instruction: Instruction | Mnemonic) -> bool:
     return instruction.opcode in ("LDSM", "STSM")
 
 
-def loads_shared(instruction: Instruction | Mnemonic) -> bool:
-    """Whether it is a plain load from shared memory."""
-    return instruction.opcode == "LDS"
-
-
 def bypasses_l1(instruction: Instruction) -> bool:
     """Whether it takes from the L2 what it loads, also where the L1 holds that: ``cp.async.cg``."""
     return "BYPASS" in instruction.modifiers
