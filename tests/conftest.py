@@ -182,6 +182,38 @@ def _only_stored(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
         monkeypatch.setattr(os, "fork", refuse)
 
 
+@pytest.fixture(autouse=True)
+def _compiled_to(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let Triton stop after the stage that a test's mark names, and keep that in another store.
+
+    The machine code is empty: most of a compilation is LLVM's and the assembler's.
+    """
+    mark = request.node.get_closest_marker("compiled_to")
+    if mark is None:
+        return
+    monkeypatch.setenv("IRLENS_CACHE_DIR", f"{os.environ['IRLENS_CACHE_DIR']}-{mark.args[0]}")
+
+    def nothing(_: object, metadata: dict[str, Any]) -> bytes:
+        for key, value in (("name", "kernel"), ("shared", 0)):
+            metadata.setdefault(key, value)
+        return b""
+
+    for vendor, name in (("nvidia", "CUDABackend"), ("amd", "HIPBackend")):
+        backend = getattr(import_module(f"triton.backends.{vendor}.compiler"), name)
+
+        def add(
+            self: Any, stages: dict[str, Any], *rest: Any, known: Any = backend.add_stages
+        ) -> None:
+            known(self, stages, *rest)
+            (last,) = stages.keys() & set(mark.args)
+            later = list(stages)[list(stages).index(last) + 1 :]
+            for stage in later:
+                del stages[stage]
+            stages[self.binary_ext] = nothing
+
+        monkeypatch.setattr(backend, "add_stages", add)
+
+
 @pytest.fixture(scope="session")
 def _forking() -> Iterator[Preloaded]:
     """The process that forks for the recordings of a session."""

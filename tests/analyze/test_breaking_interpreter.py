@@ -14,6 +14,8 @@ from irlens.analyze.capture_code import CaptureCode
 from irlens.compiler import Request, capture
 from tests.analyze.narrow_kernels import LAUNCHES
 
+pytestmark = pytest.mark.compiled_to("ttir")
+
 FILE = Path(__file__).with_name("narrow_kernels.py")
 #: Sizes on both sides of those at which offsets of 8 bits wrap; 16 bits hold all of them.
 SIZES = {"int8": [1, 9, 10, 18, 19, 21, 22, 25, 26, 27, 31, 32, 33, 36, 43, 44, 63, 64, 65, 129],

@@ -14,6 +14,8 @@ from irlens.compiler import Request, capture
 from irlens.isa.mlir import Module, parse
 from irlens.model.config import ConstexprValue
 
+pytestmark = pytest.mark.compiled_to("ttir")
+
 KERNELS = """
 import triton
 import triton.language as tl

@@ -15,6 +15,8 @@ from irlens.isa.mlir import parse
 from irlens.isa.mlir.linear_maps import LinearMap
 from irlens.model.capture import Capture
 
+pytestmark = pytest.mark.compiled_to("ptx", "amdgcn")
+
 _HEAD = """
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl

@@ -25,6 +25,8 @@ from irlens.isa.mlir import Module, parse
 from irlens.model.config import ConstexprValue, Target
 from irlens.model.traffic import Access, Traffic
 
+pytestmark = pytest.mark.compiled_to("ttir")
+
 CHILD = Path(__file__).with_name("interpreted_launches.py")
 KERNELS = Path(__file__).parents[1] / "data" / "traffic" / "kernels.py"
 TARGETS = {

@@ -11,6 +11,8 @@ from irlens.isa.mlir import Module, parse
 from irlens.model.config import Target
 from irlens.model.traffic import Traffic
 
+pytestmark = pytest.mark.compiled_to("ttir")
+
 BLOCK = 32
 BLOCKS = {"BLOCK_SIZE_M": BLOCK, "BLOCK_SIZE_N": BLOCK, "BLOCK_SIZE_K": BLOCK}
 TILE = 2 * BLOCK * BLOCK

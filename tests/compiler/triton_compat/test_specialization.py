@@ -2,9 +2,7 @@
 
 import itertools
 import random
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
@@ -27,29 +25,7 @@ LAUNCHES = [
 ]
 
 
-@pytest.fixture
-def to_ttir(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let Triton compile to its own IR alone: entries and keys are made before that."""
-
-    def nothing(_: object, metadata: dict[str, Any]) -> bytes:
-        metadata |= {"name": "kernel", "shared": 0}
-        return b""
-
-    for vendor, name in (("nvidia", "CUDABackend"), ("amd", "HIPBackend")):
-        backend = getattr(import_module(f"triton.backends.{vendor}.compiler"), name)
-
-        def add(
-            self: Any, stages: dict[str, Any], *rest: Any, known: Any = backend.add_stages
-        ) -> None:
-            known(self, stages, *rest)
-            first = stages["ttir"]
-            stages.clear()
-            stages |= {"ttir": first, self.binary_ext: nothing}
-
-        monkeypatch.setattr(backend, "add_stages", add)
-
-
-@pytest.mark.usefixtures("to_ttir")
+@pytest.mark.compiled_to("ttir")
 @pytest.mark.parametrize("target", ["h100", "mi300x"])
 @pytest.mark.parametrize(("kernel", "axes"), LAUNCHES, ids=[name for name, _ in LAUNCHES])
 def test_variants_are_those_of_the_jit(
