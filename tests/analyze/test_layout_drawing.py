@@ -1,6 +1,8 @@
 """Layouts of values of real kernels, drawn: against Triton's maps and against ``linear_map``."""
 
+from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import pytest
 
@@ -14,13 +16,36 @@ from irlens.isa.mlir.linear_maps import LinearMap
 from irlens.model.errors import IrlensError, UnknownNameError
 from irlens.model.layout import LayoutDrawing
 
-_of_registers = cache(layout_drawing._of_registers)
+pytestmark = pytest.mark.compiled_to("ttgir")
+
+
+def _once(name: str) -> Callable[..., Any]:
+    """Return a function of the module that answers from what it has answered before.
+
+    Of dictionaries it compares the identity, and holds them so that it stays theirs.
+    """
+    function, known = getattr(layout_drawing, name), dict[Any, Any]()
+
+    def answer(*arguments: Any) -> Any:
+        key = tuple(id(each) if isinstance(each, dict) else each for each in arguments)
+        if key not in known:
+            known[key] = arguments, function(*arguments)
+        return known[key][1]
+
+    return answer
+
+
+_ONCE = {
+    name: _once(name)
+    for name in ("_of_registers", "_of_memory", "_why_not_covered", "_vector", "_cells")
+}
 
 
 @pytest.fixture(autouse=True)
 def _each_layout_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compute the owners of a layout once: hundreds of values of a kernel have a few layouts."""
-    monkeypatch.setattr(layout_drawing, "_of_registers", _of_registers)
+    """Compute what follows from a layout once: a kernel's many values have few layouts."""
+    for name, function in _ONCE.items():
+        monkeypatch.setattr(layout_drawing, name, function)
 
 
 @cache
@@ -53,7 +78,9 @@ def test_every_value_of_a_kernel(kernel: str, target: str) -> None:
     read = module(kernel, target)
     drawings = drawn(read)
     assert len(drawings) > 10
-    for each in drawings:
+    assert all(each.sentence and "loc(" not in each.operation for each in drawings)
+    # Values of a layout share its cells.
+    for each in {id(each.cells): each for each in drawings}.values():
         if each.memory == "registers":
             mapped = linear_map(each.layout, each.shape, read.aliases)
             assert isinstance(mapped, LinearMap)
@@ -73,8 +100,6 @@ def test_every_value_of_a_kernel(kernel: str, target: str) -> None:
                     assert cell.owner.offset is not None
                     bank = cell.owner.offset // 4 % 32
                     assert cell.owner.bank == bank
-        assert each.sentence
-        assert "loc(" not in each.operation
 
 
 def _module(kind: str, layout: str) -> Module:
