@@ -86,12 +86,7 @@ def _access(
 
 
 def _first_row(value: Integer, shape: tuple[int, ...]) -> Array:
-    """Return an integer's elements in the first instance.
-
-    Raises:
-        TooLargeError: They are too many.
-        UnknownTrafficError: They are not of the shape.
-    """
+    """Return an integer's elements in the first instance."""
     if prod(shape) > 1 << 22:
         raise TooLargeError
     total = np.zeros((1,) * len(shape), np.int64)

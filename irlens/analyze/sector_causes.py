@@ -201,11 +201,7 @@ class _Visitor:
 def _samples(
     module: Module, launch: Launch, operations: dict[int, Operation]
 ) -> dict[tuple[int, str], list[_Tile]]:
-    """Return tiles of a few programs of a launch, those in its middle first.
-
-    Raises:
-        UnknownTrafficError: They are unknown.
-    """
+    """Return tiles of a few programs of a launch, those in its middle first."""
     last = prod(launch.grid) - 1
     middle = (last + 1) // 2
     wanted = dict.fromkeys((middle, min(middle + 1, last), last))

@@ -227,11 +227,7 @@ def _runs(
 
 
 def _by_program(access: WarpAccess, values: "NDArray[_T]") -> "NDArray[_T]":
-    """Return one row of elements for each program.
-
-    Raises:
-        ValueError: The last dimensions are not the tensor's.
-    """
+    """Return one row of elements for each program."""
     shape = access.layout.shape
     if values.shape[values.ndim - len(shape) :] != shape:
         raise ValueError(f"no {shape} tensors in an array of {values.shape}")

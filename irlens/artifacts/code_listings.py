@@ -130,11 +130,7 @@ def _linked_sections(file: elf.Elf) -> list[_Section]:
 
 
 def _disassemble(tool: Path, arch: str, code: bytes) -> list[str]:
-    """Return each instruction as nvdisasm prints it after its address.
-
-    Raises:
-        ToolError: nvdisasm refuses some of the code.
-    """
+    """Return each instruction as nvdisasm prints it after its address."""
     with tools.folder_with(tool, "code", code) as directory:
         arguments = ["-b", arch.replace("_", "").upper(), tools.WITHOUT_DATAFLOW, "code"]
         listing = tools.run(tool, arguments, directory=directory, seconds=tools.LISTING_SECONDS)

@@ -315,11 +315,7 @@ def _read(path: Path) -> bytes:
 
 
 def _decode(path: Path, content: bytes, record: type[T]) -> T:
-    """Decode the content of a JSON file.
-
-    Raises:
-        ArtifactError: It does not match the record.
-    """
+    """Decode the content of a JSON file."""
     try:
         return msgspec.json.decode(content, type=record)
     except files.DECODE_ERRORS as error:

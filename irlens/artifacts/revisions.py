@@ -113,11 +113,7 @@ def _git(folder: Path, *arguments: str) -> str:
 
 
 def _run(folder: Path, *arguments: str) -> bytes:
-    """Return what git prints.
-
-    Raises:
-        ArtifactError: Git fails, or is missing.
-    """
+    """Return what git prints."""
     try:
         done = subprocess.run(["git", "-C", folder, *arguments], capture_output=True, check=True)
     except FileNotFoundError as error:

@@ -155,11 +155,7 @@ def _origin(request: "web.Request") -> str:
 
 
 def _listen(host: str, port: int) -> list[socket.socket]:
-    """Return listening sockets, one for each address of a host.
-
-    Raises:
-        IrlensError: An address is unavailable.
-    """
+    """Return listening sockets, one for each address of a host."""
     with ExitStack() as opened:
         try:
             infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)

@@ -188,11 +188,7 @@ class Reference:
 
 
 def _function(module: ModuleType, name: str | None, purpose: str) -> Callable[..., Any] | None:
-    """Return the module's function of a name; ``None`` for no name.
-
-    Raises:
-        CaptureError: There is no such function.
-    """
+    """Return the module's function of a name; ``None`` for no name."""
     if name is None:
         return None
     function = getattr(module, name, None)

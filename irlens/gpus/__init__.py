@@ -58,11 +58,7 @@ def _forms(name: str) -> Iterator[str]:
 
 
 def _index(rows: list[tuple[str, Gpu]]) -> dict[str, Gpu]:
-    """Return the rows by normalized name.
-
-    Raises:
-        ValueError: Two GPUs share a name.
-    """
+    """Return the rows by normalized name."""
     index: dict[str, Gpu] = {}
     for name, gpu in rows:
         other = index.setdefault(_key(name), gpu)

@@ -430,11 +430,7 @@ class Tools:
     def _one_capture(
         self, kernel: str, targets: Targets, settings: Settings, args: Args
     ) -> Capture:
-        """Return the only capture that is asked for.
-
-        Raises:
-            IrlensError: There are several.
-        """
+        """Return the only capture that is asked for."""
         selection = self._configurations(kernel, targets, settings, args)
         captures = self._session.captures(kernel, selection)
         if len(captures) > 1:
@@ -505,11 +501,7 @@ def _annotated(capture: Capture, stage: str) -> tuple[str, list[str]]:
 
 
 def _compiled(pattern: str) -> Any:
-    """Return a pattern of RE2, which takes linear time.
-
-    Raises:
-        IrlensError: It is invalid.
-    """
+    """Return a pattern of RE2, which takes linear time."""
     options = re2.Options()
     options.log_errors = False
     try:

@@ -269,11 +269,7 @@ def _install_torch_gpu(
 
 
 def _cubin_facts(binary: bytes, kernel: str) -> "LoadedFacts":
-    """Return the facts that a driver reports for a loaded kernel of a cubin.
-
-    Raises:
-        CaptureError: The cubin does not have them.
-    """
+    """Return the facts that a driver reports for a loaded kernel of a cubin."""
     from irlens.compiler.triton_compat.drivers import LoadedFacts
 
     found = kernel_named(cubin.read(binary).kernels, kernel)

@@ -154,11 +154,7 @@ def record(
 
 
 def _write_or_fail(folder: Path, build: Path, target: Target, destination: Path) -> dict[str, str]:
-    """Make the captures of a run, which may have filled the disk; see ``write_captures``.
-
-    Raises:
-        ArtifactError: They cannot be written.
-    """
+    """Make the captures of a run, which may have filled the disk; see ``write_captures``."""
     error = full_disk(folder)
     if error is None:
         try:

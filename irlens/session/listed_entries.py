@@ -272,11 +272,7 @@ def _identity(capture: Capture) -> bytes:
 
 
 def _is_equal(one: Capture, other: Capture) -> bool:
-    """Whether two captures of the same identity have the same stages and Python files.
-
-    Raises:
-        ArtifactError: A stage of ``other`` is gone.
-    """
+    """Whether two captures of the same identity have the same stages and Python files."""
     return all(
         stage.read() == one.stages[name].read() for name, stage in other.stages.items()
     ) and list(one.python_texts().items()) == list(other.python_texts().items())

@@ -132,11 +132,7 @@ def _of_file(path: Path, name: str) -> Iterator[_Found]:
 
 
 def _known_kernels(*, samples: bool) -> Iterator[tuple[str, str]]:
-    """Yield the names and places of irlens's samples, or of the project's own kernels.
-
-    Raises:
-        CaptureError: The project's setting is invalid.
-    """
+    """Yield the names and places of irlens's samples, or of the project's own kernels."""
     from irlens.compiler.sources.description import kernel_names
     from irlens.compiler.sources.lookup import known_files, samples_folder
 

@@ -113,11 +113,7 @@ def _settle(answer: Future[bytes], submitted: _DaskFuture) -> None:
 
 
 def _check_listening(address: str) -> None:
-    """Fail at once where no scheduler listens: Dask would keep trying.
-
-    Raises:
-        ConnectionRefusedError: The address refuses the connection.
-    """
+    """Fail at once where no scheduler listens: Dask would keep trying."""
     from distributed.comm.addressing import get_address_host_port
 
     try:

@@ -80,11 +80,7 @@ class Placement(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def timing(self) -> Timing:
-        """Latencies and rates.
-
-        Raises:
-            ValueError: They are not known.
-        """
+        """Latencies and rates."""
         if self.gpu.timing is None:
             raise ValueError(f"the timing of {self.gpu.name} is not known")
         return self.gpu.timing

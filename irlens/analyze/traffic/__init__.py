@@ -183,11 +183,7 @@ def survey(
 
 
 def _strides(module: Module, launch: Launch) -> Strides:
-    """Return the strides of the accesses of the first program.
-
-    Raises:
-        UnknownTrafficError: They are unknown.
-    """
+    """Return the strides of the accesses of the first program."""
     noted = Strides()
     for _ in run(module, launch, range(1), lambda: _Tallies(module, launch, None, None, noted)):
         pass
@@ -207,7 +203,6 @@ def _counted(
     """Return a launch's survey.
 
     Raises:
-        UnknownTrafficError: It is unknown.
         TooManyIntervalsError: So are its distinct bytes, with these strides.
     """
     programs = prod(launch.grid) if first is None else min(first, prod(launch.grid))

@@ -76,11 +76,7 @@ def counted(
     initial: list[Value],
     size: int,
 ) -> Counted:
-    """Return a loop with the iterations of each of ``size`` instances.
-
-    Raises:
-        UnknownTrafficError: The loop is not understood.
-    """
+    """Return a loop with the iterations of each of ``size`` instances."""
     low, high, step = bounds
     if (step <= 0).any():
         raise UnknownTrafficError("the step of the loop is not positive")
@@ -165,11 +161,7 @@ class Steps:
                 self._changes[n] = self._difference(value, self._first[n])
 
     def check(self, yielded: Sequence[Value], frame: Frame, owner: Array) -> None:
-        """Check that an evaluation of the body yields what the next iteration was given.
-
-        Raises:
-            NotAffineError: It does not.
-        """
+        """Check that an evaluation of the body yields what the next iteration was given."""
         for argument, change, value in zip(self._names[1:], self._changes, yielded, strict=True):
             if change is None or isinstance(change, Unknown):
                 continue

@@ -75,11 +75,7 @@ class Moved:
             self.outside.add(other.outside.lanes, other.outside.program, other.outside.offset)
 
     def access(self, tiles: Tiles) -> None:
-        """Count the tiles of one access.
-
-        Raises:
-            TooManyIntervalsError: The distinct bytes are.
-        """
+        """Count the tiles of one access."""
         for pattern, bases, programs in tiles.by_pattern():
             self._pattern(pattern, bases, programs, tiles.elements)
 
@@ -172,11 +168,7 @@ class Tally:
             self._gather(*other._uncounted)
 
     def issue(self, tiles: Tiles) -> None:
-        """Count the waves and the requests of the tiles of one access.
-
-        Raises:
-            TooManyIntervalsError: The distinct bytes are.
-        """
+        """Count the waves and the requests of the tiles of one access."""
         if self.waves is not None and self._wave is not None:
             for pattern, bases, programs in tiles.by_pattern():
                 if pattern.accessed.size:
@@ -214,11 +206,7 @@ class Tally:
                 self.waves.add(places, *pattern.runs(self.moved.element_bytes))
 
     def settle(self) -> None:
-        """Count what is not counted yet.
-
-        Raises:
-            TooManyIntervalsError: The distinct bytes are.
-        """
+        """Count what is not counted yet."""
         self._join()
         self._count()
 

@@ -175,11 +175,7 @@ def _write_passes(kernel: str, settings: _Settings) -> Exit:
 
 
 def _kernel_after_git(word: str | None) -> tuple[str, str]:
-    """Return the kernel and the revision of ``--git KERNEL``, where click takes it for a revision.
-
-    Raises:
-        MissingParameter: There is no kernel.
-    """
+    """Return kernel and revision of ``--git KERNEL``, which click takes for a revision."""
     if word is None or not re.search(r"\.py\b|:", word):
         raise click.MissingParameter(param_hint="'BEFORE'", param_type="argument")
     return word, "HEAD"

@@ -80,11 +80,7 @@ class _Settings(msgspec.Struct, frozen=True):
 def _only_directories(
     context: click.Context, parameter: click.Parameter, paths: tuple[Path, ...]
 ) -> tuple[Path, ...]:
-    """Refuse paths that are neither directories nor traces.
-
-    Raises:
-        BadParameter: There is one.
-    """
+    """Refuse paths that are neither directories nor traces."""
     from irlens.artifacts.entries import is_trace
 
     for path in paths:

@@ -194,7 +194,6 @@ def _missing(name: str) -> Any:
 
     Raises:
         NoGpuError: It is a function of the CUDA runtime.
-        AttributeError: It is anything else.
     """
     if name.startswith("_cuda_"):
         raise NoGpuError(f"torch._C.{name}")

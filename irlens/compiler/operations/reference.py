@@ -72,11 +72,7 @@ def _described(source: KernelSource) -> Description:
 
 
 def _parameters(run: Any, known: Mapping[str, Any], source: KernelSource) -> list[str]:
-    """Return the names of a function's parameters that are passed.
-
-    Raises:
-        CaptureError: The kernel lacks one.
-    """
+    """Return the names of a function's parameters that are passed."""
     parameters = inspect.signature(run).parameters
     needed = [name for name, each in parameters.items() if each.default is each.empty]
     unknown = [name for name in needed if name not in known]

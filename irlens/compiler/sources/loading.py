@@ -152,9 +152,6 @@ def _executed(
     Args:
         name: The module's name in ``sys.modules``.
         stack: Ends the conditions in which the module works.
-
-    Raises:
-        CaptureError: The kernel cannot be executed.
     """
     before = set(sys.modules)
     with ExitStack() as attempt:

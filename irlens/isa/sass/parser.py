@@ -200,11 +200,7 @@ def _kind(bare: str) -> OperandKind:
 
 @lru_cache(maxsize=1 << 12)
 def _register(text: str) -> Register:
-    """Read a register.
-
-    Raises:
-        ValueError: It is not a register.
-    """
+    """Read a register."""
     match = _REGISTER.match(text)
     if match is None:
         raise ValueError(f"not a register: {text!r}")
