@@ -50,12 +50,7 @@ _warned: set[str] = set()
 
 
 class Job(msgspec.Struct, frozen=True):
-    """What the child process is to rank.
-
-    Attributes:
-        requests: One for each configuration.
-        top: Number of configurations to keep.
-    """
+    """What the child process is to rank."""
 
     requests: "list[Request]"
     top: int

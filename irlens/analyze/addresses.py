@@ -28,9 +28,7 @@ class Access(msgspec.Struct, frozen=True):
     """One load or store of a tensor of pointers, an asynchronous copy being a load.
 
     Attributes:
-        direction: "load" or "store".
         location: Innermost frame first.
-        source: The user's line of Python.
         line: 1-based line in the ttir, or the ttgir.
         pointer: Addresses in bytes.
     """

@@ -23,7 +23,6 @@ class Axis(msgspec.Struct, frozen=True):
         run: Elements of a run, a power of two; runs begin at its multiples.
         step: From one element of a run to the next; times ``symbol``, if there is one. ``None``
             where it is unknown (but the same all along).
-        symbol: An argument of the kernel.
         divisor: A power of two that divides the step, the symbol's value included.
     """
 

@@ -32,7 +32,6 @@ class Swizzled(msgspec.Struct, frozen=True):
 
     Attributes:
         width: Elements from one row to the next; a row is contiguous.
-        fast: The dimension along a row.
         vector: Neighbouring elements that stay together.
         per_phase: Rows with the same phase.
         max_phase: Number of phases; 1 means no swizzling.

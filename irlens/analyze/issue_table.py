@@ -40,7 +40,6 @@ class IssuedAccess(msgspec.Struct, frozen=True):
 
     Attributes:
         access: How the machine accesses the elements; ``None`` if unknown.
-        reason: Why it is unknown.
     """
 
     operation: int

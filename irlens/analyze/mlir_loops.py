@@ -143,11 +143,9 @@ class Loop(msgspec.Struct, frozen=True, kw_only=True):
         location: The ``for`` or ``while``, innermost frame first; empty if unknown.
         depth: Loops around it in its function.
         parent: Index of the innermost of them, or ``None``.
-        inner: Indices of the loops directly inside.
         num_stages: What ``tl.range(..., num_stages=)`` requested; ``None`` if it did not.
         feeds_dot: Whether, in ttir, a dot in its body uses a load in its body, directly or not.
         flatten: ``tl.range(..., flatten=True)``: to be fused with the loop inside it.
-        warp_specialize: ``tl.range(..., warp_specialize=True)``.
     """
 
     operation: int

@@ -19,9 +19,7 @@ class NarrowAccess(msgspec.Struct):
     """An access that could be wider.
 
     Attributes:
-        access: With the current knowledge.
         best: With every argument a multiple of 16.
-        constant: With every argument a constexpr.
         address: Arguments that, each on its own, narrow the best access through its address.
         mask: Arguments that do so through its mask alone.
     """

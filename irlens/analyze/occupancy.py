@@ -36,7 +36,6 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     """What one CTA of a kernel needs of an SM (AMD: a workgroup, of a CU or WGP).
 
     Attributes:
-        threads: Threads per CTA.
         registers: Registers per thread. For AMD the vector registers a lane is allocated,
             AGPRs included where the file is unified: the kernel descriptor's
             GRANULATED_WORKITEM_VGPR_COUNT, or LLVM's ``.vgpr_count``, which is too small where
@@ -46,7 +45,6 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
         barriers: Named barriers per CTA: EIATTR_NUM_BARRIERS of a cubin, 1 if it has none.
         scalar_registers: AMD: scalar registers per wave, VCC and the like included.
         max_threads: Threads per CTA that the kernel was compiled for at most; ``None`` if any.
-        cluster_ctas: CTAs per cluster.
 
     Raises:
         ArtifactError: No kernel can need this.

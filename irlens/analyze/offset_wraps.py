@@ -59,7 +59,6 @@ class Wrap(msgspec.Struct, frozen=True):
     Attributes:
         word: What it does: "multiplication".
         value: The value of the largest magnitude that one program should have computed.
-        bits: Width of its type.
         factors: Arguments of the kernel among its operands.
     """
 

@@ -36,11 +36,7 @@ _MOST_SUBROUTINES = 256
 
 
 class Call(msgspec.Struct, frozen=True, gc=False):
-    """A call of a function in the same section, or a far branch, which ends a block.
-
-    Attributes:
-        far_branch: Whether control does not come back.
-    """
+    """A call of a function in the same section, or a far branch, which ends a block."""
 
     block: int
     entry: int

@@ -39,7 +39,6 @@ class PtxLines(msgspec.Struct, frozen=True):
     """The lines of PTX that hold instructions.
 
     Attributes:
-        chains: The source of each.
         assembled: The line of the innermost file that the assembler takes each to be of: LLVM's
             line numbers inside of inline assembly go on after it.
     """

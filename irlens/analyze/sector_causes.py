@@ -113,7 +113,6 @@ class EvaluatedLaunch(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         module: The ttir, or the ttgir of a kernel that has none.
-        ttgir: The layouts of its accesses.
         contents: Files with what tensors of integers hold, by argument.
         granule: Bytes of the GPU's sector or cache line.
     """

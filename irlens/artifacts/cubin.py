@@ -134,7 +134,6 @@ class Cubin(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         arch: "sm_90", without a feature suffix; ``None`` for an unknown ABI.
-        kernels: In the order of their names.
     """
 
     arch: str | None

@@ -64,7 +64,6 @@ class Segment(msgspec.Struct, frozen=True):
     """A part of the file that is loaded; sizes and offsets in bytes.
 
     Attributes:
-        file_size: Bytes in the file.
         memory_size: Bytes in memory, those that the file does not hold included.
     """
 
@@ -87,7 +86,6 @@ class Symbol(msgspec.Struct, frozen=True):
         other: ``st_other``, with the vendor's bits.
         section: Index of the section that defines it.
         value: Its offset in the section, or its address in a linked file (AMD code objects).
-        size: Bytes.
     """
 
     index: int

@@ -75,9 +75,7 @@ class Dump(msgspec.Struct, frozen=True, kw_only=True):
         options: "num-stages=4"; empty if there are none. Of a pass of LLVM the passes on loops
             before it, after which LLVM prints the loop alone.
         function: The function that it runs on; empty for the module.
-        pipeline: Index of its pipeline.
         text: The module; empty if it is missing or cut.
-        seconds: Its time, if known.
         stage: "llvm" for a pass of LLVM's optimizer, "codegen" for one of its code generator; empty
             for MLIR's.
     """
@@ -99,7 +97,6 @@ class Dumps(msgspec.Struct, frozen=True):
         passes: The passes in the order of their execution. What the inliner runs inside itself is
             part of it.
         remarks: Its other lines, each once.
-        size: Characters of the text.
         last: The functions after the last pass; empty if unknown, as after the last of MLIR.
     """
 

@@ -91,14 +91,12 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     Attributes:
         resources: The fields ``KEPT_RESOURCES`` that are known.
-        occupancy: ``None`` where it is unknown.
         pipelines: One for each loop and mechanism; ``None`` where they are unknown.
         findings: Number of findings by code, notes excluded.
         config: Compile and launch parameters without the grid, which follows from them.
         unlooked: Codes of findings that could not be looked for, or not everywhere.
         time_us: Estimated time of the launch in microseconds, four digits; ``None`` where it is
             unknown, and in files of older versions.
-        time_bound: What binds it.
         writes: What the launch writes with, as ``summary.writes``; ``None`` where it is unknown,
             and in files of older versions.
     """

@@ -42,7 +42,6 @@ class Writing(msgspec.Struct, frozen=True):
     """How and where a command writes its result.
 
     Attributes:
-        destination: The file, ``None`` for stdout.
         summary: Whether to append it to the job's summary on GitHub as well.
         footer: Whether an HTML page ends with date, version and command.
         source_root: Where sarif and github look for the Python files that they name by path.

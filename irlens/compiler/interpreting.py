@@ -31,14 +31,12 @@ class Interpretation(msgspec.Struct, frozen=True, tag="done"):
     """What came of interpreting a kernel.
 
     Attributes:
-        grid: Programs in x, y and z.
         sizes: Sizes and constexprs that it ran with, by name.
         reference: Name of the reference function; ``None`` if there is none.
         matches: Whether all outputs match; ``None`` without a reference.
         max_abs_error: Largest absolute difference of an output; ``None`` if it is not finite, or
             without a reference.
         rtol: Tolerance, relative to the reference.
-        atol: Tolerance, absolute.
         read: Bytes that all programs load, masked lanes excepted.
         written: Bytes that all programs store.
         formula: What the description's ``traffic`` says of both; ``None`` if it says nothing.

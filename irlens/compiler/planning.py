@@ -27,7 +27,6 @@ class PlannedVariant(msgspec.Struct, frozen=True):
 
     Attributes:
         request: The request with every choice fixed.
-        triton: Identity of its compiler, see ``versions.triton_identity``.
         names: Values that expressions about the variant may use: constexprs, compile options,
             sizes and arguments that are numbers.
         specialization: What Triton compiles each parameter for.

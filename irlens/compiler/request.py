@@ -28,7 +28,6 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """One kernel for one GPU.
 
     Attributes:
-        kernel: The kernel's spec, see ``description.find_kernel``.
         sm_count: SMs (AMD: compute units) of the GPU, for grids that depend on it.
         settings: Constexprs and compile options (num_warps, num_stages, ...) by name. They
             override the description and every ``@triton.autotune`` configuration. A dtype is

@@ -68,7 +68,6 @@ class Tally(Pausable):
 
     Attributes:
         launches: Launches, without those that only measure.
-        tried: Those that only measure.
         arguments: The arguments of the first of each.
         library: Calls of libraries; ``calls`` of each is 1.
         others: Other operators of PyTorch that ran.

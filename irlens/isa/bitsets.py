@@ -53,11 +53,7 @@ def members(bits: int) -> Iterator[int]:
 
 
 class RegisterFiles:
-    """The register files of a machine, laid out next to each other in one set.
-
-    Attributes:
-        masks: All registers of each file.
-    """
+    """The register files of a machine, laid out next to each other in one set."""
 
     def __init__(self, layout: Mapping[str, tuple[int, int]]) -> None:
         """Lay out files, given the first bit and the number of registers of each."""

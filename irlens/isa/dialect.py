@@ -131,7 +131,6 @@ class RegisterUse(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         reads: The registers that each instruction reads, before it writes.
-        writes: Those it writes, or may write.
         kills: Those it overwrites whenever it is reached.
         weights: Registers that count toward the pressure, by the number of 32-bit registers
             that each takes.

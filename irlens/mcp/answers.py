@@ -28,7 +28,6 @@ class Answer(msgspec.Struct, frozen=True):
         trusted: Whether all of it is irlens's own text.
         rest: Arguments of the same call that return what follows the last page.
         skip: Items before this answer, which ``cursor`` has to name.
-        notes: Messages to the person who asked.
     """
 
     field: str

@@ -196,9 +196,6 @@ class _Lines:
 
     The library drops a request that it cannot parse, and its client waits for ever: such a line is
     answered here.
-
-    Attributes:
-        refuse: Sends an answer.
     """
 
     refuse: Callable[[SessionMessage], Awaitable[None]]

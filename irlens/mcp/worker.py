@@ -20,12 +20,7 @@ from irlens.session.wording import reworded
 
 
 class Call(msgspec.Struct, frozen=True):
-    """A call of a tool.
-
-    Attributes:
-        tool: The method of ``Tools``.
-        arguments: Its arguments, and ``cursor``.
-    """
+    """A call of a tool."""
 
     tool: str
     arguments: dict[str, Any]

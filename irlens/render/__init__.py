@@ -35,7 +35,6 @@ class Format(NamedTuple):
     """A format of output.
 
     Attributes:
-        extension: Of its files, without the dot.
         with_code: Kinds that it shows the stages' text of, too.
         streams: Kinds that it writes row by row, with ``stream``.
     """

@@ -27,7 +27,6 @@ class Options(msgspec.Struct, frozen=True):
 
     Attributes:
         width: Columns, for formats that wrap.
-        color: Whether ANSI colours may be used.
         details: Sections to show in full, for formats that otherwise sum up.
         rows: Most rows of a table, the rest counted; ``None`` for all.
         listings: The stages' text of each report, for formats that show code: as many as there

@@ -31,7 +31,6 @@ class Asked(msgspec.Struct, frozen=True):
         last: Operations to name the pass that removes the last one.
         line: A line of Python to follow, "51" or "standard.py:170".
         conversions: Whether to name the pass that inserts each layout conversion.
-        printed: Whose passes; LLVM's come after MLIR's.
     """
 
     passes: tuple[str, ...] = ()

@@ -271,8 +271,6 @@ class _Timed:
         reports: The reports; fewer than kinds where there are too many.
 
     Attributes:
-        number: Its launches; ``None`` if unknown.
-        total_us: Their time together; ``None`` if unknown.
         report: That of the launches that take the most time; ``None`` without any.
         reason: Why the time is unknown; empty if it is not.
     """

@@ -43,7 +43,6 @@ class Arrived(NamedTuple):
     """A result.
 
     Attributes:
-        number: The index of its request.
         lasts: Whether the same would come again; not where a worker crashed.
         seconds: How long compiling took, if it was timed: not of what the store had.
     """
@@ -198,8 +197,6 @@ class _Compilation:
     inspected together. Workers without a common store do both in one job.
 
     Attributes:
-        jobs: What is left to submit.
-        fresh: Results that nobody has taken yet.
         failures: Those that are not due to a configuration.
     """
 

@@ -33,7 +33,6 @@ class Probe(msgspec.Struct, frozen=True):
 
     Attributes:
         is_whole: Whether that is so of all programs.
-        unknown: Why it is not known.
         is_launched: Whether the programs ran; not where it cannot be compiled or launched.
         reach: The largest integer, masked off or not, as a share of its type's range; 0 if unknown.
     """

@@ -44,8 +44,6 @@ class CompiledGrid(msgspec.Struct, frozen=True):
     """The results of a sweep, before filtering and sorting.
 
     Attributes:
-        trials: Every result, in the requested order.
-        excluded: Number of configurations that ``where`` excludes.
         journal: The open journal, for times to be added. The caller closes it, and removes it
             once the sweep is complete.
     """

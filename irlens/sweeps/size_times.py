@@ -182,7 +182,6 @@ class _Series:
     Attributes:
         numbers: The launches of each size, one for each configuration.
         evaluated: The indexes of the sizes that were evaluated.
-        most: How many may be.
     """
 
     def __init__(

@@ -43,7 +43,6 @@ class Reached(msgspec.Struct, frozen=True):
 
     Attributes:
         best: The fastest so far: "num_warps=8: 12.3 µs"; empty before there is one.
-        running: Configurations being compiled, with their seconds.
     """
 
     done: int
@@ -56,7 +55,6 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Where a search ends.
 
     Attributes:
-        most: Neighbours to compile.
         seconds: Seconds after which no more results are awaited, once the current configuration
             has a time.
     """
@@ -123,7 +121,6 @@ class _Search:
     """Configurations on their way through the workers, and what is known of them.
 
     Attributes:
-        planned: Number of all neighbours.
         unseen: Configurations among which the current one was chosen before they were compiled.
     """
 

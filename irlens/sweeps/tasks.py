@@ -52,7 +52,6 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         requests: One request, or all of them for planning, or several to inspect.
         content: sha256 of the kernel's file on the machine that runs the sweep.
-        version: irlens's version there.
     """
 
     requests: list[Request]

@@ -43,8 +43,6 @@ class Crash(msgspec.Struct, frozen=True):
     """The end of a worker process during a task.
 
     Attributes:
-        reason: "worker died (signal 9, SIGKILL)".
-        last_line: The last line it printed.
         timed_out: Whether it was killed because the task exceeded its time.
     """
 
@@ -224,11 +222,7 @@ class LocalPool:
 
 
 class _Worker:
-    """One worker process, and its successor after a crash.
-
-    Attributes:
-        future: Of its latest task.
-    """
+    """One worker process, and its successor after a crash."""
 
     def __init__(self, logs: str) -> None:
         self._logs = logs

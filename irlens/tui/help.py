@@ -39,11 +39,7 @@ def help_text(screen: Screen[object]) -> str:
 
 
 class Command(msgspec.Struct, frozen=True):
-    """An entry of the palette.
-
-    Attributes:
-        title: "Next finding".
-    """
+    """An entry of the palette."""
 
     title: str
     description: str

@@ -43,8 +43,6 @@ class Symptom(msgspec.Struct, frozen=True):
     """A finding, and the compilation that its experiments change.
 
     Attributes:
-        module: The kernel's ttir.
-        registers: Per thread, if known.
         triton: The version of the compiler, (3, 9); empty if unknown.
         target: The architecture, "sm_90"; empty if unknown.
     """

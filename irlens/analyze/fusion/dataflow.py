@@ -15,7 +15,6 @@ class Source(NamedTuple):
     Attributes:
         writer: Index of the operation that wrote to the memory last; ``None`` for an input.
         version: Number of writes to the memory before, which tells contents apart.
-        written: The region that the writer wrote.
     """
 
     writer: int | None

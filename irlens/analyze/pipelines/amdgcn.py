@@ -88,7 +88,6 @@ class TracedLoad(msgspec.Struct, frozen=True):
 
     Attributes:
         header: 1-based line of its loop's header.
-        line: 1-based line of the load.
         wait: 1-based line of the wait that retires it; ``None`` if unknown.
     """
 

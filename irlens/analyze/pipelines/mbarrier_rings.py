@@ -36,9 +36,7 @@ class RingReading(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         prefetch: Iterations between issuing work and the wait for it.
         groups_before_loop: Phases begun and not awaited on entry.
-        groups_per_iteration: Phases begun per iteration.
         outstanding_at_wait: Phases under way just before the wait.
-        outstanding_after_wait: Phases under way just after it.
         bytes_per_iteration: Bytes that the phases of an iteration expect.
         bytes_in_flight: Bytes that the phases under way after the wait expect.
         ended: Which wait ends what, in all iterations that were followed: the instructions that
@@ -124,8 +122,6 @@ class _Iteration(msgspec.Struct, frozen=True):
     """The phases an iteration began, their bytes, its waits, and what is in flight after each.
 
     Attributes:
-        begun: Phases.
-        bytes: That they expect.
         after_each: What is in flight after each instruction that touches a barrier, by its index.
     """
 

@@ -20,10 +20,8 @@ class Retired(msgspec.Struct, frozen=True):
 
     Attributes:
         commit: Offset of its commit in the text.
-        wait: Offset of the wait.
         age: Iterations between the two; ``None`` for a group from before the loop.
         before: Groups outstanding before the wait.
-        after: Groups outstanding after it.
     """
 
     commit: int

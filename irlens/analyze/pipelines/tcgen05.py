@@ -78,7 +78,6 @@ class _Ended(msgspec.Struct, frozen=True):
         position: The wait's, within an iteration.
         commits: The commits that signalled the phase, with their iterations and positions.
         before: Phases under way before the wait.
-        after: Phases under way after it.
     """
 
     iteration: int

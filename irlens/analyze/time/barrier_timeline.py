@@ -43,8 +43,6 @@ class _Tiles(msgspec.Struct, frozen=True):
     """The part of a path that is repeated: one run of it is a tile of a persistent kernel.
 
     Attributes:
-        begin: The first of its segments.
-        length: Segments of one tile.
         count: How often they run in a row; 1 where none repeat.
     """
 
@@ -89,7 +87,6 @@ class BarrierTimeline(msgspec.Struct, frozen=True):
 
     Attributes:
         control: The control fields of each of the instructions.
-        uses: What its warps do to barriers.
     """
 
     instructions: Sequence[Instruction]

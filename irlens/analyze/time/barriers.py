@@ -15,8 +15,6 @@ class Use(msgspec.Struct, frozen=True):
     """One execution of an instruction that does something to a barrier.
 
     Attributes:
-        index: Of the instruction.
-        barrier: Its address.
         value: The arrivals that are expected or made, or the parity that is waited for.
     """
 

@@ -120,7 +120,6 @@ class Units:
 
     Attributes:
         port: Bytes that come to an SM in a cycle.
-        free: When each unit is free.
         arrived: When the last of what was loaded has come.
         loaded: Until when loads are in flight that the L1 lacks.
     """

@@ -97,7 +97,6 @@ class _Work(msgspec.Struct, frozen=True):
     """What keeps the units busy, in microseconds, without the CTAs' own time.
 
     Attributes:
-        parts: Each unit.
         busy: The same, units that are one to all others together.
         of_sm: Those of ``busy`` that are an SM's.
         crossing: The way between the halves of the L2.

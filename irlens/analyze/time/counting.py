@@ -44,7 +44,6 @@ class KernelCode(msgspec.Struct, frozen=True):
     Attributes:
         wavefronts: Of accesses to shared memory by a warp, by index of the instruction; of those
             that are absent, the least that their width needs are taken.
-        tensor: Products in tensor memory.
         removed: Instructions that are taken out, to see what the launch takes without them.
         barriers: What warps do to barriers; ``None`` where the order of copies and waits tells
             which wait is for which copy.

@@ -13,7 +13,6 @@ class _LaunchCounts(msgspec.Struct, frozen=True, kw_only=True):
     """Counts of one launch that no latency changes, all CTAs together where nothing else is said.
 
     Attributes:
-        instructions: Instructions that warps issue.
         units: Those of them that occupy each unit.
         tensor_cycles: Cycles for which they occupy the tensor cores of one SM.
         shared_wavefronts: Cycles for which they occupy the shared memory of one SM.

@@ -62,16 +62,12 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
     """What a CTA's time is computed with.
 
     Attributes:
-        timing: Latencies and rates of the GPU.
         memory: Cycles from a load to its data, by where the data are.
         local: The same of a load of local memory; by default the L1's.
         multiply_adds: Of 16 bits that the tensor cores of an SM do in a cycle.
         partitions: Sub-partitions of an SM, which share a CTA's warps.
         request_bytes: Bytes that a load of one warp takes from the L2, for each byte it asks for.
-        bulk_bytes: Bytes of one bulk copy.
         wavefronts: Of accesses to shared memory, by index, where they are known.
-        tensor: Products in tensor memory.
-        removed: Instructions that are taken out.
         repeated: Part of the sectors of loads that the CTA has loaded before, by their places. The
             L1 has them when nothing is in flight any more.
         request_cycles: Cycles for which one request occupies the L1, by its place; by default those

@@ -26,8 +26,6 @@ class Slice(msgspec.Struct, frozen=True):
     """The instructions that branches depend on.
 
     Attributes:
-        by_block: Their indices, by block.
-        special: Special registers that they read.
         needed: What they and the branches need of the state before each block, as bits.
     """
 

@@ -54,8 +54,6 @@ class TimedLaunch(CountedLaunch, frozen=True, kw_only=True):
     """A counted launch with what it took.
 
     Attributes:
-        kind: The kind of kernel.
-        problem: The kernel and its sizes.
         us: Median time, in microseconds.
     """
 

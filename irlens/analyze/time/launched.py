@@ -40,7 +40,6 @@ class WarpPath(msgspec.Struct, frozen=True):
     Attributes:
         warps: Warps of the launch that take it; a fraction where programs stand for others.
         of_cta: Warps of one CTA that take it.
-        first: The first of these warps.
         counts: How often each block runs, whichever lanes run it.
         diverges: Whether its first and last lane part: lanes then have paths of their own.
     """

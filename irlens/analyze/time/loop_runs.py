@@ -49,10 +49,6 @@ class End(msgspec.Struct, frozen=True):
     """How a block ends.
 
     Attributes:
-        effect: What that does with control.
-        following: The next block in the text.
-        target: The block that it leads to.
-        barrier: The barrier register that it names.
         jump: The position of the register that an indexed jump adds to a place, and the place.
         conditions: The positions of the predicates that must hold, ``None`` for PT, and whether
             each is negated.
@@ -89,11 +85,8 @@ class Run(msgspec.Struct, frozen=True):
 
     Attributes:
         segments: What it runs, up to the last time that it comes to the header of a loop.
-        tail: The blocks after that.
         count: How many blocks run, repetitions included.
-        block: Where it goes on.
         state: What it leaves in the state, by position.
-        barriers: The barriers that are armed then.
         skipped: Blocks with a branch on data.
     """
 
@@ -111,7 +104,6 @@ class Entered(msgspec.Struct):
 
     Attributes:
         key: Its header and the state where it was entered.
-        count: How many blocks had run before.
         skipped: Blocks with a branch on data before.
     """
 

@@ -37,7 +37,6 @@ class Product(msgspec.Struct, frozen=True):
     """What one product multiplies.
 
     Attributes:
-        columns: Columns of B.
         shared: Whether A is in shared memory; it may be in tensor memory.
     """
 

@@ -40,12 +40,7 @@ _SECTOR = 1 / 65e3
 
 
 class Caches(msgspec.Struct, frozen=True, kw_only=True):
-    """The caches that a launch runs with, in bytes.
-
-    Attributes:
-        l1: The L1 of an SM: what shared memory leaves.
-        l2: The L2.
-    """
+    """The caches that a launch runs with, in bytes."""
 
     l1: float
     l2: float
@@ -71,7 +66,6 @@ class Spilled(msgspec.Struct, frozen=True):
 
     Attributes:
         read_bytes: Bytes that all threads load.
-        written_bytes: Bytes that they store.
         resident_bytes: Local memory of the threads that an SM holds.
     """
 
@@ -86,19 +80,12 @@ class Transfers(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         load_sectors: Sectors that warps' loads touch, copies to shared memory included.
-        store_sectors: Sectors that their stores touch.
-        bulk_read_bytes: Bytes that bulk copies (TMA) read.
-        bulk_written_bytes: Bytes that they write.
         missed_sectors: Those of ``load_sectors`` that the L1 takes from the L2.
         held_sectors: Those that it holds since an earlier loop, and not for a moment.
         local_bytes: Bytes of local memory between L1 and L2.
-        local_written_bytes: Those of them that are written.
         local_missed: Part of the loads of local memory that the L1 lacks, 0..1.
         local_dram_bytes: Bytes of local memory between the L2 and memory; half of them are read.
-        dram_read_bytes: Bytes that come from memory.
-        dram_written_bytes: Bytes that go to memory.
         load_lines: 128-byte lines of the L2 that the loads' requests touch.
-        store_lines: The same of the stores.
         partial_lines: Those of ``store_lines`` of which sectors are written in part, at least.
         occupied: What loads and stores occupy of the SMs.
         coalesced: The same if each touched no more lines and sectors than its bytes fill.

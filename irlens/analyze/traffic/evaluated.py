@@ -83,8 +83,6 @@ class Evaluated(msgspec.Struct):
     Attributes:
         executed: How often each operation is executed, by index.
         reason: Why an access was not evaluated, and what was assumed, as of ``Evaluation``.
-        moved: What each access moves.
-        tape: The tiles of all accesses.
     """
 
     tape: Tape

@@ -38,8 +38,6 @@ class Counted(msgspec.Struct, frozen=True):
 
     Attributes:
         low: First value of the induction variable, of each instance or of all.
-        step: What it grows by.
-        initial: The carried values' first values.
     """
 
     operation: Operation

@@ -43,9 +43,6 @@ class Moved:
 
     Attributes:
         lanes: Elements that are accessed, as often as they are.
-        masked: Elements that are masked off.
-        coverage: The bytes that are accessed.
-        outside: Lanes outside the tensor.
         leap: The most runs of bytes that a tile has an even step apart, and the step.
     """
 
@@ -120,7 +117,6 @@ class Tally:
         waves: The bytes that are accessed, those of each wave apart; ``None`` if it is unknown.
         requests: The requests of warps; ``None`` if unknown.
         width: Bytes of a thread's instruction; ``None`` if unknown, or if there is none.
-        reason: Why the requests are unknown.
     """
 
     def __init__(

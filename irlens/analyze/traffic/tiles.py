@@ -74,7 +74,6 @@ class Tiles(msgspec.Struct, frozen=True):
 
     Attributes:
         bases: Base address of each, bytes from the argument's.
-        kinds: Which pattern each has.
     """
 
     bases: Array

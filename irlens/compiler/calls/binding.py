@@ -25,11 +25,7 @@ BLOCKS_PER_SM = "blocks_per_sm"
 
 
 class Parameter(msgspec.Struct, frozen=True):
-    """A parameter of a kernel function.
-
-    Attributes:
-        required: Whether it has no default.
-    """
+    """A parameter of a kernel function."""
 
     name: str
     constexpr: bool

@@ -77,7 +77,6 @@ class KernelSource(msgspec.Struct, frozen=True):
     """A kernel in a file.
 
     Attributes:
-        path: The file, absolute.
         description: How to call it, or ``None`` if the file does not describe it.
         content: The bytes of the file when it was read.
     """

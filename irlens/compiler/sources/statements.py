@@ -31,7 +31,6 @@ class Statement(msgspec.Struct, frozen=True):
     """A statement of a module; an import of several names is several.
 
     Attributes:
-        binds: The names that it defines.
         reads: The global names that it reads, within its functions too.
         evaluates: Those that it reads when it is executed.
         changes: The names whose objects it may change; may contain `ANY`.

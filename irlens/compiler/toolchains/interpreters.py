@@ -37,8 +37,6 @@ class _Facts(msgspec.Struct, frozen=True):
     """An interpreter's facts.
 
     Attributes:
-        python: Major and minor version.
-        abi: ABI of its extension modules.
         triton: File of its Triton's package, if it has one.
     """
 
@@ -68,7 +66,6 @@ class Interpreter(msgspec.Struct, frozen=True):
     """A Python interpreter with a Triton that irlens can compile with.
 
     Attributes:
-        triton: Identity of its Triton, see ``versions.triton_identity``.
         packages: Modules that it imports from this environment: their files by name.
         lock: Lock file to share while it works, see ``locks.share``; ``None`` for a user's own.
     """

@@ -32,8 +32,6 @@ class Compiled(msgspec.Struct, frozen=True):
     """One compiled variant.
 
     Attributes:
-        options: Its other compile options, see ``Config.options``.
-        handle: Triton's ``CompiledKernel``.
         refusal: Why the GPU could not launch it; ``None`` if it did, or was not asked to.
     """
 

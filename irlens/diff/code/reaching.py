@@ -104,7 +104,6 @@ class _Held(NamedTuple):
         before: Whether it may hold what it held at the block's beginning.
         values: The other values, as bits.
         guard: The guard under which some of them were written, or ``None``.
-        guarded: The values written under it.
     """
 
     before: bool

@@ -31,11 +31,7 @@ _DIRECTIVE = re.compile(r"(?:- )?\.(?:(?:name|symbol): |(?!\w++: ))")
 
 
 class ComparedStage(msgspec.Struct, frozen=True):
-    """A stage as it is compared.
-
-    Attributes:
-        loops: Its loops, outer ones first.
-    """
+    """A stage as it is compared."""
 
     capture: Capture
     code: Code

@@ -41,9 +41,7 @@ class Instruction(msgspec.Struct, frozen=True, gc=False):
     """One instruction.
 
     Attributes:
-        line: 1-based first line.
         end_line: 1-based last line: a ``switch`` spans several.
-        opcode: "load", "call", ...
         locations: Source location, innermost first, then the calls it was inlined through.
         targets: Labels it can branch to; ``None`` where it does not end a block.
     """
@@ -64,8 +62,6 @@ class Label(msgspec.Struct, frozen=True, gc=False):
     """A label.
 
     Attributes:
-        name: As written, without the colon.
-        line: 1-based.
         position: Index of the instruction after it.
     """
 

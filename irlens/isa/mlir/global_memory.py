@@ -15,7 +15,6 @@ class Operands(msgspec.Struct, frozen=True):
 
     Attributes:
         pointer: The pointers; AMD buffer accesses have one pointer, which the offsets follow.
-        mask: The mask, where there is one.
         offsets: Whether offsets in elements follow the pointer.
     """
 

@@ -14,11 +14,7 @@ from irlens.isa.mlir.values import Values
 
 
 class Unknown(msgspec.Struct, frozen=True):
-    """Balanced text that is no statement of MLIR.
-
-    Attributes:
-        line: 1-based line.
-    """
+    """Balanced text that is no statement of MLIR."""
 
     text: str
     line: int
@@ -28,7 +24,6 @@ class Module(Attributed, frozen=True, kw_only=True, dict=True, gc=True):
     """A parsed stage.
 
     Attributes:
-        stage: "ttir" or "ttgir".
         attributes: Attributes of the outermost ``module``.
         aliases: Attribute and type aliases by name ("#blocked"), as written, locations left out.
         operations: Every operation, outer before inner, in the order of the text.

@@ -57,11 +57,8 @@ class Product(msgspec.Struct, frozen=True):
 
     Attributes:
         batch: Products that the operation computes; 1 without a batch dimension.
-        m: Rows of the result.
-        n: Columns of the result.
         k: Elements that are summed for each of the result's.
         left: Type of the left operand's elements: "fp16", "e4m3", "e2m1".
-        right: The same of the right operand.
         precision: What fp32 is multiplied in, by the operation's word; "" if it is fp32.
     """
 

@@ -114,7 +114,6 @@ class Shaped(Type, frozen=True, gc=False):
 
     Attributes:
         shape: Empty for a single element.
-        layout: As in ``Type``.
         parameters: What follows it: memory space, "mutable", the shape of the whole buffer.
     """
 

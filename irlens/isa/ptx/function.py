@@ -189,8 +189,6 @@ class PtxModule(msgspec.Struct, frozen=True, kw_only=True):
         files: Base names by their number in ``.file``.
         statements: All of the text in order, functions' bodies included.
         functions: Functions with a body, in order; then the fragment, if there is one.
-        declarations: Functions declared without a body.
-        variables: Module-level variables.
         trailing: White space and comments after the last statement.
     """
 

@@ -23,7 +23,6 @@ class Statement(msgspec.Struct, frozen=True, gc=False):
         text: The statement's own characters, terminator included.
         start: Offset in the input of the first character of ``text``.
         line: 1-based line of that character.
-        end_line: 1-based line of the last character.
         scope: Index into ``Function.scopes`` of the ``{ }`` around it; 0 at module level.
     """
 
@@ -74,7 +73,6 @@ class Label(Statement, frozen=True, gc=False):
     """A label.
 
     Attributes:
-        name: Without the colon.
         position: Index into ``Function.instructions`` of the instruction that follows it.
     """
 
@@ -116,7 +114,6 @@ class Declaration(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             an expression. Empty for a scalar.
         pointer: State space of a ``.ptr`` parameter ("global"), "generic" where none is given,
             ``None`` for anything that is not marked a pointer.
-        initializer: The text after ``=``.
     """
 
     linkage: str | None
@@ -167,9 +164,7 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A function's header.
 
     Attributes:
-        kind: "entry" or "func".
         linkage: "visible", "extern", "weak" or ``None``.
-        returns: Return parameters of a ``.func``.
         limits: Performance-tuning directives and their numbers: {"reqntid": (256,)}.
     """
 
@@ -213,7 +208,6 @@ class FunctionBody(msgspec.Struct, frozen=True, kw_only=True):
         name: Its name; empty for a fragment.
         signature: Its header; ``None`` for a fragment.
         line: 1-based line of the header.
-        end_line: 1-based line of the closing brace.
         statements: Everything of its body in the order of the text, braces included.
         scopes: The ``{ }`` in it; the first is the body.
         branch_targets: ``.branchtargets`` lists by their label, per scope.

@@ -70,7 +70,6 @@ class StreamEvent(msgspec.Struct, frozen=True):
     """An event with its place.
 
     Attributes:
-        index: Of the instruction in its section.
         stream: The stream it belongs to; ``None`` for a wait that fits two of them.
     """
 

@@ -37,9 +37,7 @@ class Demand(msgspec.Struct, frozen=True, gc=False):
 
     Attributes:
         issues: How often it occupies its unit.
-        integer_cycles: See ``units.integer_cycles``.
         slots: How often it occupies the LSU, as an access.
-        multiply_adds: See ``units.multiply_adds``.
         of_warpgroup: Whether it is a product of a warp group.
         loaded: Bytes of global memory that a lane loads.
         is_asynchronous: Whether it may begin, commit or await asynchronous work.

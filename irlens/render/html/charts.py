@@ -256,9 +256,7 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
     """A frame with axes, in units of the data.
 
     Attributes:
-        right: The largest x.
         top: The largest y; both axes begin at 0.
-        height: Of all, in pixels.
         margins: Pixels at the top and at the bottom.
     """
 

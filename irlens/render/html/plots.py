@@ -51,8 +51,6 @@ class Chart(msgspec.Struct, frozen=True, kw_only=True):
     """A chart before it stands on a page, or in a file of its own.
 
     Attributes:
-        described: Its alternative text.
-        height: Of the picture, in pixels.
         left: Width of the gutter, as ``right``.
         drawn: What is in the picture, places being relative to what the gutters leave.
         keys: The legend: the style and the name of each entry; "bare" ones have no mark.

@@ -67,8 +67,6 @@ class Bracket(msgspec.Struct, frozen=True):
 
     Attributes:
         first: Line of the first mark, from 1.
-        last: Line of the last mark.
-        members: The lines of all marks.
     """
 
     first: int

@@ -38,12 +38,10 @@ class Timed(msgspec.Struct, frozen=True, kw_only=True):
     """A configuration with its time.
 
     Attributes:
-        values: Of the settings that differ.
         label: What tells it apart from the others.
         candidate: What ranks it: its times and its bound.
         span: The range of the estimate; ``None`` if unknown.
         unfit: Why it has no time, in two words: "too big"; may be empty.
-        reason: The same in a sentence.
     """
 
     values: tuple[str, ...]

@@ -20,7 +20,6 @@ class _Occurrence(NamedTuple):
     """A name on a line.
 
     Attributes:
-        line: The line, from 1.
         defines: Whether the line defines or writes it; labels and operands are used.
         value: What the name stands for there, equal for equal values.
     """

@@ -174,9 +174,6 @@ class Analysis(msgspec.Struct, frozen=True, kw_only=True):
         chains: First line, last line and source of each instruction; where lines overlap, a
             later entry wins.
         live: Live registers by line; ``None`` if unknown.
-        loops: In any order.
-        marks: Pipeline annotations, in ascending order.
-        waits: What a line waits for.
         problem: What could not be analysed; empty if everything was.
     """
 

@@ -92,7 +92,6 @@ class _Found(msgspec.Struct, frozen=True):
     """An entry that is being read.
 
     Attributes:
-        name: Its name in the index.
         signature: Its signature there; ``None`` if it must not be indexed.
         known: What the index has of its captures, if something is missing.
     """

@@ -49,7 +49,6 @@ class Ranked(NamedTuple):
     """A row with its rank.
 
     Attributes:
-        row: Its index, as it was given.
         problem: Equal for rows whose times compare.
         label: What sets it apart from the other rows of its kernel and GPU: "num_warps=4"; may be
             empty.

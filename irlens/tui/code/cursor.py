@@ -14,7 +14,6 @@ class Cursor:
 
     Attributes:
         rows: The 1-based line in each row that is not hidden, ascending.
-        line: 1-based line.
         column: Column in the line as drawn, from 0.
         selected: The first and the last selected line.
     """

@@ -19,9 +19,7 @@ class Half(NamedTuple):
     """A line of one side.
 
     Attributes:
-        number: Its number, from 1.
         at: Its index in the highlighted lines.
-        source: The line as written.
         words: Columns of ``source`` that differ in meaning.
     """
 
@@ -46,9 +44,7 @@ class DiffLine(NamedTuple):
 
     Attributes:
         mark: "@" heads a hunk, "~" marks a line that both sides have and that changed.
-        hunk: Index of its hunk.
         before: The first side's line, if it is shown here.
-        after: The second side's line.
         heading: For a hunk's head: the enclosing scope, and the position.
     """
 
@@ -80,12 +76,7 @@ class DiffLine(NamedTuple):
 
 
 class Difference:
-    """The lines of a comparison; there may be a hundred thousand of them.
-
-    Attributes:
-        width: Cells of the longest line.
-        digits: Digits of the largest line number.
-    """
+    """The lines of a comparison; there may be a hundred thousand of them."""
 
     def __init__(self, comparison: CodeComparison) -> None:
         self.comparison = comparison

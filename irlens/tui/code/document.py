@@ -252,11 +252,7 @@ def _column(values: Sequence[int], line: int) -> int:
 
 
 class Landmark(msgspec.Struct, frozen=True):
-    """A kind of lines that keys jump between.
-
-    Attributes:
-        lines: Returns its lines, ascending.
-    """
+    """A kind of lines that keys jump between."""
 
     name: str
     lines: Callable[[Document], Sequence[int]]

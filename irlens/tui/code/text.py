@@ -19,7 +19,6 @@ class CodeText:
     Attributes:
         shown: The lines without tabs and terminal control sequences, and with single blanks
             around the offsets of instructions.
-        width: Cells of the longest line shown.
     """
 
     def __init__(self, text: str, stage: str) -> None:

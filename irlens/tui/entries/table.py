@@ -30,8 +30,6 @@ class EntryTable(ScrollView, can_focus=True):
 
     Attributes:
         rows: The rows; change them only through the methods of the table.
-        row: Index of the cursor's row.
-        columns: The visible columns.
     """
 
     # Textual's selection tags every segment of every line.

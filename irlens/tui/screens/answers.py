@@ -35,7 +35,6 @@ class AnswerScreen(PanelActions):
 
     Attributes:
         ASKING: What is done for it: "compiling variants".
-        VARY_HINT: What the prompt asks for.
         asked: What varies, as written: "n=1..4096".
     """
 

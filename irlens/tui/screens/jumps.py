@@ -60,11 +60,7 @@ def _pop(source: list[Position], target: list[Position], here: Position) -> Posi
 
 
 class JumpActions(EntryScreen):
-    """A screen with panes: moves the cursor of the active one to lines that belong together.
-
-    Attributes:
-        history: Where the jumps started.
-    """
+    """A screen with panes: moves the cursor of the active one to lines that belong together."""
 
     def __init__(self, context: Context, key: str, at: Place | None = None) -> None:
         super().__init__(context, key, at)

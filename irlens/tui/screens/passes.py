@@ -85,7 +85,6 @@ class PassesScreen(DiffActions, EntryScreen):
 
     Attributes:
         followed: The line of Python that the list is filtered to; ``None`` for all passes.
-        number: The selected pass; 0 for none.
     """
 
     VIEW = "passes"

@@ -28,7 +28,6 @@ class Compilation(msgspec.Struct, frozen=True, kw_only=True):
         saved_file: The file whose save triggered it; "" if the user did.
         is_compared: Whether the differences are to be shown, above the new entry.
         is_suggestion: Whether the neighbours of the entry are compiled instead.
-        started: Start time on the monotonic clock.
     """
 
     key: str
@@ -52,7 +51,6 @@ class Origin(msgspec.Struct, frozen=True):
     """How an entry was compiled from another one.
 
     Attributes:
-        label: What differs: see ``Compilation.label``.
         has_changes: Whether settings were changed; if not, the source was saved.
         comparison: The differences; ``None`` if the two cannot be compared.
     """
@@ -67,7 +65,6 @@ class Compilations:
     """Runs one compilation at a time.
 
     Attributes:
-        changed: Published when one starts or ends.
         pending_changes: The latest changes chosen for an entry, by key: the form starts with them.
     """
 

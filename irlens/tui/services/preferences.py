@@ -15,7 +15,6 @@ class Preferences(msgspec.Struct, kw_only=True):
 
     Attributes:
         sort: Column by which the browser sorts; "" for its usual order.
-        descending: Whether the largest value comes first.
         follow: Whether the kernel on show is recompiled when it is saved.
         layout: Layout choices by setting ("inspector.panes").
     """

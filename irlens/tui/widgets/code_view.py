@@ -39,7 +39,6 @@ class TextSearch:
     Attributes:
         query: The query; ``None`` while nothing is searched for.
         hits: Matches in ascending order; empty until the search ends.
-        is_running: Whether the search has not ended.
     """
 
     def __init__(self, view: "CodeView", on_change: Callable[[bool], None]) -> None:

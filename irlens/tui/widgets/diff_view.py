@@ -32,7 +32,6 @@ class DiffView(CodeView):
 
     Attributes:
         difference: The difference; ``None`` while a note is shown instead.
-        row: Row of the cursor, from 0.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -32,7 +32,6 @@ class DocumentView(CodeView):
 
     Attributes:
         document: The document; ``None`` while a note is shown instead.
-        folded: Whether lines without code are hidden.
     """
 
     LINES = _LINES

@@ -52,7 +52,6 @@ class PaneLayout(msgspec.Struct, frozen=True):
 
     Attributes:
         weight: Share of the width; ``None`` for the default.
-        folded: Whether lines without code are hidden.
     """
 
     showing: str

@@ -56,12 +56,7 @@ class Site(msgspec.Struct, frozen=True):
 
 
 class PtxAnnotations(msgspec.Struct, frozen=True):
-    """The PTX of a kernel with its annotations, which other stages take over.
-
-    Attributes:
-        annotations: In ascending order.
-        loops: The loops; ``None`` without PTX.
-    """
+    """The PTX of a kernel with its annotations, which other stages take over."""
 
     instructions: Mapping[int, PtxInstruction] = {}
     annotations: Sequence[PipelineAnnotation] = ()
@@ -72,7 +67,6 @@ class _Annotation(msgspec.Struct):
     """An annotation that is not final yet.
 
     Attributes:
-        partners: Annotations it is paired with.
         pipeline: Number of its pipeline in the report, where known without its place.
     """
 

@@ -144,10 +144,7 @@ class FindingItem(msgspec.Struct, frozen=True):
 
     Attributes:
         state: "new", "gone", "was" or "now" in a comparison; else empty.
-        code: "IRL201".
-        place: Where; ``None`` if unknown.
         line: The text of that line; empty if unknown.
-        hint: What to do; may be empty.
         where: The reports or sides that have it, where there are several; else empty.
     """
 
@@ -173,12 +170,7 @@ class FindingItem(msgspec.Struct, frozen=True):
 
 
 class Findings(msgspec.Struct, frozen=True):
-    """Findings, the most severe first.
-
-    Attributes:
-        findings: At least one.
-        summary: Counts them: "1 warning, 2 notes".
-    """
+    """Findings, the most severe first."""
 
     findings: tuple[FindingItem, ...]
     summary: Text
@@ -196,7 +188,6 @@ class CodeDiff(msgspec.Struct, frozen=True):
     """A stage of two captures.
 
     Attributes:
-        summary: How much moved.
         folded: Whether an interactive medium folds it at first.
     """
 
@@ -210,7 +201,6 @@ class Section(msgspec.Struct, frozen=True):
     """A titled part of the document.
 
     Attributes:
-        title: May be empty.
         key: Stable name: "occupancy", "pipelines"; several sections may share one.
         aside: Stands beside the title, smaller.
         detail: Name of the option that asks a medium with little room for it; empty where it is

@@ -138,8 +138,6 @@ class HeatMap(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         key: The chart among those of a document: "time".
         amount: What the cells hold: "estimated time".
-        across: The setting of the columns.
-        down: The setting of the rows.
         cells: By row; ``None`` where there is no configuration.
         steps: What each shade means, from the best to the worst.
         detail: What stands under the amount; empty where nothing does.
@@ -165,7 +163,6 @@ class Line(msgspec.Struct, frozen=True):
     """A line of a plot through points (x, y), ascending in x.
 
     Attributes:
-        points: At least one.
         ceiling: Whether nothing can be above it.
     """
 
@@ -212,7 +209,6 @@ class Plot(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         key: The chart among those of a document: "roofline".
         lines: The first matters most.
-        points: In front of the lines.
         measured: What the mark of a measured point is; empty where there is none.
         range: What the range of a point is; empty where none has one, or it needs no word.
         bands: What holds where, from left to right. Lines then go through the points that were not

@@ -45,7 +45,6 @@ class Timeline(msgspec.Struct, frozen=True):
     Attributes:
         phases: In order; their ends are the picture's.
         iterations: Iterations of the loop, epilogue included.
-        steady: Those of the steady state.
         in_flight: Groups in flight during the compute of each steady iteration, of a matrix
             product at the end of one; ``None`` where that is unknown.
         issued: What the sign of an issue means: "copy issued".
@@ -91,7 +90,6 @@ class Staircase(msgspec.Struct, frozen=True):
         unit: Of the amounts: "registers/thread".
         binary: Whether the amounts are bytes, whose axis has ticks in KiB.
         steps: From which amount on how many fit, ascending.
-        last: The largest amount.
         here: Both in words: "30 registers: 8 blocks".
     """
 
@@ -126,8 +124,6 @@ class Curve(msgspec.Struct, frozen=True):
     """A figure at each instruction of a stage.
 
     Attributes:
-        values: One per instruction.
-        peak: The largest, as reported.
         level: A line to compare with, such as the registers allocated; ``None`` for none.
         level_name: What it is: "30 allocated".
         unit: Of the values: "live".

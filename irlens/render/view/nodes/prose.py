@@ -30,7 +30,6 @@ class Place(msgspec.Struct, frozen=True):
     Attributes:
         name: Base name of a Python file, or a stage's name.
         line: 1-based line; ``None`` for the file as a whole.
-        in_stage: Whether ``name`` is a stage.
     """
 
     name: str
@@ -58,7 +57,6 @@ class Phrases(msgspec.Struct, frozen=True):
     """Short statements in a row: "8 blocks/SM", "limited by registers".
 
     Attributes:
-        items: At least one.
         stands_for: Key of the section that shows the same in full: a medium that shows that
             section leaves these out.
     """
@@ -84,11 +82,9 @@ class Fact(msgspec.Struct, frozen=True):
     """One thing a reader asks for first, with what it comes from.
 
     Attributes:
-        title: "Occupancy".
         value: "100 %"; "strong" runs are the figure, the others its unit.
         lines: Details, each on a line of its own; the first stands beside the value where there
             is room.
-        stands_for: As of ``Phrases``.
         short: A shorter title for narrow media; empty if the title is short itself.
         key: Key of the section that shows the same subject; may be empty.
     """
@@ -162,7 +158,6 @@ class Items(msgspec.Struct, frozen=True):
     """A list.
 
     Attributes:
-        label: Stands before it; may be empty.
         code: Lines of code under the label; may be empty.
     """
 
