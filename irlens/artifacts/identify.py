@@ -94,10 +94,7 @@ class _NamedKernels(msgspec.Struct, frozen=True):
 
 
 def identify(content: bytes, stage: str | None = None) -> Identity | None:
-    """Identify an artifact.
-
-    Returns:
-        ``None`` if it is none of the stages.
+    """Identify an artifact; ``None`` if it is none of the stages.
 
     Raises:
         ArtifactError: A broken ELF file, no ELF file where ``stage`` is binary, or a text stage

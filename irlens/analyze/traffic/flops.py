@@ -39,15 +39,12 @@ def count_flops(
     executed: Mapping[int, int],
     products: Mapping[int, MatrixProduct] | None = None,
 ) -> Flops | None:
-    """Count the operations of a launch.
+    """Count the operations of a launch; ``None`` where a product or a reduction is not understood.
 
     Args:
         executed: How often each operation is executed, by index.
         products: The products of the module by the index of their operation, as they are computed;
             without them, products are the tensor cores', in their operands' own types.
-
-    Returns:
-        ``None`` where a product or a reduction is not understood.
     """
     if products is None:
         products = matrix_products(module, None, None, None)
