@@ -22,7 +22,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 from irlens.artifacts import tools
-from irlens.compiler.toolchains import versions
+from irlens.compiler.toolchains import triton_version
 
 ROOT = Path(__file__).resolve().parents[1]
 SETUP = f"""
@@ -104,7 +104,7 @@ def main() -> None:
         rounds.append({name: used for name, (used, _) in answers.items()})
     del rounds[0]  # it only warms the file system's cache
     torch = "with PyTorch" if find_spec("torch") is not None else "without PyTorch"
-    print(f"Triton {versions.triton_version()} {torch}, median of {runs} runs, processor time")
+    print(f"Triton {triton_version()} {torch}, median of {runs} runs, processor time")
     print("                warmup  triton.compile")
     warmup, compiled, disassembler, _, disassembling = COMMANDS
     for name in COMMANDS:

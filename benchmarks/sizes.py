@@ -21,8 +21,8 @@ from irlens.compiler import Device, Request, find_device, find_kernel
 from irlens.compiler.sources.description import known_kernels
 from irlens.model.errors import IrlensError
 from irlens.model.sweep import SWEEP_SCHEMA, Sweep, Trial, with_measurement
+from irlens.session import Configurations
 from irlens.session.session import Session
-from irlens.session.subject import Configurations
 from irlens.sweeps.tasks import (
     Inspected,
     Planned,

@@ -222,9 +222,9 @@ async def list_entries(cache: str) -> None:
     """Print the processor time until the list has rows, and until those in sight are complete."""
     gc.disable()  # as `irlens tui` does; the app enables it
     gc.set_threshold(*COLLECTIONS)
+    from irlens.session import Configurations
     from irlens.session.interactive import open_session
     from irlens.session.session import Session
-    from irlens.session.subject import Configurations
     from irlens.tui.app import IrlensApp
     from irlens.tui.entries.table import EntryTable
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from irlens.model.sweep import Sweep
     from irlens.model.variants import Variants
     from irlens.programs import Recording
-    from irlens.session.subject import Configurations
+    from irlens.session import Configurations
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -482,8 +482,8 @@ def scan(
         TypeError: An argument has another type.
     """
     from irlens.library_arguments import path_of, texts
+    from irlens.session.scan import Request, Scanner
     from irlens.session.scan.columns import SUMMED_UP, find_column
-    from irlens.session.scan.scanner import Request, Scanner
     from irlens.session.scan.selection import parse_where
 
     if not directories:
@@ -589,7 +589,7 @@ def _configurations(
     settings: Mapping[str, object],
 ) -> "Configurations":
     from irlens.library_arguments import argument_axes, axes, texts
-    from irlens.session.subject import Configurations
+    from irlens.session import Configurations
 
     return Configurations(
         targets=texts(target or ()),

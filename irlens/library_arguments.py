@@ -10,8 +10,8 @@ from irlens.model.config import ConstexprValue
 from irlens.model.errors import IrlensError, UnknownNameError
 from irlens.model.report import Report
 from irlens.model.text import split_list
+from irlens.session import Axis
 from irlens.session.limits import read_along
-from irlens.session.subject import Axis
 from irlens.session.values import split_values
 
 #: A heuristic and an autotuner hold what they decorate.

@@ -47,7 +47,7 @@ from irlens.render.json import schema
 from irlens.render.svg import NothingToDrawError
 from irlens.report import inspect
 from irlens.rules import find_rule
-from irlens.session.scan import scanner
+from irlens.session import scan
 from irlens.session.scan.columns import SUMMED_UP, find_column
 
 SAMPLES = Path(__file__).resolve().parent
@@ -194,8 +194,8 @@ def scans() -> dict[str, Scan]:
     """Return scans of the captures in this folder by name."""
     columns = tuple(map(find_column, SUMMED_UP))
     with chdir(SAMPLES):
-        request = scanner.Request(roots=(Path("captures"),), columns=columns, sums_up=True)
-        return {"captures": scanner.Scanner(request, lambda _: None).document(())}
+        request = scan.Request(roots=(Path("captures"),), columns=columns, sums_up=True)
+        return {"captures": scan.Scanner(request, lambda _: None).document(())}
 
 
 def codes() -> dict[str, CodeComparisons]:

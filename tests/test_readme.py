@@ -9,7 +9,7 @@ import pytest
 from packaging.version import Version
 
 from docs import outputs
-from irlens.compiler.toolchains.versions import triton_version
+from irlens.compiler.toolchains import triton_version
 from tests.running import Ran, inline, irlens
 
 __all__ = ["inline"]

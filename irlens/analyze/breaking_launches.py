@@ -27,8 +27,7 @@ from irlens.analyze.launch_survey import (
 )
 from irlens.analyze.mlir_loops import user_line
 from irlens.analyze.offset_wraps import Partial, overflow_before, widened
-from irlens.analyze.traffic.accesses import Reference
-from irlens.analyze.traffic.data_operations import data_operations, public_function
+from irlens.analyze.traffic.accesses import Reference, data_operations, public_function
 from irlens.analyze.traffic.launch import Launch
 from irlens.analyze.traffic.loops import NotAffineError
 from irlens.analyze.traffic.values import (

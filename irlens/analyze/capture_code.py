@@ -303,7 +303,7 @@ class SassCode(FunctionCode["sass.Sass", "sass.Section", "SassCfg"]):
     def control(self) -> "Mapping[int, Control]":
         """Control fields by line of the listing, decoded from the cubin."""
         from irlens.artifacts import cubin
-        from irlens.isa.sass.control import INSTRUCTION_BYTES, decode_all
+        from irlens.isa.sass.records import INSTRUCTION_BYTES, decode_all
 
         code = cubin.code_sections(self._whole.capture.stages["cubin"].read())
         found = {}

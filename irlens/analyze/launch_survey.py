@@ -13,8 +13,7 @@ import numpy as np
 
 from irlens.analyze import work
 from irlens.analyze.offset_wraps import Partial, narrow_results
-from irlens.analyze.traffic.accesses import Reference
-from irlens.analyze.traffic.data_operations import public_function
+from irlens.analyze.traffic.accesses import Reference, public_function
 from irlens.analyze.traffic.frames import Frame, result_names
 from irlens.analyze.traffic.launch import Launch
 from irlens.analyze.traffic.loops import NotAffineError

@@ -12,8 +12,7 @@ import numpy as np
 
 from irlens.analyze import work
 from irlens.analyze.address_slice import computed_from
-from irlens.analyze.traffic.accesses import Reference
-from irlens.analyze.traffic.data_operations import public_function
+from irlens.analyze.traffic.accesses import Reference, public_function
 from irlens.analyze.traffic.evaluation import Evaluation, Visitor
 from irlens.analyze.traffic.frames import Frame
 from irlens.analyze.traffic.launch import Launch

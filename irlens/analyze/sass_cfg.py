@@ -18,7 +18,6 @@ from irlens.analyze.cfg import Block, Cfg
 from irlens.analyze.graph import FlowGraph, Successors, reverse_postorder
 from irlens.analyze.solver import solve
 from irlens.isa.sass import Instruction, Section
-from irlens.isa.sass.control import INSTRUCTION_BYTES
 from irlens.isa.sass.control_flow import (
     BARRIERS,
     barrier,
@@ -28,6 +27,7 @@ from irlens.isa.sass.control_flow import (
     loaded_constants,
     saves_barrier,
 )
+from irlens.isa.sass.records import INSTRUCTION_BYTES
 from irlens.isa.sass.registers import is_certain
 
 #: More than ptxas emits; the work grows with their number times the number of blocks.

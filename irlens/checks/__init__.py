@@ -15,7 +15,7 @@ from irlens.checks.launch_budgets import LaunchBudget
 from irlens.checks.movements import movements
 from irlens.checks.pairing import Candidate, Pairing, RecipeResult, pair
 from irlens.checks.project import Budget, Requirements
-from irlens.diff.counterparts import kernel_and_target
+from irlens.diff import kernel_and_target
 from irlens.diff.report import compare, side
 from irlens.model.check import (
     CHECK_SCHEMA,

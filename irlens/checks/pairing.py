@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeAlias
 import msgspec
 
 from irlens.checks.baseline import Entry, Recipe, entry
-from irlens.diff.counterparts import kernel_and_target, take_pairs
+from irlens.diff import kernel_and_target, take_pairs
 from irlens.model.check import BudgetVerdict
 from irlens.model.report import Report
 

@@ -9,7 +9,7 @@ from irlens.model.text import printable
 if TYPE_CHECKING:  # running the command loads it
     from irlens.cli.writing import Writing
     from irlens.compiler.interpreting import Interpretation
-    from irlens.session.subject import Configurations
+    from irlens.session import Configurations
 
 _HINT = (
     "put breakpoint() or print(x) into the kernel and run this again;\n"

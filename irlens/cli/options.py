@@ -16,7 +16,7 @@ from irlens.cli.settings import F, Values, with_options
 from irlens.model.capture import Disassembly
 from irlens.model.errors import IrlensError
 from irlens.model.text import split_list
-from irlens.session.subject import Axis, Configurations
+from irlens.session import Axis, Configurations
 
 #: Settings that have an option of their own.
 _NUMBERS = ("num_warps", "num_stages", "num_ctas", "maxnreg")

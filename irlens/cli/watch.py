@@ -18,10 +18,10 @@ from irlens.model.errors import IrlensError
 from irlens.model.text import first_of, plural, printable_line
 from irlens.render.view.code import code_summary
 from irlens.render.view.comparison_verdict import verdict
+from irlens.session import Configurations, is_compiled
 from irlens.session.compilation import Compiler
 from irlens.session.reports import report_of
 from irlens.session.session import Session
-from irlens.session.subject import Configurations, is_compiled
 
 #: The assembler's input: the last stage that is readable without a disassembler.
 _CODE_STAGES = ("ptx", "amdgcn")

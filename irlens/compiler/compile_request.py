@@ -26,8 +26,7 @@ from irlens.compiler.capture_files import (
 )
 from irlens.compiler.request import Request, store_key, with_contents, with_shapes
 from irlens.compiler.sources.description import KernelSource, find_kernel
-from irlens.compiler.toolchains import environments, interpreters
-from irlens.compiler.toolchains.versions import triton_version
+from irlens.compiler.toolchains import environments, interpreters, triton_version
 from irlens.model.capture import (
     MANIFEST_NAME,
     MANIFEST_SCHEMA,

@@ -41,12 +41,12 @@ from irlens.render import Detail, Kind, Options, render
 from irlens.render.text_listing import annotated, line_text
 from irlens.render.text_page import Page
 from irlens.render.view.memory_traffic import traffic_cells
+from irlens.session import Configurations, is_compiled, names_a_source
 from irlens.session.explain import explain
 from irlens.session.reports import Needs, report_of
 from irlens.session.session import Session
 from irlens.session.sides import Sides, between_revisions
 from irlens.session.stages import check_stage, check_text, find_line, listed, read_stage
-from irlens.session.subject import Configurations, is_compiled, names_a_source
 from irlens.session.wording import worded
 
 #: Lines of a stage, and reports, in one answer.

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 
 from irlens import gpus
-from irlens.analyze.written_arguments import written_arguments
+from irlens.analyze.address_slice import written_arguments
 from irlens.artifacts import cubin, hsaco
 from irlens.compiler.fake_cuda import Deviations
 from irlens.compiler.fake_cuda.unknown_numbers import install_math, time_reader

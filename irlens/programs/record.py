@@ -15,7 +15,7 @@ from typing import IO, TypeVar
 
 import msgspec
 
-from irlens.analyze.written_arguments import written_arguments
+from irlens.analyze.address_slice import written_arguments
 from irlens.artifacts import locks, store
 from irlens.artifacts.load import load
 from irlens.artifacts.revisions import kept_path
@@ -29,8 +29,7 @@ from irlens.compiler.capture_files import (
     write_manifest,
 )
 from irlens.compiler.sources.target_facts import driver_name
-from irlens.compiler.toolchains import environments
-from irlens.compiler.toolchains.versions import triton_version
+from irlens.compiler.toolchains import environments, triton_version
 from irlens.gpus import Gpu
 from irlens.isa.mlir.parser import parse
 from irlens.model import files

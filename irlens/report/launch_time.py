@@ -96,9 +96,9 @@ def with_steps(launch: "CostedLaunch") -> TimeEstimate:
 
 def without_steps(launch: "CostedLaunch") -> TimeEstimate:
     """Return the time of a launch alone."""
-    from irlens.analyze.time import combine
+    from irlens.analyze.time import estimate
 
-    return combine.estimate(launch.counts, launch.machine.gpu)
+    return estimate(launch.counts, launch.machine.gpu)
 
 
 def find_time(

@@ -17,6 +17,7 @@ from irlens.compiler.sources.description import find_kernels
 from irlens.model import files
 from irlens.model.check import Check
 from irlens.model.errors import ArtifactError, IrlensError, UnknownNameError
+from irlens.session import Configurations, is_compiled
 from irlens.session.launch_budgets import with_launch_verdicts
 from irlens.session.recipes import (
     KernelNames,
@@ -28,7 +29,6 @@ from irlens.session.recipes import (
     to_cwd,
 )
 from irlens.session.session import Session
-from irlens.session.subject import Configurations, is_compiled
 
 
 class CheckRequest(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from irlens.diff.counterparts import match, other_settings, requested, take_pairs
+from irlens.diff import match, other_settings, requested, take_pairs
 from irlens.model.capture import Capture
 from irlens.model.config import Config, Target
 from irlens.model.errors import IrlensError
 from irlens.model.label import labels
 from irlens.model.ranking import rank_reports
+from irlens.session import Configurations, is_compiled
 from irlens.session.grids import require_one_kernel
 from irlens.session.recompile import request_of
 from irlens.session.reports import report_of
 from irlens.session.session import Session
-from irlens.session.subject import Configurations, is_compiled
 
 if TYPE_CHECKING:  # it loads the compiler layer
     from irlens.compiler import Request

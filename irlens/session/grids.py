@@ -11,8 +11,8 @@ from irlens.artifacts import processes
 from irlens.model.config import number_of
 from irlens.model.errors import IrlensError
 from irlens.model.text import count
+from irlens.session import Configurations, is_compiled
 from irlens.session.session import Session
-from irlens.session.subject import Configurations, is_compiled
 from irlens.session.values import read_values, split_values
 
 if TYPE_CHECKING:  # they load the compiler layer

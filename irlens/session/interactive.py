@@ -21,7 +21,7 @@ from irlens.model.errors import ArtifactError, CaptureError, IrlensError
 from irlens.model.listing import Occurrences, StageListing
 from irlens.model.report import Occupancy, Report
 from irlens.model.suggestion import Suggestion
-from irlens.session import listed_entries
+from irlens.session import Configurations, is_compiled, listed_entries
 from irlens.session.compilation import Compilations
 from irlens.session.documents import saved_reports
 from irlens.session.entry_index import EntryIndex, Indexed, can_index
@@ -30,7 +30,6 @@ from irlens.session.long_questions import LongQuestions
 from irlens.session.opening import Opening
 from irlens.session.reports import complete_report, report_of
 from irlens.session.session import Session
-from irlens.session.subject import Configurations, is_compiled
 from irlens.session.workbench import Entry, Group, Inquiry, Setting
 
 # The first screen appears before any question is asked, and sooner without these.

@@ -18,10 +18,10 @@ from irlens.model.report import Report
 from irlens.model.source import SourceLocation
 from irlens.model.text import count, first_of, plural, split_list
 from irlens.model.variants import KernelVariants
+from irlens.session import Configurations, is_compiled
 from irlens.session.limits import limits_of
 from irlens.session.recipes import configurations_of, to_cwd
 from irlens.session.session import Session
-from irlens.session.subject import Configurations, is_compiled
 from irlens.session.variants import variants_of
 
 #: Parameters that a verdict names.

@@ -10,9 +10,9 @@ import msgspec
 
 from irlens.model.errors import IrlensError, UnknownNameError
 from irlens.model.limits import LimitSearch
+from irlens.session import Configurations, is_compiled
 from irlens.session.grids import require_one_kernel
 from irlens.session.session import Session
-from irlens.session.subject import Configurations, is_compiled
 
 if TYPE_CHECKING:  # they load the compiler layer
     from irlens.compiler import Request
@@ -175,7 +175,7 @@ def limits_of_request(
 def _deciding(request: "Request", names: Sequence[str], pool: "WorkerPool") -> list[str]:
     """Return the sizes that a launch's accesses depend on: no seed, no scale; all if unknown."""
     from irlens.analyze.capture_code import CaptureCode
-    from irlens.analyze.traffic.data_operations import data_arguments
+    from irlens.analyze.traffic.accesses import data_arguments
     from irlens.analyze.traffic.values import UnknownTrafficError
     from irlens.compiler import capture, find_kernel
     from irlens.sweeps.run import plan_grid

@@ -115,7 +115,7 @@ class LongQuestions(ABC):
 
     def layout(self, key: str, names: Sequence[str], line: int) -> LayoutDrawing:
         """Return the layout of the first of some values of ttgir that has one."""
-        from irlens.session.layouts import layout_in
+        from irlens.session.stages import layout_in
 
         return layout_in(self._capture(key), names, line)
 

@@ -12,8 +12,8 @@ from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError, IrlensError
 from irlens.model.passes import FollowedLine, PassChange, Passes, PassesDiff
 from irlens.model.source import SourceLocation
+from irlens.session import Configurations, is_compiled
 from irlens.session.session import Session
-from irlens.session.subject import Configurations, is_compiled
 
 if TYPE_CHECKING:  # it loads the compiler layer
     from irlens.compiler import Request

@@ -12,8 +12,8 @@ from irlens.compiler.sources.description import KernelSource, find_kernel, find_
 from irlens.compiler.sources.lookup import known_files
 from irlens.model import files
 from irlens.model.errors import IrlensError
+from irlens.session import Configurations, is_compiled
 from irlens.session.session import Session
-from irlens.session.subject import Configurations, is_compiled
 
 
 class KernelNames:

@@ -23,10 +23,11 @@ from irlens.compiler.calls.pointers import Addresses
 from irlens.compiler.calls.program_ids import ProgramIds
 from irlens.compiler.capture_files import is_own, sha256
 from irlens.compiler.sources.index_names import function_of
-from irlens.compiler.toolchains.versions import triton_version
+from irlens.compiler.toolchains import triton_version
 from irlens.model.capture import PYTHON_FOLDER, Capture, Manifest, SourceFile
 from irlens.model.config import Config, ConstexprValue, GridFormula
 from irlens.model.errors import CaptureError
+from irlens.session import Configurations
 from irlens.session.arguments import (
     Derivation,
     argument_settings,
@@ -35,7 +36,6 @@ from irlens.session.arguments import (
     requested_arguments,
     require_extents,
 )
-from irlens.session.subject import Configurations
 from irlens.session.workbench import Setting
 
 _MAX_THREADS = 1024

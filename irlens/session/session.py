@@ -14,14 +14,14 @@ from irlens.artifacts import processes, store
 from irlens.model.capture import Capture, Disassembly, Manifest, load_notes
 from irlens.model.errors import CaptureError, IrlensError, UnknownNameError
 from irlens.model.text import first_of
-from irlens.session.documents import read_stdin, saved_reports
-from irlens.session.reports import Needs, inspect_sets, nothing_readable, take_equal
-from irlens.session.subject import (
+from irlens.session import (
     Configurations,
     is_compiled,
     names_a_source,
     refuse_options,
 )
+from irlens.session.documents import read_stdin, saved_reports
+from irlens.session.reports import Needs, inspect_sets, nothing_readable, take_equal
 
 if TYPE_CHECKING:
     from irlens.compiler import Device, Request
@@ -441,8 +441,7 @@ class Session:
         Raises:
             IrlensError: The Triton does not exist.
         """
-        from irlens.compiler.toolchains import environments
-        from irlens.compiler.toolchains.versions import triton_version
+        from irlens.compiler.toolchains import environments, triton_version
 
         if triton is None:
             triton_version()

@@ -14,12 +14,12 @@ from irlens.model.errors import IrlensError
 from irlens.model.label import labels
 from irlens.model.report import Report
 from irlens.model.text import first_of
+from irlens.session import Configurations, is_compiled
 from irlens.session.background import disassembling
 from irlens.session.documents import saved_reports
 from irlens.session.program_changes import program_changes
 from irlens.session.reports import Needs
 from irlens.session.session import Session
-from irlens.session.subject import Configurations, is_compiled
 
 #: Entries of a side without a counterpart that an error names.
 _MOST_NAMED = 4
@@ -54,7 +54,7 @@ class Sides:
 
     def compare(self, needs: Needs) -> Comparisons:
         """Return the comparison of the reports."""
-        from irlens.diff import counterparts
+        from irlens import diff
         from irlens.diff.report.comparisons import (
             across,
             against_first,
@@ -82,9 +82,7 @@ class Sides:
         if self._varied and (compared := by_other_settings(reports, self._varied)):
             return compared
         self.drawn = tuple(
-            (first, other)
-            for first, *others in counterparts.first_sides(reports)
-            for other in others
+            (first, other) for first, *others in diff.first_sides(reports) for other in others
         )
         return against_first(reports)
 
@@ -345,7 +343,7 @@ def previous_versions(captures: Sequence[Capture]) -> list[Capture]:
     """
     from irlens.artifacts import store
     from irlens.artifacts.load import load
-    from irlens.diff.counterparts import requested
+    from irlens.diff import requested
 
     if not captures:
         return []

@@ -8,10 +8,10 @@ from irlens.model.errors import IrlensError
 from irlens.model.ranking import longest_first, rank_reports
 from irlens.model.suggestion import Suggestion
 from irlens.model.text import count
+from irlens.session import Configurations, is_compiled
 from irlens.session.grids import require_one_kernel
 from irlens.session.reports import report_of
 from irlens.session.session import Session
-from irlens.session.subject import Configurations, is_compiled
 
 # They load the compiler layer.
 if TYPE_CHECKING:

@@ -22,10 +22,10 @@ from irlens.model.variants import (
     same_code,
     splits_of,
 )
+from irlens.session import Configurations, is_compiled
 from irlens.session.grids import require_one_kernel
 from irlens.session.programs import launches_of, recorded_launches
 from irlens.session.session import Session
-from irlens.session.subject import Configurations, is_compiled
 from irlens.session.values import read_values
 
 if TYPE_CHECKING:  # it loads the compiler layer

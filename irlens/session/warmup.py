@@ -14,8 +14,8 @@ from irlens.model.config import ConstexprValue, from_finite_or_text
 from irlens.model.errors import IrlensError
 from irlens.model.text import count
 from irlens.model.variants import KernelVariants, Specialized, Variant, Variants
+from irlens.session import is_compiled
 from irlens.session.size_choice import require_choice
-from irlens.session.subject import is_compiled
 
 WARMUP_SCHEMA = 1
 #: Outcomes of variants that no launch can use.

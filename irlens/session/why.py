@@ -33,11 +33,11 @@ from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError, IrlensError, UnknownNameError
 from irlens.model.report import Finding
 from irlens.model.why import WHY_SCHEMA, Experiment, Explanation, Explanations, Proof
+from irlens.session import Configurations
 from irlens.session.configuration_choice import single_request
 from irlens.session.outcomes import Outcome, Outcomes
 from irlens.session.reports import complete_report
 from irlens.session.session import Session
-from irlens.session.subject import Configurations
 
 if TYPE_CHECKING:  # it loads the compiler layer
     from irlens.compiler import Request

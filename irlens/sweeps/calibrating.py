@@ -10,7 +10,7 @@ from irlens import gpus
 from irlens.compiler import Device, Request, find_kernel
 from irlens.compiler.local_gpu import nvidia_driver
 from irlens.compiler.sources.lookup import samples_folder
-from irlens.compiler.toolchains.versions import installed_triton
+from irlens.compiler.toolchains import installed_triton
 from irlens.gpus import Gpu
 from irlens.model.calibration import CONSTANTS, RANGE, Calibration, CalibrationResult, KernelFit
 from irlens.model.errors import IrlensError, UnknownNameError

@@ -12,7 +12,7 @@ from irlens.artifacts.temporary_folders import TemporaryFolder
 from irlens.compiler import KernelSource, Request, find_kernel
 from irlens.compiler.planning import PlannedVariant
 from irlens.compiler.sources.widening import operation_start, widened_versions
-from irlens.compiler.toolchains.versions import version_of
+from irlens.compiler.toolchains import version_of
 from irlens.model.errors import UnknownNameError
 from irlens.model.limits import (
     LIMITS_SCHEMA,

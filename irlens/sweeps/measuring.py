@@ -8,8 +8,7 @@ import msgspec
 
 from irlens.compiler import Device, Request, find_device, find_kernel
 from irlens.compiler.local_gpu import timing_identity
-from irlens.compiler.toolchains import environments
-from irlens.compiler.toolchains.versions import installed_triton
+from irlens.compiler.toolchains import environments, installed_triton
 from irlens.model.config import identity_of
 from irlens.model.errors import IrlensError, NotInstalledError
 from irlens.model.sweep import Measurement, ProviderName, ProviderTime, Trial, with_measurement

@@ -11,7 +11,7 @@ import msgspec
 from irlens import gpus
 from irlens.compiler import Request, find_kernel
 from irlens.compiler.planning import Plan, PlannedVariant
-from irlens.compiler.toolchains.versions import version_of
+from irlens.compiler.toolchains import version_of
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import IrlensError
 from irlens.model.label import setting_labels

@@ -10,7 +10,7 @@ import msgspec
 from irlens import gpus
 from irlens.compiler import Request, find_kernel
 from irlens.compiler.planning import PlannedVariant
-from irlens.compiler.toolchains.versions import version_of
+from irlens.compiler.toolchains import version_of
 from irlens.model.config import LAUNCH_OPTIONS
 from irlens.model.errors import IrlensError
 from irlens.model.estimate import RESOLUTION, TimeEstimate

@@ -10,7 +10,7 @@ from irlens.artifacts.identify import code_digest
 from irlens.compiler import Request, capture, find_kernel
 from irlens.compiler.calls.examples import find_uses, parse_source
 from irlens.compiler.planning import PlannedVariant
-from irlens.compiler.toolchains.versions import version_of
+from irlens.compiler.toolchains import version_of
 from irlens.model.config import LAUNCH_OPTIONS, ConstexprValue, Values, identity_of
 from irlens.model.errors import IrlensError
 from irlens.model.ranking import Ranking, of_trial, rank

@@ -24,7 +24,7 @@ from irlens.render.view.characters import cut
 from irlens.render.view.nodes import Section
 from irlens.session.workbench import Entry, Setting, Workbench
 from irlens.tui.help import Commands, help_text
-from irlens.tui.screens.base import MIN_HEIGHT, MIN_WIDTH, EntryScreen
+from irlens.tui.screens import MIN_HEIGHT, MIN_WIDTH, EntryScreen
 from irlens.tui.services import preferences
 from irlens.tui.services.compilations import Compilation, Compilations, DeferredResults
 from irlens.tui.services.context import Context, Place

@@ -1,22 +1,37 @@
-"""The panels of the overview: which nodes of a report's view stand in which."""
+"""The panels of the overview and of a comparison: which nodes of a view stand in which."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 from textual.content import Content
 
+from irlens.model.comparison import Comparison
 from irlens.model.report import Occupancy, Report
 from irlens.model.terms import describe_missing_time
 from irlens.model.text import printable_line
 from irlens.render.options import Options
 from irlens.render.view.characters import bar
+from irlens.render.view.comparison import pair_view
+from irlens.render.view.comparison_verdict import verdict
 from irlens.render.view.details import details
 from irlens.render.view.launch_time import time_section
 from irlens.render.view.memory_traffic import KEY as TRAFFIC
-from irlens.render.view.nodes import Bar, Column, Fact, Facts, Section, Settings, Staircase, Table
+from irlens.render.view.nodes import (
+    Bar,
+    Column,
+    Fact,
+    Facts,
+    Headline,
+    NextSteps,
+    Node,
+    Section,
+    Settings,
+    Staircase,
+    Table,
+)
 from irlens.render.view.report import facts, pipeline_facts, report_view
 from irlens.tui import nodes
-from irlens.tui.drawing import DIM, flowing, label_width, lines, occupancy_style
+from irlens.tui.drawing import BOLD, DIM, beside, flowing, label_width, lines, occupancy_style
 
 #: Lines of Python in the pressure panel, and the least cells for the bar of the occupancy.
 _PRESSURE_LINES, _LEAST_BAR = 6, 10
@@ -151,3 +166,38 @@ def occupancy(report: Report, shown: Occupancy | None, width: int) -> Content:
             children = [each for each in section.children if not isinstance(each, Staircase)]
             rows += [Content(""), *nodes.draw(children, width)]
     return lines(rows)
+
+
+#: Cells from which the table and everything else stand side by side.
+_WIDE = 130
+
+
+def draw_changes(comparison: Comparison, width: int) -> Content:
+    """Return all differences, the most important first."""
+    children = pair_view(comparison, Options(subject=None)).children
+    top = [child for child in children if isinstance(child, Headline)]
+    tables = [child for child in children if isinstance(child, Table)]
+    rest = [child for child in children if not isinstance(child, Headline | Table | NextSteps)]
+    # A line sums up each section that is shown only on demand.
+    rest = [child for child in rest if not (isinstance(child, Section) and child.detail)]
+    rows = nodes.draw(top, width)
+    table = nodes.draw(tables, width)
+    left = max((row.cell_length for row in table), default=0)
+    if width >= _WIDE and table and left <= width // 2:
+        return lines([*rows, *beside(table, _details(rest, width - left - 3), left)])
+    return lines([*rows, *table, *_details(rest, width)])
+
+
+def _details(rest: Sequence[Node], width: int) -> list[Content]:
+    return [row for row in nodes.draw(rest, width) if row.plain.strip()]
+
+
+def changes_headline(comparison: Comparison, first: Content, width: int) -> list[Content]:
+    """Return the most important differences, in a column beside ``first``."""
+    return nodes.headline(verdict(comparison), width, first)
+
+
+def sides(comparison: Comparison) -> Content:
+    """Return the labels of the sides: "num_stages=2 → num_stages=4"."""
+    before, after = (printable_line(side.label) for side in (comparison.before, comparison.after))
+    return Content.assemble(before, (" → ", DIM), (after, BOLD))

@@ -17,7 +17,7 @@ from irlens.analyze.time.shared_wavefronts import Wavefronts
 from irlens.artifacts import cubin
 from irlens.artifacts.tools import disassemble
 from irlens.isa import sass
-from irlens.isa.sass.control import decode_all
+from irlens.isa.sass.records import decode_all
 from irlens.model.schedule import Alone, Control, LoopSchedule
 
 DATA = Path(__file__).parents[1] / "data" / "h200"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from irlens.analyze.written_arguments import written_arguments
+from irlens.analyze.address_slice import written_arguments
 
 HEAD = (
     "module {\n  tt.func public @k(%x: !tt.ptr<f32>, %y: !tt.ptr<f32>, %n: i32) attributes "

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from irlens.model.errors import CaptureError
+from irlens.session import Configurations
 from irlens.session.interactive import open_session
 from irlens.session.session import Session
-from irlens.session.subject import Configurations
 from tests import running
 from tests.running import Ran
 

@@ -19,9 +19,9 @@ from irlens.model.capture import Capture
 from irlens.model.limits import Limits, LimitSearch
 from irlens.render import render
 from irlens.render.json import schema
+from irlens.session import Configurations
 from irlens.session import limits as session_limits
 from irlens.session.session import Session
-from irlens.session.subject import Configurations
 from irlens.sweeps.limit_probes import Probe
 from tests import running
 from tests.running import Ran, inline

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from irlens.cli.options import config_options, with_example_as_typed
 from irlens.cli.root import root
 from irlens.model.errors import IrlensError
-from irlens.session.subject import Configurations
+from irlens.session import Configurations
 
 
 @click.command()

@@ -20,9 +20,9 @@ from irlens.model.config import Target
 from irlens.model.errors import IrlensError
 from irlens.model.passes import Passes, PassesDiff
 from irlens.render.json import schema
+from irlens.session import Configurations
 from irlens.session.configuration_choice import single_request
 from irlens.session.session import Session
-from irlens.session.subject import Configurations
 from tests.running import irlens as run
 from tests.running import with_changes
 

@@ -17,7 +17,7 @@ import msgspec
 import pytest
 
 import irlens
-from irlens.compiler.toolchains.versions import triton_version
+from irlens.compiler.toolchains import triton_version
 from irlens.model.capture import Capture
 from irlens.model.sweep import Sweep
 from irlens.report.inspection import Inspection

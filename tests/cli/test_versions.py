@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from irlens.compiler.toolchains.versions import triton_version
+from irlens.compiler.toolchains import triton_version
 from irlens.model.comparison import Comparisons
 
 CAPTURES = Path(__file__).parents[2] / "samples" / "captures"

@@ -13,7 +13,7 @@ import triton
 import triton.language as tl
 
 from irlens.compiler import Request, capture, capture_entries, is_stored
-from irlens.compiler.toolchains.versions import triton_version
+from irlens.compiler.toolchains import triton_version
 from irlens.compiler.triton_compat import execution
 from irlens.model.capture import Capture, Manifest, Metadata
 from irlens.model.config import ConstexprValue, GridFormula, Target

@@ -10,7 +10,7 @@ import triton
 from packaging.version import Version
 
 from irlens.compiler import Request, capture_entries
-from irlens.compiler.toolchains.versions import triton_version
+from irlens.compiler.toolchains import triton_version
 from irlens.model.config import ConstexprValue, Target
 from irlens.model.errors import CaptureError
 
@@ -214,7 +214,7 @@ def test_an_exception_in_what_a_kernel_needs_has_its_line(write: Callable[..., P
 def test_a_run_without_a_gpu_is_an_error(tmp_path: Path) -> None:
     code = """
 from irlens.compiler import Request, capture_entries
-from irlens.compiler.toolchains.versions import triton_version
+from irlens.compiler.toolchains import triton_version
 from irlens.model.config import Target
 from irlens.model.errors import CaptureError
 target = Target(vendor="nvidia", arch="sm_90", warp_size=32)

@@ -9,7 +9,7 @@ import pytest
 
 from irlens.compiler import Request, capture, is_stored
 from irlens.compiler.planning import Plan, plan
-from irlens.compiler.toolchains.versions import triton_version
+from irlens.compiler.toolchains import triton_version
 from irlens.model.config import ConstexprValue, Target
 from irlens.model.errors import CaptureError, UnknownNameError
 

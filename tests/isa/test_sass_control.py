@@ -13,7 +13,7 @@ import pytest
 from irlens.analyze import sass_cfg
 from irlens.artifacts import cubin, tools
 from irlens.isa import sass
-from irlens.isa.sass.control import decode, decode_all
+from irlens.isa.sass.records import decode, decode_all
 from irlens.model.schedule import Control
 from irlens.render.view.gutters import notation
 

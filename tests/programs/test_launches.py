@@ -20,11 +20,11 @@ from irlens.programs import Options
 from irlens.render.options import Options as View
 from irlens.render.text import write
 from irlens.render.view.program import program_view
+from irlens.session import Configurations
 from irlens.session.launch import Launch, with_launch
 from irlens.session.programs import is_recording, program_runs
 from irlens.session.recompile import request_of, source_of
 from irlens.session.session import Session
-from irlens.session.subject import Configurations
 from irlens.session.suggest import requests_near
 from tests.programs.test_values import run
 from tests.running import irlens

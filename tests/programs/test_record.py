@@ -20,7 +20,7 @@ from irlens import gpus as arch
 from irlens.artifacts.load import load
 from irlens.compiler import Request, capture
 from irlens.compiler.calls.argument_values import parse_argument
-from irlens.compiler.toolchains.versions import triton_version
+from irlens.compiler.toolchains import triton_version
 from irlens.model.capture import Capture
 from irlens.model.config import GridFormula
 from irlens.model.report import Occupancy

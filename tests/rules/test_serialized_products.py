@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from irlens import rules
 from irlens.analyze.facts import Facts
-from irlens.compiler.toolchains.versions import triton_version
+from irlens.compiler.toolchains import triton_version
 from irlens.isa import ptx
 from irlens.model.report import Finding
 

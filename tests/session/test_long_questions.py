@@ -19,9 +19,9 @@ from irlens.model.report import Report
 from irlens.model.source import SourceLocation
 from irlens.model.variants import Variants
 from irlens.model.why import Explanations
+from irlens.session import Configurations
 from irlens.session.interactive import InteractiveSession, open_session
 from irlens.session.session import Session
-from irlens.session.subject import Configurations
 from irlens.session.workbench import Inquiry
 from irlens.sweeps import worker_pool
 from tests.running import InlinePool, irlens

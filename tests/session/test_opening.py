@@ -9,12 +9,11 @@ import pytest
 from irlens.artifacts import store
 from irlens.artifacts.entries import Broken
 from irlens.model.capture import Capture
-from irlens.session import opening
+from irlens.session import Configurations, opening
 from irlens.session.interactive import open_session
 from irlens.session.listed_entries import Uncompiled
 from irlens.session.opening import Opening
 from irlens.session.session import Session
-from irlens.session.subject import Configurations
 
 CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
 KERNEL = """

@@ -9,10 +9,10 @@ from irlens import gpus
 from irlens.compiler import Request
 from irlens.model.capture import Capture
 from irlens.report import inspection
+from irlens.session import Configurations
 from irlens.session.outcomes import Outcome, Outcomes
 from irlens.session.reports import complete_report
 from irlens.session.session import Session
-from irlens.session.subject import Configurations
 
 
 def compiled(kernel: str, **settings: str) -> Capture:

@@ -17,14 +17,13 @@ from irlens.model.capture import Capture, Stage
 from irlens.model.config import ConstexprValue, GridFormula
 from irlens.model.errors import CaptureError, IrlensError, UnknownNameError
 from irlens.report import inspect
-from irlens.session import recompile
+from irlens.session import Configurations, recompile
 from irlens.session.compilation import Compiler
 from irlens.session.interactive import InteractiveSession
 from irlens.session.recompile import request_of, settings_of, source_of, unknown_source
 from irlens.session.reports import Needs
 from irlens.session.session import Session
 from irlens.session.sides import between_revisions
-from irlens.session.subject import Configurations
 from tests.session.compiled import compiled_here, never_asked, when_compiling
 
 ROOT = Path(__file__).parents[2]

@@ -13,10 +13,10 @@ from irlens.model.pressure import Pressure, StagePressure
 from irlens.model.source import SourceLocation
 from irlens.render import DETAILS, Options, render
 from irlens.report import inspection
+from irlens.session import Configurations
 from irlens.session import reports as session_reports
 from irlens.session.reports import report_of
 from irlens.session.session import Session
-from irlens.session.subject import Configurations
 
 CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
 SOFTMAX = CAPTURES / "softmax-h100"

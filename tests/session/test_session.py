@@ -9,9 +9,9 @@ import irlens
 from irlens.compiler import Request
 from irlens.model.capture import Capture, Disassembly
 from irlens.model.errors import ArtifactError, IrlensError
+from irlens.session import Configurations, is_compiled
 from irlens.session.interactive import open_session
 from irlens.session.session import Session
-from irlens.session.subject import Configurations, is_compiled
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 CAPTURE = SAMPLES / "captures" / "softmax-h100"

@@ -11,9 +11,9 @@ from irlens.model.config import Target
 from irlens.model.errors import IrlensError
 from irlens.model.ranking import with_standings
 from irlens.model.sweep import SWEEP_SCHEMA, Sweep, Trial
+from irlens.session import Configurations
 from irlens.session.grids import samples_sizes, varied_size
 from irlens.session.size_choice import choice_text, require_choice
-from irlens.session.subject import Configurations
 
 _TARGET = Target(vendor="nvidia", arch="sm_90", warp_size=32, product="h200")
 #: The fastest block at each size.

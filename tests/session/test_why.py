@@ -14,8 +14,8 @@ from irlens.analyze import counterfactuals
 from irlens.analyze.counterfactuals import Change, Symptom
 from irlens.model.errors import IrlensError, UnknownNameError
 from irlens.model.why import Explanation
+from irlens.session import Configurations
 from irlens.session.session import Session
-from irlens.session.subject import Configurations
 from irlens.session.why import why
 
 ROOT = Path(__file__).parents[2]

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from irlens.compiler import Device, Request
 from irlens.compiler import local_gpu as device_module
 from irlens.compiler.planning import Plan, PlannedVariant
-from irlens.compiler.toolchains.versions import triton_version
+from irlens.compiler.toolchains import triton_version
 from irlens.model.capture import Timing
 from irlens.model.config import ConstexprValue, Target
 from irlens.model.errors import IrlensError

@@ -11,9 +11,9 @@ from irlens.gpus import find
 from irlens.model.errors import IrlensError
 from irlens.model.sweep import Sweep, Trial
 from irlens.report.inspection import Inspection
+from irlens.session import Configurations
 from irlens.session.grids import sizes_between, time_over_sizes
 from irlens.session.session import Session
-from irlens.session.subject import Configurations
 from irlens.sweeps import worker_pool
 from tests.running import InlinePool
 

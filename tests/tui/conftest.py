@@ -41,9 +41,9 @@ from irlens.model.suggestion import Suggestion
 from irlens.model.variants import Variants
 from irlens.model.why import Explanations
 from irlens.report.annotations import list_stage, occurrences
-from irlens.session.layouts import layout_in
 from irlens.session.listed_entries import entry_of_report
 from irlens.session.passes import follow_line
+from irlens.session.stages import layout_in
 from irlens.session.what_if import demand_of_report
 from irlens.session.workbench import Entry, Inquiry, Setting
 from irlens.tui.widgets import compile_status

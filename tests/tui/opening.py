@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 
 from irlens.session.workbench import Workbench
 from irlens.tui.app import IrlensApp
-from irlens.tui.screens.base import EntryScreen
+from irlens.tui.screens import EntryScreen
 from irlens.tui.screens.compare import CompareScreen
 from irlens.tui.screens.inspector import InspectorScreen as Inspector
 from irlens.tui.widgets.code_pane import CodePane

@@ -16,7 +16,7 @@ from irlens.session.workbench import Workbench
 from irlens.tui.app import IrlensApp
 from irlens.tui.entries.table import EntryTable
 from irlens.tui.help import Commands
-from irlens.tui.screens.base import MIN_HEIGHT, MIN_WIDTH, TooSmall
+from irlens.tui.screens import MIN_HEIGHT, MIN_WIDTH, TooSmall
 from irlens.tui.screens.browser import BrowserScreen
 from irlens.tui.screens.dialogs import TextDialog
 from irlens.tui.screens.inspector import InspectorScreen as Inspector

@@ -18,7 +18,7 @@ from irlens.tui.app import IrlensApp
 from irlens.tui.code.search import Hit, Query
 from irlens.tui.screens.inspector import InspectorScreen as View
 from irlens.tui.widgets.code_pane import CodePane
-from irlens.tui.widgets.line_facts import LineFacts
+from irlens.tui.widgets.heading import LineFacts
 from irlens.tui.widgets.prompt import Prompt
 from tests.tui.conftest import FakeWorkbench, Late, load_report
 from tests.tui.opening import SIZE, inspecting, messages, screen_text

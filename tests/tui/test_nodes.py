@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from irlens.diff.report import compare
 from irlens.render.view.nodes import Bar, Column, Row, Run, Table, text
 from irlens.render.view.timeline import timeline
-from irlens.tui.changes import draw
 from irlens.tui.drawing import STYLES, shortened
 from irlens.tui.nodes import drawing, table
+from irlens.tui.panels import draw_changes
 from tests.tui.conftest import load_report
 
 
@@ -59,7 +59,7 @@ def test_a_note_goes_on_below_its_row() -> None:
 @pytest.mark.parametrize("width", [60, 80, 120, 200, 250])
 def test_a_comparison_has_a_column_for_each_configuration(width: int) -> None:
     comparison = compare(load_report("layer_norm-b200-3.6"), load_report("layer_norm-b200-3.7"))
-    rows = draw(comparison, width).split()
+    rows = draw_changes(comparison, width).split()
     assert rows[0].plain.startswith("! likely 41 % more time: 65.6 µs → 92.6 µs"), "the verdict"
     titles = next(row.plain for row in rows if "Triton 3.6.0" in row.plain)
     occupancy = next(row for row in rows[1:] if row.plain.startswith("occupancy"))

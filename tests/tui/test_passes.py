@@ -9,13 +9,13 @@ from textual.widgets import OptionList
 
 from irlens.model.source import SourceLocation
 from irlens.tui.app import IrlensApp
-from irlens.tui.screens.base import EntryScreen
+from irlens.tui.screens import EntryScreen
 from irlens.tui.screens.inspector import InspectorScreen as Inspector
 from irlens.tui.screens.passes import PassesScreen, PassList
 from irlens.tui.services.context import PassPlace
 from irlens.tui.widgets.code_pane import CodePane
 from irlens.tui.widgets.diff_view import DiffView
-from irlens.tui.widgets.line_facts import LineFacts
+from irlens.tui.widgets.heading import LineFacts
 from tests.tui.opening import inspecting, messages, opened, screen_text
 from tests.tui.waiting import settle, until
 

@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from irlens.analyze.time.dataflow import DataFlow, UnknownPathError
-from irlens.analyze.time.executions import Executions
-from irlens.analyze.time.loop_runs import Path
+from irlens.analyze.time.loop_runs import Executions, Path
 from irlens.isa.sass.mbarriers import BarrierUse, Deed, barrier_use, is_other_use
 from irlens.isa.sass.operands import ThreadInputs
 

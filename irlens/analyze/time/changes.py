@@ -17,7 +17,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from irlens.analyze.time.combine import estimate
+from irlens.analyze.time import estimate
 from irlens.analyze.time.counting import CostedLaunch, count
 from irlens.analyze.time.counts import Counts
 from irlens.analyze.time.transfers import Transfers

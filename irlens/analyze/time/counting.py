@@ -22,7 +22,7 @@ from irlens.analyze.time.transfers import Caches, Spilled, Transfers
 from irlens.gpus import Gpu
 from irlens.gpus.timing import Timing
 from irlens.isa.sass import Section, units
-from irlens.isa.sass.control import INSTRUCTION_BYTES
+from irlens.isa.sass.records import INSTRUCTION_BYTES
 from irlens.isa.sass.timing import demand, is_bulk_copy
 from irlens.model.estimate import Cause
 from irlens.model.report import NextStep

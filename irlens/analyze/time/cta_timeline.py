@@ -33,7 +33,7 @@ from irlens.analyze.time.tensor_memory import TensorMemory
 from irlens.gpus.timing import Timing
 from irlens.isa.events import Commit, Copy, Wait
 from irlens.isa.sass import Instruction, units
-from irlens.isa.sass.control import INSTRUCTION_BYTES
+from irlens.isa.sass.records import INSTRUCTION_BYTES
 from irlens.isa.sass.timing import (
     Demand,
     Ordering,

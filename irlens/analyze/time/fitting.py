@@ -16,7 +16,7 @@ from typing import Any
 
 from msgspec.structs import asdict, replace
 
-from irlens.analyze.time.combine import estimate
+from irlens.analyze.time import estimate
 from irlens.analyze.time.counting import CostedLaunch, count
 from irlens.analyze.time.counts import LATENCY_INDEPENDENT, CountedLaunch
 from irlens.gpus import Gpu

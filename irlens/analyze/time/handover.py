@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from irlens.analyze.time.dataflow import DataFlow
-from irlens.analyze.time.executions import Executions
-from irlens.analyze.time.loop_runs import Path
+from irlens.analyze.time.loop_runs import Executions, Path
 from irlens.isa.sass.operands import PASSED, ThreadInputs
 from irlens.isa.sass.semantics.shared import store_of
 

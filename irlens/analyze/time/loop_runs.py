@@ -1,9 +1,10 @@
 """What a thread does on its path, and in a loop, remembered by what it depends on."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from operator import or_
+from types import MappingProxyType
 from typing import TypeAlias
 
 import msgspec
@@ -12,6 +13,7 @@ from irlens.analyze.time.dataflow import DataFlow, Slice
 from irlens.isa.bitsets import members
 from irlens.isa.sass import Instruction
 from irlens.isa.sass.control_flow import Effect
+from irlens.isa.sass.operands import State, ThreadInputs
 
 #: A loop's header, and what the way through it depends on: values, and barriers that are armed.
 Key: TypeAlias = tuple[int, tuple[int | None, ...], tuple[tuple[int, int], ...]]
@@ -145,3 +147,38 @@ def append(segments: list[Segment], segment: Segment) -> None:
         segments[-1] = Segment(segment.blocks, segments[-1].times + segment.times)
     else:
         segments.append(segment)
+
+
+class Executions:
+    """Runs what some instructions depend on.
+
+    Args:
+        asked: The registers of these instructions that are asked for, as bits, by index.
+    """
+
+    def __init__(self, data: DataFlow, asked: Mapping[int, int]) -> None:
+        self.data, self.asked = data, asked
+        self.chosen = [frozenset(each) for each in data.slice(asked).by_block]
+        self.blocks = [
+            [index for index in block.indices if index in asked or index in chosen]
+            for block, chosen in zip(data.flow.blocks, self.chosen, strict=True)
+        ]
+
+    def along(
+        self, path: Path, thread: ThreadInputs, rounds: Mapping[int, int] = MappingProxyType({})
+    ) -> Iterator[tuple[int, State]]:
+        """Yield each instruction that is asked for before it runs, with the thread's state.
+
+        Args:
+            rounds: How often segments run, by how often they do on the path; by default as often.
+        """
+        state = thread.state(self.data.local.size, None)
+        steps = {n: self.data.step(n, thread) for chosen in self.chosen for n in chosen}
+        for segment in path.segments:
+            for _ in range(rounds.get(segment.times, segment.times)):
+                for block in segment.blocks:
+                    for index in self.blocks[block]:
+                        if index in self.asked:
+                            yield index, state
+                        if index in self.chosen[block]:
+                            steps[index](state)

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 
 from msgspec.structs import replace
 
-from irlens.analyze.time.combine import estimate, sm_share
+from irlens.analyze.time import estimate, sm_share
 from irlens.analyze.time.counting import CostedLaunch, count, executed
 from irlens.isa.sass import Instruction, units
 from irlens.isa.sass.timing import ordering

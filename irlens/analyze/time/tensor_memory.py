@@ -11,8 +11,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from irlens.analyze.time.dataflow import DataFlow, UnknownPathError
-from irlens.analyze.time.executions import Executions
-from irlens.analyze.time.loop_runs import Path
+from irlens.analyze.time.loop_runs import Executions, Path
 from irlens.isa.sass import Instruction, Operand, Section
 from irlens.isa.sass.copies import polls_barrier
 from irlens.isa.sass.operands import ThreadInputs, read_address, register_bits

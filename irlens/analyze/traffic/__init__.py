@@ -15,9 +15,8 @@ import msgspec
 from irlens.analyze import work
 from irlens.analyze.issue_table import IssueTable
 from irlens.analyze.request_runs import Runs
-from irlens.analyze.traffic.accesses import Reference
+from irlens.analyze.traffic.accesses import Reference, public_function
 from irlens.analyze.traffic.coverage import ByteSet, TooManyIntervalsError
-from irlens.analyze.traffic.data_operations import public_function
 from irlens.analyze.traffic.evaluated import LAUNCHES, Evaluated, Key, Tape, key_of, new_tape
 from irlens.analyze.traffic.evaluation import run
 from irlens.analyze.traffic.flops import Flops, count_flops

@@ -1,11 +1,13 @@
 """How operations of ttir access global memory: through pointers, block pointers and descriptors."""
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 
+from irlens.analyze.traffic.frames import result_names
 from irlens.analyze.traffic.values import (
     Array,
     BlockPointer,
@@ -14,6 +16,7 @@ from irlens.analyze.traffic.values import (
     Mask,
     Pointer,
     Unknown,
+    UnknownTrafficError,
     Value,
     add,
     check_size,
@@ -27,8 +30,17 @@ from irlens.analyze.traffic.values import (
     truth,
     wrapped,
 )
-from irlens.isa.mlir import Operation
-from irlens.isa.mlir.global_memory import POINTERS, ROWS, TILES, VALUES, Operands, buffer_values
+from irlens.isa.mlir import Module, Operation
+from irlens.isa.mlir.global_memory import (
+    DATA_REGIONS,
+    POINTERS,
+    ROWS,
+    TILES,
+    VALUES,
+    Operands,
+    buffer_values,
+    is_pure,
+)
 from irlens.isa.mlir.operations import Deed
 from irlens.isa.mlir.types import Pointer as PointerType
 from irlens.isa.mlir.types import TensorDesc, Type
@@ -358,3 +370,51 @@ def _tiled(
 
 def _spread(value: Integer, rank: int) -> Integer:
     return integer(*(term.reshape(-1, *(1,) * rank) for term in value.terms.values()))
+
+
+def public_function(module: Module) -> Operation:
+    """Return a kernel's function.
+
+    Raises:
+        UnknownTrafficError: There is no single one, or the module is not understood.
+    """
+    if module.kernel is None:
+        raise UnknownTrafficError("the ttir has no single kernel, or is not understood")
+    return module.kernel
+
+
+def data_operations(module: Module) -> frozenset[int]:
+    """Return the operations that no address, mask, branch, loop or call depends on, by index."""
+    makers: defaultdict[str, list[Operation]] = defaultdict(list)
+    names: list[str] = []
+    found: set[int] = set()
+    for operation in module.operations:
+        if is_pure(operation.name) or operation.name in DATA_REGIONS:
+            found.add(operation.index)
+            for name in result_names(operation):
+                makers[name].append(operation)
+        else:
+            names += _decisive(operation)
+    while names:
+        for operation in makers.pop(names.pop(), ()):
+            found.discard(operation.index)
+            names += operation.operands
+    return frozenset(found)
+
+
+def data_arguments(module: Module) -> frozenset[str]:
+    """Return the kernel's arguments that no address, mask, branch, loop or call depends on."""
+    data = data_operations(module)
+    decisive = (each for each in module.operations if each.index not in data)
+    used = {name for each in decisive for name in _decisive(each)}
+    (block, *_) = public_function(module).regions[0].blocks
+    return frozenset(each.name for each in block.arguments if each.name not in used)
+
+
+def _decisive(operation: Operation) -> Sequence[str]:
+    """Return the operands of an operation, without the data that it stores."""
+    at = POINTERS.get(operation.name)
+    if at is None or operation.name in VALUES:
+        return operation.operands
+    places = (at.pointer, at.mask, at.pointer + 1 if at.offsets else None)
+    return [name for number, name in enumerate(operation.operands) if number in places]

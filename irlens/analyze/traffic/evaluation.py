@@ -9,9 +9,8 @@ import numpy as np
 from irlens.analyze import work
 from irlens.analyze.mlir_loops import place_of
 from irlens.analyze.traffic import accesses, arithmetic, loops, reals
-from irlens.analyze.traffic.accesses import Reference
+from irlens.analyze.traffic.accesses import Reference, data_operations, public_function
 from irlens.analyze.traffic.branches import Branches
-from irlens.analyze.traffic.data_operations import data_operations, public_function
 from irlens.analyze.traffic.frames import (
     Frame,
     bind,

@@ -9,7 +9,7 @@ from irlens.cli import Exit, new_session, output
 from irlens.cli.options import complete_kernels, kernel_options
 from irlens.cli.settings import received_as
 from irlens.cli.writing import Writing, write, writing_options
-from irlens.session.subject import Configurations
+from irlens.session import Configurations
 
 _HELP = """Fail if a kernel lost occupancy, launchability or pipeline stages, or breaks a budget.
 

@@ -14,8 +14,8 @@ from irlens.cli.writing import Writing, shows_code, write, writing_options
 from irlens.model.capture import Disassembly
 from irlens.model.errors import IrlensError
 from irlens.render import check_format
+from irlens.session import Configurations
 from irlens.session.reports import Needs
-from irlens.session.subject import Configurations
 
 if TYPE_CHECKING:  # running the command loads them
     from irlens.model.code import CodeComparison

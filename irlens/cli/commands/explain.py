@@ -13,7 +13,7 @@ from irlens.cli.settings import received_as
 from irlens.cli.writing import Writing, write, writing_options
 from irlens.model.errors import UnknownNameError
 from irlens.render import check_format
-from irlens.session.subject import Configurations
+from irlens.session import Configurations
 
 _HELP = """Explain a finding, a figure or a term of a report; or why a kernel has a finding.
 

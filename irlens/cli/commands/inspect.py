@@ -12,7 +12,7 @@ from irlens.cli.settings import F, received_as
 from irlens.cli.writing import Writing, is_lasting, page_facts, shows_code, write, writing_options
 from irlens.model.capture import Disassembly
 from irlens.render import DETAILS, Detail, check_format
-from irlens.session.subject import Configurations, refuse_options
+from irlens.session import Configurations, refuse_options
 
 if TYPE_CHECKING:
     from irlens.cli.watch import Show
@@ -230,7 +230,7 @@ def _show_layout(settings: _Settings, value: str) -> Exit:
     if others:
         raise click.UsageError("--layout draws one value alone: remove the other options")
     check_format(settings.writing.form, "layout")
-    from irlens.session.layouts import layout_of
+    from irlens.session.stages import layout_of
 
     drawing = layout_of(settings.kernel, settings.selection, new_session(), value)
     write(drawing, "layout", settings.writing)

@@ -9,7 +9,7 @@ from irlens.cli import Exit, new_session, output
 from irlens.cli.options import complete_kernels, config_options, jobs_option
 from irlens.cli.settings import received_as
 from irlens.cli.writing import Writing, write, writing_options
-from irlens.session.subject import Configurations
+from irlens.session import Configurations
 
 _HELP = """Find the smallest sizes at which KERNEL breaks, without a GPU.
 

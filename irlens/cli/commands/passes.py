@@ -7,7 +7,7 @@ from irlens.cli import Exit, new_session
 from irlens.cli.options import complete_kernels, config_options, context_option
 from irlens.cli.settings import received_as
 from irlens.cli.writing import Writing, write, writing_options
-from irlens.session.subject import Configurations
+from irlens.session import Configurations
 
 _HELP = """Show what each pass of the compiler changed in one compilation of KERNEL.
 

@@ -27,7 +27,7 @@ from irlens.render import check_format, is_streamed, stream
 
 if TYPE_CHECKING:  # running the command loads them
     from irlens.artifacts.entries import Broken
-    from irlens.session.scan.scanner import Request, Scanner
+    from irlens.session.scan import Request, Scanner
 
 _HELP = """List the captures in DIRs with their figures, and sum them up.
 
@@ -144,7 +144,7 @@ def command(settings: _Settings) -> Exit:
 
 def _grouped(settings: _Settings) -> Exit:
     """Write what the captures of each kernel differ by."""
-    from irlens.session.subject import Configurations
+    from irlens.session import Configurations
     from irlens.session.variants import variants_of
 
     given = {
@@ -163,7 +163,7 @@ def _grouped(settings: _Settings) -> Exit:
 
 def _scan(request: "Request", settings: _Settings) -> Exit:
     """Scan, on a cluster if one is named; the first skipped entries are reported one by one."""
-    from irlens.session.scan.scanner import Scanner
+    from irlens.session.scan import Scanner
 
     writing = settings.writing
     streams = is_streamed(writing.form, "scan")
@@ -200,8 +200,8 @@ def _scan(request: "Request", settings: _Settings) -> Exit:
 
 
 def _request(settings: _Settings) -> "Request":
+    from irlens.session.scan import Request
     from irlens.session.scan.columns import DEFAULT, SUMMED_UP, find_column, sort_keys
-    from irlens.session.scan.scanner import Request
     from irlens.session.scan.selection import parse_where
 
     form, names = settings.writing.form, settings.columns

@@ -9,7 +9,7 @@ from irlens.cli import Exit, new_session, output
 from irlens.cli.options import as_typed, complete_kernels, config_options, duration, jobs_option
 from irlens.cli.settings import received_as
 from irlens.cli.writing import Writing, write, writing_options
-from irlens.session.subject import Configurations
+from irlens.session import Configurations
 
 if TYPE_CHECKING:  # it loads the compiler layer
     from irlens.sweeps.suggesting import Reached

@@ -13,7 +13,7 @@ from irlens.cli.output import interruptible, write_json
 from irlens.cli.settings import received_as
 from irlens.cli.writing import Writing, every_row_option, shown_rows, write, writing_options
 from irlens.model.errors import IrlensError
-from irlens.session.subject import Configurations
+from irlens.session import Configurations
 
 if TYPE_CHECKING:  # they load the compiler layer
     from irlens.compiler import Device, Request

@@ -12,7 +12,7 @@ from irlens.cli.options import complete_kernels, refuse
 from irlens.cli.settings import received_as
 from irlens.cli.writing import Writing, every_row_option, shown_rows, write, writing_options
 from irlens.model.errors import IrlensError
-from irlens.session.subject import Axis
+from irlens.session import Axis
 
 if TYPE_CHECKING:  # help needs no record
     from irlens.model.ledger import Ledgers
@@ -125,8 +125,8 @@ def _of_program(settings: _Settings) -> "tuple[Ledgers, str | None]":
 
 def _of_kernel(settings: _Settings) -> "Ledgers":
     from irlens.compiler.calls.argument_values import parse_value
+    from irlens.session import is_compiled
     from irlens.session.ledgers import LedgerRequest, reference_ledgers
-    from irlens.session.subject import is_compiled
 
     name = settings.name
     if is_compiled(name):

@@ -11,7 +11,7 @@ from irlens.cli import Exit, new_session
 from irlens.cli.options import complete_kernels, kernel_options
 from irlens.cli.settings import received_as
 from irlens.model.errors import IrlensError
-from irlens.session.subject import Configurations
+from irlens.session import Configurations
 
 _HELP = """Browse KERNEL interactively.
 

@@ -10,7 +10,7 @@ from irlens.cli.options import as_typed, complete_kernels, duration, jobs_option
 from irlens.cli.settings import received_as
 from irlens.cli.writing import Writing, every_row_option, shown_rows, write, writing_options
 from irlens.model.variants import Variants
-from irlens.session.subject import Configurations
+from irlens.session import Configurations
 
 _HELP = """List the variants that Triton compiles of KERNEL, and what tells them apart.
 

@@ -20,9 +20,8 @@ import msgspec
 from irlens.artifacts import locks, processes, store
 from irlens.artifacts.inventory import Kind
 from irlens.artifacts.temporary_folders import TemporaryFolder
-from irlens.compiler.toolchains import interpreters
+from irlens.compiler.toolchains import OLDEST_TRITON, installed_triton, interpreters, is_too_old
 from irlens.compiler.toolchains.interpreters import Interpreter
-from irlens.compiler.toolchains.versions import OLDEST_TRITON, installed_triton, is_too_old
 from irlens.model.errors import CaptureError, UnknownNameError
 
 _VERSION = re.compile(r"\d[\w.+!-]*")

@@ -17,7 +17,7 @@ import msgspec
 
 from irlens.artifacts import locks, processes, store
 from irlens.compiler.request import Request
-from irlens.compiler.toolchains.versions import OLDEST_TRITON, is_too_old, triton_identity
+from irlens.compiler.toolchains import OLDEST_TRITON, is_too_old, triton_identity
 from irlens.model import files
 from irlens.model.errors import CaptureError
 

@@ -6,9 +6,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from irlens.analyze.capture_code import CaptureCode
-from irlens.diff.code import compare_code
-from irlens.diff.code.stage import side_of
-from irlens.diff.counterparts import (
+from irlens.diff import (
     by_other_settings,
     concatenate,
     first_sides,
@@ -16,6 +14,8 @@ from irlens.diff.counterparts import (
     match,
     without,
 )
+from irlens.diff.code import compare_code
+from irlens.diff.code.stage import side_of
 from irlens.model.capture import Capture
 from irlens.model.code import CODE_SCHEMA, CodeComparison, CodeComparisons
 from irlens.model.comparison import Side

@@ -5,7 +5,7 @@ from math import log
 
 import msgspec
 
-from irlens.diff import counterparts
+from irlens import diff
 from irlens.diff.report import compare, side
 from irlens.model.comparison import COMPARISON_SCHEMA, WEIGHTS, Comparison, Comparisons, Side
 from irlens.model.label import labels, labels_among
@@ -14,7 +14,7 @@ from irlens.model.report import Report
 
 def against_first(reports: Sequence[Report]) -> Comparisons:
     """Compare the first report of each group with each of the others, in their order."""
-    groups = counterparts.first_sides(reports)
+    groups = diff.first_sides(reports)
     pairs = [pair for group in groups for pair in _with_first(group)]
     return Comparisons(
         schema=COMPARISON_SCHEMA,
@@ -34,14 +34,14 @@ def by_other_settings(reports: Sequence[Report], names: Collection[str]) -> Comp
     """Compare the values of some settings with the first, everything else being equal.
 
     Returns:
-        The largest changes first; ``None`` where ``counterparts.by_other_settings`` has no groups.
+        The largest changes first; ``None`` where ``diff.by_other_settings`` has no groups.
     """
-    groups = counterparts.by_other_settings(reports, names)
+    groups = diff.by_other_settings(reports, names)
     if groups is None:
         return None
-    settings = labels_among([group[0] for group in groups], counterparts.kernel_and_target)
+    settings = labels_among([group[0] for group in groups], diff.kernel_and_target)
     compared = [
-        msgspec.structs.replace(pair, setting=counterparts.without(setting, names))
+        msgspec.structs.replace(pair, setting=diff.without(setting, names))
         for group, setting in zip(groups, settings, strict=True)
         for pair in _with_first(group)
     ]
@@ -57,7 +57,7 @@ def across(sets: Sequence[Sequence[Report]]) -> Comparisons:
     """Compare the first set of reports with each of the others."""
     if all(len(reports) == 1 for reports in sets):
         return against_first([reports[0] for reports in sets])
-    return counterparts.concatenate([match(sets[0], other) for other in sets[1:]])
+    return diff.concatenate([match(sets[0], other) for other in sets[1:]])
 
 
 def match(
@@ -67,15 +67,15 @@ def match(
     *,
     names: tuple[str, str] | None = None,
 ) -> Comparisons:
-    """Compare two sets of reports, paired as ``counterparts.match`` does, largest change first.
+    """Compare two sets of reports, paired as ``diff.match`` does, largest change first.
 
     Args:
         equal: What both sets hold besides, of which no figures are wanted.
     """
     if len(before) == len(after) == 1 and names is None and not equal:
         return against_first([before[0], after[0]])
-    pairs, left, right = counterparts.match(before, after, _content)
-    settings = labels_among([*(one for one, _ in pairs), *equal], counterparts.kernel_and_target)
+    pairs, left, right = diff.match(before, after, _content)
+    settings = labels_among([*(one for one, _ in pairs), *equal], diff.kernel_and_target)
     compared = [compare(*pair, names=names) for pair in pairs]
     compared += [_unchanged(one, names or ("before", "after")) for one in equal]
     compared = sorted(map(_set, compared, settings), key=_largest_change_first)
@@ -132,5 +132,5 @@ def _largest_change_first(pair: Comparison) -> tuple[object, ...]:
 
 
 def _sides(reports: Sequence[Report]) -> list[Side]:
-    sides = map(side, reports, labels_among(reports, counterparts.kernel_name))
+    sides = map(side, reports, labels_among(reports, diff.kernel_name))
     return sorted(sides, key=lambda one: (one.kernel, one.label))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable, Sequence
 from typing import TypeAlias, TypeVar
 
-from irlens.diff.counterparts import take_pairs
+from irlens.diff import take_pairs
 from irlens.diff.report.figure_deltas import deltas
 from irlens.diff.report.left_out import LeftOut
 from irlens.diff.report.source_lines import LinePair, LinePairs

@@ -10,9 +10,15 @@ import re
 from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
-from irlens.isa.sass.control import INSTRUCTION_BYTES
 from irlens.isa.sass.copies import polls_barrier
-from irlens.isa.sass.records import Guard, Instruction, Register, RegisterFile, SectionBody
+from irlens.isa.sass.records import (
+    INSTRUCTION_BYTES,
+    Guard,
+    Instruction,
+    Register,
+    RegisterFile,
+    SectionBody,
+)
 from irlens.isa.sass.registers import FILES
 
 #: What an instruction does with control: "arms" a barrier, "meets" at one, "moves" one.

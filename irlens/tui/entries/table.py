@@ -17,7 +17,7 @@ from textual.strip import Strip
 from irlens.session.workbench import Entry
 from irlens.tui.entries.layout import Columns, RowStyle, arrange, draw_row
 from irlens.tui.entries.rows import EntryRows
-from irlens.tui.widgets.scrolling import VisibleRows, place_scrollbar
+from irlens.tui.widgets import VisibleRows, place_scrollbar
 
 #: The least cells of the kernels' names.
 _MIN_NAME = 24

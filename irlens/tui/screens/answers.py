@@ -21,7 +21,7 @@ from irlens.render.view.variants import suggested_range, variants_view
 from irlens.session.workbench import Inquiry
 from irlens.tui.drawing import DIM
 from irlens.tui.nodes import page
-from irlens.tui.screens.base import EntryScreen, PanelActions, panel_bindings
+from irlens.tui.screens import EntryScreen, PanelActions, panel_bindings
 from irlens.tui.services.context import Context, Place
 from irlens.tui.widgets.compile_status import InquiryStatus
 from irlens.tui.widgets.heading import Heading

@@ -22,7 +22,7 @@ from irlens.tui.entries.rows import MOST_RIVALS
 from irlens.tui.entries.summary import EntrySummary, tally
 from irlens.tui.entries.table import EntryTable
 from irlens.tui.help import Command
-from irlens.tui.screens.base import IrlensScreen, view_bindings
+from irlens.tui.screens import IrlensScreen, view_bindings
 from irlens.tui.screens.dialogs import SORT_COLUMNS, SortDialog
 from irlens.tui.services.context import VIEWS, Context
 from irlens.tui.services.threads import stream_from_thread

@@ -15,10 +15,10 @@ from irlens.model.comparison import Comparison
 from irlens.model.errors import IrlensError
 from irlens.model.source import Span
 from irlens.model.text import count, printable_line
-from irlens.tui import changes
 from irlens.tui.code.difference import Difference
 from irlens.tui.drawing import DIM, lines, shortened
-from irlens.tui.screens.base import view_bindings
+from irlens.tui.panels import draw_changes, sides
+from irlens.tui.screens import view_bindings
 from irlens.tui.screens.diff_actions import YES_OR_NO, DiffActions, diff_bindings
 from irlens.tui.screens.stage_comparison import StageComparison
 from irlens.tui.services.context import VIEWS, Context
@@ -148,7 +148,7 @@ source locations and addresses are not compared.
         self.query_one(Panel).show(lambda width: self._draw_changes(comparison, width))
         kernels = dict.fromkeys((comparison.before.kernel, comparison.after.kernel))
         title = Content.assemble(
-            (printable_line(" → ".join(kernels)), "bold"), "  ", changes.sides(comparison)
+            (printable_line(" → ".join(kernels)), "bold"), "  ", sides(comparison)
         )
         before, after = comparison.before.target, comparison.after.target
         # Targets that differ are part of the title.
@@ -156,7 +156,7 @@ source locations and addresses are not compared.
         self.query_one(Heading).show(title, Content(target))
 
     def _draw_changes(self, comparison: Comparison, width: int) -> Content:
-        rows = changes.draw(comparison, width).split()
+        rows = draw_changes(comparison, width).split()
         if self.has_class("-brief"):
             rows = shortened(rows, _BRIEF, width, more=", d shows them")
         return lines(rows)

@@ -7,7 +7,7 @@ from textual import on
 from textual.binding import Binding
 
 from irlens.model.text import printable_line
-from irlens.tui.screens.base import IrlensScreen
+from irlens.tui.screens import IrlensScreen
 from irlens.tui.widgets.code_view import CodeView
 from irlens.tui.widgets.diff_view import DiffView
 from irlens.tui.widgets.prompt import Prompt, SearchPrompt

@@ -14,15 +14,14 @@ from irlens.model.source import SourceLocation, short_file
 from irlens.render.view.layout import layout_view
 from irlens.tui.code.gutters import describe_chain, describe_line
 from irlens.tui.code.text import values_of
-from irlens.tui.screens.base import EntryScreen
+from irlens.tui.screens import EntryScreen
 from irlens.tui.screens.jumps import JumpActions, Position
 from irlens.tui.services.context import Context, PassPlace, Place
 from irlens.tui.widgets.code_pane import CodePane
 from irlens.tui.widgets.code_view import CodeView
 from irlens.tui.widgets.entry_panes import EntryContents
-from irlens.tui.widgets.heading import Heading
+from irlens.tui.widgets.heading import Heading, LineFacts
 from irlens.tui.widgets.key_bar import KeyBar
-from irlens.tui.widgets.line_facts import LineFacts
 from irlens.tui.widgets.prompt import Prompt, SearchPrompt
 
 #: Bindings that need the text of the active pane, and bindings that need its annotations.

@@ -10,7 +10,7 @@ from irlens.model.source import short_file
 from irlens.model.text import printable_line
 from irlens.tui.code.document import LANDMARKS, Document, following, other_line, partner_line
 from irlens.tui.code.text import spans_of
-from irlens.tui.screens.base import EntryScreen
+from irlens.tui.screens import EntryScreen
 from irlens.tui.services.context import Context, Place
 from irlens.tui.widgets.code_pane import CodePane
 from irlens.tui.widgets.entry_panes import EntryPanes

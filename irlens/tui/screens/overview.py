@@ -26,7 +26,7 @@ from irlens.render.view.verdict import verdict
 from irlens.render.view.why import summary
 from irlens.tui.drawing import DIM, GOOD, SEVERITY_SIGN, SEVERITY_STYLE, contents_of, flowing, lines
 from irlens.tui.panels import Panels
-from irlens.tui.screens.base import EntryScreen, PanelActions, panel_bindings
+from irlens.tui.screens import EntryScreen, PanelActions, panel_bindings
 from irlens.tui.services.context import Context, Place
 from irlens.tui.widgets.heading import Heading, Verdict, view_tabs
 from irlens.tui.widgets.key_bar import KeyBar

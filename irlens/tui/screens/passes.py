@@ -31,16 +31,15 @@ from irlens.tui.code.difference import Difference
 from irlens.tui.code.document import Document, python_document
 from irlens.tui.drawing import DIM, lines
 from irlens.tui.nodes import table_parts
-from irlens.tui.screens.base import EntryScreen
+from irlens.tui.screens import EntryScreen
 from irlens.tui.screens.dialogs import choice_bindings
 from irlens.tui.screens.diff_actions import DiffActions, diff_bindings
 from irlens.tui.services.context import Context, PassPlace, Place
 from irlens.tui.widgets.code_pane import CodePane
 from irlens.tui.widgets.compile_status import InquiryStatus
 from irlens.tui.widgets.diff_view import DiffView
-from irlens.tui.widgets.heading import Heading
+from irlens.tui.widgets.heading import Heading, LineFacts
 from irlens.tui.widgets.key_bar import KeyBar
-from irlens.tui.widgets.line_facts import LineFacts
 from irlens.tui.widgets.prompt import SearchPrompt
 
 #: Cells of the list from which a pass has its stage and lines beside its name.

@@ -6,7 +6,7 @@ from functools import partial
 
 from irlens.model.errors import IrlensError
 from irlens.tui.code.difference import Difference
-from irlens.tui.screens.base import IrlensScreen
+from irlens.tui.screens import IrlensScreen
 
 #: Rows up to which a difference is kept while another stage is shown: computing a larger one again
 #: takes seconds.

@@ -23,7 +23,7 @@ from irlens.model.text import count, printable_line
 from irlens.tui.code.highlighting import Palette
 from irlens.tui.code.search import MOST_HITS, Hit, Query
 from irlens.tui.services.threads import run_in_thread
-from irlens.tui.widgets.scrolling import VisibleRows, place_scrollbar
+from irlens.tui.widgets import VisibleRows, place_scrollbar
 
 #: A position before, and one after any match.
 _BEFORE: Hit = (-1, 0)

@@ -185,11 +185,11 @@ class ChangesSince(Static):
         if origin is None or origin.comparison is None:
             self.update(Content.styled(position, DIM))
             return
-        from irlens.tui import changes  # not needed before something is compiled
+        from irlens.tui import panels  # not needed before something is compiled
 
-        sides = changes.sides(origin.comparison)
+        sides = panels.sides(origin.comparison)
         # A changed size may change every argument: too long for one line.
         if not origin.has_changes or sides.cell_length > width // 2:
             sides = Content(origin.label)
-        summary = changes.headline(origin.comparison, sides + "  ", width - 4)
+        summary = panels.changes_headline(origin.comparison, sides + "  ", width - 4)
         self.update(lines([*summary, Content.styled(f"c shows all changes · {position}", DIM)]))

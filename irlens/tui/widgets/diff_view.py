@@ -16,8 +16,8 @@ from irlens.tui.code.difference import Difference, DiffLine, Half
 from irlens.tui.code.document import following
 from irlens.tui.code.highlighting import Highlight, Painter, Palette
 from irlens.tui.code.search import Hit
+from irlens.tui.widgets import revealing
 from irlens.tui.widgets.code_view import CodeView
-from irlens.tui.widgets.scrolling import revealing
 
 _LINES = ("cursor", "removed", "added", "missing", "heading")
 _STYLES = ("match", "line-number", "minus", "plus", "tilde", "removed-word", "added-word", "place")

@@ -16,8 +16,8 @@ from irlens.tui.code.gutters import gutters_for
 from irlens.tui.code.highlighting import Highlight, HighlightedLines, Painter
 from irlens.tui.code.search import Hit
 from irlens.tui.code.text import cell_at, spans_of
+from irlens.tui.widgets import Reveal, revealing
 from irlens.tui.widgets.code_view import CodeView
-from irlens.tui.widgets.scrolling import Reveal, revealing
 
 _LINES = ("cursor", "linked", "selected")
 _STYLES = (*gutters.STYLES, "link", "match")

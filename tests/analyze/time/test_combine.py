@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from irlens import gpus
-from irlens.analyze.time.combine import estimate
+from irlens.analyze.time import estimate
 from irlens.analyze.time.counts import Counts
 from irlens.model.estimate import TimeEstimate
 from irlens.model.report import Report

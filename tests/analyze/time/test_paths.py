@@ -13,7 +13,7 @@ from irlens.analyze import sass_cfg
 from irlens.analyze.time.dataflow import UnknownPathError
 from irlens.analyze.time.launched import Arguments, constants, follow, sample
 from irlens.analyze.time.paths import PathFinder
-from irlens.analyze.traffic.data_operations import public_function
+from irlens.analyze.traffic.accesses import public_function
 from irlens.artifacts import cubin
 from irlens.isa import sass
 from irlens.isa.mlir import parse

@@ -18,7 +18,7 @@ from irlens.analyze.time import launched
 from irlens.analyze.time.launched import Arguments, follow, inputs, lanes
 from irlens.analyze.time.paths import PathFinder
 from irlens.analyze.time.shared_wavefronts import Wavefronts, wavefronts
-from irlens.analyze.traffic.data_operations import public_function
+from irlens.analyze.traffic.accesses import public_function
 from irlens.artifacts import cubin
 from irlens.artifacts.tools import disassemble
 from irlens.isa import sass

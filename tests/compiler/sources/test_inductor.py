@@ -12,7 +12,7 @@ from irlens.compiler.sources.inductor import generated_kernels, plain_code
 from irlens.compiler.sources.inductor_calls import grid_of
 from irlens.gpus import find
 from irlens.model.errors import CaptureError, UnknownNameError
-from irlens.session.subject import is_compiled
+from irlens.session import is_compiled
 
 DATA = Path(__file__).parents[2] / "data" / "inductor"
 OLD, LOG = DATA / "output_code_2_5.py", DATA / "torch_logs_2_13.txt"

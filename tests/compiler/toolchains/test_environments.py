@@ -19,9 +19,8 @@ import pytest
 from irlens.artifacts import locks
 from irlens.artifacts.inventory import is_used, list_items, remove
 from irlens.compiler import Request, capture_entries, is_stored
-from irlens.compiler.toolchains import environments, interpreters
+from irlens.compiler.toolchains import environments, interpreters, triton_identity, triton_version
 from irlens.compiler.toolchains.interpreters import examine
-from irlens.compiler.toolchains.versions import triton_identity, triton_version
 from irlens.model.config import Target
 from irlens.model.errors import CaptureError, IrlensError, UnknownNameError
 

@@ -9,9 +9,9 @@ from irlens.analyze.layout_conversions import find_conversions
 from irlens.diff.passes.insertions import insertions
 from irlens.isa import mlir
 from irlens.model.passes import Passes
+from irlens.session import Configurations
 from irlens.session.passes import states_of
 from irlens.session.session import Session
-from irlens.session.subject import Configurations
 from tests.running import inline, irlens
 
 __all__ = ["inline"]

@@ -14,7 +14,7 @@ import pytest
 from packaging.version import Version
 
 from irlens.artifacts.load import load
-from irlens.compiler.toolchains.versions import triton_version
+from irlens.compiler.toolchains import triton_version
 from irlens.diff.passes.across import stage_differences
 from irlens.model.capture import Capture
 

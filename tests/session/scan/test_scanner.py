@@ -12,9 +12,9 @@ from irlens.artifacts import report_cache, scan_index, store
 from irlens.artifacts.entries import Broken
 from irlens.artifacts.load import load
 from irlens.model.scan import ScanValue
-from irlens.session.scan import entry_rows, reader_pool, scanner
+from irlens.session import scan as scanner
+from irlens.session.scan import Request, Scanner, entry_rows, reader_pool
 from irlens.session.scan.columns import DEFAULT, find_column
-from irlens.session.scan.scanner import Request, Scanner
 from irlens.session.scan.selection import parse_where
 
 CAPTURES = Path(__file__).parents[3] / "samples" / "captures"
