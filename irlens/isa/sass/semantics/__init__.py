@@ -185,8 +185,8 @@ _RULES: dict[str, Callable[[Form], Step | None]] = {
     "SHFL": from_first_lane,
     "SYNCS": hold,
     "UTCATOMSWS": allocate,
-    "P2R": pack,
-    "R2P": unpack,
+    **dict.fromkeys(("P2R", "UP2UR"), pack),
+    **dict.fromkeys(("R2P", "UR2UP"), unpack),
     "VOTE": vote,
     "VOTEU": vote,
 }

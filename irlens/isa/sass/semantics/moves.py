@@ -123,11 +123,12 @@ def reciprocal(form: Form) -> Step | None:
 
 def packed_constant(form: Form) -> Step | None:
     """HFMA2 of zeros: how ptxas loads a constant where its multiplier is idle."""
-    texts = [each.text.lstrip("-") for each in form.sources]
-    if len(texts) != 4 or texts[0] != "RZ" or texts[1] != "RZ":
+    texts = [each.text for each in form.sources]
+    if len(texts) != 4 or {text.lstrip("-") for text in texts[:2]} != {"RZ"}:
         return None
+    product = 0.0 if texts[0] == texts[1] else -0.0  # to which -0.0 can be added
     try:
-        halves = struct.pack("<ee", float(texts[3]), float(texts[2]))
+        halves = struct.pack("<ee", product + float(texts[3]), product + float(texts[2]))
     except (ValueError, OverflowError):
         return None
     value = struct.unpack("<I", halves)[0]
