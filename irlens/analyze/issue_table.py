@@ -267,10 +267,21 @@ class IssueTable:
         for each in module.operations:
             alike[each.name, each.location].append(each.index)
 
+        tiles = {_place(each) for each in module.named(*(BULK_LOADS | ALL_BULK_STORES) - ATOMICS)}
+        moved = {direction for direction, location in self._by_tma
+                 if (direction, location) not in tiles}  # fmt: skip
+
         def find(operation: Operation) -> tuple[WarpAccess, ...] | str:
+            place = _place(operation)
+            # Warp specialization gives copies the location of the kernel, or of what uses the tile.
+            if place in tiles and place[0] in moved and not self._knows(place):
+                return ()
             return self.find(operation, alike[operation.name, operation.location])
 
         return find
+
+    def _knows(self, place: Place) -> bool:
+        return place in self._by_tma or place in self._by_place
 
     def _of_own(self, operation: Operation) -> tuple[WarpAccess, ...] | str:
         if operation.name in ATOMICS:
@@ -300,10 +311,6 @@ class IssueTable:
         if place in self._by_tma:
             return "some of it is copied by the TMA" if found else ()
         if not found:
-            is_tile = operation.name in BULK_LOADS | ALL_BULK_STORES
-            kernel = self._module.kernel
-            if is_tile and kernel is not None and (direction, kernel.location) in self._by_tma:
-                return ()  # Hopper's warp specialization gives its copies the kernel's location
             return "the ttgir has no access at its location"
         for each in found:
             if isinstance(each, str):
