@@ -214,9 +214,9 @@ def _of_code(
     find = partial(launches.wavefronts_of_warps, walker, kernels[0], arguments, followed[0])
     found = find(every=launched.priced)
     wavefronts = _totals(launches.mean_of_cta(followed[0], [each[:1] for each in found]))
-    tensor = launches.tensor_memory(walker, kernels[0], arguments, followed)
+    products = launches.tensor_memory_products(walker, kernels[0], arguments, followed)
     barriers = launches.barrier_uses(walker, kernels[0], arguments, followed)
-    code = counting.KernelCode(section, flow, control, wavefronts, tensor, barriers=barriers)
+    code = counting.KernelCode(section, flow, control, wavefronts, products, barriers=barriers)
     machine = counting.Placement(gpu=gpu, resident=occupancy.blocks_per_sm)
     resources = launched.demand.resources
     shared = (resources.shared_dynamic_bytes or 0) + (resources.shared_static_bytes or 0)
@@ -269,14 +269,15 @@ def _followed(costed: "CostedLaunch", walker: "PathFinder") -> "CostedLaunch":
     """Return a launch whose barriers are known, or else without them if no warps need them.
 
     Raises:
-        UnknownPathError: Warps work for others, and how long they wait is not known.
+        UnknownPathError: They need them, and how long they wait is not known.
     """
     from irlens.analyze.time.dataflow import UnknownPathError
+    from irlens.analyze.time.launched import must_follow_barriers
 
     try:
         _ = costed.counts  # found once, and kept
     except UnknownPathError:
-        if walker.handover is not None:
+        if must_follow_barriers(walker):
             raise
         return msgspec.structs.replace(costed, code=costed.code.without_barriers())
     return costed

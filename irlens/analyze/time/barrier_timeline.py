@@ -6,7 +6,7 @@ and a clock that waits for a barrier stands until others have done what ends its
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import inf, lcm
 
 import msgspec
@@ -121,13 +121,17 @@ class BarrierTimeline(msgspec.Struct, frozen=True):
         """Return the cycles of some groups, of whose long loops a few rounds are followed."""
         lengths = {each.times for one in groups for each in one.path.segments if each.times > 1}
         period = self._period(groups)
-        fewer = {times: _ROUNDS + (times - _ROUNDS) % period for times in lengths
-                 if times > _ROUNDS + 2 * period}  # fmt: skip
+        left_out = {}
+        for coupled in _coupled(lengths):
+            if coupled[0] > _ROUNDS + 2 * period:
+                left_out[coupled] = (coupled[0] - _ROUNDS) // period * period
+        fewer = {times: times - rounds for coupled, rounds in left_out.items() for times in coupled}
         base = self._run(timeline, groups, fewer)
         total = base
-        for times, rounds in fewer.items():
-            longer = self._run(timeline, groups, {**fewer, times: rounds + period})
-            total += (longer - base) / period * (times - rounds)
+        for coupled, rounds in left_out.items():
+            more = {times: fewer[times] + period for times in coupled}
+            longer = self._run(timeline, groups, {**fewer, **more})
+            total += (longer - base) / period * rounds
         return total
 
     def _groups(self, cta: Sequence[WarpPath]) -> list[_Group]:
@@ -183,6 +187,20 @@ class BarrierTimeline(msgspec.Struct, frozen=True):
     def _plain(self, each: TimedInstruction) -> TimedInstruction:
         """Return an instruction without what it does to barriers in shared memory."""
         return replace(each, event=None) if each.index in self.uses else each
+
+
+def _coupled(lengths: Iterable[int]) -> list[tuple[int, ...]]:
+    """Group loops by how often they run: those of two partitions that hand each other buffers.
+
+    Some of their rounds may stand before or after the loop.
+    """
+    groups: list[list[int]] = []
+    for times in sorted(lengths):
+        if groups and times - groups[-1][-1] < _ROUNDS:
+            groups[-1].append(times)
+        else:
+            groups.append([times])
+    return list(map(tuple, groups))
 
 
 def _code(

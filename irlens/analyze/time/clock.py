@@ -13,8 +13,6 @@ from irlens.isa.events import Commit, Copy, Event, Wait
 from irlens.isa.sass import units
 from irlens.isa.sass.timing import Ordering, Stream
 
-#: Streams whose waits end the oldest group: a phase of a barrier.
-_OF_BARRIERS = frozenset({"tma", "tcgen05"})
 #: How often a repeated segment is followed before its last rounds stand for the rest.
 _ROUNDS = 8
 
@@ -31,7 +29,6 @@ class TimedInstruction(msgspec.Struct, frozen=True):
         queues: Whether it queues at its unit while the warp goes on: a store, or a product.
         ordering: How it orders other work, if it does.
         event: What it does to asynchronous work, if anything.
-        barrier: The barriers of that, where they are told apart.
         takes: Cycles for which the barrier, the fence or the work takes.
     """
 
@@ -53,7 +50,6 @@ class TimedInstruction(msgspec.Struct, frozen=True):
     ordering: Ordering | None
     event: Event | None
     stream: Stream
-    barrier: int
     takes: float
 
 
@@ -76,31 +72,30 @@ class _InFlight:
 
     Attributes:
         latest: When all that was issued is complete.
-        groups: The groups of each barrier; of one, where the stream has none.
+        groups: When each group is complete.
     """
 
     def __init__(self) -> None:
         self.latest = 0.0
-        self.groups: defaultdict[int, list[float]] = defaultdict(list)
+        self.groups: list[float] = []
 
     def issue(self, complete: float) -> None:
         """Add to what the next commit collects."""
         self.latest = max(self.latest, complete)
 
-    def commit(self, barrier: int, now: float) -> None:
+    def commit(self, now: float) -> None:
         """Close a group, which completes with all that was issued before it."""
-        self.groups[barrier].append(max(self.latest, now))
+        self.groups.append(max(self.latest, now))
 
-    def join(self, barrier: int, now: float, complete: float) -> None:
+    def join(self, now: float, complete: float) -> None:
         """Add to the youngest group."""
-        groups = self.groups[barrier]
-        if not groups:
-            groups.append(now)
-        groups[-1] = max(groups[-1], complete)
+        if not self.groups:
+            self.groups.append(now)
+        self.groups[-1] = max(self.groups[-1], complete)
 
-    def retire(self, barrier: int, limit: int | None) -> float:
+    def retire(self, limit: int | None) -> float:
         """Remove all groups but some, or the oldest; return when the last was complete."""
-        groups = self.groups[barrier]
+        groups = self.groups
         count = min(1, len(groups)) if limit is None else len(groups) - limit
         if count <= 0:
             return 0.0
@@ -111,8 +106,7 @@ class _InFlight:
     def advance(self, cycles: float) -> None:
         """Let time pass in which nothing else changes."""
         self.latest += cycles
-        for groups in self.groups.values():
-            groups[:] = [each + cycles for each in groups]
+        self.groups[:] = [each + cycles for each in self.groups]
 
 
 class Units:
@@ -230,18 +224,18 @@ class Clock:
             return max(now, self.written) + each.takes
         if not isinstance(each.event, Wait):
             return now
-        limit = None if each.stream in _OF_BARRIERS else each.event.limit
-        return max(now, self.work[each.stream].retire(each.barrier, limit))
+        limit = None if each.stream == "tma" else each.event.limit
+        return max(now, self.work[each.stream].retire(limit))
 
     def _record(self, event: Event, each: TimedInstruction, done: float) -> None:
         work = self.work[each.stream]
         if each.stream == "tma" and isinstance(event, Copy):
-            work.join(each.barrier, done, done + each.takes)
+            work.join(done, done + each.takes)
             return
         if issues(event):
             work.issue(done + each.takes)
         if isinstance(event, Commit):
-            work.commit(each.barrier, done)
+            work.commit(done)
 
     def end(self) -> float:
         """Return the cycle in which the warps have ended and all units are free."""

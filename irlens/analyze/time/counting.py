@@ -17,7 +17,7 @@ from irlens.analyze.time.counts import Counts, awaited_share
 from irlens.analyze.time.cta_schedule import imbalance
 from irlens.analyze.time.cta_timeline import CACHED_INSTRUCTIONS, Timeline, tensor_cycles
 from irlens.analyze.time.launched import WarpPath, sample
-from irlens.analyze.time.tensor_memory import TensorMemory
+from irlens.analyze.time.tensor_memory import Product
 from irlens.analyze.time.transfers import Caches, Spilled, Transfers
 from irlens.gpus import Gpu
 from irlens.gpus.timing import Timing
@@ -44,6 +44,7 @@ class KernelCode(msgspec.Struct, frozen=True):
     Attributes:
         wavefronts: Of accesses to shared memory by a warp, by index of the instruction; of those
             that are absent, the least that their width needs are taken.
+        products: Those in tensor memory, by index of the instruction.
         removed: Instructions that are taken out, to see what the launch takes without them.
         barriers: What warps do to barriers; ``None`` where the order of copies and waits tells
             which wait is for which copy.
@@ -53,7 +54,7 @@ class KernelCode(msgspec.Struct, frozen=True):
     flow: Cfg
     control: Sequence[Control]
     wavefronts: Mapping[int, float]
-    tensor: TensorMemory = TensorMemory()
+    products: Mapping[int, Product] = MappingProxyType({})
     removed: frozenset[int] = frozenset()
     barriers: BarrierUses | None = None
 
@@ -192,8 +193,8 @@ def count(launch: CostedLaunch, latency: float | None = None) -> Counts:
             sums["asked"] += times * _LANES * asked.loaded
         if asked.is_bulk_copy:
             sums["bulk"] += times
-        if index in code.tensor.products:
-            product = code.tensor.products[index]
+        if index in code.products:
+            product = code.products[index]
             sums["tensor"] += times * product.multiply_adds / multiply_adds
             sums["shared"] += times * product.shared_cycles
         elif kind == "tensor":
@@ -210,7 +211,7 @@ def count(launch: CostedLaunch, latency: float | None = None) -> Counts:
         multiply_adds=multiply_adds,
         partitions=machine.gpu.arch.partitions,
         wavefronts=code.wavefronts,
-        tensor=code.tensor,
+        products=code.products,
         removed=code.removed,
         warps=sum(each.of_cta for each in followed[0]),
         request_bytes=transfers.load_sectors * 32 / sums["asked"] if sums["asked"] else 1.0,

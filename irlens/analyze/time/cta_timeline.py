@@ -29,9 +29,9 @@ from irlens.analyze.time.clock import (
     issues,
 )
 from irlens.analyze.time.loop_runs import Path
-from irlens.analyze.time.tensor_memory import TensorMemory
+from irlens.analyze.time.tensor_memory import Product
 from irlens.gpus.timing import Timing
-from irlens.isa.events import Commit, Copy, Wait
+from irlens.isa.events import Copy
 from irlens.isa.sass import Instruction, units
 from irlens.isa.sass.records import INSTRUCTION_BYTES
 from irlens.isa.sass.timing import (
@@ -40,7 +40,6 @@ from irlens.isa.sass.timing import (
     Origin,
     Stream,
     asynchronous,
-    commits_products,
     demand,
 )
 from irlens.model.schedule import Control
@@ -68,6 +67,7 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
         partitions: Sub-partitions of an SM, which share a CTA's warps.
         request_bytes: Bytes that a load of one warp takes from the L2, for each byte it asks for.
         wavefronts: Of accesses to shared memory, by index, where they are known.
+        products: Those in tensor memory, by index of the instruction.
         repeated: Part of the sectors of loads that the CTA has loaded before, by their places. The
             L1 has them when nothing is in flight any more.
         request_cycles: Cycles for which one request occupies the L1, by its place; by default those
@@ -83,7 +83,7 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
     request_bytes: float = 1.0
     bulk_bytes: float = 0.0
     wavefronts: Mapping[int, float] = MappingProxyType({})
-    tensor: TensorMemory = TensorMemory()
+    products: Mapping[int, Product] = MappingProxyType({})
     removed: frozenset[int] = frozenset()
     repeated: Mapping[SourceLocation, float] = MappingProxyType({})
     request_cycles: Mapping[SourceLocation, float] = MappingProxyType({})
@@ -164,12 +164,7 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
         place = places[0] if places else None
         number, cycles = self._occupied(asked, per_scheduler, place)
         shared = self._shared_cycles(instruction, asked, self.wavefronts.get(index))
-        if index in self.tensor.barriers:
-            at = instruction.offset
-            signals = commits_products(instruction)
-            work = "tcgen05", Commit(0, True, at=at) if signals else Wait(0, 0, True, at=at)
-        if index in self.tensor.products:  # one for the whole CTA
-            product = self.tensor.products[index]
+        if (product := self.products.get(index)) is not None:  # one for the whole CTA
             cycles, shared = product.multiply_adds / self.multiply_adds, product.shared_cycles
             work = "tcgen05", Copy(0, None, at=instruction.offset)
         stream, event = work or ("cp.async", None)
@@ -195,7 +190,6 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
             ordering=asked.ordering,
             event=event,
             stream=stream,
-            barrier=self.tensor.barriers.get(index, 0),
             takes=self._takes(asked.ordering, stream, latency),
         )
 

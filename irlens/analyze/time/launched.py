@@ -14,10 +14,8 @@ from irlens.analyze.time.loop_runs import Path
 from irlens.analyze.time.paths import PathFinder
 from irlens.analyze.time.shared_wavefronts import Wavefronts, mean_wavefronts
 from irlens.analyze.time.shared_wavefronts import wavefronts as shared_wavefronts
-from irlens.analyze.time.tensor_memory import TensorMemory
-from irlens.analyze.time.tensor_memory import tensor_memory as of_paths
+from irlens.analyze.time.tensor_memory import Product, products_of
 from irlens.artifacts.cubin import Code, Kernel
-from irlens.isa.sass.copies import polls_barrier
 from irlens.isa.sass.operands import SPECIAL, TABLES, WORD, ThreadInputs
 from irlens.isa.sass.timing import is_bulk_copy, is_tensor_memory_product
 
@@ -269,42 +267,34 @@ def _of_lanes(machine: PathFinder, launches: Sequence[ThreadInputs]) -> dict[int
     return found
 
 
-def tensor_memory(
+def tensor_memory_products(
     machine: PathFinder,
     kernel: Kernel,
     arguments: Arguments,
     followed: Sequence[Sequence[WarpPath]],
-) -> TensorMemory:
-    """Return the products in tensor memory of a launch, and the waits that retire them.
+) -> dict[int, Product]:
+    """Return the products in tensor memory of a launch, by index of the instruction.
 
     Raises:
-        UnknownPathError: They are not known, or the warps that issue products do not wait for them.
+        UnknownPathError: Their sizes, or which warps issue them, are not known.
     """
-    instructions = machine.section.instructions
-    if not any(map(is_tensor_memory_product, instructions)):
-        return TensorMemory()
-    issuing: dict[Path, int] = {}
-    for cta in followed:
-        executed = [
-            {index for block in each.counts for index in machine.flow.blocks[block].indices}
-            for each in cta
-        ]
-        waits = [
-            {index for index in each if polls_barrier(instructions[index])} for each in executed
-        ]
-        issues = [
-            any(is_tensor_memory_product(instructions[index]) for index in each)
-            for each in executed
-        ]
-        if not any(issues):
-            raise UnknownPathError("which warps issue products in tensor memory is unknown")
-        one = issues.index(True)
-        if sum(issues) > 1 or any(each - waits[one] for each in waits):
-            raise UnknownPathError("how long warps wait for the products of others is unknown")
-        issuing[cta[one].path] = cta[one].first
+    products = _products_in_tensor_memory(machine)
+    if not products:
+        return {}
     launch = launch_of(machine, kernel, arguments, FIRST)
-    first = _thread(launch, FIRST, min(issuing.values()), 0)
-    return of_paths(machine.data, issuing, first)
+    issuing = {
+        each.path: _thread(launch, FIRST, each.first, 0)
+        for each in chain.from_iterable(followed)
+        if any(not products.isdisjoint(machine.flow.blocks[n].indices) for n in each.counts)
+    }
+    if not issuing:
+        raise UnknownPathError("which warps issue products in tensor memory is unknown")
+    return products_of(machine.data, issuing)
+
+
+def _products_in_tensor_memory(machine: PathFinder) -> set[int]:
+    instructions = machine.section.instructions
+    return {n for n, each in enumerate(instructions) if is_tensor_memory_product(each)}
 
 
 def barrier_uses(
@@ -315,11 +305,12 @@ def barrier_uses(
 ) -> BarrierUses | None:
     """Return what a launch's warps do to barriers, where that has to be followed; else ``None``.
 
-    Where no warps work for others, the order of copies and waits tells which wait is for which
-    copy, but not where a loop of copies is entered again: the guards of its last rounds leave out
-    copies, and each time more of them seem to be under way.
+    It has to where warps work for others, and where products in tensor memory tell by a barrier
+    that they are done. Elsewhere the order of copies and waits tells which wait is for which copy,
+    but not where a loop of copies is entered again: the guards of its last rounds leave out copies,
+    and each time more of them seem to be under way.
     """
-    if machine.handover is None and not _copies_in_inner_loop(machine):
+    if not must_follow_barriers(machine) and not _copies_in_inner_loop(machine):
         return None
     launch = launch_of(machine, kernel, arguments, FIRST)
     first = {each.path: each.first for cta in followed for each in cta}
@@ -327,10 +318,15 @@ def barrier_uses(
     return BarrierUses(machine.data, threads)
 
 
+def must_follow_barriers(machine: PathFinder) -> bool:
+    """Whether nothing but its barriers tells how long a kernel's warps wait."""
+    return machine.handover is not None or bool(_products_in_tensor_memory(machine))
+
+
 def _copies_in_inner_loop(machine: PathFinder) -> bool:
-    """Whether a loop within another one copies tiles, and no product is in tensor memory."""
+    """Whether a loop within another one copies tiles."""
     instructions, flow = machine.section.instructions, machine.flow
-    return not any(map(is_tensor_memory_product, instructions)) and any(
+    return any(
         flow.forest.depth(number) > 1
         for number, block in enumerate(flow.blocks)
         if any(is_bulk_copy(instructions[index]) for index in block.indices)

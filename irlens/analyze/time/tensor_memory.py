@@ -1,24 +1,23 @@
-"""Products in tensor memory (``tcgen05``): what each multiplies, and which wait retires it.
+"""Products in tensor memory (``tcgen05``): what each multiplies.
 
-One thread issues a product for its whole CTA. Its sizes are in a descriptor, and the barrier that
-tells when it is done is an address: both are in registers, and the machine code computes them from
-constants. So the instructions that they depend on are run for that thread along its path.
+One thread issues a product for its whole CTA. Its sizes are in a descriptor, which is in a register
+and which the machine code computes from constants. So the instructions that it depends on are run
+for that thread along its path.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import msgspec
 
 from irlens.analyze.time.dataflow import DataFlow, UnknownPathError
 from irlens.analyze.time.loop_runs import Executions, Path
 from irlens.isa.sass import Instruction, Operand, Section
-from irlens.isa.sass.copies import polls_barrier
 from irlens.isa.sass.operands import ThreadInputs, read_address, register_bits
-from irlens.isa.sass.timing import commits_products, is_tensor_memory_product
+from irlens.isa.sass.timing import is_tensor_memory_product
 from irlens.isa.sass.units import WAVEFRONT
 
-#: Rounds of a repeated segment that are run: the barriers of a ring alternate.
+#: Rounds of a repeated segment that are run.
 _ROUNDS = 8
 #: Bytes of a row of A and of a column of B that a product takes, of any type ("PTX ISA", tcgen05,
 #: matrix shapes of dense products).
@@ -54,71 +53,44 @@ class Product(msgspec.Struct, frozen=True):
         return (self.columns + (self.rows if self.shared else 0)) * _DEPTH / WAVEFRONT
 
 
-class TensorMemory(msgspec.Struct, frozen=True):
-    """The use of tensor memory by a kernel.
-
-    Attributes:
-        products: By index of the instruction.
-        barriers: Of commits and of the waits for them, by index: those with the same number share
-            barriers, which their executions pass in turn.
-    """
-
-    products: Mapping[int, Product] = {}
-    barriers: Mapping[int, int] = {}
-
-
-def tensor_memory(data: DataFlow, paths: Iterable[Path], launch: ThreadInputs) -> TensorMemory:
-    """Return the products in tensor memory on paths, and the waits that retire them.
+def products_of(data: DataFlow, issuing: Mapping[Path, ThreadInputs]) -> dict[int, Product]:
+    """Return the products in tensor memory, by index of the instruction.
 
     Args:
-        paths: The paths of warps that issue products, one or more.
-        launch: What the first lane of such a warp can read of the launch.
+        issuing: The paths of warps that issue products, one or more, each with what the first lane
+            of such a warp can read of the launch.
 
     Raises:
-        UnknownPathError: A product's sizes, its rate or a barrier are not known.
+        UnknownPathError: A product's sizes or its rate are not known.
     """
-    section = data.section
-    products: dict[int, Product] = {}
-    signalled, awaited = {}, {}
-    for index, found in _values(data, _asked(section), paths, launch).items():
-        each = section.instructions[index]
-        if is_tensor_memory_product(each):
-            products[index] = _product(each, found)
-        elif commits_products(each):
-            signalled[index] = found
-        else:
-            awaited[index] = found
-    return TensorMemory(products, _rings(section, signalled, awaited))
+    instructions = data.section.instructions
+    found = _values(data, _descriptors(data.section), issuing)
+    return {index: _product(instructions[index], each) for index, each in found.items()}
 
 
-def _asked(section: Section) -> dict[int, Operand]:
-    """Return the operands that matter, by instruction: descriptors of products, and barriers."""
+def _descriptors(section: Section) -> dict[int, Operand]:
+    """Return the operand of each product that holds its sizes, by index."""
     operands = {}
     for index, each in enumerate(section.instructions):
         if is_tensor_memory_product(each):
             found = [one for one in each.operands if one.text.startswith("idesc")]
-        elif commits_products(each) or polls_barrier(each):
-            found = [one for one in each.operands if one.kind == "memory"]
-        else:
-            continue
-        if not found:
-            raise UnknownPathError(f"{each.opcode} at {each.offset:#06x} is not understood")
-        operands[index] = found[0]
+            if not found:
+                raise UnknownPathError(f"{each.opcode} at {each.offset:#06x} is not understood")
+            operands[index] = found[0]
     return operands
 
 
 def _values(
-    data: DataFlow, operands: Mapping[int, Operand], paths: Iterable[Path], launch: ThreadInputs
+    data: DataFlow, operands: Mapping[int, Operand], issuing: Mapping[Path, ThreadInputs]
 ) -> Mapping[int, set[int | None]]:
     """Return the values of operands over the executions of their instructions, if there are any."""
     asked = {index: register_bits(each.registers) for index, each in operands.items()}
     executions = Executions(data, asked)
-    # "[UR4+0x24000]" and "idesc[UR31]" alike.
     readers = {n: read_address(each.text.removeprefix("idesc")) for n, each in operands.items()}
     found: defaultdict[int, set[int | None]] = defaultdict(set)
-    for path in paths:
+    for path, thread in issuing.items():
         rounds = {each.times: min(each.times, _ROUNDS) for each in path.segments}
-        for index, state in executions.along(path, launch, rounds):
+        for index, state in executions.along(path, thread, rounds):
             found[index].add(readers[index](state))
     return found
 
@@ -137,25 +109,3 @@ def _product(instruction: Instruction, descriptors: set[int | None]) -> Product:
         raise UnknownPathError(f"the sizes of {place} are unknown")
     ((rows, columns),) = size
     return Product(16 * rows, 8 * columns, instruction.operands[0].text.startswith("gdesc"))
-
-
-def _rings(
-    section: Section,
-    signalled: Mapping[int, set[int | None]],
-    awaited: Mapping[int, set[int | None]],
-) -> dict[int, int]:
-    """Number the commits, and the waits for their barriers, by the barriers that they share."""
-    for index, found in (*signalled.items(), *awaited.items()):
-        if None in found:
-            each = section.instructions[index]
-            raise UnknownPathError(f"the barrier of {each.opcode} at {each.offset:#06x} is unknown")
-    rings: list[set[int | None]] = []
-    for found in signalled.values():
-        joined = set(found).union(*(ring for ring in rings if ring & found))
-        rings = [ring for ring in rings if not ring & found] + [joined]
-    return {
-        index: number
-        for index, found in (*signalled.items(), *awaited.items())
-        for number, ring in enumerate(rings)
-        if ring & found
-    }

@@ -108,8 +108,8 @@ def ordering(instruction: Instruction | Mnemonic) -> Ordering | None:
 def asynchronous(instruction: Instruction) -> tuple[Stream, Event] | None:
     """Return what an instruction does to asynchronous work, and of which stream.
 
-    A product that closes its group is a commit that copies. Products in tensor memory belong to
-    barriers whose addresses are computed, and have no event here (``commits_products``).
+    A product that closes its group is a commit that copies. Products in tensor memory signal
+    barriers, whose addresses are computed, and have no event here (``mbarriers``).
     """
     if not demand(instruction).is_asynchronous:
         return None
@@ -144,11 +144,6 @@ def is_bulk_copy(instruction: Instruction | Mnemonic) -> bool:
 def is_tensor_memory_product(instruction: Instruction) -> bool:
     """Whether it is a product in tensor memory."""
     return instruction.opcode.startswith("UTC") and instruction.opcode.endswith("MMA")
-
-
-def commits_products(instruction: Instruction) -> bool:
-    """Whether it has the products in tensor memory before it signal a barrier."""
-    return instruction.opcode == "UTCBAR"
 
 
 def waits_for_others(instruction: Instruction) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import irlens
-from irlens.analyze.time.barrier_timeline import _Barrier
+from irlens.analyze.time.barrier_timeline import _Barrier, _coupled
 from irlens.analyze.time.barriers import BarrierUses
 from irlens.analyze.time.counting import CostedLaunch
 from irlens.analyze.time.dataflow import UnknownPathError
@@ -137,3 +137,52 @@ def test_a_phase_ends_with_the_last_arrival_and_the_last_copy() -> None:
     assert barrier.passes(1) is None
     assert barrier.count(50, arrivals=2)
     assert barrier.passes(1) == 50
+
+
+def test_loops_that_hand_each_other_buffers_lose_the_same_rounds() -> None:
+    """One partition does its first round before the loop, or its last ones after it."""
+    assert _coupled({64, 16, 63, 128, 61}) == [(16,), (61, 63, 64), (128,)]
+
+
+SQUARE = {"M": 4096, "N": 4096, "K": 4096} | dict.fromkeys("abc", "fp16[4096, 4096]")
+TILES = {"BM": 128, "BN": 128, "BK": 64}
+HEADS = {"Z": 1, "H": 4, "T": 2048, "scale": 0.1} | dict.fromkeys("qkvo", "fp16[8192, 64]")
+
+
+@pytest.mark.parametrize(
+    ("kernel", "args", "constexprs", "grid"),
+    [
+        ("mm", SQUARE, TILES, (1024,)),
+        ("mmp", SQUARE, TILES | {"SMS": 1100}, (1100,)),  # some of the CTAs have no tile
+        ("fa", HEADS, {"BM": 128, "BN": 64, "D": 64}, (16, 4)),
+    ],
+)
+def test_products_in_tensor_memory_are_waited_for_by_other_warps(
+    kernel: str, args: dict[str, Any], constexprs: dict[str, Any], grid: tuple[int, ...]
+) -> None:
+    found = Inspection(
+        irlens.capture(
+            f"{DATA / 'specialized.py'}:{kernel}", target="b200", args=args, grid=grid,
+            num_warps=4, num_stages=3, WS=True, **constexprs,
+        )
+    )  # fmt: skip
+    launch, time, report = found.launch, found.time, found.report()
+    assert isinstance(launch, CostedLaunch)
+    assert launch.code.barriers is not None
+    issuing = [
+        one.of_cta
+        for one in launch.followed[0]
+        for number in one.counts
+        if not launch.code.products.keys().isdisjoint(launch.code.flow.blocks[number].indices)
+    ]
+    assert set(issuing) == {1}, "one warp issues all products"
+    assert report.traffic is not None
+    assert report.traffic.tensor_flops is not None
+    assert report.roofline is not None
+    cycles = launch.counts.tensor_cycles * launch.machine.gpu.multiply_adds
+    differ = kernel == "mmp"  # a sample of the CTAs stands for all
+    flops = report.traffic.tensor_flops["fp16"]
+    assert cycles == pytest.approx(flops / 2, rel=0.1 if differ else 1e-6)
+    assert time is not None
+    assert time.estimate_us is not None
+    assert time.estimate_us > (report.roofline.floor_us or 0)

@@ -1,4 +1,4 @@
-"""Products in tensor memory: their sizes, and the waits that retire them."""
+"""Products in tensor memory: their sizes, and how long warps wait for them."""
 
 from typing import Any
 
@@ -8,10 +8,13 @@ import irlens
 from irlens import gpus
 from irlens.analyze import sass_cfg
 from irlens.analyze.time import counting
+from irlens.analyze.time.barrier_timeline import BarrierTimeline
+from irlens.analyze.time.barriers import BarrierUses
 from irlens.analyze.time.cta_timeline import Timeline
 from irlens.analyze.time.dataflow import UnknownPathError
+from irlens.analyze.time.launched import WarpPath
 from irlens.analyze.time.paths import PathFinder
-from irlens.analyze.time.tensor_memory import Product, TensorMemory, tensor_memory
+from irlens.analyze.time.tensor_memory import Product, products_of
 from irlens.isa import sass
 from irlens.isa.sass import Section
 from irlens.isa.sass.operands import ThreadInputs
@@ -68,17 +71,17 @@ def section(*code: str) -> Section:
     return sass.parse(text).sections[0]
 
 
-def found_in(*code: str) -> TensorMemory:
+def found_in(*code: str) -> dict[int, Product]:
     body = section(*code)
     launch = ThreadInputs({}, {})
     machine = PathFinder(body, sass_cfg.build(body))
-    return tensor_memory(machine.data, [machine.follow(launch)], launch)
+    return products_of(machine.data, {machine.follow(launch): launch})
 
 
 def test_the_descriptor_says_the_sizes() -> None:
-    assert found_in(SIZES, MULTIPLY).products == {1: SQUARE}
+    assert found_in(SIZES, MULTIPLY) == {1: SQUARE}
     in_tensor_memory = MULTIPLY.replace("gdesc[UR4]", "tmem[UR4]")
-    other = found_in("UMOV UR31, 0x4100010", in_tensor_memory).products
+    other = found_in("UMOV UR31, 0x4100010", in_tensor_memory)
     assert other == {1: Product(rows=64, columns=64, shared=False)}
 
 
@@ -91,7 +94,6 @@ def test_the_descriptor_says_the_sizes() -> None:
         (SIZES, MULTIPLY.replace("UTCHMMA", "UTCHMMA.WS")),
         ("UMOV UR31, 0x8210014", MULTIPLY),  # sparse
         ("UMOV UR31, 0x10", MULTIPLY),
-        (SIZES, MULTIPLY, "UTCBAR [UR10], URZ"),
     ],
 )
 def test_what_is_not_in_the_code_is_unknown(code: tuple[str, ...]) -> None:
@@ -99,49 +101,52 @@ def test_what_is_not_in_the_code_is_unknown(code: tuple[str, ...]) -> None:
         found_in(*code)
 
 
-def test_waits_retire_the_commits_to_their_barriers() -> None:
-    barriers = found_in(
-        "UMOV UR10, 0x100", "UMOV UR12, 0x200", "UMOV UR14, 0x1f8", SIZES, MULTIPLY,
-        "UTCBAR [UR10], URZ", "UTCBAR [UR12], URZ",
-        WAIT.format("UR14+0x8"), WAIT.format("UR10"), WAIT.format("UR10+0x80"),
-    ).barriers  # fmt: skip
-    assert barriers[5] == barriers[8]
-    assert barriers[6] == barriers[7]
-    assert barriers[5] != barriers[6]
-    assert 9 not in barriers, "another copy's"
+#: Two barriers at 0x100 and 0x200, each for one arrival.
+BARRIERS = [
+    "UMOV UR10, 0x100", "UMOV UR12, 0x200", "UMOV UR8, 0x1ffffe",
+    "SYNCS.EXCH.64 URZ, [UR10], UR8", "SYNCS.EXCH.64 URZ, [UR12], UR8", "MOV R4, RZ",
+]  # fmt: skip
 
 
-def cycles(code: list[str], barriers: dict[int, int]) -> float:
+def cycles(*code: str) -> float:
+    """Return how long four warps take that set up two barriers and run some code."""
     timing = gpus.find("b200").timing
     assert timing is not None
-    body = section(*code)
+    body = section(*BARRIERS, *code)
     flow = sass_cfg.build(body)
-    products = {at: SQUARE for at, each in enumerate(code) if each == MULTIPLY}
+    products = {n: SQUARE for n, each in enumerate(body.instructions) if each.opcode == "UTCHMMA"}
     line = Timeline(
-        timing=timing, memory=700.0, multiply_adds=4096, partitions=4, warps=4,
-        tensor=TensorMemory(products, barriers),
-    )  # fmt: skip
-    path = PathFinder(body, flow).follow(ThreadInputs({}, {}))
-    control = [Control(1, None, None, 0)] * (len(code) + 1)
-    return line.durations(body.instructions, flow, [path], control)[0]
+        timing=timing, memory=700.0, multiply_adds=4096, partitions=4, warps=4, products=products
+    )
+    machine, thread = PathFinder(body, flow), ThreadInputs({}, {})
+    path = machine.follow(thread)
+    uses = BarrierUses(machine.data, {path: thread})
+    control = [Control(1, None, None, 0)] * len(body.instructions)
+    warps = [WarpPath(path, 4, 4, 0, path.counts())]
+    return BarrierTimeline(body.instructions, flow, control, uses).cycles(line, warps)
 
 
 def test_a_wait_lasts_until_the_products_are_done() -> None:
-    code = [MULTIPLY, MULTIPLY, "UTCBAR [UR10], URZ", WAIT.format("UR10")]
     timing = gpus.find("b200").timing
     assert timing is not None
+    products = [MULTIPLY, MULTIPLY, "UTCBAR [UR10], URZ"]
     # 128 x 128 x 16 at 4,096 a cycle, for the whole CTA: not for each of its warps.
-    assert cycles(code, {2: 0, 3: 0}) == pytest.approx(2 * 64 + timing.product, abs=4)
-    assert cycles(code, {}) == pytest.approx(2 * 64, abs=4), "nobody waits"
+    begun, beside = len(BARRIERS), pytest.approx(2 * 64, abs=len(BARRIERS) + 4)
+    assert cycles(*products) == beside, "nobody waits"
+    waited = cycles(*products, WAIT.format("UR10"))
+    assert waited == pytest.approx(begun + 2 * 64 + timing.product, abs=4)
 
 
 def test_a_wait_for_the_products_before_lets_the_next_run() -> None:
     commit = ["UTCBAR [UR10], URZ", "UTCBAR [UR12], URZ"]
     wait = [WAIT.format("UR10"), WAIT.format("UR12")]
-    serial = [MULTIPLY, commit[0], wait[0], MULTIPLY, commit[1], wait[1]]
-    overlapped = [MULTIPLY, commit[0], MULTIPLY, commit[1], wait[0], wait[1]]
-    after = cycles(serial, {1: 0, 2: 0, 4: 1, 5: 1})
-    beside = cycles(overlapped, {1: 0, 3: 1, 4: 0, 5: 1})
+    after = cycles(MULTIPLY, commit[0], wait[0], MULTIPLY, commit[1], wait[1])
+    beside = cycles(MULTIPLY, commit[0], MULTIPLY, commit[1], wait[0], wait[1])
     timing = gpus.find("b200").timing
     assert timing is not None
     assert after - beside == pytest.approx(timing.product, abs=4)
+
+
+def test_a_wait_for_products_that_no_commit_signals_has_no_time() -> None:
+    with pytest.raises(UnknownPathError, match="how long its warps wait"):
+        cycles(MULTIPLY, "UTCBAR [UR10], URZ", WAIT.format("UR12"))
