@@ -51,7 +51,7 @@ def _public(function: Callable[P, R]) -> Callable[P, R]:
             meant = meant_parameter(reworded(error, "library"), function, kwargs)
             if meant.hint is not None:
                 meant.add_note(meant.hint)  # a traceback has no other place for it
-            raise meant  # noqa: B904
+            raise meant from error.__cause__
 
     return call
 

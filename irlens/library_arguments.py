@@ -7,7 +7,7 @@ from typing import Any
 
 from irlens.model.capture import Capture
 from irlens.model.config import ConstexprValue
-from irlens.model.errors import IrlensError, UnknownNameError
+from irlens.model.errors import IrlensError, UnknownKeywordError, UnknownNameError
 from irlens.model.report import Report
 from irlens.model.text import split_list
 from irlens.session import Axis
@@ -16,6 +16,7 @@ from irlens.session.values import split_values
 
 #: A heuristic and an autotuner hold what they decorate.
 _MOST_DECORATORS = 20
+_KEYWORD = "constexpr or option"
 
 
 def kernel_name(kernel: object) -> str:
@@ -107,12 +108,13 @@ def refuse_targets(others: Sequence[object], kernel: object, function: str) -> N
 def meant_parameter(
     error: IrlensError, function: Callable[..., object], given: Iterable[str]
 ) -> IrlensError:
-    """Return an error about a keyword of a function, with the parameter that it may mean."""
+    """Return a ``TypeError`` for a keyword of a function, with the parameter that it may mean."""
     parameters = set(inspect.signature(function).parameters) - {"settings"}
     for name in given:
-        if error.message == f"unknown constexpr or option '{name}'":
+        if error.message == f"unknown {_KEYWORD} '{name}'":
             meant = UnknownNameError("keyword", name, parameters)
-            error.hint = f"did you mean {meant.nearest[0]}?" if meant.nearest else error.hint
+            hint = f"did you mean {meant.nearest[0]}?" if meant.nearest else error.hint
+            return UnknownKeywordError(_KEYWORD, name, (), hint=hint)
     return error
 
 

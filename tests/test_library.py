@@ -236,6 +236,11 @@ def test_a_script_needs_no_guard(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("function", [irlens.capture, irlens.sweep, irlens.suggest])
 def test_a_misspelt_keyword_is_no_constexpr(function: Callable[..., object]) -> None:
+    with pytest.raises(TypeError, match="unknown constexpr or option 'num_stage'") as refused:
+        function("softmax", num_stage=4)
+    written = traceback.format_exception(refused.value)
+    assert written[-1].strip() == "did you mean num_stages?"
+    assert "During handling" not in "".join(written)
     with pytest.raises(IrlensError) as raised:
         function("softmax", targt="h100")
     assert raised.value.hint == "did you mean target?"

@@ -83,6 +83,10 @@ class UnknownNameError(IrlensError):
         super().__init__(f"unknown {what} '{name}'", hint=hint)
 
 
+class UnknownKeywordError(UnknownNameError, TypeError):
+    """A keyword that neither a function of the library nor the kernel has."""
+
+
 def _nearest(name: str, choices: Sequence[str]) -> list[str]:
     """Return up to three names that may be meant: cut short, in part, or misspelt."""
     from difflib import get_close_matches  # help is faster without it
