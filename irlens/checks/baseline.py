@@ -95,7 +95,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         findings: Number of findings by code, notes excluded.
         config: Compile and launch parameters without the grid, which follows from them.
         unlooked: Codes of findings that could not be looked for, or not everywhere.
-        time_us: Estimated time of the launch in microseconds, four digits; ``None`` where it is
+        time_us: Estimated time of the launch in microseconds, nine digits; ``None`` where it is
             unknown, and in files of older versions.
         writes: What the launch writes with, as ``summary.writes``; ``None`` where it is unknown,
             and in files of older versions.
@@ -157,7 +157,7 @@ def entry(report: Report, recipe: Recipe) -> Entry:
 
 
 def _rounded(value: float | None) -> float | None:
-    return None if value is None else float(f"{value:.4g}")
+    return None if value is None else float(f"{value:.9g}")
 
 
 def finding_counts(report: Report) -> dict[str, int]:

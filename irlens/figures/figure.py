@@ -10,12 +10,10 @@ from irlens.model.comparison import Unit, Value, Weight
 from irlens.model.config import Vendor
 from irlens.model.inspected import Inspected
 from irlens.model.report import CurveName
-from irlens.model.text import count, percent, signed, size
+from irlens.model.text import count, microseconds, percent, signed, size
 
 UNKNOWN = "–"
 UNCHANGED = "~"
-
-_SUFFIXES: dict[Unit, str] = {"us": " µs"}
 
 #: Records that are read from the metadata and the binary, but for what tensor memory takes.
 _OF_BINARY = frozenset({"resources", "occupancy"})
@@ -203,8 +201,10 @@ def format_value(value: Value, unit: Unit) -> str:
         return value.replace("_", " ") or "none"
     if unit == "ratio":
         return percent(value)
+    if unit == "us":
+        return microseconds(value)
     if isinstance(value, float):
-        return f"{value:.4g}{_SUFFIXES.get(unit, '')}"
+        return f"{value:.4g}"
     return size(value) if unit == "bytes" else count(value)
 
 
@@ -220,8 +220,10 @@ def format_change(before: Value, after: Value, unit: Unit) -> str:
         return ""
     if unit == "ratio":
         return f"{change * 100:+.3g} points".replace("-", "−")
+    if unit == "us":
+        return ("+" if change > 0 else "−") + microseconds(abs(change))
     if isinstance(change, float):
-        return f"{change:+.4g}{_SUFFIXES.get(unit, '')}".replace("-", "−")
+        return f"{change:+.4g}".replace("-", "−")
     return signed(change) + (" B" if unit == "bytes" else "")
 
 

@@ -25,7 +25,10 @@ from irlens.checks.baseline import (
 from irlens.diff.report import compare
 from irlens.figures import FIGURES
 from irlens.model.errors import ArtifactError
+from irlens.model.estimate import TimeEstimate
 from irlens.model.report import Report
+from irlens.model.text import microseconds
+from irlens.render.view.comparison_verdict import in_short
 
 RECIPE = Recipe(kernel="kernels/a.py:b", target="h100", settings={"num_stages": "4"})
 
@@ -40,6 +43,21 @@ def test_it_reads_what_it_wrote(reports: dict[str, Report], tmp_path: Path) -> N
     assert read(path) is None
     path.write_bytes(written(baseline(reports)))
     assert read(path) == baseline(reports)
+
+
+@given(st.tuples(*[st.floats(1, 5000)] * 2))
+def test_times_compare_as_those_of_the_reports(
+    reports: dict[str, Report], times: tuple[float, float]
+) -> None:
+    softmax = reports["softmax-h100"]
+    before, after = (
+        msgspec.structs.replace(softmax, time=TimeEstimate(estimate_us=us)) for us in times
+    )
+    kept, known = figures(entry(before, RECIPE)), compare(before, after)
+    compared = compare(kept, after)
+    assert kept.time is not None
+    assert microseconds(kept.time.estimate_us or 0) == microseconds(times[0])
+    assert in_short(compared).removeprefix("likely ") == in_short(known).removeprefix("likely ")
 
 
 def test_the_order_in_which_things_were_made_does_not_matter(reports: dict[str, Report]) -> None:

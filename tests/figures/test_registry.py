@@ -16,6 +16,7 @@ from irlens.figures.derived import shared_bytes
 from irlens.model.estimate import BOUND_NAMES
 from irlens.model.report import Report
 from irlens.model.resources import Resources
+from irlens.model.text import microseconds
 
 #: Numbers of a report that are no figures, as patterns of their paths, with the reason.
 NOT_FIGURES = {
@@ -177,6 +178,12 @@ class TestValues:
         assert figures.format_value(None, "count") == "–"
         assert figures.format_value(True, "word") == "yes"
         assert figures.format_value("", "word") == "none"
+
+    def test_times_have_the_digits_of_every_sentence(self) -> None:
+        for us in (0.4321, 16.7472541, 999.6, 12345.6):
+            assert figures.format_value(us, "us") == microseconds(us)
+        assert figures.format_value(16.7472541, "us") == "16.7 µs"
+        assert figures.format_change(16.7472541, 12.3, "us") == "−4.45 µs"
 
     def test_changes_have_a_sign(self) -> None:
         assert figures.format_change(4128, 12320, "bytes") == "+8,192 B"
