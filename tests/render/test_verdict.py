@@ -257,6 +257,11 @@ def test_the_time_of_a_launch_that_nobody_described_is_no_question() -> None:
     first = verdict(replace(subject, unknown=unknown))
     assert first.phrases[0].text.startswith("no time estimate: ")
     assert first.phrases[0].tone == "neutral"
+    assert (first.tone, first.sign) == ("neutral", ""), "nor is it fine: nobody looked at it"
+    assert "occupancy" in first.words
+    assert verdicts([replace(subject, unknown=unknown), SOFTMAX]).words.endswith(
+        "1 fine · 1 without a verdict"
+    )
 
 
 def test_a_kernel_that_cannot_launch_misses_no_time() -> None:

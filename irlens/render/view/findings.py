@@ -73,8 +73,14 @@ def saved(report: Report, finding: Finding) -> float:
 
 
 def severities_in_words(report: Report) -> Text:
-    """Return how many findings there are: "1 warning, 2 notes", or "none"."""
-    return _counted(severities(report.findings)) or text(Run("none", "good"))
+    """Return how many findings there are: "1 warning"; "none found" if some were not looked for."""
+    none = Run("none found") if not_looked_for(report) else Run("none", "good")
+    return _counted(severities(report.findings)) or text(none)
+
+
+def not_looked_for(report: Report) -> list[str]:
+    """Return the codes of the findings that were not looked for, or not everywhere."""
+    return [path.removeprefix("findings.") for path in report.unknown if "findings." in path]
 
 
 def _counted(numbers: Mapping[Severity, int]) -> Text:

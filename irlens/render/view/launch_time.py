@@ -159,8 +159,10 @@ def _changes(report: Report, time: TimeEstimate, whole: float) -> Iterator[Node]
         steps = tuple(text(describe_step(step, whole, terms)) for step in time.steps)
         yield nodes.Items(steps, label="What would change it")
     elif time.bound is not None:
-        none = f"no single change that irlens can estimate saves more than {percent(RESOLUTION)}"
-        yield nodes.Sentence(f"{none}: bound by {_bound(time, time.bound)}", "dim")
+        # A finding may ask for other code, of which this says nothing.
+        none = f"no resource, sector or bank conflict less saves more than {percent(RESOLUTION)}"
+        bound = _bound(time, time.bound)
+        yield nodes.Sentence(f"with the same code {none}: bound by {bound}", "dim")
 
 
 def describe_step(step: TimeStep, whole: float, terms: Terms) -> str:

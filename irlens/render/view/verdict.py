@@ -26,7 +26,7 @@ _ENOUGH_OCCUPANCY = 0.5
 _RANKS: tuple[Tone, ...] = ("bad", "warn", "unknown", "good")
 _COUNTED: dict[Tone, str] = {
     "good": "fine", "warn": "with warnings", "bad": "with errors", "unknown": "in part unknown",
-    "neutral": "neither good nor bad",
+    "neutral": "without a verdict",
 }  # fmt: skip
 #: Commands that are suggested at most, and terms that are named as examples.
 _MOST_STEPS, _MOST_TERMS = 3, 3
@@ -38,6 +38,8 @@ def verdict(report: Report) -> Headline:
     """Return the verdict: "✓ about 12.6 µs (11.4 to 14.1), bound by DRAM · 100 % occupancy"."""
     phrases = tuple(_phrases(report))
     tones = {phrase.tone for phrase in phrases}
+    if describe_missing_time(report):
+        tones.discard("good")  # the whole is not, whatever the rest is: its time was not looked at
     return Headline(phrases, next((tone for tone in _RANKS if tone in tones), "neutral"))
 
 

@@ -18,13 +18,27 @@ from irlens.model.capture import Disassembly
 from irlens.model.errors import IrlensError
 from irlens.model.report import Finding, Report
 from irlens.model.source import Span
-from irlens.model.text import printable, printable_line
+from irlens.model.text import first_of, printable, printable_line
 from irlens.model.why import Explanations
-from irlens.render.view.findings import by_effect, findings
-from irlens.render.view.nodes import FindingItem
+from irlens.render.view.findings import (
+    by_effect,
+    findings,
+    not_looked_for,
+    severities_in_words,
+)
+from irlens.render.view.nodes import SIGNS, FindingItem, Run, Text
 from irlens.render.view.verdict import verdict
 from irlens.render.view.why import summary
-from irlens.tui.drawing import DIM, GOOD, SEVERITY_SIGN, SEVERITY_STYLE, contents_of, flowing, lines
+from irlens.tui.drawing import (
+    DIM,
+    SEVERITY_SIGN,
+    SEVERITY_STYLE,
+    STYLES,
+    content_of,
+    contents_of,
+    flowing,
+    lines,
+)
 from irlens.tui.panels import Panels
 from irlens.tui.screens import EntryScreen, PanelActions, panel_bindings
 from irlens.tui.services.context import Context, Place
@@ -32,6 +46,9 @@ from irlens.tui.widgets.heading import Heading, Verdict, view_tabs
 from irlens.tui.widgets.key_bar import KeyBar
 from irlens.tui.widgets.panel import Panel
 from irlens.tui.widgets.what_if import WhatIf
+
+#: Codes of findings that were not looked for that are named.
+_CODES = 4
 
 
 class Findings(Panel):
@@ -55,6 +72,7 @@ class Findings(Panel):
         super().__init__("Findings", id="findings")
         self._findings: list[Finding] = []
         self._items: Sequence[FindingItem] = ()
+        self._summary: Text = ()
         self._explanation: Callable[[Finding], Explanations | None] = lambda _: None
         self._cursor = 0
 
@@ -69,6 +87,9 @@ class Findings(Panel):
         """Show a report's findings, the costliest first; the cursor stays on its finding."""
         self._explanation = explanation
         chosen, shown = self.chosen, findings(report)
+        self._summary = severities_in_words(report)
+        if unseen := not_looked_for(report):
+            self._summary += (Run(f", {first_of(unseen, _CODES)} not looked for", "unknown"),)
         self._items = shown.findings if shown is not None else ()
         self._findings = by_effect(report)
         self._cursor = self._findings.index(chosen) if chosen in self._findings else 0
@@ -102,7 +123,9 @@ class Findings(Panel):
 
     def _drawing(self, width: int) -> Content:
         if not self._findings:
-            return Content.styled("✓ none", GOOD)
+            tone = self._summary[0].tone
+            sign = Content.styled(f"{SIGNS.get(tone, '·')} ", STYLES[tone])
+            return flowing(sign, [content_of(self._summary)], "", width)
         rows = []
         for number, item in enumerate(self._items):
             here = number == self._cursor and self.has_focus

@@ -79,6 +79,7 @@ def test_where_nothing_helps_it_says_what_binds(tmp_path: Path) -> None:
     (section,) = (each for each in details(found) if each.key == "time")
     (sentence,) = (each for each in section.children if isinstance(each, Sentence))
     assert "saves more than 3 %: bound by DRAM" in str(sentence)
+    assert "with the same code" in str(sentence), "a finding may ask for other code"
 
 
 def test_accesses_in_more_sectors_than_they_need_are_worth_coalescing(
