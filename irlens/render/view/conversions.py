@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from irlens.figures import UNKNOWN
 from irlens.model.conversions import Conversion, Price, SharedAccesses
 from irlens.model.estimate import RESOLUTION
 from irlens.model.report import Report
@@ -170,6 +171,8 @@ def _runs(mean: float) -> str:
 
 def _per_request(price: Price) -> str:
     """Return wavefronts per request: "<1" where lanes of some requests are all inactive."""
+    if not price.requests:
+        return UNKNOWN
     mean = price.wavefronts / price.requests
     return "<1" if mean < 0.995 else f"{mean:.2f}"
 
