@@ -6,7 +6,7 @@ and a clock that waits for a barrier stands until others have done what ends its
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from math import inf, lcm
 
 import msgspec
@@ -82,28 +82,38 @@ def _tiles(path: Path) -> _Tiles:
     return best
 
 
-class BarrierTimeline(msgspec.Struct, frozen=True):
+class BarrierTimeline:
     """The code of a CTA with what its warps do to barriers.
 
-    Attributes:
+    Args:
+        timeline: What its time is computed with, whatever warps it is for.
         control: The control fields of each of the instructions.
     """
 
-    instructions: Sequence[Instruction]
-    flow: Cfg
-    control: Sequence[Control]
-    uses: BarrierUses
+    def __init__(
+        self,
+        timeline: Timeline,
+        instructions: Sequence[Instruction],
+        flow: Cfg,
+        control: Sequence[Control],
+        uses: BarrierUses,
+    ) -> None:
+        self._timeline, self._uses = timeline, uses
+        self._instructions, self._flow, self._control = instructions, flow, control
+        named = {index: meeting(each) for index, each in enumerate(instructions)}
+        self._meetings = {index: each for index, each in named.items() if each is not None}
+        self._timed: defaultdict[int, dict[int, list[TimedInstruction]]] = defaultdict(dict)
 
-    def of_ctas(self, timeline: Timeline, followed: Sequence[Sequence[WarpPath]]) -> list[float]:
+    def of_ctas(self, followed: Sequence[Sequence[WarpPath]]) -> list[float]:
         """Return the cycles of each of some CTAs, see ``cycles``."""
         known: dict[tuple[Path, ...], float] = {}
         for cta in followed:
             paths = tuple(one.path for one in cta)
             if paths not in known:
-                known[paths] = self.cycles(timeline, cta)
+                known[paths] = self.cycles(cta)
         return [known[tuple(one.path for one in cta)] for cta in followed]
 
-    def cycles(self, timeline: Timeline, cta: Sequence[WarpPath]) -> float:
+    def cycles(self, cta: Sequence[WarpPath]) -> float:
         """Return the cycles that a CTA takes.
 
         Raises:
@@ -112,12 +122,12 @@ class BarrierTimeline(msgspec.Struct, frozen=True):
         groups = self._groups(cta)
         tiles = {each.tiles.count for each in groups}
         if len(tiles) > 1 or max(tiles) <= _TILES + _MORE_TILES:
-            return self._of_groups(timeline, groups)
-        few = self._of_groups(timeline, [each.cut(_TILES) for each in groups])
-        more = self._of_groups(timeline, [each.cut(_TILES + _MORE_TILES) for each in groups])
+            return self._of_groups(groups)
+        few = self._of_groups([each.cut(_TILES) for each in groups])
+        more = self._of_groups([each.cut(_TILES + _MORE_TILES) for each in groups])
         return few + (more - few) / _MORE_TILES * (max(tiles) - _TILES)
 
-    def _of_groups(self, timeline: Timeline, groups: Sequence[_Group]) -> float:
+    def _of_groups(self, groups: Sequence[_Group]) -> float:
         """Return the cycles of some groups, of whose long loops a few rounds are followed."""
         lengths = {each.times for one in groups for each in one.path.segments if each.times > 1}
         period = self._period(groups)
@@ -126,11 +136,11 @@ class BarrierTimeline(msgspec.Struct, frozen=True):
             if coupled[0] > _ROUNDS + 2 * period:
                 left_out[coupled] = (coupled[0] - _ROUNDS) // period * period
         fewer = {times: times - rounds for coupled, rounds in left_out.items() for times in coupled}
-        base = self._run(timeline, groups, fewer)
+        base = self._run(groups, fewer)
         total = base
         for coupled, rounds in left_out.items():
             more = {times: fewer[times] + period for times in coupled}
-            longer = self._run(timeline, groups, {**fewer, **more})
+            longer = self._run(groups, {**fewer, **more})
             total += (longer - base) / period * rounds
         return total
 
@@ -142,7 +152,7 @@ class BarrierTimeline(msgspec.Struct, frozen=True):
         """
         alike: defaultdict[tuple[Use, ...], list[tuple[int, _Group]]] = defaultdict(list)
         for one in cta:
-            group = _Group(one.path, one.of_cta, self.uses.threads[one.path], _tiles(one.path))
+            group = _Group(one.path, one.of_cta, self._uses.threads[one.path], _tiles(one.path))
             uses = [each for each in self._briefly(group) if each is not None]
             waits = tuple(each for each in uses if each.deed == "waits")
             alike[waits].append((len(uses), group))
@@ -166,27 +176,29 @@ class BarrierTimeline(msgspec.Struct, frozen=True):
     def _briefly(self, group: _Group) -> Sequence[Use | None]:
         brief = group.cut(min(group.tiles.count, _BRIEF))
         rounds = {each.times: min(each.times, _BRIEF) for each in brief.path.segments}
-        return self.uses.along(brief.path, brief.thread, rounds)
+        return self._uses.along(brief.path, brief.thread, rounds)
 
-    def _run(
-        self, timeline: Timeline, groups: Sequence[_Group], rounds: Mapping[int, int]
-    ) -> float:
-        units = Units(timeline.timing.port)
-        named = {index: meeting(each) for index, each in enumerate(self.instructions)}
-        meetings = {index: each for index, each in named.items() if each is not None}
+    def _run(self, groups: Sequence[_Group], rounds: Mapping[int, int]) -> float:
+        timing = self._timeline.timing
+        units = Units(timing.port)
         actors = []
         for group in groups:
-            line = replace(timeline, warps=group.warps)
-            timed = line.timed(self.instructions, self.flow, [group.path], self.control)
-            blocks = {number: list(map(self._plain, code)) for number, code in timed.items()}
-            code = _code(group.path, blocks, rounds)
-            uses = self.uses.along(group.path, group.thread, rounds)
+            code = _code(group.path, self._blocks(group), rounds)
+            uses = self._uses.along(group.path, group.thread, rounds)
             actors.append(_Actor(Clock(units), group.warps * _WARP, code, uses))
-        return _Simulation(actors, self.uses, meetings, timeline.timing.shared).run()
+        return _Simulation(actors, self._uses, self._meetings, timing.shared).run()
 
-    def _plain(self, each: TimedInstruction) -> TimedInstruction:
-        """Return an instruction without what it does to barriers in shared memory."""
-        return replace(each, event=None) if each.index in self.uses else each
+    def _blocks(self, group: _Group) -> Mapping[int, Sequence[TimedInstruction]]:
+        """Return the blocks of a path, without what they do to barriers in shared memory."""
+        known = self._timed[group.warps]
+        missing = group.path.counts().keys() - known.keys()
+        line = replace(self._timeline, warps=group.warps)
+        timed = line.timed(self._instructions, self._flow, missing, self._control)
+        for number, code in timed.items():
+            known[number] = [
+                replace(each, event=None) if each.index in self._uses else each for each in code
+            ]
+        return known
 
 
 def _coupled(lengths: Iterable[int]) -> list[tuple[int, ...]]:
@@ -281,6 +293,15 @@ class _Actor:
             self.use, self.is_at_use = next(self._uses, None), True
         return self.use
 
+    def advance(self, stops: Container[int], limit: float) -> int:
+        """Issue instructions up to one of some, or to a time; return how many."""
+        count, clock = 0, self.clock
+        while self.next is not None and self.next.index not in stops and clock.now <= limit:
+            clock.issue(self.next)
+            self.next = next(self._code, None)
+            count += 1
+        return count
+
     def step(self, since: float = 0.0) -> float:
         """Issue the next instruction, not before a time; return when it is through its unit."""
         assert self.next is not None
@@ -320,6 +341,7 @@ class _Simulation:
         latency: float,
     ) -> None:
         self.actors, self.uses, self.meetings = actors, uses, meetings
+        self.stops = frozenset(uses) | meetings.keys()
         self.latency = latency  # from an arrival to where it is seen, through shared memory
         self.ready = list(actors)
         self.barriers: dict[int, _Barrier] = {}
@@ -337,8 +359,10 @@ class _Simulation:
             limit = min((o.clock.now for o in self.ready if o is not actor), default=inf)
             ready = len(self.ready)  # changes when the actor waits, or wakes others
             while actor.next is not None and actor.clock.now <= limit and len(self.ready) == ready:
-                steps += 1
-                self._go_on(actor, actor.next)
+                steps += actor.advance(self.stops, limit)
+                if actor.next is not None and actor.clock.now <= limit:
+                    steps += 1
+                    self._go_on(actor, actor.next)
             if actor.next is None:
                 self._end(actor)
             if steps > _MOST_STEPS:

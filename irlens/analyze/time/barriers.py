@@ -1,6 +1,6 @@
 """What warps do to the barriers in shared memory by which they hand data on, in their order."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -78,5 +78,8 @@ class BarrierUses:
             found.append(Use(index, use.deed, address, value))
         return found
 
-    def __contains__(self, index: int) -> bool:
+    def __contains__(self, index: object) -> bool:
         return index in self._uses
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._uses)

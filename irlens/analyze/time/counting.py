@@ -292,11 +292,11 @@ def _cta_cycles(
 ) -> Iterator[list[float]]:
     """Yield for each latency of memory the cycles of each CTA of the sample: its slowest warps'."""
     if code.barriers is not None:
-        together = BarrierTimeline(
-            code.section.instructions, code.flow, code.control, code.barriers
-        )
+        instructions, flow = code.section.instructions, code.flow
         for memory in latencies:
-            yield together.of_ctas(replace(timeline, memory=memory), followed)
+            line = replace(timeline, memory=memory)
+            together = BarrierTimeline(line, instructions, flow, code.control, code.barriers)
+            yield together.of_ctas(followed)
         return
     paths = list(dict.fromkeys(each.path for cta in followed for each in cta))
     instructions = code.section.instructions

@@ -112,7 +112,8 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
         control: Sequence[Control],
     ) -> list[list[float]]:
         """Return the durations of paths, see ``durations``, for latencies of memory each."""
-        blocks = self.timed(instructions, flow, paths, control)
+        executed = {number for path in paths for each in path.segments for number in each.blocks}
+        blocks = self.timed(instructions, flow, executed, control)
         found = []
         for memory in memories:
             line = self if memory == self.memory else replace(self, memory=memory)
@@ -132,18 +133,17 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
         self,
         instructions: Sequence[Instruction],
         flow: Cfg,
-        paths: Iterable[Path],
+        blocks: Iterable[int],
         control: Sequence[Control],
     ) -> dict[int, list[TimedInstruction]]:
-        """Return the instructions of each block on some paths with their times."""
-        executed = {number for path in paths for each in path.segments for number in each.blocks}
+        """Return the instructions of each of some blocks with their times."""
         return {
             number: [
                 self._timed(index, instructions[index], control[index])
                 for index in flow.blocks[number].indices
                 if index not in self.removed
             ]
-            for number in executed
+            for number in blocks
         }
 
     def _end(self, blocks: Mapping[int, list[TimedInstruction]], path: Path) -> float:

@@ -123,7 +123,7 @@ def cycles(*code: str) -> float:
     uses = BarrierUses(machine.data, {path: thread})
     control = [Control(1, None, None, 0)] * len(body.instructions)
     warps = [WarpPath(path, 4, 4, 0, path.counts())]
-    return BarrierTimeline(body.instructions, flow, control, uses).cycles(line, warps)
+    return BarrierTimeline(line, body.instructions, flow, control, uses).cycles(warps)
 
 
 def test_a_wait_lasts_until_the_products_are_done() -> None:
