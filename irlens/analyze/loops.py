@@ -158,10 +158,6 @@ class Loops(msgspec.Struct, Generic[I_co], frozen=True, dict=True):
 
 
 def find(function: Function[I_co], flow: Cfg | None = None) -> Loops[I_co]:
-    """Find the loops of a function.
-
-    Raises:
-        ArtifactError: A branch to a label that does not exist.
-    """
+    """Find the loops of a function."""
     flow = cfg.build(function) if flow is None else flow
     return Loops(function.instructions, flow, flow.forest)

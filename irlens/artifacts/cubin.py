@@ -174,11 +174,7 @@ def read(data: bytes) -> Cubin:
 
 
 def code_sections(data: bytes) -> dict[str, bytes]:
-    """Return the machine code of a cubin by section, whose names are without ".text.".
-
-    Raises:
-        ArtifactError: It is broken.
-    """
+    """Return the machine code of a cubin by section, whose names are without ".text."."""
     file = elf.read(data)
     return {
         section.name.removeprefix(".text."): file.content(section)

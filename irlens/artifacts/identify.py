@@ -148,11 +148,7 @@ def cubin_arch(file: elf.Elf) -> str | None:
 
 
 def cubin_entries(file: elf.Elf) -> Iterator[elf.Symbol]:
-    """Yield the symbols of a cubin's kernels; device functions lack the entry flag.
-
-    Raises:
-        ArtifactError: The symbol table is broken.
-    """
+    """Yield the symbols of a cubin's kernels; device functions lack the entry flag."""
     for symbol in file.symbols():
         if symbol.kind == elf.STT_FUNC and symbol.other & _CUDA_ENTRY and symbol.name:
             yield symbol

@@ -106,9 +106,6 @@ def remove(kind: Kind, item: StoredItem) -> bool:
 
     Returns:
         Whether it was removed.
-
-    Raises:
-        ArtifactError: The user may not remove it.
     """
     try:
         if item.path.is_dir():

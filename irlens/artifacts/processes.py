@@ -25,11 +25,7 @@ _GUARD = 'read -r ended || kill -s KILL -- "$0"'
 
 
 def group() -> int:
-    """Return a process group for children (``process_group`` of ``Popen``) that ends as this does.
-
-    Raises:
-        OSError: The shell that guards the group cannot be started.
-    """
+    """Return a group for children (``process_group`` of ``Popen``) that ends as this process."""
     return _group_of(os.getpid())  # a forked process has children of its own
 
 

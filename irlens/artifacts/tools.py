@@ -237,11 +237,7 @@ def _disassemble(tool: Path, cubin: bytes) -> str:
 
 
 def is_disassembled(cubin: bytes) -> bool:
-    """Whether ``disassemble`` finds a cubin in the cache, or that nvdisasm was stopped at it.
-
-    Raises:
-        ToolError: nvdisasm is missing.
-    """
+    """Whether ``disassemble`` finds a cubin in the cache, or that nvdisasm was stopped at it."""
     path = _cached_path(cubin, find("nvdisasm"))
     return path.exists() or path.with_suffix(_STOPPED).exists()
 

@@ -241,12 +241,7 @@ def _compile_into(request: Request, source: KernelSource, destination: Path) -> 
 def _compile_variants(
     request: Request, session: "KernelSession", workspace: Path
 ) -> list[_Variant]:
-    """Compile the kernel for each configuration, and launch it if requested.
-
-    Raises:
-        CaptureError: A value is missing or invalid, or the kernel cannot be launched.
-        UnknownNameError: An override names no parameter or option of the kernel.
-    """
+    """Compile the kernel for each configuration, and launch it if requested."""
     from irlens.compiler import launching
     from irlens.compiler.triton_compat import execution, jit, specialization, tensors
 

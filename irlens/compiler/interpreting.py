@@ -86,11 +86,7 @@ def interpret(request: Request) -> Interpretation:
 
 
 def run_interpreter(request: Request) -> Interpretation:
-    """Interpret a kernel in this process, which has imported Triton to interpret.
-
-    Raises:
-        CaptureError: A value is missing or invalid.
-    """
+    """Interpret a kernel in this process, which has imported Triton to interpret."""
     from irlens.compiler.triton_compat.interpreter import Interpreted
 
     source = find_kernel(request.kernel)

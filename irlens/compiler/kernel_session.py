@@ -42,10 +42,6 @@ class KernelSession(msgspec.Struct, frozen=True):
 
         Args:
             values: Makes the values to call the kernel with, which tuning functions may look at.
-
-        Raises:
-            UnknownNameError: An override names no parameter or option of the kernel.
-            CaptureError: A value is missing or invalid.
         """
         from irlens.compiler.triton_compat import jit, tensors
 

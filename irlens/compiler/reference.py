@@ -65,9 +65,6 @@ class Reference:
 
         Returns:
             One tensor per output, or ``None`` if there is no reference.
-
-        Raises:
-            CaptureError: The reference does not match the description.
         """
         import torch
 
@@ -85,9 +82,6 @@ class Reference:
         Returns:
             ``None`` if the description names no such function. The call returns one tensor per
             output.
-
-        Raises:
-            CaptureError: The function does not match the description.
         """
         import torch
 

@@ -47,11 +47,7 @@ class Cursor(msgspec.Struct, frozen=True):
 
     @classmethod
     def parse(cls, text: str | None) -> "Cursor":
-        """Return the place that an earlier answer named; the start for ``None``.
-
-        Raises:
-            IrlensError: No answer has named it.
-        """
+        """Return the place that an earlier answer named; the start for ``None``."""
         if text is None:
             return cls()
         skip, page, digest = (*text.split("-"), "", "", "")[:3]

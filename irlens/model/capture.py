@@ -84,11 +84,7 @@ class Stage(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def sha256(self) -> str:
-        """The artifact's SHA-256, in hex, taken once for each state of its file.
-
-        Raises:
-            ArtifactError: As ``read``.
-        """
+        """The artifact's SHA-256, in hex, taken once for each state of its file."""
         state = files.state(self.path) if self.path is not None else None
         if state is None and self.path is not None:
             return hashlib.sha256(self.read()).hexdigest()  # which says what is wrong

@@ -279,11 +279,7 @@ def _cubin_facts(binary: bytes, kernel: str) -> "LoadedFacts":
 
 
 def _hsaco_facts(binary: bytes, kernel: str) -> "LoadedFacts":
-    """Return the facts that a driver reports for a loaded kernel of a code object.
-
-    Raises:
-        CaptureError: The code object holds no such kernel, or contradicts itself.
-    """
+    """Return the facts that a driver reports for a loaded kernel of a code object."""
     from irlens.compiler.triton_compat.drivers import LoadedFacts
 
     found = kernel_named(hsaco.read(binary).kernels, kernel)

@@ -210,9 +210,6 @@ def run_job(
 
     Args:
         stdout: Where it prints; ``None`` for this process's stdout.
-
-    Raises:
-        CaptureError: It cannot be started.
     """
     folder = Path(job.folder)
     # -P, because files in the working directory must not shadow irlens's own modules.

@@ -150,11 +150,7 @@ def _ranked(reports: "Sequence[Report]", options: Options) -> "tuple[list[Report
 def stream(
     name: str, titles: Sequence[str], records: Iterable[Mapping[str, object]]
 ) -> "Iterator[str] | Iterator[bytes]":
-    """Return the output of a format that streams, in pieces.
-
-    Raises:
-        IrlensError: While iterating: the format needs a package that is not installed.
-    """
+    """Return the output of a format that streams, in pieces."""
     module = importlib.import_module(f"{__name__}.{name}")
     pieces: Iterator[str] | Iterator[bytes] = module.stream(titles, records)
     return pieces

@@ -73,11 +73,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
 
 def find_traffic(machine: Machine, provenance: Provenance) -> "Survey | None":
-    """Return what a capture's launch moves, and from which parts of its memory.
-
-    Raises:
-        ArtifactError: A file with a tensor's contents is gone or unreadable.
-    """
+    """Return what a capture's launch moves, and from which parts of its memory."""
     parsed = machine.parsed
     config = parsed.code.capture.config
     if parsed.source is None:
@@ -140,9 +136,6 @@ def survey(
         wave: How many neighbouring CTAs share what they read, if not those of a wave.
         numbers: What integers are that addresses depend on, where data are taken to be as for most
             programs, for an estimate of the time; by default nothing is assumed.
-
-    Raises:
-        ArtifactError: A file with a tensor's contents is gone or unreadable.
     """
     capture, source = machine.parsed.code.capture, machine.parsed.source
     if source is None or capture.config.grid is None:

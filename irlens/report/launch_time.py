@@ -58,11 +58,7 @@ class Launched(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_launch(parsed: Parsed, launched: Launched, provenance: Provenance) -> "CostedLaunch | str":
-    """Return a capture's launch as its time is estimated from, or why that is unknown.
-
-    Raises:
-        ArtifactError: An artifact is broken.
-    """
+    """Return a capture's launch as its time is estimated from, or why that is unknown."""
     gpu, occupancy, usage = launched.gpu, launched.occupancy, launched.demand.usage
     code = parsed.code
     reason = launched.launch.traffic.reason
@@ -162,7 +158,6 @@ def arguments_of(
         contents: What tensors hold, ``.npy`` files by argument.
 
     Raises:
-        ArtifactError: A file with a tensor's contents is gone or unreadable.
         UnknownPathError: The parameters have no names.
     """
     from irlens.analyze.time.dataflow import UnknownPathError

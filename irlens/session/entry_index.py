@@ -76,11 +76,7 @@ class EntryIndex:
         self._is_listed = False
 
     def items(self) -> Iterator[Indexed | Capture | Broken]:
-        """Yield every capture, those that are known with their entries.
-
-        Raises:
-            ArtifactError: While iterating: the directory cannot be listed, or holds no entry.
-        """
+        """Yield every capture, those that are known with their entries."""
         for found in find_entries(self._root):
             if isinstance(found, Broken):
                 yield found

@@ -78,11 +78,7 @@ def compile_sweep(
     *,
     timeout: float | None = None,
 ) -> "CompiledGrid":
-    """Compile a grid with workers, which are stopped at the end; see ``sweep.run.compile_grid``.
-
-    Raises:
-        IrlensError: See ``compile_grid``, or a Triton cannot be installed.
-    """
+    """Compile a grid with workers, which are stopped at the end; see ``sweep.run.compile_grid``."""
     from irlens.sweeps.run import compile_grid
 
     try:
@@ -105,9 +101,6 @@ def sweep(
     """Return the sweep of every configuration of KERNEL that is selected, without measuring.
 
     Over many sizes, from which nothing is selected, it is the time over the size.
-
-    Raises:
-        IrlensError: See ``requests_of`` and ``compile_sweep``.
     """
     from irlens.sweeps.run import build_sweep
     from irlens.sweeps.worker_pool import LocalPool

@@ -82,7 +82,6 @@ def with_launch(capture: Capture, launch: Launch, target: str | None = None) -> 
 
     Raises:
         UnknownNameError: An argument or the target does not exist.
-        CaptureError: The kernel cannot be launched so.
         ArtifactError: A file of contents, or the ttir, cannot be read.
     """
     if target is not None:

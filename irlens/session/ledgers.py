@@ -90,7 +90,6 @@ def program_ledgers(
 
     Raises:
         CaptureError: The program cannot be started, or ran nothing on the GPU.
-        UnknownNameError: There is no such GPU.
     """
     recorded, run = record_operations(program, gpus.find(target), options)
     failure = None

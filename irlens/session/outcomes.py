@@ -76,11 +76,7 @@ class Outcomes:
         self._kept: dict[bytes, Outcome] = {}
 
     def of(self, capture: Capture) -> Outcome:
-        """Return the outcome of a capture.
-
-        Raises:
-            ArtifactError: An artifact is broken.
-        """
+        """Return the outcome of a capture."""
         found = self._kept.pop(capture.digest, None) or Outcome(capture)
         self._kept[capture.digest] = found
         if len(self._kept) > _MOST_KEPT:

@@ -147,9 +147,6 @@ def states_of(
 
     Args:
         printed: Whose passes; LLVM's come after MLIR's.
-
-    Raises:
-        IrlensError: It does not compile, or its passes are unknown.
     """
     if is_compiled(kernel) and configurations.is_empty:
         captures = session.captures(kernel, configurations)

@@ -68,9 +68,6 @@ def launches_of(captures: Iterable[Capture]) -> list[int | None]:
     """Return how often each capture was launched, as far as it is one of a recording.
 
     A configuration that an autotuner only tried has no launch.
-
-    Raises:
-        ArtifactError: The index of a recording cannot be read.
     """
     recordings: dict[Path, dict[str, int]] = {}
     found: list[int | None] = []
@@ -88,11 +85,7 @@ def launches_of(captures: Iterable[Capture]) -> list[int | None]:
 def program_runs(
     directory: Path, notify: Callable[[str], None] = lambda message: None
 ) -> list[ProgramRun]:
-    """Return the runs of a recording, with the time of each kernel; one for each GPU.
-
-    Raises:
-        ArtifactError: The index of the recording cannot be read.
-    """
+    """Return the runs of a recording, with the time of each kernel; one for each GPU."""
     index = _index(directory)
     found = [
         list(tunings(run.kernels, _MOST_LAUNCHES))[:_MOST_TUNINGS] if run.is_fake else []

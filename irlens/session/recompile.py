@@ -466,9 +466,6 @@ def recompilations(
     """Yield a request for each capture and each selected configuration, with the capture.
 
     Captures that differ in nothing but what the options change are requested once.
-
-    Raises:
-        CaptureError: The source of a capture is unknown or gone.
     """
     known: set[bytes] = set()
     for capture in captures:

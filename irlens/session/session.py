@@ -101,9 +101,6 @@ class Session:
 
         Captures that both of two sides hold need no reports if the needs are brief: many of them
         are the second thing returned instead.
-
-        Raises:
-            IrlensError: A KERNEL cannot be inspected.
         """
         sets: list[list[Capture | Report]] = [[*self._select(*side)] for side in sides]
         disassembly = needs.disassembly
@@ -209,11 +206,7 @@ class Session:
     def compile_all(
         self, kernel: str, configurations: Configurations
     ) -> "Iterator[tuple[Capture, Request]]":
-        """Yield each capture of a kernel, from the store or newly compiled, with its request.
-
-        Raises:
-            IrlensError: The kernel does not compile.
-        """
+        """Yield each capture of a kernel, from the store or newly compiled, with its request."""
         from irlens.compiler.sources.description import find_kernels
         from irlens.compiler.sources.lookup import find_file
         from irlens.compiler.sources.running import how_to_run
@@ -325,7 +318,6 @@ class Session:
 
         Raises:
             UnknownNameError: A target is unknown.
-            CaptureError: The source of a capture is unknown or gone.
         """
         if is_compiled(kernel):
             yield from (request for _, request in self.recompilations(kernel, configurations))
@@ -451,22 +443,14 @@ class Session:
         environments.find_interpreter(triton)
 
     def prepare(self, requests: "Sequence[Request]") -> None:
-        """Prepare the Tritons and the store for the compilation of some requests.
-
-        Raises:
-            IrlensError: A Triton does not exist.
-        """
+        """Prepare the Tritons and the store for the compilation of some requests."""
         for triton in dict.fromkeys(request.triton for request in requests):
             self.require_triton(triton)
         self.ensure_store()
 
     @contextmanager
     def workers(self, requests: "Sequence[Request]", jobs: int | None) -> "Iterator[WorkerPool]":
-        """Yield worker processes that can compile some requests.
-
-        Raises:
-            IrlensError: A Triton does not exist.
-        """
+        """Yield worker processes that can compile some requests."""
         from irlens.sweeps.worker_pool import LocalPool
 
         self.prepare(requests)

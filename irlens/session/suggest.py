@@ -66,11 +66,7 @@ def suggest_near(
     seconds: float = math.inf,
     progress: "Callable[[Reached], None]" = lambda _: None,
 ) -> Suggestion:
-    """Compile the neighbours of a configuration, and return the fastest.
-
-    Raises:
-        IrlensError: See ``irlens.sweeps.suggesting.suggest``.
-    """
+    """Compile the neighbours of a configuration, and return the fastest."""
     from irlens.sweeps.suggesting import Limits, suggest
 
     with session.workers(requests, jobs) as pool:

@@ -29,11 +29,7 @@ def split_values(text: str) -> tuple[str, ...]:
 
 
 def read_values(texts: Sequence[str]) -> Values:
-    """Return values with long ranges as such: those that ``split_values`` would not list.
-
-    Raises:
-        IrlensError: See ``split_values``.
-    """
+    """Return values with long ranges as such: those that ``split_values`` would not list."""
     values: list[range | str] = []
     for text in texts:
         match = _RANGE.fullmatch(text)

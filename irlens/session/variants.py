@@ -143,11 +143,7 @@ def _recorded(
 
 
 def recompiled(directory: Path) -> list[KernelVariants]:
-    """Return the kernels of a recording that the program launched in several variants.
-
-    Raises:
-        ArtifactError: The index of the recording, or a stage, is broken.
-    """
+    """Return the kernels of a recording that the program launched in several variants."""
     launches = recorded_launches(directory)
     captures = [each for each in load(directory) if isinstance(each, Capture)]
     found = [
@@ -163,9 +159,6 @@ def compiled_variants(recorded: Sequence[Recorded], *, most_timed: int = 0) -> l
 
     Args:
         most_timed: Of how many variants at most the times are compared.
-
-    Raises:
-        ArtifactError: A stage is broken or gone.
     """
     groups: dict[tuple[object, ...], list[tuple[Recorded, Compiled | None]]] = {}
     for each in recorded:

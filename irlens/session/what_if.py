@@ -41,11 +41,7 @@ class Demand:
 
 
 def demand_of_capture(capture: Capture) -> Demand | None:
-    """Return a capture's demand, ``None`` if the GPU, the usage or the warps are unknown.
-
-    Raises:
-        ArtifactError: The binary is broken or gone.
-    """
+    """Return a capture's demand, ``None`` if the GPU, the usage or the warps are unknown."""
     provenance = Provenance()
     gpu = find_gpu(capture.target, capture.metadata, provenance)
     usage = read_demand(CaptureCode(capture), gpu, provenance).usage

@@ -192,12 +192,7 @@ class _Laboratory:
             self._states = States(capture, dumps) if dumps.passes else None
 
     def selected(self, codes: tuple[str, ...]) -> list[Finding]:
-        """Return the findings of some codes or names; all of the report if there are none.
-
-        Raises:
-            IrlensError: There is no finding of a code.
-            UnknownNameError: There is no such code.
-        """
+        """Return the findings of some codes or names; all of the report if there are none."""
         report, wanted = self.report, _codes_of(codes)
         found = [each for each in report.findings if not wanted or each.code in wanted]
         for code in sorted(wanted):

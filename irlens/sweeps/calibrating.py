@@ -165,11 +165,7 @@ class _Measured:
 
 
 def fit_launches(launches: "Sequence[TimedLaunch]", device: Device, gpu: Gpu) -> CalibrationResult:
-    """Return the constants that fit launches on a GPU.
-
-    Raises:
-        IrlensError: They are implausible.
-    """
+    """Return the constants that fit launches on a GPU."""
     from irlens.analyze.time import fitting
 
     constants = fitting.fit(launches, gpu)

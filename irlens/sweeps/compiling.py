@@ -97,9 +97,6 @@ def stream_requests(
     Args:
         larger: Requests with larger tiles than one, by its index. Once that one is too large, those
             that no worker has begun are given up, and have no result.
-
-    Raises:
-        IrlensError: As ``compile_variants``.
     """
     terms = _Terms(patience=_PATIENCE, timed=timed, larger=larger or {})
     return _stream(source, requests, pool, watch, terms)

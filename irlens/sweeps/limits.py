@@ -58,7 +58,6 @@ def find_limits(
 
     Raises:
         UnknownNameError: There is no such size.
-        IrlensError: The kernel cannot be loaded.
     """
     first = plan_grid([request], pool).variants[0]
     for name in sizes:

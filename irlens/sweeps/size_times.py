@@ -63,7 +63,6 @@ def time_over_sizes(
 
     Raises:
         UnknownNameError: There is no such size.
-        IrlensError: The kernel cannot be loaded, or no size compiles.
     """
     plan = plan_grid(requests, pool)
     source = find_kernel(requests[0].kernel)

@@ -72,9 +72,6 @@ def find_pipelines(
         In the order of the text, one record per loop and mechanism that runs ahead. Groups are
         single load instructions; those and the bytes in flight during the compute are those at the
         instruction with the most.
-
-    Raises:
-        ArtifactError: A branch to a label that does not exist.
     """
     finder = _Finder(function, threads_per_cta, requested, of_source or {}, left, flow)
     pipelines = [
@@ -98,11 +95,7 @@ class TracedLoad(msgspec.Struct, frozen=True):
 
 
 def trace_loads(function: Function) -> Iterator[TracedLoad]:
-    """Yield the loads of a kernel's loops that are part of a pipeline.
-
-    Raises:
-        ArtifactError: A branch to a label that does not exist.
-    """
+    """Yield the loads of a kernel's loops that are part of a pipeline."""
     finder = _Finder(function, None, lambda *_: None, {}, Left.ANYTHING)
     for loop in finder.loops.innermost(_reads_memory):
         yield from finder.trace_loads(loop)

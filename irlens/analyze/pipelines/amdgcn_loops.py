@@ -39,11 +39,7 @@ class KernelLoops(Loops[Instruction], frozen=True):
 
     @classmethod
     def of(cls, function: Function, flow: Cfg | None = None) -> Self:
-        """Find the loops of a kernel.
-
-        Raises:
-            ArtifactError: A branch to a label that does not exist.
-        """
+        """Find the loops of a kernel."""
         kernel = loops.find(function, flow)
         return cls(kernel.instructions, kernel.cfg, kernel.forest, _lds_filled(kernel))
 

@@ -53,11 +53,7 @@ def activate() -> "OperationLog":
 
 
 def active() -> "OperationLog":
-    """Return the log of this process.
-
-    Raises:
-        LookupError: There is none.
-    """
+    """Return the log of this process."""
     if not _ACTIVE:
         raise LookupError("no operators are recorded")
     return _ACTIVE[0]

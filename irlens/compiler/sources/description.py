@@ -164,11 +164,7 @@ def read_kernels(path: Path, function: str | None = None) -> list[KernelSource]:
 
 @lru_cache(maxsize=64)  # a sweep and the experiments of ``explain`` ask again for each compilation
 def _contents(path: Path, content: bytes) -> tuple[Mapping[str, Description], tuple[str, ...]]:
-    """Return the descriptions of a file by kernel, or else its functions that can be called.
-
-    Raises:
-        CaptureError: The file is not Python, or has an invalid description.
-    """
+    """Return the descriptions of a file by kernel, or else its functions that can be called."""
     tree = _parse(path, content)
     descriptions = _descriptions(path, tree)
     return MappingProxyType(descriptions), () if descriptions else tuple(_kernels(tree))

@@ -22,11 +22,7 @@ def triton_version() -> str:
 
 
 def installed_triton() -> str:
-    """Return the identity of the installed Triton, see ``triton_identity``.
-
-    Raises:
-        CaptureError: Triton is not installed.
-    """
+    """Return the identity of the installed Triton, see ``triton_identity``."""
     return triton_identity(_installed())
 
 

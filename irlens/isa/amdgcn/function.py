@@ -146,11 +146,7 @@ class Function(FunctionBody, frozen=True):
     expansion: "Expansion[Function] | None" = None
 
     def control_flow(self) -> ControlFlow:
-        """Return where basic blocks end and begin.
-
-        Raises:
-            ArtifactError: A branch to a label that does not exist.
-        """
+        """Return where basic blocks end and begin."""
         if self.expansion is not None:
             return self.expansion.control_flow()
         flow = self.written_flow()
@@ -172,11 +168,7 @@ class Function(FunctionBody, frozen=True):
         return frozenset(index for index, each in enumerate(self.instructions) if _returns(each))
 
     def written_flow(self) -> ControlFlow:
-        """Return where basic blocks end and begin, as if calls came back and returns ended.
-
-        Raises:
-            ArtifactError: A branch to a label that does not exist.
-        """
+        """Return where basic blocks end and begin, as if calls came back and returns ended."""
         positions, lines = _labels(self)
         terminators: dict[int, Terminator] = {}
         labels: dict[int, BlockLabel] = {}

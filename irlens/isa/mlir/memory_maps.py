@@ -45,11 +45,7 @@ class MemoryMap(msgspec.Struct, frozen=True, dict=True):
         return found
 
     def place(self, element: Sequence[int]) -> tuple[int, ...]:
-        """Return the same for one element, without listing all.
-
-        Raises:
-            UnmappedError: The first CTA does not hold it.
-        """
+        """Return the same for one element, without listing all."""
         rest, number = _packed(element), 0
         while rest:
             pivot, of_pivot = self._pivots.get(rest.bit_length(), (0, 0))
@@ -96,9 +92,6 @@ def memory_map(
 
     Args:
         shape: The buffer's; powers of two.
-
-    Raises:
-        UnmappedError: irlens has no rule for it.
     """
     extents, encoding = tuple(shape), read_encoding(layout, aliases or {})
     if any(extent < 1 or extent & (extent - 1) for extent in extents):

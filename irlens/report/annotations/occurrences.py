@@ -41,9 +41,6 @@ def find_occurrences(code: StageCode, name: str, line: int | None = None) -> Occ
             occurs in any wider one: R5 is in ``R4.64``.
         line: The line, from 1, at which the name was found: only occurrences of the same value
             are returned. Without it, those of every value of this name.
-
-    Raises:
-        ArtifactError: The stage is broken.
     """
     found = list(code.once(_FINDERS[code.name])(name)) if code.name in _FINDERS else []
     values = {each.value for each in found if each.line == line}

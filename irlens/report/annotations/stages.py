@@ -190,11 +190,7 @@ _Reader: TypeAlias = Callable[[Any, CaptureCode, Report], Analysis]
 
 
 def analyze_stage(code: CaptureCode, stage: str, report: Report) -> Analysis:
-    """Analyze a stage; stages without a reader have no annotations.
-
-    Raises:
-        ArtifactError: The stage, or the PTX of the capture, is broken.
-    """
+    """Analyze a stage; stages without a reader have no annotations."""
     reader = _READERS.get(stage)
     return reader(code[stage], code, report) if reader is not None else Analysis()
 

@@ -173,22 +173,14 @@ class Scanner:
             yield row
 
     def reports(self) -> Iterator[tuple[str, Report]]:
-        """Yield the path and the full report of each matching capture, one at a time.
-
-        Raises:
-            ArtifactError: As ``rows``.
-        """
+        """Yield the path and the full report of each matching capture, one at a time."""
         for row in self.rows():
             report = report_cache.recall(str(row[REPORT])) or self._report_again(row)
             if report is not None:
                 yield str(row[known.PATH]), report
 
     def document(self, where: Sequence[str]) -> Scan:
-        """Return all rows and their summary.
-
-        Raises:
-            ArtifactError: As ``rows``.
-        """
+        """Return all rows and their summary."""
         summary = Summary()
         rows = []
         ranked = self._request.ranks

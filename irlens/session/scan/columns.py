@@ -42,11 +42,7 @@ class Column(msgspec.Struct, frozen=True):
 
 
 def find_column(name: str) -> Column:
-    """Return the column that a name selects.
-
-    Raises:
-        UnknownNameError: There is none.
-    """
+    """Return the column that a name selects."""
     if name in NAMING:
         return Column(name, name)
     figure = figures.find(name)
@@ -107,11 +103,7 @@ def _value(capture: Capture, inspected: "Inspection | Report", key: str) -> Scan
 
 
 def digest(capture: Capture) -> str:
-    """Return the SHA-256, in hex, of a capture's artifacts and their names.
-
-    Raises:
-        ArtifactError: An artifact is gone or unreadable.
-    """
+    """Return the SHA-256, in hex, of a capture's artifacts and their names."""
     whole = hashlib.sha256(capture.kernel.encode())
     for name, stage in sorted(capture.stages.items()):
         content = stage.read()

@@ -28,11 +28,7 @@ _COUNTERS: dict[Counter, bool] = {"load": False, "async": True, "tensor": True}
 def annotate(
     kernel: Function, loops: Loops[Instruction], pipelines: Sequence[Pipeline]
 ) -> list[PipelineAnnotation]:
-    """Return the annotations of a kernel, in ascending order.
-
-    Raises:
-        ArtifactError: A branch to a label that does not exist.
-    """
+    """Return the annotations of a kernel, in ascending order."""
     annotator = Annotator()
     _add_lds_copies(annotator, Counters.of(kernel), loops)
     for load in trace_loads(kernel):
