@@ -18,7 +18,7 @@ from irlens.analyze.time.loop_runs import Path, Segment
 from irlens.analyze.time.shared_wavefronts import Wavefronts
 from irlens.isa import amdgcn
 from irlens.isa.amdgcn.memory import Counters, transfer
-from irlens.isa.amdgcn.units import matrix_cycles, unit, vector_cycles
+from irlens.isa.amdgcn.units import CYCLES_OF_16_LANES, matrix_cycles, unit, vector_cycles
 from irlens.isa.dialect import I_co
 from irlens.isa.sass import Instruction, units
 from irlens.isa.sass.control_flow import only_waits
@@ -140,7 +140,7 @@ def schedule_amdgcn(
     """Return what one iteration of a loop issues."""
     own = list(kernel_loops.own(loop))
     # Stores have a counter of their own from RDNA on.
-    of_16_lanes = not Counters.of(kernel).stores_apart
+    passes = 1 if Counters.of(kernel).stores_apart else CYCLES_OF_16_LANES
     products: list[int] = []
     unknown: set[str] = set()
     for each in own:
@@ -152,7 +152,7 @@ def schedule_amdgcn(
                 products.append(cycles)
     reads = [read for each in own if (read := transfer(each)) is not None]
     occupied = {
-        "valu": sum(vector_cycles(each, of_16_lanes=of_16_lanes) for each in own),
+        "valu": sum(vector_cycles(each, passes) for each in own),
         "matrix": sum(products),
     }
     return LoopSchedule(

@@ -9,6 +9,7 @@ import gc
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from enum import IntEnum
 from functools import partial
 from typing import TYPE_CHECKING
@@ -16,6 +17,8 @@ from typing import TYPE_CHECKING
 from irlens.model import errors
 
 if TYPE_CHECKING:
+    from irlens.compiler import Request
+    from irlens.model.capture import Capture
     from irlens.session.session import Session
 
 #: Errors of writing to stdout: a pipe without a reader, a full or broken disk.
@@ -45,7 +48,14 @@ def new_session() -> "Session":
     from irlens.cli import output
     from irlens.session.session import Session
 
-    return Session(output.note, announce=output.announce, forks=owns_process)
+    compile_safely = _compile_in_child if owns_process else None
+    return Session(output.note, compile_safely, announce=output.announce)
+
+
+def _compile_in_child(request: "Request") -> "Sequence[Capture]":
+    from irlens.compiler import forked
+
+    return forked.capture(request)
 
 
 def main() -> None:

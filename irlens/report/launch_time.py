@@ -207,7 +207,7 @@ def _of_code(
     walker = machine_code.once(_reading_path_finder if arguments.contents else _path_finder)
     followed = launches.follow(walker, kernels[0], arguments)
     find = partial(launches.wavefronts_of_warps, walker, kernels[0], arguments, followed[0])
-    found = find(every=launched.priced)
+    found = find(warps=launches.all_warps if launched.priced else launches.one_warp)
     wavefronts = _totals(launches.mean_of_cta(followed[0], [each[:1] for each in found]))
     products = launches.tensor_memory_products(walker, kernels[0], arguments, followed)
     barriers = launches.barrier_uses(walker, kernels[0], arguments, followed)
@@ -254,7 +254,9 @@ def _of_code(
         },
         repeated=_repeated(launched.program, bypassing),
         of_warps=lambda: _totals(
-            launches.mean_of_cta(followed[0], found if launched.priced else find(every=True))
+            launches.mean_of_cta(
+                followed[0], found if launched.priced else find(warps=launches.all_warps)
+            )
         ),
     )
     return costed if barriers is None else _followed(costed, walker)
@@ -304,9 +306,10 @@ def _path_finder(machine_code: SassCode) -> "PathFinder":
 def _reading_path_finder(machine_code: SassCode) -> "PathFinder":
     """Return the same for launches that come with the contents of tensors."""
     from irlens.analyze.time.paths import PathFinder
+    from irlens.isa.sass.semantics import TENSOR_LOADS
 
     assert machine_code.kernel is not None
-    return PathFinder(machine_code.kernel, machine_code.flow, from_memory=True)
+    return PathFinder(machine_code.kernel, machine_code.flow, TENSOR_LOADS)
 
 
 def _repeated(

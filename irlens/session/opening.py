@@ -7,7 +7,7 @@ what was captured last comes before the rest.
 import os
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
@@ -55,7 +55,7 @@ class Opening:
         yield from self._kernels()
         for directory, listing in _newest_first():
             yield from read_entry(directory, listing)
-        yield from (Uncompiled(name) for name, _ in _known_kernels(samples=True))
+        yield from (Uncompiled(name) for name, _ in _samples())
 
     def group(self, item: Item) -> Group:
         """Return the group in which an item of the listing stands."""
@@ -88,7 +88,10 @@ class Opening:
 
     def _configured(self) -> Iterator[_Found]:
         """Yield the kernels of the folder that ``[tool.irlens]`` names."""
-        yield from _known_kernels(samples=False)
+        from irlens.compiler.sources.lookup import known_files, samples_folder
+
+        known = known_files().items()
+        yield from _named({n: path for n, path in known if path.parent != samples_folder()})
 
     def _checked(self) -> Iterator[_Found]:
         """Yield the KERNELS of ``[tool.irlens.check]`` that are files."""
@@ -131,20 +134,23 @@ def _of_file(path: Path, name: str) -> Iterator[_Found]:
             yield Broken(path, error.message)
 
 
-def _known_kernels(*, samples: bool) -> Iterator[tuple[str, str]]:
-    """Yield the names and places of irlens's samples, or of the project's own kernels."""
-    from irlens.compiler.sources.description import kernel_names
+def _samples() -> Iterator[tuple[str, str]]:
+    """Yield the names and places of irlens's samples."""
     from irlens.compiler.sources.lookup import known_files, samples_folder
 
     try:
         known = known_files()
-    except CaptureError:
-        if not samples:
-            raise
+    except CaptureError:  # of the project's setting
         known = {path.stem: path for path in samples_folder().glob("[!_]*.py")}
-    for name, path in sorted(known.items()):
-        if (path.parent == samples_folder()) == samples:
-            yield from kernel_names(name, path)
+    yield from _named({n: path for n, path in known.items() if path.parent == samples_folder()})
+
+
+def _named(files: Mapping[str, Path]) -> Iterator[tuple[str, str]]:
+    """Yield the names and places of the kernels of files with a name."""
+    from irlens.compiler.sources.description import kernel_names
+
+    for name, path in sorted(files.items()):
+        yield from kernel_names(name, path)
 
 
 def _python_files(folder: Path) -> Iterator[Path]:

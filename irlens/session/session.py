@@ -51,8 +51,6 @@ class Session:
 
     Args:
         compile: Compiles a request that the store does not answer; in this process if not given.
-        forks: Whether to compile in a fork of this process instead, which then survives a crash
-            of the compiler.
         recompiles: Whether the source of a capture may be compiled again.
     """
 
@@ -62,13 +60,11 @@ class Session:
         compile: "Callable[[Request], Sequence[Capture]] | None" = None,  # noqa: A002
         *,
         announce: Callable[[str], None] = ignore,
-        forks: bool = False,
         recompiles: bool = True,
     ) -> None:
         self._recompiles = recompiles
         self._notify, self._announce = notify, announce
         self._compile = compile
-        self._forks = forks
         self._default_announced = False
         self._noted: set[str] = set()
         #: Files that have changed since captures were made from them, by KERNEL.
@@ -260,8 +256,6 @@ class Session:
             captures: Sequence[Capture] = capture(request)
             self._note_loading([each.manifest for each in captures], request)
             return captures
-        from irlens.compiler import forked
-
         self.ensure_store()
         install = needs_install(request.triton)
         if install:
@@ -269,7 +263,7 @@ class Session:
         message = f"compiling {request.kernel} for {request.target.name} ..."
         (self._notify if install else self._announce)(message)  # an installation takes minutes
         with self._noting_warnings():
-            captures = (self._compile or (forked.capture if self._forks else capture))(request)
+            captures = (self._compile or capture)(request)
         self._note_loading([each.manifest for each in captures], request)
         return captures
 

@@ -15,7 +15,7 @@ import msgspec
 from irlens.compiler.calls.dtypes import require_dtype
 from irlens.compiler.calls.expressions import evaluate_each
 from irlens.compiler.sources.description import Description
-from irlens.model.config import ConstexprValue, Values, each_value, number_of
+from irlens.model.config import ConstexprValue, Values, Vendor, each_value, number_of
 from irlens.model.errors import CaptureError, IrlensError
 from irlens.model.text import count, split_list
 
@@ -61,7 +61,7 @@ def launches_of(
     parameters: Collection[str],
     *,
     decided: Sequence[str] = (),
-    sizes_matter: bool = False,
+    vendors: Collection[Vendor] = (),
 ) -> Launches:
     """Return launches that need every variant that the arguments' values can need.
 
@@ -70,7 +70,7 @@ def launches_of(
     Args:
         settings: Constexprs that are set, so that no formula gives them.
         decided: Settings that functions of the kernel's file choose, which may look at arguments.
-        sizes_matter: Whether the compiler looks at the sizes of tensors, as AMD's does.
+        vendors: Of the GPUs: AMD's compiler looks at the sizes of tensors.
 
     Raises:
         IrlensError: There are too many.
@@ -81,7 +81,7 @@ def launches_of(
     follow = decided or (description is not None and derived)
     if number <= (_MOST_ENUMERATED if follow else _FEW):
         return Launches(_product({n: list(each_value(v)) for n, v in axes.items()}), number)
-    formulas = _formulas(described, axes, settings, sizes_matter=sizes_matter)
+    formulas = _formulas(described, axes, settings, vendors)
     parts, bounded = [], ""
     if follow:
         parts = [_product({name: samples(values)}) for name, values in axes.items()]
@@ -173,8 +173,7 @@ def _formulas(
     description: Description,
     axes: Mapping[str, Values],
     settings: Mapping[str, ConstexprValue],
-    *,
-    sizes_matter: bool,
+    vendors: Collection[Vendor],
 ) -> list[str]:
     """Return the formulas that numbers and constexprs follow from the varying sizes by."""
     texts = {name: text for name, text in description.args.items() if isinstance(text, str)}
@@ -183,7 +182,7 @@ def _formulas(
         match = _OFFSET.search(text)
         if match is not None:
             numbers.append(f"({match[1]}) * {require_dtype(text.partition('[')[0], text).size}")
-    if sizes_matter:
+    if "amd" in vendors:
         numbers += [_number_of_elements(text) for text in texts.values() if "[" in text]
     constexprs = [
         text for name, text in description.constexprs.items()

@@ -175,9 +175,9 @@ def _launches(
     parameters = [each.name for each in plan.variants[0].specialization if not each.constexpr]
     description = find_kernel(first.kernel).description
     decided = [name for name in plan.decided if name not in first.settings]
-    is_amd = any(request.target.vendor == "amd" for request in requests)
+    vendors = {request.target.vendor for request in requests}
     return launches_of(
-        axes, description, first.settings, parameters, decided=decided, sizes_matter=is_amd
+        axes, description, first.settings, parameters, decided=decided, vendors=vendors
     )
 
 

@@ -236,8 +236,7 @@ class IrlensApp(App[None]):
 
         def on_chosen(chosen: Chosen | None) -> None:
             if chosen is not None:
-                changes, is_compared = chosen.changes, chosen.is_compared
-                self.context.compilations.start(key, changes, is_compared=is_compared)
+                self.context.compilations.start(key, chosen.changes, chosen.shows)
 
         self.push_screen(SuggestionDialog(suggestion), on_chosen)
 
@@ -333,7 +332,7 @@ class IrlensApp(App[None]):
             screen = self.screen
             if isinstance(screen, EntryScreen) and screen.key == origin:
                 self.show_view(screen.VIEW, entry.key, like=screen)
-                if compilation.is_compared:
+                if compilation.shows == "differences":
                     self.show_comparison(origin, entry.key)
             else:
                 self.notify(f"compiled {printable_line(entry.kernel)}", timeout=3, markup=False)

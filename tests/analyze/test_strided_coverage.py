@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from irlens.analyze.traffic import coverage
-from irlens.analyze.traffic.coverage import Coverage, TooManyIntervalsError
+from irlens.analyze.traffic.coverage import MANY, Coverage, TooManyIntervalsError
 from irlens.analyze.traffic.strided_coverage import StridedCoverage, Strides
 from irlens.analyze.work import budget
 
@@ -150,12 +150,12 @@ def test_many_runs_that_are_few_columns_are_not_added_in_haste() -> None:
     rows, comb = np.arange(1 << 10) * (1 << 20), np.arange(1 << 10) * 128
     narrow, wide = (np.full(comb.size, size) for size in (4, 120))
     with pytest.raises(TooManyIntervalsError):
-        Strides(hasty=True).coverage("x", 4).add(rows, comb, narrow)
+        Strides(many=MANY).coverage("x", 4).add(rows, comb, narrow)
     counted = Strides().coverage("x", 4)
     counted.add(rows, comb, narrow)
     columns = Strides({"x": 128}).coverage("x", 4)
     columns.add(rows, comb, narrow)
     assert counted.size() == columns.size() == 4 << 20
-    few = Strides(hasty=True).coverage("x", 4)
+    few = Strides(many=MANY).coverage("x", 4)
     few.add(rows[:16], comb, wide)
     assert few.size() == 120 << 14

@@ -80,6 +80,10 @@ def find_pipelines(
     return sorted(pipelines, key=lambda pipeline: pipeline.line)
 
 
+def _kind_of(read: Transfer) -> PipelineKind:
+    return "direct-to-lds" if read.to_lds else "register"
+
+
 class TracedLoad(msgspec.Struct, frozen=True):
     """A load that runs ahead, or goes directly to LDS.
 
@@ -148,10 +152,10 @@ class _Finder:
                 self._record(
                     blank,
                     trace,
-                    {n: r for n, r in reads_at.items() if (r.to_lds, r.counter) == mechanism},
+                    {n: r for n, r in reads_at.items() if (_kind_of(r), r.counter) == mechanism},
                     *mechanism,
                 )
-                for mechanism in dict.fromkeys((r.to_lds, r.counter) for r in reads_at.values())
+                for mechanism in dict.fromkeys((_kind_of(r), r.counter) for r in reads_at.values())
             ]
         )
 
@@ -162,15 +166,12 @@ class _Finder:
             return
         header = self.loops.header(index).line
         for position, read in _reads(trace).items():
-            ahead = trace.ahead(position, to_lds=read.to_lds)
+            kind = _kind_of(read)
+            ahead = trace.ahead(position, kind)
             if not read.to_lds and not (ahead and ahead.prefetch):
                 continue
-            yield TracedLoad(
-                header,
-                "direct-to-lds" if read.to_lds else "register",
-                trace.body[position].line,
-                trace.wait_line(position),
-            )
+            line = trace.body[position].line
+            yield TracedLoad(header, kind, line, trace.wait_line(position))
 
     def _trace(self, index: int) -> LoopTrace | None:
         """Return one iteration of a loop; ``None`` where iterations differ."""
@@ -183,21 +184,18 @@ class _Finder:
 
     def _kind(self, index: int) -> PipelineKind | None:
         """Return the mechanism of a loop that cannot be followed."""
-        to_lds = [read.to_lds for each in self.loops.body(index) if (read := transfer(each))]
-        if not to_lds:
-            return None
-        return "direct-to-lds" if any(to_lds) else "register"
+        kinds = {_kind_of(read) for each in self.loops.body(index) if (read := transfer(each))}
+        return min(kinds, default=None)  # "direct-to-lds" before "register"
 
     def _record(
         self,
         blank: Pipeline,
         trace: LoopTrace,
         reads: dict[int, Transfer],
-        to_lds: bool,
+        kind: PipelineKind,
         counter: Counter,
     ) -> Pipeline:
         """Return the record of a loop's loads with the same destination and counter."""
-        kind: PipelineKind = "direct-to-lds" if to_lds else "register"
         record = msgspec.structs.replace(blank, kind=kind)
         queue = trace.queue(counter)
         if queue is None or not queue.retired.keys() >= reads.keys():
@@ -209,7 +207,7 @@ class _Finder:
             flying = _in_flight(record, queue, reads, copies, traffic)
             reasons = (f"{INTERLEAVED}; unrolled {copies} times", _scalar_note(trace, of_source))
             return msgspec.structs.replace(flying, reason="; ".join(filter(None, reasons)))
-        ahead = {n: trace.ahead(n, to_lds=to_lds) for n in reads}
+        ahead = {n: trace.ahead(n, kind) for n in reads}
         filled = with_depth(record, trace, reads, ahead, copies)
         if filled.achieved_stages is None:
             return filled

@@ -30,6 +30,7 @@ from irlens.isa.amdgcn.memory import (
 from irlens.isa.amdgcn.registers import access, operation_access
 from irlens.isa.amdgcn.units import classify
 from irlens.isa.dialect import Access
+from irlens.model.report import PipelineKind
 
 #: No pipeline is as deep as this.
 _MAX_ITERATIONS = 32
@@ -166,7 +167,7 @@ class LoopTrace:
             return None
         return self.body[queue.retired[load][1]].line
 
-    def ahead(self, load: int, *, to_lds: bool) -> Ahead | None:
+    def ahead(self, load: int, kind: PipelineKind) -> Ahead | None:
         """Return how far a load that a wait retires runs ahead; ``None`` if unknown."""
         read = transfer(self.body[load])
         queue = self.queue(read.counter) if read is not None else None
@@ -177,7 +178,7 @@ class LoopTrace:
         wait = self._distance(load, rounds, at)
         flight = wait + self._hides(load, wait, at)
         bounds: tuple[int, int | None] | None
-        if to_lds:
+        if kind == "direct-to-lds":
             used = wait if self._lds_read_after(at) else wait + 1
             bounds = (used, used) if self._lds_reads else None
         elif self._feeds_itself(load):

@@ -14,7 +14,7 @@ from irlens.isa.sass import Instruction, Section
 from irlens.isa.sass.control_flow import condition_of_call, decides
 from irlens.isa.sass.local_words import find_local_words
 from irlens.isa.sass.operands import Step, ThreadInputs
-from irlens.isa.sass.semantics import HANDED_LOADS, TENSOR_LOADS, dependencies, step_of
+from irlens.isa.sass.semantics import HANDED_LOADS, dependencies, step_of
 from irlens.isa.sass.semantics.shared import serves_others
 
 
@@ -38,7 +38,7 @@ class DataFlow:
     """The registers, and the words of local memory, that the instructions of a kernel use.
 
     Args:
-        from_memory: Whether launches come with the contents of tensors, which loads then bring.
+        known: The loads whose results launches tell: ``TENSOR_LOADS``, with tensors' contents.
 
     Attributes:
         serves_others: Whether some warps work for others, which hand them what to do.
@@ -47,10 +47,11 @@ class DataFlow:
         UnknownPathError: The registers of an instruction are not known.
     """
 
-    def __init__(self, section: Section, flow: SassCfg, *, from_memory: bool = False) -> None:
+    def __init__(
+        self, section: Section, flow: SassCfg, known: frozenset[str] = frozenset()
+    ) -> None:
         accesses = list(map(_known, section.instructions, section.accesses))
         self.serves_others = serves_others(section.instructions)
-        known = TENSOR_LOADS if from_memory else frozenset()
         if self.serves_others:
             known |= HANDED_LOADS
         self.section, self.flow = section, flow

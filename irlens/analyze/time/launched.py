@@ -2,7 +2,7 @@
 
 import struct
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, product
 from math import prod
 
@@ -204,20 +204,28 @@ def wavefronts(
     return mean_of_cta(cta, wavefronts_of_warps(machine, kernel, arguments, cta))
 
 
+def one_warp(_: WarpPath) -> int:
+    """Return 1: the first warp of a path stands for all of them."""
+    return 1
+
+
+def all_warps(path: WarpPath) -> int:
+    """Return the warps of a path: a guard may leave an access to one of them."""
+    return path.of_cta
+
+
 def wavefronts_of_warps(
     machine: PathFinder,
     kernel: Kernel,
     arguments: Arguments,
     cta: Sequence[WarpPath],
-    *,
-    every: bool = False,
+    warps: Callable[[WarpPath], int] = one_warp,
 ) -> list[list[dict[int, Wavefronts]]]:
     """Return the wavefronts of accesses to shared memory by the warps of each path of a CTA.
 
     Args:
         cta: The paths of its first program.
-        every: Whether to take every warp of a path, and not the first for all of them: a guard may
-            leave an access to one warp.
+        warps: ``one_warp`` or ``all_warps``: how many warps of a path to take.
 
     Returns:
         For each path and warp, by index of the instruction; absent where the lanes' addresses
@@ -226,11 +234,11 @@ def wavefronts_of_warps(
     launch = launch_of(machine, kernel, arguments, FIRST)
     found = []
     for each in cta:
-        warps = [lanes(launch, each.first + n) for n in range(each.of_cta if every else 1)]
+        taken = [lanes(launch, each.first + n) for n in range(warps(each))]
         found.append(
-            [_of_lanes(machine, launches) for launches in warps]
+            [_of_lanes(machine, launches) for launches in taken]
             if each.diverges
-            else shared_wavefronts(machine.data, each.path, list(chain.from_iterable(warps)))
+            else shared_wavefronts(machine.data, each.path, list(chain.from_iterable(taken)))
         )
     return found
 

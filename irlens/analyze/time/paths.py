@@ -42,17 +42,19 @@ class PathFinder:
     """Follows the paths of a kernel's warps.
 
     Args:
-        from_memory: Whether launches come with the contents of tensors.
+        known: See ``DataFlow``.
 
     Raises:
         UnknownPathError: Its control flow is not known.
     """
 
-    def __init__(self, section: Section, flow: SassCfg, *, from_memory: bool = False) -> None:
+    def __init__(
+        self, section: Section, flow: SassCfg, known: frozenset[str] = frozenset()
+    ) -> None:
         if flow.unknown:
             raise UnknownPathError(flow.unknown)
         self.section, self.flow = section, flow
-        self.data = DataFlow(section, flow, from_memory=from_memory)
+        self.data = DataFlow(section, flow, known)
         self.slice = self.data.slice()
         self._forest = flow.forest
         self._headers = {loop.header for loop in self._forest.loops}

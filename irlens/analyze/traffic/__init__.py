@@ -4,11 +4,11 @@ The integer and pointer part of the ttir is evaluated for all programs at once. 
 data, and what is not understood, makes the traffic unknown, with the line and the reason.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -16,7 +16,7 @@ from irlens.analyze import work
 from irlens.analyze.issue_table import IssueTable
 from irlens.analyze.request_runs import Runs
 from irlens.analyze.traffic.accesses import Reference, public_function
-from irlens.analyze.traffic.coverage import ByteSet, TooManyIntervalsError
+from irlens.analyze.traffic.coverage import MANY, ByteSet, TooManyIntervalsError
 from irlens.analyze.traffic.evaluated import LAUNCHES, Evaluated, Key, Tape, key_of, new_tape
 from irlens.analyze.traffic.evaluation import run
 from irlens.analyze.traffic.flops import Flops, count_flops
@@ -170,7 +170,7 @@ def survey(
     counted = partial(_counted, module, launch, issued, wave, first, granules, products)
     try:
         with suppress(TooManyIntervalsError):
-            return counted(Strides(hasty=True))
+            return counted(Strides(many=MANY))
         with suppress(TooManyIntervalsError):
             return counted(_strides(module, launch))
         return counted(Strides())
@@ -248,6 +248,18 @@ def _evaluated(
     return found, tallies
 
 
+#: Returns the bytes that an access touches: of the launch, or of each of its waves.
+_Part: TypeAlias = Callable[[Tally], ByteSet | None]
+
+
+def _of_launch(tally: Tally) -> ByteSet:
+    return tally.moved.coverage
+
+
+def _of_waves(tally: Tally) -> ByteSet | None:
+    return tally.waves
+
+
 class _Tallies:
     """What the accesses of some programs move.
 
@@ -278,7 +290,7 @@ class _Tallies:
         self.moved: dict[Key, Moved] = {}
         self._tallies: dict[Key, Tally] = {}
         #: What some operations access of each argument, once all programs are counted.
-        self._unions: dict[tuple[frozenset[str], bool], dict[str, ByteSet]] = {}
+        self._unions: dict[tuple[frozenset[str], _Part], dict[str, ByteSet]] = {}
 
     def __call__(self, operation: Operation, access: Reference, programs: Array) -> None:
         """Count an access."""
@@ -338,7 +350,7 @@ class _Tallies:
         if reason:
             return operations
         arguments = self._arguments(accesses)
-        waves = self._covered(_READS, waves=True).values()
+        waves = self._covered(_READS, _of_waves).values()
         return msgspec.structs.replace(
             operations,
             read_bytes=sum(each.read_bytes for each in arguments),
@@ -353,7 +365,7 @@ class _Tallies:
 
     def _arguments(self, accesses: Sequence[Access]) -> list[ArgumentTraffic]:
         """Return what is accessed through each argument, in the order of their first access."""
-        read, written = (self._covered(kind, waves=False) for kind in (_READS, _WRITES))
+        read, written = (self._covered(kind, _of_launch) for kind in (_READS, _WRITES))
 
         def moved(argument: str, operations: frozenset[str]) -> int:
             alike = (each for each in accesses if each.operation in operations)
@@ -449,12 +461,12 @@ class _Tallies:
     def footprint(self, granules: Granules) -> Footprint:
         """Return what memory delivers and takes in granules of a size in bytes."""
 
-        def total(operations: frozenset[str], size: int, *, waves: bool = False) -> int:
-            sets = self._covered(operations, waves=waves).values()
+        def total(operations: frozenset[str], size: int, of: _Part = _of_launch) -> int:
+            sets = self._covered(operations, of).values()
             return size * sum(each.granules(size) for each in sets)
 
         def of_waves(operations: frozenset[str]) -> int | None:
-            return None if self._wave is None else total(operations, granules.memory, waves=True)
+            return None if self._wave is None else total(operations, granules.memory, _of_waves)
 
         return Footprint(
             read_bytes=total(_READS, granules.memory),
@@ -478,13 +490,13 @@ class _Tallies:
             parts.append(max(0.0, 1 - new / tally.touched(sector)) if tally.moved.lanes else 0.0)
         return tuple(parts)
 
-    def _covered(self, operations: frozenset[str], *, waves: bool) -> dict[str, ByteSet]:
+    def _covered(self, operations: frozenset[str], of: _Part) -> dict[str, ByteSet]:
         """Return the bytes that some operations access, of each argument."""
-        key = operations, waves
+        key = operations, of
         if key not in self._unions:
             sets: dict[str, list[ByteSet]] = {}
             for (index, argument), tally in self._tallies.items():
-                coverage = tally.waves if waves else tally.moved.coverage
+                coverage = of(tally)
                 if self._module.operations[index].name in operations and coverage is not None:
                     sets.setdefault(argument, []).append(coverage)
             self._unions[key] = {name: _union(each) for name, each in sets.items()}

@@ -1,6 +1,7 @@
 """Which bytes of an argument are accessed: a union of intervals, or a map where they are many."""
 
 from collections.abc import Iterator
+from math import inf
 from typing import Protocol
 
 import numpy as np
@@ -13,7 +14,7 @@ PENDING = 1 << 20
 #: Intervals that a union may have, 16 bytes each; a set without strides becomes a map beyond.
 MOST = 1 << 22
 #: Intervals at once from where on columns of a matrix may be fewer (``strided_coverage``).
-_MANY = 1 << 18
+MANY = 1 << 18
 #: Lengths of intervals that merged tiles may have; in all but ragged grids they have one.
 _MOST_SIZES = 4
 #: Mean length of intervals, and map pages per interval, in grains, up to which a large set becomes
@@ -86,24 +87,24 @@ class Coverage(Intervals):
 
     Args:
         grain: Bytes that the starts and lengths of all intervals are usually multiples of.
-        hasty: Whether to give up where many intervals are added at once that may be few columns.
+        many: Gives up where so many intervals are added at once that may be few columns.
     """
 
-    def __init__(self, grain: int = 1, *, hasty: bool = False) -> None:
+    def __init__(self, grain: int = 1, many: float = inf) -> None:
         super().__init__()
         self.grain = grain
-        self._hasty = hasty
+        self._many = many
         self._pages: dict[int, Array] = {}
 
     def empty(self) -> "Coverage":
         """Return an empty set of the same kind."""
-        return Coverage(self.grain, hasty=self._hasty)
+        return Coverage(self.grain, self._many)
 
     def add(self, bases: Array, starts: Array, lengths: Array) -> None:
         """Add the same intervals at several bases, all ascending, in bytes."""
         for some, length in _merged(bases, starts, lengths):
             columns = int(np.max(length)) // self.grain
-            if self._hasty and starts.size > max(columns, _MANY // some.size):
+            if starts.size > max(columns, self._many / some.size):
                 raise TooManyIntervalsError
             self._add(some, starts, length)
 

@@ -6,7 +6,7 @@ holds. Elements of other accesses to the same argument are intervals of columns,
 """
 
 from collections.abc import Mapping
-from math import gcd
+from math import gcd, inf
 
 import numpy as np
 
@@ -33,25 +33,25 @@ class Strides:
     Args:
         known: Bytes between elements, by argument, where accessed bytes are too many intervals
             otherwise.
-        hasty: Whether sets are to give up before they hold many intervals.
+        many: See ``Coverage``.
     """
 
-    def __init__(self, known: Mapping[str, int] | None = None, *, hasty: bool = False) -> None:
+    def __init__(self, known: Mapping[str, int] | None = None, many: float = inf) -> None:
         self._known = known or {}
-        self._hasty = hasty
+        self._many = many
         self._leaps: dict[str, tuple[int, int]] = {}
 
     def coverage(self, argument: str, grain: int) -> ByteSet:
         """Return an empty set for what is accessed of an argument, in grains of some bytes."""
         stride = self._known.get(argument)
         if stride is None or stride % grain:
-            return Coverage(grain, hasty=self._hasty)
+            return Coverage(grain, self._many)
         return StridedCoverage(grain, stride)
 
     @property
-    def known(self) -> tuple[tuple[str, int] | bool, ...]:
+    def known(self) -> tuple[tuple[str, int] | float, ...]:
         """What the sets depend on."""
-        return (self._hasty, *sorted(self._known.items()))
+        return (self._many, *sorted(self._known.items()))
 
     def note(self, argument: str, leap: tuple[int, int]) -> None:
         """Note how many runs of bytes a tile of an argument has, and the step between them."""

@@ -14,15 +14,16 @@ from torch.nn.functional import pad
 
 from irlens.compiler.fake_cuda import Deviations
 from irlens.compiler.fake_cuda.device import kernel_registry
+from irlens.model.config import Vendor
 
 _HALF = (torch.float16, torch.bfloat16)
 #: The largest head of the flash kernel, and the multiple that heads are padded to.
 _FLASH_HEAD, _FLASH_ALIGNED = 256, 8
 
 
-def install_attention(capability: tuple[int, int], *, is_amd: bool, deviations: Deviations) -> None:
+def install_attention(capability: tuple[int, int], vendor: Vendor, deviations: Deviations) -> None:
     """Make attention on "cuda" use a GPU's kernels, for the whole process."""
-    modern = is_amd or capability >= (8, 0)
+    modern = vendor == "amd" or capability >= (8, 0)
 
     def attend(
         query: torch.Tensor,
@@ -37,12 +38,13 @@ def install_attention(capability: tuple[int, int], *, is_amd: bool, deviations: 
     ) -> torch.Tensor:
         inputs = (query, key, value)
         supported = _are_supported(inputs) and not enable_gqa
-        if supported and modern and _can_use_flash(inputs, attn_mask, is_causal=is_causal):
+        is_square = not is_causal or query.size(-2) == key.size(-2)
+        if supported and modern and is_square and _can_use_flash(inputs, attn_mask):
             deviations.attention = True
-            return _flash(inputs, dropout_p, is_causal=is_causal, scale=scale)
+            return _flash(inputs, (dropout_p, is_causal), scale)
         if supported and _can_use_efficient(inputs, modern=modern):
             deviations.attention = True
-            return _efficient(inputs, attn_mask, dropout_p, is_causal=is_causal, scale=scale)
+            return _efficient(inputs, attn_mask, (dropout_p, is_causal), scale)
         math = torch.ops.aten._scaled_dot_product_attention_math
         return math(*inputs, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)[0]
 
@@ -53,13 +55,13 @@ def install_attention(capability: tuple[int, int], *, is_amd: bool, deviations: 
 
 
 def _flash(
-    inputs: tuple[torch.Tensor, ...], dropout_p: float, *, is_causal: bool, scale: float | None
+    inputs: tuple[torch.Tensor, ...], how: tuple[float, bool], scale: float | None
 ) -> torch.Tensor:
     head = inputs[0].size(-1)
     padding = -head % _FLASH_ALIGNED
     padded = [pad(tensor, (0, padding)) if padding else tensor for tensor in inputs]
     attention = torch.ops.aten._scaled_dot_product_flash_attention(
-        *padded, dropout_p, is_causal, scale=head**-0.5 if scale is None else scale
+        *padded, *how, scale=head**-0.5 if scale is None else scale
     )
     return attention[0][..., :head] if padding else attention[0]
 
@@ -67,16 +69,14 @@ def _flash(
 def _efficient(
     inputs: tuple[torch.Tensor, ...],
     mask: torch.Tensor | None,
-    dropout_p: float,
-    *,
-    is_causal: bool,
+    how: tuple[float, bool],
     scale: float | None,
 ) -> torch.Tensor:
     query, key, _ = inputs
     bias = None if mask is None else _bias(mask, query, key)
     differentiates = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in inputs)
     return torch.ops.aten._scaled_dot_product_efficient_attention(
-        *inputs, bias, differentiates, dropout_p, is_causal, scale=scale
+        *inputs, bias, differentiates, *how, scale=scale
     )[0]
 
 
@@ -91,18 +91,15 @@ def _bias(mask: torch.Tensor, query: torch.Tensor, key: torch.Tensor) -> torch.T
     return mask.expand(query.size(0), query.size(1), query.size(2), key.size(2))
 
 
-def _can_use_flash(
-    inputs: tuple[torch.Tensor, ...], mask: torch.Tensor | None, *, is_causal: bool
-) -> bool:
+def _can_use_flash(inputs: tuple[torch.Tensor, ...], mask: torch.Tensor | None) -> bool:
     """Whether the flash kernel is enabled and supports the inputs."""
-    query, key, _ = inputs
+    query = inputs[0]
     return (
         torch.backends.cuda.flash_sdp_enabled()
         and mask is None
         and query.dtype in _HALF
         and len({tensor.size(-1) for tensor in inputs}) == 1
         and query.size(-1) <= _FLASH_HEAD
-        and not (is_causal and query.size(-2) != key.size(-2))
     )
 
 
@@ -128,14 +125,14 @@ def _are_supported(inputs: tuple[torch.Tensor, ...]) -> bool:
 
 def _flash_attention(
     query: Any, key: Any, value: Any, dropout_p: float = 0.0, is_causal: bool = False,
-    return_debug_mask: bool = False, *, scale: float | None = None,
+    *_: Any, scale: float | None = None,
 ) -> Any:  # fmt: skip
     math = torch.ops.aten._scaled_dot_product_attention_math
     return math(query, key, value, None, dropout_p, is_causal, scale=scale)[0]
 
 
 def _efficient_attention(
-    query: Any, key: Any, value: Any, bias: Any, compute_log_sumexp: bool,
+    query: Any, key: Any, value: Any, bias: Any, _log_sumexp: Any,
     dropout_p: float = 0.0, is_causal: bool = False, *, scale: float | None = None,
 ) -> Any:  # fmt: skip
     math = torch.ops.aten._scaled_dot_product_attention_math

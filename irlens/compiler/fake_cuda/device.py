@@ -18,6 +18,8 @@ import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import _disable_current_modes
 
+from irlens.model.config import Vendor
+
 #: The types that fake tensors have.
 PLAIN = (torch.Tensor, torch.nn.Parameter)
 _PACKAGE = Path(torch.__file__).parent
@@ -64,13 +66,13 @@ def overload_of(name: str) -> Any:
     return getattr(getattr(torch.ops.aten, operator), overload or "default")
 
 
-def register_device(*, is_amd: bool) -> bool:
+def register_device(vendor: Vendor) -> bool:
     """Make "cuda" a device, for the whole process.
 
     Returns:
         Whether it is one now: the tables of this PyTorch may be elsewhere.
     """
-    if not _install_guard() or not _install_hooks(_AMD_HOOKS if is_amd else _NVIDIA_HOOKS):
+    if not _install_guard() or not _install_hooks(_AMD_HOOKS if vendor == "amd" else _NVIDIA_HOOKS):
         return False
     with kernel_registry() as kernels:
         _register_factories(kernels)

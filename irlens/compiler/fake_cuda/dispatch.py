@@ -36,7 +36,7 @@ from irlens.compiler.fake_cuda.unknown_numbers import (
     plain_number,
     time_reader,
 )
-from irlens.compiler.fake_cuda.values import Observer, Values
+from irlens.compiler.fake_cuda.values import Observer, Side, Values
 from irlens.compiler.triton_compat.drivers import watch_writes
 
 _META, _CPU = torch.device("meta"), torch.device("cpu")
@@ -56,12 +56,12 @@ def install_fake_cuda(
     install_runtime(facts, deviations, time_reader(deviations, assumes=assumed is not None))
     _accept_device_numbers()
     install_autocast(deviations)
-    is_amd = facts.target.vendor == "amd"
+    vendor = facts.target.vendor
     values = Values(deviations, assumed)
     if observe is not None:
         values.observe = observe
     mode = _FakeCudaMode(deviations, values)
-    if register_device(is_amd=is_amd):
+    if register_device(vendor):
         install_compile(mode, values, deviations)
         install_helion()
     else:
@@ -72,7 +72,7 @@ def install_fake_cuda(
         setattr(testing, name, _compared(function, None, values, deviations))
     capability = torch.cuda.get_device_capability()
     install_convolution()
-    install_attention(capability, is_amd=is_amd, deviations=deviations)
+    install_attention(capability, vendor, deviations)
     watch_writes(values.written)
     install_mode(mode, values, _to_meta)
     return values
@@ -180,7 +180,7 @@ class _FakeCudaMode(TorchFunctionMode):  # type: ignore[misc]  # mypy does not f
     def _answer(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """Return what the program is told of a fake tensor, or a copy on the other device."""
         if func in _ANSWERS:
-            return _ANSWERS[func](self._values.is_on_host(args[0]), *args, **kwargs)
+            return _ANSWERS[func](self._values.side(args[0]), *args, **kwargs)
         with operators(self, self._values):
             return _MOVES[func](self._values, *args, **kwargs)
 
@@ -247,39 +247,42 @@ def _to(values: Values, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> torc
         tensor = tensor.contiguous(memory_format=memory_format)
     if device is None:
         return tensor
-    on_host = values.is_on_host(like) if is_fake(like) else device.type == "cpu"
-    return values.move(tensor, to_host=on_host)
+    if is_fake(like):
+        return values.move(tensor, values.side(like))
+    return values.move(tensor, "cpu" if device.type == "cpu" else "cuda")
 
 
-def _type(on_host: bool, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+def _type(side: Side, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
     """Convert like ``Tensor.type``, or return the name of the tensor's type."""
     result = tensor.type(*args, **kwargs)
-    place = "torch." if on_host else "torch.cuda."
+    place = "torch." if side == "cpu" else "torch.cuda."
     return result.replace("torch.meta.", place) if isinstance(result, str) else result
 
 
-def _repr(on_host: bool, tensor: torch.Tensor, *_: object, **__: object) -> str:
+def _repr(side: Side, tensor: torch.Tensor, *_: object, **__: object) -> str:
     """Return a tensor's text in any format; it has no numbers."""
-    return repr(tensor).replace("device='meta'", f"device='{'cpu' if on_host else 'cuda:0'}'")
+    return repr(tensor).replace("device='meta'", f"device='{'cpu' if side == 'cpu' else 'cuda:0'}'")
 
 
-#: Replacements of functions for fake tensors; the first argument is whether the program sees the
-#: tensor on the CPU.
+#: Replacements of functions for fake tensors; the first argument is the device that the
+#: program sees the tensor on.
 _ANSWERS: dict[Any, Callable[..., Any]] = {
-    torch.Tensor.is_meta.__get__: lambda on_host, *_: False,
-    torch.Tensor.pin_memory: lambda on_host, tensor, *_, **__: tensor,
-    torch.Tensor.is_cuda.__get__: lambda on_host, *_: not on_host,
-    torch.Tensor.is_cpu.__get__: lambda on_host, *_: on_host,
-    torch.Tensor.device.__get__: lambda on_host, *_: _CPU if on_host else torch.device("cuda", 0),
-    torch.Tensor.get_device: lambda on_host, tensor: -1 if on_host else 0,
+    torch.Tensor.is_meta.__get__: lambda side, *_: False,
+    torch.Tensor.pin_memory: lambda side, tensor, *_, **__: tensor,
+    torch.Tensor.is_cuda.__get__: lambda side, *_: side == "cuda",
+    torch.Tensor.is_cpu.__get__: lambda side, *_: side == "cpu",
+    torch.Tensor.device.__get__: lambda side, *_: torch.device(
+        side, *((0,) if side == "cuda" else ())
+    ),
+    torch.Tensor.get_device: lambda side, tensor: -1 if side == "cpu" else 0,
     torch.Tensor.type: _type,
     torch.Tensor.__repr__: _repr,
 }
 #: Replacements that may copy a fake tensor to the other device.
 _MOVES: dict[Any, Callable[..., torch.Tensor]] = {
     torch.Tensor.to: _to,
-    torch.Tensor.cpu: lambda values, tensor, *_, **__: values.move(tensor, to_host=True),
-    torch.Tensor.cuda: lambda values, tensor, *_, **__: values.move(tensor, to_host=False),
+    torch.Tensor.cpu: lambda values, tensor, *_, **__: values.move(tensor, "cpu"),
+    torch.Tensor.cuda: lambda values, tensor, *_, **__: values.move(tensor, "cuda"),
 }
 
 #: Functions that copy values from Python to a device.

@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
@@ -39,6 +39,9 @@ from irlens.compiler.fake_cuda.recorded_operators import (
 _MAX_RECORDED, _MAX_SECONDS, _MAX_BYTES, _MAX_FLOPS = 200_000, 60.0, 4 << 30, 400e9
 #: The most bytes and operations that values may take which the program does not ask for.
 _LITTLE = 1 << 28
+#: The devices that a program sees tensors on.
+Side: TypeAlias = Literal["cpu", "cuda"]
+
 #: Tensors on the CPU up to this size are copied; larger ones must not change until they are read.
 _COPIED_BYTES = 1 << 20
 #: Between two removals of the memory that was freed.
@@ -84,7 +87,7 @@ class Values:
             return value
         if not is_fake(value):
             value = value.to("meta")
-            self.place(value, on_host=True)
+            self.place(value, "cpu")
         self.forget(value, reason)
         return value
 
@@ -94,20 +97,21 @@ class Values:
             values = torch.full(tuple(tensor.shape), value, device="cpu")
         self._keep(tensor, values, assumed=False)
 
-    def is_on_host(self, tensor: torch.Tensor) -> bool:
-        """Whether a fake tensor is on the CPU to the program: a copy, or computed from copies."""
-        return bool(self._on_host) and memory_of(tensor) in self._on_host
+    def side(self, tensor: torch.Tensor) -> Side:
+        """Return the device that the program sees a fake tensor on."""
+        on_host = bool(self._on_host) and memory_of(tensor) in self._on_host
+        return "cpu" if on_host else "cuda"
 
-    def move(self, tensor: torch.Tensor, *, to_host: bool) -> torch.Tensor:
+    def move(self, tensor: torch.Tensor, device: Side) -> torch.Tensor:
         """Return a fake tensor on the other device, a copy unless it is there already."""
-        if self.is_on_host(tensor) == to_host:
+        if self.side(tensor) == device:
             return tensor
-        moved: torch.Tensor = _Move.apply(tensor, self, to_host)
+        moved: torch.Tensor = _Move.apply(tensor, self, device)
         return moved
 
-    def place(self, tensor: torch.Tensor, *, on_host: bool) -> None:
+    def place(self, tensor: torch.Tensor, device: Side) -> None:
         """Set the device of a fake tensor's memory, as the program sees it."""
-        if on_host:
+        if device == "cpu":
             self._on_host.add(memory_of(tensor))
         else:
             self._on_host.discard(memory_of(tensor))
@@ -143,7 +147,7 @@ class Values:
             self._set(tensor, version)
         on_host = bool(self._on_host) and bool(old) and old <= self._on_host
         for index, tensor in created.values():
-            self.place(tensor, on_host=on_host and "device" not in kwargs)
+            self.place(tensor, "cpu" if on_host and "device" not in kwargs else "cuda")
             version = Version(operator, reason)
             if operator is not None:
                 operator.created.append((index, Layout.of(tensor), version))
@@ -377,17 +381,17 @@ class _Move(torch.autograd.Function):  # type: ignore[misc]  # mypy does not fol
     """Copies a fake tensor to the other device, and its gradient back."""
 
     @staticmethod
-    def forward(ctx: Any, tensor: torch.Tensor, values: Values, to_host: bool) -> torch.Tensor:
-        ctx.back = (values, not to_host)
+    def forward(ctx: Any, tensor: torch.Tensor, values: Values, device: Side) -> torch.Tensor:
+        ctx.back = (values, "cuda" if device == "cpu" else "cpu")
         moved = tensor.clone()
-        values.place(moved, on_host=to_host)
+        values.place(moved, device)
         return moved
 
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None, None]:
-        values, to_host = ctx.back
+        values, device = ctx.back
         moved = gradient.clone()
-        values.place(moved, on_host=to_host)
+        values.place(moved, device)
         return moved, None, None
 
 

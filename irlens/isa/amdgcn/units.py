@@ -149,7 +149,7 @@ _UNITS = {kind: unit for unit, kinds in _CLASSES.items() for kind in kinds}
 _CONTROL = ("s_branch", "s_cbranch_", "s_setpc", "s_set_pc", "s_swappc", "s_swap_pc", "s_call")
 
 #: Cycles of a wave of 64 lanes on ALUs of 16 (AMD, ROCm Compute Profiler, "Pipeline descriptions").
-_CYCLES_OF_16_LANES = 4
+CYCLES_OF_16_LANES = 4
 #: Times as many for a transcendental function (LLVM, SISchedule.td, WriteTrans32: "these are
 #: quarter rate").
 _QUARTER_RATE = 4
@@ -167,21 +167,21 @@ def unit(instruction: Instruction) -> Unit:
     return _UNITS.get(classify(operation) or "", "other")
 
 
-def vector_cycles(instruction: Instruction, *, of_16_lanes: bool) -> int:
+def vector_cycles(instruction: Instruction, passes: int) -> int:
     """Return the least cycles for which an instruction occupies its SIMD's vector ALU.
 
     Some take longer: products of integers, for example, and on RDNA transcendental functions.
 
     Args:
-        of_16_lanes: Whether the ALUs have 16 lanes for waves of 64, as those of CDNA; RDNA's are as
-            wide as a wave.
+        passes: Cycles in which the ALU takes a wave: ``CYCLES_OF_16_LANES`` for the waves of 64 of
+            CDNA; 1 for RDNA, whose ALUs are as wide as a wave.
     """
     occupied = unit(instruction)
     if occupied not in ("valu", "transcendental"):
         return 0
-    if not of_16_lanes:
+    if passes == 1:
         return 1
-    return _CYCLES_OF_16_LANES * (_QUARTER_RATE if occupied == "transcendental" else 1)
+    return passes * (_QUARTER_RATE if occupied == "transcendental" else 1)
 
 
 #: Of a pass: AMD's matrix instruction calculator has this many times LLVM's passes.

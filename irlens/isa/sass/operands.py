@@ -237,11 +237,7 @@ def read_pair(operand: Operand, launch: ThreadInputs) -> Read:
 
 def read_predicate(operand: Operand) -> Read:
     """Return a reader of a predicate, its negation applied."""
-    return read_condition(operand.registers[0], negated=operand.text.startswith("!"))
-
-
-def read_condition(register: Register, *, negated: bool) -> Read:
-    """Return a reader of a predicate register, or of its negation."""
+    register, negated = operand.registers[0], operand.text.startswith("!")
     if register.index is None:
         constant = int(not negated)
         return lambda _: constant

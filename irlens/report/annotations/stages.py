@@ -52,6 +52,7 @@ from irlens.gpus import Gpu
 from irlens.isa import amdgcn
 from irlens.isa.dialect import Function, Instruction, kernel_named
 from irlens.isa.dialects import dialect_of
+from irlens.isa.sass.semantics import TENSOR_LOADS
 from irlens.model.errors import ArtifactError, OutOfWorkError
 from irlens.model.listing import LoopRange, PipelineAnnotation, StageListing
 from irlens.model.pressure import StagePressure
@@ -139,7 +140,8 @@ def _wavefronts(
     grid = report.config.grid
     if section is None or kernel is None or usage is None or grid is None or whole.source is None:
         return {}
-    machine = PathFinder(section, code.flow, from_memory=bool(capture.contents))
+    known = TENSOR_LOADS if capture.contents else frozenset[str]()
+    machine = PathFinder(section, code.flow, known)
     try:
         arguments = arguments_of(
             whole.source.named, capture.config, capture.contents, grid, usage.threads

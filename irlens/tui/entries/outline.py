@@ -15,7 +15,7 @@ _TITLES: dict[Section, str] = {
     "samples": "Samples",
 }
 #: The least configurations that are folded.
-_LEAST = 3
+LEAST = 3
 _HEADING = "\0"
 
 
@@ -56,13 +56,13 @@ class Outline:
         keys: Sequence[str],
         entries: Mapping[str, Entry],
         leads: Callable[[str], bool],
-        *,
-        folds: bool,
+        least: float,
     ) -> list[str]:
         """Return the rows from the top: entries, and titles before those of each section.
 
         Args:
             leads: Whether an entry stands for the others of its kernel, wherever it comes.
+            least: The least configurations that are folded.
         """
         self.places, self._titles = {}, {}
         sections: defaultdict[Section, dict[object, list[str]]] = defaultdict(dict)
@@ -78,7 +78,7 @@ class Outline:
                 self._titles[title] = _TITLES[section]
                 rows.append(title)
                 for members in groups.values():
-                    rows += self._arranged(_compiled(members, entries), entries, leads, folds=folds)
+                    rows += self._arranged(_compiled(members, entries), entries, leads, least)
         return rows
 
     def _arranged(
@@ -86,11 +86,10 @@ class Outline:
         members: list[str],
         entries: Mapping[str, Entry],
         leads: Callable[[str], bool],
-        *,
-        folds: bool,
+        least: float,
     ) -> Iterator[str]:
         """Yield the rows of one kernel."""
-        many = folds and len(members) >= _LEAST
+        many = len(members) >= least
         first = next(filter(leads, members), members[0]) if many else members[0]
         is_folded = many and entries[first].group not in self._unfolded
         hidden = len(members) - 1 if is_folded else 0

@@ -34,7 +34,7 @@ from irlens.tui.entries.cells import (
 )
 from irlens.tui.entries.columns import BROWSER_COLUMNS, CAPTURED, SETTINGS
 from irlens.tui.entries.layout import ColumnNeeds
-from irlens.tui.entries.outline import Outline
+from irlens.tui.entries.outline import LEAST, Outline
 
 #: Entries of a problem that are analysed so that the fastest is marked where nobody asked for it:
 #: each takes a tenth of a second of a processor.
@@ -228,9 +228,8 @@ class EntryRows:
         unknown = [key for sort_key, key in keyed if sort_key is None]
         ordered = [key for _, key in known] + unknown
         self.matching = len(ordered)
-        self.shown = self._outline.rows(
-            ordered, self.entries, self._is_fastest, folds=not self.words
-        )
+        least = math.inf if self.words else LEAST
+        self.shown = self._outline.rows(ordered, self.entries, self._is_fastest, least)
 
     def toggle(self, key: str) -> None:
         """Unfold the other configurations of a row's kernel, or fold them again."""

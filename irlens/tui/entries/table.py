@@ -128,10 +128,12 @@ class EntryTable(ScrollView, can_focus=True):
         anchor = (self._chosen if is_visible else self._key_of(top)) or ""
         offset = (self.row if is_visible else top) - top
         self.rows.add(entries)
-        self._changed(follow=False)
+        self._lay_out()
+        self._report_cursor()
         if anchor in self.rows.shown:
             self._scroll(self.rows.shown.index(anchor) - offset)
-        self._update_cursor(follow=is_visible)
+        if is_visible:
+            self._follow_cursor()
 
     def sort_by(self, column: str) -> None:
         """Sort by a column; by the current one again, in reverse."""
@@ -155,7 +157,7 @@ class EntryTable(ScrollView, can_focus=True):
             step = 1 if row > self.row else -1
             self.row = self._nearest(min(max(row, 0), len(self.rows.shown) - 1), step)
             self._chosen = self.current
-            self._update_cursor()
+            self._follow_cursor()
 
     def select(self, key: str) -> None:
         """Move the cursor to an entry, if it is shown."""
@@ -221,7 +223,12 @@ class EntryTable(ScrollView, can_focus=True):
 
     def on_resize(self) -> None:
         """Keep the cursor visible if it was."""
-        self._changed(follow=self._visible_rows.resize(self._page, self.row))
+        was_visible = self._visible_rows.resize(self._page, self.row)
+        self._lay_out()
+        if was_visible:
+            self._follow_cursor()
+        else:
+            self._report_cursor()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Say that other rows are in sight."""
@@ -231,7 +238,8 @@ class EntryTable(ScrollView, can_focus=True):
 
     def watch_show_vertical_scrollbar(self, shown: bool) -> None:
         """Place the scrollbar when it appears."""
-        place_scrollbar(self, shown)
+        if shown:
+            place_scrollbar(self)
 
     def notify_style_update(self) -> None:
         """Drop the styles of the previous theme."""
@@ -295,26 +303,33 @@ class EntryTable(ScrollView, can_focus=True):
     def _key_of(self, row: int) -> str | None:
         return self.rows.shown[row] if row < len(self.rows.shown) else None
 
-    def _changed(self, *, follow: bool = True) -> None:
-        """Redraw; the cursor stays on its entry, and is scrolled to if ``follow``."""
+    def _changed(self) -> None:
+        """Redraw; the cursor stays on its entry, and is scrolled to."""
+        self._lay_out()
+        self._follow_cursor()
+
+    def _lay_out(self) -> None:
+        """Find the cursor's entry among the rows, and the columns that fit."""
         shown = self.rows.shown
         self.row = shown.index(self._chosen) if self._chosen in shown else self._nearest(0, 1)
         self._arrange(self.columns.panned)
         self.virtual_size = Size(self._room, len(shown) + 1)
-        self._update_cursor(follow=follow)
 
     def _scroll(self, top: int) -> None:
         if top != self.scroll_offset.y:
             self.scroll_to(y=top, animate=False, force=True, immediate=True)
 
-    def _update_cursor(self, *, follow: bool = True) -> None:
-        """Scroll to the cursor if ``follow``, and report it if it is on another entry."""
-        if follow:
-            top, rows = self.scroll_offset.y, max(self._page, 1)
-            first = self.row
-            while first and self.rows.heading(self.rows.shown[first - 1]):
-                first -= 1  # with the title of its section
-            self._scroll(min(max(top, self.row - rows + 1), first))
+    def _follow_cursor(self) -> None:
+        """Scroll to the cursor, and report it if it is on another entry."""
+        top, rows = self.scroll_offset.y, max(self._page, 1)
+        first = self.row
+        while first and self.rows.heading(self.rows.shown[first - 1]):
+            first -= 1  # with the title of its section
+        self._scroll(min(max(top, self.row - rows + 1), first))
+        self._report_cursor()
+
+    def _report_cursor(self) -> None:
+        """Redraw, and report the cursor if it is on another entry."""
         if self.current != self._reported:
             self._reported = self.current
             self.post_message(self.Highlighted())

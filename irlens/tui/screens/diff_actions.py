@@ -72,11 +72,12 @@ class DiffActions(IrlensScreen):
         """Show the sides side by side where there is room, or as the user has chosen."""
         layout = self.context.preferences.layout
         is_wide = YES_OR_NO[self.diff_width >= _WIDE]
-        self._set_split(layout.get(self.SPLIT_SETTING, is_wide) == "yes")
+        if (layout.get(self.SPLIT_SETTING, is_wide) == "yes") != self.diff.split:
+            self.diff.toggle_split()
 
     def action_split(self) -> None:
         """Switch between side by side and unified."""
-        self._set_split(not self.diff.split)
+        self.diff.toggle_split()
         self.context.preferences.layout[self.SPLIT_SETTING] = YES_OR_NO[self.diff.split]
 
     def action_copy(self) -> None:
@@ -121,7 +122,3 @@ class DiffActions(IrlensScreen):
         elif numbers:
             line = int(answer)
             self.diff.go_to(min(range(len(numbers)), key=lambda row: abs(numbers[row] - line)))
-
-    def _set_split(self, split: bool) -> None:
-        if split != self.diff.split:
-            self.diff.set_split(split=split)

@@ -20,6 +20,7 @@ from irlens.render.view.suggestion import suggestion_view
 from irlens.tui.drawing import lines
 from irlens.tui.nodes import draw, table_parts
 from irlens.tui.screens.dialogs import Choices, Dialog
+from irlens.tui.services.compilations import Shown
 from irlens.tui.widgets.key_bar import KeyBar
 
 #: The widest dialog, and the cells of its border, padding and scrollbar.
@@ -34,7 +35,7 @@ class Chosen(msgspec.Struct, frozen=True):
     """
 
     changes: dict[str, str]
-    is_compared: bool
+    shows: Shown
 
 
 class Neighbours(Choices):
@@ -88,17 +89,17 @@ the noise of the estimate are "as fast".
         """Open the configuration under the cursor, and compare it with the current one."""
         highlighted = self.query_one(Neighbours).highlighted_option
         if highlighted is not None:
-            self._choose(highlighted, is_compared=True)
+            self._choose(highlighted, "differences")
 
     @on(OptionList.OptionSelected)
     def _on_selected(self, event: OptionList.OptionSelected) -> None:
-        self._choose(event.option, is_compared=False)
+        self._choose(event.option, "entry")
 
-    def _choose(self, option: Option, *, is_compared: bool) -> None:
+    def _choose(self, option: Option, shows: Shown) -> None:
         if option.id is not None:
             changed = self._suggestion.best[int(option.id)].changed
             changes = {name: str(value) for name, value in changed.items()}
-            self.dismiss(Chosen(changes, is_compared))
+            self.dismiss(Chosen(changes, shows))
 
     def _show(self) -> None:
         width = min(_WIDTH, self.app.size.width * 9 // 10) - _AROUND

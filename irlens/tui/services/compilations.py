@@ -3,7 +3,7 @@
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Literal, TypeAlias, TypeVar
 
 import msgspec
 from textual.app import App
@@ -21,19 +21,23 @@ from irlens.tui.services.threads import run_in_thread
 T = TypeVar("T")
 
 
+#: What is shown of an entry that was compiled from another one.
+Shown: TypeAlias = Literal["entry", "differences"]
+
+
 class Compilation(msgspec.Struct, frozen=True, kw_only=True):
     """A compilation that runs.
 
     Attributes:
         saved_file: The file whose save triggered it; "" if the user did.
-        is_compared: Whether the differences are to be shown, above the new entry.
+        shows: The new entry, or the differences above it.
         is_suggestion: Whether the neighbours of the entry are compiled instead.
     """
 
     key: str
     changes: dict[str, str] = {}
     saved_file: str = ""
-    is_compared: bool = False
+    shows: Shown = "entry"
     is_suggestion: bool = False
     started: float
 
@@ -89,12 +93,12 @@ class Compilations:
         self.origins: dict[str, Origin] = {}
         self.pending_changes: dict[str, dict[str, str]] = {}
 
-    def start(self, key: str, changes: dict[str, str], *, is_compared: bool = False) -> None:
+    def start(self, key: str, changes: dict[str, str], shows: Shown = "entry") -> None:
         """Compile an entry with other settings."""
         self.pending_changes[key] = changes
         if self._is_free():
             compilation = Compilation(
-                key=key, changes=changes, is_compared=is_compared, started=time.monotonic()
+                key=key, changes=changes, shows=shows, started=time.monotonic()
             )
             self._begin(compilation, lambda: self._workbench.recompile(key, changes))
 

@@ -43,7 +43,6 @@ def revealing(row: int, top: int, height: int, how: Reveal, *, context: int) -> 
     return top + min(row - first, 0) + max(row - last, 0)
 
 
-def place_scrollbar(view: ScrollView, shown: bool) -> None:
+def place_scrollbar(view: ScrollView) -> None:
     """Move a scrollbar that appears to the current position: Textual moves only visible ones."""
-    if shown:
-        view.vertical_scrollbar.position = view.scroll_y
+    view.vertical_scrollbar.position = view.scroll_y

@@ -231,7 +231,8 @@ class CodeView(ScrollView, metaclass=_AbstractWidget, can_focus=True):
 
     def watch_show_vertical_scrollbar(self, shown: bool) -> None:
         """Place the scrollbar when it appears."""
-        place_scrollbar(self, shown)
+        if shown:
+            place_scrollbar(self)
 
     def _component(self, name: str) -> Style:
         """Return only what a component sets, with its colours blended into the view's."""

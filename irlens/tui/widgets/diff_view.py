@@ -106,9 +106,9 @@ class DiffView(CodeView):
         """The cursor's row."""
         return self.lines[self.row] if self.lines else None
 
-    def set_split(self, *, split: bool) -> None:
-        """Show the sides side by side, or unified; the cursor keeps its line."""
-        here, self.split = self.current, split
+    def toggle_split(self) -> None:
+        """Switch between side by side and unified; the cursor keeps its line."""
+        here, self.split = self.current, not self.split
         self._set_rows()
         if here is not None:
             wanted = {half.at for half in here.halves}

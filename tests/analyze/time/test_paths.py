@@ -19,6 +19,7 @@ from irlens.isa import sass
 from irlens.isa.mlir import parse
 from irlens.isa.sass import units
 from irlens.isa.sass.operands import TABLES, ThreadInputs
+from irlens.isa.sass.semantics import TENSOR_LOADS
 from tests.analyze.h200_launches import artifact, launches, listing
 
 #: Relative difference that is allowed: warps poll a barrier of TMA, and the lanes and rows of a
@@ -89,7 +90,7 @@ def test_more_programs_are_followed_where_contents_decide_how() -> None:
     section = sass.parse(listing(launch)).sections[0]
     kernel, arguments = cubin.read(artifact(launch, "cubin")).kernels[0], _arguments(launch)
     for contents, programs in (({}, 16), ({"offsets": bytes(8)}, 64)):
-        machine = PathFinder(section, sass_cfg.build(section), from_memory=True)
+        machine = PathFinder(section, sass_cfg.build(section), known=TENSOR_LOADS)
         given = replace(arguments, contents=contents)
         assert len(follow(machine, kernel, given)) == programs
 
@@ -190,7 +191,7 @@ def test_a_loop_whose_bound_is_known_contents_of_a_tensor(
     form: str, held: bytes, rounds: int
 ) -> None:
     section = sass.parse(LOADED.replace("{form}", form)).sections[0]
-    finder = PathFinder(section, sass_cfg.build(section), from_memory=True)
+    finder = PathFinder(section, sass_cfg.build(section), known=TENSOR_LOADS)
     words = {0x218: 0x1000, 0x21C: 0x7F}
     known = ThreadInputs(words, {}, ((0x7F_0000_1000, held),))
     assert finder.follow(known).counts()[1] == rounds

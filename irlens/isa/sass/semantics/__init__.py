@@ -57,7 +57,7 @@ def compile_step(instruction: Instruction, launch: ThreadInputs) -> Step | None:
     if step is None or guard is None or guard.register.index is None:
         return step
     where = position(guard.register.file, guard.register.index)
-    return _guarded(step, where, guard.negated, written(instruction))
+    return _guarded(step, where, int(not guard.negated), written(instruction))
 
 
 def step_of(instruction: Instruction, launch: ThreadInputs, words: tuple[int, ...] | None) -> Step:
@@ -137,13 +137,13 @@ def written(instruction: Instruction) -> list[int]:
     return [at for at in range(bits.bit_length()) if bits >> at & 1]
 
 
-def _guarded(step: Step, where: int, negated: bool, targets: list[int]) -> Step:
+def _guarded(step: Step, where: int, passing: int, targets: list[int]) -> Step:
     def run(state: State) -> None:
         held = state[where]
         if held is None:
             for target in targets:
                 state[target] = None
-        elif bool(held) != negated:
+        elif bool(held) == passing:
             step(state)
 
     return run
