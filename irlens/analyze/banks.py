@@ -97,7 +97,6 @@ def copy_passes(
     """Return the passes of a warp's copy of single elements; ``None`` if it copies several at once.
 
     Args:
-        registers: The layout of the addresses that are copied from.
         place: Returns the offset of an element in shared memory, in elements.
     """
     held, start = registers.size_per_thread, (0, 0)

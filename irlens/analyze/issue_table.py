@@ -256,11 +256,7 @@ class IssueTable:
         return self._atomic_widths.get(operation.location)
 
     def of_module(self, module: Module) -> Callable[[Operation], tuple[WarpAccess, ...] | str]:
-        """Return what finds how an access of a module is issued, or why that is unknown.
-
-        Args:
-            module: The ttgir itself, or the ttir that it was made from.
-        """
+        """Return what finds how an access of a module is issued, or why that is unknown."""
         if module is self._module:
             return self._of_own
         alike: defaultdict[tuple[str, tuple[SourceLocation, ...]], list[int]] = defaultdict(list)

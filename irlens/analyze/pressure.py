@@ -187,11 +187,7 @@ def by_line(
 
 
 def by_origin(values: Iterable[tuple[SourceLocation | None, int]]) -> tuple[LiveGroup, ...]:
-    """Return live values by the line that computed them, most registers first.
-
-    Args:
-        values: The line and the 32-bit registers of each value.
-    """
+    """Return live values by the line that computed them, most registers first."""
     totals: dict[SourceLocation | None, tuple[int, int]] = {}
     for source, registers in values:
         taken, count = totals.get(source, (0, 0))

@@ -34,11 +34,7 @@ def matrix_products(
     assembly: "Assembly | None",
     gpu: Gpu | None,
 ) -> dict[int, MatrixProduct]:
-    """Return the products of a kernel by the index of their operation.
-
-    Args:
-        source: The ttir, or the ttgir of a kernel without one.
-    """
+    """Return the products of a kernel by the index of their operation."""
     found = list(products(source))
     if not found:
         return {}

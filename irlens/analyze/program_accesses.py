@@ -26,11 +26,7 @@ def program_accesses(
     program: tuple[int, int, int],
     contents: "Mapping[str, NDArray[Any]] | None" = None,
 ) -> tuple[list[ProgramAccess], str]:
-    """Return what one program accesses, and why that is unknown, if it is.
-
-    Args:
-        contents: What tensors of integers hold, by argument.
-    """
+    """Return what one program accesses, and why that is unknown, if it is."""
     number = program[0] + grid[0] * (program[1] + grid[1] * program[2])
     launch = Launch(arguments, grid, contents or {})
     try:

@@ -277,11 +277,7 @@ def _origins(tiles: list[_Tile], granule: int) -> tuple[tuple[int, ...], ...]:
 
 
 class _Losses:
-    """Where the sectors of one tile are lost.
-
-    Args:
-        granule: Bytes of a sector.
-    """
+    """Where the sectors of one tile are lost."""
 
     def __init__(self, issued: WarpAccess, tile: _Tile, granule: int) -> None:
         self._issued = issued

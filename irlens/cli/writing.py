@@ -200,11 +200,7 @@ def _append_to_summary(text: str) -> None:
 
 
 class SourceTree:
-    """Locates Python files by base name, which is all that a capture knows of them.
-
-    Args:
-        root: The directory to search; it is walked on the first lookup.
-    """
+    """Locates Python files by base name, which is all that a capture knows of them."""
 
     def __init__(self, root: Path) -> None:
         self._root = root

@@ -88,12 +88,7 @@ class Tally(Pausable):
         grid: tuple[int, int, int] | None,
         source: str,
     ) -> None:
-        """Count a launch.
-
-        Args:
-            args: The run-time arguments as manifests have them.
-            source: The line of the program.
-        """
+        """Count a launch."""
         tensors = tuple(value for value in args.values() if isinstance(value, str))
         key = LaunchKey(entry, grid, tensors, source)
         counted = self.tried if self.is_paused else self.launches

@@ -93,9 +93,6 @@ def match(
     but for the arguments, then configuration, then kernel. A kernel whose configuration changed is
     still paired if it is the only one left of its name (and target) on both sides; one of another
     target if it is the only one left of its name (and configuration, or constexprs).
-
-    Args:
-        content: Returns a member's content, which tells apart members of equal configuration.
     """
     unpaired_before, unpaired_after = list(before), list(after)
     pairs: list[tuple[M, M]] = []

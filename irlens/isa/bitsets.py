@@ -12,9 +12,6 @@ class LazyBitsets(Sequence[int]):
 
     A function with 50,000 virtual registers would otherwise keep sets of 50,000 bits for each of
     as many instructions: hundreds of megabytes.
-
-    Args:
-        members: The numbers in each set.
     """
 
     def __init__(self, members: Sequence[tuple[int, ...]]) -> None:

@@ -146,11 +146,7 @@ class Expansion(msgspec.Struct, Generic[F_co], frozen=True):
 
 
 def expand(kernel: F, functions: Mapping[str, F]) -> Expansion[F] | None:
-    """Expand the calls of a kernel; ``None`` if it has none.
-
-    Args:
-        functions: The functions of its module by name, as they are written.
-    """
+    """Expand the calls of a kernel; ``None`` if it has none."""
     if not kernel.calls():
         return None
     expander = _Expander(functions)

@@ -89,11 +89,7 @@ def answers(code: str, facts_of: Callable[[], Facts]) -> list[Finding]:
 
 
 def not_looked_for(facts: Facts, missing: Mapping[str, str]) -> dict[str, str]:
-    """Return the rules that could not look, or not everywhere, by code, and why.
-
-    Args:
-        missing: Why facts are unknown that rules need, by name.
-    """
+    """Return the rules that could not look, or not everywhere, by code, and why."""
     reasons = {rule.CODE: _unseen(rule, facts, missing) for rule in all_rules()}
     return {code: reason for code, reason in reasons.items() if reason}
 

@@ -57,7 +57,6 @@ class Child:
         """Run a module to its end, or until it is cancelled.
 
         Args:
-            module: The module, whose ``main`` answers.
             cancels: ``self.cancels`` at the time of the user's request: a later cancellation
                 counts even if it came before the child was started.
         """

@@ -63,11 +63,7 @@ class Compiler(Child):
 
 
 class Compilations:
-    """Compiles requests, and remembers the request of each entry.
-
-    Args:
-        key_for: Returns the key under which a capture is listed.
-    """
+    """Compiles requests, and remembers the request of each entry."""
 
     def __init__(
         self,

@@ -76,10 +76,6 @@ def read_launch(launch: Mapping[str, Any]) -> Launch:
 def with_launch(capture: Capture, launch: Launch, target: str | None = None) -> Capture:
     """Return a capture with its launch and its product completed.
 
-    Args:
-        capture: Any capture. What it says of its launch itself is replaced where ``launch`` says
-            otherwise.
-
     Raises:
         UnknownNameError: An argument or the target does not exist.
         ArtifactError: A file of contents, or the ttir, cannot be read.

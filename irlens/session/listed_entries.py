@@ -231,11 +231,7 @@ class Deduplication:
         self._seen: defaultdict[bytes, dict[str, Capture]] = defaultdict(dict)
 
     def canonical_key(self, key: str, capture: Capture) -> str:
-        """Return the key under which an equal capture was seen first; its own if there is none.
-
-        Args:
-            capture: Any capture. One from outside irlens's store never counts as a duplicate.
-        """
+        """Return the key under which an equal capture was seen first; its own if there is none."""
         if capture.directory is None or not _is_stored(capture.directory):
             return key
         seen = self._seen[_identity(capture)]

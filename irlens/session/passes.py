@@ -143,11 +143,7 @@ def _sides(configurations: Configurations) -> list[Configurations]:
 def states_of(
     kernel: str, configurations: Configurations, session: Session, printed: Printed = "mlir"
 ) -> States:
-    """Return the IR between the passes of one compilation of KERNEL.
-
-    Args:
-        printed: Whose passes; LLVM's come after MLIR's.
-    """
+    """Return the IR between the passes of one compilation of KERNEL."""
     if is_compiled(kernel) and configurations.is_empty:
         captures = session.captures(kernel, configurations)
         for capture in captures:

@@ -229,11 +229,7 @@ class Session:
     def _compile_or_skip(
         self, kernel: str, requests: "Sequence[Request]", said_once: str | None
     ) -> "list[tuple[Capture, Request]]":
-        """Return the captures of one kernel of several; say why if there are none.
-
-        Args:
-            said_once: A line of hints that all kernels of the file share.
-        """
+        """Return the captures of one kernel of several; say why if there are none."""
         own = [replace(request, kernel=kernel) for request in requests]
         try:
             return [(capture, request) for request in own for capture in self.compile(request)]

@@ -317,7 +317,6 @@ def between_revisions(
     """Return a kernel in two versions of its file.
 
     Args:
-        kernel: KERNEL; a capture or a recording is compiled again from both versions.
         revisions: "A..B", or "A" for A and the file as it is now.
 
     Raises:
@@ -333,9 +332,6 @@ def between_revisions(
 
 def previous_versions(captures: Sequence[Capture]) -> list[Capture]:
     """Return what the store holds of the same configurations from an earlier version of the file.
-
-    Args:
-        captures: Stored captures of one kernel.
 
     Returns:
         For each capture that has one, the most recently used capture of the same kernel, target

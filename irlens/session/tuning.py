@@ -29,11 +29,7 @@ class Choice(NamedTuple):
 def tunings(
     kernels: Sequence[RecordedKernel], most: int
 ) -> Iterator[tuple[LaunchOf, list[LaunchOf]]]:
-    """Yield each launch whose configuration an autotuner took, and all configurations it tried.
-
-    Args:
-        most: Kinds of launches of each variant that are looked at, the most frequent ones.
-    """
+    """Yield each launch whose configuration an autotuner took, and all configurations it tried."""
     tried: dict[object, list[LaunchOf]] = {}
     for kernel in kernels:
         for each in kernel.tried:

@@ -155,11 +155,7 @@ def recompiled(directory: Path) -> list[KernelVariants]:
 
 
 def compiled_variants(recorded: Sequence[Recorded], *, most_timed: int = 0) -> list[KernelVariants]:
-    """Return the variants among captures by kernel, those with the most variants first.
-
-    Args:
-        most_timed: Of how many variants at most the times are compared.
-    """
+    """Return the variants among captures by kernel, those with the most variants first."""
     groups: dict[tuple[object, ...], list[tuple[Recorded, Compiled | None]]] = {}
     for each in recorded:
         capture = each.capture

@@ -63,9 +63,6 @@ def compile_variants(
 ) -> dict[int, Result]:
     """Return the result of each variant by its index.
 
-    Args:
-        journal: Has the results of an interrupted run, and receives the others.
-
     Raises:
         IrlensError: Each variant fails for a reason that is not its configuration, or the workers
             cannot run tasks at all.

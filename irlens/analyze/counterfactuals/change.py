@@ -130,9 +130,6 @@ def larger_tile(
 
     Where several constexprs are equal, nothing tells which is the dimension: that the finding goes
     with one of them proves nothing.
-
-    Args:
-        enough: Number of elements from which a dimension is not short.
     """
     kinds = (operation.result_type, *operation.types)  # a product's result has its M and N
     tensor = next((each for each in kinds if isinstance(each, Tensor)), None)

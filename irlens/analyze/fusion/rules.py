@@ -60,9 +60,6 @@ def elements(region: Region) -> int:
 class Group:
     """Operations that one kernel could do.
 
-    Args:
-        row_limit: Elements of a row that stay on chip.
-
     Attributes:
         members: Their indices, in the order in which they joined.
     """

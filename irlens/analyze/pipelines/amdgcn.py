@@ -298,9 +298,6 @@ def _scalar_note(trace: LoopTrace, of_source: Mapping[Place, SourceLoad]) -> str
     """Return a note on the bytes of scalar loads, which no figure counts; empty without them.
 
     A wave loads them once, for itself, and its lanes nothing.
-
-    Args:
-        of_source: What an iteration of the source loads; empty where iterations differ.
     """
     scalar = dict.fromkeys(place_in_kernel(each) for each in trace.body if is_scalar_load(each))
     if not scalar:

@@ -92,11 +92,7 @@ def remainders(function: Function, loops: Loops[Instruction]) -> frozenset[int]:
 
 
 def unroll_factor(loops: Loops[Instruction], rests: frozenset[int], index: int) -> int | None:
-    """Return how many iterations of the source a round of a loop runs; ``None`` if uncertain.
-
-    Args:
-        rests: Those of them that run left-over iterations.
-    """
+    """Return how many iterations of the source a round of a loop runs; ``None`` if uncertain."""
     place = loops.locations(index)
     alike = loops.alike(index)
     if not place or len(alike) != 2:

@@ -117,11 +117,7 @@ class ProductReading(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def judged(record: Pipeline, reading: ProductReading, serial: str = SERIAL) -> Pipeline:
-    """Fill in the figures of a product, and the verdict.
-
-    Args:
-        serial: The reason where each iteration waits for its own product.
-    """
+    """Fill in the figures of a product, and the verdict."""
     verdict, reason = judge(reading.prefetch, None, serial)
     return msgspec.structs.replace(
         record,

@@ -62,9 +62,6 @@ class ProductGroups:
     def settle(self, loop: Loop, body: Collection[int]) -> SteadyGroups | None:
         """Run a loop until its iterations repeat, once for all of its products.
 
-        Args:
-            body: Its blocks, inner loops included.
-
         Returns:
             ``None`` where iterations never repeat: groups pile up.
         """
@@ -82,11 +79,7 @@ class ProductGroups:
     def per_iteration(
         self, loop: Loop, body: Collection[int], at: Collection[int]
     ) -> tuple[int, int]:
-        """Return the fewest and the most of some commits that an iteration reaches.
-
-        Args:
-            loop: The loop; an inner one counts as if it ran once.
-        """
+        """Return the fewest and the most of some commits that an iteration reaches."""
         fewest, most = dict[int, int](), dict[int, int]()
         for block in sorted(body, key=self._graph.rank.__getitem__):
             events = self._events.get(block, ())
@@ -104,9 +97,6 @@ class ProductGroups:
 
         A kernel that goes on with the next tile in the same loop waits for everything where a
         tile ends, and passes that wait by in all other iterations.
-
-        Args:
-            body: Its blocks, inner loops included.
 
         Returns:
             The groups without those waits, and the waits' lines.

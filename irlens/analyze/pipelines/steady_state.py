@@ -308,11 +308,7 @@ def _split_iteration(
 
 
 def _scan(instructions: Iterable[Instruction], loaded: set[str]) -> Instruction | None:
-    """Return the first instruction that computes with data read from shared memory.
-
-    Args:
-        loaded: Registers that hold such data; updated.
-    """
+    """Return the first instruction that computes with data read from shared memory."""
     for instruction in instructions:
         if effects.multiplies_from_shared(instruction):
             return instruction

@@ -111,12 +111,7 @@ def with_ring(record: Pipeline, kernel: PtxKernel, index: int, ring: Ring, seria
 
 
 def judge(prefetch: int, requested: int | None, serial: str) -> tuple[Verdict, str]:
-    """Return the verdict on a prefetch distance, with its reason.
-
-    Args:
-        prefetch: In iterations.
-        serial: The reason where the distance is 0.
-    """
+    """Return the verdict on a prefetch distance, with its reason."""
     achieved = prefetch + 1
     if achieved == 1:
         return "not pipelined", serial

@@ -243,9 +243,6 @@ class _Barrier:
     def count(self, when: float, arrivals: int = 0, copies: int = 0) -> bool:
         """Count arrivals, and copies that are announced or, below 0, made.
 
-        Args:
-            when: The cycle in which they are complete.
-
         Returns:
             Whether they complete the phase.
         """

@@ -132,11 +132,7 @@ class Units:
 
 
 class Clock:
-    """The time of warps that run the same code, and what they have in flight.
-
-    Args:
-        units: Those of their SM, which other warps may share.
-    """
+    """The time of warps that run the same code, and what they have in flight."""
 
     def __init__(self, units: Units) -> None:
         self.now = 0.0
@@ -147,11 +143,7 @@ class Clock:
         self.work: defaultdict[Stream, _InFlight] = defaultdict(_InFlight)
 
     def repeat(self, code: Sequence[TimedInstruction], times: int, fetch: float = 0.0) -> None:
-        """Run code a number of times; after some rounds the last ones stand for all others.
-
-        Args:
-            fetch: Cycles until the next instruction is there.
-        """
+        """Run code a number of times; after some rounds the last ones stand for all others."""
         half = _ROUNDS // 2
         self.fetch = fetch
         self.fetched = max(self.fetched, self.now)

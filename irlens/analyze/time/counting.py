@@ -145,12 +145,7 @@ def spilled(
     cta_bytes: int,
     ctas: int,
 ) -> Spilled | None:
-    """Return a launch's accesses to local memory; ``None`` if there are none.
-
-    Args:
-        followed: The paths of a sample of its CTAs.
-        cta_bytes: Local memory of a CTA's threads.
-    """
+    """Return a launch's accesses to local memory; ``None`` if there are none."""
     loaded = stored = 0.0
     for index, times in executed(code, followed).items():
         each = code.section.instructions[index]

@@ -27,11 +27,7 @@ def imbalance(
     sms: int,
     resident: int,
 ) -> float:
-    """Return the time of a launch's CTAs over that of equal ones with the same mean, at least 1.
-
-    Args:
-        programs: A sample of them.
-    """
+    """Return the time of a launch's CTAs over that of equal ones with the same mean, at least 1."""
     ctas = prod(grid)
     slots = sms * min(resident, ceil(ctas / sms))
     if len(programs) < 2 or len(programs) != len(durations) or ctas > _MOST_ROUNDS * slots:

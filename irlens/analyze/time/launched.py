@@ -224,7 +224,6 @@ def wavefronts_of_warps(
     """Return the wavefronts of accesses to shared memory by the warps of each path of a CTA.
 
     Args:
-        cta: The paths of its first program.
         warps: ``one_warp`` or ``all_warps``: how many warps of a path to take.
 
     Returns:

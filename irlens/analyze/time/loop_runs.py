@@ -119,11 +119,7 @@ class Entered(msgspec.Struct):
 def find_region(
     body: frozenset[int], header: int, data: DataFlow, slice_: Slice, ends: Sequence[End]
 ) -> Region | None:
-    """Return a loop; ``None`` where paths through it depend on more than the state.
-
-    Args:
-        slice_: What branches depend on.
-    """
+    """Return a loop; ``None`` where paths through it depend on more than the state."""
     if any(ends[block].effect in ("calls", "chooses", "returns") for block in body):
         return None
     reads = 0

@@ -23,11 +23,7 @@ _MOST_TRIED = 8
 
 
 class SharedCosts:
-    """The accesses of a launch to shared memory, with what they cost.
-
-    Args:
-        launch: What the prices are of, with its paths and its wavefronts.
-    """
+    """The accesses of a launch to shared memory, with what they cost."""
 
     def __init__(self, launch: CostedLaunch) -> None:
         self.launch = launch

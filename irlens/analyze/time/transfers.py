@@ -360,8 +360,6 @@ def _from_memory_again(
     """Bytes that CTAs read which they have read before, as far as the L2 holds them no more.
 
     Args:
-        program: The first of them, which stands for all.
-        held: Bytes that the CTAs of a wave read.
         wave: How CTAs follow each other.
     """
     traffic = program.traffic

@@ -133,7 +133,6 @@ class Steps:
         """Define the body's arguments.
 
         Args:
-            owner: Row of each of its instances; ``None`` if they are the same.
             iteration: Iteration of each; ``None`` for the first.
         """
         rows = self._running if owner is None else self._running[owner]

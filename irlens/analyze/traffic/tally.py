@@ -39,7 +39,6 @@ class Moved:
 
     Args:
         tensor_bytes: Bytes of the argument's tensor; ``None`` if unknown.
-        coverage: An empty set for the bytes that are accessed.
 
     Attributes:
         lanes: Elements that are accessed, as often as they are.
@@ -109,8 +108,6 @@ class Tally:
     """How a machine runs an access.
 
     Args:
-        moved: What is accessed.
-        wave: Programs of a wave; ``None`` if unknown.
         issue: How warps access the elements, or why that is unknown.
 
     Attributes:

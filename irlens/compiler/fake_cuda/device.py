@@ -99,11 +99,7 @@ def _install_guard() -> bool:
 
 
 def _install_hooks(libraries: dict[str, int | float]) -> bool:
-    """Make "cuda" the accelerator, so that autograd finds its streams through the guard.
-
-    Args:
-        libraries: Results of hooks that describe the vendor's libraries.
-    """
+    """Make "cuda" the accelerator, so that autograd finds its streams through the guard."""
     accelerator = getattr(torch._C, "_accelerator_getAccelerator", None)
     if accelerator is None:
         return False

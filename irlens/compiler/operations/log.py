@@ -206,11 +206,7 @@ class OperationLog(Pausable):
         outputs: Iterable[Any] | None = None,
         first: int = 0,
     ) -> RecordedProgram:
-        """Return what has been recorded.
-
-        Args:
-            outputs: Tensors that a function returned; ``None`` for a program.
-        """
+        """Return what has been recorded."""
         tensors = {name: each for name, each in (names or {}).items() if torch.is_tensor(each)}
         return RecordedProgram(
             operations=tuple(self.operations[first:]),

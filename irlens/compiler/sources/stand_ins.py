@@ -47,7 +47,6 @@ class StandInError(ImportError):
 
     Args:
         asked: What was asked: "torch.randn(...)".
-        name: The module, its top-level name.
     """
 
     def __init__(self, asked: str, name: str) -> None:

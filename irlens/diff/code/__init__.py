@@ -62,11 +62,7 @@ class Rows:
         self._values = values
 
     def unordered(self, pairs: Sequence[Pair]) -> list[Row]:
-        """Return a row for each unordered statement: those removed, then the second side's.
-
-        Args:
-            pairs: Those of them that both sides have.
-        """
+        """Return a row for each unordered statement: those removed, then the second side's."""
         kept = {j: i for i, j in pairs}
         gone = (i for i, each in enumerate(self._before) if not each.ordered)
         rows = [Row("removed", i, None) for i in gone if i not in {a for a, _ in pairs}]
@@ -77,11 +73,7 @@ class Rows:
         ]
 
     def ordered(self, pairs: Sequence[Pair]) -> list[Row]:
-        """Return a row for each ordered statement.
-
-        Args:
-            pairs: Those of them that both sides have, in the order of both.
-        """
+        """Return a row for each ordered statement."""
         return list(self._merged(pairs))
 
     def _merged(self, pairs: Sequence[Pair]) -> Iterator[Row]:

@@ -228,9 +228,6 @@ def shift_to_best_fit(
     Of ``FMUL``, ``FMUL``, ``FMUL`` against ``FMUL``, ``FMUL`` an alignment by looks takes any two.
     The values that the statements read tell which one is gone, and so do the readers of the values
     that they define.
-
-    Args:
-        by_use: Returns the values that correspond by their readers alone; called if needed.
     """
     by_readers = cache(by_use)
 

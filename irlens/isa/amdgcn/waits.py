@@ -48,11 +48,7 @@ SEPARATE = ("loadcnt", "dscnt", "kmcnt")
 def counted(
     instruction: Instruction, counters: memory.Counters, names: tuple[str, str, str]
 ) -> tuple[Counted, ...]:
-    """Return what an instruction adds to the counters; two of them for a flat access.
-
-    Args:
-        names: ``SHARED`` or ``SEPARATE``.
-    """
+    """Return what an instruction adds to the counters; two of them for a flat access."""
     operation = instruction.operations[0]
     kind = classify(operation)
     vector, lds, scalar = names

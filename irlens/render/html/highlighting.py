@@ -37,11 +37,7 @@ _CLASSES: dict[_TokenType, str] = {
 
 
 def coloured(text: str, stage: str) -> list[Markup]:
-    """Return the lines of a text; a line break at its end ends the last one.
-
-    Args:
-        stage: What it is, as ``lexer_for`` has it: "ptx", "python".
-    """
+    """Return the lines of a text; a line break at its end ends the last one."""
     shown = printable(text).removesuffix("\n")
     if not has_colours(text):
         return [escape(line) for line in shown.split("\n")]

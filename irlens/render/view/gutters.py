@@ -29,7 +29,6 @@ class Rails:
     """A rail for each loop around a line; a number where loops are nested deeper than that.
 
     Args:
-        loops: A stage's, outer before inner.
         most: Rails beside each other.
     """
 

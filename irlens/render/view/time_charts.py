@@ -152,11 +152,7 @@ def _span(low: float | None, high: float | None) -> tuple[float, float] | None:
 
 
 def time_chart(found: Sequence[Timed], names: Sequence[str]) -> nodes.Bars | nodes.HeatMap | None:
-    """Return a chart of the times of one target; ``None`` for fewer than two times.
-
-    Args:
-        found: All configurations of the target, those that do not fit included.
-    """
+    """Return a chart of the times of one target; ``None`` for fewer than two times."""
     known = [each for each in found if each.us is not None]
     if len(known) < 2:
         return None
@@ -174,11 +170,7 @@ def time_chart(found: Sequence[Timed], names: Sequence[str]) -> nodes.Bars | nod
 
 
 def time_bars(ordered: Sequence[Timed], names: Sequence[str], varied: Sequence[int]) -> nodes.Bars:
-    """Return a bar for each configuration whose time is known.
-
-    Args:
-        varied: Which of them differ.
-    """
+    """Return a bar for each configuration whose time is known."""
     shown = ordered if len(varied) == 1 else ordered[:_MOST_BARS]
     unit = time_unit(max(each.us or 0.0 for each in shown))
     axis = linear(f"{_what(shown)} ({unit.name})", max(map(_furthest, shown)), unit)

@@ -148,11 +148,7 @@ def _declaration(function: "ptx.Function", name: str, scope: int) -> Hashable:
 
 
 class _MachineIndex:
-    """Occurrences of labels by name, and of machine registers by the sets that lines access.
-
-    Args:
-        register_set: Returns the registers that a name covers as a set; 0 for a label.
-    """
+    """Occurrences of labels by name, and of machine registers by the sets that lines access."""
 
     def __init__(self, register_set: Callable[[str], int]) -> None:
         self.labels = _Index()

@@ -99,7 +99,6 @@ def ranked_rows(
     the first: the time of its launches where a program launches it, otherwise that of the fastest.
 
     Args:
-        rows: Each with the values of ``KEYS``.
         launches: How often a recorded program launches each.
     """
     identities = [msgspec.json.decode(str(row[IDENTITY]), type=Identity) for row in rows]

@@ -9,9 +9,6 @@ from irlens.tui.code.text import word_at, word_starts
 class Cursor:
     """A line and a column.
 
-    Args:
-        stage: Its syntax tells words.
-
     Attributes:
         rows: The 1-based line in each row that is not hidden, ascending.
         column: Column in the line as drawn, from 0.

@@ -32,7 +32,6 @@ class HighlightedLines:
     """The pieces of each line.
 
     Args:
-        stage: Its syntax is used.
         joined: Whether each line follows the one before, so that a comment may continue in it.
     """
 

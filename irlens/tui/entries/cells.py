@@ -58,12 +58,7 @@ LOADING = [("…", DIM)]
 
 
 def cells(entry: Entry, distinction: str = "", standing: Standing = UNRANKED) -> dict[str, Cell]:
-    """Return the cell of each column.
-
-    Args:
-        distinction: The settings that distinguish it from other entries of its kernel:
-            "num_warps=4".
-    """
+    """Return the cell of each column."""
     drawn = {
         "mark": _mark(entry),
         "kernel": _word(entry.kernel),

@@ -271,11 +271,7 @@ class EntryRows:
         return title + arrow if title else ""
 
     def _distinguish(self, arrived: Iterable[Entry]) -> list[str]:
-        """Label entries by their differences from others of their kernel; return the changed ones.
-
-        Args:
-            arrived: New and changed entries; other entries' labels may change with them.
-        """
+        """Label entries by what tells them apart from others of a kernel; return changed ones."""
         kernels: defaultdict[str, list[Entry]] = defaultdict(list)
         for entry in arrived:
             kernels[entry.kernel].append(entry)

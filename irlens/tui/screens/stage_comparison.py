@@ -18,9 +18,6 @@ _SLOW = 1.5
 class StageComparison:
     """The differences between two entries, stage by stage.
 
-    Args:
-        screen: Computes them in threads, and drops them once it is closed.
-
     Attributes:
         differing_lines: Differing lines by stage; ``None`` for a stage that cannot be compared.
     """

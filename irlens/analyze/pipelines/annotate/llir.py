@@ -36,11 +36,7 @@ def annotate(
     pipelines: Sequence[Pipeline],
     original: Callable[[], PtxAnnotations],
 ) -> list[PipelineAnnotation]:
-    """Return the annotations of a function, in ascending order.
-
-    Args:
-        pipelines: The report's; a loop here is the one with the same ``for``.
-    """
+    """Return the annotations of a function, in ascending order."""
     annotator = _LlirAnnotator(loops, lines)
     annotator.add_nvidia()
     annotator.add_amd()
