@@ -13,7 +13,7 @@ from irlens.isa.mlir.operations import Deed
 from irlens.isa.mlir.parser import parse
 from irlens.isa.mlir.types import Pointer
 from irlens.isa.mlir.values import Value, Values
-from irlens.model.report import Pipeline
+from irlens.model.report import Pipeline, PipelineKind
 
 #: How an argument enters an address: "stride" is multiplied by an index, "shift" added to one,
 #: "modulus" divides one, "pointer" is what the address begins at.
@@ -92,19 +92,22 @@ class Chain(NamedTuple):
     Attributes:
         sources: The loads that others wait for, in order.
         last: The one that waits for most of them, one after the other.
+        waiting: All that wait for others.
         length: The number of loads that are done one after the other.
     """
 
     sources: tuple[Operation, ...]
     last: Operation
+    waiting: tuple[Operation, ...]
     length: int
 
-    def iterations_ahead(self, stages: int) -> int:
+    def iterations_ahead(self, stages: int, kind: PipelineKind | None = BY_THREADS) -> int:
         """Return how many iterations ahead each load of the loop runs.
 
-        The pipeliner divides the stages among such loads (``AssignLatencies.cpp``).
+        NVIDIA's pipeliner divides the stages among such loads (``AssignLatencies.cpp``), AMD's
+        places those that need the values of others a stage behind (``ScheduleLoops.cpp``).
         """
-        return (stages - 1) // self.length
+        return (stages - 1) // self.length if kind == BY_THREADS else stages - 2
 
     def stages_for(self, iterations: int) -> int:
         """Return the stages to request for loads that run ``iterations`` ahead."""
@@ -112,40 +115,37 @@ class Chain(NamedTuple):
 
 
 def load_chain(module: Module, loop: Operation) -> Chain | None:
-    """Return the longest chain of a loop's loads; ``None`` where no load needs another's value.
-
-    Of a loop without a product the pipeliner looks at each load alone.
-    """
+    """Return the longest chain of a loop's loads; ``None`` where no load needs another's value."""
     lengths: dict[int, int] = {}
     sources: set[int] = set()
-    last = None
-    body = module.body(loop)
-    if not any(each.does == "multiply matrices" for each in body):
-        return None
-    for load in body:
+    for load in module.body(loop):
         if load.does not in ("load", "load tile") or load.parent != loop.index:
             continue
         operands = range(len(load.operands))
         before = {each.index for n in operands for each in computed_beside(module, load, n)}
         lengths[load.index] = 1 + max((lengths.get(each, 0) for each in before), default=0)
         sources |= before & lengths.keys()
-        if last is None or lengths[load.index] > lengths[last.index]:
-            last = load
-    if last is None or not sources:
+    if not sources:
         return None
-    return Chain(tuple(module.operations[e] for e in sorted(sources)), last, lengths[last.index])
+    waiting = tuple(module.operations[each] for each in lengths if lengths[each] > 1)
+    last = max(waiting, key=lambda each: lengths[each.index])
+    of_others = tuple(module.operations[each] for each in sorted(sources))
+    return Chain(of_others, last, waiting, lengths[last.index])
 
 
 def chain_of(module: Module | None, pipeline: Pipeline) -> Chain | None:
     """Return the loads of a pipeline's loop of which one needs what another brings.
 
-    ``None`` where there are none, or the ttir does not tell which loop it is.
+    ``None`` where there are none, or the ttir does not tell which loop it is. Of a loop without a
+    product the pipeliner looks at each load alone.
     """
     source = pipeline.source
-    if module is None or source is None or pipeline.kind != BY_THREADS:
+    if module is None or source is None:
         return None
     loops = [each for each in module.doing("for") if user_line(each) == source]
-    return load_chain(module, loops[0]) if len(loops) == 1 else None
+    if len(loops) != 1 or all(each.does != "multiply matrices" for each in module.body(loops[0])):
+        return None
+    return load_chain(module, loops[0])
 
 
 def loaded_parts(module: Module, access: Operation) -> list[Operation]:

@@ -96,6 +96,12 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """What atomic operations update whose addresses depend on data."""
         return self.find_data_updates()
 
+    @property
+    def unread_loop(self) -> str:
+        """Why it is unknown how far the loads of a loop run ahead; empty where it is known."""
+        unread = (each for each in self.pipelines if each.verdict == "unknown")
+        return next((f"the loop at {each.place}: {each.reason}" for each in unread), "")
+
     @cached_property
     def addresses(self) -> Addresses | None:
         """The addresses of the ttir's accesses."""

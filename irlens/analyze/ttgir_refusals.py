@@ -44,6 +44,10 @@ TRANSPOSED = (
     "the tensor core takes operands of this type only with K contiguous, so that the tile is"
     " transposed as it is copied, element by element, and the smallest asynchronous copy is 4 bytes"
 )
+CHAINED = (
+    "its address is loaded in the same iteration, and the compiler places it in the last stage,"
+    " which uses it"
+)
 PRINTS = "the loop prints or asserts, and Triton pipelines no such loop"
 BARRIER = "the loop has a barrier (tl.debug_barrier), and Triton pipelines no such loop"
 FARTHER = "the loop carries a value for more than one iteration, and Triton pipelines no such loop"

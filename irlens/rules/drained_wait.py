@@ -39,6 +39,7 @@ from collections.abc import Iterator
 
 from irlens.analyze.address_slice import chain_of
 from irlens.analyze.facts import Facts
+from irlens.isa.mlir.copies import BY_THREADS
 from irlens.model.report import Blame, Pipeline, Severity
 from irlens.model.text import plural
 from irlens.rules import Match
@@ -47,6 +48,11 @@ CODE = "IRL202"
 NAME = "drained-wait"
 SEVERITY: Severity = "warning"
 NEEDS = ("pipelines",)
+
+
+def unseen(facts: Facts) -> str:
+    """Return why it is unknown what a loop has in flight; empty where it is known."""
+    return facts.unread_loop
 
 
 def find(facts: Facts) -> Iterator[Match]:
@@ -60,15 +66,18 @@ def find(facts: Facts) -> Iterator[Match]:
         # Tensor-core groups (wgmma) are no copies: a wait for all of them may be the result's.
         if stages is None or pipeline.kind not in ("cp.async", "direct-to-lds"):
             continue
-        chain = chain_of(facts.ttir, pipeline)
+        chain = chain_of(facts.ttir, pipeline) if pipeline.kind == BY_THREADS else None
         enough = chain.stages_for(stages) if chain is not None else stages + 1
+        hint = f"ask for {enough} stages, or commit the next copies before the wait"
+        if chain is None and (requested := pipeline.requested_stages or 0) >= enough:
+            hint = f"see what keeps its loads from running ahead: {requested} stages are requested"
         yield Match(
             message=(
                 f"the loop at {pipeline.place} waits for all"
                 f" {_groups(pipeline.outstanding_at_wait)}:"
                 f" with {plural(stages, 'stage')} no copy is in flight while it computes"
             ),
-            hint=f"ask for {enough} stages, or commit the next copies before the wait",
+            hint=hint,
             stage=pipeline.stage,
             line=pipeline.line,
             source=pipeline.source,

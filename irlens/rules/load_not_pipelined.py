@@ -30,7 +30,8 @@ for k in range(0, K, BLOCK_K):                 # and num_stages=4 with the launc
   fewer warps. No alignment widens it.
 * Not an operand of the dot: load it before the loop, or request stages for the loop itself with
   `tl.range(..., num_stages=4)`, which applies to all of its loads.
-* Indirect: load the indices before the loop, or request one stage more.
+* Indirect: load the indices before the loop, or request one stage more. On gfx950, request at most
+  four: with more, the compiler places the load in the stage that uses it.
 * Inside a condition: load unconditionally, under a mask.
 * Outside the inner loop of a nest that `flatten=True` fuses, such as the bias of a tile: load it
   before the loop where all tiles share it. Otherwise it costs one latency a tile.
@@ -50,7 +51,7 @@ alone as well, and on gfx950 it does not.
 
 from collections.abc import Iterator
 
-from irlens.analyze.address_slice import loaded_parts
+from irlens.analyze.address_slice import load_chain, loaded_parts
 from irlens.analyze.facts import Facts
 from irlens.analyze.global_accesses import access_widths, read_once
 from irlens.analyze.loops import ONLY
@@ -58,6 +59,7 @@ from irlens.analyze.mlir_loops import find_loops, requested_stages, user_line
 from irlens.analyze.ttgir_loads import OWN_ITERATION
 from irlens.analyze.ttgir_refusals import (
     BARRIER,
+    CHAINED,
     CONDITIONAL,
     FARTHER,
     INDIRECT,
@@ -108,6 +110,7 @@ _HINTS = {
     SMALL: _NEIGHBOURS,
     NO_OPERAND: "load it before the loop, or write tl.range(..., num_stages=N) for all loads",
     INDIRECT: "load the indices before the loop, or request one stage more",
+    CHAINED: "load the indices before the loop, or request at most 4 stages",
     TRANSPOSED: "store the matrix with K contiguous",
     PRINTS: "remove tl.device_print and tl.device_assert from the loop",
     BARRIER: "remove the barrier: Triton places those that shared memory needs",
@@ -183,7 +186,15 @@ def _reason(load: LoopLoad, facts: Facts) -> str:
     fused = load.reason in (CONDITIONAL, OWN_ITERATION)
     if fused and facts.ttir is not None and _was_flattened(load, facts.ttir):
         return ONCE_A_TILE
-    return load.reason
+    chained = load.reason == OWN_ITERATION and facts.gpu and facts.gpu.arch.vendor == "amd"
+    return CHAINED if chained and facts.ttir and _is_chained(load, facts.ttir) else load.reason
+
+
+def _is_chained(load: LoopLoad, ttir: Module) -> bool:
+    """Whether the load of a loop needs in the same iteration what another one brings."""
+    loops = (each for each in ttir.doing("for") if user_line(each) == load.loop_source)
+    chains = filter(None, (load_chain(ttir, each) for each in loops))
+    return any(user_line(each) == load.source for chain in chains for each in chain.waiting)
 
 
 def _was_flattened(load: LoopLoad, ttir: Module) -> bool:

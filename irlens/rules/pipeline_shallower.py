@@ -65,6 +65,7 @@ from irlens.analyze.address_slice import Chain, chain_of
 from irlens.analyze.facts import Facts
 from irlens.analyze.mlir_loops import carried_loads, user_line
 from irlens.analyze.ttgir_buffers import buffers_behind_stores
+from irlens.isa.mlir.copies import BY_THREADS
 from irlens.model.report import Blame, Pipeline, PipelineLoad, Severity
 from irlens.model.terms import describe_loads
 from irlens.model.text import plural
@@ -76,23 +77,29 @@ SEVERITY: Severity = "warning"
 NEEDS = ("pipelines",)
 
 
+def unseen(facts: Facts) -> str:
+    """Return why it is unknown how far loads of a loop run ahead; empty where it is known."""
+    return facts.unread_loop
+
+
 def find(facts: Facts) -> Iterator[Match]:
     """Yield a finding for each loop of which any load runs less far ahead than requested."""
     for pipeline in facts.pipelines:
         carried = ""
         exposed = [load for load in pipeline.loads if load.is_exposed]
         suffices = pipeline.requested_stages
+        chain = chain_of(facts.ttir, pipeline)
+        if chain is not None and _serves(pipeline, chain):
+            continue
         if pipeline.verdict == "shallower":
             kind, (message, hint) = "shallower", _shallower(pipeline)
             suffices = pipeline.achieved_stages
             if carried := _carried(facts, pipeline):
                 kind, message = "carried", f"{message}: {carried}"
                 hint = "load it in the iteration that uses it, and leave it to the compiler"
-            elif (chain := chain_of(facts.ttir, pipeline)) and _is_divided(pipeline, chain):
-                kind, carried = "chained", _chained(chain)
+            elif chain is not None and _is_divided(pipeline, chain):
+                kind, (carried, hint) = "chained", _chained(pipeline, chain)
                 message = f"{message}: {carried}"
-                enough = chain.stages_for((pipeline.requested_stages or 1) - 1)
-                hint = f"request num_stages={enough} to have them run as far ahead as requested"
             elif kept := pipeline.kept_iterations:
                 kind, carried = "kept", _kept(pipeline, kept)
                 message = f"{message}: {carried}"
@@ -129,18 +136,29 @@ def _carried(facts: Facts, pipeline: Pipeline) -> str:
     )
 
 
+def _serves(pipeline: Pipeline, chain: Chain) -> bool:
+    """Whether AMD's loads bring the addresses of others, which need them an iteration later."""
+    sources = {user_line(each) for each in chain.sources}
+    loads = {each.source for each in pipeline.loads}
+    return bool(pipeline.prefetch_iterations and loads) and loads <= sources
+
+
 def _is_divided(pipeline: Pipeline, chain: Chain) -> bool:
     """Whether a loop is as deep as the chain of its loads leaves it stages."""
     requested, achieved = pipeline.requested_stages or 1, pipeline.achieved_stages
-    return achieved == chain.iterations_ahead(requested) + 1
+    return achieved == chain.iterations_ahead(requested, pipeline.kind) + 1
 
 
-def _chained(chain: Chain) -> str:
-    """Return which loads share the stages."""
+def _chained(pipeline: Pipeline, chain: Chain) -> tuple[str, str]:
+    """Return which loads share the stages, and what gives each as many as requested."""
     lines = dict.fromkeys(str(user_line(each)) for each in chain.sources)
+    needs = f"the load at {user_line(chain.last)} needs what is loaded at {' and '.join(lines)}"
+    if pipeline.kind != BY_THREADS:
+        return f"{needs}, and runs one stage behind it", "load the addresses before the loop"
+    enough = chain.stages_for((pipeline.requested_stages or 1) - 1)
     return (
-        f"the load at {user_line(chain.last)} needs what is loaded at {' and '.join(lines)}, and"
-        " the stages are divided among such loads"
+        f"{needs}, and the stages are divided among such loads",
+        f"request num_stages={enough} to have them run as far ahead as requested",
     )
 
 

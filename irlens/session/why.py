@@ -282,7 +282,8 @@ class _Laboratory:
         self.progress(change.words)
         try:
             outcome = self._outcomes.of(_one(self._session, self._request_of(change)))
-            same = [each for each in outcome.findings(finding.code) if _is_same(each, finding)]
+            here = [each for each in outcome.findings(finding.code) if _is_there(each, finding)]
+            same = [each for each in here if _is_same(each, finding)]
             if finding.code in LIMITS and outcome.occupancy > self._own.occupancy:
                 same = []  # another limit of the same resource
             if not same and self._solves_another_problem(finding, change, outcome):
@@ -296,6 +297,7 @@ class _Laboratory:
         return Experiment(
             change=change.words,
             gone=not same,
+            instead=here[0].message if here and not same else "",
             is_cause=is_cause,
             before_us=before,
             after_us=after,
@@ -400,13 +402,19 @@ def _version(written: str | None) -> tuple[int, ...]:
     return tuple(int(each) for each in parts if each.isdecimal())
 
 
-def _is_same(one: Finding, other: Finding) -> bool:
-    if one.code != other.code:
-        return False
+def _is_there(one: Finding, other: Finding) -> bool:
+    """Whether two findings have a code and a line in common."""
     places = [(f.source.file, f.source.line) if f.source else None for f in (one, other)]
-    if one.code == "IRL101" and one.blame and other.blame:  # one for each resource, at no place
+    return one.code == other.code and places[0] == places[1]
+
+
+def _is_same(one: Finding, other: Finding) -> bool:
+    if not _is_there(one, other) or one.blame is None or other.blame is None:
+        return _is_there(one, other)
+    if one.code == "IRL101":  # one for each resource, at no place
         return one.blame.kind == other.blame.kind
-    return places[0] == places[1]
+    exposed = [each.blame.kind == "exposed" for each in (one, other) if each.blame]
+    return one.code != "IRL201" or len(set(exposed)) == 1
 
 
 def _proof(experiments: list[Experiment]) -> Proof:

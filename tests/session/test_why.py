@@ -58,6 +58,7 @@ E4M3 = {"a_ptr": "fp8e4nv[M, K]", "b_ptr": "fp8e4nv[K, N]"}
 AMDS_FP8 = {"a": "fp8e4b8[M, K]", "b": "fp8e4b8[K, N]"}
 LONG_ROW = {"BLOCK_SIZE": "16384"}
 TOTAL, MANY = f"{FINDINGS}/atomics.py:total", {"n": "4194304"}
+AMD_LOOPS = "TritonAMDGPUScheduleLoops"
 LLVM, AMD = "ConvertTritonGPUToLLVM", "ConvertTritonAMDGPUToLLVM"
 
 #: Kernel, target, settings, arguments, finding, line's code, pass, what was changed.
@@ -183,6 +184,14 @@ TABLE = [
      "the addresses", "for each program"),
     (f"{FINDINGS}/indirect.py:pages", "sm_90", {"STAGES": "4"}, {}, "IRL201", "for i in",
      "TritonGPUAssignLatencies", "other values in place of what is loaded at line 45"),
+    (f"{FINDINGS}/indirect.py:gather", "gfx942", {}, {}, "IRL201", "for i in", "LLVM",
+     "loaded at line 33"),
+    (f"{FINDINGS}/paged.py", "gfx950", {}, {}, "IRL201", "for i in", AMD_LOOPS,
+     "loaded at line 28"),
+    (f"{FINDINGS}/paged.py", "gfx950", {"STAGES": "5"}, {}, "IRL202", "for i in", AMD_LOOPS,
+     "loaded at line 28"),
+    (f"{FINDINGS}/paged.py", "gfx950", {"STAGES": "5"}, {}, "IRL203", "tl.load(k", AMD_LOOPS,
+     "loaded at line 28"),
     (f"{FINDINGS}/indirect.py:pages", "sm_80", {"STAGES": "3"}, {}, "IRL202", "for i in",
      "TritonGPUPipeline", "num_stages=5"),
     (f"{USERS}:transposed_operand", "sm_90", NARROW, {}, "IRL303", "b + ",
@@ -288,6 +297,9 @@ BY_HAND = [
     (f"{FINDINGS}/tile_sum.py", "h100", {**LONG_ROWS, "STAGES": "1"}, {}, "IRL103"),
     (f"{USERS}:moved_line", "h100", {"BM": "32"}, {}, "IRL502"),
     (f"{FINDINGS}/indirect.py:pages", "sm_80", {"STAGES": "5"}, {}, "IRL202"),
+    (f"{FINDINGS}/paged.py", "gfx950", {"PAGED": "False"}, {}, "IRL201"),
+    (f"{FINDINGS}/paged.py", "gfx950", {"PAGED": "False", "STAGES": "5"}, {}, "IRL202"),
+    (f"{FINDINGS}/paged.py", "gfx950", {"PAGED": "False", "STAGES": "5"}, {}, "IRL203"),
     (f"{USERS}:transposed_operand", "sm_90", {**NARROW, "num_stages": "1"}, {}, "IRL303"),
     (f"{USERS}:transposed_operand", "h100", {"num_stages": "1"}, {}, "IRL301"),
     ("softmax", "gfx942", {"num_stages": "2"}, {}, "IRL201"),

@@ -141,6 +141,8 @@ _DECIDED_BY: Mapping[str, str] = {
     "IRL501": "the launch",
     "IRL502": "the launch",
 }
+#: Kinds of shallow loops of AMD that a pass decides, and not LLVM.
+_OF_PASSES = frozenset({"buffered", "chained"})
 #: The pass that makes pointers of descriptors on GPUs without TMA.
 _WITHOUT_TMA = "TritonRewriteTensorDescriptorToPointer"
 #: The pass that divides tiles among the CTAs of a cluster, and what newer versions call it.
@@ -180,7 +182,7 @@ def decided_by(finding: Finding) -> str:
         return "the tile"
     if finding.code == "IRL314" and kind == "operand":
         return "the order of operands"
-    if finding.code == "IRL201" and finding.stage == "amdgcn" and kind != "buffered":
+    if finding.code == "IRL201" and finding.stage == "amdgcn" and kind not in _OF_PASSES:
         return "LLVM"
     return _DECIDED_BY.get(finding.code, "")
 

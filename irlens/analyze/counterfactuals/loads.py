@@ -63,6 +63,10 @@ def of_load(symptom: Symptom) -> Iterator[Change]:
         yield from _of_mask(module, load)
         if load is not None:
             yield from larger_tile(symptom, load, _MOST_THREADS)
+    elif reason == refusals.CHAINED and loop is not None:
+        yield from _unchained(module, loop)
+        text = edits.with_stages(module, loop, _STAGES)
+        yield Change(f"num_stages={_STAGES} on the loop", ttir=text)
     elif reason == refusals.CONDITIONAL and load is not None:
         yield from _unconditional(symptom, load)
     elif reason == refusals.TRANSPOSED:
@@ -282,7 +286,8 @@ def more_stages(symptom: Symptom) -> Iterator[Change]:
         asked = requested_stages(module, symptom.config.num_stages)(loop.location, ONLY) or 1
         more = max(asked + 1, symptom.blame.suffices or 0)
         text = edits.with_stages(module, loop, more)
-        yield Change(f"num_stages={more} on the loop", ttir=text)
+        known = symptom.blame.suffices is not None  # else LLVM places waits
+        yield Change(f"num_stages={more} on the loop", ttir=text, is_cause=known)
 
 
 def _of_its_loads(symptom: Symptom, loop: Operation | None) -> Iterator[Change]:
@@ -320,7 +325,7 @@ def of_shallow_loop(symptom: Symptom) -> Iterator[Change]:
                 where = f" at line {at.line}" if at is not None else ""
                 yield Change(f"the load{where} in the iteration that uses it", ttir=text, at=at)
     if symptom.blame.kind == "chained" and loop is not None:
-        yield from _unchained(module, loop)
+        yield from (replace(each, cause="") for each in _unchained(module, loop))
     kind, stages = symptom.blame.kind, symptom.blame.suffices or 0
     if kind in ("kept", "buffered", "shallower") and loop is not None and stages > 1:
         known = kind != "shallower"
@@ -329,6 +334,8 @@ def of_shallow_loop(symptom: Symptom) -> Iterator[Change]:
         yield Change(f"num_stages={stages} on the loop, {outcome}", ttir=text, is_cause=known)
     if kind != "exposed":
         return
+    if symptom.is_amd and loop is not None:
+        yield from _unchained(module, loop)
     for size in (16, 32):
         name = "matrix_instr_nonkdim"
         yield Change(f"{name}={size}", {name: str(size)}, is_cause=False)
@@ -339,7 +346,10 @@ def of_shallow_loop(symptom: Symptom) -> Iterator[Change]:
 
 
 def _unchained(module: Module, loop: Operation) -> Iterator[Change]:
-    """Yield the loop without the loads that others take their addresses from."""
+    """Yield the loop without the loads that others take their addresses from.
+
+    AMD's loads return in order, so that the wait for a new address is one for all loads before it.
+    """
     chain = load_chain(module, loop)
     if chain is None or not all(map(access_edits.can_be_kept, chain.sources)):
         return
@@ -347,4 +357,9 @@ def _unchained(module: Module, loop: Operation) -> Iterator[Change]:
     at_lines = f"line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines))}"
     text = access_edits.with_kept(module, chain.sources)
     at = user_line(chain.last)
-    yield Change(f"other values in place of what is loaded at {at_lines}", ttir=text, at=at)
+    yield Change(
+        f"other values in place of what is loaded at {at_lines}",
+        ttir=text,
+        cause=f"the load at {at} needs in the same iteration what is loaded at {at_lines}",
+        at=at,
+    )

@@ -136,9 +136,10 @@ def _tried(experiment: Experiment) -> Run:
         return Run(f"{change}: does not compile: {experiment.error}", "dim")
     if not experiment.gone:
         return Run(f"{change}: the finding stays{_effect(experiment)}", "warn")
+    instead = f", and another one has come: {experiment.instead}" if experiment.instead else ""
     if not experiment.is_cause:
-        return Run(f"{change}: the finding goes, whatever its cause{_effect(experiment)}")
-    return Run(f"{change}: the finding is gone{_effect(experiment)}", "good")
+        return Run(f"{change}: the finding goes, whatever its cause{instead}{_effect(experiment)}")
+    return Run(f"{change}: the finding is gone{instead}{_effect(experiment)}", "good")
 
 
 def _effect(experiment: Experiment) -> str:
