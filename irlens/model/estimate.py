@@ -91,9 +91,9 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         time_us: Its time, in microseconds; ``None`` if unknown.
         measured: Whether that was measured; otherwise it is estimated.
-        over_fastest: Its time over that of the fastest: 1 is the fastest, which is the first of
-            those whose times show the same three digits. ``None`` where the times do not compare:
-            one is unknown, one is measured and the other estimated, or it reads fewer bytes.
+        over_fastest: Its time over that of the fastest: 1 is the fastest. ``None`` where the times
+            do not compare: one is unknown, one is measured and the other estimated, or it reads
+            fewer bytes.
         mark: "fastest" for one of the problem, "as fast" where the time is within the noise of
             that; ``None`` for all others.
         partial: Whether it reads fewer bytes than others, and so leaves out a part of the problem.

@@ -146,7 +146,7 @@ def _standings(alike: Sequence[Candidate]) -> list[Standing]:
     measured = any(each.measured_us is not None for each in complete)
     # An estimate says nothing beside a measurement, and nothing is the fastest of one.
     times = [each.time_us for each in complete if (each.measured_us is not None) == measured]
-    least = min(filter(None, times), key=_shown, default=None) if len(alike) > 1 else None
+    least = min(filter(None, times), default=None) if len(alike) > 1 else None
     found = []
     for each in alike:
         time = each.time_us
@@ -174,29 +174,21 @@ def _is_partial(candidate: Candidate, whole: Candidate | None) -> bool:
 
 
 def _marked(standing: Standing, mark: Literal["fastest", "as fast"]) -> Standing:
-    return msgspec.structs.replace(standing, mark=mark) if _is_as_fast(standing) else standing
-
-
-def _is_as_fast(standing: Standing) -> bool:
-    return standing.over_fastest is not None and standing.over_fastest <= 1 + RESOLUTION
+    ratio = standing.over_fastest
+    if ratio is None or ratio > 1 + RESOLUTION:
+        return standing
+    return msgspec.structs.replace(standing, mark=mark)
 
 
 def _key(candidate: Candidate, standing: Standing) -> tuple[object, ...]:
     """Compared times first, then others, then none; what cannot launch is last."""
-    as_fast = _is_as_fast(standing)
     return (
         not candidate.launchable,
         standing.partial,
         standing.over_fastest is None,
         standing.time_us is None,
-        not as_fast,
-        _shown(standing.time_us or 0.0) if as_fast else standing.time_us or 0.0,
+        standing.time_us or 0.0,
     )
-
-
-def _shown(time_us: float) -> float:
-    """Return a time as it is shown, with three digits: of equal ones the first is the fastest."""
-    return float(f"{time_us:.3g}")
 
 
 def problem_of(report: Labelled) -> Hashable:

@@ -32,14 +32,6 @@ def test_of_equal_times_one_is_the_fastest() -> None:
     assert (found.problems[0].fastest, found.problems[0].as_fast) == (0, (1,))
 
 
-def test_of_times_that_show_the_same_digits_the_first_is_the_fastest() -> None:
-    """Five stages before seven of as much time, however many digits of it differ."""
-    found = rank([candidate(71.204), candidate(71.198), candidate(73.0)])
-    assert found.order == [0, 1, 2]
-    assert [each.mark for each in found.standings] == ["fastest", "as fast", "as fast"]
-    assert found.standings[0].over_fastest == 1.0
-
-
 def test_problems_are_ranked_apart_in_the_order_of_their_first_member() -> None:
     found = rank([
         candidate(9.0, problem="a"), candidate(1.0, problem="b"), candidate(8.0, problem="a"),
