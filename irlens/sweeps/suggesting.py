@@ -23,6 +23,7 @@ from irlens.sweeps.neighbourhood import (
     Changes,
     Tried,
     is_block_size,
+    is_needless,
     next_changes,
     single_changes,
 )
@@ -295,14 +296,20 @@ def _suggestion(
 ) -> Suggestion:
     before = _time(current)
     assert before is not None
-    found = search.found
+    found, settings = search.found, _varied(variant)
     unfit = [trial for _, trial in found if trial.outcome not in ("fits", "unknown")]
     timed = [each for each in found if _comparable(current, each[1], each[0])]
     same = [each for each in timed if _is_same(current, each[1], each[0])]
-    ranked = with_standings([current, *(trial for _, trial in same)])
+    steps = [_tried(changes, trial, current) for changes, trial in same]
+    worth = [
+        each
+        for each, step in zip(same, steps, strict=True)
+        if not is_needless(settings, step, steps)
+    ]
+    ranked = with_standings([current, *(trial for _, trial in worth)])
     order = rank_trials(ranked).order
     best = [
-        Neighbour(changed=dict(same[n - 1][0]), time_ratio=after / before, trial=ranked[n])
+        Neighbour(changed=dict(worth[n - 1][0]), time_ratio=after / before, trial=ranked[n])
         for n in order
         if n and (after := _time(ranked[n])) is not None
     ]
@@ -311,7 +318,7 @@ def _suggestion(
         kernel=find_kernel(variant.request.kernel).function,
         target=variant.request.target,
         current=ranked[0],
-        settings=_varied(variant),
+        settings=settings,
         low_us=known.low_us if known is not None else None,
         high_us=known.high_us if known is not None else None,
         best=best[:_SHOWN],

@@ -7,6 +7,7 @@ from irlens.sweeps.neighbourhood import (
     Changes,
     Tried,
     is_block_size,
+    is_needless,
     next_changes,
     single_changes,
 )
@@ -104,6 +105,14 @@ def test_blocks_are_looked_past_by_one_step() -> None:
     for ratios, following in (([1.0], [256]), ([1.0, 1.0], []), ([1.0, 0.9], [512])):
         tried = [Tried({"BLOCK": 128 << n}, ratio) for n, ratio in enumerate(ratios)]
         assert next_changes({"BLOCK": 64}, tried, 1.35) == [{"BLOCK": n} for n in following]
+
+
+def test_more_of_what_gains_nothing_is_needless() -> None:
+    tried = [Tried({"num_stages": n}, time) for n, time in ((1, 0.6), (3, 1.1), (5, 0.6), (7, 0.6))]
+    tried += [Tried({"num_stages": 7, "BLOCK": 64}, 0.6), Tried({"maxnreg": 64}, 0.6)]
+    current = {"num_stages": 2, "BLOCK": 128}
+    needless = [each.changes for each in tried if is_needless(current, each, tried)]
+    assert needless == [{"num_stages": 7}]
 
 
 def test_the_fastest_step_in_each_direction_is_paired() -> None:

@@ -102,7 +102,7 @@ def _verdict(suggestion: Suggestion) -> Iterator[Run]:
         changes = ", ".join(f"{name}={value}" for name, value in best.changed.items())
         after = microseconds(best.time_ratio * now)
         bound = bound_by(of_trial(best.trial))
-        less = f"{percent(round(1 - best.time_ratio, 3))} less than now"
+        less = f"{percent(round(1 - best.time_ratio, 2))} less than now"
         yield Run(f"{changes} is the fastest: about {after}{bound}, {less}", "good")
         others = plural(suggestion.as_fast, "other") if suggestion.as_fast else "no other"
         yield Run(f"{others} within {percent(noise)}")
@@ -169,9 +169,4 @@ def _bound(trial: Trial) -> str:
 
 
 def _change(ratio: float, noise: float) -> str:
-    return "as fast" if abs(ratio - 1) <= noise else _percent(ratio)
-
-
-def _percent(ratio: float) -> str:
-    change = round((ratio - 1) * 100, 1)
-    return f"{change:+.1f} %".replace("-", "−") if change else "0.0 %"
+    return "as fast" if abs(ratio - 1) <= noise else f"{(ratio - 1) * 100:+.0f} %".replace("-", "−")
