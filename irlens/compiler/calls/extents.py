@@ -105,9 +105,13 @@ class Extents:
             case ast.BinOp(op=ast.Mod(), right=right):
                 return self.value(right)
             case ast.BinOp(left=left, op=op, right=right) if depth:
-                if isinstance(op, ast.Mult) and self._numbers_tiles(left, right):
-                    return None
-                return _combined(op, self.of(left, depth - 1), self.of(right, depth - 1))
+                one, other = self.of(left, depth - 1), self.of(right, depth - 1)
+                if isinstance(op, ast.Mult):
+                    if self._numbers_tiles(left, right):
+                        return None
+                    # Rows of a tile that nothing bounds: as many as there are of anything.
+                    one = one or (_PROGRAMS if self.value(right) is not None else None)
+                return _combined(op, one, other)
         return None
 
     def _numbers_tiles(self, *factors: ast.expr) -> bool:

@@ -402,6 +402,22 @@ def test_shapes_are_consistent_with_strides() -> None:
     assert (unnamed["ACTIVATION"], unnamed["GROUP"], unnamed["M"]) == ("relu", "8", "1024")
 
 
+def test_rows_that_nothing_bounds_lie_apart_by_what_they_hold() -> None:
+    """The states of a selective scan: one row for each channel, of which a program has a block."""
+    source = """
+    @triton.jit
+    def scan(u, a, y, length, dim, BLOCK_D: tl.constexpr, STATE: tl.constexpr):
+        d = tl.program_id(0) * BLOCK_D + tl.arange(0, BLOCK_D)
+        n = tl.arange(0, STATE)
+        rates = tl.load(a + d[:, None] * STATE + n[None, :])
+        for t in range(length):
+            value = tl.load(u + t * dim + d)
+            tl.store(y + t * dim + d, tl.sum(rates * value[:, None], 1))
+    """
+    found = suggested(source)
+    assert found["a"] == f"fp32[{1024 * int(found['STATE'])}]"
+
+
 def test_strides_may_be_constexprs() -> None:
     source = """def f(x_ptr, out_ptr, N: tl.constexpr, M, stride_xm: tl.constexpr,
         stride_xn: tl.constexpr, stride_om: tl.constexpr, BLOCK: tl.constexpr):
