@@ -110,12 +110,25 @@ def test_a_load_sees_what_was_written_before_the_last_barrier() -> None:
     assert seen == [None, 7, 7, 9]
 
 
+def test_a_load_of_four_registers_knows_those_that_were_written() -> None:
+    shared = {16 + n: ((0, n),) for n in (*range(4), *range(8, 16))}
+    load = compile_step(instruction("LDS.128 R4, [UR4]"), ThreadInputs({}, {}, (), shared))
+    assert load is not None
+    values = state(UR4=16, R5=1)
+    values[PASSED] = 1
+    load(values)
+    at = position("R", 4)
+    assert values[at : at + 4] == [0x03020100, None, 0x0B0A0908, 0x0F0E0D0C]
+
+
 def test_a_store_of_a_pair_writes_eight_bytes() -> None:
     found = store_of(instruction("STS.64 [UR9+0x8], R2"))
     assert found is not None
     values = state(UR9=8, R2=0x03020100, R3=0x07060504)
-    assert list(found.written(values) or ()) == [(16 + n, n) for n in range(8)]
-    assert found.written(state(UR9=8, R2=1)) is None
+    assert list(found.written(values)) == [(16 + n, n) for n in range(8)]
+    low_alone = list(found.written(state(UR9=8, R2=1)))
+    assert low_alone == [(16, 1), (17, 0), (18, 0), (19, 0)]
+    assert not list(found.written(state(R2=1, R3=2))), "its address is unknown"
     assert store_of(instruction("@P0 STS.64 [UR9+0x8], R2")) is None
 
 

@@ -57,7 +57,7 @@ class Handover:
         """Return what each store writes: barriers passed before, address and byte."""
         found: defaultdict[int, list[tuple[int, int, int]]] = defaultdict(list)
         for index, state in self._executions.along(path, thread):
-            passed, written = state[PASSED], self._stores[index].written(state)
-            if passed is not None and written is not None:
+            if (passed := state[PASSED]) is not None:
+                written = self._stores[index].written(state)
                 found[index] += [(passed, at, byte) for at, byte in written]
         return found

@@ -23,7 +23,7 @@ from irlens.isa.sass.records import Instruction
 from irlens.isa.sass.registers import FILES
 from irlens.isa.sass.units import lane_bytes
 
-#: Bytes of a register: the widest load that is understood.
+#: Bytes of a register.
 _WORD = 4
 
 
@@ -56,22 +56,26 @@ def load_shared(form: Form) -> Step | None:
     """LDS; ``None`` where nothing is known of shared memory."""
     place = next((each.text for each in form.all if each.kind == "memory"), "")
     shared, at, size = form.launch.shared, form.result, lane_bytes(form.instruction)
-    if not shared or at is None or size > _WORD or form.modifiers & {"S8", "S16"}:
+    if not shared or at is None or form.modifiers & {"S8", "S16"}:
         return None
     address = read_address(place)
 
+    def word_at(start: int, passed: int, length: int) -> int | None:
+        word = 0
+        for n in range(length):
+            seen = [byte for before, byte in shared.get(start + n, ()) if before < passed]
+            if not seen:
+                return None
+            word |= seen[-1] << 8 * n
+        return word
+
     def run(state: State) -> None:
         start, passed = address(state), state[PASSED]
-        state[at] = None
-        if start is None or passed is None:
-            return
-        whole = 0
-        for offset in range(size):
-            seen = [byte for before, byte in shared.get(start + offset, ()) if before < passed]
-            if not seen:
-                return
-            whole |= seen[-1] << 8 * offset
-        state[at] = whole
+        for n in range(-(-size // _WORD)):
+            if start is None or passed is None:
+                state[at + n] = None
+            else:
+                state[at + n] = word_at(start + _WORD * n, passed, min(size, _WORD))
 
     return run
 
@@ -93,11 +97,11 @@ class Store(msgspec.Struct, frozen=True):
 
     Attributes:
         registers: Those that its address and its value are in, as bits.
-        written: Returns the bytes that it writes, by address; ``None`` where they are not known.
+        written: Yields the bytes that it writes, with their addresses, if both are known.
     """
 
     registers: int
-    written: Callable[[State], Iterator[tuple[int, int]] | None]
+    written: Callable[[State], Iterator[tuple[int, int]]]
 
 
 def store_of(instruction: Instruction) -> Store | None:
@@ -112,13 +116,14 @@ def store_of(instruction: Instruction) -> Store | None:
     address = read_address(place.text)
     at = None if register.index is None else position(register.file, register.index)
 
-    def written(state: State) -> Iterator[tuple[int, int]] | None:
+    def written(state: State) -> Iterator[tuple[int, int]]:
         start = address(state)
         values = [0 if at is None else state[at + n] for n in range(words)]
-        if start is None or None in values:
-            return None
-        whole = sum((each or 0) << 32 * n for n, each in enumerate(values))
-        return ((start + n, whole >> 8 * n & 0xFF) for n in range(size))
+        if start is None:
+            return
+        for n in range(size):
+            if (word := values[n // _WORD]) is not None:
+                yield start + n, word >> 8 * (n % _WORD) & 0xFF
 
     bits = 0 if register.index is None else FILES.bits(register.file, register.index, words)
     return Store(register_bits(place.registers) | bits, written)
