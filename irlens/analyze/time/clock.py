@@ -6,6 +6,7 @@ and in the groups of asynchronous work that it commits and retires.
 
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -51,6 +52,35 @@ class TimedInstruction(msgspec.Struct, frozen=True):
     event: Event | None
     stream: Stream
     takes: float
+
+
+class Step(NamedTuple):
+    """An instruction as ``Clock.repeat`` takes it: its fields at hand, as a loop runs many times.
+
+    Attributes:
+        timed: The instruction where it loads, orders other work or is of asynchronous work.
+    """
+
+    timed: TimedInstruction | None
+    wait: tuple[int, ...]
+    unit: int
+    cycles: float
+    queues: bool
+    shared: float
+    write: int
+    latency: float
+    read: int
+    source: float
+    stall: float
+
+
+def step_of(each: TimedInstruction) -> Step:
+    """Return an instruction as ``Clock.repeat`` takes it."""
+    plain = each.event is None and each.ordering is None and not each.bytes
+    return Step(
+        None if plain else each, each.wait, each.unit, each.cycles, each.queues, each.shared,
+        each.write, each.latency, each.read, each.source, each.stall,
+    )  # fmt: skip
 
 
 UNITS: tuple[units.Unit, ...] = ("alu", "fma", "xu", "lsu", "tensor")
@@ -142,7 +172,7 @@ class Clock:
         self.written = 0.0
         self.work: defaultdict[Stream, _InFlight] = defaultdict(_InFlight)
 
-    def repeat(self, code: Sequence[TimedInstruction], times: int, fetch: float = 0.0) -> None:
+    def repeat(self, code: Sequence[Step], times: int, fetch: float = 0.0) -> None:
         """Run code a number of times; after some rounds the last ones stand for all others."""
         half = _ROUNDS // 2
         self.fetch = fetch
@@ -154,8 +184,44 @@ class Clock:
             if done >= _ROUNDS:
                 self._advance((self.now - begun) / (_ROUNDS - half) * (times - done))
                 return
-            for each in code:
-                self.issue(each)
+            self._run(code)
+
+    def _run(self, code: Sequence[Step]) -> None:
+        """Issue instructions one after the other, as ``issue`` does."""
+        now, ready, free, fetched, fetch = (
+            self.now, self.ready, self.units.free, self.fetched, self.fetch
+        )  # fmt: skip
+        for timed, wait, unit, cycles, queues, shared, write, latency, read, source, stall in code:
+            if timed is not None:
+                self.now, self.fetched = now, fetched
+                self.issue(timed)
+                now, fetched = self.now, self.fetched
+                continue
+            for bit in wait:
+                if ready[bit] > now:
+                    now = ready[bit]
+            done = now
+            if unit >= 0:
+                begun = free[unit]
+                if begun < now:
+                    begun = now
+                done = free[unit] = begun + cycles
+                if not queues:
+                    now = begun
+            sent = done
+            if shared:
+                free[SHARED] = max(now, free[SHARED]) + shared
+                done = max(done, free[SHARED])
+                sent = done if unit >= 0 else sent
+            if write >= 0 and ready[write] < done + latency:
+                ready[write] = done + latency
+            if read >= 0 and ready[read] < sent + source:
+                ready[read] = sent + source
+            fetched += fetch
+            now += stall
+            if now < fetched:
+                now = fetched
+        self.now, self.fetched = now, fetched
 
     def _advance(self, cycles: float) -> None:
         self.now += cycles

@@ -24,9 +24,11 @@ from irlens.analyze.time.clock import (
     STORES,
     UNITS,
     Clock,
+    Step,
     TimedInstruction,
     Units,
     issues,
+    step_of,
 )
 from irlens.analyze.time.loop_runs import Path
 from irlens.analyze.time.tensor_memory import Product
@@ -122,7 +124,8 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
                 ]
                 for number, block in blocks.items()
             }  # fmt: skip
-            found.append([self._end(here, path) for path in paths])
+            steps = {number: list(map(step_of, block)) for number, block in here.items()}
+            found.append([self._end(steps, path) for path in paths])
         return found
 
     def timed(
@@ -142,7 +145,7 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
             for number in blocks
         }
 
-    def _end(self, blocks: Mapping[int, list[TimedInstruction]], path: Path) -> float:
+    def _end(self, blocks: Mapping[int, Sequence[Step]], path: Path) -> float:
         clock = Clock(Units(self.timing.port))
         executed = {number for each in path.segments for number in each.blocks}
         size = sum(len(blocks[number]) for number in executed)
