@@ -128,7 +128,10 @@ class _Reader:
         """Read a number of variable length (DWARF 2, section 7.6): unsigned, and signed."""
         value = shift = 0
         while True:
-            byte = self.fixed(1)
+            if self.at >= len(self.content):
+                raise _broken()
+            byte = self.content[self.at]
+            self.at += 1
             value |= (byte & 0x7F) << shift
             shift += 7
             if not byte & 0x80:
@@ -171,8 +174,10 @@ class _Table:
         self._run(_Reader(content, _START.size + header))
 
     def _run(self, reader: _Reader) -> None:
-        while reader.at < len(reader.content):
-            opcode = reader.fixed(1)
+        content = reader.content
+        while reader.at < len(content):
+            opcode = content[reader.at]
+            reader.at += 1
             if opcode >= self._opcode_base:
                 step, by = divmod(opcode - self._opcode_base, self._line_range)
                 self._address += step * self._least

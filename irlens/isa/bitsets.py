@@ -1,6 +1,8 @@
 """Sets of registers as the bits of an integer."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
+from operator import or_
 from typing import overload
 
 #: Bits that the sets of a function may have, to be kept: 4 MB.
@@ -37,8 +39,10 @@ class LazyBitsets(Sequence[int]):
 
 def bitsets(members: Sequence[tuple[int, ...]], size: int) -> Sequence[int]:
     """Return sets of numbers below a size, each built once where all of them take little memory."""
-    lazy = LazyBitsets(members)
-    return list(lazy) if len(members) * size <= _MOST_BITS else lazy
+    if len(members) * size > _MOST_BITS:
+        return LazyBitsets(members)
+    bits = [1 << number for number in range(size)]
+    return [reduce(or_, [bits[number] for number in each]) if each else 0 for each in members]
 
 
 def members(bits: int) -> Iterator[int]:

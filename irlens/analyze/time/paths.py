@@ -80,6 +80,7 @@ class PathFinder:
         self._regions: dict[int, Region | None] = {}
         self._launch = ThreadInputs({}, {})
         self._runs: dict[Key, Run] = {}
+        self._steps: dict[int, list[Step]] = {}
         #: What the default warps write for those that work for them; ``None`` where none do.
         self.handover = Handover(self.data, self.follow) if self.data.serves_others else None
         self._assuming = {
@@ -118,11 +119,11 @@ class PathFinder:
             self._regions[header] = found
         return self._regions[header]
 
-    def runs(self, launch: ThreadInputs) -> dict[Key, Run]:
-        """Return what is known of loops in a launch, to be added to."""
+    def known(self, launch: ThreadInputs) -> tuple[dict[Key, Run], dict[int, list[Step]]]:
+        """Return what is known of loops in a launch, and of the steps of blocks, to be added to."""
         if not launch.is_of_launch(self._launch):
-            self._launch, self._runs = launch, {}
-        return self._runs
+            self._launch, self._runs, self._steps = launch, {}, {}
+        return self._runs, self._steps
 
     def _end(self, number: int) -> End:
         last = self.section.instructions[self.flow.blocks[number].stop - 1]
@@ -172,10 +173,9 @@ class _Walk:
         # No path depends on what registers hold at first: ptxas keeps several conditions in the
         # bits of one register, which it sets one by one.
         self.state = launch.state(machine.data.local.size, 0)
-        self.steps: dict[int, list[Step]] = {}
         self.barriers: dict[int, int] = {}
         self.returns: list[int] = []
-        self.runs = machine.runs(launch)
+        self.runs, self.steps = machine.known(launch)
         self.is_known_flow = True
         self.count = 0
         self.segments: list[Segment] = []

@@ -97,7 +97,7 @@ def register_use(function: FunctionBody) -> RegisterUse:
     if function.kind == "fragment" and not function.registers:
         return RegisterUse(unknown="the text declares no registers: it is a part of a function")
     numbers: dict[Declared, int] = {}
-    known: dict[tuple[str, int], int | None] = {}
+    known: dict[int, dict[str, int | None]] = {}  # the numbers of names, by scope
     reads: list[tuple[int, ...]] = []
     writes: list[tuple[int, ...]] = []
     kills: list[tuple[int, ...]] = []
@@ -105,17 +105,14 @@ def register_use(function: FunctionBody) -> RegisterUse:
         accessed = access(instruction)
         if accessed is None:
             return RegisterUse(unknown=f"what '{instruction.name}' does is not known")
+        here = known.setdefault(instruction.scope, {})
         for names, numbered in ((accessed.reads, reads), (accessed.writes, writes)):
-            members = []
             for name in names:
-                key = (name, instruction.scope)
-                if key not in known:
-                    register = resolve(function, *key)
-                    known[key] = numbers.setdefault(register, len(numbers)) if register else None
-                number = known[key]
-                if number is not None:
-                    members.append(number)
-            numbered.append(tuple(members))
+                if name not in here:
+                    register = resolve(function, name, instruction.scope)
+                    here[name] = numbers.setdefault(register, len(numbers)) if register else None
+            found = [here[name] for name in names]
+            numbered.append(tuple([number for number in found if number is not None]))
         kills.append(() if instruction.predicate is not None else writes[-1])
     weights: dict[int, int] = {}
     for bit, register in enumerate(numbers):

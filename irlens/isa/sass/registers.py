@@ -11,6 +11,7 @@ Sets of registers are bits of an integer, see ``bits``.
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from irlens.isa.bitsets import RegisterFiles
 from irlens.isa.dialect import Access, OperandUse, RegisterUse, consecutive
@@ -27,9 +28,13 @@ ALL = sum(FILES.masks.values())
 STACK_POINTER = 1 << 1
 
 
+#: There are few registers, and instructions name the same ones again and again.
+_bits = lru_cache(maxsize=1 << 12)(FILES.bits)
+
+
 def bits(register: Register, count: int = 1) -> int:
     """Return ``count`` registers from ``register`` on; none for RZ, URZ, PT, UPT and barriers."""
-    return 0 if register.index is None else FILES.bits(register.file, register.index, count)
+    return 0 if register.index is None else _bits(register.file, register.index, count)
 
 
 def register_use(section: SectionBody, found: Sequence[Access | None]) -> RegisterUse:

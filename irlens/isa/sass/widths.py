@@ -53,7 +53,8 @@ def widths(instruction: Instruction) -> _Widths:
     # A disassembly is untrusted: operands may be missing, shapes may be impossible.
     if operand_widths is None or len(operand_widths) != len(instruction.operands):
         return None
-    return None if any(map(_absurd, operand_widths)) else operand_widths
+    absurd = any(each is not _ONE and _absurd(each) for each in operand_widths)
+    return None if absurd else operand_widths
 
 
 def _absurd(width: Width) -> bool:
