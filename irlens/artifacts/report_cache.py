@@ -34,18 +34,25 @@ REPORTS = inventory.Kind("reports", folder="reports", name=_name)
 PAGES = inventory.Kind("pages", folder="pages", name=_name)
 
 
-def report_of(capture: Capture, make: "Callable[[], Report]", disassembly: Disassembly) -> "Report":
+def report_of(
+    capture: Capture,
+    make: "Callable[[], Report]",
+    disassembly: Disassembly,
+    *,
+    brief: bool = False,
+) -> "Report":
     """Return the report of a capture from the cache, or make and cache it.
 
     A report for which a tool did not answer, although it may another time, is not cached.
 
     Args:
         make: Makes the report on a cache miss; only then are the analyses imported.
+        brief: Whether it makes a report that lacks what comparisons do not show.
 
     Raises:
         ArtifactError: An artifact is broken, gone, or changed since the capture was listed.
     """
-    key = key_of(capture.digest, disassembly)
+    key = key_of(capture.digest, disassembly, brief=brief)
     report = recall(key)
     if report is not None:
         capture.check_unchanged()
@@ -64,10 +71,10 @@ def report_of(capture: Capture, make: "Callable[[], Report]", disassembly: Disas
     return report
 
 
-def key_of(digest: bytes, disassembly: Disassembly) -> str:
+def key_of(digest: bytes, disassembly: Disassembly, *, brief: bool = False) -> str:
     """Return the key of the report of a capture with some ``digest``."""
-    covers_machine_code = disassembly is not Disassembly.SKIP
-    parts = (program_digest(), calibration_files.digest(), digest, bytes([covers_machine_code]))
+    covers = bytes([disassembly is not Disassembly.SKIP, brief])
+    parts = (program_digest(), calibration_files.digest(), digest, covers)
     return hashlib.sha256(b"".join(parts)).hexdigest()
 
 

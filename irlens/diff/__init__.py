@@ -3,6 +3,7 @@
 Members of two sets are paired by kernel, target and config.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Sequence
 from typing import Protocol, TypeAlias, TypeVar
 
@@ -96,8 +97,15 @@ def match(
     """
     unpaired_before, unpaired_after = list(before), list(after)
     pairs: list[tuple[M, M]] = []
+    requests = Counter(map(requested, before)), Counter(map(requested, after))
+
+    def alike(member: M) -> Hashable:
+        """Return the content where several members of a side have one configuration."""
+        key = requested(member)
+        return content(member) if max(each[key] for each in requests) > 1 else key
+
     keys: tuple[_Key[M], ...] = (
-        (content, False),
+        (alike, False),
         (requested, True),
         (kernel_and_target, True),
         (_tuned, True),

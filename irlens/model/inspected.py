@@ -1,8 +1,9 @@
 """What figures are read from: a finished report, or an inspection that computes what is read."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from irlens.model.capture import RunResult
 from irlens.model.estimate import TimeEstimate
 from irlens.model.label import Labelled
 from irlens.model.memory import LoopLoad, SharedMemory
@@ -74,3 +75,11 @@ class Inspected(Labelled, Protocol):
     @property
     def findings(self) -> Sequence[Finding]:
         """Findings, most severe first."""
+
+    @property
+    def run(self) -> RunResult | None:
+        """The launch on a real GPU."""
+
+    @property
+    def unknown(self) -> Mapping[str, str]:
+        """Why figures are unknown, by path: of an inspection, of what was read so far."""

@@ -13,8 +13,8 @@ from typing import Literal
 import msgspec
 
 from irlens.model.estimate import RESOLUTION, Bound, Standing
+from irlens.model.inspected import Inspected
 from irlens.model.label import Labelled
-from irlens.model.report import Report
 from irlens.model.sweep import Trial
 from irlens.model.terms import describe_missing_time
 
@@ -201,13 +201,13 @@ def problem_of(report: Labelled) -> Hashable:
     return report.kernel, report.target, _frozen(told)
 
 
-def measured_us(report: Report) -> float | None:
+def measured_us(report: Inspected) -> float | None:
     """Return the measured time of a report's launch, in microseconds."""
     timing = report.run.timing if report.run is not None else None
     return timing.median_us if timing is not None and timing.is_plausible else None
 
 
-def of_report(report: Report) -> Candidate:
+def of_report(report: Inspected) -> Candidate:
     """Return what decides the rank of a report's configuration."""
     time, traffic, occupancy = report.time, report.traffic, report.occupancy
     read, written = (
@@ -252,7 +252,7 @@ def _frozen(values: Mapping[str, object]) -> Hashable:
     return tuple(sorted((name, repr(value)) for name, value in values.items()))
 
 
-def rank_reports(reports: Sequence[Report]) -> Ranking:
+def rank_reports(reports: Sequence[Inspected]) -> Ranking:
     """Return the ranking of the configurations of reports."""
     return rank([of_report(each) for each in reports])
 

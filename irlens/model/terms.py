@@ -9,6 +9,7 @@ from math import prod
 
 from irlens.model.capture import RunResult
 from irlens.model.config import Vendor
+from irlens.model.inspected import Inspected
 from irlens.model.memory import LoopLoad, SharedBuffer
 from irlens.model.report import NextStep, Occupancy, Pipeline, PipelineLoad, Refusal, Report
 from irlens.model.text import count, percent, plural, size
@@ -260,7 +261,7 @@ def no_time_model(gpu: str, unsourced: Sequence[str] = ()) -> str:
     return f"how long instructions take on {gpu} is unknown"
 
 
-def describe_missing_time(report: Report) -> str:
+def describe_missing_time(report: Inspected) -> str:
     """Return why a report has no time, and what gives it; "" where it has one or cannot launch."""
     time, target, occupancy = report.time, report.target, report.occupancy
     if (time is not None and time.estimate_us) or (occupancy and not occupancy.launchable):

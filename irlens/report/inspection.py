@@ -84,13 +84,17 @@ class Inspection:
     artifact is broken, a part that needs it raises ``ArtifactError``.
     """
 
+    #: Whether a report has all parts.
+    _shows_all = True
+    #: Whether all parts are going to be read.
+    _is_whole = False
+
     def __init__(
         self, subject: Capture | CaptureCode, disassembly: Disassembly = Disassembly.SKIP
     ) -> None:
         self._code = subject if isinstance(subject, CaptureCode) else CaptureCode(subject)
         self._given = self._code.capture
         self._disassembly = disassembly
-        self._whole = False
         self._provenance = Provenance()
 
     @cached_property
@@ -329,11 +333,11 @@ class Inspection:
         if launch is None or program is None or 0 in (self._capture.config.grid or ()):
             return None  # "traffic" has the reason, or nothing runs
         return Launched(
-            gpu=self._gpu, occupancy=self.occupancy, demand=self._demand, launch=launch,
+            gpu=self._gpu, occupancy=self._occupancy, demand=self._demand, launch=launch,
             program=program,
             in_groups=lambda ctas: assumed(wave=ctas),
             spare_shared_bytes=lambda: max((e.spare_bytes for e in self.pipelines), default=0),
-            priced=self._whole and numbers == "random",
+            priced=self._is_whole and numbers == "random",
         )  # fmt: skip
 
     @cached_property
@@ -370,6 +374,11 @@ class Inspection:
             may_return=may_return,
             estimate=estimate,
         )
+
+    @property
+    def unknown(self) -> dict[str, str]:
+        """Why figures are unknown, of those that were read."""
+        return self._provenance.unknown
 
     @property
     def why_untimed(self) -> str:
@@ -495,7 +504,7 @@ class Inspection:
             ArtifactError: An artifact is broken.
             ToolError: Disassembly is requested, and the disassembler is missing or failed.
         """
-        self._whole = True
+        self._is_whole = self._shows_all
         self._note_options()
         parts = {
             name: getattr(self, name)
@@ -526,6 +535,36 @@ class Inspection:
                 else "Triton's metadata is too old to say which version's defaults it has"
             )
         self._provenance.missing(reason, "config.options")
+
+
+class Brief(Inspection):
+    """What lists and comparisons show of a capture; the parts that they do not show are empty.
+
+    These are what would change the estimated time, what conversions and accesses to shared memory
+    cost, and the curves of the occupancy: a fifth of the time of a report.
+    """
+
+    _shows_all = False
+
+    @cached_property
+    def occupancy(self) -> Occupancy | None:
+        """Theoretical occupancy, without its curves."""
+        return self._occupancy
+
+    @cached_property
+    def time(self) -> TimeEstimate | None:
+        """Estimated time of the launch, without what would change it."""
+        return self.time_alone
+
+    @cached_property
+    def conversions(self) -> list[Conversion]:
+        """No conversions between layouts."""
+        return []
+
+    @cached_property
+    def shared_accesses(self) -> list[SharedAccesses]:
+        """No accesses to shared memory."""
+        return []
 
 
 def _stage_size(stage: Stage) -> StageSize:

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import TypeAlias
 
+import msgspec
+
 from irlens.artifacts import processes, store
 from irlens.artifacts.report_cache import REPORTS
 from irlens.model.capture import Capture, Disassembly, Stage
@@ -41,8 +43,7 @@ def _spread(due: Sequence[Due], make: Callable[[Sequence[Due]], None]) -> None:
     """Call ``make`` in worker processes, one for each processor."""
     from concurrent.futures.process import BrokenProcessPool
 
-    # A run of nvdisasm is of one architecture.
-    due = sorted(due, key=lambda each: each[0].target.name if each[0].target else "")
+    due = sorted(due, key=_alike)
     size = max(_BATCH, min(_MOST, len(due) // (4 * processes.processors())))
     batches = [due[at : at + size] for at in range(0, len(due), size)]
     if processes.can_fork():
@@ -59,6 +60,13 @@ def _spread(due: Sequence[Due], make: Callable[[Sequence[Due]], None]) -> None:
         raise
     finally:
         processes.end(executor)
+
+
+def _alike(due: Due) -> tuple[str, str, bytes]:
+    """Sort key: a run of nvdisasm is of one architecture; equal kernels share what is evaluated."""
+    capture = due[0]
+    target = capture.target.name if capture.target else ""
+    return target, capture.kernel, msgspec.json.encode(capture.config, order="sorted")
 
 
 @contextmanager

@@ -137,7 +137,7 @@ class InteractiveSession(LongQuestions):
         self._coding = threading.Lock()
         self._demands: dict[str, Demand | None] = {}
         self._compiling = threading.Lock()
-        self._reader = listed_entries.EntryReader()
+        self._reader = listed_entries.EntryReader(brief=indexed)  # the index remembers entries
         self._index: EntryIndex | None = None
         self._learning = threading.Lock()
 

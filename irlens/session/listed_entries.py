@@ -17,9 +17,10 @@ from irlens.model import ranking
 from irlens.model.capture import Capture
 from irlens.model.config import identity_of
 from irlens.model.errors import ArtifactError, IrlensError
+from irlens.model.inspected import Inspected
 from irlens.model.report import Report, Severity
 from irlens.session.entry_index import Indexed, key_of_capture
-from irlens.session.reports import codes_of, complete_report, recall_complete
+from irlens.session.reports import codes_of, complete_report, read_brief, recall_complete
 from irlens.session.workbench import Entry, is_early
 
 # The first screen appears before any entry is read, and sooner without these.
@@ -116,7 +117,7 @@ def entry_of_binary(key: str, capture: Capture, place: str) -> Entry:
     return replace(entry, resources=demand.resources, occupancy=occupancy)
 
 
-def entry_of_report(key: str, report: Report, place: str) -> Entry:
+def entry_of_report(key: str, report: Inspected, place: str) -> Entry:
     """Return a complete entry."""
     occupancy = report.occupancy
     if occupancy is not None:  # no list shows these, and an index would be a third larger
@@ -146,19 +147,24 @@ def entry_of_report(key: str, report: Report, place: str) -> Entry:
     )
 
 
-def read_entries(unread: Sequence[Unread]) -> Iterator[Entry]:
-    """Yield the complete entry of each capture, or one that says why it cannot be read."""
+def read_entries(unread: Sequence[Unread], *, brief: bool = False) -> Iterator[Entry]:
+    """Yield the complete entry of each capture, or one that says why it cannot be read.
+
+    Args:
+        brief: Whether to compute what entries show alone: no report is then remembered.
+    """
     codes = codes_of([capture for _, capture, _ in unread])
     for (key, capture, place), code in zip(unread, codes, strict=True):
         try:
-            report = complete_report(code)
+            report = read_brief(code) if brief else complete_report(code)
+            entry = _complete(key, capture, report, place)
+            capture.check_unchanged()
         except IrlensError as error:
-            yield Entry(key=key, kernel=capture.kernel, problem=error.message, place=place)
-        else:
-            yield _complete(key, capture, report, place)
+            entry = Entry(key=key, kernel=capture.kernel, problem=error.message, place=place)
+        yield entry
 
 
-def _complete(key: str, capture: Capture, report: Report, place: str) -> Entry:
+def _complete(key: str, capture: Capture, report: Inspected, place: str) -> Entry:
     return replace(entry_of_report(key, report, place), modified=_modified(capture))
 
 
@@ -180,9 +186,13 @@ class EntryReader:
     """Reads complete entries; many of them in a pool of processes, which is kept for the next.
 
     The pool leaves one core to the interface.
+
+    Args:
+        brief: See ``read_entries``.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, brief: bool = False) -> None:
+        self._brief = brief
         self._pool: Executor | None = None
         self._starting = threading.Lock()
 
@@ -192,7 +202,7 @@ class EntryReader:
         Closing the iterator drops the tasks that have not begun.
         """
         if len(unread) <= _FEW and not many:
-            yield from read_entries(unread)
+            yield from read_entries(unread, brief=self._brief)
             return
         from concurrent.futures import as_completed
         from concurrent.futures.process import BrokenProcessPool
@@ -202,7 +212,9 @@ class EntryReader:
             pool = self._pool = self._pool or processes.start_pool(workers)
         tasks = []
         try:
-            tasks = [pool.submit(_read_batch, batch) for batch in _batches(unread)]
+            tasks = [
+                pool.submit(_read_batch, batch, brief=self._brief) for batch in _batches(unread)
+            ]
             for future in as_completed(tasks):
                 yield from future.result()
         except BrokenProcessPool:
@@ -213,8 +225,8 @@ class EntryReader:
                 task.cancel()
 
 
-def _read_batch(batch: Sequence[Unread]) -> list[Entry]:
-    return list(read_entries(batch))
+def _read_batch(batch: Sequence[Unread], *, brief: bool) -> list[Entry]:
+    return list(read_entries(batch, brief=brief))
 
 
 def _batches(unread: Sequence[Unread]) -> Iterator[Sequence[Unread]]:

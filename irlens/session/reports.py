@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
@@ -24,9 +25,15 @@ _MOST_DISASSEMBLED = 8
 
 
 def report_of(
-    subject: "Capture | CaptureCode", disassembly: Disassembly = Disassembly.SKIP
+    subject: "Capture | CaptureCode",
+    disassembly: Disassembly = Disassembly.SKIP,
+    *,
+    brief: bool = False,
 ) -> "Report":
     """Return a capture's report: a remembered one, or a new one that is then remembered.
+
+    Args:
+        brief: Whether it may lack what comparisons do not show.
 
     Raises:
         ArtifactError: An artifact is broken or gone.
@@ -37,16 +44,16 @@ def report_of(
 
     def make() -> "Report":
         with disassembling([capture.stages] if wanted is not Disassembly.SKIP else []):
-            from irlens.report.inspection import Inspection
+            from irlens.report.inspection import Brief, Inspection
 
-            return Inspection(subject, wanted).report()
+            return (Brief if brief else Inspection)(subject, wanted).report()
 
     try:
-        return report_cache.report_of(capture, make, wanted)
+        return report_cache.report_of(capture, make, wanted, brief=brief)
     except ToolError as error:
         if disassembly is not Disassembly.TRY:
             raise
-        report = report_of(subject)
+        report = report_of(subject, brief=brief)
         unknown = report.unknown | {"pressure.sass": error.message}
         return replace(report, unknown=unknown)
 
@@ -81,6 +88,21 @@ def complete_report(subject: "Capture | CaptureCode") -> "Report":
     return report_cache.report_of(capture, inspection.report, Disassembly.SKIP)
 
 
+def read_brief(subject: "CaptureCode") -> "Report | Inspection":
+    """Return what lists show of a capture, with all of its findings: each part once it is read.
+
+    Raises:
+        ArtifactError: An artifact is broken or gone.
+    """
+    report = recall_complete(subject.capture)
+    if report is not None:
+        return report
+    from irlens.report.inspection import Brief
+
+    inspection = Brief(subject)
+    return report_of(subject, Disassembly.TRY) if needs_machine_code(inspection) else inspection
+
+
 def codes_of(captures: Sequence[Capture]) -> "Iterator[CaptureCode]":
     """Yield the code of each capture, whose machine code one run of nvdisasm lists."""
     from irlens.analyze.capture_code import CaptureCode  # a remembered report needs none
@@ -99,26 +121,28 @@ def recall_complete(capture: Capture) -> "Report | None":
     return whole if whole is not None and _may_spill(whole) else None
 
 
-def recall(capture: Capture, disassembly: Disassembly = Disassembly.SKIP) -> "Report | None":
+def recall(
+    capture: Capture, disassembly: Disassembly = Disassembly.SKIP, *, brief: bool = False
+) -> "Report | None":
     """Return what ``report_of`` would return if it is remembered, ``None`` otherwise."""
-    keys = report_keys([capture], disassembly)
+    keys = report_keys([capture], disassembly, brief=brief)
     return report_cache.recall(keys[0]) if keys is not None else None
 
 
-def _make_reports(due: Sequence[Due]) -> None:
+def _make_reports(due: Sequence[Due], *, brief: bool) -> None:
     """Make and cache reports; who needs one that fails reports the error."""
     listings = _listings(due)
     for capture, disassembly in due:
         with suppress(IrlensError):
-            _make_report(capture, disassembly, listings)
+            _make_report(capture, disassembly, listings, brief=brief)
 
 
 def _make_report(
-    capture: Capture, disassembly: Disassembly, listings: "CodeListings | None"
+    capture: Capture, disassembly: Disassembly, listings: "CodeListings | None", *, brief: bool
 ) -> "Report":
     from irlens.analyze.capture_code import CaptureCode  # a remembered report needs none
 
-    return report_of(CaptureCode(capture, listings), disassembly)
+    return report_of(CaptureCode(capture, listings), disassembly, brief=brief)
 
 
 def _listings(due: Sequence[Due]) -> "CodeListings":
@@ -179,6 +203,7 @@ class _Recalled(NamedTuple):
     kernel: str
     selected: "Sequence[Capture | Report]"
     disassembly: Disassembly
+    brief: bool
     reports: "list[Report | None]"
 
 
@@ -186,15 +211,22 @@ def inspect_sets(
     sets: "Sequence[tuple[str, Sequence[Capture | Report]]]",
     disassembly: Disassembly,
     notify: Callable[[str], None],
+    *,
+    compared: bool = False,
 ) -> "list[list[tuple[Capture | None, Report]]]":
     """Return the reports of what several KERNELs select, see ``Session.inspect``.
 
     Those that are not remembered are made on all cores if they are many.
 
+    Args:
+        compared: Whether they are for a comparison: many then lack what it does not show. Who
+            compares few often looks at them next.
+
     Raises:
         ArtifactError: A set has no readable capture.
     """
-    recalled = [_recall_set(kernel, selected, disassembly) for kernel, selected in sets]
+    brief = compared and all(len(selected) > _MOST_DISASSEMBLED for _, selected in sets)
+    recalled = [_recall_set(*each, disassembly, brief=brief) for each in sets]
     missing = [
         (each, one.disassembly)
         for one in recalled
@@ -202,31 +234,35 @@ def inspect_sets(
         if isinstance(each, Capture) and report is None
     ]
     listings = _listings(missing) if missing else None
-    with preparing(missing, _make_reports):
+    with preparing(missing, partial(_make_reports, brief=brief)):
         return [_inspect_set(one, listings, notify) for one in recalled]
 
 
 def _recall_set(
-    kernel: str, selected: "Sequence[Capture | Report]", disassembly: Disassembly
+    kernel: str, selected: "Sequence[Capture | Report]", disassembly: Disassembly, *, brief: bool
 ) -> _Recalled:
     disassembly = _of_several(selected, disassembly)
     reports = [
-        recall(each, disassembly) if isinstance(each, Capture) else each for each in selected
+        each
+        if not isinstance(each, Capture)
+        else recall(each, disassembly) or (recall(each, disassembly, brief=True) if brief else None)
+        for each in selected
     ]
-    return _Recalled(kernel, selected, disassembly, reports)
+    return _Recalled(kernel, selected, disassembly, brief, reports)
 
 
 def _inspect_set(
     recalled: _Recalled, listings: "CodeListings | None", notify: Callable[[str], None]
 ) -> "list[tuple[Capture | None, Report]]":
-    kernel, selected, disassembly, reports = recalled
+    kernel, selected, disassembly, brief, reports = recalled
     inspected: list[tuple[Capture | None, Report]] = []
     for each, report in zip(selected, reports, strict=True):
         if not isinstance(each, Capture):
             inspected.append((None, each))
             continue
         try:
-            inspected.append((each, report or _make_report(each, disassembly, listings)))
+            made = report or _make_report(each, disassembly, listings, brief=brief)
+            inspected.append((each, made))
         except ArtifactError as error:
             if len(selected) == 1:
                 # A comparison has two sides: the message names the broken one.
@@ -244,7 +280,7 @@ def nothing_readable(kernel: str) -> ArtifactError:
 
 
 def report_keys(
-    selected: "Sequence[Capture | Report]", disassembly: Disassembly
+    selected: "Sequence[Capture | Report]", disassembly: Disassembly, *, brief: bool = False
 ) -> list[str] | None:
     """Return the keys of captures' reports.
 
@@ -256,7 +292,10 @@ def report_keys(
     if len(captures) < len(selected):
         return None
     try:
-        keys = [report_cache.key_of(each.digest, _wanted(each, disassembly)) for each in captures]
+        keys = [
+            report_cache.key_of(each.digest, _wanted(each, disassembly), brief=brief)
+            for each in captures
+        ]
         for each in captures:
             each.check_unchanged()
         return keys

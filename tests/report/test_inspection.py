@@ -8,12 +8,15 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from irlens.artifacts.load import load
+from irlens.diff.report import compare
+from irlens.diff.report.comparisons import match
 from irlens.figures import FIGURES, Figure, find
 from irlens.model.capture import Capture, Stage
 from irlens.model.errors import ArtifactError
 from irlens.model.report import Report
 from irlens.report import inspect
-from irlens.report.inspection import Inspection
+from irlens.report.inspection import Brief, Inspection
+from irlens.session.listed_entries import entry_of_report
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "captures"
 PARTS = tuple(
@@ -91,3 +94,22 @@ def test_a_part_that_needs_a_broken_artifact_says_so() -> None:
     assert inspection.values(registers) == (96,)
     with pytest.raises(ArtifactError):
         inspection.values(stages)
+
+
+def test_a_brief_report_compares_and_is_listed_as_the_whole_one(
+    samples: list[tuple[Capture, Report]],
+) -> None:
+    """Other kernels' findings and times differ, so that each pair shows all that comparisons do."""
+    briefs = [Brief(capture).report() for capture, _ in samples]
+    wholes = [report for _, report in samples]
+    assert briefs != wholes
+    for first, second in zip(range(len(samples)), range(1, len(samples)), strict=False):
+        expected = compare(wholes[first], wholes[second])
+        assert compare(briefs[first], briefs[second]) == expected
+        assert compare(briefs[first], wholes[second]) == expected
+    for (capture, report), brief in zip(samples, briefs, strict=True):
+        entry = entry_of_report("key", report, "")
+        assert entry_of_report("key", Brief(capture), "") == entry
+        assert entry_of_report("key", brief, "") == entry
+    assert len(match(briefs, wholes).pairs) == len(samples)
+    assert not match(briefs, wholes).different

@@ -108,10 +108,15 @@ def _unchanged(one: Side, names: tuple[str, str]) -> Comparison:
 
 
 def _content(report: Report) -> Hashable:
-    """Return everything but sizes and hashes, to pair equals among equally configured captures."""
-    return msgspec.json.encode(
-        msgspec.structs.replace(report, stages={}, sources={}, unknown={}), order="sorted"
-    )
+    """Return what reports for comparisons have, but sizes and hashes, to pair equal captures."""
+    replace, occupancy, time = msgspec.structs.replace, report.occupancy, report.time
+    kept = replace(
+        report,
+        occupancy=None if occupancy is None else replace(occupancy, curves=[]),
+        time=None if time is None else replace(time, steps=[]),
+        conversions=[], shared_accesses=[], stages={}, sources={}, unknown={},
+    )  # fmt: skip
+    return msgspec.json.encode(kept, order="sorted")
 
 
 def _largest_change_first(pair: Comparison) -> tuple[object, ...]:

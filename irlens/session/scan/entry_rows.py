@@ -96,10 +96,10 @@ def _row(capture: Capture, keys: Sequence[str], listings: "CodeListings") -> dic
         row: dict[str, ScanValue] = {REPORT: report_cache.key_of(capture.digest, disassembly)}
         others = [key for key in keys if key != REPORT]
         return row | dict(read_values(capture, report, others))
-    from irlens.report.inspection import Inspection
+    from irlens.report.inspection import Brief
 
     code = CaptureCode(capture, listings)
-    inspection = Inspection(code)
+    inspection = Brief(code)
     if FINDINGS in keys and needs_machine_code(inspection):
         return dict(read_values(capture, report_of(code, Disassembly.TRY), keys))
     return dict(read_values(capture, inspection, keys))
