@@ -1,12 +1,12 @@
 """Print how fast irlens is where people wait, each row with its yardstick, in one run.
 
-    python benchmarks/speed.py [--quick] [ROW ...]
+    python benchmarks/speed.py [--quick] [--rows NAME,...]
 
-ROW selects rows by a part of their name ("help", "scan", "tui"). Times are processor time, user and
-system, of all processes of a command; ratios are medians of runs that alternate with those of the
+NAME is one of PARTS below: "startup", "scan", "reports". Times are processor time, user and system,
+of all processes of a command; ratios are medians of runs that alternate with those of the
 yardstick, since absolute times mean little on a busy machine. Entries of caches are the captures in
-samples/ under new names; those of full reports and comparisons differ. ``--quick`` leaves out the
-largest inputs.
+samples/ under new names; those of reports and comparisons are the sample kernels, compiled first.
+``--quick`` leaves out the largest inputs.
 
 The benchmarks for one row each say more about it: `startup.py`, `cold_compile.py`, `scan.py`,
 `tui.py`, `many_cubins.py`, `sweep_speedup.py`, `diff_caches.py`.
@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
@@ -44,8 +45,22 @@ SCANNED = (50, 500, 2_000) if QUICK else (50, 500, 2_000, 20_000)
 LISTED = 1_000 if QUICK else 10_000
 #: Entries with a text and a binary of their own in the list of the TUI.
 LISTED_APART = 200 if QUICK else 2_000
-#: Entries of which none shares its texts or its binary with another.
-DISTINCT = 96 if QUICK else 345
+#: Compiles each sample for two GPUs, those without a single configuration aside.
+COMPILE = """
+import json, shutil, subprocess, sys
+from pathlib import Path
+import irlens
+from irlens.model.errors import IrlensError
+listed = [sys.executable, "-m", "irlens", "kernels", "--json"]
+for kernel in json.loads(subprocess.run(listed, check=True, stdout=subprocess.PIPE).stdout):
+    for gpu in ("h100", "b200"):
+        try:
+            made = irlens.capture(kernel["name"], gpu, **json.loads(sys.argv[2]))
+        except IrlensError:
+            continue
+        name = f"{kernel['name']}-{gpu}".replace(":", "-")
+        shutil.copytree(made.directory, Path(sys.argv[1], name))
+"""
 #: Bytes of PTX.
 SIZES = (400_000, 1_000_000) if QUICK else (400_000, 1_000_000, 2_500_000, 5_000_000)
 
@@ -193,14 +208,23 @@ def entries(folder: Path) -> Iterator[Row]:
     cache = _cache(folder, 500)
     used = run([*IRLENS, "scan", str(cache), "-f", "csv", *scan.PARSED], folder / "parsed")
     yield Row("scan: pipelines and findings", f"{500 / used.seconds:.0f}/s a core", "", "100/s")
-    cache = _distinct(folder, DISTINCT, "distinct")
-    cubins = sorted(scan.CAPTURES.rglob("*.cubin"))
+
+
+def reports(folder: Path) -> Iterator[Row]:
+    """Captures with launches, none of which shares its texts or its binary with another."""
+    cache = _compiled(folder, "samples")
+    cubins = sorted(cache.rglob("*.cubin"))
     alone = sum(run([str(tools.find("nvdisasm")), "-c", str(each)]).seconds for each in cubins)
     beside = f"{len(cubins) / alone:.1f}/s to run nvdisasm on each"
-    for work in ("full reports, JSON lines", "the same again"):
-        used = run([*IRLENS, "scan", str(cache), "-f", "jsonl"], folder / "reports")
-        measured = f"{DISTINCT / used.seconds:.1f}/s a core  {used.memory:.0f} MB"
-        yield Row(f"scan: {work}", measured, beside, "10/s")
+    for work, form in (
+        ("full reports, JSON lines", "jsonl"),
+        ("the same again", "jsonl"),
+        ("times and findings, CSV", "csv"),
+    ):
+        command = [*IRLENS, "scan", str(cache), "-f", form, "--jobs", "1"]
+        used = run(command, folder / form)
+        measured = f"{len(cubins) / used.seconds:.1f}/s a core  {used.memory:.0f} MB"
+        yield Row(f"scan of {len(cubins)} samples: {work}", measured, beside, "10/s")
 
 
 def tui(folder: Path) -> Iterator[Row]:
@@ -278,21 +302,33 @@ def large(folder: Path) -> Iterator[Row]:
 
 
 def comparison(folder: Path) -> Iterator[Row]:
-    """Two caches of as many kernels."""
-    before, after = (_distinct(folder, DISTINCT, name) for name in ("before", "after"))
-    for work, goal in (("cold", "10 s for 345"), ("again", "1 s for 345")):
+    """Two caches of as many kernels, whose code differs, and two that are mostly equal."""
+    before, after = _compiled(folder, "samples"), _compiled(folder, "others", num_warps=2)
+    number = len(list(before.iterdir()))
+    for work in ("cold", "again"):
         used = run([*IRLENS, "diff", str(before), str(after)], folder / "diff", codes=(0, 1))
-        name = f"diff of {DISTINCT} and {DISTINCT} entries, {work}"
-        yield Row(name, f"{used.seconds:.2f} s", "", goal)
+        each = used.seconds / number / 2 * 1e3
+        name = f"diff of {number} samples with other warps, {work}"
+        yield Row(name, f"{used.seconds:.2f} s  {each:.0f} ms an entry", "", "")
     after = folder / "mostly-equal"
     shutil.copytree(before, after)
     for entry in sorted(after.iterdir())[::20]:
         for path in (*entry.glob("*.ptx"), *entry.glob("*.cubin")):
             path.write_bytes(path.read_bytes() + b"\n// changed\n")
     used = run([*IRLENS, "diff", str(before), str(after)], folder / "diff-equal", codes=(0, 1))
-    each = used.seconds / DISTINCT / 2 * 1e3
-    name = f"diff of {DISTINCT} and {DISTINCT} entries, 95 % equal"
+    each = used.seconds / number / 2 * 1e3
+    name = f"diff of {number} samples, 95 % equal"
     yield Row(name, f"{used.seconds:.2f} s  {each:.0f} ms an entry", "", "10 ms an entry")
+
+
+def _compiled(folder: Path, name: str, **settings: int) -> Path:
+    """Return a cache of each sample for an H100 and a B200, with some settings."""
+    cache = folder / name
+    if not cache.exists():
+        cache.mkdir()
+        run([PYTHON, "-c", COMPILE, str(cache), json.dumps(settings)], folder / f"{name}-store")
+        time.sleep(scan_index.SETTLED_NS / 1e9 + 0.1)
+    return cache
 
 
 def _distinct(folder: Path, number: int, name: str) -> Path:
@@ -320,9 +356,9 @@ def _cache(folder: Path, number: int) -> Path:
 
 
 PARTS: dict[str, Callable[[Path], Iterator[Row]]] = {
-    "startup help inspect": startup, "cold inspect": cold, "scan": entries, "tui": tui,
-    "machine code sass": machine_code, "large ptx html": large, "diff": comparison,
-    "sweep": sweep, "suggest": suggestion, "launch": slow_launch,
+    "startup": startup, "cold": cold, "scan": entries, "reports": reports, "tui": tui,
+    "cubins": machine_code, "large": large, "diff": comparison, "sweep": sweep,
+    "suggest": suggestion, "launch": slow_launch,
 }  # fmt: skip
 
 
@@ -331,16 +367,19 @@ def main() -> None:
     if "--list" in sys.argv:
         asyncio.run(list_entries(sys.argv[-1]))
         return
-    wanted = [argument for argument in sys.argv[1:] if not argument.startswith("-")]
+    options = ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    options.add_argument("--quick", action="store_true", help="leave out the largest inputs")
+    options.add_argument("--rows", default=",".join(PARTS), help="some of %(default)s")
+    wanted = options.parse_args().rows.split(",")
+    if unknown := [name for name in wanted if name not in PARTS]:
+        options.error(f"no rows named {', '.join(unknown)}: there are {', '.join(PARTS)}")
     print(f"{CORES} cores, processor time")
-    with tempfile.TemporaryDirectory() as name:
-        for words, part in PARTS.items():
-            if not wanted or any(word in words for word in wanted):
-                for row in part(Path(name)):
-                    print(
-                        f"{row.work:<46} {row.measured:<34} {row.yardstick:<46} {row.goal}",
-                        flush=True,
-                    )
+    with tempfile.TemporaryDirectory() as folder:
+        for name in wanted:
+            for row in PARTS[name](Path(folder)):
+                print(
+                    f"{row.work:<50} {row.measured:<34} {row.yardstick:<46} {row.goal}", flush=True
+                )
 
 
 if __name__ == "__main__":
