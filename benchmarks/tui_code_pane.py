@@ -17,7 +17,7 @@ from textual.app import App, ComposeResult
 
 from irlens.model.listing import StageListing
 from irlens.model.source import SourceLocation
-from irlens.tui.code.document import Document, stage_document
+from irlens.tui.code import Document, stage_document
 from irlens.tui.code.search import Query
 from irlens.tui.themes import DEFAULTS
 from irlens.tui.widgets.code_pane import CodePane

@@ -5,30 +5,14 @@ Members of two sets are paired by kernel, target and config.
 
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Sequence
-from typing import Protocol, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 import msgspec
 
 from irlens.model.code import CodeComparisons
 from irlens.model.comparison import Comparisons
-from irlens.model.config import LAUNCH_OPTIONS, Config, Target
-
-
-class Matchable(Protocol):
-    """A report or a capture."""
-
-    @property
-    def kernel(self) -> str:
-        """The kernel's name."""
-
-    @property
-    def target(self) -> Target | None:
-        """The GPU it was compiled for; ``None`` if unknown."""
-
-    @property
-    def config(self) -> Config:
-        """The requested configuration."""
-
+from irlens.model.config import LAUNCH_OPTIONS
+from irlens.model.label import Matchable
 
 A = TypeVar("A")
 B = TypeVar("B")

@@ -20,7 +20,11 @@ from irlens.session.wording import reworded
 
 
 class Call(msgspec.Struct, frozen=True):
-    """A call of a tool."""
+    """A call of a tool.
+
+    Attributes:
+        arguments: Its arguments, and ``cursor``.
+    """
 
     tool: str
     arguments: dict[str, Any]

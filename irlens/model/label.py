@@ -9,8 +9,8 @@ from irlens.model.config import Config, ConstexprValue, Target
 _FORMATS = {"target": "{}", "product": "{}", "triton": "Triton {}"}
 
 
-class Labelled(Protocol):
-    """Anything with a label: a report, or a side of a comparison."""
+class Matchable(Protocol):
+    """What was compiled, of which kernel and for what: a report or a capture."""
 
     @property
     def kernel(self) -> str:
@@ -21,12 +21,16 @@ class Labelled(Protocol):
         """Its target; ``None`` if unknown."""
 
     @property
-    def triton_version(self) -> str | None:
-        """The compiler's version; ``None`` if unknown."""
-
-    @property
     def config(self) -> Config:
         """Its compile and launch parameters."""
+
+
+class Labelled(Matchable, Protocol):
+    """Anything with a label: a report, or a side of a comparison."""
+
+    @property
+    def triton_version(self) -> str | None:
+        """The compiler's version; ``None`` if unknown."""
 
 
 def labels(reports: Sequence[Labelled]) -> list[str]:

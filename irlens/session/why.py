@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
@@ -48,15 +48,8 @@ _OF_ASSEMBLER = ("C75", "registers", "spill", "Potential Performance Loss")
 _NOT_PIPELINED = "Pipelining will be disabled"
 
 
-class Progress(Protocol):
-    """Receives the number of explained findings, of all findings, and what is tried."""
-
-    def __call__(self, done: int, total: int, current: str) -> None:
-        """Show it."""
-
-
-def _hide(done: int, total: int, current: str) -> None:
-    pass
+#: Receives the number of explained findings, of all findings, and what is tried.
+Progress: TypeAlias = Callable[[int, int, str], None]
 
 
 def why(
@@ -64,7 +57,7 @@ def why(
     configurations: Configurations,
     session: Session,
     codes: tuple[str, ...] = (),
-    progress: Progress = _hide,
+    progress: Progress = lambda done, total, current: None,
 ) -> Explanations:
     """Explain the findings of one compilation of KERNEL, and test each explanation.
 

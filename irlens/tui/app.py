@@ -25,9 +25,8 @@ from irlens.render.view.nodes import Section
 from irlens.session.workbench import Entry, Setting, Workbench
 from irlens.tui.help import Commands, help_text
 from irlens.tui.screens import MIN_HEIGHT, MIN_WIDTH, EntryScreen
-from irlens.tui.services import preferences
+from irlens.tui.services import Context, Place, preferences
 from irlens.tui.services.compilations import Compilation, Compilations, DeferredResults
-from irlens.tui.services.context import Context, Place
 from irlens.tui.services.external_program import open_externally
 from irlens.tui.services.key_queue import KeyHandled, KeyQueue
 from irlens.tui.services.save_watcher import SaveWatcher
@@ -160,7 +159,7 @@ class IrlensApp(App[None]):
         """Explain the screen and list its keys."""
         self.show_text(help_text(self.screen))
 
-    # Navigation, see ``irlens.tui.services.context.Navigator``.
+    # Navigation, see ``irlens.tui.services.Navigator``.
 
     def show_browser(self) -> None:
         """Show the list of entries."""

@@ -13,7 +13,7 @@ from irlens.render.options import Options
 from irlens.tui.app import IrlensApp
 from irlens.tui.screens.answers import AnswerScreen
 from irlens.tui.screens.inspector import InspectorScreen as Inspector
-from irlens.tui.widgets.panel import Panel
+from irlens.tui.widgets import Panel
 from tests.tui.conftest import load_answer
 from tests.tui.opening import opened, screen_text
 from tests.tui.waiting import settle, until

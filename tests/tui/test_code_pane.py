@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 
 from irlens.model.listing import PipelineAnnotation, StageListing
 from irlens.model.source import SourceLocation
-from irlens.tui.code.document import Document, stage_document
+from irlens.tui.code import Document, stage_document
 from irlens.tui.code.search import query_for
 from irlens.tui.themes import DEFAULTS, THEMES
 from irlens.tui.widgets.code_pane import CodePane

@@ -24,7 +24,7 @@ from irlens.tui.screens.compare import CompareScreen
 from irlens.tui.screens.entry_picker import EntryPicker
 from irlens.tui.screens.inspector import InspectorScreen as Inspector
 from irlens.tui.screens.overview import OverviewScreen as Overview
-from irlens.tui.widgets.panel import Panel
+from irlens.tui.widgets import Panel
 from tests.tui.opening import PAIR, comparing, messages, opened
 from tests.tui.waiting import PATIENCE, settle, until
 

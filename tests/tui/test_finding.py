@@ -10,8 +10,8 @@ from irlens.tui.app import IrlensApp
 from irlens.tui.screens.finding import FindingDialog
 from irlens.tui.screens.overview import Findings
 from irlens.tui.screens.overview import OverviewScreen as Overview
+from irlens.tui.widgets import Panel
 from irlens.tui.widgets.compile_status import InquiryStatus
-from irlens.tui.widgets.panel import Panel
 from tests.tui.opening import inspecting, opened, screen_text
 from tests.tui.waiting import rest, settle, until
 

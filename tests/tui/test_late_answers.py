@@ -25,7 +25,7 @@ from irlens.tui.screens.entry_picker import EntryPicker
 from irlens.tui.screens.inspector import InspectorScreen as Inspector
 from irlens.tui.screens.overview import OverviewScreen as Overview
 from irlens.tui.screens.recompile_form import Field, RecompileForm
-from irlens.tui.widgets.panel import Panel
+from irlens.tui.widgets import Panel
 from irlens.tui.widgets.prompt import Prompt
 from tests.tui.conftest import FakeWorkbench, Late, load_report
 from tests.tui.opening import SIZE, opened, reading

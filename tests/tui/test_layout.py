@@ -9,8 +9,8 @@ from textual.pilot import Pilot
 from irlens.tui.app import IrlensApp
 from irlens.tui.screens.dialogs import DrawingDialog
 from irlens.tui.screens.inspector import InspectorScreen as Inspector
+from irlens.tui.widgets import Panel
 from irlens.tui.widgets.code_pane import CodePane
-from irlens.tui.widgets.panel import Panel
 from tests.tui.opening import inspecting, messages
 from tests.tui.waiting import settle
 

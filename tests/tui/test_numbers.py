@@ -13,7 +13,7 @@ from textual.widgets import Static
 from irlens.figures import COLUMNS
 from irlens.model.text import count
 from irlens.session.listed_entries import entry_of_report
-from irlens.tui.code.document import Document
+from irlens.tui.code import Document
 from irlens.tui.code.gutters import HeatGutter, describe_line
 from irlens.tui.entries.cells import cells
 from irlens.tui.entries.summary import EntrySummary

@@ -33,7 +33,7 @@ from irlens.tui.screens.finding import FindingDialog
 from irlens.tui.screens.inspector import InspectorScreen
 from irlens.tui.screens.overview import Findings
 from irlens.tui.screens.overview import OverviewScreen as Overview
-from irlens.tui.widgets.panel import Panel
+from irlens.tui.widgets import Panel
 from irlens.tui.widgets.what_if import WhatIf
 from tests.tui.conftest import NAMES, FakeWorkbench, load_report
 from tests.tui.opening import opened, screen_text

@@ -12,7 +12,7 @@ from irlens.tui.app import IrlensApp
 from irlens.tui.screens import EntryScreen
 from irlens.tui.screens.inspector import InspectorScreen as Inspector
 from irlens.tui.screens.passes import PassesScreen, PassList
-from irlens.tui.services.context import PassPlace
+from irlens.tui.services import PassPlace
 from irlens.tui.widgets.code_pane import CodePane
 from irlens.tui.widgets.diff_view import DiffView
 from irlens.tui.widgets.heading import LineFacts

@@ -87,7 +87,7 @@ class Coverage(Intervals):
 
     Args:
         grain: Bytes that the starts and lengths of all intervals are usually multiples of.
-        many: Gives up where so many intervals are added at once that may be few columns.
+        many: Gives up where more intervals are added at once, which may be few columns.
     """
 
     def __init__(self, grain: int = 1, many: float = inf) -> None:

@@ -22,7 +22,7 @@ from irlens.render.view.gutters import (
     notation,
     scoreboards,
 )
-from irlens.tui.code.document import Document
+from irlens.tui.code import Document
 from irlens.tui.drawing import SEVERITY_SIGN
 
 #: A text and the name of its style, one of ``STYLES``.

@@ -14,12 +14,12 @@ from textual.widgets import Static
 from irlens.model.errors import IrlensError
 from irlens.model.report import Report
 from irlens.session.workbench import Workbench
-from irlens.tui.services.context import VIEWS, Context, Place
+from irlens.tui.services import VIEWS, Context, Place
 from irlens.tui.services.threads import run_in_thread
+from irlens.tui.widgets import Panel
 from irlens.tui.widgets.compile_status import ChangesSince, CompileStatus
 from irlens.tui.widgets.heading import Heading, report_title, view_tabs
 from irlens.tui.widgets.key_bar import KeyBar
-from irlens.tui.widgets.panel import Panel
 
 T = TypeVar("T")
 

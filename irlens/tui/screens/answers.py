@@ -22,11 +22,11 @@ from irlens.session.workbench import Inquiry
 from irlens.tui.drawing import DIM
 from irlens.tui.nodes import page
 from irlens.tui.screens import EntryScreen, PanelActions, panel_bindings
-from irlens.tui.services.context import Context, Place
+from irlens.tui.services import Context, Place
+from irlens.tui.widgets import Panel
 from irlens.tui.widgets.compile_status import InquiryStatus
 from irlens.tui.widgets.heading import Heading
 from irlens.tui.widgets.key_bar import KeyBar
-from irlens.tui.widgets.panel import Panel
 from irlens.tui.widgets.prompt import Prompt
 
 

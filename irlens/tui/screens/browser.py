@@ -24,7 +24,7 @@ from irlens.tui.entries.table import EntryTable
 from irlens.tui.help import Command
 from irlens.tui.screens import IrlensScreen, view_bindings
 from irlens.tui.screens.dialogs import SORT_COLUMNS, SortDialog
-from irlens.tui.services.context import VIEWS, Context
+from irlens.tui.services import VIEWS, Context
 from irlens.tui.services.threads import stream_from_thread
 from irlens.tui.widgets.heading import Heading
 from irlens.tui.widgets.key_bar import KeyBar

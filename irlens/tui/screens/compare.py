@@ -21,11 +21,11 @@ from irlens.tui.panels import draw_changes, sides
 from irlens.tui.screens import view_bindings
 from irlens.tui.screens.diff_actions import YES_OR_NO, DiffActions, diff_bindings
 from irlens.tui.screens.stage_comparison import StageComparison
-from irlens.tui.services.context import VIEWS, Context
+from irlens.tui.services import VIEWS, Context
+from irlens.tui.widgets import Panel
 from irlens.tui.widgets.diff_view import DiffView
 from irlens.tui.widgets.heading import Heading
 from irlens.tui.widgets.key_bar import KeyBar
-from irlens.tui.widgets.panel import Panel
 from irlens.tui.widgets.prompt import SearchPrompt
 
 #: The first stage to show: the text nearest to the machine that every capture has, or for different

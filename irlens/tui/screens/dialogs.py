@@ -18,8 +18,8 @@ from irlens.model.text import printable_line
 from irlens.render.view.nodes import Section
 from irlens.tui.entries.columns import BROWSER_COLUMNS
 from irlens.tui.nodes import page
+from irlens.tui.widgets import Panel
 from irlens.tui.widgets.key_bar import KeyBar
-from irlens.tui.widgets.panel import Panel
 
 T = TypeVar("T")
 

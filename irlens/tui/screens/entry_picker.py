@@ -18,7 +18,7 @@ from irlens.session.workbench import Entry
 from irlens.tui.drawing import MUTED
 from irlens.tui.entries.cells import natural, search_text, settings, side_of
 from irlens.tui.screens.dialogs import Choices, Dialog
-from irlens.tui.services.context import Context
+from irlens.tui.services import Context
 from irlens.tui.services.threads import stream_from_thread
 from irlens.tui.widgets.key_bar import KeyBar
 from irlens.tui.widgets.prompt import Prompt

@@ -16,10 +16,10 @@ from irlens.render.view.nodes import Headline, Node, Section, Sentence, Settings
 from irlens.render.view.why import summary, why_view
 from irlens.tui.nodes import page
 from irlens.tui.screens.dialogs import Reading
-from irlens.tui.services.context import Context, PassPlace
+from irlens.tui.services import Context, PassPlace
 from irlens.tui.services.threads import run_in_thread
+from irlens.tui.widgets import Panel
 from irlens.tui.widgets.compile_status import InquiryStatus
-from irlens.tui.widgets.panel import Panel
 
 
 class FindingDialog(Reading):

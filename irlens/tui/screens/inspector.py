@@ -16,7 +16,7 @@ from irlens.tui.code.gutters import describe_chain, describe_line
 from irlens.tui.code.text import values_of
 from irlens.tui.screens import EntryScreen
 from irlens.tui.screens.jumps import JumpActions, Position
-from irlens.tui.services.context import Context, PassPlace, Place
+from irlens.tui.services import Context, PassPlace, Place
 from irlens.tui.widgets.code_pane import CodePane
 from irlens.tui.widgets.code_view import CodeView
 from irlens.tui.widgets.entry_panes import EntryContents

@@ -8,10 +8,10 @@ import msgspec
 from irlens.model.listing import Occurrences
 from irlens.model.source import short_file
 from irlens.model.text import printable_line
-from irlens.tui.code.document import LANDMARKS, Document, following, other_line, partner_line
+from irlens.tui.code import LANDMARKS, Document, following, other_line, partner_line
 from irlens.tui.code.text import spans_of
 from irlens.tui.screens import EntryScreen
-from irlens.tui.services.context import Context, Place
+from irlens.tui.services import Context, Place
 from irlens.tui.widgets.code_pane import CodePane
 from irlens.tui.widgets.entry_panes import EntryPanes
 

@@ -41,10 +41,10 @@ from irlens.tui.drawing import (
 )
 from irlens.tui.panels import Panels
 from irlens.tui.screens import EntryScreen, PanelActions, panel_bindings
-from irlens.tui.services.context import Context, Place
+from irlens.tui.services import Context, Place
+from irlens.tui.widgets import Panel
 from irlens.tui.widgets.heading import Heading, Verdict, view_tabs
 from irlens.tui.widgets.key_bar import KeyBar
-from irlens.tui.widgets.panel import Panel
 from irlens.tui.widgets.what_if import WhatIf
 
 #: Codes of findings that were not looked for that are named.

@@ -27,14 +27,14 @@ from irlens.render.view.passes import (
     passes_verdict,
 )
 from irlens.session.workbench import Inquiry
+from irlens.tui.code import Document, python_document
 from irlens.tui.code.difference import Difference
-from irlens.tui.code.document import Document, python_document
 from irlens.tui.drawing import DIM, lines
 from irlens.tui.nodes import table_parts
 from irlens.tui.screens import EntryScreen
 from irlens.tui.screens.dialogs import choice_bindings
 from irlens.tui.screens.diff_actions import DiffActions, diff_bindings
-from irlens.tui.services.context import Context, PassPlace, Place
+from irlens.tui.services import Context, PassPlace, Place
 from irlens.tui.widgets.code_pane import CodePane
 from irlens.tui.widgets.compile_status import InquiryStatus
 from irlens.tui.widgets.diff_view import DiffView

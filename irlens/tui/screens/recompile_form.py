@@ -15,7 +15,7 @@ from irlens.model.text import printable_line
 from irlens.session.workbench import Setting
 from irlens.tui.drawing import DIM, WARN
 from irlens.tui.screens.dialogs import Dialog
-from irlens.tui.services.context import Context
+from irlens.tui.services import Context
 from irlens.tui.services.threads import run_in_thread
 from irlens.tui.widgets.key_bar import KeyBar
 

@@ -13,7 +13,7 @@ from textual.message import Message
 from irlens.model.errors import IrlensError
 from irlens.model.source import short_file
 from irlens.model.text import plural, printable_line
-from irlens.tui.code.document import Document
+from irlens.tui.code import Document
 from irlens.tui.code.text import column_at
 from irlens.tui.services.threads import run_in_thread
 from irlens.tui.widgets.document_view import DocumentView

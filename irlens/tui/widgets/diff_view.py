@@ -12,8 +12,8 @@ from textual.geometry import Size
 from textual.strip import Strip
 
 from irlens.model.text import count, plural
+from irlens.tui.code import following
 from irlens.tui.code.difference import Difference, DiffLine, Half
-from irlens.tui.code.document import following
 from irlens.tui.code.highlighting import Highlight, Painter, Palette
 from irlens.tui.code.search import Hit
 from irlens.tui.widgets import revealing

@@ -9,9 +9,8 @@ from textual import events
 from textual.geometry import Size
 from textual.strip import Strip
 
-from irlens.tui.code import gutters
+from irlens.tui.code import Document, gutters, nearest
 from irlens.tui.code.cursor import Cursor
-from irlens.tui.code.document import Document, nearest
 from irlens.tui.code.gutters import gutters_for
 from irlens.tui.code.highlighting import Highlight, HighlightedLines, Painter
 from irlens.tui.code.search import Hit

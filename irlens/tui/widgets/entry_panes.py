@@ -13,9 +13,9 @@ from irlens.model.errors import IrlensError
 from irlens.model.report import Report
 from irlens.model.source import SourceLocation, Span
 from irlens.model.text import printable
-from irlens.tui.code.document import Document, python_document, stage_document
+from irlens.tui.code import Document, python_document, stage_document
 from irlens.tui.code.search import Query
-from irlens.tui.services.context import CodePlace, Context
+from irlens.tui.services import CodePlace, Context
 from irlens.tui.widgets.code_pane import CodePane
 from irlens.tui.widgets.linked_panes import LinkedPanes
 

@@ -15,7 +15,7 @@ from irlens.model.text import printable_line
 from irlens.render.view.nodes import Headline
 from irlens.tui import nodes
 from irlens.tui.drawing import DIM, flowing, lines, shortened
-from irlens.tui.services.context import VIEWS
+from irlens.tui.services import VIEWS
 
 #: Style metadata that names the view a part of the text leads to.
 _VIEW = "view"

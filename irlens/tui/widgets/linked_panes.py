@@ -6,7 +6,7 @@ from textual import events, on
 from textual.containers import Horizontal
 
 from irlens.model.source import SourceLocation
-from irlens.tui.code.document import Document, Place
+from irlens.tui.code import Document, Place
 from irlens.tui.widgets.code_pane import CodePane
 
 #: Cells below which a pane is of no use.

@@ -15,7 +15,7 @@ from irlens.render.view.characters import draw_staircase
 from irlens.render.view.drawings import staircase
 from irlens.tui import panels
 from irlens.tui.drawing import BAD, DIM, GOOD, MAIN, WARN, contents_of, lines
-from irlens.tui.widgets.panel import Panel
+from irlens.tui.widgets import Panel
 
 _MAX_WARPS = 32
 _CURVE_HEIGHT = 3

@@ -6,7 +6,7 @@ import pytest
 from irlens.model.listing import LoopRange, PipelineAnnotation, StageListing
 from irlens.model.report import Finding
 from irlens.model.source import SourceLocation
-from irlens.tui.code.document import (
+from irlens.tui.code import (
     LANDMARKS,
     Document,
     following,

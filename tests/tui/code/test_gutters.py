@@ -10,7 +10,7 @@ from irlens.model.report import Finding
 from irlens.model.schedule import Control
 from irlens.render.view.drawings import RegisterBudget, register_budget
 from irlens.render.view.memory_traffic import LineTraffic
-from irlens.tui.code.document import Document, python_document, stage_document
+from irlens.tui.code import Document, python_document, stage_document
 from irlens.tui.code.gutters import (
     STYLES,
     HeatGutter,
