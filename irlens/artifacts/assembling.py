@@ -30,11 +30,7 @@ _PREFIX = re.compile(r"^.*?(?:fatal|error)\s*:\s*")
 
 
 class Assembled(msgspec.Struct, frozen=True):
-    """A cubin that was made here.
-
-    Attributes:
-        by: What made it: "ptxas 12.9".
-    """
+    """A cubin that was made here."""
 
     cubin: bytes
     by: str

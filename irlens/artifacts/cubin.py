@@ -130,11 +130,7 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Cubin(msgspec.Struct, frozen=True, kw_only=True):
-    """A cubin.
-
-    Attributes:
-        arch: "sm_90", without a feature suffix; ``None`` for an unknown ABI.
-    """
+    """A cubin."""
 
     arch: str | None
     kernels: list[Kernel]

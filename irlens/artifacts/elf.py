@@ -61,11 +61,7 @@ class Section(msgspec.Struct, frozen=True):
 
 
 class Segment(msgspec.Struct, frozen=True):
-    """A part of the file that is loaded; sizes and offsets in bytes.
-
-    Attributes:
-        memory_size: Bytes in memory, those that the file does not hold included.
-    """
+    """A part of the file that is loaded; sizes and offsets in bytes."""
 
     offset: int
     address: int

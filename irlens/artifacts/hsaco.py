@@ -101,7 +101,6 @@ class Hsaco(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         target: The full target, "amdgcn-amd-amdhsa--gfx90a:sramecc+"; ``None`` in version 3.
-        arch: Its architecture, "gfx90a".
     """
 
     target: str | None

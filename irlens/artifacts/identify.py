@@ -73,7 +73,6 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
         stage: "ttir", "ttgir", "llir", "ptx", "cubin", "amdgcn" or "hsaco".
         target: The GPU it was compiled for; ``None`` if it does not say.
         num_warps: Warps per CTA, if the artifact states Triton's number (ttgir).
-        num_ctas: CTAs per cluster, likewise.
     """
 
     stage: str

@@ -70,7 +70,6 @@ class Dump(msgspec.Struct, frozen=True, kw_only=True):
     """One run of a pass, with the module as it was before.
 
     Attributes:
-        name: "TritonGPUPipeline".
         argument: "tritongpu-pipeline"; empty if the compiler does not say it.
         options: "num-stages=4"; empty if there are none. Of a pass of LLVM the passes on loops
             before it, after which LLVM prints the loop alone.
@@ -96,7 +95,6 @@ class Dumps(msgspec.Struct, frozen=True):
     Attributes:
         passes: The passes in the order of their execution. What the inliner runs inside itself is
             part of it.
-        remarks: Its other lines, each once.
         last: The functions after the last pass; empty if unknown, as after the last of MLIR.
     """
 

@@ -53,7 +53,6 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         kernel: KERNEL; a path is relative to the project's folder.
         target: The GPU; ``None`` for captures that exist already.
         settings: Constexprs and compile options, as written on the command line.
-        args: Run-time arguments and sizes, as written.
     """
 
     kernel: str

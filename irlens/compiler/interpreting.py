@@ -36,9 +36,6 @@ class Interpretation(msgspec.Struct, frozen=True, tag="done"):
         matches: Whether all outputs match; ``None`` without a reference.
         max_abs_error: Largest absolute difference of an output; ``None`` if it is not finite, or
             without a reference.
-        rtol: Tolerance, relative to the reference.
-        read: Bytes that all programs load, masked lanes excepted.
-        written: Bytes that all programs store.
         formula: What the description's ``traffic`` says of both; ``None`` if it says nothing.
     """
 

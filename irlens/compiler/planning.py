@@ -26,10 +26,8 @@ class PlannedVariant(msgspec.Struct, frozen=True):
     """One variant of a request.
 
     Attributes:
-        request: The request with every choice fixed.
         names: Values that expressions about the variant may use: constexprs, compile options,
             sizes and arguments that are numbers.
-        specialization: What Triton compiles each parameter for.
         options: The compile options that are numbers, flags or texts, defaults included.
     """
 

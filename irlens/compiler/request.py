@@ -35,7 +35,6 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         args: Run-time arguments or sizes by name, overriding the description: a number, or text
             in the syntax of ``argument_values.parse_argument``, which may name a file of contents.
         grid: CTAs in x, y and z, numbers or expressions, overriding the description.
-        run: Also launch the kernel on the local GPU.
         triton: The Triton that compiles: a version ("3.7.1"), or the path of a Python interpreter
             that has one; ``None`` for the installed one. See ``toolchains.environments``.
         passes: Keep the IR before each of the compiler's passes in the capture.

@@ -31,7 +31,6 @@ class Origin(msgspec.Struct, frozen=True):
 
     Attributes:
         source: The line that it computes most of: "model.py:31".
-        operations: The operators that it fuses.
     """
 
     source: str
@@ -69,8 +68,6 @@ class Tally(Pausable):
     Attributes:
         launches: Launches, without those that only measure.
         arguments: The arguments of the first of each.
-        library: Calls of libraries; ``calls`` of each is 1.
-        others: Other operators of PyTorch that ran.
     """
 
     def __init__(self) -> None:

@@ -390,7 +390,6 @@ class Agreement(msgspec.Struct, frozen=True):
     """The parts of a capture that agree.
 
     Attributes:
-        capture: Without the others.
         contradictions: What each of the others contradicts, in words.
     """
 

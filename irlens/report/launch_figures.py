@@ -35,11 +35,7 @@ _EVALUATION_ERRORS = (
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True, dict=True):
-    """What a launch runs on, as far as its traffic depends on it.
-
-    Attributes:
-        gpu: The GPU; ``None`` where it is unknown.
-    """
+    """What a launch runs on, as far as its traffic depends on it."""
 
     parsed: Parsed
     gpu: Gpu | None

@@ -41,7 +41,6 @@ class Launched(msgspec.Struct, frozen=True, kw_only=True):
     """A launch, and what it runs on.
 
     Attributes:
-        gpu: The GPU; ``None`` where it is unknown.
         in_groups: Returns the launch's traffic for waves of a number of CTAs.
         spare_shared_bytes: Returns the shared memory of a CTA's stages beyond the third.
         priced: Whether ``CostedLaunch.of_warps`` is asked for, which is then found at once.

@@ -23,7 +23,6 @@ class Ended(msgspec.Struct, frozen=True):
 
     Attributes:
         last_line: The last line on its stdout, which is its answer; empty if there is none.
-        code: Its exit code; negative is a signal.
         errors: What it and its own children wrote to stderr.
     """
 
@@ -37,11 +36,7 @@ class Ended(msgspec.Struct, frozen=True):
 
 
 class Child:
-    """Runs a module in a process of its own, one at a time.
-
-    Attributes:
-        cancels: Number of calls of ``cancel`` so far.
-    """
+    """Runs a module in a process of its own, one at a time."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None

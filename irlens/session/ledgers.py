@@ -21,7 +21,6 @@ class LedgerRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         function: A function of the kernel's file to run in place of its reference.
-        row_limit: Elements of a row that one CTA is assumed to keep on chip.
     """
 
     kernel: str

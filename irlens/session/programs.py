@@ -265,7 +265,6 @@ class _Timed:
 
     Attributes:
         report: That of the launches that take the most time; ``None`` without any.
-        reason: Why the time is unknown; empty if it is not.
     """
 
     def __init__(self, kernel: RecordedKernel, reports: Sequence[Report]) -> None:

@@ -27,8 +27,6 @@ class Pointer(msgspec.Struct, frozen=True, tag="pointer", tag_field="is"):
     """A tensor.
 
     Attributes:
-        dtype: Its element type in Triton's language: "float16".
-        aligned: Whether its address is a multiple of 16.
         small: Whether it lies within 2 GB, which AMD's compiler looks at.
     """
 

@@ -147,7 +147,6 @@ class _Terms(NamedTuple):
     """How requests are compiled.
 
     Attributes:
-        timeout: Seconds after which the compilation of one is abandoned.
         patience: Seconds for which what is compiled may wait for others to be inspected with.
         known: Those that need none, by their indices.
         larger: Those that are given up once one is too large, by its index.
@@ -189,9 +188,6 @@ class _Compilation:
 
     Each is compiled by a job of its own, which finds what crashes the compiler; several are then
     inspected together. Workers without a common store do both in one job.
-
-    Attributes:
-        failures: Those that are not due to a configuration.
     """
 
     def __init__(

@@ -68,7 +68,6 @@ class JournalTimes:
         against: Other implementations: what was not measured against them does not count.
 
     Attributes:
-        times: Comparable measurements by index of the trial.
         other_benches: GPU and driver of the times that do not count.
         resumable: Whether new times count if this run is interrupted: the driver has to identify
             itself.

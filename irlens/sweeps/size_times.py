@@ -93,11 +93,7 @@ def time_over_sizes(
 
 
 class Launches:
-    """Launches of planned variants; each specialization is compiled and parsed once.
-
-    Attributes:
-        results: Of those that were evaluated, by index.
-    """
+    """Launches of planned variants; each specialization is compiled and parsed once."""
 
     def __init__(
         self, source: KernelSource, variants: Sequence[PlannedVariant], pool: WorkerPool
@@ -180,7 +176,6 @@ class _Series:
 
     Attributes:
         numbers: The launches of each size, one for each configuration.
-        evaluated: The indexes of the sizes that were evaluated.
     """
 
     def __init__(

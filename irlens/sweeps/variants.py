@@ -40,7 +40,6 @@ class Needed(msgspec.Struct, frozen=True):
 
     Attributes:
         planned: The launch that stands for them, the last.
-        launch: Its arguments and sizes that vary.
         launches: Number of the planned launches that need it.
     """
 

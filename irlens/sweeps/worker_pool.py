@@ -40,11 +40,7 @@ _TICK_SECONDS = 0.25
 
 
 class Crash(msgspec.Struct, frozen=True):
-    """The end of a worker process during a task.
-
-    Attributes:
-        timed_out: Whether it was killed because the task exceeded its time.
-    """
+    """The end of a worker process during a task."""
 
     reason: str
     last_line: str = ""
@@ -65,12 +61,7 @@ class Job(msgspec.Struct, frozen=True):
 
 
 class Running(msgspec.Struct, frozen=True):
-    """A job that a worker is running.
-
-    Attributes:
-        since: When it was submitted, on the monotonic clock.
-        again: Whether its worker crashed before.
-    """
+    """A job that a worker is running."""
 
     job: Job
     since: float

@@ -38,7 +38,6 @@ class Version:
     """The content of a tensor's memory between two writes; known, computable or unknown.
 
     Attributes:
-        memory: The content, once it is known.
         maker: The operator that computes it, until then.
         reason: Why it can never be known, if so.
         assumed: Whether the content depends on the number of ``--assume``.
@@ -73,7 +72,6 @@ class Operator(msgspec.Struct):
     Attributes:
         args: Its arguments, with an ``Input`` for each fake tensor.
         number: Its position among the recorded operators, and the seed of its random numbers.
-        flops: Its floating-point operations, if PyTorch counts them.
         written: The inputs that it writes to, with the version of their memory afterwards.
         created: The position, layout and version of each new tensor among its results.
     """

@@ -24,7 +24,6 @@ class GpuFacts(msgspec.Struct, frozen=True):
 
     Attributes:
         properties: The known attributes of ``torch.cuda.get_device_properties``.
-        memory: Its memory's size in bytes; ``None`` if unknown.
     """
 
     target: Target

@@ -64,7 +64,6 @@ class OperationLog(Pausable):
 
     Attributes:
         graph: Name of the compiled graph that is running; empty outside of any.
-        generated: Folders of files that are not the program's own.
         is_transfer: Whether a tensor is being copied to the host or from it.
     """
 

@@ -34,11 +34,7 @@ _PURE_PACKAGES = ("irlens", "simpleeval")
 
 
 class _Facts(msgspec.Struct, frozen=True):
-    """An interpreter's facts.
-
-    Attributes:
-        triton: File of its Triton's package, if it has one.
-    """
+    """An interpreter's facts."""
 
     python: tuple[int, int]
     abi: str | None
@@ -47,11 +43,7 @@ class _Facts(msgspec.Struct, frozen=True):
 
 
 class _Reply(msgspec.Struct, frozen=True):
-    """An interpreter's reply to a task.
-
-    Attributes:
-        result: The task's result; ``None`` if it failed.
-    """
+    """An interpreter's reply to a task."""
 
     result: str | None = None
     message: str = ""

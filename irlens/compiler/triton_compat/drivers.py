@@ -150,7 +150,6 @@ class LoadedFacts(msgspec.Struct, frozen=True):
 
     Attributes:
         registers: Registers per thread (AMD: vector registers per lane).
-        local_bytes: Local memory per thread, bytes.
     """
 
     registers: int

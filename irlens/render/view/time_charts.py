@@ -38,8 +38,6 @@ class Timed(msgspec.Struct, frozen=True, kw_only=True):
     """A configuration with its time.
 
     Attributes:
-        label: What tells it apart from the others.
-        candidate: What ranks it: its times and its bound.
         span: The range of the estimate; ``None`` if unknown.
         unfit: Why it has no time, in two words: "too big"; may be empty.
     """

@@ -45,7 +45,6 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
             ranked, otherwise by path.
         sums_up: Whether a summary is wanted, which needs every capture's digest.
         jobs: Worker processes; ``None``: as many as there are cores if text has to be parsed.
-        cluster: The workers of a cluster, which read the entries instead.
     """
 
     roots: tuple[Path, ...]
@@ -138,11 +137,6 @@ class Scanner:
     Args:
         progress: Receives how many of the directories directly below the roots are done, and their
             number.
-
-    Attributes:
-        captures: Rows that were shown so far.
-        excluded: Captures that the conditions excluded so far.
-        skipped: Entries that could not be read so far.
     """
 
     def __init__(

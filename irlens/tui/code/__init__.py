@@ -35,9 +35,7 @@ class Document:
     """A stage's text or a Python file. Lines count from 1.
 
     Attributes:
-        name: The stage, or the Python file's base name.
         listing: The text and its annotations; the stage of Python is "python".
-        budget: The kernel's register budget; ``None`` where it is unknown.
     """
 
     def __init__(

@@ -19,7 +19,6 @@ class Half(NamedTuple):
     """A line of one side.
 
     Attributes:
-        at: Its index in the highlighted lines.
         words: Columns of ``source`` that differ in meaning.
     """
 
@@ -44,7 +43,6 @@ class DiffLine(NamedTuple):
 
     Attributes:
         mark: "@" heads a hunk, "~" marks a line that both sides have and that changed.
-        before: The first side's line, if it is shown here.
         heading: For a hunk's head: the enclosing scope, and the position.
     """
 

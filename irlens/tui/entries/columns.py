@@ -37,7 +37,6 @@ class BrowserColumn(msgspec.Struct, frozen=True, kw_only=True):
         name: Unique name, which preferences and keymaps keep.
         label: Name in the sort dialog; empty if it cannot be sorted by.
         kept: Where the terminal is narrow, the column with the least value leaves first.
-        figure: The registry's row; ``None`` if the column is not a figure.
     """
 
     name: str

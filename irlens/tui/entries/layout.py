@@ -47,8 +47,6 @@ class Columns(msgspec.Struct, frozen=True):
 
     Attributes:
         widths: Cells of each column from the left; only the settings may be cut.
-        panned: Number of columns panned out of view.
-        has_more: Whether there is more on the right.
     """
 
     widths: dict[str, int]

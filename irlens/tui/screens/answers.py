@@ -31,12 +31,7 @@ from irlens.tui.widgets.prompt import Prompt
 
 
 class AnswerScreen(PanelActions):
-    """A view whose content is the answer to a question.
-
-    Attributes:
-        ASKING: What is done for it: "compiling variants".
-        asked: What varies, as written: "n=1..4096".
-    """
+    """A view whose content is the answer to a question."""
 
     TITLE: ClassVar[str] = ""
     ASKING: ClassVar[str] = ""

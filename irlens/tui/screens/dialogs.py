@@ -25,11 +25,7 @@ T = TypeVar("T")
 
 
 class Dialog(ModalScreen[T]):
-    """A question to the user.
-
-    Attributes:
-        HELP_TEXT: Markdown that explains the question; the keys are listed below it.
-    """
+    """A question to the user."""
 
     HELP_TEXT: ClassVar[str] = ""
     BINDINGS: ClassVar[list[BindingType]] = [

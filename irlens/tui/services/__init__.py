@@ -98,10 +98,8 @@ class Context:
     """The services of one app.
 
     Attributes:
-        preferences: What the user chose, kept between sessions.
         keys: The key queue; a screen wakes it when content arrives.
         deferred: Results that wait until the user has finished typing.
-        save_watcher: Recompiles the kernel on show when it is saved.
     """
 
     workbench: Workbench

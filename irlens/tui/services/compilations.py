@@ -56,7 +56,6 @@ class Origin(msgspec.Struct, frozen=True):
 
     Attributes:
         has_changes: Whether settings were changed; if not, the source was saved.
-        comparison: The differences; ``None`` if the two cannot be compared.
     """
 
     key: str

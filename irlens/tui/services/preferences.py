@@ -14,9 +14,7 @@ class Preferences(msgspec.Struct, kw_only=True):
     """What the user chose. Changed in place, and saved when the app ends.
 
     Attributes:
-        sort: Column by which the browser sorts; "" for its usual order.
         follow: Whether the kernel on show is recompiled when it is saved.
-        layout: Layout choices by setting ("inspector.panes").
     """
 
     theme: str = DARK

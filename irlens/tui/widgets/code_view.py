@@ -37,7 +37,6 @@ class TextSearch:
         on_change: Called when the query or the matches change; with ``True`` when a search ends.
 
     Attributes:
-        query: The query; ``None`` while nothing is searched for.
         hits: Matches in ascending order; empty until the search ends.
     """
 

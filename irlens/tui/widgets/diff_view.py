@@ -28,11 +28,7 @@ _CONTEXT, _CELLS = 3, 8
 
 
 class DiffView(CodeView):
-    """Shows a difference.
-
-    Attributes:
-        difference: The difference; ``None`` while a note is shown instead.
-    """
+    """Shows a difference."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j,down", "move(1)", "Down", show=False, id="diff.down"),

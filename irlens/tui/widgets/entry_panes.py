@@ -48,11 +48,7 @@ class EntryContents(msgspec.Struct, frozen=True):
 
 
 class PaneLayout(msgspec.Struct, frozen=True):
-    """One pane of a layout.
-
-    Attributes:
-        weight: Share of the width; ``None`` for the default.
-    """
+    """One pane of a layout."""
 
     showing: str
     weight: int | None = None
@@ -69,11 +65,7 @@ class Layout(msgspec.Struct, frozen=True):
 
 
 class EntryPanes(LinkedPanes):
-    """Panes with the Python and the stages of one entry.
-
-    Attributes:
-        contents: What the entry has to show; empty until loaded.
-    """
+    """Panes with the Python and the stages of one entry."""
 
     def __init__(self, context: Context, key: str) -> None:
         super().__init__()

@@ -144,7 +144,6 @@ class FindingItem(msgspec.Struct, frozen=True):
 
     Attributes:
         state: "new", "gone", "was" or "now" in a comparison; else empty.
-        line: The text of that line; empty if unknown.
         where: The reports or sides that have it, where there are several; else empty.
     """
 
@@ -202,12 +201,10 @@ class Section(msgspec.Struct, frozen=True):
 
     Attributes:
         key: Stable name: "occupancy", "pipelines"; several sections may share one.
-        aside: Stands beside the title, smaller.
         detail: Name of the option that asks a medium with little room for it; empty where it is
             always shown, "each" where any such option does.
         folded: Whether an interactive medium folds it at first.
         full: Whether a comment leaves it to the folded text of the whole.
-        wide: Whether it takes the whole width.
     """
 
     title: str

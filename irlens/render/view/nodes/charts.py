@@ -60,9 +60,7 @@ class BarRow(msgspec.Struct, frozen=True, kw_only=True):
     """A bar.
 
     Attributes:
-        name: Stands before it: "64, 8, 3".
         described: All about it in a phrase, for a reader who points at it.
-        words: Its amount: "338 µs".
         label: Its kind in a word or two, so that colour is not the only sign: "L2".
         low: Where the range of its amount begins; ``None`` where there is none.
         measured: The amount that was measured; ``None`` where none was.
@@ -116,7 +114,6 @@ class HeatCell(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         described: All about it in a phrase, for a reader who points at it.
         step: Index in the map's steps; ``None`` where the amount is unknown.
-        words: The amount: "338 µs"; "–" where there is none.
         kind: The kind of its mark; ``None`` for none.
         label: The kind in a word, so that colour is not the only sign.
         detail: The range, or what was measured: "300–380".
@@ -137,10 +134,8 @@ class HeatMap(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         key: The chart among those of a document: "time".
-        amount: What the cells hold: "estimated time".
         cells: By row; ``None`` where there is no configuration.
         steps: What each shade means, from the best to the worst.
-        detail: What stands under the amount; empty where nothing does.
     """
 
     key: str
@@ -160,11 +155,7 @@ class HeatMap(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Line(msgspec.Struct, frozen=True):
-    """A line of a plot through points (x, y), ascending in x.
-
-    Attributes:
-        ceiling: Whether nothing can be above it.
-    """
+    """A line of a plot through points (x, y), ascending in x."""
 
     name: str
     points: tuple[tuple[float, float], ...]
@@ -176,7 +167,6 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         described: All about it in a phrase, for a reader who points at it.
-        low: Where the range of y begins; ``None`` where there is none.
         mark: Whether it is the fastest, or as fast; ``None`` for neither.
     """
 
@@ -191,11 +181,7 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Band(msgspec.Struct, frozen=True):
-    """A stretch of the x axis at which one thing holds.
-
-    Attributes:
-        name: What holds: "bound by DRAM".
-    """
+    """A stretch of the x axis at which one thing holds."""
 
     start: float
     end: float

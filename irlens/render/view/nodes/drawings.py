@@ -85,9 +85,7 @@ class Staircase(msgspec.Struct, frozen=True):
     """CTAs per SM over the amount of one resource.
 
     Attributes:
-        title: "blocks/SM over registers/thread".
         resource: What the amounts are of, in the vendor's words.
-        unit: Of the amounts: "registers/thread".
         binary: Whether the amounts are bytes, whose axis has ticks in KiB.
         steps: From which amount on how many fit, ascending.
         here: Both in words: "30 registers: 8 blocks".
@@ -125,8 +123,6 @@ class Curve(msgspec.Struct, frozen=True):
 
     Attributes:
         level: A line to compare with, such as the registers allocated; ``None`` for none.
-        level_name: What it is: "30 allocated".
-        unit: Of the values: "live".
         over: What the values are counted over: "instruction".
     """
 
@@ -160,7 +156,6 @@ class Segment(msgspec.Struct, frozen=True):
 
     Attributes:
         name: What it is: "3 × 4,096 B f32[1024]".
-        place: The line it was made for.
         amount: Bytes; 0 where it takes no room of its own.
         copies: How many equal cells it is made of.
         alive: Where its contents are needed: "ttgir:60 to 128"; may be empty.

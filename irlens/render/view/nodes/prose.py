@@ -121,11 +121,7 @@ class Settings(msgspec.Struct, frozen=True):
 
 
 class Headline(msgspec.Struct, frozen=True):
-    """The verdict on a whole document, before everything else.
-
-    Attributes:
-        phrases: Short statements, each with its own tone.
-    """
+    """The verdict on a whole document, before everything else."""
 
     phrases: tuple[Run, ...]
     tone: Tone = "neutral"
