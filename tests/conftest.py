@@ -1,7 +1,9 @@
 """What all tests share: a store of their own, and the kernels an H200's driver was asked about."""
 
 import gc
+import gzip
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -10,7 +12,7 @@ import subprocess
 import sys
 import tarfile
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
@@ -23,7 +25,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import irlens
-from irlens.artifacts import report_cache
+from irlens.artifacts import code_listings, report_cache, tools
 from irlens.artifacts.store import CAPTURES
 from irlens.model.capture import Capture, Disassembly
 from irlens.model.report import Report
@@ -135,10 +137,7 @@ def _private_store(
     All workers of a session have it together: what one has compiled, the others need not. What was
     compiled outlives the session, and what was computed from it does not.
     """
-    folder = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        folder = folder.parent
-    store = folder / "store"
+    store = _shared(tmp_path_factory) / "store"
     store.mkdir(exist_ok=True)
     if (compiled := _compiled_before(pytestconfig)) is not None:
         with suppress(FileExistsError):  # another worker was faster
@@ -146,6 +145,12 @@ def _private_store(
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("IRLENS_CACHE_DIR", str(store))
         yield
+
+
+def _shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of the session, which all of its workers have."""
+    folder = tmp_path_factory.getbasetemp()
+    return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
 
 
 def _compiled_before(config: pytest.Config) -> Path | None:
@@ -169,6 +174,38 @@ def _compiled_before(config: pytest.Config) -> Path | None:
     return folder
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _disassembled_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep what nvdisasm prints of some code for the session, whatever store a test has.
+
+    It takes 0.2 to 0.4 s of processor time, and many tests ask for the same code. A test that
+    replaces the tool or how it is run gets what it asks for.
+    """
+    if find_spec("triton") is None:
+        yield
+        return
+    folder, run = _shared(tmp_path_factory) / "disassemblies", tools.run
+    folder.mkdir(exist_ok=True)
+    installed = tools.find("nvdisasm")
+
+    def once(make: Callable[..., Any], tool: Path, *code: Any) -> Any:
+        if tools.run is not run or tool != installed:
+            return make(tool, *code)
+        path = folder / hashlib.sha256(repr((make.__module__, code)).encode()).hexdigest()
+        with suppress(FileNotFoundError):
+            return json.loads(gzip.decompress(path.read_bytes()))
+        made = make(tool, *code)
+        written = path.with_name(f"{path.name}.{os.getpid()}")
+        written.write_bytes(gzip.compress(json.dumps(made).encode(), compresslevel=1))
+        written.rename(path)
+        return made
+
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (tools, code_listings):
+            patch.setattr(module, "_disassemble", partial(once, module._disassemble))
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _only_stored(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep Triton and its tools from a test that is marked as needing neither."""
@@ -180,6 +217,7 @@ def _only_stored(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
         monkeypatch.setitem(sys.modules, "triton", None)
         monkeypatch.setattr(subprocess.Popen, "__init__", refuse)
         monkeypatch.setattr(os, "fork", refuse)
+        monkeypatch.setattr(tools, "run", refuse)  # not even for what has been disassembled
 
 
 @pytest.fixture(autouse=True)
